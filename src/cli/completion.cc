@@ -10,13 +10,7 @@ using Paths = OptionFacts::Paths;
 
 std::string Replaced(const std::string& text, char what, const std::string& by) {
   std::string out;
-  for (const char c : text) {
-    if (c == what) {
-      out += by;
-    } else {
-      out += c;
-    }
-  }
+  for (const char c : text) out += c == what ? by : std::string(1, c);
   return out;
 }
 
@@ -25,21 +19,6 @@ std::string Quoted(const std::string& text) { return "'" + Replaced(text, '\'', 
 // Within '...' of fish.
 std::string FishQuoted(const std::string& text) {
   return "'" + Replaced(Replaced(text, '\\', "\\\\"), '\'', "\\'") + "'";
-}
-
-std::vector<std::string> CommandNames(const std::vector<CommandFacts>& commands) {
-  std::vector<std::string> names;
-  for (const CommandFacts& command : commands) {
-    if (!command.name.empty()) names.push_back(command.name);
-  }
-  return names;
-}
-
-std::vector<std::string> OptionNames(const CommandFacts& command) {
-  std::vector<std::string> names;
-  for (const OptionFacts& option : command.options)
-    names.insert(names.end(), option.names.begin(), option.names.end());
-  return names;
 }
 
 // The first positional decides for all of a command.
@@ -152,10 +131,8 @@ std::string BashCompletion(const std::vector<CommandFacts>& commands) {
   const ShellWords words{BashChoices, "_etprof_paths -f", "_etprof_paths -d"};
   std::string options;
   for (const CommandFacts& command : commands) {
-    if (!OptionNames(command).empty()) {
-      options += fmt::format("      {}) _etprof_words {} ;;\n", Quoted(command.name),
-                             Quoted(fmt::format("{}", fmt::join(OptionNames(command), " "))));
-    }
+    if (const std::vector<std::string> names = command.OptionNames(); !names.empty())
+      options += fmt::format("      {}) {} ;;\n", Quoted(command.name), BashChoices(names));
   }
   return fmt::format(R"sh(# bash completion of etprof, made by `etprof completion bash`.
 _etprof_words() {{
@@ -186,13 +163,12 @@ _etprof() {{
     return
   fi
   case "$command" in
-    '') _etprof_words {2} ;;
+    '') {2} ;;
 {3}  esac
 }}
 complete -F _etprof etprof
 )sh",
-                     ValueArms(commands, words), options,
-                     Quoted(fmt::format("{}", fmt::join(CommandNames(commands), " "))),
+                     ValueArms(commands, words), options, BashChoices(CommandNames(commands)),
                      PositionalArms(commands, words));
 }
 

@@ -19,8 +19,8 @@ const char* TypeNameOf(FactInfo::Unit unit) {
 
 }  // namespace
 
-void AddGateFileOptions(CLI::App& app, GateFiles& files) {
-  app.add_option("--junit", files.junit, "Write a JUnit file")->type_name("FILE");
+void AddGateFileOptions(CLI::App& app, CheckOutputs& files) {
+  AddOption(app, "--junit FILE", files.junit, "Write a JUnit file");
   app.add_flag("--github-summary", files.github_summary,
                "Append a Markdown table to $GITHUB_STEP_SUMMARY, or with =FILE to that");
 }
@@ -36,9 +36,8 @@ void AddThresholdOptions(CLI::App& app, StaticCheckOptions& options, bool limits
     };
     app.add_option_function<std::string>(name, parse, info.help)->type_name(TypeNameOf(info.unit));
   }
-  app.add_option("--thresholds", options.thresholds,
-                 "Check the candidate against the limits in this file (docs/guides/ci.md)")
-      ->type_name("FILE");
+  AddOption(app, "--thresholds FILE", options.thresholds,
+            "Check the candidate against the limits in this file (docs/guides/ci.md)");
 }
 
 void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with) {
@@ -74,8 +73,8 @@ ExitCode CodeOf(GateDecision decision, bool require_conclusive, bool error) {
                                                                        : ExitCode::kInconclusive;
 }
 
-int RunStaticCheck(const StaticCheckOptions& options, const GateFiles& files, const View& view) {
-  const CheckOutputs outputs(files.junit, files.github_summary);
+int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files, const View& view) {
+  const CheckOutputs outputs = files.Resolved();
   const StaticCheck check = CheckStaticFiles(options);
   const say::Document document = say::SayStaticCheck(check);
   outputs.Write(say::TestSuiteOf(check), document);
@@ -83,7 +82,7 @@ int RunStaticCheck(const StaticCheckOptions& options, const GateFiles& files, co
   return static_cast<int>(CodeOf(check.decision, check.require_conclusive));
 }
 
-int RunStaticCheck(const CheckOptions& given, StaticCheckOptions options, const GateFiles& files,
+int RunStaticCheck(const CheckOptions& given, StaticCheckOptions options, const CheckOutputs& files,
                    const View& view) {
   std::vector<std::string> sides = {given.baseline, given.candidate};
   for (const std::string& path : given.paths) {

@@ -12,12 +12,8 @@
 // What the commands that are gates share.
 namespace etprof {
 
-// Where a gate's result goes, besides the screen; empty: nowhere.
-struct GateFiles {
-  std::string junit, github_summary;
-};
 // --junit and --github-summary.
-void AddGateFileOptions(CLI::App& app, GateFiles& files);
+void AddGateFileOptions(CLI::App& app, CheckOutputs& files);
 
 // --thresholds, and an option for each limit of a program where `limits`.
 void AddThresholdOptions(CLI::App& app, StaticCheckOptions& options, bool limits);
@@ -28,6 +24,19 @@ void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::stri
 // The value of an option: "2%" is 0.02. Below 0, the candidate has to be better by so much. Absent: "".
 // Throws Error (kUsage).
 std::optional<double> PercentOf(const char* option, const std::string& text);
+// An option of such a value; where that can be no "absent", "" is 0.
+template <typename Limit>
+void AddPercentOption(CLI::App& app, const char* name, Limit& limit, const char* help) {
+  const auto parse = [name, &limit](const std::string& text) {
+    const std::optional<double> percent = PercentOf(name, text);
+    if constexpr (std::is_same_v<Limit, double>) {
+      limit = percent.value_or(0);
+    } else {
+      limit = percent;
+    }
+  };
+  app.add_option_function<std::string>(name, parse, help)->type_name("P%");
+}
 // The same of a change that has to be one: above 0.
 double PercentAboveZero(const char* option, const std::string& text);
 
@@ -35,9 +44,9 @@ double PercentAboveZero(const char* option, const std::string& text);
 ExitCode CodeOf(GateDecision decision, bool require_conclusive, bool error = false);
 
 // Checks, writes the files, shows the result, and returns the exit code.
-int RunStaticCheck(const StaticCheckOptions& options, const GateFiles& files, const View& view);
+int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files, const View& view);
 // Of the two programs that `given` names. Throws Error (kUsage) where they are not two.
-int RunStaticCheck(const CheckOptions& given, StaticCheckOptions options, const GateFiles& files,
+int RunStaticCheck(const CheckOptions& given, StaticCheckOptions options, const CheckOutputs& files,
                    const View& view);
 
 }  // namespace etprof

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cctype>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -26,12 +25,13 @@
 #include "core/suggest.h"
 #include "history/history_file.h"
 
+namespace etprof {
 namespace {
 
 // Of an option whose value is missing, which is the last one where it does not say its name: what to give.
 // nullopt: the problem is another one.
-std::optional<etprof::Error> MissingValue(const CLI::App& command, int argc, const char* const* argv,
-                                          const std::string& problem) {
+std::optional<Error> MissingValue(const CLI::App& command, int argc, const char* const* argv,
+                                  const std::string& problem) {
   std::string name = problem.substr(0, problem.find(": "));
   for (int i = argc - 1; i > 0 && name.empty(); --i) {
     if (command.get_option_no_throw(argv[i]) != nullptr) name = argv[i];
@@ -46,32 +46,26 @@ std::optional<etprof::Error> MissingValue(const CLI::App& command, int argc, con
   if (what.size() > 1 && std::islower(static_cast<unsigned char>(what[1])) != 0)
     what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
   const int count = option->get_items_expected_min();
-  return etprof::Error(etprof::ExitCode::kUsage, count > 1 ? fmt::format("`{}` needs {} values", name, count)
-                                                           : fmt::format("`{}` needs a value", name))
+  return Error(ExitCode::kUsage, count > 1 ? fmt::format("`{}` needs {} values", name, count)
+                                           : fmt::format("`{}` needs a value", name))
       .Remedy(fmt::format("give `{} {}`: {}", name, value, what));
 }
 
 // The error for a command line that does not parse: CLI11's `problem`, or that there is no such command, then
 // what was probably meant, and where to read on.
-etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
-                         const CLI::ParseError& problem) {
+Error UsageError(const CLI::App& app, int argc, const char* const* argv, const CLI::ParseError& problem) {
   std::string message = problem.what(), current, suggestion;
+  const std::vector<CommandFacts> facts = CommandsAndOptions();
   std::map<std::string, std::vector<std::string>> options_of;  // of etprof itself under ""
-  const std::vector<etprof::CommandSpec>& all = etprof::AllCommands();
-  std::vector<std::string> commands;
-  for (const etprof::CommandFacts& command : etprof::CommandsAndOptions()) {
-    if (!command.name.empty()) commands.push_back(command.name);
-    std::vector<std::string>& names = options_of[command.name];
-    for (const etprof::OptionFacts& option : command.options)
-      names.insert(names.end(), option.names.begin(), option.names.end());
-  }
+  for (const CommandFacts& command : facts) options_of[command.name] = command.OptionNames();
+  const std::vector<CommandSpec>& all = AllCommands();
   for (int i = 1; i < argc && suggestion.empty(); ++i) {
     const std::string word = argv[i];
     if (word == "--") break;  // what follows is another program's
     if (current.empty() && !word.starts_with("-")) {
-      if (std::ranges::find(all, word, &etprof::CommandSpec::name) == all.end()) {
+      if (std::ranges::find(all, word, &CommandSpec::name) == all.end()) {
         message = fmt::format("unknown command `{}`", word);
-        suggestion = etprof::Closest(word, commands);
+        suggestion = Closest(word, CommandNames(facts));
         break;
       }
       current = word;
@@ -80,7 +74,7 @@ etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
       const CLI::App& command = current.empty() ? app : *app.get_subcommand(current);
       const std::vector<std::string>& known = options_of[current];
       if (command.get_option_no_throw(name) == nullptr && std::ranges::find(known, name) == known.end())
-        suggestion = etprof::Closest(name, known);
+        suggestion = Closest(name, known);
     }
   }
   const bool too_few = message.ends_with(" missing") || message.find(": At least ") != std::string::npos;
@@ -90,7 +84,7 @@ etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
   if (const std::size_t end = message.find(": At Most 1 "); end != std::string::npos)
     message = fmt::format("`{}` is given more than once", message.substr(0, end));
   const std::string meant = suggestion.empty() ? "" : fmt::format("did you mean `{}`? See", suggestion);
-  return etprof::Error(etprof::ExitCode::kUsage, message)
+  return Error(ExitCode::kUsage, message)
       .Remedy(fmt::format("{} `etprof {}--help`", meant.empty() ? "see" : meant,
                           current.empty() ? "" : current + " "));
 }
@@ -112,7 +106,7 @@ bool IsSameFile(const std::string& a, const std::string& b) {
 // for a variable that is not set (it would mean the current folder, or nothing at all), or where it would
 // write over what it reads or has just written, or over what was measured or exported.
 void RequireNames(const CLI::App& command) {
-  std::vector<std::string> taken = {etprof::kHistoryFile};
+  std::vector<std::string> taken = {kHistoryFile};
   std::vector<const CLI::Option*> outputs;
   for (const CLI::Option* const option : command.get_options()) {
     const std::string name = option->get_name(), type = option->get_type_name();
@@ -120,7 +114,7 @@ void RequireNames(const CLI::App& command) {
     const bool is_output = std::ranges::find(kOutputs, name) != std::end(kOutputs);
     const bool is_path = option->get_positional() || type == "FILE" || type == "PATH" || type == "DIR";
     if (is_path && std::ranges::find(option->results(), "") != option->results().end()) {
-      throw etprof::Error(etprof::ExitCode::kUsage, fmt::format("`{}` is empty", name))
+      throw Error(ExitCode::kUsage, fmt::format("`{}` is empty", name))
           .Remedy("name what it is; is a variable of the shell not set?");
     }
     if (is_output) outputs.push_back(option);
@@ -135,10 +129,9 @@ void RequireNames(const CLI::App& command) {
     const bool is_taken =
         std::ranges::any_of(taken, [&](const auto& other) { return IsSameFile(file, other); });
     if (is_taken || (is_measured && std::filesystem::exists(path, ignored))) {
-      throw etprof::Error(
-          etprof::ExitCode::kUsage,
-          fmt::format("`{}` would write over {}", option->get_name(),
-                      is_taken ? "what the same command reads or writes" : "what was measured or exported"))
+      throw Error(ExitCode::kUsage, fmt::format("`{}` would write over {}", option->get_name(),
+                                                is_taken ? "what the same command reads or writes"
+                                                         : "what was measured or exported"))
           .InFile(file)
           .Remedy("name another file");
     }
@@ -157,8 +150,8 @@ std::terminate_handler g_default_terminate = nullptr;
   try {
     if (const std::exception_ptr exception = std::current_exception()) std::rethrow_exception(exception);
   } catch (const std::bad_alloc&) {
-    etprof::SayText(g_out_of_memory);
-    std::_Exit(static_cast<int>(etprof::ExitCode::kDeviceFailed));
+    SayText(g_out_of_memory);
+    std::_Exit(static_cast<int>(ExitCode::kDeviceFailed));
   } catch (...) {
     g_default_terminate();
   }
@@ -167,11 +160,11 @@ std::terminate_handler g_default_terminate = nullptr;
 
 // Returns the exit code, or throws.
 int Main(int argc, char** argv) {
-  etprof::PrepareProcess();
-  etprof::EscapeStdout();
+  PrepareProcess();
+  EscapeStdout();
   CLI::App app;
   std::function<int()> chosen;
-  etprof::AddCommands(app, chosen);
+  AddCommands(app, chosen);
   int code = 0;
   try {
     app.parse(argc, argv);
@@ -179,24 +172,25 @@ int Main(int argc, char** argv) {
     code = chosen();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      etprof::SayError(UsageError(app, argc, argv, error));
-      return static_cast<int>(etprof::ExitCode::kUsage);
+      SayError(UsageError(app, argc, argv, error));
+      return static_cast<int>(ExitCode::kUsage);
     }
     code = app.exit(error);  // --help, --version
   }
-  etprof::FlushStdout();
+  FlushStdout();
   return code;
 }
 
 }  // namespace
+}  // namespace etprof
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  g_out_of_memory = etprof::ErrorText(etprof::AsError(std::bad_alloc()));
-  g_default_terminate = std::set_terminate(Terminate);
+  etprof::g_out_of_memory = etprof::ErrorText(etprof::AsError(std::bad_alloc()));
+  etprof::g_default_terminate = std::set_terminate(etprof::Terminate);
   int code = 0;
   try {
-    code = Main(argc, argv);
+    code = etprof::Main(argc, argv);
   } catch (const std::exception& exception) {
     const etprof::Error error = etprof::AsError(exception);
     etprof::SayError(error);

@@ -94,6 +94,20 @@ std::vector<OptionFacts> OptionsOf(const CLI::App& app) {
 
 }  // namespace
 
+std::vector<std::string> CommandFacts::OptionNames() const {
+  std::vector<std::string> all;
+  for (const OptionFacts& option : options) all.insert(all.end(), option.names.begin(), option.names.end());
+  return all;
+}
+
+std::vector<std::string> CommandNames(const std::vector<CommandFacts>& commands) {
+  std::vector<std::string> names;
+  for (const CommandFacts& command : commands) {
+    if (!command.name.empty()) names.push_back(command.name);
+  }
+  return names;
+}
+
 std::vector<CommandFacts> CommandsAndOptions() {
   CLI::App root;
   std::function<int()> chosen;

@@ -30,9 +30,13 @@ struct CommandFacts {
   std::string summary;
   std::string example;
   std::vector<OptionFacts> options;
+
+  std::vector<std::string> OptionNames() const;
 };
 
 // etprof itself first, then its commands in the order of the help text; none that is hidden.
 std::vector<CommandFacts> CommandsAndOptions();
+// Without etprof itself.
+std::vector<std::string> CommandNames(const std::vector<CommandFacts>& commands);
 
 }  // namespace etprof

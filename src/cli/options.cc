@@ -93,8 +93,7 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
 void AddDocumentOptions(CLI::App& app, View& view, const std::vector<std::string>& names) {
   const std::string those =
       names.empty() ? "a wrong name lists those that there are" : fmt::format("{}", fmt::join(names, "|"));
-  CLI::Option* const option = app.add_option("--csv", view.csv, "Show one table as CSV: " + those)
-                                  ->type_name("TABLE")
+  CLI::Option* const option = AddOption(app, "--csv TABLE", view.csv, "Show one table as CSV: " + those)
                                   ->excludes(app.get_option("--json"));
   if (!names.empty()) option->check(CLI::IsMember(names).description(""));
   AddFileOptions(app, view);
@@ -112,34 +111,26 @@ void RequireTable(const View& view, bool several_devices) {
 
 void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceUse& use, bool several) {
   CLI::Option* const device =
-      app.add_option(
-             "--device", devices,
-             Default("Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT", "local") +
-                 (several ? "; may be repeated to measure on several at once" : ""))
-          ->expected(1)
-          ->type_name("DEVICE");
+      AddOption(app, "--device DEVICE", devices,
+                Default("Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT", "local") +
+                    (several ? "; may be repeated to measure on several at once" : ""))
+          ->expected(1);
   if (several) device->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--wait-for-device", use.wait_seconds,
-                 "Seconds to wait for a lost device to reconnect (default: 60)")
-      ->check(CLI::Range(0.0, 1e6))
-      ->type_name("S");
+  AddOption(app, "--wait-for-device S", use.wait_seconds,
+            "Seconds to wait for a lost device to reconnect (default: 60)", CLI::Range(0.0, 1e6));
   app.add_flag("--keep", use.keep, "Keep the run's own folder on the device");
-  app.add_option("--power-mode", use.power_mode,
-                 "Android: unconstrained-boost or app-developer, reset at the end (docs/concepts/power.md)")
-      ->check(CLI::IsMember({"unconstrained-boost", "app-developer"}))
-      ->type_name("MODE");
+  AddOption(app, "--power-mode MODE", use.power_mode,
+            "Android: unconstrained-boost or app-developer, reset at the end (docs/concepts/power.md)",
+            CLI::IsMember({"unconstrained-boost", "app-developer"}));
 }
 
 void AddMeasureOptions(CLI::App& app, MeasureRequest& request, const MeasureTexts& texts) {
-  app.add_option("--max-seconds", request.max_seconds, Default("Time limit in seconds", texts.max_seconds))
-      ->check(CLI::Range(0.1, 1e6))
-      ->type_name("S");
-  app.add_option("--launches", request.launches, Default("Processes of each experiment", texts.launches))
-      ->check(CLI::Range(2, 10'000))
-      ->type_name("L");
-  app.add_option("--runs", request.runs, "Traced runs of each experiment (default: 100)")
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N");
+  AddOption(app, "--max-seconds S", request.max_seconds, Default("Time limit in seconds", texts.max_seconds),
+            CLI::Range(0.1, 1e6));
+  AddOption(app, "--launches L", request.launches, Default("Processes of each experiment", texts.launches),
+            CLI::Range(2, 10'000));
+  AddOption(app, "--runs N", request.runs, "Traced runs of each experiment (default: 100)",
+            CLI::Range(1, 1'000'000));
   CLI::Option* const threads =
       app.add_option("--threads", request.threads, Default("Number of threads", texts.threads))
           ->check(CLI::Range(1, 1024))
@@ -149,62 +140,51 @@ void AddMeasureOptions(CLI::App& app, MeasureRequest& request, const MeasureText
   } else {
     threads->expected(1);
   }
-  app.add_option("--output-root", request.output_root, Default("Results directory", texts.output_root))
-      ->type_name("DIR");
+  AddOption(app, "--output-root DIR", request.output_root, Default("Results directory", texts.output_root));
   app.add_flag("--resume", request.resume, "Resume an interrupted measurement of the same command");
   AddDeviceOptions(app, request.devices, request.use, texts.several_devices);
   AddCoolingOptions(app, request.use);
 }
 
 void AddCoolingOptions(CLI::App& app, DeviceUse& use) {
-  app.add_option("--max-temp", use.max_temp,
-                 "Before each round, wait until the hottest CPU or skin sensor is below this, in degrees "
-                 "Celsius")
-      ->check(CLI::Range(0.0, 150.0))
-      ->type_name("C");
-  app.add_option("--max-temp-wait", use.max_temp_wait,
-                 "Maximum seconds to wait for cooling, per round (default: 300)")
-      ->check(CLI::Range(0.0, 1e6))
-      ->type_name("S");
-  app.add_option("--wait-minutes", use.wait_minutes,
-                 "Before it begins, wait so many minutes at most for a device that is hot or that other "
-                 "processes keep busy (default: 0)")
-      ->check(CLI::Range(0.0, 1e4))
-      ->type_name("MIN");
+  AddOption(app, "--max-temp C", use.max_temp,
+            "Before each round, wait until the hottest CPU or skin sensor is below this, in degrees "
+            "Celsius",
+            CLI::Range(0.0, 150.0));
+  AddOption(app, "--max-temp-wait S", use.max_temp_wait,
+            "Maximum seconds to wait for cooling, per round (default: 300)", CLI::Range(0.0, 1e6));
+  AddOption(app, "--wait-minutes MIN", use.wait_minutes,
+            "Before it begins, wait so many minutes at most for a device that is hot or that other "
+            "processes keep busy (default: 0)",
+            CLI::Range(0.0, 1e4));
 }
 
 void AddModelOptions(CLI::App& app, MeasureRequest& request) {
   app.add_option("--cpus", request.cpus,
                  "Run on these CPUs only: 0,2-3, a mask such as 0x80, or big, mid, little");
-  app.add_option("--period", request.period,
-                 "Start one inference per interval, e.g., 33ms (default: back to back)")
-      ->type_name("TIME");
-  app.add_option("--runner", request.runner,
-                 "Path of etprof-runner or an executor_runner (default: the one next to etprof)")
-      ->type_name("PATH");
+  AddOption(app, "--period TIME", request.period,
+            "Start one inference per interval, e.g., 33ms (default: back to back)");
+  AddOption(app, "--runner PATH", request.runner,
+            "Path of etprof-runner or an executor_runner (default: the one next to etprof)");
   app.add_option("--method", request.method, "Method to run (default: forward)");
-  app.add_option("--data", request.data, "External weights, a .ptd file")->type_name("FILE.ptd");
+  AddOption(app, "--data FILE.ptd", request.data, "External weights, a .ptd file");
   app.add_option("--inputs", request.inputs,
                  "Inputs: ones, random, an .inputs file, or one raw file per tensor (default: those saved "
                  "next to the "
                  "model)")
       ->delimiter(',');
-  app.add_option("--exec-wrapper", request.exec_wrapper,
-                 "Command to put before the runner: an emulator or a tool, as the device names it")
-      ->type_name("\"CMD ..\"");
+  AddOption(app, "--exec-wrapper \"CMD ..\"", request.exec_wrapper,
+            "Command to put before the runner: an emulator or a tool, as the device names it");
 }
 
 void AddPrecisionOptions(CLI::App& app, MeasureRequest& request) {
-  app.add_option("--warmup", request.warmup, "Minimum warmup runs per launch (default: 10)")
-      ->check(CLI::Range(0, 1'000'000))
-      ->type_name("N");
-  app.add_option("--precision", request.precision,
-                 "Target half-width of the confidence interval (default: half of --margin)")
-      ->check(CLI::Range(1e-6, 1.0))
-      ->type_name("P");
-  app.add_option("--margin", request.margin, "Differences within ±MARGIN count as \"same\" (default: 0.01)")
-      ->check(CLI::Range(1e-6, 1.0))
-      ->type_name("MARGIN");
+  AddOption(app, "--warmup N", request.warmup, "Minimum warmup runs per launch (default: 10)",
+            CLI::Range(0, 1'000'000));
+  AddOption(app, "--precision P", request.precision,
+            "Target half-width of the confidence interval (default: half of --margin)",
+            CLI::Range(1e-6, 1.0));
+  AddOption(app, "--margin MARGIN", request.margin,
+            "Differences within ±MARGIN count as \"same\" (default: 0.01)", CLI::Range(1e-6, 1.0));
 }
 
 void AddWatchOption(CLI::App& app, MeasureRequest& request) {
@@ -213,10 +193,9 @@ void AddWatchOption(CLI::App& app, MeasureRequest& request) {
 }
 
 void AddKindOptions(CLI::App& app, MeasureRequest& request) {
-  app.add_option("--sustained", request.sustained,
-                 "Run each experiment continuously for this long, one after the other: latency, clock, and "
-                 "temperature over time")
-      ->type_name("TIME");
+  AddOption(app, "--sustained TIME", request.sustained,
+            "Run each experiment continuously for this long, one after the other: latency, clock, and "
+            "temperature over time");
   app.add_flag(
       "--counters", request.counters,
       "Read the processor's counters at every operator, in separate runs (docs/guides/bottlenecks.md)");
@@ -227,17 +206,14 @@ void AddKindOptions(CLI::App& app, MeasureRequest& request) {
 
 void AddHistoryOptions(CLI::App& app, HistoryRequest& request) {
   CLI::Option* const history =
-      app.add_option("--history", request.file,
-                     "Add the finished measurement to this history (docs/guides/history.md)")
-          ->type_name("FILE");
-  app.add_option("--commit", request.commit,
-                 "Commit that is measured, for the history: HEAD, a hash, or any name (default: HEAD)")
-      ->needs(history)
-      ->type_name("SHA");
-  app.add_option("--reference", request.reference,
-                 "Experiment that does not change with the commit, for the history")
-      ->needs(history)
-      ->type_name("NAME");
+      AddOption(app, "--history FILE", request.file,
+                "Add the finished measurement to this history (docs/guides/history.md)");
+  AddOption(app, "--commit SHA", request.commit,
+            "Commit that is measured, for the history: HEAD, a hash, or any name (default: HEAD)")
+      ->needs(history);
+  AddOption(app, "--reference NAME", request.reference,
+            "Experiment that does not change with the commit, for the history")
+      ->needs(history);
 }
 
 void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump) {

@@ -11,6 +11,17 @@
 // Options that several commands have.
 namespace etprof {
 
+// An option, or a positional, with what its value is called: "--max-temp C".
+template <typename Value>
+CLI::Option* AddOption(CLI::App& app, const std::string& words, Value& value, const std::string& help,
+                       const auto&... checks) {
+  const std::size_t blank = words.find(' ');
+  CLI::Option* const option =
+      app.add_option(words.substr(0, blank), value, help)->type_name(words.substr(blank + 1));
+  (option->check(checks), ...);
+  return option;
+}
+
 // How a result is shown on stdout.
 struct View {
   std::string csv;  // a table, in place of the rest; empty: none
@@ -20,6 +31,13 @@ struct View {
 
   bool HasFiles() const;
 };
+// What a command that shows one result was given.
+template <typename Options>
+struct Parsed {
+  Options options;
+  View view;
+};
+
 // --json, whose help `json` is, and --all. For a report, where `csv` is its usual table: --csv[=TABLE], and
 // an option for each format of files (--html FILE, ...); and --by.
 enum class ByOption { kNo, kYes };

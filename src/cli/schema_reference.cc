@@ -15,12 +15,8 @@ namespace {
 
 using Schema = nlohmann::ordered_json;
 
-// In a table's cell: a bar would end it.
 std::string Code(const Schema& value) {
-  std::string code = "`";
-  for (const char c : value.is_string() ? value.get<std::string>() : value.dump())
-    code += c == '|' ? std::string("\\|") : std::string(1, c);
-  return code + "`";
+  return CodeCell(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 // Words with `code` in them.
@@ -122,6 +118,12 @@ class Tables {
 };
 
 }  // namespace
+
+std::string CodeCell(const std::string& text) {
+  std::string code = "`";
+  for (const char c : text) code += c == '|' ? std::string("\\|") : std::string(1, c);
+  return code + "`";
+}
 
 std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>& schemas) {
   std::string text =

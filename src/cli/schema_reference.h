@@ -6,6 +6,9 @@
 
 namespace etprof {
 
+// Code in a table's cell, where a bar would end it.
+std::string CodeCell(const std::string& text);
+
 // docs/reference/json.md: the keys of every file and output that a schema describes, in tables.
 std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>& schemas);
 

@@ -13,7 +13,6 @@
 #include "report/report.h"
 #include "report/suite.h"
 #include "say/document.h"
-#include "workflow/keep.h"
 #include "workflow/measure.h"
 #include "workflow/validate.h"
 

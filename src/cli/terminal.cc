@@ -76,10 +76,7 @@ std::string ForTerminal(const std::string& text) { return ShowsUtf8() ? text : A
 
 void FlushStdout() {
   std::cout.flush();
-  if (!std::cout || !RawStdout() || std::fflush(stdout) != 0) FailStdout();
-}
-
-void FailStdout() {
+  if (std::cout && RawStdout() && std::fflush(stdout) == 0) return;
   pollfd out{STDOUT_FILENO, 0, 0};
   if (::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0) {
     // Who read it has what they wanted (`| head`): no error, but the end that the writer of a pipe has.

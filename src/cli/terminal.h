@@ -67,6 +67,5 @@ std::string ForTerminal(const std::string& text);
 // Throws Error where what was written to stdout did not arrive; where its reader has gone (`| head`) ends the
 // process silently, as SIGPIPE does.
 void FlushStdout();
-[[noreturn]] void FailStdout();  // the same, where it is known that it did not
 
 }  // namespace etprof

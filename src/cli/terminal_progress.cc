@@ -22,6 +22,8 @@ namespace {
 std::atomic<bool> g_interrupted = false;  // set by the signal handler, which can reach nothing else
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
 void OnSignal(int) {
   // The second time at once: workers end when their stdin closes, or with their parent.
   if (g_interrupted.exchange(true)) ::_exit(static_cast<int>(ExitCode::kInterrupted));
@@ -115,15 +117,11 @@ InterruptionScope::InterruptionScope() {
   struct sigaction action {};
   action.sa_handler = OnSignal;  // without SA_RESTART: a wait ends at once
   sigemptyset(&action.sa_mask);  // a macro on macOS
-  ::sigaction(SIGINT, &action, &old_[0]);
-  ::sigaction(SIGTERM, &action, &old_[1]);
-  ::sigaction(SIGHUP, &action, &old_[2]);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &old_[i]);
 }
 
 InterruptionScope::~InterruptionScope() {
-  ::sigaction(SIGINT, &old_[0], nullptr);
-  ::sigaction(SIGTERM, &old_[1], nullptr);
-  ::sigaction(SIGHUP, &old_[2], nullptr);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &old_[i], nullptr);
 }
 
 bool TerminalProgress::Interrupted() const { return g_interrupted; }
@@ -193,10 +191,7 @@ void TerminalProgress::Step(const std::string& text, int done, int total) {
   const std::lock_guard lock(mutex_);
   Line& line = lines_.front();
   line.text = OneLine(text) + (total > 0 ? fmt::format(" {} of {}", done, total) : "");
-  if (terminal_) {
-    Draw(true);
-    return;
-  }
+  if (terminal_) return Draw(true);
   if (total == 0) line.last_written = {};  // what is not counted is always written
   if (IsDue(line.last_written, kWriteEvery)) write_(line.text + "\n");
 }
@@ -204,11 +199,8 @@ void TerminalProgress::Step(const std::string& text, int done, int total) {
 void TerminalProgress::State(std::size_t device, const std::string& text) {
   const std::lock_guard lock(mutex_);
   lines_.at(device).text = OneLine(text);
-  if (terminal_) {
-    Draw(true);
-  } else {
-    write_(Named(device, text) + "\n");
-  }
+  if (terminal_) return Draw(true);
+  write_(Named(device, text) + "\n");
 }
 
 void TerminalProgress::Update(std::size_t device, const ProgressUpdate& update) {
@@ -216,8 +208,7 @@ void TerminalProgress::Update(std::size_t device, const ProgressUpdate& update) 
   Line& line = lines_.at(device);
   if (terminal_) {
     line.text = OneLine(ProgressText(update, screen_().columns - 1 - NameWidth()));
-    Draw(update.launch_finished);
-    return;
+    return Draw(update.launch_finished);
   }
   const bool news = update.launch_finished || !update.what.empty();
   if (news && IsDue(line.last_written, kWriteEvery))
@@ -228,10 +219,7 @@ void TerminalProgress::Waiting(std::size_t device, const std::string& text) {
   const std::lock_guard lock(mutex_);
   Line& line = lines_.at(device);
   line.text = OneLine(text);
-  if (terminal_) {
-    Draw(false);
-    return;
-  }
+  if (terminal_) return Draw(false);
   if (IsDue(line.last_waiting, kWaitingEvery)) write_(Named(device, text) + "\n");
 }
 

@@ -82,4 +82,11 @@ class TerminalProgress : public WorkflowProgress {
   std::chrono::steady_clock::time_point last_drawn_;
 };
 
+// What a workflow makes of what it is given, its progress on stderr until then.
+template <typename Workflow>
+auto WithProgress(const Workflow& workflow, const auto&... given) {
+  TerminalProgress progress;
+  return workflow(given..., progress);
+}
+
 }  // namespace etprof

@@ -76,19 +76,10 @@ RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
     entry.problem = error.Message();
     return entry;
   }
-  const fs::path beside = model.string() + ".etrecord";
-  if (!etrecord_.empty()) {
-    entry.sources = ReadEtrecordOf(*entry.program, etrecord_);
-  } else if (Exists(beside)) {
-    try {
-      entry.sources = ReadEtrecordOf(*entry.program, beside);
-    } catch (const Error& problem) {
-      entry.no_sources = problem.Message();
-    }
-  } else {
-    entry.no_sources =
-        fmt::format("there is no {}, which says what layers operators belong to", beside.filename().string());
-  }
+  RecordedSources sources = ReadSources(*entry.program, model, etrecord_);
+  entry.sources = std::move(sources.map).value_or(SourceMap());
+  entry.no_sources = sources.problem;
+  if (!sources.is_there) entry.no_sources += ", which says what layers operators belong to";
   return entry;
 }
 
@@ -280,6 +271,18 @@ RunData OpenRun(const std::vector<std::string>& paths, const std::string& one_fo
   return RunOfEtdumps({paths.begin(), paths.end()}, {});
 }
 
+RecordedSources ReadSources(const Program& program, const fs::path& model, const fs::path& etrecord) {
+  if (!etrecord.empty()) return {ReadEtrecordOf(program, etrecord), "", true};
+  const fs::path beside = model.string() + ".etrecord";
+  if (!Exists(beside))
+    return {std::nullopt, fmt::format("there is no {}", beside.filename().string()), false};
+  try {
+    return {ReadEtrecordOf(program, beside), "", true};
+  } catch (const Error& error) {
+    return {std::nullopt, error.Message(), true};
+  }
+}
+
 void RequireClockOf(const RunData& run, const EtdumpOptions& etdump) {
   if (!run.etprof_version.empty() && etdump.nanoseconds_per_tick != 1.0) {
     throw Error(ExitCode::kUsage, "was measured by etprof, whose runner's clock counts nanoseconds")
@@ -356,15 +359,15 @@ Report AnalyzeRunDirectory(const fs::path& folder, const AnalyzeOptions& options
   const fs::path& into = options.output;
   const OutputFolders folders = {into.empty() ? folder : into, into, options.timeline};
   if (into.empty()) RequireOwnReports(folder, "-o");
-  return AnalyzeInto(OpenRunDirectory(folder), folders,
-                     {.etdump = options.etdump, .etrecord = options.etrecord});
+  return AnalyzeInto(OpenRunDirectory(folder), folders, options.read);
 }
 
 Report AnalyzeTraces(const std::vector<fs::path>& files, const AnalyzeOptions& options) {
   RunData run = RunOfEtdumps(files, {});
   run.pairs.clear();
   for (ExperimentData& data : run.experiments) data.model = options.model;
-  const ReadOptions read = {.tolerant = false, .etdump = options.etdump, .etrecord = options.etrecord};
+  ReadOptions read = options.read;
+  read.tolerant = false;
   if (options.output.empty()) return ReportOf(std::move(run), read);
   return AnalyzeInto(std::move(run), {options.output, options.output, options.timeline}, read);
 }

@@ -10,6 +10,8 @@
 #include "etdump/reader.h"
 #include "etdump/trace.h"
 #include "measure/store/run_data.h"
+#include "program/program.h"
+#include "program/source_map.h"
 #include "report/report.h"
 #include "workflow/analysis_files.h"
 
@@ -22,6 +24,17 @@ RunData OpenRunDirectory(const std::filesystem::path& folder);
 // `one_folder`) where a results directory stands among several paths.
 RunData OpenRun(const std::vector<std::string>& paths,
                 const std::string& one_folder = "give one results directory");
+
+// Where a program's instructions come from, by an .etrecord.
+struct RecordedSources {
+  std::optional<SourceMap> map;
+  std::string problem;    // why there is none: "there is no net.pte.etrecord", or it cannot be read
+  bool is_there = false;  // the file
+};
+// Reads `etrecord`, or where that is empty the one beside the .pte. Throws Error (kBadInput) for one that was
+// named and cannot be read.
+RecordedSources ReadSources(const Program& program, const std::filesystem::path& model,
+                            const std::filesystem::path& etrecord = {});
 
 // How the traces of a run are read.
 struct ReadOptions {
@@ -55,9 +68,8 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, const ReadOptions&
 struct AnalyzeOptions {
   std::filesystem::path output = {};  // of all files; empty: a results directory itself, of bare traces none
   bool timeline = true;               // write the per-event CSV files
-  EtdumpOptions etdump = {};
-  std::filesystem::path model = {};     // of bare traces: the .pte that ran
-  std::filesystem::path etrecord = {};  // as ReadOptions
+  std::filesystem::path model = {};   // of bare traces: the .pte that ran
+  ReadOptions read = {};              // of bare traces never tolerant
 };
 // Analyzes a results directory, or ETDumps and timeline CSVs. Throws Error.
 Report AnalyzeRunDirectory(const std::filesystem::path& folder, const AnalyzeOptions& options = {});

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
-#include "core/file.h"
 #include "core/process_folder.h"
 #include "core/sha256.h"
 #include "core/text.h"
@@ -185,19 +184,18 @@ class Bisecter {
   }
 
   void ListCommits() {
-    const auto resolved = [&](const std::string& name) {
-      return checkout_.Git({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
-    };
-    for (const auto& [option, name] : {std::pair("--good", &options_.good), {"--bad", &options_.bad}}) {
+    const auto resolved = [&](const char* option, const std::string& name) {
       try {
-        (name == &options_.good ? found_.good : found_.bad) = resolved(*name);
+        return checkout_.Git({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
       } catch (const Error& error) {
         if (error.exit_code() == ExitCode::kInterrupted) throw;
-        throw Error(ExitCode::kUsage, fmt::format("{} `{}` is no commit of the repository", option, *name))
+        throw Error(ExitCode::kUsage, fmt::format("{} `{}` is no commit of the repository", option, name))
             .InFile(options_.repository)
             .Remedy("name it as git does, or the repository with `--repository DIR`");
       }
-    }
+    };
+    found_.good = resolved("--good", options_.good);
+    found_.bad = resolved("--bad", options_.bad);
     const std::string lines =
         checkout_.Git({"rev-list", "--reverse", "--first-parent", found_.good + ".." + found_.bad});
     for (const std::string& commit : Words(lines)) commits_.push_back(commit);
@@ -208,7 +206,6 @@ class Bisecter {
           .Remedy("give `--good` an older commit of the same line");
     }
     found_.commits = commits_.size();
-    state_.assign(commits_.size(), State::kOpen);
     steps_ = 1 + static_cast<int>(std::ceil(std::log2(static_cast<double>(commits_.size()))));
   }
 
@@ -222,12 +219,12 @@ class Bisecter {
       for (int tried = 0; tried <= 2 * kNeighbors && !told; ++tried) {
         const std::ptrdiff_t off = tried % 2 == 1 ? (tried + 1) / 2 : -tried / 2;
         const std::ptrdiff_t at = middle + off;
-        if (at <= good || at >= bad || state_[static_cast<std::size_t>(at)] != State::kOpen) continue;
+        if (at <= good || at >= bad || skipped_.contains(at)) continue;
         const Outcome outcome = Measure(static_cast<std::size_t>(at), limit_);
         told = outcome == Outcome::kGood || outcome == Outcome::kBad;
         if (outcome == Outcome::kGood) good = at;
         if (outcome == Outcome::kBad) bad = at;
-        if (!told) state_[static_cast<std::size_t>(at)] = State::kSkipped;
+        if (!told) skipped_.insert(at);
       }
       if (!told) break;
     }
@@ -271,19 +268,18 @@ class Bisecter {
     step.commit = commits_[at];
     step.subject = SubjectOf(commits_[at]);
     step.limit = limit;
+    step.measured = false;
     const auto version = Build(commits_[at], step.why);
     if (!version) {
       step.outcome = Outcome::kNotBuilt;
-      step.measured = false;
     } else if (version->digest == good_.digest) {
       step.outcome = Outcome::kGood;
-      step.measured = false;
       step.why = "same bytes as the good version";
     } else if (const auto known = outcomes_.find(version->digest); known != outcomes_.end()) {
       step.outcome = known->second;
-      step.measured = false;
       step.why = "same bytes as a step before";
     } else {
+      step.measured = true;
       Compare(*version, step);
       // The bad version's first verdict is about less than half of its own slowdown.
       if (step.outcome != Outcome::kCannotTell) outcomes_[version->digest] = step.outcome;
@@ -324,14 +320,13 @@ class Bisecter {
     if (latency.verdict.decision == GateDecision::kFail) step.outcome = Outcome::kBad;
   }
 
-  enum class State { kOpen, kSkipped };
   const BisectOptions& options_;
   WorkflowProgress& progress_;
   BisectTree checkout_;
   std::filesystem::path folder_;
   Bisection found_;
-  std::vector<std::string> commits_;  // after the good one, up to the bad one
-  std::vector<State> state_;
+  std::vector<std::string> commits_;         // after the good one, up to the bad one
+  std::set<std::ptrdiff_t> skipped_;         // of them
   std::map<std::string, Outcome> outcomes_;  // by digest
   BuiltVersion good_;
   double limit_ = 0;

@@ -34,12 +34,8 @@ RunnerPreset PresetNamed(const std::string& name) {
 
 // As the kit chooses: what runs here, and Android's when there is an NDK.
 std::vector<std::string> DefaultPresets(const BuildHost& host) {
-  std::vector<std::string> names;
-  if (host.system == "Darwin") {
-    names = {"mac-arm64", "mac-arm64-sme2-off"};
-  } else {
-    names = {"native"};
-  }
+  std::vector<std::string> names = {"native"};
+  if (host.system == "Darwin") names = {"mac-arm64", "mac-arm64-sme2-off"};
   if (host.ndk) names.insert(names.end(), {"android-arm64-v9a", "android-arm64-v9a-sme2-off"});
   return names;
 }

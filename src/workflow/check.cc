@@ -30,40 +30,29 @@ constexpr double kSecondsPerPair = 60;
 
 // --- the two sides ---------------------------------------------------------------------------------------
 
+enum class Kind {
+  kModels,   // a model, and another one or what differs: measured now
+  kConfigs,  // a configuration with its pairs, or two whose experiments are paired by name: measured now
+  kRuns,     // a results directory with its pairs, or two: nothing is measured
+};
+constexpr NamedValue<Kind> kKinds[] = {
+    {Kind::kModels, "a model"}, {Kind::kConfigs, "a configuration"}, {Kind::kRuns, "a results directory"}};
+
 // As the command line names them.
 struct CheckSides {
-  enum class Kind {
-    kModels,   // a model, and another one or what differs: measured now
-    kConfigs,  // a configuration with its pairs, or two whose experiments are paired by name: measured now
-    kRuns,     // a results directory with its pairs, or two: nothing is measured
-  };
   Kind kind = Kind::kModels;
   std::string baseline;
   std::string candidate;  // empty: `baseline` holds both sides
 };
-using Kind = CheckSides::Kind;
 
 // "isa=-avx2": what differs from the other side. A file of such a name wins.
 bool IsVariant(const std::string& text) { return text.find('=') != std::string::npos && !Exists(text); }
 
 Kind KindOf(const std::string& text) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(text, ignored)) return Kind::kRuns;
+  if (IsFolder(text)) return Kind::kRuns;
   if (IsVariant(text)) return Kind::kModels;
   if (!Exists(text)) throw Error(ExitCode::kBadInput, "no such file or folder").InFile(text);
   return text.ends_with(".json") ? Kind::kConfigs : Kind::kModels;
-}
-
-const char* NameOf(Kind kind) {
-  switch (kind) {
-    case Kind::kModels:
-      return "a model";
-    case Kind::kConfigs:
-      return "a configuration";
-    case Kind::kRuns:
-      return "a results directory";
-  }
-  return "";
 }
 
 CheckSides SidesOf(const CheckOptions& options) {
@@ -90,8 +79,8 @@ CheckSides SidesOf(const CheckOptions& options) {
   }
   const Kind other = KindOf(sides.candidate);
   if (other != sides.kind) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("{} cannot be compared with {}", NameOf(sides.kind), NameOf(other)))
+    throw Error(ExitCode::kUsage, fmt::format("{} cannot be compared with {}", NameIn(kKinds, sides.kind),
+                                              NameIn(kKinds, other)))
         .Remedy("give two models, two configurations or two results directories");
   }
   return sides;
@@ -107,14 +96,8 @@ Config ConfigOfModels(const CheckSides& sides, const MeasureRequest& measurement
   } else {
     variant.model = std::filesystem::absolute(sides.candidate).lexically_normal();
   }
-  ExperimentConfig candidate = baseline;
+  ExperimentConfig candidate = Changed(baseline, variant);
   candidate.name = "candidate";
-  if (variant.isa) candidate.isa = *variant.isa;
-  if (variant.cpus) candidate.cpu_affinity = *variant.cpus;
-  if (variant.threads) candidate.threads = {*variant.threads};
-  if (variant.period) candidate.period = *variant.period;
-  if (variant.runner) candidate.runner = *variant.runner;
-  if (variant.model) candidate.model = *variant.model;
   const VariantLabels labels = LabelsOf(variant, baseline);
   const bool same_names =
       !variant.label && variant.model && ModelId(*variant.model) == ModelId(baseline.model);
@@ -324,27 +307,26 @@ Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress) {
   return CheckNow(sides, options, progress);
 }
 
-CheckOutputs::CheckOutputs(std::string junit, const std::string& github_summary)
-    : junit_(std::move(junit)), github_summary_(github_summary) {
-  if (github_summary != "true") return;
+CheckOutputs CheckOutputs::Resolved() const {
+  if (github_summary != "true") return *this;
   const char* file = std::getenv("GITHUB_STEP_SUMMARY");
   if (file == nullptr || *file == '\0') {
     throw Error(ExitCode::kUsage, "--github-summary: GITHUB_STEP_SUMMARY is not set")
         .Remedy("name a file: --github-summary=FILE");
   }
-  github_summary_ = file;
+  return {junit, file};
 }
 
 void CheckOutputs::Write(const say::TestSuite& suite, const say::Document& document) const {
-  if (!junit_.empty()) WriteOutput(junit_, [&](std::ostream& out) { RenderJunit(suite, out); });
-  if (github_summary_.empty()) return;
+  if (!junit.empty()) WriteOutput(junit, [&](std::ostream& out) { RenderJunit(suite, out); });
+  if (github_summary.empty()) return;
   // It collects what several commands of a step have to say, and may be one that cannot be replaced.
-  std::ofstream out(github_summary_, std::ios::app | std::ios::binary);
+  std::ofstream out(github_summary, std::ios::app | std::ios::binary);
   RenderDocumentMarkdown(document, 2, out);
   out.close();
   if (!out) {
     throw Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(errno))
-        .InFile(github_summary_);
+        .InFile(github_summary);
   }
 }
 

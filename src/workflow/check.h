@@ -8,7 +8,6 @@
 #include "report/check.h"
 #include "say/document.h"
 #include "say/test_suite.h"
-#include "workflow/keep.h"
 #include "workflow/request.h"
 
 namespace etprof {
@@ -36,17 +35,15 @@ struct Checked {
 // kDeviceFailed.
 Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress);
 
-// Where a gate's result is written, beside the screen; empty: nowhere. `github_summary` "true" is the file
-// that $GITHUB_STEP_SUMMARY names, and one that exists is appended to.
-class CheckOutputs {
- public:
-  // Throws Error (kUsage) where the variable names none.
-  CheckOutputs(std::string junit, const std::string& github_summary);
+// Where a gate's result is written, beside the screen; empty: nowhere.
+struct CheckOutputs {
+  std::string junit, github_summary;  // one that exists is appended to
+
+  // With the file that $GITHUB_STEP_SUMMARY names in place of the `github_summary` "true". Throws Error
+  // (kUsage) where it names none.
+  CheckOutputs Resolved() const;
   // Throws Error (kDeviceFailed).
   void Write(const say::TestSuite& suite, const say::Document& document) const;
-
- private:
-  std::string junit_, github_summary_;
 };
 
 }  // namespace etprof

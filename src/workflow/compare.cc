@@ -54,12 +54,7 @@ std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
     for (std::size_t j = 0; j < run.experiments.size(); ++j) {
       if (!belongs(run.experiments[j], options.candidate, b)) continue;
       if (run.experiments[i].threads != run.experiments[j].threads) continue;
-      ComparePair pair;
-      pair.baseline = i;
-      pair.candidate = j;
-      pair.baseline_label = options.name1;
-      pair.candidate_label = options.name2;
-      run.pairs.push_back(std::move(pair));
+      run.pairs.push_back({i, j, "", options.name1, options.name2, {}});
     }
   }
   if (run.pairs.empty()) return std::nullopt;

@@ -24,10 +24,11 @@ void WorkflowProgress::StopWhenInterrupted(const std::string& what) const {
   if (Interrupted()) throw Error(ExitCode::kInterrupted, what);
 }
 
-std::unique_ptr<Device> Open(const std::string& name, const DeviceUse& use, WorkflowProgress& progress) {
+std::unique_ptr<Device> Open(const std::string& name, const DeviceUse& use, WorkflowProgress& progress,
+                             std::size_t place) {
   RemoteOptions options;
   options.keep = use.keep;
-  options.notice = [&progress](const std::string& text) { progress.Message(text); };
+  options.notice = [&progress, place](const std::string& text) { progress.Message(place, text); };
   options.interrupted = [&progress] { return progress.Interrupted(); };
   return OpenDevice(name, options);
 }

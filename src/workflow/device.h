@@ -22,8 +22,10 @@ struct DeviceUse {
   std::optional<double> max_temp, max_temp_wait, wait_minutes;
 };
 
-// Opens it; what takes long there is a message. `progress` outlives the device. Throws as OpenDevice.
-std::unique_ptr<Device> Open(const std::string& name, const DeviceUse& use, WorkflowProgress& progress);
+// Opens it; what takes long there is a message of its `place` in `progress`, which outlives the device.
+// Throws as OpenDevice.
+std::unique_ptr<Device> Open(const std::string& name, const DeviceUse& use, WorkflowProgress& progress,
+                             std::size_t place = 0);
 
 // etprof-runner for a device: $ETPROF_RUNNER; for this machine the one beside etprof; for another the one of
 // the bundle that `etprof build` made for it. Throws Error (kBadInput) where it is not there.

@@ -6,10 +6,8 @@
 #include <deque>
 
 #include "core/error.h"
-#include "core/file.h"
 #include "core/sha256.h"
 #include "program/program_reader.h"
-#include "program/source_fit.h"
 #include "workflow/analyze.h"
 #include "xnnpack/operator_name.h"
 
@@ -22,11 +20,11 @@ struct FileOfDiff {
   fs::path path;
   std::string sha256;
   Program program;
-  std::optional<SourceMap> sources;
+  RecordedSources sources;
   std::vector<const Profile*> profiles;
   std::string measured;  // the experiment that the times are of; "": none yet
 
-  DiffSide Side() const { return {&program, sources ? &*sources : nullptr, profiles}; }
+  DiffSide Side() const { return {&program, sources.map ? &*sources.map : nullptr, profiles}; }
 };
 
 FileOfDiff Read(const fs::path& path, std::vector<std::string>& warnings) {
@@ -34,17 +32,10 @@ FileOfDiff Read(const fs::path& path, std::vector<std::string>& warnings) {
   file.path = path;
   file.program = ReadProgramFile(path);
   file.sha256 = Sha256HexOfFile(path);
-  const fs::path beside = path.string() + ".etrecord";
-  std::string problem = fmt::format("there is no {}", beside.filename().string());
-  if (Exists(beside)) {
-    try {
-      file.sources = ReadEtrecordOf(file.program, beside);
-      return file;
-    } catch (const Error& error) {
-      problem = error.Message();
-    }
-  }
-  warnings.push_back(problem + ": its modules are not known, and operators are matched without them");
+  file.sources = ReadSources(file.program, path);
+  if (!file.sources.map)
+    warnings.push_back(file.sources.problem +
+                       ": its modules are not known, and operators are matched without them");
   return file;
 }
 

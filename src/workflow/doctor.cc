@@ -38,6 +38,16 @@ constexpr double kAskSeconds = 20;
 constexpr Bytes kLittleDisk = 1'000'000'000;  // a run with traces has tens of megabytes
 constexpr const char* kBootstrap = "run script/bootstrap";
 
+Check Ok(std::string name, std::string found) {
+  return {std::move(name), CheckState::kOk, std::move(found), ""};
+}
+Check Warning(std::string name, std::string found, std::string remedy = "") {
+  return {std::move(name), CheckState::kWarning, std::move(found), std::move(remedy)};
+}
+Check Missing(std::string name, std::string found, std::string remedy = kBootstrap) {
+  return {std::move(name), CheckState::kMissing, std::move(found), std::move(remedy)};
+}
+
 // What such a program prints; absent where it is not there or does not run.
 std::optional<std::string> Printed(const std::vector<std::string>& words) {
   try {
@@ -49,13 +59,14 @@ std::optional<std::string> Printed(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
-Check Tool(const std::string& name, const std::optional<HostTool>& tool, std::string_view least,
-           const std::string& remedy) {
-  if (!tool) return {name, CheckState::kMissing, "not found", remedy};
+// A program on PATH or in `own` folder, of the version `least` or a later one.
+Check Tool(const std::string& name, const std::string& program, const std::string& remedy,
+           std::string_view least = kAnyVersion, const fs::path& own = {}) {
+  const std::optional<HostTool> tool = FindTool(program, least, own);
+  if (!tool) return Missing(name, "not found", remedy);
   const std::string found = fmt::format("{}, {}", tool->version, tool->path);
-  if (!VersionAtLeast(tool->version, least))
-    return {name, CheckState::kMissing, fmt::format("{}; {} or later is needed", found, least), remedy};
-  return {name, CheckState::kOk, found, ""};
+  if (VersionAtLeast(tool->version, least)) return Ok(name, found);
+  return Missing(name, fmt::format("{}; {} or later is needed", found, least), remedy);
 }
 
 // A program that tells its version by `option`, behind `key` of what it prints.
@@ -64,21 +75,20 @@ Check Client(const std::string& name, std::vector<std::string> words, const char
   const std::string program = words.front();
   words.emplace_back(option);
   const std::optional<std::string> printed = Printed(words);
-  if (!printed) return {name, CheckState::kMissing, program + " is not there or does not run", remedy};
+  if (!printed) return Missing(name, program + " is not there or does not run", remedy);
   const std::size_t at = printed->find(key);
   const std::string version = VersionIn(std::string_view(*printed).substr(at == std::string::npos ? 0 : at));
-  return {name, CheckState::kOk, fmt::format("{}, {}", version, FindProgram(program)), ""};
+  return Ok(name, fmt::format("{}, {}", version, FindProgram(program)));
 }
 
 Check Disk(const fs::path& folder, Bytes least, const std::string& remedy) {
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
-  if (error) return {"disk space", CheckState::kWarning, folder.string() + ": " + error.message(), ""};
+  if (error) return Warning("disk space", folder.string() + ": " + error.message());
   const auto free = static_cast<Bytes>(space.available);
   const std::string found =
       fmt::format("{} free in {}", FormatBytes(static_cast<double>(free)), folder.string());
-  if (free < least) return {"disk space", CheckState::kWarning, found, remedy};
-  return {"disk space", CheckState::kOk, found, ""};
+  return free < least ? Warning("disk space", found, remedy) : Ok("disk space", found);
 }
 
 // --- measuring on this machine ---
@@ -96,17 +106,16 @@ void AddRunner(std::vector<Check>& checks) {
                       fmt::format("{}, {}", version, runner),
                       ours ? "" : "build it again: this etprof is " ETPROF_VERSION});
     if (isa.can_mask) {
-      checks.push_back(
-          {"instruction sets", CheckState::kOk, "can be switched off one by one (--vs isa=...)", ""});
+      checks.push_back(Ok("instruction sets", "can be switched off one by one (--vs isa=...)"));
     } else {
-      checks.push_back({"instruction sets", CheckState::kWarning, "cannot be switched off: " + isa.why_not,
-                        "compare two runners instead: --vs runner=PATH"});
+      checks.push_back(Warning("instruction sets", "cannot be switched off: " + isa.why_not,
+                               "compare two runners instead: --vs runner=PATH"));
     }
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted) throw;
     const std::string where = error.file().empty() ? "" : error.file() + ": ";
-    checks.push_back({name, CheckState::kMissing, where + error.problem(),
-                      error.remedy().empty() ? kBootstrap : error.remedy()});
+    checks.push_back(
+        Missing(name, where + error.problem(), error.remedy().empty() ? kBootstrap : error.remedy()));
   }
 }
 
@@ -121,9 +130,9 @@ void AddSteadiness(std::vector<Check>& checks) {
   };
   const DeviceProperties properties = ReadLocalProperties();
   for (const std::string& warning : properties.warnings)
-    checks.push_back({"steadiness", CheckState::kWarning, warning, remedy(warning)});
+    checks.push_back(Warning("steadiness", warning, remedy(warning)));
   if (properties.warnings.empty())
-    checks.push_back({"steadiness", CheckState::kOk, "nothing seen that would disturb measurements", ""});
+    checks.push_back(Ok("steadiness", "nothing seen that would disturb measurements"));
 }
 
 // Whether the processor is free for a measurement with one thread.
@@ -131,10 +140,9 @@ Check Others() {
   const std::string name = "other processes";
   const std::unique_ptr<Device> device = MakeLocalDevice();
   const std::optional<OtherLoad> load = LookAtOtherLoad(*device, ReadLocalProperties().cores);
-  if (!load) return {name, CheckState::kOk, "not known: this system does not say what they use", ""};
-  if (Matters(*load, 1))
-    return {name, CheckState::kWarning, LoadText(*load), "stop them, or wait until they end"};
-  return {name, CheckState::kOk, "they use " + LoadAmountText(*load), ""};
+  if (!load) return Ok(name, "not known: this system does not say what they use");
+  if (Matters(*load, 1)) return Warning(name, LoadText(*load), "stop them, or wait until they end");
+  return Ok(name, "they use " + LoadAmountText(*load));
 }
 
 DoctorGroup Measuring() {
@@ -169,27 +177,20 @@ PythonPackages AskPython(const std::optional<fs::path>& root) {
   return packages;
 }
 
-Check Package(const PythonPackages& packages, const std::string& name, const std::string& title,
-              const std::string& remedy) {
+Check Package(const PythonPackages& packages, const std::string& name, const std::string& title) {
   const auto found = packages.versions.find(name);
-  if (found == packages.versions.end())
-    return {title, CheckState::kMissing, "not installed for " + packages.python, remedy};
-  return {title, CheckState::kOk, fmt::format("{} {}, of {}", name, found->second, packages.python), ""};
+  if (found == packages.versions.end()) return Missing(title, "not installed for " + packages.python);
+  return Ok(title, fmt::format("{} {}, of {}", name, found->second, packages.python));
 }
 
 DoctorGroup Exporting(const PythonPackages& packages) {
-  DoctorGroup group{"export", "export", {}};
-  if (packages.version.empty()) {
-    group.checks.push_back(
-        {"Python", CheckState::kMissing, packages.python + " is not there or does not run", kBootstrap});
-    return group;
-  }
-  group.checks.push_back({"Python", CheckState::kOk, packages.version + ", " + packages.python, ""});
-  group.checks.push_back(Package(packages, "torch", "PyTorch", kBootstrap));
-  group.checks.push_back(Package(packages, "executorch", "executorch wheel", kBootstrap));
-  group.checks.push_back(Package(packages, "torchao", "torchao", kBootstrap));
-  group.checks.push_back(Package(packages, "numpy", "NumPy", kBootstrap));
-  return group;
+  if (packages.version.empty())
+    return {"export", "export", {Missing("Python", packages.python + " is not there or does not run")}};
+  return {"export",
+          "export",
+          {Ok("Python", packages.version + ", " + packages.python), Package(packages, "torch", "PyTorch"),
+           Package(packages, "executorch", "executorch wheel"), Package(packages, "torchao", "torchao"),
+           Package(packages, "numpy", "NumPy")}};
 }
 
 // --- building ---
@@ -199,67 +200,52 @@ Check Aarch64Libraries(const fs::path& root, const PythonPackages& packages) {
   if (executorch != packages.versions.end()) {
     const std::string& version = executorch->second;
     if (const auto wheel = FetchedAarch64Wheel(root, version))
-      return {"aarch64 wheel", CheckState::kOk, fmt::format("{}, {}", version, wheel->parent_path().string()),
-              ""};
+      return Ok("aarch64 wheel", fmt::format("{}, {}", version, wheel->parent_path().string()));
   }
-  return {"aarch64 wheel", CheckState::kWarning, "not fetched yet",
-          "etprof build --target fetches it by pip, 18 MB"};
+  return Warning("aarch64 wheel", "not fetched yet", "etprof build --target fetches it by pip, 18 MB");
 }
 
 DoctorGroup BuildingBundles(const std::optional<fs::path>& root, const PythonPackages& packages) {
-  DoctorGroup group{"build-target", "build --target", {}};
-  if (!root) {
-    group.checks.push_back({"checkout", CheckState::kMissing,
-                            "this etprof lies in no checkout of its sources",
-                            "run build/etprof of a checkout"});
-    return group;
-  }
-  const fs::path tools = *root / ".venv" / "bin";
+  if (!root)
+    return {"build-target",
+            "build --target",
+            {Missing("checkout", "this etprof lies in no checkout of its sources",
+                     "run build/etprof of a checkout")}};
   // The checkout's own: the build uses no others.
-  for (const char* name : {"cmake", "ninja"}) {
-    const fs::path own = tools / name;
-    group.checks.push_back(
-        Tool(name, Exists(own) ? FindTool(own.string(), "0", {}) : std::nullopt, "0", kBootstrap));
-  }
-  group.checks.push_back(Tool("native compiler", FindTool("c++", "0", {}), "0", kBootstrap));
-  group.checks.push_back(Package(packages, "executorch", "executorch wheel", kBootstrap));
-  Check cross = Tool("cross compiler", FindTool("aarch64-linux-gnu-g++", "0", {}), "0",
-                     "on Debian: apt-get install g++-aarch64-linux-gnu");
+  const fs::path tools = *root / ".venv" / "bin";
+  Check cross =
+      Tool("cross compiler", "aarch64-linux-gnu-g++", "on Debian: apt-get install g++-aarch64-linux-gnu");
   if (cross.state == CheckState::kMissing)
     cross.found = "aarch64-linux-gnu-g++ not found, which linux-aarch64 and android need";
-  group.checks.push_back(cross);
-  group.checks.push_back(Aarch64Libraries(*root, packages));
-  return group;
+  return {"build-target",
+          "build --target",
+          {Tool("cmake", (tools / "cmake").string(), kBootstrap),
+           Tool("ninja", (tools / "ninja").string(), kBootstrap), Tool("native compiler", "c++", kBootstrap),
+           Package(packages, "executorch", "executorch wheel"), cross, Aarch64Libraries(*root, packages)}};
 }
 
 Check Ndk() {
   const std::optional<NdkVariable> ndk = FindNdk();
   const std::string problem = NdkProblem(ndk);
-  if (!problem.empty()) return {"Android NDK", CheckState::kWarning, problem, kGetNdk};
-  return {"Android NDK", CheckState::kOk, fmt::format("{}, {}", NdkVersion(*ndk), ndk->folder.string()), ""};
+  if (!problem.empty()) return Warning("Android NDK", problem, kGetNdk);
+  return Ok("Android NDK", fmt::format("{}, {}", NdkVersion(*ndk), ndk->folder.string()));
 }
 
 Check PythonWithTorch(const fs::path& tools) {
   const std::string name = "Python with PyTorch";
   const std::optional<HostPython> python = FindPython(tools);
   const std::string problem = PythonProblem(python);
-  if (!problem.empty()) return {name, CheckState::kMissing, problem, kBootstrap};
-  return {name, CheckState::kOk, python->path, ""};
+  return problem.empty() ? Ok(name, python->path) : Missing(name, problem);
 }
 
 DoctorGroup BuildingExecutorch(const std::optional<fs::path>& root) {
-  DoctorGroup group{"build-executorch", "build --executorch", {}};
   const fs::path tools = root ? *root / ".venv" / "bin" : fs::path();
-  group.checks.push_back(Tool("git", FindTool("git", "0", {}), "0", "install git"));
-  group.checks.push_back(Tool("cmake", FindTool("cmake", kLeastCMake, tools), kLeastCMake, kBootstrap));
-  group.checks.push_back(Tool("ninja", FindTool("ninja", kLeastNinja, tools), kLeastNinja, kBootstrap));
-  group.checks.push_back(Tool("make", FindTool("make", kAnyVersion, {}), kAnyVersion, kGetMake));
-  group.checks.push_back(Tool("native compiler", FindTool("c++", "0", {}), "0", "install a C++ compiler"));
-  group.checks.push_back(PythonWithTorch(tools));
-  group.checks.push_back(Ndk());
-  group.checks.push_back(
-      Disk(fs::current_path(), kRunnerDisk, "a runner's build needs 137 MB where the checkout lies"));
-  return group;
+  return {"build-executorch",
+          "build --executorch",
+          {Tool("git", "git", "install git"), Tool("cmake", "cmake", kBootstrap, kLeastCMake, tools),
+           Tool("ninja", "ninja", kBootstrap, kLeastNinja, tools), Tool("make", "make", kGetMake),
+           Tool("native compiler", "c++", "install a C++ compiler"), PythonWithTorch(tools), Ndk(),
+           Disk(fs::current_path(), kRunnerDisk, "a runner's build needs 137 MB where the checkout lies")}};
 }
 
 // --- devices ---
@@ -273,9 +259,7 @@ Check BundleFor(const std::optional<fs::path>& root, BundleTarget target, CheckS
     return {name, when_missing, "not built yet", root ? remedy : "run etprof of a checkout, then " + remedy};
   try {
     const std::optional<RunnerBundle> bundle = BundleOf(folder / "etprof-runner");
-    if (bundle)
-      return {name, CheckState::kOk, fmt::format("executorch {}, {}", bundle->executorch, folder.string()),
-              ""};
+    if (bundle) return Ok(name, fmt::format("executorch {}, {}", bundle->executorch, folder.string()));
     return {name, when_missing, folder.string() + " is not whole", remedy};
   } catch (const Error& error) {
     return {name, when_missing, error.problem(), remedy};
@@ -283,29 +267,29 @@ Check BundleFor(const std::optional<fs::path>& root, BundleTarget target, CheckS
 }
 
 DoctorGroup OverAdb(const std::optional<fs::path>& root) {
-  DoctorGroup group{"adb", "devices over adb", {}};
-  group.checks.push_back(Client("adb", AdbWords(), "--version", "\nVersion ",
-                                "on Debian: apt-get install adb; else Android's platform-tools"));
-  group.checks.push_back(BundleFor(root, BundleTarget::kAndroid, CheckState::kMissing));
-  return group;
+  return {"adb",
+          "devices over adb",
+          {Client("adb", AdbWords(), "--version", "\nVersion ",
+                  "on Debian: apt-get install adb; else Android's platform-tools"),
+           BundleFor(root, BundleTarget::kAndroid, CheckState::kMissing)}};
 }
 
 DoctorGroup OverSsh(const std::optional<fs::path>& root) {
-  DoctorGroup group{"ssh", "devices over ssh", {}};
-  group.checks.push_back(Client("ssh", ClientWords("ETPROF_SSH", "ssh"), "-V", "OpenSSH",
-                                "install OpenSSH's client (on Debian: apt-get install openssh-client)"));
-  // A machine like this one takes this machine's runner.
-  group.checks.push_back(BundleFor(root, BundleTarget::kLinuxAarch64, CheckState::kWarning));
-  return group;
+  return {"ssh",
+          "devices over ssh",
+          {Client("ssh", ClientWords("ETPROF_SSH", "ssh"), "-V", "OpenSSH",
+                  "install OpenSSH's client (on Debian: apt-get install openssh-client)"),
+           // A machine like this one takes this machine's runner.
+           BundleFor(root, BundleTarget::kLinuxAarch64, CheckState::kWarning)}};
 }
 
 DoctorGroup Emulated(const std::optional<fs::path>& root) {
-  DoctorGroup group{"emulated", "an emulated device", {}};
   const fs::path own = root ? *root / "build" / "tools" : fs::path();
-  group.checks.push_back(Tool("qemu-aarch64", FindTool("qemu-aarch64", "10.1", own), "10.1",
-                              "run script/fetch-qemu: from 10.1 on it has SME2"));
-  group.checks.push_back(BundleFor(root, BundleTarget::kAndroid, CheckState::kMissing));
-  return group;
+  return {
+      "emulated",
+      "an emulated device",
+      {Tool("qemu-aarch64", "qemu-aarch64", "run script/fetch-qemu: from 10.1 on it has SME2", "10.1", own),
+       BundleFor(root, BundleTarget::kAndroid, CheckState::kMissing)}};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "history/history_file.h"
 #include "history/trends.h"
 
@@ -43,6 +44,34 @@ struct AddedToHistory {
 
 // Adds all of the runs, or, where one cannot be read, none. Throws Error.
 AddedToHistory AddToHistory(const AddToHistoryOptions& options);
+
+// Where a finished measurement is added, as `etprof history add` does.
+struct HistoryRequest {
+  std::string file;             // "": nowhere
+  std::string commit = "HEAD";  // any name that git knows here, or any other name
+  std::string reference;        // an experiment of every run; "": none
+  bool Asked() const { return !file.empty(); }
+};
+
+// What became of adding measurements to a history; nothing of both: none was asked for, or none is finished.
+struct KeptInHistory {
+  std::optional<AddedToHistory> added;
+  std::optional<Error> error;  // the runs are where they were measured all the same
+};
+
+// Adds finished measurements to the history that a command names. The commit is the one that is there when
+// the measurement begins.
+class HistoryKeeper {
+ public:
+  // Throws Error, before hours of measuring, where nothing could be added: as CommitOf and
+  // HistoryFile::RequireAddable.
+  explicit HistoryKeeper(const HistoryRequest& request);
+  KeptInHistory Keep(const std::vector<std::string>& runs,
+                     HistoryFile::OfOther of_other = HistoryFile::OfOther::kRefused) const;
+
+ private:
+  AddToHistoryOptions options_;  // its file is empty where nothing is kept
+};
 
 struct HistoryOptions {
   std::string file = kHistoryFile;

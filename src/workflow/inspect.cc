@@ -10,7 +10,6 @@
 #include "core/sha256.h"
 #include "core/text.h"
 #include "program/program_reader.h"
-#include "program/source_fit.h"
 #include "render/model_explorer.h"
 #include "workflow/analyze.h"
 
@@ -22,22 +21,15 @@ namespace fs = std::filesystem;
 // Absent: there is none beside the model, or that one cannot be read, which is said.
 std::optional<SourceMap> SourcesOf(const Program& program, const ModelExplorerOptions& options,
                                    WorkflowProgress& progress) {
-  if (!options.etrecord.empty()) return ReadEtrecordOf(program, options.etrecord);
-  const fs::path beside = options.model.string() + ".etrecord";
-  std::string problem = fmt::format("there is no {}", beside.filename().string());
-  if (Exists(beside)) {
-    try {
-      return ReadEtrecordOf(program, beside);
-    } catch (const Error& error) {
-      problem = error.Message();
-    }
-  }
+  RecordedSources sources = ReadSources(program, options.model, options.etrecord);
+  if (sources.map) return std::move(sources.map);
   if (options.by == "layer") {
-    throw Error(ExitCode::kBadInput, problem + ": the model's modules are not known")
+    throw Error(ExitCode::kBadInput, sources.problem + ": the model's modules are not known")
         .InFile(options.model.string())
         .Remedy("name the .etrecord with --etrecord, or group by delegate (--by delegate)");
   }
-  progress.Message("warning: " + problem + ": nodes are grouped by delegate, not by the model's modules");
+  progress.Message("warning: " + sources.problem +
+                   ": nodes are grouped by delegate, not by the model's modules");
   return std::nullopt;
 }
 

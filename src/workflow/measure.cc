@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/parallel.h"
-#include "device/open_device.h"
+#include "isa/ladder.h"
 #include "measure/conditions/check_device.h"
 #include "measure/config/device_groups.h"
 #include "measure/config/ladder_config.h"
@@ -166,11 +166,7 @@ class SeveralDevices {
     std::unique_ptr<Device> device;
     Guarded(state, [&] {
       progress_.State(i, "connecting");
-      RemoteOptions remote;
-      remote.keep = request_.use.keep;
-      remote.notice = [this, i](const std::string& text) { progress_.Message(i, text); };
-      remote.interrupted = [this] { return progress_.Interrupted(); };
-      device = OpenDevice(state.device, remote);
+      device = Open(state.device, request_.use, progress_, i);
       Configure(jobs_[i], dry_run_, *device, state);
       // Of several devices, those that have power modes get it.
       if (!state.config.power_mode.empty() && !state.properties.platform.starts_with("android")) {

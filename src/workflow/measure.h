@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "isa/ladder.h"
 #include "measure/measure.h"
 #include "measure/store/run_data.h"
-#include "workflow/keep.h"
 #include "workflow/request.h"
 #include "workflow/turn.h"
 

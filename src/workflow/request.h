@@ -8,16 +8,9 @@
 #include "measure/config/config.h"
 #include "report/cpu_features.h"
 #include "workflow/device.h"
+#include "workflow/history.h"
 
 namespace etprof {
-
-// Where a finished measurement is added, as `etprof history add` does.
-struct HistoryRequest {
-  std::string file;             // "": nowhere
-  std::string commit = "HEAD";  // any name that git knows here, or any other name
-  std::string reference;        // an experiment of every run; "": none
-  bool Asked() const { return !file.empty(); }
-};
 
 // What a command line says of a measurement. What is empty or absent is as the configuration has it, or as
 // etprof chooses.

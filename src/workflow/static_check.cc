@@ -4,7 +4,7 @@
 #include "core/text.h"
 #include "measure/config/thresholds.h"
 #include "program/program_reader.h"
-#include "program/source_fit.h"
+#include "workflow/analyze.h"
 
 namespace etprof {
 namespace {
@@ -13,23 +13,18 @@ struct StaticFile {
   std::string path;
   MappedFile file;
   Program program;
-  std::optional<SourceMap> sources = {};
+  RecordedSources sources = {};
 
   explicit StaticFile(const std::filesystem::path& of)
       : path(of.string()), file(MappedFile::Open(of)), program(ReadProgram(file.bytes(), path)) {}
 
   // Modules and lines explain results; without them the results are the same.
   void ReadSources(std::vector<std::string>& notes) {
-    const std::string beside = path + ".etrecord";
-    if (!Exists(beside)) return;
-    try {
-      sources = ReadEtrecordOf(program, beside);
-    } catch (const Error& error) {
-      AddOnce(error.Message(), notes);
-    }
+    sources = etprof::ReadSources(program, path);
+    if (!sources.map && sources.is_there) AddOnce(sources.problem, notes);
   }
 
-  StaticSide Side() const { return {&program, sources ? &*sources : nullptr, path, file.bytes()}; }
+  StaticSide Side() const { return {&program, sources.map ? &*sources.map : nullptr, path, file.bytes()}; }
 };
 
 StaticLimits LimitsOf(const StaticCheckOptions& options) {

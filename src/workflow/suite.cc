@@ -76,70 +76,54 @@ std::string LastErrorOf(const std::string& errors) {
   return text.empty() ? "the export failed" : text;
 }
 
-class Exports {
- public:
-  Exports(const SuiteConfig& suite, const std::vector<SuiteCell>& cells, WorkflowProgress& progress)
-      : suite_(suite), progress_(progress) {
-    for (const SuiteCell& cell : cells) {
-      if (!ProgramOf(suite, cell).empty()) continue;
-      std::vector<std::string>& dtypes = missing_[cell.model];
-      if (std::ranges::find(dtypes, cell.dtype) == dtypes.end()) dtypes.push_back(cell.dtype);
+void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector<std::string>& dtypes,
+            const WorkflowProgress& progress) {
+  const fs::path folder = ArtifactsOf(suite, model), part = folder / ".exporting";
+  std::error_code ignored;
+  fs::remove_all(part, ignored);  // of one that was cut off
+  fs::create_directories(part);
+  std::vector<std::string> words = {ExecutablePath().string(),
+                                    "export",
+                                    "--model",
+                                    model.source,
+                                    "--dtype",
+                                    fmt::format("{}", fmt::join(dtypes, ",")),
+                                    "--outdir",
+                                    part.string()};
+  if (!suite.backend.empty()) words.insert(words.end(), {"--backend", suite.backend});
+  const ToolResult result = RunTool(words, {.timeout_seconds = kExportSeconds,
+                                            .interrupted = [&progress] { return progress.Interrupted(); }});
+  TakeExported(part, folder);  // of several types some may be there
+  fs::remove_all(part, ignored);
+  if (result.Success()) return;
+  throw Error(ExitCode::kDeviceFailed,
+              result.timed_out ? "it takes longer than four hours" : LastErrorOf(result.errors));
+}
+
+// Exports what the cells lack, before anything is measured, since it keeps this machine busy. Returns why
+// that failed, by the model's index.
+std::map<std::size_t, std::string> ExportMissing(const SuiteConfig& suite,
+                                                 const std::vector<SuiteCell>& cells,
+                                                 WorkflowProgress& progress) {
+  std::map<std::size_t, std::vector<std::string>> missing;  // data types, by the model's index
+  for (const SuiteCell& cell : cells) {
+    if (ProgramOf(suite, cell).empty()) AddOnce(cell.dtype, missing[cell.model]);
+  }
+  std::map<std::size_t, std::string> why;
+  int done = 0;
+  for (const auto& [m, dtypes] : missing) {
+    if (progress.Interrupted()) break;
+    const SuiteModel& model = suite.models[m];
+    progress.Step(fmt::format("exporting {} ({})", model.name, fmt::join(dtypes, ", ")), ++done,
+                  static_cast<int>(missing.size()));
+    try {
+      Export(suite, model, dtypes, progress);
+    } catch (const std::exception& error) {
+      why[m] = AsError(error).Message();
     }
   }
-
-  // Before anything is measured, since it keeps this machine busy.
-  void Run() {
-    int done = 0;
-    for (const auto& [m, dtypes] : missing_) {
-      if (progress_.Interrupted()) return;
-      const SuiteModel& model = suite_.models[m];
-      progress_.Step(fmt::format("exporting {} ({})", model.name, fmt::join(dtypes, ", ")), ++done,
-                     static_cast<int>(missing_.size()));
-      try {
-        Export(model, dtypes);
-      } catch (const std::exception& error) {
-        why_[m] = AsError(error).Message();
-      }
-    }
-  }
-
-  std::string WhyNot(const SuiteCell& cell) const {
-    const auto found = why_.find(cell.model);
-    return "could not be exported: " +
-           (found != why_.end() ? found->second : "the export made no such program");
-  }
-
- private:
-  void Export(const SuiteModel& model, const std::vector<std::string>& dtypes) {
-    const fs::path folder = ArtifactsOf(suite_, model), part = folder / ".exporting";
-    std::error_code ignored;
-    fs::remove_all(part, ignored);  // of one that was cut off
-    fs::create_directories(part);
-    std::vector<std::string> words = {ExecutablePath().string(),
-                                      "export",
-                                      "--model",
-                                      model.source,
-                                      "--dtype",
-                                      fmt::format("{}", fmt::join(dtypes, ",")),
-                                      "--outdir",
-                                      part.string()};
-    if (!suite_.backend.empty()) words.insert(words.end(), {"--backend", suite_.backend});
-    const ToolResult result =
-        RunTool(words, {.input = {}, .output = {}, .timeout_seconds = kExportSeconds, .interrupted = [this] {
-                          return progress_.Interrupted();
-                        }});
-    TakeExported(part, folder);  // of several types some may be there
-    fs::remove_all(part, ignored);
-    if (result.Success()) return;
-    throw Error(ExitCode::kDeviceFailed,
-                result.timed_out ? "it takes longer than four hours" : LastErrorOf(result.errors));
-  }
-
-  const SuiteConfig& suite_;
-  WorkflowProgress& progress_;
-  std::map<std::size_t, std::vector<std::string>> missing_;  // data types, by the model's index
-  std::map<std::size_t, std::string> why_;
-};
+  return why;
+}
 
 // --- state -----------------------------------------------------------------------------------------------
 
@@ -371,9 +355,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   for (const SuiteCell& cell : cells) {
     if (std::ranges::find(devices, cell.device) != devices.end()) now.push_back(cell);
   }
-  Exports exports(suite, now, progress);
-  exports.Run();
-
+  const std::map<std::size_t, std::string> why_not = ExportMissing(suite, now, progress);
   std::vector<std::vector<SuiteTask>> tasks(devices.size());
   for (std::size_t i = 0; i < cells.size() && !progress.Interrupted(); ++i) {
     const auto place = std::ranges::find(devices, cells[i].device);
@@ -382,7 +364,9 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
     if (program.empty()) {
       change([&] {
         state.cells[i].status = SuiteCellStatus::kFailed;
-        state.cells[i].reason = exports.WhyNot(cells[i]);
+        const auto why = why_not.find(cells[i].model);
+        state.cells[i].reason = "could not be exported: " +
+                                (why != why_not.end() ? why->second : "the export made no such program");
       });
       continue;
     }

@@ -9,7 +9,6 @@
 #include "measure/store/suite_state.h"
 #include "report/suite.h"
 #include "say/document.h"
-#include "workflow/keep.h"
 #include "workflow/request.h"
 
 namespace etprof {

@@ -9,7 +9,6 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "device/open_device.h"
 #include "measure/measure.h"
 #include "measure/schedule/schedule.h"
 
@@ -74,15 +73,12 @@ StoredCell LookAtCell(const fs::path& folder) {
     const RunData run = LoadRunDirectory(folder, /*with_bare_files=*/false);
     stored.there = true;
     stored.hash = run.config_hash;
-    stored.complete = run.status == RunData::Status::kComplete;
+    stored.complete =
+        run.status == RunData::Status::kComplete &&
+        std::ranges::all_of(run.experiments, [](const ExperimentData& data) { return data.error.empty(); });
     stored.seconds = run.schedule.seconds;
     stored.waited = run.schedule.Waited();
     stored.launches = run.schedule.launches;
-    for (const ExperimentData& data : run.experiments) {
-      if (data.error.empty()) continue;
-      stored.complete = false;
-      if (stored.problem.empty()) stored.problem = data.label + ": " + data.error;
-    }
     const double precision = run.schedule.precision > 0 ? run.schedule.precision : 0.005;
     const double confidence = run.schedule.Level();
     const auto take = [&](const std::optional<stats::RatioEstimate>& estimate) {
@@ -109,9 +105,7 @@ SuiteDevice::SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, 
       place_(place),
       tasks_(std::move(tasks)),
       change_(change),
-      progress_(progress) {
-  if (!tasks_.empty()) name_ = tasks_.front().cell->device;
-}
+      progress_(progress) {}
 
 std::string SuiteDevice::NameOf(const SuiteTask& task) const {
   return NameOfProgram(suite_.models[task.cell->model].name, task.cell->dtype);
@@ -160,11 +154,7 @@ bool SuiteDevice::Open() {
   if (!unreachable_.empty()) return false;
   progress_.State(place_, "connecting");
   try {
-    RemoteOptions remote;
-    remote.keep = options_.use.keep;
-    remote.notice = [this](const std::string& text) { progress_.Message(place_, text); };
-    remote.interrupted = [this] { return progress_.Interrupted(); };
-    device_ = OpenDevice(name_, remote);
+    device_ = etprof::Open(tasks_.front().cell->device, options_.use, progress_, place_);
     properties_ = device_->Properties();
     return true;
   } catch (const Error& error) {
@@ -275,7 +265,6 @@ void SuiteDevice::Extend() {
 void SuiteDevice::Run() {
   for (std::size_t i = 0; i < tasks_.size() && !progress_.Interrupted(); ++i) {
     SuiteTask& task = tasks_[i];
-    if (task.program.empty()) continue;
     if (!Open()) {
       // What is finished needs no device.
       const StoredCell stored = Stored(task);

@@ -24,7 +24,6 @@ struct StoredCell {
   bool there = false;
   bool complete = false;  // as far as it was to be measured, and nothing of it failed
   std::string hash;       // of its configuration
-  std::string problem;    // of an experiment that failed
   double seconds = 0;     // that measuring took
   double waited = 0;      // beside that, for a quiet and cool device
   int launches = 0;
@@ -36,14 +35,15 @@ StoredCell LookAtCell(const std::filesystem::path& folder);
 
 struct SuiteTask {
   const SuiteCell* cell = nullptr;
-  SuiteState::Cell* state = nullptr;      // written with `save` alone
-  std::filesystem::path program;          // empty: it could not be exported, and state->reason says why
+  SuiteState::Cell* state = nullptr;  // written with `save` alone
+  std::filesystem::path program;
   std::optional<StoredCell> stored = {};  // as SuiteDevice::Stored read it; absent: not since it was measured
 };
 
 class SuiteDevice {
  public:
-  // `change` runs what it is given while nobody else reads or changes the state, then stores it.
+  // `tasks`: one at least, of one device. `change` runs what it is given while nobody else reads or changes
+  // the state, then stores it.
   SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, std::size_t place,
               std::vector<SuiteTask> tasks, const std::function<void(const std::function<void()>&)>& change,
               WorkflowProgress& progress);
@@ -70,7 +70,6 @@ class SuiteDevice {
   std::vector<SuiteTask> tasks_;
   const std::function<void(const std::function<void()>&)>& change_;
   WorkflowProgress& progress_;
-  std::string name_;
   std::unique_ptr<Device> device_;
   DeviceProperties properties_;
   std::string unreachable_;  // why; then nothing more is tried

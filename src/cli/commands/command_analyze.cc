@@ -70,21 +70,19 @@ std::function<int()> AnalyzeCommand(CLI::App& app) {
   auto& [paths, options, view, no_timeline] = *arguments;
   AddAlias(app, "--run-dir,--etdump,--timeline-csv",
            app.add_option("path", paths, "ETDump files, timeline CSVs, or results directories")->required());
-  app.add_option(
-         "-o,--out-dir", options.output,
-         "Write tables and reports here (default: regenerate those of a results directory; of an ETDump, "
-         "write nothing)")
-      ->type_name("DIR");
+  AddOption(app, "-o,--out-dir DIR", options.output,
+            "Write tables and reports here (default: regenerate those of a results directory; of an ETDump, "
+            "write nothing)");
   app.add_flag("--no-timeline", no_timeline, "Omit the CSV files with one row per event");
   app.add_option(
          "--model", options.model,
          "Program that ETDump files are of, a .pte, for layers and work (a results directory knows its own)")
       ->check(CLI::ExistingFile);
-  app.add_option("--etrecord", options.etrecord,
+  app.add_option("--etrecord", options.read.etrecord,
                  "File that maps operators to layers (default: MODEL.pte.etrecord)")
       ->check(CLI::ExistingFile);
   AddViewOptions(app, view, "Show the report as JSON", "operators", ByOption::kYes);
-  AddTimeScaleOption(app, options.etdump);
+  AddTimeScaleOption(app, options.read.etdump);
   app.add_flag("-q,--quiet", view.quiet, "Write the files, show nothing");
   return [arguments] { return RunAnalyze(*arguments); };
 }

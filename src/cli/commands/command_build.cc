@@ -27,10 +27,7 @@ struct BuildArguments {
 };
 
 int BuildPortable(const BuildArguments& arguments) {
-  const Bundle bundle = [&] {
-    TerminalProgress progress;
-    return BuildPortableRunner(arguments.portable, progress);
-  }();
+  const Bundle bundle = WithProgress(BuildPortableRunner, arguments.portable);
   if (arguments.json) {
     PrintJson(ToJson(bundle));
     return 0;
@@ -116,21 +113,18 @@ std::function<int()> BuildCommand(CLI::App& app) {
   auto& [portable, executorch, dry_run, json] = *arguments;
   CLI::Option* const target = app.add_option(
       "--target", portable.target, "Build etprof-runner for linux-aarch64, android, macos-arm64, or native");
-  app.add_option("--output", portable.output, "Folder to create (default: build/bundles/TARGET)")
-      ->needs(target)
-      ->type_name("DIR");
+  AddOption(app, "--output DIR", portable.output, "Folder to create (default: build/bundles/TARGET)")
+      ->needs(target);
   app.add_option("--jobs,-j", portable.jobs, "Compile this many files at once")->check(CLI::Range(1, 1024));
   app.add_flag("--json", json, "Show what was built as JSON");
   CLI::Option* const checkout =
-      app.add_option("--executorch", executorch.folder,
-                     "Build ExecuTorch's own executor_runner in this checkout, into DIR/cmake-out/<preset>/")
-          ->type_name("DIR");
+      AddOption(app, "--executorch DIR", executorch.folder,
+                "Build ExecuTorch's own executor_runner in this checkout, into DIR/cmake-out/<preset>/");
   const auto add = [checkout](CLI::Option* option) { option->needs(checkout)->group("With --executorch"); };
-  add(app.add_option("--preset", executorch.presets,
-                     fmt::format("Preset to build, may be repeated: {} (default: for this machine, and for "
-                                 "Android if ANDROID_NDK is set)",
-                                 fmt::join(ExecutorchPresetNames(), ", ")))
-          ->type_name("NAME")
+  add(AddOption(app, "--preset NAME", executorch.presets,
+                fmt::format("Preset to build, may be repeated: {} (default: for this machine, and for "
+                            "Android if ANDROID_NDK is set)",
+                            fmt::join(ExecutorchPresetNames(), ", ")))
           ->expected(1)
           ->take_all());
   add(app.add_flag("--trace", executorch.trace, "Build the kernel-log runners instead, which run slower"));

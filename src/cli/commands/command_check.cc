@@ -1,4 +1,3 @@
-
 #include <memory>
 
 #include "cli/commands.h"
@@ -16,7 +15,7 @@ namespace {
 struct CheckArguments {
   CheckOptions options;
   View view;
-  GateFiles files;
+  CheckOutputs files;
   bool is_static = false;
   StaticCheckOptions programs;
 };
@@ -24,11 +23,8 @@ struct CheckArguments {
 int RunCheck(const CheckArguments& arguments) {
   if (arguments.is_static)
     return RunStaticCheck(arguments.options, arguments.programs, arguments.files, arguments.view);
-  const CheckOutputs files(arguments.files.junit, arguments.files.github_summary);
-  const Checked checked = [&] {
-    TerminalProgress progress;
-    return CheckVariants(arguments.options, progress);
-  }();
+  const CheckOutputs files = arguments.files.Resolved();
+  const Checked checked = WithProgress(CheckVariants, arguments.options);
   if (!checked.report) return TellInterruption(*checked.measured, "the same command with --resume");
   const CheckReport& check = *checked.report;
   std::string more;
@@ -53,44 +49,30 @@ std::function<int()> CheckCommand(CLI::App& app) {
                  "directories; or one configuration or results directory with its pairs")
       ->expected(1, 2)
       ->option_text("BASELINE [CANDIDATE]");
-  app.add_option("--baseline", options.baseline, "Baseline, as above")->type_name("PATH");
-  app.add_option("--candidate", options.candidate,
-                 "Candidate, as above, or what differs from the baseline's model: isa=-avx2, threads=2, "
-                 "runner=PATH")
-      ->type_name("PATH|SPEC");
+  AddOption(app, "--baseline PATH", options.baseline, "Baseline, as above");
+  AddOption(app, "--candidate PATH|SPEC", options.candidate,
+            "Candidate, as above, or what differs from the baseline's model: isa=-avx2, threads=2, "
+            "runner=PATH");
   CheckLimits& limits = options.limits;
-  const auto percent = [&](const char* name, auto set, const char* help) {
-    const auto parse = [name, set](const std::string& text) { set(PercentOf(name, text)); };
-    app.add_option_function<std::string>(name, parse, help)->type_name("P%");
-  };
-  using Limit = std::optional<double>;
-  percent(
-      "--max-slowdown", [&](Limit limit) { limits.slowdown = limit; },
-      "Maximum allowed latency increase (default: 2%)");
-  percent(
-      "--max-operator-slowdown", [&](Limit limit) { limits.operator_slowdown = limit; },
-      "Maximum allowed increase of every operator's self time (default: not checked)");
-  percent(
-      "--min-operator-share", [&](Limit limit) { limits.least_operator_share = limit.value_or(0); },
+  AddPercentOption(app, "--max-slowdown", limits.slowdown, "Maximum allowed latency increase (default: 2%)");
+  AddPercentOption(app, "--max-operator-slowdown", limits.operator_slowdown,
+                   "Maximum allowed increase of every operator's self time (default: not checked)");
+  AddPercentOption(
+      app, "--min-operator-share", limits.least_operator_share,
       "Check only operators with at least this share of the time in either variant (default: 1%)");
-  percent(
-      "--max-memory-growth", [&](Limit limit) { limits.memory_growth = limit; },
-      "Maximum allowed increase of peak memory (default: not checked)");
-  percent(
-      "--max-load-slowdown", [&](Limit limit) { limits.load_slowdown = limit; },
-      "Maximum allowed increase of the model's load time (default: not checked)");
+  AddPercentOption(app, "--max-memory-growth", limits.memory_growth,
+                   "Maximum allowed increase of peak memory (default: not checked)");
+  AddPercentOption(app, "--max-load-slowdown", limits.load_slowdown,
+                   "Maximum allowed increase of the model's load time (default: not checked)");
   app.add_flag("--require-conclusive", limits.require_conclusive,
                "Fail if a check is inconclusive (exit code 1 instead of 5)");
-  app.add_option("--allow-mismatch", options.allowed,
-                 "Condition in which two stored runs may differ; may be repeated")
+  AddOption(app, "--allow-mismatch NAME", options.allowed,
+            "Condition in which two stored runs may differ; may be repeated", CLI::IsMember(MismatchNames()))
       ->delimiter(',')
       ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(CLI::IsMember(MismatchNames()))
-      ->type_name("NAME");
-  app.add_option("--budget", options.budget, "Time limit in seconds for all pairs together")
-      ->check(CLI::Range(0.1, 1e7))
-      ->type_name("S");
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddOption(app, "--budget S", options.budget, "Time limit in seconds for all pairs together",
+            CLI::Range(0.1, 1e7));
   AddMeasureOptions(app, options.measure,
                     {.max_seconds = "60 for each pair",
                      .launches = "10 to 160, until all is decided",

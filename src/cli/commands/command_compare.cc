@@ -7,11 +7,7 @@
 namespace etprof {
 
 std::function<int()> CompareCommand(CLI::App& app) {
-  struct Parsed {
-    CompareRunsOptions options;
-    View view;
-  };
-  const auto parsed = std::make_shared<Parsed>();
+  const auto parsed = std::make_shared<Parsed<CompareRunsOptions>>();
   auto& [options, view] = *parsed;
   // The SME2 profiling kit's words for the two, and for --all.
   AddAlias(app, "--timeline-csv",
@@ -22,9 +18,8 @@ std::function<int()> CompareCommand(CLI::App& app) {
            app.add_option("candidate", options.candidate, "What to compare it with, likewise")->required());
   app.add_option("--name1", options.name1, "Name of the baseline");
   app.add_option("--name2", options.name2, "Name of the candidate");
-  app.add_option("-o,--output-dir", options.output,
-                 "Write comparison.json, comparison.md, and tables of the two variants here")
-      ->type_name("DIR");
+  AddOption(app, "-o,--output-dir DIR", options.output,
+            "Write comparison.json, comparison.md, and tables of the two variants here");
   AddViewOptions(app, view, "Show the comparison as JSON", "comparison", ByOption::kYes);
   app.add_flag("--verbose", view.all)->group("");
   AddTimeScaleOption(app, options.etdump);

@@ -21,7 +21,7 @@ struct HistoryArguments {
   AddToHistoryOptions add;
   HistoryOptions read;
   View view;
-  GateFiles files;
+  CheckOutputs files;
   bool require_conclusive = false;
   std::string format = "bmf", out = "-";
 };
@@ -63,7 +63,6 @@ int RunAdd(const HistoryArguments& arguments) {
   const AddedToHistory added = AddToHistory(arguments.add);
   TellAdded(added, [](const std::string& line) { Print("{}\n", line); });
   Print("{}: {}\n", arguments.add.file, CountedText(added.all, "measurement"));
-  FlushStdout();
   return 0;
 }
 
@@ -81,7 +80,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
     return 0;
   }
   arguments.read.filter.operators = arguments.read.filter.operator_name.empty();
-  const CheckOutputs outputs(arguments.files.junit, arguments.files.github_summary);
+  const CheckOutputs outputs = arguments.files.Resolved();
   const HistoryReport history = ReadHistory(arguments.read);
   const say::Document document = say::SayHistoryCheck(history, file, arguments.require_conclusive);
   outputs.Write(say::TestSuiteOf(history, file, arguments.require_conclusive), document);
@@ -102,43 +101,34 @@ std::function<int()> HistoryCommand(CLI::App& app) {
          "slower; export: for other trackers")
       ->check(CLI::IsMember({"add", "show", "check", "export"}));
   app.add_option("run", add.runs, "Results directories to add")->expected(-1);
-  app.add_option("--history", add.file, fmt::format("The history's file (default: {})", kHistoryFile))
-      ->type_name("FILE");
-  app.add_option("--commit", add.commit, "Commit that was measured: HEAD, a hash, or any name")
-      ->type_name("SHA");
-  app.add_option(
-         "--time", add.time,
-         "Time of that commit, 2026-01-31T12:00:00Z or seconds since 1970 (default: as git says here, or "
-         "when it was measured)")
-      ->type_name("TIME");
-  app.add_option("--reference", add.reference,
-                 "Experiment that does not change with the commit, against which the others are judged")
-      ->type_name("NAME");
-  app.add_option("--model", filter.model, "Only models with this in their names")->type_name("NAME");
-  app.add_option("--device", filter.device, "Only devices with this in their names")->type_name("NAME");
-  app.add_option("--experiment", filter.experiment, "Only experiments with this in their names")
-      ->type_name("NAME");
-  app.add_option("--operator", filter.operator_name,
-                 "Self time of the operators with this in their names, instead of the latency")
-      ->type_name("NAME");
-  app.add_option("--last", filter.last, "Measurements of each series, the newest; 0: all (default: 200)")
-      ->check(CLI::Range(0, 1'000'000))
-      ->type_name("N");
+  AddOption(app, "--history FILE", add.file, fmt::format("The history's file (default: {})", kHistoryFile));
+  AddOption(app, "--commit SHA", add.commit, "Commit that was measured: HEAD, a hash, or any name");
+  AddOption(app, "--time TIME", add.time,
+            "Time of that commit, 2026-01-31T12:00:00Z or seconds since 1970 (default: as git says here, or "
+            "when it was measured)");
+  AddOption(app, "--reference NAME", add.reference,
+            "Experiment that does not change with the commit, against which the others are judged");
+  AddOption(app, "--model NAME", filter.model, "Only models with this in their names");
+  AddOption(app, "--device NAME", filter.device, "Only devices with this in their names");
+  AddOption(app, "--experiment NAME", filter.experiment, "Only experiments with this in their names");
+  AddOption(app, "--operator NAME", filter.operator_name,
+            "Self time of the operators with this in their names, instead of the latency");
+  AddOption(app, "--last N", filter.last, "Measurements of each series, the newest; 0: all (default: 200)",
+            CLI::Range(0, 1'000'000));
   const auto smallest = [arguments](const std::string& text) {
     arguments->read.trends.smallest = PercentAboveZero("--smallest", text);
   };
   app.add_option_function<std::string>("--smallest", smallest,
                                        "Smallest change that a series has to be able to show (default: 2%)")
       ->type_name("P%");
-  app.add_option("--since", arguments->read.trends.since, "Accept changes up to this commit")
-      ->type_name("SHA");
+  AddOption(app, "--since SHA", arguments->read.trends.since, "Accept changes up to this commit");
   app.add_flag("--require-conclusive", arguments->require_conclusive,
                "Fail if a series cannot show such a change (exit code 1 instead of 5)");
   app.add_option(
          "--format", arguments->format,
          "Format to export: bmf: Bencher's, of the newest measurements; hud: PyTorch HUD's (default: bmf)")
       ->check(CLI::IsMember(HistoryFormatNames()));
-  app.add_option("--out", arguments->out, "File to export to (default: stdout)")->type_name("FILE");
+  AddOption(app, "--out FILE", arguments->out, "File to export to (default: stdout)");
   AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
   AddDocumentOptions(app, arguments->view, {"series", "changes", "operator_changes", "trend"});

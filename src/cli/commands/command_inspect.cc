@@ -26,7 +26,7 @@ struct InspectArguments {
   View view;
   ModelExplorerOptions explorer;  // with the model; without an output it is not asked for
   StaticCheckOptions limits;      // likewise without any
-  GateFiles files;
+  CheckOutputs files;
 
   bool HasLimits() const { return !limits.limits.limits.empty() || !limits.thresholds.empty(); }
 };
@@ -51,9 +51,8 @@ void ShowProgram(const Program& program, const InspectArguments& arguments) {
 }
 
 void ExportGraph(const ModelExplorerOptions& options) {
-  TerminalProgress progress;
   std::vector<std::string> files;
-  for (const std::filesystem::path& file : WriteModelExplorer(options, progress)) {
+  for (const std::filesystem::path& file : WithProgress(WriteModelExplorer, options)) {
     if (!IsStdout(file)) std::cout << file.string() << '\n';
     files.push_back(file.string());
   }
@@ -83,7 +82,6 @@ int RunInspect(const InspectArguments& arguments) {
   } else {
     ShowProgram(ReadProgram(file.bytes(), model.string()), arguments);
   }
-  FlushStdout();
   return 0;
 }
 
@@ -92,11 +90,9 @@ int RunInspect(const InspectArguments& arguments) {
 std::function<int()> InspectCommand(CLI::App& app) {
   const auto arguments = std::make_shared<InspectArguments>();
   ModelExplorerOptions& options = arguments->explorer;
-  app.add_option("model", options.model, "Program to inspect, a .pte, or a .ptd")
-      ->required()
-      ->type_name("MODEL.pte");
-  CLI::Option* data = app.add_option("--data", arguments->data, "Check external weights in this .ptd file")
-                          ->type_name("FILE.ptd");
+  AddOption(app, "model MODEL.pte", options.model, "Program to inspect, a .pte, or a .ptd")->required();
+  CLI::Option* data =
+      AddOption(app, "--data FILE.ptd", arguments->data, "Check external weights in this .ptd file");
   CLI::Option* json =
       app.add_flag("--json", arguments->view.json, "Show all of it, every node and tensor, as JSON");
   AddDocumentOptions(app, arguments->view);
@@ -104,18 +100,15 @@ std::function<int()> InspectCommand(CLI::App& app) {
   AddGateFileOptions(app, arguments->files);
   app.add_flag("--all", arguments->view.all, "Show every step, input, and output");
   CLI::Option* explorer =
-      app.add_option(
-             "--model-explorer", options.output,
-             "Write the graph for Model Explorer (PyPI ai-edge-model-explorer) to this file, and node "
-             "data next to it")
-          ->type_name("OUT.json")
+      AddOption(app, "--model-explorer OUT.json", options.output,
+                "Write the graph for Model Explorer (PyPI ai-edge-model-explorer) to this file, and node "
+                "data next to it")
           ->excludes(data)
           ->excludes(json)
           ->excludes(app.get_option("--csv"));
-  app.add_option("--run", options.runs,
-                 "Show the times of this run on the graph: a results directory, or ETDump files")
-      ->needs(explorer)
-      ->type_name("RUN...");
+  AddOption(app, "--run RUN...", options.runs,
+            "Show the times of this run on the graph: a results directory, or ETDump files")
+      ->needs(explorer);
   app.add_option("--etrecord", options.etrecord,
                  "File that maps the graph's nodes to modules (default: MODEL.pte.etrecord)")
       ->needs(explorer)

@@ -21,9 +21,7 @@ struct IsaArguments {
 };
 
 int ShowFeatures(const IsaArguments& arguments) {
-  const MeasureRequest& request = arguments.options.measure;
-  TerminalProgress progress;
-  const CpuFeatures cpu = ReadCpuFeatures(request, progress);
+  const CpuFeatures cpu = WithProgress(ReadCpuFeatures, arguments.options.measure);
   if (arguments.widest) {
     if (cpu.widest) Print("{}\n", cpu.widest->name);
     return 0;
@@ -94,10 +92,9 @@ nlohmann::ordered_json IsaSchema() {
 std::function<int()> IsaCommand(CLI::App& app) {
   const auto arguments = std::make_shared<IsaArguments>();
   LadderOptions& options = arguments->options;
-  app.add_option("what", options.model,
-                 "Model to measure at every feature level of the CPU, or the results directory of such a "
-                 "measurement to show (default: show what the CPU has)")
-      ->type_name("MODEL.pte|RUN");
+  AddOption(app, "what MODEL.pte|RUN", options.model,
+            "Model to measure at every feature level of the CPU, or the results directory of such a "
+            "measurement to show (default: show what the CPU has)");
   app.add_flag("--widest", arguments->widest,
                "Print only the name of the widest extension (nothing if there is none)");
   AddMeasureOptions(app, options.measure,

@@ -47,15 +47,13 @@ std::function<int()> KernelsCommand(CLI::App& app) {
            app.add_option("path", options.paths,
                           "Logs of kernel-log runs (executor_runner's output, or logcat's), or results "
                           "directories"));
-  app.add_option("--compare", options.compare, "Compare two logs, the one with SME2 first")
-      ->expected(2)
-      ->type_name("LOG_ON LOG_OFF");
+  AddOption(app, "--compare LOG_ON LOG_OFF", options.compare, "Compare two logs, the one with SME2 first")
+      ->expected(2);
   app.add_option("--sme2-on", on)->group("");  // the SME2 profiling kit's words for --compare
   app.add_option("--sme2-off", off)->group("");
-  app.add_option("--etdump", options.etdump, "Check the log's operators against this ETDump of the same run")
-      ->type_name("FILE");
-  app.add_option("--out", options.output, "Write <log>_kernels.csv and kernel_view.md into this folder")
-      ->type_name("DIR");
+  AddOption(app, "--etdump FILE", options.etdump,
+            "Check the log's operators against this ETDump of the same run");
+  AddOption(app, "--out DIR", options.output, "Write <log>_kernels.csv and kernel_view.md into this folder");
   app.add_option("--model-id", options.model_id, "Name of the model");
   app.add_option("--filter-op", options.filter, "Show only this operation, such as GEMM, igemm, or vadd");
   app.add_option("--title", options.title, "Title of kernel_view.md");

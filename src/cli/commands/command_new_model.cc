@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/python.h"
 
 namespace etprof {
@@ -12,11 +13,9 @@ std::function<int()> NewModelCommand(CLI::App& app) {
     std::string name, output;
   };
   const auto parsed = std::make_shared<Parsed>();
-  app.add_option("name", parsed->name, "Name of the model, as a Python module")
-      ->required()
-      ->type_name("NAME");
-  app.add_option("--output", parsed->output, "Folder to create the package in (default: the current one)")
-      ->type_name("DIR");
+  AddOption(app, "name NAME", parsed->name, "Name of the model, as a Python module")->required();
+  AddOption(app, "--output DIR", parsed->output,
+            "Folder to create the package in (default: the current one)");
   return [parsed]() -> int {
     // Where the name begins with a dash it is still a name.
     std::vector<std::string> words;

@@ -10,8 +10,7 @@ namespace etprof {
 namespace {
 
 int RunPeaks(const PeaksOptions& options, const View& view) {
-  TerminalProgress progress;
-  const MeasuredPeaks measured = MeasurePeaks(options, progress);
+  const MeasuredPeaks measured = WithProgress(MeasurePeaks, options);
   ShowDocument(say::SayPeaks(measured.peaks, measured.device, measured.emulated), view, "",
                [&](std::ostream& out) {
                  nlohmann::json object = measured.peaks;
@@ -26,26 +25,17 @@ int RunPeaks(const PeaksOptions& options, const View& view) {
 }  // namespace
 
 std::function<int()> PeaksCommand(CLI::App& app) {
-  struct Parsed {
-    PeaksOptions options;
-    View view;
-  };
-  const auto parsed = std::make_shared<Parsed>();
-  PeaksOptions& options = parsed->options;
-  app.add_option("--threads", options.threads, "Number of threads (default: 1)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  app.add_option("--isa", options.isa, "Disable these CPU features, as `--vs isa=` takes them")
-      ->type_name("MASK");
-  app.add_option("--cpus", options.cpus, "Run on these CPUs only: 0,2-3, 0x80, big")->type_name("CPUS");
+  const auto parsed = std::make_shared<Parsed<PeaksOptions>>();
+  auto& [options, view] = *parsed;
+  AddOption(app, "--threads N", options.threads, "Number of threads (default: 1)", CLI::Range(1, 1024));
+  AddOption(app, "--isa MASK", options.isa, "Disable these CPU features, as `--vs isa=` takes them");
+  AddOption(app, "--cpus CPUS", options.cpus, "Run on these CPUs only: 0,2-3, 0x80, big");
   AddDeviceOptions(app, options.devices, options.use, false);
-  app.add_option("--runner", options.runner, "Path of the device's etprof-runner")
-      ->check(CLI::ExistingFile)
-      ->type_name("PATH");
-  app.add_option("--exec-wrapper", options.exec_wrapper, "Command to put before the runner: an emulator")
-      ->type_name("\"CMD ..\"");
-  app.add_flag("--json", parsed->view.json, "Show them as JSON (docs/guides/bottlenecks.md)");
-  AddDocumentOptions(app, parsed->view, {"compute", "memory"});
+  AddOption(app, "--runner PATH", options.runner, "Path of the device's etprof-runner", CLI::ExistingFile);
+  AddOption(app, "--exec-wrapper \"CMD ..\"", options.exec_wrapper,
+            "Command to put before the runner: an emulator");
+  app.add_flag("--json", view.json, "Show them as JSON (docs/guides/bottlenecks.md)");
+  AddDocumentOptions(app, view, {"compute", "memory"});
   return [parsed] { return RunPeaks(parsed->options, parsed->view); };
 }
 

@@ -6,19 +6,14 @@
 namespace etprof {
 
 std::function<int()> ProfileCommand(CLI::App& app) {
-  struct Parsed {
-    ProfileOptions options;
-    View view;
-  };
-  const auto parsed = std::make_shared<Parsed>();
+  const auto parsed = std::make_shared<Parsed<ProfileOptions>>();
   auto& [options, view] = *parsed;
-  app.add_option("model", options.model, "Program to measure, a .pte")->required()->type_name("MODEL.pte");
-  app.add_option("--vs", options.vs,
-                 "Variant to compare with: isa=-avx2, threads=2, cpus=0, period=33ms, runner=PATH, "
-                 "model=OTHER.pte, label=NAME, or several of these, separated by commas; may be repeated")
+  AddOption(app, "model MODEL.pte", options.model, "Program to measure, a .pte")->required();
+  AddOption(app, "--vs SPEC", options.vs,
+            "Variant to compare with: isa=-avx2, threads=2, cpus=0, period=33ms, runner=PATH, "
+            "model=OTHER.pte, label=NAME, or several of these, separated by commas; may be repeated")
       ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("SPEC");
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   AddMeasureOptions(app, options.measure,
                     {.max_seconds = "60 for each pair",
                      .threads = "1; several are measured side by side",

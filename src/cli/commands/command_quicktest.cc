@@ -22,17 +22,8 @@ struct QuickTestArguments {
   bool json = false;
 };
 
-const char* Word(StepState state) {
-  switch (state) {
-    case StepState::kPassed:
-      return "ok";
-    case StepState::kFailed:
-      return "FAILED";
-    case StepState::kNotTried:
-      break;
-  }
-  return "-";
-}
+constexpr NamedValue<StepState> kWords[] = {
+    {StepState::kPassed, "ok"}, {StepState::kFailed, "FAILED"}, {StepState::kNotTried, "-"}};
 
 // As an Error's message: control characters stay off the terminal.
 std::string Said(const QuickTestStep& step) {
@@ -41,7 +32,7 @@ std::string Said(const QuickTestStep& step) {
 
 std::string Line(const QuickTestStep& step) {
   const std::string time = step.seconds > 0 ? fmt::format("{:.1f} s", step.seconds) : "";
-  return fmt::format("{:<9} {:<6} {:>7}  {}\n", step.name, Word(step.state), time, Said(step));
+  return fmt::format("{:<9} {:<6} {:>7}  {}\n", step.name, NameIn(kWords, step.state), time, Said(step));
 }
 
 std::string Verdict(const QuickTestResult& result) {
@@ -92,14 +83,11 @@ nlohmann::ordered_json QuickTestSchema() {
 
 std::function<int()> QuickTestCommand(CLI::App& app) {
   const auto arguments = std::make_shared<QuickTestArguments>();
-  app.add_option("--outdir", arguments->outdir, "Folder for everything (default: out_quick_test)")
-      ->type_name("DIR");
-  app.add_option("--model", arguments->model, "Program to use instead of exporting toy_cnn")
-      ->check(CLI::ExistingFile)
-      ->type_name("MODEL.pte");
-  app.add_option("--device", arguments->device,
-                 "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)")
-      ->type_name("DEVICE");
+  AddOption(app, "--outdir DIR", arguments->outdir, "Folder for everything (default: out_quick_test)");
+  AddOption(app, "--model MODEL.pte", arguments->model, "Program to use instead of exporting toy_cnn",
+            CLI::ExistingFile);
+  AddOption(app, "--device DEVICE", arguments->device,
+            "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)");
   app.add_option("--platform", arguments->platform)  // the SME2 profiling kit's: android is --device adb
       ->check(CLI::IsMember({"mac", "linux", "android"}))
       ->group("");

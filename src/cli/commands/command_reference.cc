@@ -27,21 +27,11 @@ std::string NameCell(const OptionFacts& option) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Code in a cell, where a bar would end it.
-std::string Code(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
-  return "`" + out + "`";
-}
-
 std::string ValueCell(const OptionFacts& option) {
   if (option.value.empty()) return "";
   std::vector<std::string> values;
-  if (option.choices.empty()) {
-    values.push_back(Code(option.value));
-  } else {
-    for (const std::string& choice : option.choices) values.push_back(Code(choice));
-  }
+  for (const std::string& choice : option.choices) values.push_back(CodeCell(choice));
+  if (values.empty()) values.push_back(CodeCell(option.value));
   std::string text = fmt::format("{}", fmt::join(values, ", "));
   if (option.value_optional) text = "`=` " + text + ", or none";
   if (option.repeats) text += ", several";

@@ -5,7 +5,6 @@
 
 #include "cli/commands.h"
 #include "cli/show.h"
-#include "cli/terminal.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -26,7 +25,6 @@ struct ReportArguments {
 
 void PrintName(const std::filesystem::path& file) {
   if (!IsStdout(file)) std::cout << file.string() << '\n';
-  FlushStdout();
 }
 
 void ReportSeveral(const ReportArguments& arguments) {
@@ -42,44 +40,32 @@ void ReportSeveral(const ReportArguments& arguments) {
   DevicesReport report = ReadDevices(arguments.runs);
   report.title = arguments.title;
   if (view.json || !view.csv.empty() || view.HasFiles()) return ShowDevicesReport(report, view, "");
-  const std::filesystem::path file = WriteDevices(report, arguments.out);
-  PrintName(IsStdout(file) ? file : std::filesystem::path(FromHere(file)));
+  PrintName(FromHere(WriteDevices(report, arguments.out)));
 }
 
 void ReportSuite(const ReportArguments& arguments) {
   const View& view = arguments.view;
   if (arguments.brief || !view.by.empty())
     throw Error(ExitCode::kUsage, fmt::format("{} is for one run", arguments.brief ? "--brief" : "--by"));
-  SuiteReport suite = [&] {
-    TerminalProgress progress;
-    SuiteOptions options;
-    options.path = arguments.runs.front();
-    return ReadSuiteFolder(options, progress);
-  }();
+  SuiteOptions options;
+  options.path = arguments.runs.front();
+  SuiteReport suite = WithProgress(ReadSuiteFolder, options);
   if (!arguments.title.empty()) suite.name = arguments.title;
   if (view.json || !view.csv.empty() || view.all || view.HasFiles())
     return ShowSuite(suite, say::SaySuite(suite), view);
-  for (const std::filesystem::path& file : WriteSuite(suite, arguments.out))
-    PrintName(IsStdout(file) ? file : std::filesystem::path(FromHere(file)));
+  for (const std::filesystem::path& file : WriteSuite(suite, arguments.out)) PrintName(FromHere(file));
 }
 
-int RunReport(const ReportArguments& arguments) {
+void RunReport(const ReportArguments& arguments) {
   const auto& [runs, out, title, view, brief] = arguments;
-  if (runs.size() > 1) {
-    ReportSeveral(arguments);
-    return 0;
-  }
-  if (IsSuiteFolder(runs.front())) {
-    ReportSuite(arguments);
-    return 0;
-  }
+  if (runs.size() > 1) return ReportSeveral(arguments);
+  if (IsSuiteFolder(runs.front())) return ReportSuite(arguments);
   if (brief && view.HasFiles())
     throw Error(ExitCode::kUsage, "--brief is a form of its own").Remedy("give its file as `--out FILE`");
   Report report = ReadReport(runs.front());
   report.title = title;
   if (brief && out.empty() && !view.json) {
     RenderBriefMarkdown(report, std::cout);
-    FlushStdout();
   } else if (view.json) {
     View json;
     json.json = true;
@@ -90,7 +76,6 @@ int RunReport(const ReportArguments& arguments) {
   } else {
     for (const std::filesystem::path& file : WriteReport(report, runs.front(), out, brief)) PrintName(file);
   }
-  return 0;
 }
 
 }  // namespace
@@ -105,17 +90,19 @@ std::function<int()> ReportCommand(CLI::App& app) {
              "several devices, are compared side by side")
           ->required();
   for (const char* name : {"--run-dir", "--mac-dir", "--android-dir"}) AddAlias(app, name, run);
-  app.add_option(
-         "--out", out,
-         "File to write (.html: the page, else Markdown), or its folder (default: report.md and "
-         "report.html in the results directory, or beside the ETDump if none are there; of several runs "
-         "devices_report.md in the folder that holds them; of a suite suite_report.md, .html, and .json in "
-         "its folder)")
-      ->type_name("PATH");
+  AddOption(
+      app, "--out PATH", out,
+      "File to write (.html: the page, else Markdown), or its folder (default: report.md and "
+      "report.html in the results directory, or beside the ETDump if none are there; of several runs "
+      "devices_report.md in the folder that holds them; of a suite suite_report.md, .html, and .json in "
+      "its folder)");
   AddAlias(app, "--model-name", app.add_option("--title", title, "Heading (default: the model's name)"));
   app.add_flag("--brief", brief, "Write the short form, for a comment on a pull request, to stdout or --out");
   AddViewOptions(app, view, "Show the report as JSON and write nothing", "operators", ByOption::kYes);
-  return [arguments] { return RunReport(*arguments); };
+  return [arguments] {
+    RunReport(*arguments);
+    return 0;
+  };
 }
 
 }  // namespace etprof

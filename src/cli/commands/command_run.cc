@@ -28,14 +28,8 @@ int RunRun(const RunArguments& arguments) {
         .Remedy("add a run that was measured before with `etprof history add RUN`");
   }
   const MeasureJobs jobs = JobsOf(options);
-  if (!analysis_only) RequireTable(view, jobs.several);
-  if (analysis_only) {
-    const std::vector<Measured> found = [&] {
-      TerminalProgress progress;
-      return FindMeasured(jobs, request, progress);
-    }();
-    return ShowFound(found, jobs.several, view);
-  }
+  if (analysis_only) return ShowFound(WithProgress(FindMeasured, jobs, request), jobs.several, view);
+  RequireTable(view, jobs.several);
   const std::vector<Measured> devices = MeasureAll(jobs, request, dry_run);
   if (!dry_run) return ShowMeasured(devices, jobs.several, request, view, ResumeCommand(options));
   return ShowPlan(devices, request, view);
@@ -46,11 +40,11 @@ int RunRun(const RunArguments& arguments) {
 std::function<int()> RunCommand(CLI::App& app) {
   const auto arguments = std::make_shared<RunArguments>();
   RunOptions& options = arguments->options;
-  AddAlias(app, "--config",
-           app.add_option("config", options.config, "Configuration file (docs/reference/config.md)")
-               ->required()
-               ->type_name("CONFIG.json"));
-  app.add_option("--only", options.only, "Measure these experiments only")->expected(1, -1)->type_name("EXP");
+  AddAlias(
+      app, "--config",
+      AddOption(app, "config CONFIG.json", options.config, "Configuration file (docs/reference/config.md)")
+          ->required());
+  AddOption(app, "--only EXP", options.only, "Measure these experiments only")->expected(1, -1);
   app.add_flag("--analysis-only", arguments->analysis_only, "Measure nothing, analyze what is there");
   app.add_flag("--dry-run", arguments->dry_run,
                "Check the configuration, and show what would be measured and how long it takes");

@@ -18,8 +18,7 @@ namespace {
 struct SuiteArguments {
   SuiteOptions options;
   View view;
-  GateFiles files;
-  std::string max_slowdown;
+  CheckOutputs files;
   bool dry_run = false;
 };
 
@@ -31,28 +30,19 @@ int Show(const SuiteReport& suite, const SuiteArguments& arguments, const CheckO
 }
 
 int RunSuiteCommand(const SuiteArguments& arguments) {
-  SuiteOptions options = arguments.options;
-  options.max_slowdown = PercentOf("--max-slowdown", arguments.max_slowdown);
+  const SuiteOptions& options = arguments.options;
   // Before hours of measuring: whether its result can go where it is to go.
-  const CheckOutputs files(arguments.files.junit, arguments.files.github_summary);
+  const CheckOutputs files = arguments.files.Resolved();
   if (IsFolder(options.path)) {
     if (arguments.dry_run || options.history.Asked()) {
       throw Error(ExitCode::kUsage, fmt::format("{} is for a suite's file, and this is a folder",
                                                 arguments.dry_run ? "--dry-run" : "--history"));
     }
-    const SuiteReport suite = [&] {
-      TerminalProgress progress;
-      return ReadSuiteFolder(options, progress);
-    }();
-    return Show(suite, arguments, files);
+    return Show(WithProgress(ReadSuiteFolder, options), arguments, files);
   }
   const SuiteConfig suite = LoadSuite(options);
   if (arguments.dry_run) {
-    const say::Document plan = [&] {
-      TerminalProgress progress;
-      return PlanSuite(suite, options, progress);
-    }();
-    ShowDocument(plan, arguments.view, "");
+    ShowDocument(WithProgress(PlanSuite, suite, options), arguments.view, "");
     return static_cast<int>(ExitCode::kDone);
   }
   const SuiteOutcome outcome = [&] {
@@ -71,25 +61,19 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
 std::function<int()> SuiteCommand(CLI::App& app) {
   const auto arguments = std::make_shared<SuiteArguments>();
   SuiteOptions& options = arguments->options;
-  app.add_option("suite", options.path,
-                 "Suite's file (docs/guides/suites.md), or its folder: shows what was measured")
-      ->required()
-      ->type_name("SUITE.json|DIR");
+  AddOption(app, "suite SUITE.json|DIR", options.path,
+            "Suite's file (docs/guides/suites.md), or its folder: shows what was measured")
+      ->required();
   app.add_flag("--dry-run", arguments->dry_run, "List the cells and how long they take, and measure nothing");
-  app.add_option("--output-root", options.output_root,
-                 "Suite's folder (default: the file's, or out_<its name>)")
-      ->type_name("DIR");
-  app.add_option("--max-minutes", options.max_minutes,
-                 "Time to measure on each device (default: the file's, or as long as it takes)")
-      ->check(CLI::Range(0.01, 1e5))
-      ->type_name("MIN");
-  app.add_option("--max-seconds", options.max_seconds,
-                 "Time for each pair at first (default: the file's, or 60)")
-      ->check(CLI::Range(0.1, 1e6))
-      ->type_name("S");
-  app.add_option("--max-slowdown", arguments->max_slowdown,
-                 "Fail if a candidate is slower by more (default: the file's, or not checked)")
-      ->type_name("P%");
+  AddOption(app, "--output-root DIR", options.output_root,
+            "Suite's folder (default: the file's, or out_<its name>)");
+  AddOption(app, "--max-minutes MIN", options.max_minutes,
+            "Time to measure on each device (default: the file's, or as long as it takes)",
+            CLI::Range(0.01, 1e5));
+  AddOption(app, "--max-seconds S", options.max_seconds,
+            "Time for each pair at first (default: the file's, or 60)", CLI::Range(0.1, 1e6));
+  AddPercentOption(app, "--max-slowdown", options.max_slowdown,
+                   "Fail if a candidate is slower by more (default: the file's, or not checked)");
   app.add_flag("--require-conclusive", options.require_conclusive,
                "Fail if a limit is inconclusive (exit code 1 instead of 5)");
   AddDeviceOptions(app, options.devices, options.use, true);

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <iostream>
 #include <memory>
 
@@ -15,14 +13,10 @@ namespace etprof {
 namespace {
 
 int RunTrace(const TraceOptions& options) {
-  const WrittenTrace written = [&] {
-    TerminalProgress progress;
-    return WriteTrace(options, progress);
-  }();
+  const WrittenTrace written = WithProgress(WriteTrace, options);
   Say("{} of {}; open it at https://ui.perfetto.dev{}\n", CountedText(written.runs, "run"),
       CountedText(written.experiments, "experiment"), written.chrome ? " or in speedscope" : "");
   if (!IsStdout(written.file)) std::cout << written.file.string() << '\n';
-  FlushStdout();
   return 0;
 }
 
@@ -33,10 +27,9 @@ std::function<int()> TraceCommand(CLI::App& app) {
   AddAlias(app, "--run-dir,--etdump",
            app.add_option("path", options->paths, "Results directory, or ETDump files and timeline CSVs")
                ->required());
-  app.add_option("-o,--out", options->output,
-                 "File to write, - for stdout; .json is Chrome's format, .gz is compressed (default: "
-                 "trace.pftrace in the results directory)")
-      ->type_name("FILE");
+  AddOption(app, "-o,--out FILE", options->output,
+            "File to write, - for stdout; .json is Chrome's format, .gz is compressed (default: "
+            "trace.pftrace in the results directory)");
   app.add_option("--format", options->format,
                  "Format: perfetto (exact to the nanosecond) or chrome (JSON) (default: by the file's name)")
       ->check(CLI::IsMember({"perfetto", "chrome"}));

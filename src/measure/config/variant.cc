@@ -165,6 +165,17 @@ VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
   return labels;
 }
 
+ExperimentConfig Changed(const ExperimentConfig& as_given, const Variant& variant) {
+  ExperimentConfig other = as_given;
+  if (variant.isa) other.isa = *variant.isa;
+  if (variant.cpus) other.cpu_affinity = *variant.cpus;
+  if (variant.threads) other.threads = {*variant.threads};
+  if (variant.period) other.period = *variant.period;
+  if (variant.runner) other.runner = *variant.runner;
+  if (variant.model) other.model = *variant.model;
+  return other;
+}
+
 Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Variant>& variants) {
   Config config;
   ExperimentConfig given = as_given;
@@ -187,17 +198,11 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
   for (std::size_t number = 0; number < variants.size(); ++number) {
     const Variant& variant = variants[number];
     const VariantLabels& labels = labels_of[number];
-    ExperimentConfig other = as_given;
+    ExperimentConfig other = Changed(as_given, variant);
     other.label = labels.variant;
     other.name = FolderOfLabel(labels.variant);
     for (int i = 2; !names.insert(other.name).second; ++i)
       other.name = fmt::format("{}_{}", FolderOfLabel(labels.variant), i);
-    if (variant.isa) other.isa = *variant.isa;
-    if (variant.cpus) other.cpu_affinity = *variant.cpus;
-    if (variant.threads) other.threads = {*variant.threads};
-    if (variant.period) other.period = *variant.period;
-    if (variant.runner) other.runner = *variant.runner;
-    if (variant.model) other.model = *variant.model;
     for (const int threads : as_given.threads) {
       const bool several = as_given.threads.size() > 1;
       PairSideConfig given_side{

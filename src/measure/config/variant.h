@@ -30,6 +30,9 @@ struct VariantLabels {
 VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
                        const std::vector<std::filesystem::path>& models = {});
 
+// The experiment that differs from `as_given` in what the variant says, but for its name and label.
+ExperimentConfig Changed(const ExperimentConfig& as_given, const Variant& variant);
+
 // The configuration of a profile: `as_given` and one experiment for each variant, paired. A variant that
 // masks features is the baseline (off against on); any other is the candidate.
 Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Variant>& variants);
