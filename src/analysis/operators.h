@@ -14,4 +14,11 @@ inline bool IsOperator(const Operator& op) {
   return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend || IsOpaqueCall(op);
 }
 
+// An operator within a delegate of XNNPACK.
+bool IsOfXnnpack(const Operator& op);
+
+// Whether XNNPACK's own clock timed its operators: it gives whole microseconds, which says little of an
+// operator that takes two.
+bool HasWholeMicroseconds(const Profile& profile);
+
 }  // namespace etprof

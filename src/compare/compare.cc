@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/operators.h"
 #include "compare/comparison.h"
 #include "core/units.h"
 #include "stats/multiple.h"
@@ -14,7 +15,8 @@
 namespace etprof {
 namespace {
 
-constexpr int kFewRounds = 9;  // fewer than this and an interval is a rough one
+constexpr int kFewRounds = 9;   // fewer than this and an interval is a rough one
+constexpr double kTick = 1000;  // ns, of XNNPACK's own clock: by up to that is each of its times too short
 
 using BurstPlace = std::pair<int, int>;             // launch, round
 using BurstMedians = std::map<BurstPlace, double>;  // ns
@@ -47,9 +49,20 @@ struct SteadyRuns {
   const Profile& profile;
   std::map<BurstPlace, std::vector<std::size_t>> bursts;
   std::vector<std::size_t> all;
+  std::vector<int>
+      roundings;  // by operator, kTick each: how many whole-microsecond times its self time is of
 
-  explicit SteadyRuns(const Profile& of) : profile(of), all(of.RunsOf(Phase::kSteady)) {
+  explicit SteadyRuns(const Profile& of)
+      : profile(of), all(of.RunsOf(Phase::kSteady)), roundings(of.operators.size()) {
     if (all.empty()) all = profile.CommonSet();
+    if (HasWholeMicroseconds(profile)) {
+      for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+        if (!IsOfXnnpack(profile.operators[op])) continue;
+        ++roundings[op];
+        if (const std::int32_t parent = profile.operators[op].parent; parent >= 0)
+          ++roundings[static_cast<std::size_t>(parent)];
+      }
+    }
     for (const std::size_t run : all) {
       const RunLabel& label = profile.runs[run].label;
       if (label.round >= 0) bursts[{label.launch, label.round}].push_back(run);
@@ -125,7 +138,7 @@ class Comparer {
     }
     CompareLatency();
     if (a_) CompareProfiles();
-    if (result_.pairing == Pairing::kUnpaired) {
+    if (unpaired_ && result_.latency.baseline_ns && result_.latency.candidate_ns) {
       result_.warnings.push_back(
           "the two variants are not known to be interleaved: drift between their measurements may be "
           "mistaken for a difference");
@@ -157,6 +170,7 @@ class Comparer {
     result_.latency.baseline_ns = stats::Median(a.runs);
     result_.latency.candidate_ns = stats::Median(b.runs);
     result_.latency.estimate = Estimate(a, b);
+    unpaired_ = a.bursts.empty() || b.bursts.empty();
     result_.baseline_clean = a.clean;
     result_.candidate_clean = b.clean;
     contended_ = IsContended(a, b, result_.latency.estimate);
@@ -182,21 +196,22 @@ class Comparer {
       result_.rounds = estimate.rounds;
     } else {
       result_.latency.verdict = VerdictOf(stats::Verdict::kInconclusive);
-      if (a.bursts.empty() || b.bursts.empty()) {
-        WarnOfDependence(baseline_.label, a.runs);
-        WarnOfDependence(candidate_.label, b.runs);
+      if (unpaired_) {
+        dependent_ = WarnOfDependence(baseline_.label, a.runs);
+        dependent_ |= WarnOfDependence(candidate_.label, b.runs);
       }
     }
   }
 
-  // Why there is no interval, where the runs are there.
-  void WarnOfDependence(const std::string& label, const std::vector<double>& runs) {
+  // Whether that is why there is no interval, where the runs are there.
+  bool WarnOfDependence(const std::string& label, const std::vector<double>& runs) {
     const double independent = stats::IndependentRuns(runs);
-    if (runs.size() < stats::kLeastRuns || independent >= stats::kLeastIndependentRuns) return;
+    if (runs.size() < stats::kLeastRuns || independent >= stats::kLeastIndependentRuns) return false;
     result_.warnings.push_back(
         fmt::format("no interval: the latency of {} drifts or comes in waves, so that its {} runs are worth "
                     "only about {:.0f} independent ones",
                     label, runs.size(), independent));
+    return true;
   }
 
   static Series SeriesOfTotals(const SteadyRuns& steady) {
@@ -292,9 +307,26 @@ class Comparer {
     Quantity& quantity = row.quantity;
     quantity.baseline_ns = mean(row.baseline_total, result_.baseline_runs);
     quantity.candidate_ns = mean(row.candidate_total, result_.candidate_runs);
-    if (contended_ || row.baseline_total <= 0 || row.candidate_total <= 0) return;
+    if (contended_ || dependent_ || row.baseline_total <= 0 || row.candidate_total <= 0) return;
+    const double rounding = std::max(RoundingError(*a_, of_a, *quantity.baseline_ns),
+                                     RoundingError(*b_, of_b, *quantity.candidate_ns));
+    if (!std::isfinite(rounding)) return;
     quantity.estimate = Estimate(SeriesOfOperators(*a_, of_a), SeriesOfOperators(*b_, of_b));
+    if (quantity.estimate && rounding > 0) {
+      quantity.estimate =
+          stats::WithSystematicError(*quantity.estimate, quantity.estimate->systematic_error + rounding);
+    }
     if (quantity.estimate && !IsResolved(quantity)) quantity.estimate = stats::Unresolved(*quantity.estimate);
+  }
+
+  // Of the logarithm of a mean self time, at most: times in whole microseconds, and what is left of a time
+  // without them, are wrong by up to one of them each, in every run the same. Infinite: the mean is no more
+  // than that.
+  static double RoundingError(const SteadyRuns& steady, const std::vector<std::size_t>& operators,
+                              double mean) {
+    double error = 0;
+    for (const std::size_t op : operators) error += kTick * steady.roundings[op];
+    return error < mean ? -std::log1p(-error / mean) : std::numeric_limits<double>::infinity();
   }
 
   // By the means that tables show, and by the times that the ratio is one of.
@@ -358,6 +390,8 @@ class Comparer {
   bool emulated_;                    // times mean nothing
   bool refused_;                     // they are not to be compared
   bool contended_ = false;           // too few runs are clean
+  bool unpaired_ = false;            // a side has no rounds
+  bool dependent_ = false;           // the latency has no interval, as its runs follow one another
   Comparison result_;
 };
 

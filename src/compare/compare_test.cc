@@ -23,8 +23,8 @@ struct Simulated {
 
 // 10 launches of 7 rounds with 2 traced runs each: a convolution of `convolution` ns and an addition of 1000
 // ns, with 1 % of noise; seeded. Other processes disturb every run of the first `disturbed` launches, traced
-// or not.
-Simulated Simulate(double convolution, unsigned seed, int disturbed = 0) {
+// or not. Operators' times are whole ticks (ns), as much as was over.
+Simulated Simulate(double convolution, unsigned seed, int disturbed = 0, Nanoseconds tick = 1) {
   std::mt19937 generator(seed);
   std::normal_distribution<double> noise(0, 0.01);
   TraceBuilder builder;
@@ -37,8 +37,8 @@ Simulated Simulate(double convolution, unsigned seed, int disturbed = 0) {
       UntracedBurst burst{launch, round, {}, 2};
       for (int run = 0; run < 2; ++run) {
         const double factor = std::exp(launch_effect + noise(generator));
-        const auto conv = static_cast<Nanoseconds>(convolution * factor);
-        const auto add = static_cast<Nanoseconds>(1000 * factor);
+        const auto conv = static_cast<Nanoseconds>(convolution * factor) / tick * tick;
+        const auto add = static_cast<Nanoseconds>(1000 * factor) / tick * tick;
         builder.Block("Execute")
             .Backend(0, "Convolution (NHWC, F32) IGEMM #1", at, at + conv)
             .Backend(0, "Add (ND) #1", at + conv, at + conv + add)
@@ -240,6 +240,68 @@ TEST(Compare, ADifferenceAboveWhatTracingResolvesIsCalled) {
   EXPECT_EQ(quantity.verdict, stats::Verdict::kFaster);
   EXPECT_NEAR(quantity.estimate->ratio(), 1.25, 0.02);
   EXPECT_GT(quantity.estimate->log_low, 0);
+}
+
+// 9.6 µs that read 9, against 7.3 that read 7.
+TEST(Compare, TimesInWholeMicrosecondsHaveAnIntervalThatHoldsWhatIsBetween) {
+  const Simulated slow = Simulate(9'600, 1, 0, 1000);
+  const Simulated fast = Simulate(7'300, 2, 0, 1000);
+  const Comparison comparison = Compare({"off", &slow.profile, {}}, {"on", &fast.profile, {}});
+  const Quantity& convolution = RowNamed(comparison.groups, "Convolution").quantity;
+  ASSERT_TRUE(convolution.estimate.has_value());
+  EXPECT_NEAR(convolution.estimate->ratio(), 9.0 / 7, 0.01);
+  EXPECT_GT(convolution.estimate->high(), 9.6 / 7.3);
+  EXPECT_GT(convolution.estimate->low(), 1);
+  EXPECT_EQ(convolution.verdict, stats::Verdict::kFaster);
+  // The clock of a nanosecond has no such error.
+  const Simulated exact_slow = Simulate(9'600, 1);
+  const Simulated exact_fast = Simulate(7'300, 2);
+  const Comparison exact = Compare({"off", &exact_slow.profile, {}}, {"on", &exact_fast.profile, {}});
+  EXPECT_LT(RowNamed(exact.groups, "Convolution").quantity.estimate->high(), 1.34);
+}
+
+TEST(Compare, OneTickOfWholeMicrosecondsIsNoEvidence) {
+  for (const auto& [a, b] : {std::pair{2'600, 1'600}, std::pair{4'600, 3'600}}) {
+    SCOPED_TRACE(a);
+    const Simulated slow = Simulate(a, 1, 0, 1000);
+    const Simulated fast = Simulate(b, 2, 0, 1000);
+    const Comparison comparison = Compare({"off", &slow.profile, {}}, {"on", &fast.profile, {}});
+    const Quantity& convolution = RowNamed(comparison.groups, "Convolution").quantity;
+    EXPECT_EQ(convolution.verdict, stats::Verdict::kInconclusive);
+    // A time of one tick can be of any length below the next one.
+    EXPECT_EQ(convolution.estimate.has_value(), a != 2'600);
+  }
+}
+
+// 60 runs of which the later ones take ever longer are no 60 measurements, of an operator no more than of the
+// whole.
+TEST(Compare, WhereTheLatencyDriftsNoOperatorHasAnInterval) {
+  const auto drifting = [](double convolution) {
+    TraceBuilder builder;
+    AttributeOptions options;
+    for (int run = 0; run < 60; ++run) {
+      const Nanoseconds at = 1'000'000 * run;
+      const auto conv = static_cast<Nanoseconds>(convolution * (1 + 0.01 * run));
+      const Nanoseconds add = 1000 + (run * 37) % 11;  // does not drift
+      builder.Block("Execute")
+          .Backend(0, "Convolution (NHWC, F32) IGEMM #1", at, at + conv)
+          .Backend(0, "Add (ND) #1", at + conv, at + conv + add)
+          .Framework(0, "DELEGATE_CALL", at, at + conv + add)
+          .Framework(-1, "Method::execute", at, at + conv + add);
+      options.labels.push_back({0, -1, Phase::kSteady});
+    }
+    return Attribute(builder.Take(), options);
+  };
+  const Profile slow = drifting(20'000);
+  const Profile fast = drifting(10'000);
+  const Comparison comparison = Compare({"off", &slow, {}}, {"on", &fast, {}});
+  EXPECT_FALSE(comparison.latency.estimate.has_value());
+  EXPECT_THAT(comparison.warnings, Contains(HasSubstr("independent ones")));
+  EXPECT_THAT(comparison.warnings, Contains(HasSubstr("not known to be interleaved")));
+  for (const OperatorMatch& match : comparison.operators) {
+    EXPECT_FALSE(match.quantity.estimate.has_value());
+    EXPECT_EQ(match.quantity.verdict, stats::Verdict::kInconclusive);
+  }
 }
 
 TEST(Compare, SetsHaveTheSameFloor) {

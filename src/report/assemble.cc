@@ -115,21 +115,6 @@ void AddMovement(const Operator& op, double mean, DataMovement& movement) {
   }
 }
 
-// XNNPACK's own clock gives whole microseconds, which says little of an operator that takes two.
-bool HasWholeMicroseconds(const Profile& profile) {
-  std::int64_t seen = 0;
-  for (std::size_t i = 0; i < profile.operators.size(); ++i) {
-    const Operator& op = profile.operators[i];
-    if (op.key.kind != SpanKind::kBackend || op.backend != delegates::kXnnpack.backend) continue;
-    for (const Nanoseconds duration : profile.Duration(i)) {
-      if (duration <= 0) continue;
-      if (duration % 1000 != 0) return false;
-      ++seen;
-    }
-  }
-  return seen >= 3;  // by chance, once in 10^9
-}
-
 void AddOperators(ReportExperiment& out) {
   const Profile& profile = *out.profile;
   const std::vector<std::size_t> common = profile.CommonSet();
