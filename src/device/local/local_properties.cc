@@ -238,8 +238,10 @@ void AddSystem(const std::string& system, const std::string& release, const std:
   properties.kernel = fmt::format("{} {}", system, release);
   properties.platform = system == "Darwin" ? "mac" : "linux-" + properties.architecture;
   if (!properties.virtualization.empty()) {
+    const bool both = properties.virtualization.find(", ") != std::string::npos;
     properties.warnings.push_back(
-        fmt::format("running in a {}: other guests can disturb timings", properties.virtualization));
+        fmt::format("running in a {}: other guests can disturb timings",
+                    both ? "virtual machine and a container" : properties.virtualization));
   }
 }
 

@@ -261,12 +261,15 @@ class Scheduler {
                     : AnyLeft()          ? decision.reason
                                          : "no experiment is left";
     Refresh(used());
-    if (AnyLeft() && !hooks_.interrupted() && data_.launches < rule_.looks.front() && !options_.launches) {
-      warnings_.push_back(
-          fmt::format("only {} launches fit into {:.3g} s (at least {} are usual): the interval is wider "
-                      "than it could be; "
-                      "give more time (max_seconds)",
-                      data_.launches, options_.max_seconds, rule_.looks.front()));
+    const int wanted = options_.launches.value_or(rule_.looks.front());
+    if (AnyLeft() && !hooks_.interrupted() && data_.launches < wanted) {
+      const std::string which =
+          options_.launches
+              ? fmt::format("only {} of {} launches fit in the {:.3g} s budget", data_.launches, wanted,
+                            options_.max_seconds)
+              : fmt::format("only {} launches fit in the {:.3g} s budget (recommended: {} or more)",
+                            data_.launches, options_.max_seconds, wanted);
+      warnings_.push_back(which + ": increase --max-seconds for a narrower interval");
     }
   }
 

@@ -467,7 +467,18 @@ TEST_F(ScheduleTest, ASlowModelGetsFewerRoundsAndAWarning) {
   EXPECT_EQ(data[0]->launches[0].bursts[0].recorded.size(), 1u);
   EXPECT_GE(data[0]->launches.size(), 2u);
   EXPECT_LT(data[0]->launches.size(), 10u);
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr("launches fit into 60 s")));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("launches fit in the 60 s budget (recommended: 10 or more)")));
+}
+
+TEST_F(ScheduleTest, FewerLaunchesThanWereAskedForAreAWarning) {
+  Add("a", 2'000'000'000);
+  Add("b", 2'100'000'000);
+  Pair();
+  options.launches = 40;
+  options.max_seconds_given = true;
+  Run();
+  EXPECT_LT(data[0]->launches.size(), 40u);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr(" of 40 launches fit in the 60 s budget: increase")));
 }
 
 TEST_F(ScheduleTest, AFailedLaunchIsMadeUpFor) {
