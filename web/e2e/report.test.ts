@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { colourOfName } from "../src/colours";
+import { colorOfName } from "../src/colors";
 import type { Document, Table } from "../src/document";
 import type { Report } from "../src/report";
 import { closeBrowser, described, etprof, exported, kHostile, kRoot, lacking, open as openFile, violations } from "./browser";
@@ -249,7 +249,7 @@ described("a report opened from disk", () => {
     expect(of?.program?.producers.length).toBeGreaterThan(0);
     const { page, context } = await open(run, "#operators?q=softmax");
     await page.locator("tbody tr").first().click();
-    const links = page.locator("aside.details > div").first().locator(".neighbours a");
+    const links = page.locator("aside.details > div").first().locator(".neighbors a");
     const names = of?.program?.producers.map((key) => operators.find((op) => op.key === key)?.name);
     expect((await links.allInnerTexts()).slice(0, names?.length)).toEqual(names);
     await links.first().click();
@@ -523,7 +523,7 @@ described("a report opened from disk", () => {
     for (const by of ["groups", "categories"]) {
       await page.getByRole("combobox", { name: "By" }).selectOption({ index: by === "groups" ? 0 : 1 });
       for (const name of ["Convolution", "GEMM"]) {
-        await expect.poll(() => page.locator(`main .chart svg path[fill='${colourOfName(name, "light")}']`).count(), { message: `${by} ${name}` }).toBeGreaterThanOrEqual(2); // a bar for each variant
+        await expect.poll(() => page.locator(`main .chart svg path[fill='${colorOfName(name, "light")}']`).count(), { message: `${by} ${name}` }).toBeGreaterThanOrEqual(2); // a bar for each variant
       }
     }
     await context.close();
@@ -602,7 +602,7 @@ described("a report opened from disk", () => {
     await context.close();
   });
 
-  it("keeps colours that mean something on paper", async () => {
+  it("keeps colors that mean something on paper", async () => {
     const { page, context } = await open(layered);
     await page.emulateMedia({ media: "print" });
     for (const place of [".icicle button", ".bar"]) expect(await page.locator(place).first().evaluate((one) => getComputedStyle(one).printColorAdjust), place).toBe("exact");

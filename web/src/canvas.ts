@@ -2,7 +2,7 @@
 import type { Theme } from "./theme";
 import type { ExperimentTimeline, Spans } from "./timeline";
 import { firstEndingAfter } from "./timeline";
-import { colourOfName } from "./colours";
+import { colorOfName } from "./colors";
 import { isPrinting } from "./print";
 
 export const ROW = 22; // pixels, of one depth
@@ -21,9 +21,9 @@ export interface Marks {
 
 const isCall = (kind: string): boolean => kind === "method" || kind.endsWith("_call");
 
-export function colourOf(group: string, kind: string, theme: Theme): string {
+export function colorOf(group: string, kind: string, theme: Theme): string {
   if (isCall(kind) || group === "") return theme === "dark" ? "#3f4853" : "#c9d1d9";
-  return colourOfName(group, theme);
+  return colorOfName(group, theme);
 }
 
 function inkOn(group: string, kind: string, theme: Theme): string {
@@ -69,7 +69,7 @@ export function drawSpans(canvas: HTMLCanvasElement, timeline: ExperimentTimelin
       if (!op) continue;
       const pale = marks.matches !== null && !marks.matches(spans.op[span] as number);
       context.globalAlpha = pale ? 0.2 : 1;
-      context.fillStyle = colourOf(op.group, op.kind, theme);
+      context.fillStyle = colorOf(op.group, op.kind, theme);
       context.fillRect(left, top, wide, ROW - 2);
       if (wide > 34 && !pale) {
         context.fillStyle = inkOn(op.group, op.kind, theme);

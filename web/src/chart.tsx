@@ -20,7 +20,7 @@ use([
   SVGRenderer,
 ]);
 
-// Colours of experiments, one after another: told apart by people who see colours otherwise (Okabe and Ito,
+// Colors of experiments, one after another: told apart by people who see colors otherwise (Okabe and Ito,
 // "Color Universal Design", 2008), darkened or lightened for contrast with the page.
 export const kColors = {
   light: ["#0072b2", "#d55e00", "#007f5f", "#a8518a", "#8a6d00", "#2f8fc4", "#5c5c5c"],

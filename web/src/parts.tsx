@@ -6,7 +6,7 @@ export function Bar({ length }: { length: number }) {
   return <span class="bar" aria-hidden="true" style={{ width: `${Math.max(0, Math.min(1, length)) * 100}%` }} />;
 }
 
-// Never by colour alone: the word stands there too.
+// Never by color alone: the word stands there too.
 export function VerdictText({ row }: { row: Ratio }) {
   const bounds = interval(row);
   return (

@@ -1,7 +1,7 @@
 import { flushSync } from "preact/compat";
 import { useLayoutEffect, useState } from "preact/hooks";
 
-// What is printed is drawn for paper: charts in its width, tables whole, in light colours, nothing folded. A browser tells of
+// What is printed is drawn for paper: charts in its width, tables whole, in light colors, nothing folded. A browser tells of
 // printing just before it lays out the pages, so that all of it is drawn at once, before the listener returns.
 let printing = false;
 let unfolded: HTMLDetailsElement[] = [];

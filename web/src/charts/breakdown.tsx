@@ -1,7 +1,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { colourOfName } from "../colours";
+import { colorOfName } from "../colors";
 import { escapeHtml, share, time } from "../format";
 import { Choice, ComparisonChoice } from "../parts";
 import type { Comparison, Experiment, Report, Row } from "../report";
@@ -57,7 +57,7 @@ export function Stacked({ report, by, relative }: { report: Report; by: By; rela
         type: "bar",
         stack: "all",
         barMaxWidth: 34,
-        itemStyle: { color: colourOfName(row.name, theme) },
+        itemStyle: { color: colorOfName(row.name, theme) },
         data: relative ? row.shares : row.values,
       })),
     };
@@ -96,7 +96,7 @@ export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }
       level += step.delta;
     }
     bars.push({ name: comparison.candidate, from: 0, to: level, kind: "total" });
-    const colour: Record<string, string> = { total: "#6b7785", gain: "#1f8a4c", loss: "#c4432b" };
+    const color: Record<string, string> = { total: "#6b7785", gain: "#1f8a4c", loss: "#c4432b" };
     return {
       grid: { left: 10, right: 30, top: 20, bottom: 20, containLabel: true },
       legend: { show: false },
@@ -127,7 +127,7 @@ export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }
           barMaxWidth: 24,
           data: bars.map((bar) => ({
             value: Math.abs(bar.to - bar.from),
-            itemStyle: { color: colour[bar.kind] },
+            itemStyle: { color: color[bar.kind] },
           })),
         },
       ],

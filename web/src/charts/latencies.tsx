@@ -5,7 +5,7 @@ import { escapeHtml, NONE, share, time } from "../format";
 import type { Experiment, Report } from "../report";
 import { type Column, DataTable } from "../table";
 
-// Of more experiments than there are colours.
+// Of more experiments than there are colors.
 const kDashes = ["solid", "dashed", "dotted"];
 
 // From where to where latencies are shown at first: from just below the fastest, on a mark of a tenth of its size, so

@@ -34,7 +34,7 @@ export function strength(row: ComparisonRow | undefined): number {
   return Math.min(1, 0.25 + (0.75 * Math.abs(Math.log(row.ratio))) / Math.log(4));
 }
 
-function colour(row: ComparisonRow | undefined): string {
+function color(row: ComparisonRow | undefined): string {
   return `color-mix(in srgb, var(--${row?.verdict === "slower" ? "slower" : "faster"}-soft) ${(100 * strength(row)).toFixed(0)}%, var(--same-soft))`;
 }
 
@@ -75,7 +75,7 @@ export function Icicle(props: {
               width: `${(piece.width / root.width) * 100}%`,
               top: (piece.depth - root.depth) * kRow,
               height: kRow - 2,
-              background: colour(row),
+              background: color(row),
             }}
           >
             {piece.width / root.width > 0.03 ? name.split(".").slice(-2).join(".") : ""}

@@ -159,21 +159,21 @@ function Side({ title, op, experiment, report, pair }: { title: string; op: Oper
     <div>
       <h3>{title}</h3>
       <Facts facts={facts} />
-      <Neighbours title="Reads what these write" keys={op.program?.producers} of={experiment} report={report} pair={pair} />
-      <Neighbours title="What it writes is read by" keys={op.program?.consumers} of={experiment} report={report} pair={pair} />
+      <Neighbors title="Reads what these write" keys={op.program?.producers} of={experiment} report={report} pair={pair} />
+      <Neighbors title="What it writes is read by" keys={op.program?.consumers} of={experiment} report={report} pair={pair} />
     </div>
   );
 }
 
 // A conversion of layout cannot be mended without those around it.
-function Neighbours(props: { title: string; keys: string[] | undefined; of: Experiment | undefined; report: Report; pair: number }) {
+function Neighbors(props: { title: string; keys: string[] | undefined; of: Experiment | undefined; report: Report; pair: number }) {
   const { keys, of, report, pair } = props;
   if (!of || !keys || keys.length === 0) return null;
   const index = report.experiments.indexOf(of);
   return (
     <>
       <h4>{props.title}</h4>
-      <ul class="neighbours">
+      <ul class="neighbors">
         {keys.map((key) => {
           const op = of.operators?.find((one) => one.key === key);
           return (

@@ -1,6 +1,6 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { colourOf, drawRuler, drawSpans, ROW, type Window } from "../canvas";
+import { colorOf, drawRuler, drawSpans, ROW, type Window } from "../canvas";
 import { bytes, count, share, time } from "../format";
 import { Choice, Facts, Section } from "../parts";
 import { isPrinting, usePrinting } from "../print";
@@ -572,11 +572,11 @@ function Legend({ lanes }: { lanes: Lane[] }) {
     <p class="legend quiet">
       {[...used.values()].map((op) => (
         <span key={op.group}>
-          <i style={{ background: colourOf(op.group, op.kind, theme) }} /> {op.group}
+          <i style={{ background: colorOf(op.group, op.kind, theme) }} /> {op.group}
         </span>
       ))}
       <span>
-        <i style={{ background: colourOf("", "method", theme) }} /> the framework and calls of delegates
+        <i style={{ background: colorOf("", "method", theme) }} /> the framework and calls of delegates
       </span>
     </p>
   );

@@ -99,7 +99,7 @@ it("names are text, never markup", () => {
   expect(escapeHtml(`<img src=x onerror="alert('1')">&`)).toBe("&#60;img src=x onerror=&#34;alert(&#39;1&#39;)&#34;&#62;&#38;");
 });
 
-it("a module's colour is the stronger, the further its ratio is from 1, and none where it is not certain", () => {
+it("a module's color is the stronger, the further its ratio is from 1, and none where it is not certain", () => {
   const row = (verdict: string, ratio: number) => ({ verdict, ratio }) as unknown as ComparisonRow;
   expect(strength(row("faster", 4))).toBe(1);
   expect(strength(row("slower", 1 / 9))).toBe(1);

@@ -1,4 +1,4 @@
-// Colours of groups and categories, by their names: the same in every chart, report and order of rows, so that GEMM is
+// Colors of groups and categories, by their names: the same in every chart, report and order of rows, so that GEMM is
 // known again. Each has a contrast of 3 to the paper and of 4.5 to what is written on it, and is told from every other.
 import type { Theme } from "./theme";
 
@@ -38,8 +38,8 @@ export const kPalette: Record<Theme, string[]> = {
 
 const kIndex = new Map(kNames.flatMap((names, at) => names.map((name): [string, number] => [name, at])));
 
-// A name that is not known has a colour that depends on nothing but the name.
-export function colourOfName(name: string, theme: Theme): string {
+// A name that is not known has a color that depends on nothing but the name.
+export function colorOfName(name: string, theme: Theme): string {
   let hash = 0;
   for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) >>> 0;
   return kPalette[theme][kIndex.get(name) ?? hash % kNames.length] as string;

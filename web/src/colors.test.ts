@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { colourOfName, kPalette } from "./colours";
+import { colorOfName, kPalette } from "./colors";
 
-const channels = (colour: string) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-const luminance = (colour: string) => channels(colour).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i]!, 0);
+const channels = (color: string) => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+const luminance = (color: string) => channels(color).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i]!, 0);
 // As WCAG 2 has it.
 const contrast = (a: string, b: string) => {
   const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y) as [number, number];
   return (high + 0.05) / (low + 0.05);
 };
 // CIE 1976, D65.
-function lab(colour: string): number[] {
-  const [r, g, b] = channels(colour) as [number, number, number];
+function lab(color: string): number[] {
+  const [r, g, b] = channels(color) as [number, number, number];
   const f = (t: number) => (t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116);
   const [x, y, z] = [f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047), f(0.2126 * r + 0.7152 * g + 0.0722 * b), f((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883)];
   return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
@@ -26,9 +26,9 @@ const kGroups = ["Convolution", "GEMM", "Data Movement", "Elementwise", "Other",
 for (const theme of ["light", "dark"] as const) {
   const [paper, ink] = theme === "light" ? (["#ffffff", "#ffffff"] as const) : (["#14181d", "#10141a"] as const);
 
-  it(`colours of groups and categories are told apart, and seen, ${theme}`, () => {
+  it(`colors of groups and categories are told apart, and seen, ${theme}`, () => {
     expect(kCategories.length).toBeGreaterThanOrEqual(12);
-    for (const names of [kGroups, kCategories]) expect(new Set(names.map((name) => colourOfName(name, theme))).size, names.join()).toBe(names.length);
+    for (const names of [kGroups, kCategories]) expect(new Set(names.map((name) => colorOfName(name, theme))).size, names.join()).toBe(names.length);
     for (const [i, one] of kPalette[theme].entries()) {
       expect(contrast(one, paper), one).toBeGreaterThanOrEqual(3);
       expect(contrast(one, ink), one).toBeGreaterThanOrEqual(4.5);
@@ -36,10 +36,10 @@ for (const theme of ["light", "dark"] as const) {
     }
   });
 
-  it(`a name has one colour, whatever else is there, ${theme}`, () => {
-    expect(colourOfName("Convolution", theme)).toBe(colourOfName("CONV_STANDARD", theme));
-    expect(colourOfName("Data Movement", theme)).toBe(colourOfName("DATA_MOVEMENT", theme));
-    expect(kPalette[theme]).toContain(colourOfName("MY_OWN", theme));
-    expect(colourOfName("MY_OWN", theme)).toBe(colourOfName("MY_OWN", theme));
+  it(`a name has one color, whatever else is there, ${theme}`, () => {
+    expect(colorOfName("Convolution", theme)).toBe(colorOfName("CONV_STANDARD", theme));
+    expect(colorOfName("Data Movement", theme)).toBe(colorOfName("DATA_MOVEMENT", theme));
+    expect(kPalette[theme]).toContain(colorOfName("MY_OWN", theme));
+    expect(colorOfName("MY_OWN", theme)).toBe(colorOfName("MY_OWN", theme));
   });
 }
