@@ -61,10 +61,10 @@ function Picture({ experiment, roofline }: { experiment: Experiment; roofline: R
           if (point.seriesType === "line") return escapeHtml(point.seriesName);
           const row = shown[point.dataIndex];
           if (!row) return "";
-          return `${escapeHtml(row.name)}<br>${time(row.time_ms)}, ${share(row.share_of_roof)} of its roof<br>${rate(2 * row.macs_per_s, "FLOP")}, ${digits(row.flops_per_byte as number)} FLOPs a byte`;
+          return `${escapeHtml(row.name)}<br>${time(row.time_ms)}, ${share(row.share_of_roof)} of its roofline<br>${rate(2 * row.macs_per_s, "FLOP")}, ${digits(row.flops_per_byte as number)} FLOP/byte`;
         },
       },
-      xAxis: { type: "log", min: from, max: to, name: "FLOPs a byte of compulsory traffic", nameLocation: "middle", nameGap: 30 },
+      xAxis: { type: "log", min: from, max: to, name: "Arithmetic intensity (FLOP/byte)", nameLocation: "middle", nameGap: 30 },
       yAxis: { type: "log", name: "FLOP/s", axisLabel: { formatter: (v: number) => rate(v, "FLOP") } },
       series: [
         ...lines.map(({ name, line }) => {
@@ -91,37 +91,37 @@ function Picture({ experiment, roofline }: { experiment: Experiment; roofline: R
       ],
     };
   }, [roofline]);
-  return <Chart option={option} height={460} label={`Roofline of ${experiment.label}: each operator's speed against its arithmetic intensity, below the roofs of this machine.`} />;
+  return <Chart option={option} height={460} label={`Roofline of ${experiment.label}: FLOP/s of each operator by its arithmetic intensity, with the compute and memory roofs of the machine.`} />;
 }
 
 export function RooflineView({ report }: { report: Report }) {
   const having = report.experiments.flatMap((experiment, index) => (experiment.roofline ? [{ experiment, index, roofline: experiment.roofline }] : []));
   const [at, setAt] = useState(having.length - 1);
   const chosen = having[at];
-  if (!chosen) return <p>The roofs of the machine were not measured (--no-peaks), or what the operators compute is not known.</p>;
+  if (!chosen) return <p>Machine peaks were not measured (--no-peaks), or the work of the operators is unknown.</p>;
   const { experiment, roofline, index } = chosen;
   const columns: Column<RooflineRow>[] = [
     { id: "name", title: "Operator", value: (r) => r.name },
     { id: "time", title: "Time", value: (r) => r.time_ms, text: (r) => time(r.time_ms), unit: "ms", numeric: true },
-    { id: "roof", title: "At its roof", value: (r) => r.roof_ms, text: (r) => time(r.roof_ms), unit: "ms", numeric: true },
-    { id: "save", title: "Would save", value: (r) => r.would_save_ms, text: (r) => time(r.would_save_ms), unit: "ms", numeric: true },
-    { id: "share", title: "Of its roof", value: (r) => r.share_of_roof, text: (r) => share(r.share_of_roof), numeric: true, bar: (r) => Math.min(1, r.share_of_roof) },
-    { id: "bound", title: "Bound by", value: (r) => (r.bound === "compute" ? `computing ${r.roof_dtype}` : "memory") },
-    { id: "speed", title: "Speed", value: (r) => 2 * r.macs_per_s, text: (r) => (r.macs > 0 ? rate(2 * r.macs_per_s, "FLOP") : NONE), unit: "FLOP/s", numeric: true },
-    { id: "traffic", title: "Traffic", value: (r) => r.bytes_per_s, text: (r) => rate(r.bytes_per_s, "B"), unit: "B/s", numeric: true },
-    { id: "macs", title: "MACs", hint: "multiply-adds", value: (r) => r.macs, text: (r) => count(r.macs), numeric: true },
+    { id: "roof", title: "Time at roofline", value: (r) => r.roof_ms, text: (r) => time(r.roof_ms), unit: "ms", numeric: true },
+    { id: "save", title: "Potential saving", value: (r) => r.would_save_ms, text: (r) => time(Math.max(0, r.would_save_ms)), unit: "ms", numeric: true },
+    { id: "share", title: "% of roofline", heading: "Share of roofline", value: (r) => r.share_of_roof, text: (r) => share(r.share_of_roof), numeric: true, bar: (r) => Math.min(1, r.share_of_roof) },
+    { id: "bound", title: "Bound by", value: (r) => (r.bound === "compute" ? `compute (${r.roof_dtype})` : "memory") },
+    { id: "speed", title: "FLOP/s", value: (r) => 2 * r.macs_per_s, text: (r) => (r.macs > 0 ? rate(2 * r.macs_per_s, "FLOP") : NONE), numeric: true },
+    { id: "traffic", title: "Bandwidth", value: (r) => r.bytes_per_s, text: (r) => rate(r.bytes_per_s, "B"), unit: "B/s", numeric: true },
+    { id: "macs", title: "MACs", hint: "multiply-accumulates", value: (r) => r.macs, text: (r) => count(r.macs), numeric: true },
     { id: "bytes", title: "Bytes", hint: "each tensor moved once", value: (r) => r.bytes, text: (r) => bytes(r.bytes), unit: "B", numeric: true },
   ];
   return (
-    <Section title={`Roofline of ${experiment.label}`} note="How far each operator is from what this machine can do. A larger point takes more time; the further below the lines, the more there is to gain.">
+    <Section title={`Roofline of ${experiment.label}`} note="How far each operator is from the machine's limits. A larger point takes more time. The further a point is below its roof, the larger its potential speedup.">
       <div class="choices">
         <Choice label="Experiment" value={at} options={having.map((one, i) => ({ value: i, text: one.experiment.label }))} onChange={setAt} />
       </div>
       <Picture experiment={experiment} roofline={roofline} />
       <Facts
         facts={[
-          ["of known work", `${time(roofline.covered_ms)}, which would be ${time(roofline.roof_ms)} at the roofs`],
-          ["beside", roofline.not_covered_ms > 0 ? `${time(roofline.not_covered_ms)} of operators whose work is not known, or which have none` : null],
+          ["Modeled", `${time(roofline.covered_ms)} (${time(roofline.roof_ms)} at the rooflines)`],
+          ["Not modeled", roofline.not_covered_ms > 0 ? `${time(roofline.not_covered_ms)} (operators with unknown work, without work, or without a roof)` : null],
           ...roofline.roofs.map((roof): [string, string] => [roof.name, roof.kind === "compute" ? rate(2 * roof.per_s, "FLOP") : rate(roof.per_s, "B")]),
         ]}
       />
