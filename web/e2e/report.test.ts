@@ -293,7 +293,7 @@ described("a report opened from disk", () => {
     expect(await pieces.count()).toBe(2);
     await page.goto(`${page.url().split("#")[0]}#operators`);
     const shares = await exported(page, "operators");
-    const column = (shares[0] as string[]).indexOf("Share now");
+    const column = (shares[0] as string[]).indexOf("Share of total");
     const all = shares.slice(1).map((row) => Number(row[column]));
     // Self times: together they are the whole.
     expect(all.reduce((sum, one) => sum + one, 0)).toBeCloseTo(1, 9);

@@ -6,7 +6,7 @@ export function Bar({ length }: { length: number }) {
   return <span class="bar" aria-hidden="true" style={{ width: `${Math.max(0, Math.min(1, length)) * 100}%` }} />;
 }
 
-// Never by color alone: the word stands there too.
+// Never by color alone: the word is there, too.
 export function VerdictText({ row }: { row: Ratio }) {
   const bounds = interval(row);
   return (
@@ -17,11 +17,11 @@ export function VerdictText({ row }: { row: Ratio }) {
   );
 }
 
-// Under tables of verdicts: "2.00 ms, 1.00 ms, 2.03x" is no mistake (docs/concepts/statistics.md).
+// Under tables of verdicts: "2.00 ms, 1.00 ms, 2.03x" is not a mistake (docs/concepts/statistics.md).
 export function RatioNote() {
   return (
     <p class="quiet">
-      A verdict's ratio is the geometric mean over launches of the ratios of both sides, not the quotient of the two means beside it: docs/concepts/statistics.md.
+      The ratio of a verdict is the geometric mean over launches of each launch's ratio. It can differ from the ratio of the two means shown.
     </p>
   );
 }
@@ -38,7 +38,7 @@ export function Section(props: { title: string; id?: string; children: Component
 
 export function Choice<T extends string | number>(props: {
   label: string;
-  name?: string; // said in place of the label
+  name?: string; // read out instead of the label
   value: T;
   options: { value: T; text: string }[];
   onChange: (value: T) => void;

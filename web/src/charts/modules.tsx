@@ -113,7 +113,7 @@ export function Modules({ report }: { report: Report }) {
       </div>
       <p class="quiet">
         Width is time{names ? ` in ${names.candidate}` : ""}. Select a module to see what is inside.
-        {names && ` Green is significantly faster than ${names.baseline}, red slower; the stronger, the more.`}
+        {names && ` Green is significantly faster than ${names.baseline}, red slower. A stronger color is a larger change.`}
       </p>
       <Icicle layers={layers} runs={experiment?.groups?.runs ?? 1} compared={compared} root={root} onRoot={setRoot} />
     </>

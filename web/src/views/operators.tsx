@@ -43,7 +43,7 @@ export function rowsOf(report: Report, comparison: Comparison | undefined, exper
   }));
 }
 
-// What part of an inference it takes now. Calls of delegates and of the method are no operators of a side, but have
+// What part of an inference of the candidate it takes. Calls of delegates and of the method are no operators of a side, but have
 // their time in the comparison.
 export function shareNow(row: OperatorRow, comparison: Comparison): number | null {
   const part = row.compared?.candidate_total_ns ?? null;
@@ -78,7 +78,7 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
     {
       id: "macs",
       title: "MACs",
-      hint: "multiply-adds",
+      hint: "multiply-accumulates",
       value: (r) => of(r)?.program?.macs ?? null,
       text: (r) => count(of(r)?.program?.macs),
       numeric: true,
@@ -89,7 +89,7 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
     return [
       name,
       barred("mean", "Mean self time", (r) => r.after?.mean_ms),
-      { id: "share", title: "Share", value: (r) => r.after?.share ?? null, text: (r) => share(r.after?.share), numeric: true },
+      { id: "share", title: "% of total", heading: "Share of total", value: (r) => r.after?.share ?? null, text: (r) => share(r.after?.share), numeric: true },
       timed("p50", "p50", (r) => r.after?.self_ms.p50),
       timed("p99", "p99", p99),
       ...facts,
@@ -102,12 +102,12 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
     {
       id: "verdict",
       title: "Verdict",
-      hint: "ratio of the self times with its interval; false discovery is controlled over all operators",
+      hint: "ratio of the self times with its confidence interval; the false discovery rate is controlled over all operators",
       value: (r) => r.compared?.ratio ?? null,
       text: (r) => (r.compared ? <Verdict row={r.compared} comparison={comparison} /> : NONE),
       fields: verdictFields("Verdict", (r) => r.compared),
     },
-    { id: "share", title: "Share now", value: (r) => shareNow(r, comparison), text: (r) => share(shareNow(r, comparison)), numeric: true },
+    { id: "share", title: "% of total", heading: "Share of total", hint: `of ${comparison.candidate}`, value: (r) => shareNow(r, comparison), text: (r) => share(shareNow(r, comparison)), numeric: true },
     ...facts,
   ];
 }
@@ -125,7 +125,7 @@ function Overhead({ row, comparison }: { row: OperatorComparison; comparison: Co
       <h3>{row.name}</h3>
       <Facts
         facts={[
-          ["what", "the framework's own: the time of the call less that of the operators inside"],
+          ["what", "overhead: the time of the call minus the time of the operators inside"],
           [comparison.baseline, time(row.baseline_ms)],
           [comparison.candidate, time(row.candidate_ms)],
           ["verdict", `${verdict(row)} ${interval(row)}`],
@@ -144,7 +144,7 @@ function Side({ title, op, experiment, report, pair }: { title: string; op: Oper
     ["layer", op.program?.layer === "" ? "(the model)" : op.program?.layer],
     ["source", op.program?.source],
     ["shape", op.program?.shape],
-    ["work", op.program?.macs ? `${count(op.program.macs)} multiply-adds, ${bytes(op.program.bytes)} moved` : null],
+    ["work", op.program?.macs ? `${count(op.program.macs)} MACs, ${bytes(op.program.bytes)} moved` : null],
     ["not delegated", op.program?.why_not_delegated],
     ["not joined", op.program?.why],
     ["mean self time", `${time(op.mean_ms)}, ${share(op.share)} of an inference`],
@@ -159,13 +159,13 @@ function Side({ title, op, experiment, report, pair }: { title: string; op: Oper
     <div>
       <h3>{title}</h3>
       <Facts facts={facts} />
-      <Neighbors title="Reads what these write" keys={op.program?.producers} of={experiment} report={report} pair={pair} />
-      <Neighbors title="What it writes is read by" keys={op.program?.consumers} of={experiment} report={report} pair={pair} />
+      <Neighbors title="Producers" keys={op.program?.producers} of={experiment} report={report} pair={pair} />
+      <Neighbors title="Consumers" keys={op.program?.consumers} of={experiment} report={report} pair={pair} />
     </div>
   );
 }
 
-// A conversion of layout cannot be mended without those around it.
+// A conversion of layout cannot be removed without changing those around it.
 function Neighbors(props: { title: string; keys: string[] | undefined; of: Experiment | undefined; report: Report; pair: number }) {
   const { keys, of, report, pair } = props;
   if (!of || !keys || keys.length === 0) return null;
@@ -223,7 +223,7 @@ function Spread({ report, sides }: { report: Report; sides: ShownSide[] }) {
       <h3>Self time, run by run</h3>
       <Chart option={option} height={220} label={`Self time of the operator in each traced run of ${series.map((one) => one.name).join(" and ")}.`} />
       <p class="quiet">
-        Steady runs only.{some && ` Of the ${some.of} traced runs ${some.here} are in this file; the numbers beside are of all.`}
+        Steady-state runs only.{some && ` This file contains ${some.here} of the ${some.of} traced runs; the statistics are not limited to them.`}
       </p>
     </div>
   );
@@ -269,7 +269,7 @@ export function Operators({ report }: { report: Report }) {
   }, [report, comparison, before, after, chosen]);
   if (rows.length === 0) return <p>No experiment has a trace.</p>;
   return (
-    <Section title="Operators" note="Choose one to see all that is known of it.">
+    <Section title="Operators" note="Select an operator for details.">
       {chosen && (
         <aside class="details" aria-label={`Details of ${chosen.name}`}>
           <button type="button" class="close" onClick={() => setQuery("op", undefined)}>
@@ -294,8 +294,8 @@ export function Operators({ report }: { report: Report }) {
         {!comparison && <ExperimentChoice report={report} value={single} onChange={(index) => show("experiment", index)} />}
         {comparison && (
           <label>
-            <input type="checkbox" checked={certain} onChange={(event) => setQuery("certain", event.currentTarget.checked ? "1" : undefined)} /> only
-            faster or slower for certain
+            <input type="checkbox" checked={certain} onChange={(event) => setQuery("certain", event.currentTarget.checked ? "1" : undefined)} /> Significant
+            changes only
           </label>
         )}
       </DataTable>
