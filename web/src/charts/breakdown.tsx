@@ -137,7 +137,7 @@ export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }
     <Chart
       option={option}
       height={60 + 28 * (steps(comparison, by).length + 2)}
-      label={`From ${comparison.baseline} to ${comparison.candidate}: what each group adds to the mean of Method::execute or takes from it.`}
+      label={`From ${comparison.baseline} to ${comparison.candidate}: what each ${by === "groups" ? "group" : "category"} adds to the mean of Method::execute or takes from it.`}
     />
   );
 }

@@ -21,7 +21,7 @@ function Picture({ ladder }: { ladder: Ladder }) {
     }),
     [ladder],
   );
-  return <Chart option={option} height={320} label={`Median latency at each of ${ladder.levels.length} levels, with ${ladder.threads.join(", ")} threads.`} />;
+  return <Chart option={option} height={320} label={`Median latency at each of ${ladder.levels.length} levels, with ${ladder.threads.map((threads) => (threads === 1 ? "1 thread" : `${threads} threads`)).join(", ")}.`} />;
 }
 
 export function LadderPicture({ report }: { report: Report }) {

@@ -53,7 +53,7 @@ function Latencies({ report }: { report: Report }) {
       <Chart
         option={option}
         height={320}
-        label={`Empirical distribution of the latency of ${report.experiments.length} experiments: the share of runs that take at most so long.`}
+        label={`Empirical distribution of the latency of ${shown.length === 1 ? "one experiment" : `${shown.length} experiments`}: the share of runs that take at most a given time.`}
       />
       {last < slowest && (
         <p class="quiet">
@@ -141,7 +141,7 @@ function Bursts({ report }: { report: Report }) {
     <>
       <h3>Bursts</h3>
       <p class="quiet">
-        The median of each burst of runs, in the order of time. Triangles were disturbed (outside Tukey's fences, or did not stabilize), diamonds throttled; both are included.
+        Median latency of each burst over time. △ disturbed (an outlier, one that did not stabilize, or one without a clean run), ◆ throttled. Both are included.
       </p>
       <Chart option={option} height={300} label={`Median latency of each of ${all.length} bursts over time.`} />
       <details class="folded-on-paper">

@@ -39,15 +39,15 @@ type Hover = Chosen & { x: number; y: number };
 const kLeast = 20; // ns: more cannot be zoomed in
 
 const kKeys: [string, string][] = [
-  ["W, S", "zoom in and out where the pointer is; so does the wheel with Ctrl"],
-  ["A, D", "to the left and to the right; so does the wheel with Shift, and dragging"],
-  ["F", "the chosen span fills the width; once more, or with none chosen: the whole run"],
-  [". and ,", "the next and the previous span of the same depth"],
+  ["W, S", "zoom in and out at the pointer; also the wheel with Ctrl, and two fingers"],
+  ["A, D", "move left and right; also the wheel with Shift, and dragging"],
+  ["F", "fit the selected span; again, or with none selected: the whole run"],
+  [". and ,", "next and previous span of the same depth"],
   ["↓ and ↑", "into the first span inside, and out to the one around"],
   ["/", "search; Enter goes from match to match"],
-  ["Enter", "the chosen operator in the table of operators"],
-  ["Esc", "nothing chosen"],
-  ["?", "these keys"],
+  ["Enter", "the selected operator in the table of operators"],
+  ["Esc", "clear the selection"],
+  ["?", "show these keys"],
 ];
 
 function runText(timeline: ExperimentTimeline, index: number): string {
@@ -369,7 +369,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
   const list = lanes[listed] ?? lanes[0];
   return (
     <>
-      <Section title="Timeline" note="One run of each experiment, from the start of Method::execute, and one whose calls were watched, if any. The width of a box is its time; what a box contains stands below it.">
+      <Section title="Timeline" note="One run of each experiment, from the start of Method::execute, and one whose calls were watched, if any. The width of a box is its time; what a box contains is below it.">
         {/* biome-ignore lint: so that arrows and Enter reach it by the keyboard */}
         <div class="timeline" ref={frame} tabIndex={0} role="group" aria-label="Timeline: the keys W, A, S and D zoom and move, the question mark lists all keys">
           <div class="choices">
@@ -385,7 +385,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
                 if (event.key === "Escape") frame.current?.focus();
               }}
             />
-            <output class="quiet">{text ? `${matches.length} spans` : ""}</output>
+            <output class="quiet">{text ? `${matches.length} ${matches.length === 1 ? "span" : "spans"}` : ""}</output>
             <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5, null)}>
               +
             </button>
@@ -420,7 +420,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
                     {lane.missing && <span class="quiet">{lane.missing}</span>}
                     {lane.timeline.runs.length < lane.timeline.traced_runs && (
                       <span class="quiet">
-                        {lane.timeline.runs.length} of {lane.timeline.traced_runs} traced runs are in this file; etprof trace has all of them
+                        {lane.timeline.runs.length} of {lane.timeline.traced_runs} traced runs are in this file; etprof trace exports all of them
                       </span>
                     )}
                   </>
@@ -445,7 +445,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
         </div>
         <Tip lanes={lanes} report={report} show={tip} />
         {chosen && lanes[chosen.lane] && (
-          <aside class="details" aria-label="The chosen span" aria-live="polite">
+          <aside class="details" aria-label="Selected span" aria-live="polite">
             <button type="button" class="close" onClick={() => choose(null)}>
               Close
             </button>
@@ -460,7 +460,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
         )}
       </Section>
       {list && (
-        <Section title={`Spans of ${list.name}`} note={`${laneText(list)}. Self time: less that of the spans inside${list.watched ? ", without the threads'" : "; the self times add up to the run"}.`}>
+        <Section title={`Spans of ${list.name}`} note={`${laneText(list)}. Self time excludes the spans inside${list.watched ? ", but not the tasks of threads" : "; the self times add up to the run"}.`}>
           <SpanTable
             lane={list}
             report={report}
@@ -523,12 +523,12 @@ function Details({ lane, span, report }: { lane: Lane; span: number; report: Rep
     ["self", lane.spans.self[span] === length ? null : ms(lane.spans.self[span] as number)],
     ["begins at", ms(start)],
     ["tasks", lane.watched ? sliceText(lane.timeline, span) : null],
-    ["mean of all runs", known ? time(known.mean_ms) : null],
+    ["mean self time", known ? time(known.mean_ms) : null],
     ["category", `${op.category}, ${op.group}`],
     ["layer", known?.program?.layer === "" ? "(the model)" : known?.program?.layer],
     ["source", known?.program?.source],
     ["shape", known?.program?.shape],
-    ["work", known?.program?.macs ? `${count(known.program.macs)} multiply-adds, ${bytes(known.program.bytes)} moved` : null],
+    ["work", known?.program?.macs ? `${count(known.program.macs)} MACs, ${bytes(known.program.bytes)} moved` : null],
   ];
   return (
     <div>
@@ -576,7 +576,7 @@ function Legend({ lanes }: { lanes: Lane[] }) {
         </span>
       ))}
       <span>
-        <i style={{ background: colorOf("", "method", theme) }} /> the framework and calls of delegates
+        <i style={{ background: colorOf("", "method", theme) }} /> framework and delegate calls
       </span>
     </p>
   );
