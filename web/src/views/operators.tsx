@@ -112,7 +112,11 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
   ];
 }
 
+// "Clipped": no operator of either side.
+const isClipped = (row: OperatorComparison): boolean => row.baseline_key === null && row.candidate_key === null;
+
 function Verdict({ row, comparison }: { row: OperatorComparison; comparison: Comparison }) {
+  if (isClipped(row)) return NONE;
   if (row.baseline_key === null) return <span class="quiet">only in {comparison.candidate}</span>;
   if (row.candidate_key === null) return <span class="quiet">only in {comparison.baseline}</span>;
   return <VerdictText row={row} />;
@@ -125,7 +129,7 @@ function Overhead({ row, comparison }: { row: OperatorComparison; comparison: Co
       <h3>{row.name}</h3>
       <Facts
         facts={[
-          ["what", "overhead: the time of the call minus the time of the operators inside"],
+          ["what", isClipped(row) ? "correction: time that overlapping spans claim twice or outside their parent" : "overhead: the time of the call minus the time of the operators inside"],
           [comparison.baseline, time(row.baseline_ms)],
           [comparison.candidate, time(row.candidate_ms)],
           ["verdict", `${verdict(row)} ${interval(row)}`],
