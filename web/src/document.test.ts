@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Cell, fieldsOf, type Row, slugsOf, sortValue, type Table, titleOf, withTail } from "./document";
+import { type Cell, fieldsOf, type Row, type Section, slugsOf, sortValue, type Table, tableNames, titleOf, withTail } from "./document";
 import { exportedText } from "./table";
 
 const text = (of: string): Cell => ({ kind: "text", text: of });
@@ -58,4 +58,18 @@ it("what rows add up to stays below them", () => {
 
 it("sections have names for the address, no two the same", () => {
   expect(slugsOf(["Operators of a & b", "", "operators of a / b", "<x>", "日本"])).toEqual(["operators-of-a-b", "section", "operators-of-a-b-2", "x", "日本"]);
+});
+
+it("tables have names for screen readers, no two the same", () => {
+  const of = (id: string, title?: string): Table => ({ ...table({ cells: [text("a"), time] }), id, title });
+  const section = (title: string | undefined, level: Section["level"], ...tables: Table[]): Section => ({ title, level, parts: tables.map((one) => ({ table: one })) });
+  const sections = [
+    section("Times", "usual", of("times", "Times"), of("layers", "Layers"), of("layers", "Layers")),
+    section(undefined, "usual", of("latency")),
+    section("Details", "folded", of("details", "All of it")),
+    section("Roofline: one", "folded", of("roofline")),
+    section("Roofline: other", "folded", of("roofline")),
+    section("Empty", "usual", table()),
+  ];
+  expect([...tableNames(sections).values()]).toEqual(["Times", "Times: Layers", "Times: Layers (2)", "latency", "All of it", "Roofline: one: roofline", "Roofline: other: roofline"]);
 });

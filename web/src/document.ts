@@ -144,3 +144,26 @@ export function slugsOf(titles: string[]): string[] {
     return own;
   });
 }
+
+export const tablesOf = (section: Section): Table[] => section.parts.flatMap(({ table }) => (table && table.rows.length > 0 ? [table] : []));
+
+// What each table is called in the name of its exported file and by screen readers, which list them without what is around:
+// no two the same. With the section's title where the section is not folded, or where other tables have the same name.
+export function tableNames(sections: Section[]): Map<Table, string> {
+  const tables = sections.flatMap((section) => tablesOf(section).map((table) => ({ table, section })));
+  const nameOf = (table: Table, title: string | undefined): string => {
+    const own = table.title ?? table.id;
+    return !title || title === own ? own : `${title}: ${own}`;
+  };
+  const short = tables.map(({ table, section }) => nameOf(table, section.level === "folded" ? undefined : section.title));
+  const long = tables.map(({ table, section }, i) => (short.indexOf(short[i] as string) === short.lastIndexOf(short[i] as string) ? (short[i] as string) : nameOf(table, section.title)));
+  const taken = new Set<string>();
+  return new Map(
+    tables.map(({ table }, i) => {
+      let name = long[i] as string;
+      for (let n = 2; taken.has(name); n++) name = `${long[i]} (${n})`;
+      taken.add(name);
+      return [table, name];
+    }),
+  );
+}

@@ -2,7 +2,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { Chart } from "../chart";
-import { type Cell, type Document, type FactList, fieldsOf, type List, type Part, type Row, type Section, type Series, slugsOf, sortValue, type Table, titleOf, withTail } from "../document";
+import { type Cell, type Document, type FactList, fieldsOf, type List, type Part, type Row, type Section, type Series, slugsOf, sortValue, type Table, tableNames, tablesOf, titleOf, withTail } from "../document";
 import { bytes, digits, escapeHtml, share, time } from "../format";
 import type { Report } from "../report";
 import { href } from "../route";
@@ -154,16 +154,11 @@ function ChartPart({ series, points }: { series: Series[]; points: string[] }) {
   return <Chart option={option} height={10 + kSeriesHeight * shown.length} label={`Over time: ${label.join("; ")}.`} />;
 }
 
-// Of its exported file, and for screen readers.
-function nameOf(section: string, table: Table): string {
-  const own = table.title ?? table.id;
-  return section === "" || section === own ? own : `${section}: ${own}`;
-}
-
 // What the parts of a document have in common.
 interface Of {
   report: Report | null;
   charts: Map<Table, Beside[string]>;
+  names: Map<Table, string>;
   viewOf: ViewOf;
   linkOf: (table: string) => string | undefined;
 }
@@ -185,7 +180,7 @@ function PartView({ part, section, of }: { part: Part; section: string; of: Of }
     const Below = of.charts.get(table);
     return (
       <Folded is={folded} title={table.title ?? table.id}>
-        <TablePart table={table} name={nameOf(section, table)} heading={title(table.title, folded)} />
+        <TablePart table={table} name={of.names.get(table) ?? table.id} heading={title(table.title, folded)} />
         {Below && of.report && <Below report={of.report} />}
       </Folded>
     );
@@ -234,8 +229,6 @@ function SectionView({ section, slug, of }: { section: Section; slug: string; of
 
 const kFewSections = 3; // so many are seen without a list of them
 
-const tablesOf = (section: Section): Table[] => section.parts.flatMap(({ table }) => (table && table.rows.length > 0 ? [table] : []));
-
 // Each chart once: below the first table that has it.
 function chartsOf(sections: Section[], beside: Beside): Map<Table, Beside[string]> {
   const charts = new Map<Table, Beside[string]>();
@@ -272,6 +265,7 @@ export function DocumentView(props: { document: Document; id: string; at: string
   const { document: of, id, at, report, beside, viewOf } = props;
   const slugs = useMemo(() => slugsOf(of.sections.map(nameOfSection)), [of]);
   const charts = useMemo(() => chartsOf(of.sections, beside), [of, beside]);
+  const names = useMemo(() => tableNames(of.sections), [of]);
   const lead = (slug: string | null) => {
     const section = slug === null ? null : document.getElementById(`at-${slug}`);
     const details = section?.querySelector<HTMLDetailsElement>(":scope > details");
@@ -285,7 +279,7 @@ export function DocumentView(props: { document: Document; id: string; at: string
     const section = of.sections.findIndex((one) => tablesOf(one).some((other) => other.id === table));
     return section < 0 ? undefined : href(id, { at: slugs[section] });
   };
-  const parts: Of = { report, charts, viewOf, linkOf };
+  const parts: Of = { report, charts, names, viewOf, linkOf };
   const parted = (appendix: boolean) => of.sections.map((section, i) => ({ section, title: nameOfSection(section), slug: slugs[i] as string })).filter(({ section }) => (section.appendix ?? false) === appendix);
   const [body, appendix] = [parted(false), parted(true)];
   const notes = { title: of.notes_title ?? "Notes", slug: "notes" };
