@@ -176,11 +176,8 @@ int ShowFound(const std::vector<Measured>& devices, bool several, const View& vi
   if (!several) return ShowOne(devices.front().config.output_root, view);
   std::vector<const Measured*> found;
   for (const Measured& device : devices) {
-    if (device.error) {
-      Tell(device, *device.error);
-    } else {
-      found.push_back(&device);
-    }
+    if (!device.error) found.push_back(&device);
+    if (device.error) Tell(device, *device.error);
   }
   const int code = ShowSeveral(found, view);
   return found.size() < devices.size() ? static_cast<int>(ExitCode::kBadInput) : code;

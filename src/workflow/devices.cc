@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 
 #include "core/error.h"
 #include "core/parallel.h"
@@ -13,48 +12,45 @@
 namespace etprof {
 namespace {
 
-struct Wanted {
-  std::vector<std::string> names;      // to be asked
-  std::vector<DeviceSurvey> unusable;  // adb lists them, and says why they cannot be asked
-  std::vector<std::string> notes;
-};
-
-void AddListedByAdb(const DevicesOptions& options, const std::function<bool()>& interrupted, Wanted& wanted) {
+// Devices that adb lists, and says of that they cannot be asked, are added to `unusable`.
+void AddListedByAdb(const DevicesOptions& options, const std::function<bool()>& interrupted,
+                    std::vector<std::string>& names, DevicesFound& unusable) {
   try {
     for (const AdbListing& listed : ListAdbDevices(options.answer_seconds, interrupted)) {
       const std::string name = "adb:" + listed.serial;
       if (listed.state == "device") {
-        AddOnce(name, wanted.names);
+        AddOnce(name, names);
         continue;
       }
       DeviceSurvey device;
       device.name = name;
       device.problem = listed.state;
       device.remedy = listed.remedy;
-      wanted.unusable.push_back(std::move(device));
+      unusable.devices.push_back(std::move(device));
     }
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted) throw;
-    wanted.notes.push_back("devices behind adb are not listed: " + error.Message());
+    unusable.notes.push_back("devices behind adb are not listed: " + error.Message());
   }
 }
 
-Wanted WhatToAsk(const DevicesOptions& options, const std::function<bool()>& interrupted) {
-  Wanted wanted;
+std::vector<std::string> NamesToAsk(const DevicesOptions& options, const std::function<bool()>& interrupted,
+                                    DevicesFound& unusable) {
+  std::vector<std::string> names;
   // What is removed is what was named.
   if (!options.clean || options.named.empty()) {
-    wanted.names.emplace_back("local");
-    AddListedByAdb(options, interrupted, wanted);
+    names.emplace_back("local");
+    AddListedByAdb(options, interrupted, names, unusable);
   }
   const bool adb_lists_any =
-      std::ranges::any_of(wanted.names, [](const std::string& name) { return name.starts_with("adb:"); });
+      std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("adb:"); });
   for (const std::string& name : options.named) {
     if (name == "adb" && adb_lists_any) continue;
     // One that adb lists as offline may come back when it is connected to.
-    std::erase_if(wanted.unusable, [&](const DeviceSurvey& device) { return device.name == name; });
-    AddOnce(name, wanted.names);
+    std::erase_if(unusable.devices, [&](const DeviceSurvey& device) { return device.name == name; });
+    AddOnce(name, names);
   }
-  return wanted;
+  return names;
 }
 
 std::vector<DeviceSurvey> Ask(const std::vector<std::string>& names, const SurveyOptions& options) {
@@ -80,11 +76,11 @@ std::vector<DeviceSurvey> Ask(const std::vector<std::string>& names, const Surve
 DevicesFound FindDevices(const DevicesOptions& options, WorkflowProgress& progress) {
   for (const std::string& name : options.named) CheckDeviceName(name);
   const auto interrupted = [&progress] { return progress.Interrupted(); };
-  Wanted wanted = WhatToAsk(options, interrupted);
-  DevicesFound found{Ask(wanted.names, {options.answer_seconds, options.clean, interrupted}),
-                     std::move(wanted.notes)};
+  DevicesFound found;
+  const std::vector<std::string> names = NamesToAsk(options, interrupted, found);
+  std::vector<DeviceSurvey> asked = Ask(names, {options.answer_seconds, options.clean, interrupted});
   progress.StopWhenInterrupted();
-  std::ranges::move(wanted.unusable, std::back_inserter(found.devices));
+  found.devices.insert(found.devices.begin(), asked.begin(), asked.end());
   return found;
 }
 

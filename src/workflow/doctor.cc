@@ -298,16 +298,11 @@ bool DoctorGroup::Ready() const {
   return std::ranges::none_of(checks, [](const Check& check) { return check.state == CheckState::kMissing; });
 }
 
-std::vector<DoctorGroup> ExamineThisMachine() {
+Examination ExamineThisMachine() {
   const std::optional<fs::path> root = CheckoutRoot();
   const PythonPackages packages = AskPython(root);
-  return {Measuring(),
-          Exporting(packages),
-          BuildingBundles(root, packages),
-          BuildingExecutorch(root),
-          OverAdb(root),
-          OverSsh(root),
-          Emulated(root)};
+  return {{Measuring(), Exporting(packages), BuildingBundles(root, packages), BuildingExecutorch(root),
+           OverAdb(root), OverSsh(root), Emulated(root)}};
 }
 
 DoctorGroup ExportNeeds() { return Exporting(AskPython(CheckoutRoot())); }

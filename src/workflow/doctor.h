@@ -46,9 +46,20 @@ struct DoctorGroup {
   }
 };
 
+struct Examination {
+  std::vector<DoctorGroup> groups;
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v("ready", [](const Examination& json) { return json.groups.front().Ready(); },
+      {.meaning = "for measuring on this machine"});
+    v("groups", &Examination::groups, {.some = true});
+  }
+};
+
 // Looks at this machine; the first group is what measuring on it needs. Starts the tools for their versions,
 // changes nothing and reaches no device and no network.
-std::vector<DoctorGroup> ExamineThisMachine();
+Examination ExamineThisMachine();
 // What `etprof export` needs alone.
 DoctorGroup ExportNeeds();
 

@@ -341,6 +341,9 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
 SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
   const std::vector<SuiteCell> cells = CellsOf(suite);
   const std::vector<std::string> devices = DevicesOf(suite, options);
+  const auto measures = [&](const SuiteCell& cell) {
+    return std::ranges::find(devices, cell.device) != devices.end();
+  };
   const HistoryKeeper history(options.history);
   const RunDirectory folder = RunDirectory::Open(suite.output_root);  // for its lock
   SuiteState state = StateOf(suite, cells);
@@ -352,14 +355,11 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   };
   change([] {});
   std::vector<SuiteCell> now;
-  for (const SuiteCell& cell : cells) {
-    if (std::ranges::find(devices, cell.device) != devices.end()) now.push_back(cell);
-  }
+  std::ranges::copy_if(cells, std::back_inserter(now), measures);
   const std::map<std::size_t, std::string> why_not = ExportMissing(suite, now, progress);
   std::vector<std::vector<SuiteTask>> tasks(devices.size());
   for (std::size_t i = 0; i < cells.size() && !progress.Interrupted(); ++i) {
-    const auto place = std::ranges::find(devices, cells[i].device);
-    if (place == devices.end()) continue;
+    if (!measures(cells[i])) continue;
     const fs::path program = ProgramOf(suite, cells[i]);
     if (program.empty()) {
       change([&] {
@@ -370,7 +370,8 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
       });
       continue;
     }
-    tasks[static_cast<std::size_t>(place - devices.begin())].push_back({&cells[i], &state.cells[i], program});
+    const auto place = std::ranges::find(devices, cells[i].device) - devices.begin();
+    tasks[static_cast<std::size_t>(place)].push_back({&cells[i], &state.cells[i], program});
   }
   Threads threads;
   std::mutex failing;
@@ -392,9 +393,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   if (failed) throw Error(*failed);
   SuiteOutcome outcome{ReportOfSuite(state, suite.output_root, true, options, progress), false, {}};
   for (std::size_t i = 0; i < cells.size() && options.history.Asked(); ++i) {
-    const bool now_measured = state.cells[i].status == SuiteCellStatus::kMeasured &&
-                              std::ranges::find(devices, cells[i].device) != devices.end();
-    if (now_measured)
+    if (state.cells[i].status == SuiteCellStatus::kMeasured && measures(cells[i]))
       outcome.kept.push_back(history.Keep({cells[i].folder.string()}, HistoryFile::OfOther::kStays));
   }
   WriteSuite(outcome.report, "");

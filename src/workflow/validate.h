@@ -25,6 +25,15 @@ struct Validation {
   }
 };
 
+struct Validations {
+  std::vector<Validation> runs;
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v("runs", &Validations::runs, {.some = true});
+  }
+};
+
 // Reads only. Throws Error (kBadInput) for what is no results directory.
 Validation ValidateRun(const std::string& folder);
 

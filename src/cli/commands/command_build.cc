@@ -5,14 +5,13 @@
 #include <memory>
 
 #include "checkout/build_log.h"
-#include "cli/command_schemas.h"
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/file.h"
-#include "core/json_schema_of.h"
+#include "core/json_members.h"
 #include "workflow/build.h"
 
 namespace etprof {
@@ -102,11 +101,6 @@ int BuildExecutorch(const BuildArguments& arguments) {
 }
 
 }  // namespace
-
-nlohmann::ordered_json BuildSchema() {
-  return SchemaOf<Bundle>("`etprof build --target --json`",
-                          "The bundle that was built (docs/guides/boards.md).");
-}
 
 std::function<int()> BuildCommand(CLI::App& app) {
   const auto arguments = std::make_shared<BuildArguments>();

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/command_schemas.h"
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "core/error.h"
-#include "core/json_schema_of.h"
+#include "core/json_members.h"
 #include "workflow/doctor.h"
 
 namespace etprof {
@@ -30,32 +29,17 @@ std::string DoctorText(const std::vector<DoctorGroup>& groups) {
   return text;
 }
 
-struct DoctorJson {
-  std::vector<DoctorGroup> groups;
-
-  static void Describe(auto& v) {
-    v.Constant("schema_version", 1);
-    v("ready", [](const DoctorJson& json) { return json.groups.front().Ready(); },
-      {.meaning = "for measuring on this machine"});
-    v("groups", &DoctorJson::groups, {.some = true});
-  }
-};
-
 int RunDoctor(bool as_json) {
-  const std::vector<DoctorGroup> groups = ExamineThisMachine();
+  const Examination found = ExamineThisMachine();
   if (as_json) {
-    PrintJson(ToJson(DoctorJson{groups}));
+    PrintJson(ToJson(found));
   } else {
-    Print("{}", DoctorText(groups));
+    Print("{}", DoctorText(found.groups));
   }
-  return static_cast<int>(groups.front().Ready() ? ExitCode::kDone : ExitCode::kDeviceFailed);
+  return static_cast<int>(found.groups.front().Ready() ? ExitCode::kDone : ExitCode::kDeviceFailed);
 }
 
 }  // namespace
-
-nlohmann::ordered_json DoctorSchema() {
-  return SchemaOf<DoctorJson>("`etprof doctor --json`", "What every command needs, and what is there.");
-}
 
 std::function<int()> DoctorCommand(CLI::App& app) {
   const auto as_json = std::make_shared<bool>(false);

@@ -1,13 +1,12 @@
 #include <memory>
 
-#include "cli/command_schemas.h"
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
-#include "core/json_schema_of.h"
+#include "core/json_members.h"
 #include "say/cpu_features.h"
 #include "workflow/analyze.h"
 
@@ -84,10 +83,6 @@ int RunIsa(const IsaArguments& arguments) {
 }
 
 }  // namespace
-
-nlohmann::ordered_json IsaSchema() {
-  return SchemaOf<CpuFeatures>("`etprof isa --json`", "The instruction sets of a CPU (docs/guides/isa.md).");
-}
 
 std::function<int()> IsaCommand(CLI::App& app) {
   const auto arguments = std::make_shared<IsaArguments>();

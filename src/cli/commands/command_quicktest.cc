@@ -3,13 +3,12 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/command_schemas.h"
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/json_schema_of.h"
+#include "core/json_members.h"
 #include "workflow/quicktest.h"
 
 namespace etprof {
@@ -76,10 +75,6 @@ int RunQuickTest(const QuickTestArguments& arguments) {
 }
 
 }  // namespace
-
-nlohmann::ordered_json QuickTestSchema() {
-  return SchemaOf<QuickTestResult>("`etprof quick-test --json`", "How far a small model came.");
-}
 
 std::function<int()> QuickTestCommand(CLI::App& app) {
   const auto arguments = std::make_shared<QuickTestArguments>();

@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/command_schemas.h"
+#include "bundle/bundle.h"
 #include "cli/commands.h"
 #include "cli/option_table.h"
 #include "cli/schema_reference.h"
@@ -14,8 +14,12 @@
 #include "core/file.h"
 #include "core/json_schema_of.h"
 #include "measure/config/thresholds.h"
+#include "report/cpu_features.h"
 #include "validate/json_schema.h"
+#include "workflow/doctor.h"
 #include "workflow/plan.h"
+#include "workflow/quicktest.h"
+#include "workflow/validate.h"
 
 namespace etprof {
 namespace {
@@ -102,11 +106,16 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
     }
     std::map<std::string, nlohmann::ordered_json> all = DescribedSchemas();
     all["dry_run"] = DryRunSchema();
-    all["build"] = BuildSchema();
-    all["doctor"] = DoctorSchema();
-    all["isa"] = IsaSchema();
-    all["quick_test"] = QuickTestSchema();
-    all["validate"] = ValidateSchema();
+    all["build"] = SchemaOf<Bundle>("`etprof build --target --json`",
+                                    "The bundle that was built (docs/guides/boards.md).");
+    all["doctor"] =
+        SchemaOf<Examination>("`etprof doctor --json`", "What every command needs, and what is there.");
+    all["isa"] =
+        SchemaOf<CpuFeatures>("`etprof isa --json`", "The instruction sets of a CPU (docs/guides/isa.md).");
+    all["quick_test"] =
+        SchemaOf<QuickTestResult>("`etprof quick-test --json`", "How far a small model came.");
+    all["validate"] = SchemaOf<Validations>(
+        "`etprof validate --json`", "What is wrong with results directories (docs/reference/files.md).");
     all["thresholds"] = ThresholdsSchema();
     for (const auto& [name, schema] : all)
       WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
