@@ -11,13 +11,6 @@
 #include "say/static_check.h"
 
 namespace etprof {
-namespace {
-
-const char* TypeNameOf(FactInfo::Unit unit) {
-  return unit == FactInfo::Unit::kShare ? "P%" : unit == FactInfo::Unit::kCount ? "N" : "SIZE";
-}
-
-}  // namespace
 
 void AddGateFileOptions(CLI::App& app, CheckOutputs& files) {
   AddOption(app, "--junit FILE", files.junit, "Write a JUnit file");
@@ -25,17 +18,7 @@ void AddGateFileOptions(CLI::App& app, CheckOutputs& files) {
                "Append a Markdown table to $GITHUB_STEP_SUMMARY, or with =FILE to that");
 }
 
-void AddThresholdOptions(CLI::App& app, StaticCheckOptions& options, bool limits) {
-  for (const FactInfo& info : AllFacts()) {
-    if (!limits) break;
-    const std::string name = fmt::format("--{}", info.limit);
-    const auto parse = [&options, &info, name](const std::string& text) {
-      const auto limit = info.Parse(text);
-      if (!limit) throw Error(ExitCode::kUsage, fmt::format("{} `{}` is not {}", name, text, info.Expects()));
-      options.limits.limits[info.key] = *limit;
-    };
-    app.add_option_function<std::string>(name, parse, info.help)->type_name(TypeNameOf(info.unit));
-  }
+void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options) {
   AddOption(app, "--thresholds FILE", options.thresholds,
             "Check the candidate against the limits in this file (docs/guides/ci.md)");
 }

@@ -15,8 +15,8 @@ namespace etprof {
 // --junit and --github-summary.
 void AddGateFileOptions(CLI::App& app, CheckOutputs& files);
 
-// --thresholds, and an option for each limit of a program where `limits`.
-void AddThresholdOptions(CLI::App& app, StaticCheckOptions& options, bool limits);
+// --thresholds.
+void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options);
 
 // `flag` goes with those options only, by name, among all that `app` has.
 void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with);

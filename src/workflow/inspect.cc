@@ -79,34 +79,6 @@ std::string NameForFile(const std::string& label) {
   return name.empty() ? "run" : name;
 }
 
-// Writes one file after the other; node data beside the graphs, with a name of its own before the ending.
-class ExplorerFiles {
- public:
-  ExplorerFiles(const fs::path& output, const WorkflowProgress& progress)
-      : output_(output), progress_(progress), taken_{output.string()} {}
-
-  void Write(const fs::path& file, const std::function<void(std::ostream&)>& render) {
-    progress_.StopWhenInterrupted();
-    WriteOutput(file, render);
-    written_.push_back(file);
-  }
-
-  void WriteNodeData(const std::string& name, const std::function<void(std::ostream&)>& render) {
-    const std::string stem = (output_.parent_path() / output_.stem()).string() + "." + NameForFile(name);
-    std::string file = stem + ".json";
-    for (int i = 2; !taken_.insert(file).second; ++i) file = fmt::format("{}_{}.json", stem, i);
-    Write(file, render);
-  }
-
-  const std::vector<fs::path>& written() const { return written_; }
-
- private:
-  const fs::path& output_;
-  const WorkflowProgress& progress_;
-  std::set<std::string> taken_;
-  std::vector<fs::path> written_;
-};
-
 }  // namespace
 
 std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, WorkflowProgress& progress) {
@@ -136,22 +108,37 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
     model.report = &*report;
     AddTimesOfRuns(options, program, progress, model);
   }
-  ExplorerFiles files(options.output, progress);
-  files.Write(options.output, [&](std::ostream& out) { RenderExplorerGraphs(model, out); });
+  std::vector<fs::path> files;
+  const auto write = [&](const fs::path& file, const std::function<void(std::ostream&)>& render) {
+    progress.StopWhenInterrupted();
+    WriteOutput(file, render);
+    files.push_back(file);
+  };
+  // Node data beside the graphs, with a name of its own before the ending.
+  std::set<std::string> taken = {options.output.string()};
+  const auto write_node_data = [&](const std::string& name,
+                                   const std::function<void(std::ostream&)>& render) {
+    const fs::path& graphs = options.output;
+    const std::string stem = (graphs.parent_path() / graphs.stem()).string() + "." + NameForFile(name);
+    std::string file = stem + ".json";
+    for (int i = 2; !taken.insert(file).second; ++i) file = fmt::format("{}_{}.json", stem, i);
+    write(file, render);
+  };
+  write(options.output, [&](std::ostream& out) { RenderExplorerGraphs(model, out); });
   std::set<std::size_t> shown;
   for (const ModelGraph& graph : model.graphs)
     shown.insert(graph.experiments.begin(), graph.experiments.end());
   for (const std::size_t experiment : shown) {
-    files.WriteNodeData(report->experiments[experiment].label,
-                        [&](std::ostream& out) { RenderExplorerTimes(model, experiment, out); });
+    write_node_data(report->experiments[experiment].label,
+                    [&](std::ostream& out) { RenderExplorerTimes(model, experiment, out); });
   }
   for (const std::size_t comparison : ExplorerComparisons(model)) {
     const ReportComparison& pair = report->comparisons[comparison];
-    files.WriteNodeData(fmt::format("{}_against_{}", report->experiments[pair.candidate].label,
-                                    report->experiments[pair.baseline].label),
-                        [&](std::ostream& out) { RenderExplorerRatios(model, comparison, out); });
+    write_node_data(fmt::format("{}_against_{}", report->experiments[pair.candidate].label,
+                                report->experiments[pair.baseline].label),
+                    [&](std::ostream& out) { RenderExplorerRatios(model, comparison, out); });
   }
-  return files.written();
+  return files;
 }
 
 }  // namespace etprof

@@ -88,7 +88,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
   CLI::Option* is_static =
       app.add_flag("--static", arguments->is_static,
                    "Compare two programs without running them: delegation, SME2, memory, and size");
-  AddThresholdOptions(app, arguments->programs, false);
+  AddThresholdsOption(app, arguments->programs);
   app.get_option("--thresholds")->needs(is_static);
   ExcludeOthers(
       app, is_static,

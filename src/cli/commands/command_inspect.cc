@@ -14,6 +14,7 @@
 #include "core/file.h"
 #include "program/data_file.h"
 #include "program/program_reader.h"
+#include "program/static_facts.h"
 #include "render/inspect.h"
 #include "say/inspect.h"
 #include "workflow/inspect.h"
@@ -85,6 +86,21 @@ int RunInspect(const InspectArguments& arguments) {
   return 0;
 }
 
+void AddLimitOptions(CLI::App& app, StaticLimits& limits) {
+  for (const FactInfo& info : AllFacts()) {
+    const std::string name = fmt::format("--{}", info.limit);
+    const auto parse = [&limits, &info, name](const std::string& text) {
+      const auto limit = info.Parse(text);
+      if (!limit) throw Error(ExitCode::kUsage, fmt::format("{} `{}` is not {}", name, text, info.Expects()));
+      limits.limits[info.key] = *limit;
+    };
+    const char* const value = info.unit == FactInfo::Unit::kShare   ? "P%"
+                              : info.unit == FactInfo::Unit::kCount ? "N"
+                                                                    : "SIZE";
+    app.add_option_function<std::string>(name, parse, info.help)->type_name(value);
+  }
+}
+
 }  // namespace
 
 std::function<int()> InspectCommand(CLI::App& app) {
@@ -96,7 +112,8 @@ std::function<int()> InspectCommand(CLI::App& app) {
   CLI::Option* json =
       app.add_flag("--json", arguments->view.json, "Show all of it, every node and tensor, as JSON");
   AddDocumentOptions(app, arguments->view);
-  AddThresholdOptions(app, arguments->limits, true);
+  AddLimitOptions(app, arguments->limits.limits);
+  AddThresholdsOption(app, arguments->limits);
   AddGateFileOptions(app, arguments->files);
   app.add_flag("--all", arguments->view.all, "Show every step, input, and output");
   CLI::Option* explorer =
