@@ -67,6 +67,8 @@ struct About {
   std::string_view with = {};        // with if_any: another key that stands there in the same cases
   bool some = false;                 // a written text or list is never empty
   bool unique = false;               // a list has nothing twice
+  bool one = false;                  // a list's only element may stand in its place
+  bool words = false;                // with `one`: such a text is taken apart at blanks, as a command line
   bool json = false;                 // a text that holds a JSON object, and is written as that; empty: null
   bool below = false;                // a path; below the folder of the file it is written relative to that
 };

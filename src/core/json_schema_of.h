@@ -93,11 +93,9 @@ class SchemaMaker {
         // Of what stands in a file for people to write, null is as good as nothing.
         const bool null = !about.if_any || about.or_null;
         AddMember(schema, key, null ? OrNull(std::move(value)) : std::move(value), about);
-      } else if constexpr (requires { typename U::Form; }) {
+      } else {
         Schema value = maker.Value<U>(about);
         AddMember(schema, key, about.or_null ? OrNull(std::move(value)) : std::move(value), about);
-      } else {
-        AddMember(schema, key, maker.Value<U>(about), about);
       }
     }
   };
@@ -119,7 +117,8 @@ class SchemaMaker {
       Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(OfElement(about))}};
       if (about.some) list["minItems"] = 1;
       if (about.unique) list["uniqueItems"] = true;
-      return list;
+      if (!about.one) return list;
+      return {{"anyOf", {Value<typename U::value_type>(OfElement(about)), std::move(list)}}};
     } else if constexpr (IsMap<U>::value) {
       About of_element = OfElement(about);
       of_element.pattern = {};

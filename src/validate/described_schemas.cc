@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_schema_of.h"
-#include "measure/config/config_keys.h"
-#include "measure/config/suite_keys.h"
+#include "measure/config/config.h"
+#include "measure/config/suite_config.h"
 #include "measure/store/peaks_value.h"
 #include "measure/store/run_data.h"
 #include "measure/store/suite_state.h"
@@ -23,7 +23,7 @@ namespace etprof {
 const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
   static const std::map<std::string, nlohmann::ordered_json> schemas = {
       {"config",
-       SchemaOf<ConfigKeys>("Configuration of `etprof run`",
+       SchemaOf<ConfigFile>("Configuration of `etprof run`",
                             "What to measure and how (docs/reference/config.md). The file may have comments, "
                             "which JSON Schema does not see.")},
       {"manifest",
@@ -44,9 +44,9 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
       {"check", SchemaOf<CheckReport>("etprof check --json: what the gate found",
                                       "docs/guides/ci.md. What is not defined is null.")},
       {"suite",
-       SchemaOf<SuiteKeys>("Suite of `etprof suite`",
-                           "Which models to measure where (docs/guides/suites.md). The file may have "
-                           "comments, which JSON Schema does not see.")},
+       SchemaOf<SuiteConfig>("Suite of `etprof suite`",
+                             "Which models to measure where (docs/guides/suites.md). The file may have "
+                             "comments, which JSON Schema does not see.")},
       {"suite_state", SchemaOf<SuiteState>("suite_state.json of a suite's folder",
                                            "How far each cell is (docs/guides/suites.md).")},
       {"suite_report", SchemaOf<SuiteReport>("suite_report.json of a suite, and `etprof suite --json`",

@@ -11,6 +11,7 @@
 #include "core/duration.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json_members.h"
 #include "core/sha256.h"
 #include "core/suggest.h"
 #include "core/text.h"
@@ -94,31 +95,17 @@ class Reader {
 
   Config Read() {
     const Json root = ParseConfigText(source_, kRemedy);
-    Config config;
+    ConfigFile config;
     config.file = source_.file;
     JsonFields fields(root, source_, "");
-    ConfigKeys keys;
-    ReadKeys(fields, keys);
-    TakeSharedKeys(keys.shared, fields, defaults_);
-    if (keys.output_root) config.output_root = *keys.output_root;
-    config.launches = keys.schedule.launches;
-    config.rounds = keys.schedule.rounds;
-    config.max_seconds = keys.max_seconds;
-    if (keys.sustained) {
-      const auto duration = ParseSustained(*keys.sustained);
-      if (!duration)
-        throw fields.Wrong("sustained", fmt::format("\"{}\" is not a duration", *keys.sustained))
-            .Remedy(kSustainedRemedy);
-      config.sustained = *duration;
-    }
-    config.margin = keys.schedule.margin.value_or(config.margin);
-    config.precision = keys.schedule.precision;
-    config.timeout_seconds = keys.timeout_seconds.value_or(config.timeout_seconds);
-    config.seed = static_cast<std::uint64_t>(keys.seed.value_or(1));
-    config.peaks = keys.schedule.peaks.value_or(config.peaks);
-    TakeDeviceKeys(keys, fields, config);
+    ReadKeys(fields, config);
+    TakeSettings(fields, config);
+    defaults_ = config;
+    TakeDuration(fields, "sustained", ParseSustained, kSustainedRemedy, config.sustained);
+    if (!config.power_mode.empty())
+      fields.Within("power_mode", "", [&] { FindPowerMode(config.power_mode); });
 
-    const Json* experiments = keys.experiments.found;
+    const Json* experiments = fields.Find("experiments");
     if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
       throw fields.Wrong("experiments", "must be a list with at least one experiment").Remedy(kRemedy);
     }
@@ -132,7 +119,7 @@ class Reader {
       config.experiments.push_back(
           ReadExperiment((*experiments)[i], fmt::format("experiments[{}]", i), config));
     }
-    if (keys.analysis.found != nullptr) ReadAnalysis(*keys.analysis.found, config);
+    if (const Json* analysis = fields.Find("analysis")) ReadAnalysis(*analysis, config);
     fields.Finish();
     return config;
   }
@@ -140,8 +127,7 @@ class Reader {
  private:
   // Relative paths: to the current folder where it is there, else to the configuration's folder where it is
   // there.
-  std::filesystem::path Resolve(const std::string& text) const {
-    const std::filesystem::path path = text;
+  std::filesystem::path Resolve(const std::filesystem::path& path) const {
     if (path.empty()) return {};  // as if it were not given
     if (path.is_absolute()) return path.lexically_normal();
     const std::filesystem::path beside = std::filesystem::absolute(source_.file).parent_path() / path;
@@ -149,98 +135,70 @@ class Reader {
     return std::filesystem::absolute(path).lexically_normal();
   }
 
-  // The keys that an experiment has, and that may stand at the top for all of them.
-  void TakeSharedKeys(const SharedKeys& keys, JsonFields& fields, ExperimentConfig& experiment) const {
-    if (keys.model) experiment.model = Resolve(*keys.model);
-    if (keys.runner_path) experiment.runner = Resolve(*keys.runner_path);
-    if (keys.data) experiment.data = Resolve(*keys.data);
-    if (keys.method) experiment.method = *keys.method;
-    if (keys.inputs) experiment.inputs = ReadInputs(fields, keys.inputs->values);
-    if (keys.warmup) experiment.warmup = keys.warmup;
-    for (const auto& runs : {keys.num_runs, keys.runs}) experiment.runs = runs.value_or(experiment.runs);
-    for (const auto& [key, threads] :
-         {std::pair{"num_threads", &keys.num_threads}, std::pair{"threads", &keys.threads}}) {
-      if (!*threads) continue;
-      const std::vector<int>& numbers = (*threads)->values;
-      if (std::set<int>(numbers.begin(), numbers.end()).size() != numbers.size())
+  static void TakeDuration(JsonFields& fields, const char* key, decltype(&ParsePeriod) parse,
+                           const char* remedy, Nanoseconds& value) {
+    const auto text = fields.Text(key);
+    if (!text) return;
+    const auto duration = parse(*text);
+    if (!duration) throw fields.Wrong(key, fmt::format("\"{}\" is not a duration", *text)).Remedy(remedy);
+    value = *duration;
+  }
+
+  // What is more than the keys' texts and numbers.
+  void TakeSettings(JsonFields& fields, ExperimentSettings& settings) const {
+    for (std::filesystem::path* path : {&settings.model, &settings.runner, &settings.data})
+      *path = Resolve(*path);
+    if (const auto inputs = fields.Texts("inputs", false)) settings.inputs = ReadInputs(fields, *inputs);
+    // Names of the seeds', which stand back behind the others.
+    const auto runs = fields.Integer("num_runs", 1, static_cast<int>(kMostRuns));
+    if (runs && fields.Find("runs") == nullptr) settings.runs = *runs;
+    const auto distinct = [&](const char* key, const std::vector<int>& threads) {
+      if (std::set<int>(threads.begin(), threads.end()).size() != threads.size())
         throw fields.Wrong(key, "a number of threads repeats");
-      experiment.threads = numbers;
+    };
+    if (const auto threads = fields.Integers("num_threads", 1, static_cast<int>(kMostThreads))) {
+      distinct("num_threads", *threads);
+      if (fields.Find("threads") == nullptr) settings.threads = *threads;
     }
-    if (keys.isa) {
-      experiment.isa.clear();
-      for (const std::string& item : keys.isa->values)
-        experiment.isa += (experiment.isa.empty() ? "" : ",") + item;
+    distinct("threads", settings.threads);
+    if (const auto isa = fields.Texts("isa", false)) {
+      settings.isa.clear();
+      for (const std::string& item : *isa) settings.isa += (settings.isa.empty() ? "" : ",") + item;
     }
-    if (keys.extra_args) experiment.extra_args = keys.extra_args->values;
-    if (keys.exec_wrapper) experiment.exec_wrapper = keys.exec_wrapper->values;
-    ReadAffinity(keys.cpu_affinity.found, fields, experiment);
-    if (keys.period) {
-      const auto period = ParsePeriod(*keys.period);
-      if (!period)
-        throw fields.Wrong("period", fmt::format("\"{}\" is not a duration", *keys.period))
-            .Remedy(kPeriodRemedy);
-      experiment.period = *period;
+    if (const Json* affinity = fields.Find("cpu_affinity")) {
+      settings.cpu_affinity =
+          affinity->is_string()
+              ? affinity->get<std::string>()
+              : CpusText(fields.Integers("cpu_affinity", 0, static_cast<int>(kMostCpu)).value());
+      if (!settings.cpu_affinity.empty())
+        fields.Within("cpu_affinity", "", [&] { CheckCpus(settings.cpu_affinity); });
     }
-    if (keys.device) TakeDevices(keys.device->values, fields, experiment);
-    if (const Json* environment = keys.env.found) {
-      if (!environment->is_object()) throw fields.Wrong("env", "must be an object of texts");
-      for (const auto& [name, value] : environment->items()) {
-        if (!IsVariableName(name))
-          throw fields.Wrong(
-              "env",
-              fmt::format("\"{}\" is not a name of a variable, which has letters, digits, and _", name));
-        if (!value.is_string() && !value.is_number())
-          throw fields.Wrong("env", fmt::format("{} must be a text", name));
-        experiment.environment[name] = value.is_string() ? value.get<std::string>() : value.dump();
-        if (experiment.environment[name].find('\0') != std::string::npos)
-          throw fields.Wrong("env", fmt::format("{} has a NUL character", name));
-      }
+    TakeDuration(fields, "period", ParsePeriod, kPeriodRemedy, settings.period);
+    if (fields.Find("device") != nullptr) CheckDevices(settings.devices, fields);
+    TakeEnvironment(fields, settings.environment);
+  }
+
+  static void TakeEnvironment(JsonFields& fields, std::map<std::string, std::string>& environment) {
+    const Json* given = fields.Find("env");
+    if (given == nullptr) return;
+    if (!given->is_object()) throw fields.Wrong("env", "must be an object of texts");
+    for (const auto& [name, value] : given->items()) {
+      if (!IsVariableName(name))
+        throw fields.Wrong(
+            "env", fmt::format("\"{}\" is not a name of a variable, which has letters, digits, and _", name));
+      if (!value.is_string() && !value.is_number())
+        throw fields.Wrong("env", fmt::format("{} must be a text", name));
+      environment[name] = value.is_string() ? value.get<std::string>() : value.dump();
+      if (environment[name].find('\0') != std::string::npos)
+        throw fields.Wrong("env", fmt::format("{} has a NUL character", name));
     }
   }
 
-  // What the device is to be like.
-  static void TakeDeviceKeys(const ConfigKeys& keys, const JsonFields& fields, Config& config) {
-    config.power_mode = keys.schedule.power_mode.value_or("");
-    config.max_temp = keys.schedule.max_temp;
-    config.max_temp_wait = keys.schedule.max_temp_wait.value_or(config.max_temp_wait);
-    config.wait_minutes = keys.schedule.wait_minutes.value_or(0);
-    if (config.power_mode.empty()) return;
-    try {
-      FindPowerMode(config.power_mode);
-    } catch (const Error& error) {
-      throw fields.Wrong("power_mode", error.problem()).Remedy(error.remedy());
-    }
-  }
-
-  static void TakeDevices(const std::vector<std::string>& devices, const JsonFields& fields,
-                          ExperimentConfig& experiment) {
+  static void CheckDevices(const std::vector<std::string>& devices, const JsonFields& fields) {
     if (devices.empty()) throw fields.Wrong("device", "the list is empty");
     if (std::set<std::string>(devices.begin(), devices.end()).size() != devices.size())
       throw fields.Wrong("device", "a device is there twice");
-    for (const std::string& device : devices) {
-      try {
-        CheckDeviceName(device);
-      } catch (const Error& error) {
-        throw fields.Wrong("device", error.problem()).Remedy(error.remedy());
-      }
-    }
-    experiment.devices = devices;
-  }
-
-  static void ReadAffinity(const Json* affinity, JsonFields& fields, ExperimentConfig& experiment) {
-    if (affinity == nullptr) return;
-    if (affinity->is_string()) {
-      experiment.cpu_affinity = affinity->get<std::string>();
-    } else {
-      experiment.cpu_affinity =
-          CpusText(fields.Integers("cpu_affinity", 0, static_cast<int>(kMostCpu)).value());
-    }
-    if (experiment.cpu_affinity.empty()) return;
-    try {
-      CheckCpus(experiment.cpu_affinity);
-    } catch (const Error& error) {
-      throw fields.Wrong("cpu_affinity", error.problem()).Remedy(error.remedy());
-    }
+    for (const std::string& device : devices) fields.Within("device", "", [&] { CheckDeviceName(device); });
   }
 
   protocol::InputSpec ReadInputs(const JsonFields& fields, const std::vector<std::string>& texts) const {
@@ -270,13 +228,10 @@ class Reader {
 
   ExperimentConfig ReadExperiment(const Json& object, const std::string& path, const Config& config) const {
     JsonFields fields(object, source_, path);
-    ExperimentConfig experiment = defaults_;
-    ExperimentKeys keys;
-    ReadKeys(fields, keys);
-    TakeSharedKeys(keys.shared, fields, experiment);
-    experiment.name = keys.name;
-    experiment.label = keys.label.value_or("");
-    experiment.mode = keys.mode.value_or("timing");
+    ExperimentConfig experiment;
+    static_cast<ExperimentSettings&>(experiment) = defaults_;
+    ReadKeys(fields, experiment);
+    TakeSettings(fields, experiment);
     fields.Finish();
     if (!IsSafeFileName(experiment.name)) {
       throw fields.Wrong("name", fmt::format("\"{}\" cannot be the name of a folder", experiment.name))
@@ -307,10 +262,8 @@ class Reader {
 
   void ReadAnalysis(const Json& object, Config& config) const {
     JsonFields fields(object, source_, "analysis");
-    AnalysisKeys keys;
-    ReadKeys(fields, keys);
+    const Json* pairs = fields.Find("compare_pairs");
     fields.Finish();
-    const Json* pairs = keys.compare_pairs.found;
     if (pairs == nullptr) return;
     if (!pairs->is_array()) throw fields.Wrong("compare_pairs", "must be a list");
     if (pairs->size() > kMostPairs) {
@@ -320,31 +273,25 @@ class Reader {
     config.pairs_given = true;
     for (std::size_t i = 0; i < pairs->size(); ++i) {
       JsonFields pair((*pairs)[i], source_, fmt::format("analysis.compare_pairs[{}]", i));
-      PairKeys of_pair;
-      ReadKeys(pair, of_pair);
       PairConfig result;
-      result.label = of_pair.label.value_or("");
-      result.baseline = ReadSide(of_pair.baseline.found, pair, "baseline", config);
-      result.candidate = ReadSide(of_pair.candidate.found, pair, "candidate", config);
+      ReadKeys(pair, result);
+      result.baseline = ReadSide(pair, "baseline", config);
+      result.candidate = ReadSide(pair, "candidate", config);
       pair.Finish();
       config.pairs.push_back(result);
     }
   }
 
-  PairSideConfig ReadSide(const Json* object, const JsonFields& pair, const std::string& key,
-                          const Config& config) const {
+  PairSideConfig ReadSide(JsonFields& pair, const std::string& key, const Config& config) const {
+    const Json* object = pair.Find(key);
     if (object == nullptr) throw pair.Wrong(key, "is missing");
     PairSideConfig side;
+    side.threads = 0;
     if (object->is_string()) {  // the experiment's name alone
       side.experiment = object->get<std::string>();
-      side.threads = 0;
     } else {
       JsonFields fields(*object, source_, pair.Path(key));
-      SideKeys keys;
-      ReadKeys(fields, keys);
-      side.experiment = keys.experiment;
-      side.threads = keys.threads.value_or(0);
-      side.label = keys.label.value_or("");
+      ReadKeys(fields, side);
       fields.Finish();
     }
     for (const ExperimentConfig& experiment : config.experiments) {
@@ -364,7 +311,7 @@ class Reader {
 
   JsonFields::Source source_;
   const ConfigContext& context_;
-  ExperimentConfig defaults_;
+  ExperimentSettings defaults_;
 };
 
 const ExperimentConfig* FindExperiment(const Config& config, const std::string& name,
@@ -558,26 +505,6 @@ nlohmann::ordered_json ExperimentJson(const ExperimentConfig& experiment) {
   return object;
 }
 
-nlohmann::ordered_json SideJson(const PairSideConfig& side) {
-  nlohmann::ordered_json object;
-  object["experiment"] = side.experiment;
-  object["threads"] = side.threads;
-  if (!side.label.empty()) object["label"] = side.label;
-  return object;
-}
-
-nlohmann::ordered_json PairsJson(const Config& config) {
-  nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
-  for (const PairConfig& pair : config.pairs) {
-    nlohmann::ordered_json object;
-    object["baseline"] = SideJson(pair.baseline);
-    object["candidate"] = SideJson(pair.candidate);
-    if (!pair.label.empty()) object["label"] = pair.label;
-    pairs.push_back(object);
-  }
-  return pairs;
-}
-
 }  // namespace
 
 std::optional<Nanoseconds> ParseSustained(const std::string& text) {
@@ -596,7 +523,15 @@ nlohmann::ordered_json ToJson(const Config& config) {
   object["output_root"] = config.output_root.string();
   for (const ExperimentConfig& experiment : config.experiments)
     object["experiments"].push_back(ExperimentJson(experiment));
-  if (config.pairs_given) object["analysis"]["compare_pairs"] = PairsJson(config);
+  if (config.pairs_given) {
+    nlohmann::ordered_json& pairs = object["analysis"]["compare_pairs"] = nlohmann::ordered_json::array();
+    for (const PairConfig& pair : config.pairs) {
+      nlohmann::ordered_json& written = pairs.emplace_back();
+      written["baseline"] = ToJson(pair.baseline);
+      written["candidate"] = ToJson(pair.candidate);
+      if (!pair.label.empty()) written["label"] = pair.label;
+    }
+  }
   if (config.launches) object["launches"] = *config.launches;
   if (config.rounds) object["rounds"] = *config.rounds;
   if (config.max_seconds) object["max_seconds"] = *config.max_seconds;

@@ -6,21 +6,21 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/units.h"
+#include "measure/config/config_keys.h"
 #include "protocol/messages.h"
 
 namespace etprof {
 
 // What to measure and how, as a user writes it in JSON (docs/reference/config.md has every key; the seeds'
-// keys are among them).
+// keys are among them). What reads it (json_fields.h) and docs/schema/config.schema.json are made of the
+// descriptions here. What the values mean beyond them is config.cc's.
 
-// One experiment. Paths are absolute.
-struct ExperimentConfig {
-  std::string name;             // also its folder in the results directory
-  std::string label;            // for people; empty: the name
-  std::string mode = "timing";  // "xnntrace": a kernel-log run, evidence of kernels, never of time
+// What an experiment can say, and a file at its top for all of them. Paths are absolute.
+struct ExperimentSettings {
   std::vector<std::string>
       devices;                   // as --device takes them, on each of which it is measured; empty: not said
   std::filesystem::path runner;  // empty only with ConfigContext::runner_of_device
@@ -38,16 +38,114 @@ struct ExperimentConfig {
   std::vector<std::string> extra_args;
   std::vector<std::string> exec_wrapper;  // put before the runner: an emulator, numactl, ...
   std::map<std::string, std::string> environment;
+
+  static void Describe(auto& v) {
+    using E = ExperimentSettings;
+    v("model", &E::model, Key({.meaning = "the program, a .pte"}));
+    v("runner_path", &E::runner,
+      Key({.meaning = "etprof-runner, or any executor_runner; the etprof-runner beside etprof without it"}));
+    v("device", &E::devices,
+      Key({.meaning =
+               "where it is measured: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT, or a list of them",
+           .pattern = kDevicePattern,
+           .some = true,
+           .unique = true,
+           .one = true}));
+    v("data", &E::data, Key({.meaning = "external data, a .ptd file"}));
+    v("method", &E::method, Key({.meaning = "the method to run, `forward` without it"}));
+    v("inputs", kRaw<std::vector<std::string>>,
+      Key({.meaning = "\"ones\", \"random\", \"random:SEED\", an .inputs file, or a list of raw files, one a "
+                      "tensor",
+           .some = true,
+           .one = true}));
+    v("warmup", &E::warmup,
+      Key({.meaning = "least number of unrecorded runs of a launch", .least = 0, .most = kMostRuns}));
+    v("runs", &E::runs, Key({.meaning = "traced runs", .least = 1, .most = kMostRuns}));
+    v("num_runs", kRaw<int>, Key({.meaning = "as `runs`", .least = 1, .most = kMostRuns}));
+    v("threads", &E::threads,
+      Key({.meaning = "a number, or a list: one set of results for each",
+           .least = 1,
+           .most = kMostThreads,
+           .some = true,
+           .unique = true,
+           .one = true}));
+    v("num_threads", kRaw<std::vector<int>>,
+      Key({.meaning = "as `threads`",
+           .least = 1,
+           .most = kMostThreads,
+           .some = true,
+           .unique = true,
+           .one = true}));
+    v("isa", kRaw<std::vector<std::string>>,
+      Key({.meaning = "CPU features to mask: \"-avx2\", [\"-sme\", \"-sme2\"], \"=avx2\"", .one = true}));
+    v("cpu_affinity", kRaw<std::variant<std::string, int, std::vector<int>>>,
+      Key({.meaning = "CPUs to run on: \"0x80\", \"0-3\", [0, 1], or clusters: \"big\", \"mid,big\"",
+           .least = 0,
+           .most = kMostCpu,
+           .some = true}));
+    v("period", kRaw<std::string>,
+      Key({.meaning = "start a run so often: \"33ms\"; \"0\" for back to back"}));
+    v("extra_args", &E::extra_args,
+      Key({.meaning = "more arguments for the runner", .one = true, .words = true}));
+    v("exec_wrapper", &E::exec_wrapper,
+      Key({.meaning = "a command put before the runner: \"qemu-aarch64 -cpu max\"",
+           .one = true,
+           .words = true}));
+    v("env", kRaw<std::map<std::string, std::variant<std::string, double>>>,
+      Key({.meaning = "environment variables", .pattern = kVariablePattern}));
+  }
+};
+
+// One experiment.
+struct ExperimentConfig : ExperimentSettings {
+  std::string name;             // also its folder in the results directory
+  std::string label;            // for people; empty: the name
+  std::string mode = "timing";  // "xnntrace": a kernel-log run, evidence of kernels, never of time
+
+  static constexpr const char* kSchemaName = "experiment";
+  static constexpr bool kFreeKeys = true;
+  static void Describe(auto& v) {
+    v("name", &ExperimentConfig::name,
+      {.meaning = "its name, and its folder in the results directory", .pattern = kFolderNamePattern});
+    v("label", &ExperimentConfig::label, Key({.meaning = "its name for people"}));
+    v("mode", &ExperimentConfig::mode,
+      Key({.meaning = "xnntrace: a kernel-log run, evidence of kernels, never of time", .choices = kModes}));
+    ExperimentSettings::Describe(v);
+  }
 };
 
 struct PairSideConfig {
   std::string experiment;
   int threads = 1;
   std::string label;  // empty: the experiment's
+
+  static constexpr bool kFreeKeys = true;
+  static void Describe(auto& v) {
+    v("experiment", &PairSideConfig::experiment);
+    v("threads", &PairSideConfig::threads, Key({.least = 1, .most = kMostThreads}));
+    v("label", &PairSideConfig::label, Key({}));
+  }
 };
 struct PairConfig {
   PairSideConfig baseline, candidate;
   std::string label;
+
+  static constexpr const char* kSchemaName = "pair";
+  static constexpr bool kFreeKeys = true;
+  static void Describe(auto& v) {
+    using NameOrMore = std::variant<std::string, PairSideConfig>;
+    v("baseline", kRaw<NameOrMore>, {.meaning = "an experiment's name, or more of it"});
+    v("candidate", kRaw<NameOrMore>, {.meaning = "an experiment's name, or more of it"});
+    v("label", &PairConfig::label, Key({}));
+  }
+};
+// The key `analysis`.
+struct AnalysisKeys {
+  static constexpr bool kFreeKeys = true;
+  static void Describe(auto& v) {
+    v("compare_pairs", kRaw<std::vector<PairConfig>>,
+      Key({.meaning = "what to compare; the first experiment against each other one without it"}));
+  }
 };
 
 struct Config {
@@ -72,6 +170,30 @@ struct Config {
   double wait_minutes = 0;            // to wait for a quiet and cool device before it begins, at most
 
   double Precision() const { return precision.value_or(margin / 2); }
+
+  static void Describe(auto& v) {
+    v("output_root", &Config::output_root, Key({.meaning = "the results directory"}));
+    DescribeSchedule<Config>(v);
+    v("sustained", kRaw<std::string>,
+      Key({.meaning = "run each experiment so long without a rest, one after the other: \"10min\""}));
+    v("max_seconds", &Config::max_seconds,
+      Key({.meaning = "time for the measurement, 60 for each pair without it", .least = 0.1, .most = 1e6}));
+    v("timeout_seconds", &Config::timeout_seconds,
+      Key({.meaning = "for one answer of a worker", .least = 0.1, .most = 1e6}));
+    v("seed", &Config::seed, Key({.meaning = "of the order within the rounds", .least = 0, .most = 2e9}));
+    v("experiments", kRaw<std::vector<ExperimentConfig>>, {.meaning = "what to measure", .some = true});
+    v("analysis", kRaw<AnalysisKeys>, Key({.meaning = "what is held against what"}));
+  }
+};
+
+// The keys of a configuration's file.
+struct ConfigFile : ExperimentSettings, Config {
+  static constexpr bool kFreeKeys = true;
+  static void Describe(auto& v) {
+    v("$schema", kRaw<std::string>, Key({.meaning = "this schema, for editors"}));
+    ExperimentSettings::Describe(v);
+    Config::Describe(v);
+  }
 };
 
 // An experiment with one number of threads: what has workers, launches and files.

@@ -83,6 +83,15 @@ Error JsonFields::Wrong(const std::string& key, const std::string& problem) cons
   return error;
 }
 
+void JsonFields::Within(const std::string& key, const std::string& before,
+                        const std::function<void()>& check) const {
+  try {
+    check();
+  } catch (const Error& error) {
+    throw Wrong(key, before + error.problem()).Remedy(error.remedy());
+  }
+}
+
 const nlohmann::json* JsonFields::Find(const std::string& key) {
   known_.insert(key);
   const auto found = object_.find(key);

@@ -1,14 +1,17 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "core/describe.h"
 #include "core/error.h"
-#include "measure/config/config_keys.h"
 
 namespace etprof {
 
@@ -39,6 +42,8 @@ class JsonFields {
   void Finish();
 
   Error Wrong(const std::string& key, const std::string& problem) const;
+  // What `check` throws, said of the key, after `before`.
+  void Within(const std::string& key, const std::string& before, const std::function<void()>& check) const;
   std::string Path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
  private:
@@ -52,46 +57,50 @@ class JsonFields {
 // what is larger or nests deeper than any person's file; `remedy` is what to do then.
 nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* remedy);
 
-// Reads the keys that a struct of config_keys.h describes.
+// Reads the keys that a struct describes. What is not there, or null, stays as it was. Of a kRaw only the
+// type is looked at.
 template <typename T>
 class ReadKeys {
  public:
   ReadKeys(JsonFields& fields, T& keys) : fields_(fields), keys_(keys) { T::Describe(*this); }
 
-  template <typename M>
-  void operator()(const char* key, M T::*member, const About& about = {}) {
+  template <typename M, typename Owner>
+  void operator()(const char* key, M Owner::*member, const About& about = {}) {
     Read(key, keys_.*member, about);
   }
-  template <typename M>
-  void Flat(M T::*member) {
-    ReadKeys<M>(fields_, keys_.*member);
+  template <typename Raw>
+  void operator()(const char* key, const Raw& raw, const About& about = {}) {
+    typename decltype(raw(keys_))::Form read{};
+    Read(key, read, about);
   }
 
  private:
-  void Read(const char* key, std::optional<std::string>& value, const About&) { value = fields_.Text(key); }
-  // One that must be there: what takes it says what is wrong with an empty one.
-  void Read(const char* key, std::string& value, const About&) { value = fields_.Text(key).value_or(""); }
-  void Read(const char* key, std::optional<bool>& value, const About&) { value = fields_.Truth(key); }
-  void Read(const char* key, std::optional<double>& value, const About& about) {
-    value = fields_.Number(key, about.least.value(), about.most.value());
+  static void Take(auto&& found, auto& value) {
+    if (found) value = std::move(*found);
   }
-  void Read(const char* key, std::optional<int>& value, const About& about) {
-    value = fields_.Integer(key, Bound(about.least), Bound(about.most));
+  template <typename M>
+  void Read(const char* key, std::optional<M>& value, const About& about) {
+    if (fields_.Find(key) != nullptr) Read(key, value.emplace(), about);
   }
-  void Read(const char* key, std::optional<OneOrMany<int>>& value, const About& about) {
-    if (auto read = fields_.Integers(key, Bound(about.least), Bound(about.most))) value = {std::move(*read)};
+  template <typename M>
+  void Read(const char* key, M& value, const About& about) {
+    const auto bound = [](const std::optional<double>& of) { return static_cast<int>(of.value()); };
+    if constexpr (std::is_same_v<M, bool>) {
+      Take(fields_.Truth(key), value);
+    } else if constexpr (std::is_floating_point_v<M>) {
+      Take(fields_.Number(key, about.least.value(), about.most.value()), value);
+    } else if constexpr (std::is_integral_v<M>) {
+      Take(fields_.Integer(key, bound(about.least), bound(about.most)), value);
+    } else if constexpr (std::is_same_v<M, std::vector<int>>) {
+      Take(fields_.Integers(key, bound(about.least), bound(about.most)), value);
+    } else if constexpr (std::is_same_v<M, std::vector<std::string>>) {
+      Take(fields_.Texts(key, about.words), value);
+    } else if constexpr (std::is_same_v<M, std::string> || std::is_same_v<M, std::filesystem::path>) {
+      Take(fields_.Text(key), value);
+    } else {
+      fields_.Find(key);  // of a form that the reader looks at
+    }
   }
-  void Read(const char* key, std::optional<OneOrMany<std::string>>& value, const About&) {
-    if (auto read = fields_.Texts(key, false)) value = {std::move(*read)};
-  }
-  void Read(const char* key, std::optional<WordsOfCommand>& value, const About&) {
-    if (auto read = fields_.Texts(key, true)) value = WordsOfCommand{{std::move(*read)}};
-  }
-  template <typename Form>
-  void Read(const char* key, Raw<Form>& value, const About&) {
-    value.found = fields_.Find(key);
-  }
-  static int Bound(const std::optional<double>& bound) { return static_cast<int>(bound.value()); }
 
   JsonFields& fields_;
   T& keys_;

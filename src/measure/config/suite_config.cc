@@ -12,9 +12,9 @@
 #include "device/clusters.h"
 #include "device/device.h"
 #include "device/power_mode.h"
+#include "measure/config/config.h"
 #include "measure/config/device_groups.h"
 #include "measure/config/json_fields.h"
-#include "measure/config/suite_keys.h"
 #include "measure/config/variant.h"
 #include "program/static_facts.h"
 
@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSuiteRemedy = "see docs/guides/suites.md";
+constexpr const char* kIsWrong = "is wrong: ";  // words of the command line, which the file has, too
 constexpr std::size_t kMostCells = 10'000;
 
 // The end of "models/net.py:Net" or "timm:resnet18", as the name of a folder.
@@ -44,16 +45,12 @@ class SuiteReader {
   SuiteConfig Read() {
     const nlohmann::json root = ParseConfigText(source_, kSuiteRemedy);
     JsonFields fields(root, source_, "");
-    SuiteKeys keys;
-    ReadKeys(fields, keys);
     SuiteConfig suite;
     suite.file = source_.file;
-    suite.output_root = keys.output_root.value_or("out_" + source_.file.stem().string());
+    suite.output_root = "out_" + source_.file.stem().string();
+    ReadKeys(fields, suite);
     suite.output_root = fs::absolute(suite.output_root).lexically_normal();
-    ReadModels(keys.models.found, fields, suite);
-    suite.dtypes = keys.dtypes ? keys.dtypes->values : std::vector<std::string>{"fp32"};
-    suite.devices = keys.devices ? keys.devices->values : std::vector<std::string>{"local"};
-    if (keys.variants) suite.variants = keys.variants->values;
+    ReadModels(fields, suite);
     for (const auto& [key, texts] :
          {std::pair("dtypes", &suite.dtypes), std::pair("variants", &suite.variants)}) {
       std::set<std::string> seen;
@@ -66,44 +63,26 @@ class SuiteReader {
       if (dtype != AsFileName(dtype) || dtype.front() == '-')
         throw fields.Wrong("dtypes", fmt::format("\"{}\" is no data type", dtype));
     }
-    Within(fields, "devices", [&] { CheckDeviceNames(suite.devices); });
-    Within(fields, "variants", [&] {
-      for (const std::string& variant : suite.variants) ParseVariant(variant);
-    });
-    suite.include = ReadRules(keys.include.found, "include", fields);
-    suite.exclude = ReadRules(keys.exclude.found, "exclude", fields);
-    suite.backend = keys.backend.value_or("");
-    suite.max_minutes = keys.max_minutes;
-    suite.max_seconds = keys.max_seconds;
-    suite.margin = keys.schedule.margin;
-    suite.precision = keys.schedule.precision;
-    suite.max_temp = keys.schedule.max_temp;
-    suite.max_temp_wait = keys.schedule.max_temp_wait;
-    suite.wait_minutes = keys.schedule.wait_minutes;
-    suite.launches = keys.schedule.launches;
-    suite.rounds = keys.schedule.rounds;
-    suite.runs = keys.runs;
-    suite.warmup = keys.warmup;
-    suite.threads = keys.threads;
-    suite.peaks = keys.schedule.peaks.value_or(true);
-    suite.cpus = keys.cpus.value_or("");
-    if (!suite.cpus.empty()) Within(fields, "cpus", [&] { CheckCpus(suite.cpus); });
-    suite.period = keys.period.value_or("");
+    fields.Within("devices", kIsWrong, [&] { CheckDeviceNames(suite.devices); });
+    fields.Within("variants", kIsWrong, [&] { std::ranges::for_each(suite.variants, ParseVariant); });
+    suite.include = ReadRules("include", fields);
+    suite.exclude = ReadRules("exclude", fields);
+    if (!suite.cpus.empty()) fields.Within("cpus", kIsWrong, [&] { CheckCpus(suite.cpus); });
     if (!suite.period.empty() && !ParsePeriod(suite.period)) {
       throw fields.Wrong("period", fmt::format("\"{}\" is not a duration", suite.period))
           .Remedy(kPeriodRemedy);
     }
-    suite.power_mode = keys.schedule.power_mode.value_or("");
-    if (!suite.power_mode.empty()) Within(fields, "power_mode", [&] { FindPowerMode(suite.power_mode); });
-    if (keys.runner_path) suite.runner = Find(*keys.runner_path);
-    if (keys.max_slowdown) {
-      suite.max_slowdown = ParsePercent(*keys.max_slowdown);
+    if (!suite.power_mode.empty())
+      fields.Within("power_mode", kIsWrong, [&] { FindPowerMode(suite.power_mode); });
+    if (const auto runner = fields.Text("runner_path")) suite.runner = Find(*runner);
+    if (const auto slowdown = fields.Text("max_slowdown")) {
+      suite.max_slowdown = ParsePercent(*slowdown);
       if (!suite.max_slowdown || *suite.max_slowdown <= -1) {
-        throw fields.Wrong("max_slowdown", fmt::format("\"{}\" is not a percentage", *keys.max_slowdown))
+        throw fields.Wrong("max_slowdown", fmt::format("\"{}\" is not a percentage", *slowdown))
             .Remedy("give one, such as \"2%\"");
       }
     }
-    suite.environment = Texts(keys.env.found, "env", fields);
+    suite.environment = Texts("env", fields);
     for (const auto& [name, value] : suite.environment) {
       if (!IsVariableName(name))
         throw fields.Wrong("env", fmt::format("\"{}\" is no name of a variable", name));
@@ -113,15 +92,6 @@ class SuiteReader {
   }
 
  private:
-  // What is wrong with words of the command line, which the file has, too.
-  static void Within(const JsonFields& fields, const char* key, const auto& check) {
-    try {
-      check();
-    } catch (const Error& error) {
-      throw fields.Wrong(key, "is wrong: " + error.problem()).Remedy(error.remedy());
-    }
-  }
-
   // As a configuration's: from here where it is there, else from the file's folder.
   fs::path Find(const std::string& text) const {
     const fs::path path = text;
@@ -129,9 +99,9 @@ class SuiteReader {
     return (fs::absolute(source_.file).parent_path() / path).lexically_normal();
   }
 
-  static std::map<std::string, std::string> Texts(const nlohmann::json* object, const std::string& key,
-                                                  const JsonFields& fields) {
+  static std::map<std::string, std::string> Texts(const std::string& key, JsonFields& fields) {
     std::map<std::string, std::string> texts;
+    const nlohmann::json* object = fields.Find(key);
     if (object == nullptr) return texts;
     if (!object->is_object()) throw fields.Wrong(key, "must be an object");
     for (const auto& [name, value] : object->items()) {
@@ -141,7 +111,8 @@ class SuiteReader {
     return texts;
   }
 
-  void ReadModels(const nlohmann::json* models, const JsonFields& fields, SuiteConfig& suite) const {
+  void ReadModels(JsonFields& fields, SuiteConfig& suite) const {
+    const nlohmann::json* models = fields.Find("models");
     if (models == nullptr || !models->is_array() || models->empty())
       throw fields.Wrong("models", "must be a list of models").Remedy(kSuiteRemedy);
     std::set<std::string> names;
@@ -167,16 +138,13 @@ class SuiteReader {
       }
     } else {
       JsonFields own(json, source_, place);
-      SuiteModelKeys keys;
-      ReadKeys(own, keys);
-      for (const auto& [dtype, program] : Texts(keys.programs.found, "programs", own)) {
+      ReadKeys(own, model);
+      for (const auto& [dtype, program] : Texts("programs", own)) {
         if (dtype.empty() || dtype != AsFileName(dtype))
           throw own.Wrong("programs", fmt::format("\"{}\" is no data type", dtype));
         model.programs[dtype] = Find(program);
       }
-      model.source = keys.model.value_or("");
-      model.method = keys.method.value_or(model.method);
-      model.name = keys.name.value_or(NameOfSource(model.source));
+      if (own.Find("name") == nullptr) model.name = NameOfSource(model.source);
       own.Finish();
       if (model.source.empty() && model.programs.empty())
         throw own.Wrong("model", "is missing: a model is exported, or has programs");
@@ -191,25 +159,17 @@ class SuiteReader {
     return model;
   }
 
-  std::vector<SuiteRule> ReadRules(const nlohmann::json* rules, const char* key,
-                                   const JsonFields& fields) const {
+  std::vector<SuiteRule> ReadRules(const char* key, JsonFields& fields) const {
     std::vector<SuiteRule> read;
+    const nlohmann::json* rules = fields.Find(key);
     if (rules == nullptr) return read;
     if (!rules->is_array()) throw fields.Wrong(key, "must be a list of rules").Remedy(kSuiteRemedy);
     for (std::size_t i = 0; i < rules->size(); ++i) {
-      JsonFields own((*rules)[i], source_, fmt::format("{}[{}]", key, i));
-      SuiteRuleKeys keys;
-      ReadKeys(own, keys);
-      own.Finish();
       SuiteRule& rule = read.emplace_back();
       rule.place = fmt::format("{}[{}]", key, i);
-      const auto take = [](auto& from, std::vector<std::string>& to) {
-        if (from) to = std::move(from->values);
-      };
-      take(keys.model, rule.model);
-      take(keys.dtype, rule.dtype);
-      take(keys.device, rule.device);
-      take(keys.variant, rule.variant);
+      JsonFields own((*rules)[i], source_, rule.place);
+      ReadKeys(own, rule);
+      own.Finish();
     }
     return read;
   }

@@ -5,14 +5,16 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "measure/config/config.h"
+#include "measure/config/config_keys.h"
 
 namespace etprof {
 
 // What `etprof suite` measures: models x data types x devices, each a cell with its own results directory, in
-// which the variants are held against the model as it is (docs/guides/suites.md has the keys).
+// which the variants are held against the model as it is (docs/guides/suites.md has the keys). What reads it
+// and docs/schema/suite.schema.json are made of the descriptions here, as in config.h.
 
 struct SuiteModel {
   std::string name;  // unique; its folder, too
@@ -20,19 +22,43 @@ struct SuiteModel {
   std::string source;  // what `etprof export --model` takes; empty: it is not exported
   // Absolute, by data type, of what is there already; "" for a program whose type nobody named.
   std::map<std::string, std::filesystem::path> programs;
+
+  static constexpr const char* kSchemaName = "model";
+  static constexpr bool kFreeKeys = true;
+  static void Describe(auto& v) {
+    v("name", &SuiteModel::name,
+      Key({.meaning = "its name in the suite, and its folder's", .pattern = kFolderNamePattern}));
+    v("model", &SuiteModel::source,
+      Key({.meaning = "what `etprof export --model` takes, where it is to be exported"}));
+    v("method", &SuiteModel::method, Key({.meaning = "the method to run, `forward` without it"}));
+    v("programs", kRaw<std::map<std::string, std::string>>,
+      Key({.meaning = "its programs (.pte) by data type, where they are there already"}));
+  }
 };
 
 // Names or patterns (fnmatch), any of which matches; where there are none, everything does.
 struct SuiteRule {
   std::vector<std::string> model, dtype, device, variant;
   std::string place;  // "exclude[1]"
+
+  static constexpr const char* kSchemaName = "rule";
+  static constexpr bool kFreeKeys = true;
+  static void Describe(auto& v) {
+    using R = SuiteRule;
+    v("model", &R::model, Key({.meaning = "names, or patterns with * and ?", .some = true, .one = true}));
+    v("dtype", &R::dtype, Key({.meaning = "likewise", .some = true, .one = true}));
+    v("device", &R::device, Key({.meaning = "likewise", .some = true, .one = true}));
+    v("variant", &R::variant,
+      Key({.meaning = "likewise; without it the whole cell is meant", .some = true, .one = true}));
+  }
 };
 
 struct SuiteConfig {
   std::filesystem::path file;
   std::filesystem::path output_root;  // absolute
   std::vector<SuiteModel> models;
-  std::vector<std::string> dtypes, devices, variants;  // `variants` as ParseVariant
+  std::vector<std::string> dtypes = {"fp32"}, devices = {"local"};
+  std::vector<std::string> variants;  // as ParseVariant
   std::vector<SuiteRule> include, exclude;
   std::string backend;                // empty: as the export chooses
   std::optional<double> max_minutes;  // of each device; absent: as long as it takes
@@ -43,6 +69,55 @@ struct SuiteConfig {
   std::string cpus, period, power_mode;
   std::map<std::string, std::string> environment;
   bool peaks = true;
+
+  static constexpr bool kFreeKeys = true;
+  static void Describe(auto& v) {
+    using S = SuiteConfig;
+    v("$schema", kRaw<std::string>, Key({.meaning = "this schema, for editors"}));
+    v("output_root", &S::output_root,
+      Key({.meaning = "the suite's folder; out_<name of the file> without it"}));
+    v("models", kRaw<std::vector<std::variant<std::string, SuiteModel>>>,
+      {.meaning = "what `etprof export --model` takes, a .pte, or more of a model", .some = true});
+    v("dtypes", &S::dtypes,
+      Key({.meaning = "data types to export for, as `etprof export --dtype`: fp32 without it",
+           .some = true,
+           .unique = true,
+           .one = true}));
+    v("backend", &S::backend, Key({.meaning = "to export for, as `etprof export --backend`"}));
+    v("devices", &S::devices,
+      Key({.meaning = "local (without it), ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT",
+           .pattern = kDevicePattern,
+           .some = true,
+           .unique = true,
+           .one = true}));
+    v("variants", &S::variants,
+      Key({.meaning = "each against the model as it is, as `etprof profile --vs` takes them: \"isa=-avx2\", "
+                      "\"threads=2\"",
+           .unique = true,
+           .one = true}));
+    v("include", kRaw<std::vector<SuiteRule>>,
+      Key({.meaning = "only cells that one of these matches; all without it"}));
+    v("exclude", kRaw<std::vector<SuiteRule>>,
+      Key({.meaning = "no cells, or variants of them, that one of these matches"}));
+    v("max_minutes", &S::max_minutes,
+      Key({.meaning = "of measuring on each device; the devices measure side by side",
+           .least = 0.01,
+           .most = 1e5}));
+    v("max_seconds", &S::max_seconds,
+      Key({.meaning = "for each pair at first, 60 without it", .least = 0.1, .most = 1e6}));
+    DescribeSchedule<SuiteConfig>(v);
+    v("runs", &S::runs, Key({.meaning = "traced runs", .least = 1, .most = kMostRuns}));
+    v("warmup", &S::warmup,
+      Key({.meaning = "least number of unrecorded runs of a launch", .least = 0, .most = kMostRuns}));
+    v("threads", &S::threads, Key({.least = 1, .most = kMostThreads}));
+    v("cpus", &S::cpus, Key({.meaning = "CPUs to run on: \"0-3\", \"big\""}));
+    v("period", &S::period, Key({.meaning = "start a run so often: \"33ms\""}));
+    v("max_slowdown", kRaw<std::string>,
+      Key({.meaning = "fail where a candidate is slower by more: \"2%\"; not checked without it"}));
+    v("runner_path", kRaw<std::string>, Key({.meaning = "the runner, in place of etprof-runner"}));
+    v("env", kRaw<std::map<std::string, std::string>>,
+      Key({.meaning = "environment variables", .pattern = kVariablePattern}));
+  }
 };
 
 // Throws Error (kBadInput) as ReadConfig; for a device or variant that is none, kUsage.
