@@ -142,68 +142,47 @@ Judged CollectOperator(const TrendData& data, const OperatorTimes& op) {
   return Collect(data.points, logs(true), logs(false));
 }
 
-// What changes of a series come to.
-class Changes {
- public:
-  Changes(const Trend& trend, const std::string& since)
-      : trend_(trend), points_(trend.data.points), since_(since) {}
+bool IsAfter(const std::string& since, const TrendChange& change, const std::vector<TrendPoint>& points) {
+  return since.empty() ||
+         std::none_of(points.begin() + static_cast<std::ptrdiff_t>(change.at), points.end(),
+                      [&](const TrendPoint& point) { return point.commit.starts_with(since); });
+}
 
-  std::vector<TrendChange> Of(const stats::ChangePoints& found, const Judged& judged,
-                              bool of_operator) const {
-    std::vector<TrendChange> changes;
-    for (const stats::LevelChange& change : found.changes)
-      changes.push_back(ChangeOf(change, judged, of_operator));
-    return changes;
+TrendChange ChangeOf(const stats::LevelChange& found, const Judged& judged, const Trend& trend,
+                     const std::string& since, bool of_operator) {
+  TrendChange change;
+  change.before = judged.of_run[found.earliest - 1];
+  change.at = judged.of_run[found.at];
+  change.after = judged.of_run[found.latest];
+  change.growth = std::expm1(found.log_size);
+  change.low = std::expm1(found.log_low);
+  change.high = std::expm1(found.log_high);
+  change.p_value = found.p_value;
+  const std::vector<TrendPoint>& points = trend.data.points;
+  const TrendPoint &before = points[change.before], &after = points[change.after];
+  const std::string device = DifferencesOf(before.machine, after.machine);
+  const std::string code = DifferencesOf(before, after);
+  std::vector<std::string> differs;
+  for (const std::string& text : {device, code}) {
+    if (!text.empty()) differs.push_back(text);
   }
-
- private:
-  TrendChange ChangeOf(const stats::LevelChange& found, const Judged& judged, bool of_operator) const {
-    TrendChange change;
-    change.before = judged.of_run[found.earliest - 1];
-    change.at = judged.of_run[found.at];
-    change.after = judged.of_run[found.latest];
-    change.growth = std::expm1(found.log_size);
-    change.low = std::expm1(found.log_low);
-    change.high = std::expm1(found.log_high);
-    change.p_value = found.p_value;
-    const TrendPoint& before = points_[change.before];
-    const TrendPoint& after = points_[change.after];
-    const std::string device = DifferencesOf(before.machine, after.machine);
-    const std::string code = DifferencesOf(before, after);
-    std::vector<std::string> differs;
-    for (const std::string& text : {device, code}) {
-      if (!text.empty()) differs.push_back(text);
-    }
-    const bool same_reference = before.reference_model_sha256 == after.reference_model_sha256 &&
-                                before.reference_runner_sha256 == after.reference_runner_sha256;
-    if (judged.relative && !same_reference) differs.emplace_back("the reference's model or runner");
-    if (of_operator && before.operators_digest != after.operators_digest)
-      differs.emplace_back("the model's operators, so this may be another one of the same name");
-    change.differs = fmt::format("{}", fmt::join(differs, ", "));
-    if (!device.empty()) {
-      change.cause = ChangeCause::kDevice;
-    } else if (judged.relative && same_reference) {
-      change.cause = ChangeCause::kCode;
-    } else if (trend_.of_reference && code.empty()) {
-      change.cause = ChangeCause::kMachine;
-    }
-    change.counts =
-        (change.cause == ChangeCause::kCode || change.cause == ChangeCause::kUnknown) && IsAfterSince(change);
-    return change;
+  const bool same_reference = before.reference_model_sha256 == after.reference_model_sha256 &&
+                              before.reference_runner_sha256 == after.reference_runner_sha256;
+  if (judged.relative && !same_reference) differs.emplace_back("the reference's model or runner");
+  if (of_operator && before.operators_digest != after.operators_digest)
+    differs.emplace_back("the model's operators, so this may be another one of the same name");
+  change.differs = fmt::format("{}", fmt::join(differs, ", "));
+  if (!device.empty()) {
+    change.cause = ChangeCause::kDevice;
+  } else if (judged.relative && same_reference) {
+    change.cause = ChangeCause::kCode;
+  } else if (trend.of_reference && code.empty()) {
+    change.cause = ChangeCause::kMachine;
   }
-
-  bool IsAfterSince(const TrendChange& change) const {
-    if (since_.empty()) return true;
-    for (std::size_t i = change.at; i < points_.size(); ++i) {
-      if (points_[i].commit.starts_with(since_)) return false;
-    }
-    return true;
-  }
-
-  const Trend& trend_;
-  const std::vector<TrendPoint>& points_;
-  const std::string& since_;
-};
+  const bool of_code = change.cause == ChangeCause::kCode || change.cause == ChangeCause::kUnknown;
+  change.counts = of_code && IsAfter(since, change, points);
+  return change;
+}
 
 void Decide(const stats::ChangePoints& found, std::size_t runs, double smallest, double level, Trend& trend) {
   const double log_smallest = std::log1p(smallest);
@@ -245,7 +224,8 @@ void JudgeSeries(Trend& trend, const HistoryReport& report, double level) {
   trend.unused_runs = trend.data.points.size() - judged.runs.size();
   trend.run_sd = found.run_sd;
   trend.between_sd = found.between_sd;
-  trend.changes = Changes(trend, report.since).Of(found, judged, false);
+  for (const stats::LevelChange& change : found.changes)
+    trend.changes.push_back(ChangeOf(change, judged, trend, report.since, false));
   Decide(found, judged.runs.size(), report.smallest, level, trend);
 }
 
@@ -277,8 +257,8 @@ void JudgeOperators(HistoryReport& report, double level) {
     stats::ChangePointOptions options;
     options.level = level * static_cast<double>(taken) / static_cast<double>(all.size());
     options.p_value = p_values[i];
-    const stats::ChangePoints found = stats::FindChangePoints(series[i], options);
-    all[i].changes = Changes(*all[i].trend, report.since).Of(found, all[i].judged, true);
+    for (const stats::LevelChange& change : stats::FindChangePoints(series[i], options).changes)
+      all[i].changes.push_back(ChangeOf(change, all[i].judged, *all[i].trend, report.since, true));
   });
   for (One& one : all) {
     if (one.changes.empty()) continue;
