@@ -11,7 +11,7 @@
 #include "report/findings/noise.h"
 #include "report/findings/traced.h"
 #include "report/kernels/watched.h"
-#include "report/report.h"
+#include "report/pair.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof {
@@ -125,43 +125,42 @@ class Finder {
     return Sorted();
   }
 
-  void Add(std::size_t experiment, double at_stake, Insight::What what) {
-    found_.push_back({std::move(what), at_stake, experiment, pair_});
+  void Add(double at_stake, Insight::What what) {
+    found_.push_back({std::move(what), at_stake, experiment_, pair_});
   }
-  void Add(std::size_t experiment, std::optional<Insight> found) {
-    if (found) Add(experiment, found->at_stake, std::move(found->what));
+  void Add(std::optional<Insight> found) {
+    if (found) Add(found->at_stake, std::move(found->what));
   }
 
   void AddPair(const ReportComparison& pair) {
     pair_ = static_cast<std::size_t>(&pair - report_.comparisons.data());
-    FindInPair(pair);
+    experiment_ = pair.candidate;
+    FindInPair(pair, {report_.run, report_.experiments[pair.baseline], report_.experiments[pair.candidate]});
     pair_.reset();
   }
 
-  void FindInPair(const ReportComparison& pair) {
-    const ReportExperiment& baseline = report_.experiments[pair.baseline];
-    const ReportExperiment& candidate = report_.experiments[pair.candidate];
+  void FindInPair(const ReportComparison& pair, const Sides& sides) {
+    const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
     if (pair.comparison.latency.verdict != stats::Verdict::kEmulated) {
-      Add(pair.candidate, FindContended(report_, pair));
-      Add(pair.candidate, FindCpuTime(report_, pair));
+      Add(FindContended(report_, pair));
+      Add(FindCpuTime(report_, pair));
     }
-    AddCompilers(pair, baseline, candidate);
+    AddCompilers(sides);
     if (!baseline.profile || !candidate.profile) return;
-    if (TimesMean(pair.baseline) && TimesMean(pair.candidate)) {
-      AddTracedRatio(pair, baseline, candidate);
-      AddShift(pair, baseline, candidate);
-      AddSlower(pair);
+    if (TimesMean(baseline) && TimesMean(candidate)) {
+      AddTracedRatio(pair.comparison, sides);
+      AddShift(pair.comparison, sides);
+      AddSlower(pair.comparison, candidate);
     }
     if (baseline.kernel_evidence.empty() != candidate.kernel_evidence.empty())
-      Add(pair.candidate, 0, finding::PackedKernels{!candidate.kernel_evidence.empty()});
-    AddProvenCode(pair, baseline, candidate);
+      Add(0, finding::PackedKernels{!candidate.kernel_evidence.empty()});
+    AddProvenCode(sides);
   }
 
-  void AddProvenCode(const ReportComparison& pair, const ReportExperiment& baseline,
-                     const ReportExperiment& candidate) {
-    const auto products = [&](const ReportExperiment& of, std::int64_t& count) {
+  void AddProvenCode(const Sides& sides) {
+    const auto products = [&](const ExperimentData& of, std::int64_t& count) {
       std::set<std::string> classes;
-      for (const WatchedRow& row : RowsOf(report_.watched, report_.run.experiments[of.index])) {
+      for (const WatchedRow& row : RowsOf(report_.watched, of)) {
         const auto name = xnnpack::ParseOperatorName(row.name);
         if (row.code.empty() || !name || (name->kind != "GEMM" && name->kind != "IGEMM")) continue;
         classes.insert(row.code);
@@ -170,17 +169,15 @@ class Finder {
       return classes;
     };
     std::int64_t before = 0, after = 0;
-    const std::set<std::string> first = products(baseline, before), second = products(candidate, after);
+    const std::set<std::string> first = products(sides.BaselineData(), before),
+                                second = products(sides.CandidateData(), after);
     if (first.empty() || second.empty() || first == second) return;
-    Add(pair.candidate, 0,
-        finding::ProvenCode{{first.begin(), first.end()}, {second.begin(), second.end()}, after});
+    Add(0, finding::ProvenCode{{first.begin(), first.end()}, {second.begin(), second.end()}, after});
   }
 
   // Portable and optimized kernels are C++: two compilers make two kernels of one source.
-  void AddCompilers(const ReportComparison& pair, const ReportExperiment& baseline,
-                    const ReportExperiment& candidate) {
-    const ExperimentData& before = report_.run.experiments[baseline.index];
-    const ExperimentData& after = report_.run.experiments[candidate.index];
+  void AddCompilers(const Sides& sides) {
+    const ExperimentData &before = sides.BaselineData(), &after = sides.CandidateData();
     const auto compiler = [](const ExperimentData& data) {
       return data.runner_built ? data.runner_built->compiler : std::string();
     };
@@ -188,19 +185,19 @@ class Finder {
     if (differ.baseline == differ.candidate || before.runner_sha256 == after.runner_sha256) return;
     // Of a runner that is not known at all this is not said either.
     if (before.runner_sha256.empty() || after.runner_sha256.empty()) return;
-    if (TimesMean(pair.candidate)) {
-      TypeTimes types = SumByType(candidate, [](const Operator& op) { return op.portable; });
-      const TimePart portable{TimeOf(types), candidate.MeanExecute().value_or(0)};
+    if (TimesMean(sides.candidate)) {
+      TypeTimes types = SumByType(sides.candidate, [](const Operator& op) { return op.portable; });
+      const TimePart portable{TimeOf(types), sides.candidate.MeanExecute().value_or(0)};
       if (portable.ns > 0 && portable.whole_ns > 0) {
         differ.portable = portable;
         differ.types = std::move(types);
       }
     }
-    Add(pair.candidate, differ.portable ? differ.portable->ns : 0, differ);
+    Add(differ.portable ? differ.portable->ns : 0, differ);
   }
 
-  void AddShift(const ReportComparison& pair, const ReportExperiment& baseline,
-                const ReportExperiment& candidate) {
+  void AddShift(const Comparison& comparison, const Sides& sides) {
+    const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
     const double baseline_ns = baseline.MeanExecute().value_or(0);
     const double candidate_ns = candidate.MeanExecute().value_or(0);
     const auto shift_of = [&](Group group) {
@@ -220,7 +217,6 @@ class Finder {
       if (one.baseline.ns != 0 || one.candidate.ns != 0) shift.groups.push_back(one);
     }
     if (!shift.Moved() && growth_of(shift.grown) < 0.05) return;
-    const Comparison& comparison = pair.comparison;
     const auto row_of = [&](const finding::GroupShift& of) {
       const auto row = std::ranges::find_if(
           comparison.groups, [&](const DeltaRow& one) { return one.name == GroupName(of.group); });
@@ -229,13 +225,13 @@ class Finder {
     const auto growth = shift.Moved() ? GrowthAtLeast(row_of(shift.to), row_of(shift.from))
                                       : GrowthAtLeast(row_of(shift.grown), comparison.latency);
     if (!growth || *growth <= 1) return;
-    Add(pair.candidate, (shift.Moved() ? shift.to : shift.grown).candidate.ns, shift);
+    Add((shift.Moved() ? shift.to : shift.grown).candidate.ns, shift);
   }
 
-  void AddSlower(const ReportComparison& pair) {
+  void AddSlower(const Comparison& comparison, const ReportExperiment& candidate) {
     finding::SlowerOperators slower;
-    slower.lost.whole_ns = report_.experiments[pair.candidate].MeanExecute().value_or(0);
-    for (const OperatorMatch& match : pair.comparison.operators) {
+    slower.lost.whole_ns = candidate.MeanExecute().value_or(0);
+    for (const OperatorMatch& match : comparison.operators) {
       if (!match.candidate || !match.baseline || match.quantity.verdict != stats::Verdict::kSlower) continue;
       const finding::SlowerOperators::Loss loss{*match.candidate, match.quantity.baseline_ns.value_or(0),
                                                 match.quantity.candidate_ns.value_or(0)};
@@ -245,49 +241,49 @@ class Finder {
     }
     if (slower.operators.empty() || slower.lost.share() < kLossWorthSaying) return;
     std::ranges::stable_sort(slower.operators, std::greater(), &finding::SlowerOperators::Loss::ns);
-    Add(pair.candidate, slower.lost.ns, slower);
+    Add(slower.lost.ns, slower);
   }
 
   // The tables of a pair add up to another speedup than the headline's: what to believe, and why.
-  void AddTracedRatio(const ReportComparison& pair, const ReportExperiment& baseline,
-                      const ReportExperiment& candidate) {
-    auto found = FindTracedRatioApart(pair.comparison, baseline, candidate);
-    if (found && TracedDisagree(candidate)) told_apart_.insert(pair.candidate);
-    Add(pair.candidate, std::move(found));
+  void AddTracedRatio(const Comparison& comparison, const Sides& sides) {
+    auto found = FindTracedRatioApart(comparison, sides.baseline, sides.candidate);
+    if (found && TracedDisagree(sides.candidate)) told_apart_.insert(experiment_);
+    Add(std::move(found));
   }
 
   // An emulated CPU's times mean nothing, and those of a kernel-log run hold the cost of its log: no
   // advice from them.
-  bool TimesMean(std::size_t index) const {
-    const ExperimentData& data = report_.run.experiments[report_.experiments[index].index];
-    return !data.emulated && !data.trace_enabled && !report_.experiments[index].TablesAreDisturbed();
+  bool TimesMean(const ReportExperiment& experiment) const {
+    const ExperimentData& data = report_.run.experiments[experiment.index];
+    return !data.emulated && !data.trace_enabled && !experiment.TablesAreDisturbed();
   }
 
   void AddExperiment(std::size_t index) {
-    if (!TimesMean(index)) return;
     const ReportExperiment& experiment = report_.experiments[index];
-    AddFirstRun(index, experiment);
-    AddNamesContradicted(index, experiment);
-    for (Insight& noise : FindNoise(report_.run, experiment)) Add(index, std::move(noise));
+    if (!TimesMean(experiment)) return;
+    experiment_ = index;
+    AddFirstRun(experiment);
+    AddNamesContradicted(experiment);
+    for (Insight& noise : FindNoise(report_.run, experiment)) Add(std::move(noise));
     const auto whole = experiment.MeanExecute();
     if (!experiment.profile || !whole || *whole <= 0) return;
     // Times of operators, which are traced, are no parts of the latency where the two disagree.
-    if (!told_apart_.contains(index)) Add(index, FindTracedApart(experiment));
-    AddBottleneck(index, experiment, *whole);
-    AddLayout(index, experiment, *whole);
-    AddPortable(index, experiment, *whole);
-    AddDelegates(index, experiment, *whole);
-    AddNotOnKleidiai(index, experiment, *whole);
+    if (!told_apart_.contains(index)) Add(FindTracedApart(experiment));
+    AddBottleneck(experiment, *whole);
+    AddLayout(experiment, *whole);
+    AddPortable(experiment, *whole);
+    AddDelegates(experiment, *whole);
+    AddNotOnKleidiai(experiment, *whole);
     if (!experiment.unknown_operators.empty()) {
       TypeTimes types = SumByType(experiment, [](const Operator& op) { return !op.category.known; });
       const double time = TimeOf(types);
-      Add(index, time, finding::UnknownOperators{{time, *whole}, std::move(types)});
+      Add(time, finding::UnknownOperators{{time, *whole}, std::move(types)});
     }
-    AddRoofline(index, experiment, *whole);
-    AddAmdahl(index, experiment, *whole);
+    AddRoofline(experiment, *whole);
+    AddAmdahl(experiment, *whole);
   }
 
-  void AddBottleneck(std::size_t index, const ReportExperiment& experiment, double whole) {
+  void AddBottleneck(const ReportExperiment& experiment, double whole) {
     finding::Bottleneck found{LargestGroup(experiment)};
     found.time = {experiment.MeanOfGroup(found.group), whole};
     if (found.time.share() < kBottleneckShare) return;
@@ -302,12 +298,12 @@ class Finder {
     });
     if (found.operators > 1 && costliest != experiment.operators.end())
       found.costliest = {costliest->op, costliest->mean_self};
-    Add(index, found.time.ns, found);
+    Add(found.time.ns, found);
   }
 
   // What each category would give at most, in one place. The bottleneck has said the first one's: at stake is
   // the second largest part.
-  void AddAmdahl(std::size_t index, const ReportExperiment& experiment, double whole) {
+  void AddAmdahl(const ReportExperiment& experiment, double whole) {
     const auto runs = static_cast<double>(experiment.categories.runs);
     if (runs <= 0) return;
     finding::UpperBounds found;
@@ -320,17 +316,17 @@ class Finder {
     if (found.categories.size() < 2) return;
     std::ranges::stable_sort(found.categories, std::greater(),
                              [](const finding::UpperBounds::OfCategory& of) { return of.time.ns; });
-    Add(index, found.categories[1].time.ns, found);
+    Add(found.categories[1].time.ns, found);
   }
 
-  void AddLayout(std::size_t index, const ReportExperiment& experiment, double whole) {
+  void AddLayout(const ReportExperiment& experiment, double whole) {
     finding::DataMoved found{{experiment.MeanOfGroup(Group::kDataMovement), whole}};
     if (found.time.share() < kWorthSaying) return;
     CountMovementAtEdges(experiment, found);
     found.bound = BoundIfFree(found.time, experiment);
     found.types =
         SumByType(experiment, [](const Operator& op) { return op.category.group == Group::kDataMovement; });
-    Add(index, found.time.ns, found);
+    Add(found.time.ns, found);
   }
 
   // Layout conversions that the boundary between backends costs.
@@ -368,17 +364,17 @@ class Finder {
     }
   }
 
-  void AddNamesContradicted(std::size_t index, const ReportExperiment& experiment) {
+  void AddNamesContradicted(const ReportExperiment& experiment) {
     finding::NamesContradicted found;
     for (const MatrixKernelRow& row : experiment.matrix_kernels) {
       if (row.contradicts)
         found.operators.insert(found.operators.end(), row.operators.begin(), row.operators.end());
     }
-    if (!found.operators.empty()) Add(index, 0, std::move(found));
+    if (!found.operators.empty()) Add(0, std::move(found));
   }
 
   // What an export could do so that it runs KleidiAI's kernels, where they are there to be had.
-  void AddNotOnKleidiai(std::size_t index, const ReportExperiment& experiment, double whole) {
+  void AddNotOnKleidiai(const ReportExperiment& experiment, double whole) {
     const auto& isa = report_.run.experiments[experiment.index].isa_state;
     if (!isa || std::ranges::find(isa->enabled, "sme2") == isa->enabled.end()) return;
     finding::NotOnKleidiai found{{0, whole}};
@@ -387,10 +383,10 @@ class Finder {
       found.time.ns += row.mean_ns;
       found.operators += static_cast<std::int64_t>(row.operators.size());
     }
-    if (found.time.share() >= kWorthSaying) Add(index, found.time.ns, found);
+    if (found.time.share() >= kWorthSaying) Add(found.time.ns, found);
   }
 
-  void AddPortable(std::size_t index, const ReportExperiment& experiment, double whole) {
+  void AddPortable(const ReportExperiment& experiment, double whole) {
     if (experiment.portable_kernels == 0) return;
     finding::NotDelegated found;
     found.operators = experiment.portable_kernels;
@@ -399,12 +395,12 @@ class Finder {
         SumByType(experiment, [](const Operator& op) { return op.portable && XnnpackCanTake(op.type); });
     found.time = {TimeOf(found.types), whole};
     if (found.time.share() >= kWorthSaying) found.bound = BoundIfFree(found.time, experiment);
-    Add(index, found.time.ns, found);
+    Add(found.time.ns, found);
   }
 
   // What the tracer costs, it costs at the ends of spans: it stands in the self times of the calls around
   // operators. All of it is taken off, so that what is left is there without it, too.
-  void AddDelegates(std::size_t index, const ReportExperiment& experiment, double whole) {
+  void AddDelegates(const ReportExperiment& experiment, double whole) {
     const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
     // Without those of delegates that tell nothing of what they run: all of their time is an operator's.
     const auto calls = std::ranges::count_if(experiment.profile->operators, [](const Operator& op) {
@@ -413,11 +409,11 @@ class Finder {
     const finding::DelegateOverhead found{
         {experiment.MeanOfGroup(Group::kDelegateOverhead), whole}, std::max(0.0, tracer), calls};
     const double overhead = found.time.ns - found.tracing_ns;
-    if (found.calls > 0 && overhead / whole >= kWorthSaying) Add(index, overhead, found);
+    if (found.calls > 0 && overhead / whole >= kWorthSaying) Add(overhead, found);
   }
 
   // What is far below the machine's limits: another form of the operator, or a better kernel, could take it.
-  void AddRoofline(std::size_t index, const ReportExperiment& experiment, double whole) {
+  void AddRoofline(const ReportExperiment& experiment, double whole) {
     constexpr double kFarBelow = 0.5;  // of the roof
     if (!experiment.roofline) return;
     finding::BelowRoofline found{{0, whole}, TracedDisagree(experiment), {}};
@@ -427,20 +423,21 @@ class Finder {
       found.gap.ns += rows[i].gap_ns();
       found.rows.push_back(i);
     }
-    if (found.gap.share() >= kWorthSaying) Add(index, found.gap.ns, found);
+    if (found.gap.share() >= kWorthSaying) Add(found.gap.ns, found);
   }
 
-  void AddFirstRun(std::size_t index, const ReportExperiment& experiment) {
+  void AddFirstRun(const ReportExperiment& experiment) {
     if (!experiment.first_run || !experiment.latency.p50 || *experiment.latency.p50 <= 0 ||
         *experiment.first_run < 1.5 * *experiment.latency.p50)
       return;
     // Paid once a process, not in every inference: it ranks last.
-    Add(index, 0, finding::FirstRun{*experiment.first_run, *experiment.latency.p50, experiment.load});
+    Add(0, finding::FirstRun{*experiment.first_run, *experiment.latency.p50, experiment.load});
   }
 
   const Report& report_;
   std::vector<Insight> found_;
-  std::optional<std::size_t> pair_;   // that findings are looked for in
+  std::size_t experiment_ = 0;        // that findings are of
+  std::optional<std::size_t> pair_;   // that they are looked for in
   std::set<std::size_t> told_apart_;  // of these experiments a pair's finding says that tracing disagrees
 };
 
