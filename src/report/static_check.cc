@@ -77,15 +77,8 @@ std::optional<std::vector<UnknownPart>> UnknownParts(const Method& method, const
 }
 
 StaticItem ItemOf(const FactInfo& info, const std::string& method, FactRange candidate, double allowed) {
-  StaticItem item;
-  item.fact = info.key;
-  item.name = info.name;
-  item.method = method;
-  item.unit = info.unit;
-  item.is_least = info.is_least;
-  item.candidate = candidate;
-  item.allowed = allowed;
-  return item;
+  return {info.key,     info.name, method,  info.unit,           info.is_least,
+          std::nullopt, candidate, allowed, GateDecision::kPass, ""};
 }
 
 class StaticChecker {

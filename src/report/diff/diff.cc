@@ -152,25 +152,19 @@ class NodeTimes {
 class MethodDiffer {
  public:
   MethodDiffer(const Method& a, const DiffSide& of_a, const Method& b, const DiffSide& of_b)
-      : a_(a),
-        b_(b),
-        nodes_a_(NodesOf(a, *of_a.program, SourcesOf(of_a.sources, a))),
-        nodes_b_(NodesOf(b, *of_b.program, SourcesOf(of_b.sources, b))),
-        times_a_(of_a.profiles, a.name),
-        times_b_(of_b.profiles, b.name) {
+      : a_(a, of_a), b_(b, of_b) {
     result_.name = a.name;
     result_.properties = MethodProperties(a, *of_a.program, b, *of_b.program);
   }
 
   MethodDiff Run() {
-    const std::vector<NodePair> pairs = MatchNodes(nodes_a_.match, nodes_b_.match);
-    double told_a = 0, told_b = 0;
+    const std::vector<NodePair> pairs = MatchNodes(a_.nodes.match, b_.nodes.match);
     for (const NodePair& pair : pairs) {
-      const ProgramNode* a = pair.baseline ? &nodes_a_.nodes[*pair.baseline] : nullptr;
-      const ProgramNode* b = pair.candidate ? &nodes_b_.nodes[*pair.candidate] : nullptr;
+      const ProgramNode* a = pair.baseline ? &a_.nodes.nodes[*pair.baseline] : nullptr;
+      const ProgramNode* b = pair.candidate ? &b_.nodes.nodes[*pair.candidate] : nullptr;
       if (a != nullptr && b != nullptr) {
         ++result_.matched;
-        const bool placed = nodes_a_.match[*pair.baseline].placed && nodes_b_.match[*pair.candidate].placed;
+        const bool placed = a_.nodes.match[*pair.baseline].placed && b_.nodes.match[*pair.candidate].placed;
         result_.renamed += placed && !pair.Has(Evidence::kModule) ? 1 : 0;
         CompareWeights(*a, *b);
       }
@@ -179,34 +173,50 @@ class MethodDiffer {
       if (!change) continue;
       OperatorDifference& added = result_.operators.emplace_back();
       added.change = std::move(*change);
-      added.line = b != nullptr ? nodes_b_.match[*pair.candidate].line : nodes_a_.match[*pair.baseline].line;
-      if (b != nullptr) added.why_portable = WhyPortable(*b, b_);
-      if (a != nullptr) {
-        added.baseline_macs = a->work.macs;
-        added.baseline_bytes = a->work.bytes;
-        added.baseline_ns = times_a_.Of(*a);
-        told_a += added.baseline_ns.value_or(0);
-      }
-      if (b != nullptr) {
-        added.candidate_macs = b->work.macs;
-        added.candidate_bytes = b->work.bytes;
-        added.candidate_ns = times_b_.Of(*b);
-        told_b += added.candidate_ns.value_or(0);
-      }
+      added.line = b != nullptr ? b_.nodes.match[*pair.candidate].line : a_.nodes.match[*pair.baseline].line;
+      if (b != nullptr) added.why_portable = WhyPortable(*b, b_.method);
+      a_.Tell(a, added.baseline_macs, added.baseline_bytes, added.baseline_ns);
+      b_.Tell(b, added.candidate_macs, added.candidate_bytes, added.candidate_ns);
     }
-    if (times_a_.IsKnown()) {
-      result_.baseline_ns = times_a_.Whole();
-      result_.baseline_rest_ns = times_a_.Whole() - told_a;
-    }
-    if (times_b_.IsKnown()) {
-      result_.candidate_ns = times_b_.Whole();
-      result_.candidate_rest_ns = times_b_.Whole() - told_b;
-    }
+    a_.TellRest(result_.baseline_ns, result_.baseline_rest_ns);
+    b_.TellRest(result_.candidate_ns, result_.candidate_rest_ns);
     CompareDelegates(pairs);
     return std::move(result_);
   }
 
  private:
+  struct Side {
+    const Method& method;
+    ProgramNodes nodes;
+    NodeTimes times;
+    double told_ns = 0;  // of the nodes that are listed
+
+    Side(const Method& of, const DiffSide& side)
+        : method(of),
+          nodes(NodesOf(of, *side.program, SourcesOf(side.sources, of))),
+          times(side.profiles, of.name) {}
+
+    void Tell(const ProgramNode* node, std::optional<std::int64_t>& macs, std::optional<Bytes>& bytes,
+              std::optional<double>& ns) {
+      if (node == nullptr) return;
+      macs = node->work.macs;
+      bytes = node->work.bytes;
+      ns = times.Of(*node);
+      told_ns += ns.value_or(0);
+    }
+    void TellRest(std::optional<double>& whole_ns, std::optional<double>& rest_ns) const {
+      if (!times.IsKnown()) return;
+      whole_ns = times.Whole();
+      rest_ns = times.Whole() - told_ns;
+    }
+    std::map<std::size_t, std::size_t> NodesByDelegate() const {
+      std::map<std::size_t, std::size_t> count;
+      for (const ProgramNode& node : nodes.nodes)
+        if (node.delegate) ++count[*node.delegate];
+      return count;
+    }
+  };
+
   void CompareWeights(const ProgramNode& a, const ProgramNode& b) {
     const bool has_a = HasConstants(a), has_b = HasConstants(b);
     if (!has_a && !has_b) return;
@@ -226,15 +236,11 @@ class MethodDiffer {
   // Where the delegates' borders are, by the nodes next to them, told only where a border moved.
   void CompareDelegates(const std::vector<NodePair>& pairs) {
     std::map<std::size_t, std::map<std::size_t, std::size_t>> shared;  // by delegates of a and b: pairs
-    std::map<std::size_t, std::size_t> of_a, of_b;                     // nodes
-    for (const ProgramNode& node : nodes_a_.nodes)
-      if (node.delegate) ++of_a[*node.delegate];
-    for (const ProgramNode& node : nodes_b_.nodes)
-      if (node.delegate) ++of_b[*node.delegate];
+    const std::map<std::size_t, std::size_t> of_a = a_.NodesByDelegate(), of_b = b_.NodesByDelegate();
     for (const NodePair& pair : pairs) {
       if (!pair.baseline || !pair.candidate) continue;
-      const auto& a = nodes_a_.nodes[*pair.baseline].delegate;
-      const auto& b = nodes_b_.nodes[*pair.candidate].delegate;
+      const auto& a = a_.nodes.nodes[*pair.baseline].delegate;
+      const auto& b = b_.nodes.nodes[*pair.candidate].delegate;
       if (a && b) ++shared[*a][*b];
     }
     std::set<std::size_t> used;
@@ -247,33 +253,30 @@ class MethodDiffer {
         }
       }
       const bool same = partner && nodes == of_b.at(*partner) && partners->second.at(*partner) == nodes &&
-                        a_.delegates[a].backend == b_.delegates[*partner].backend;
+                        a_.method.delegates[a].backend == b_.method.delegates[*partner].backend;
       if (partner) used.insert(*partner);
       if (same) continue;
-      AddDelegate(a_, nodes_a_, a, nodes, true);
-      if (partner) AddDelegate(b_, nodes_b_, *partner, of_b.at(*partner), false);
+      AddDelegate(a_, a, nodes);
+      if (partner) AddDelegate(b_, *partner, of_b.at(*partner));
     }
     for (const auto& [b, nodes] : of_b) {
-      if (!used.contains(b)) AddDelegate(b_, nodes_b_, b, nodes, false);
+      if (!used.contains(b)) AddDelegate(b_, b, nodes);
     }
   }
 
-  void AddDelegate(const Method& method, const ProgramNodes& nodes, std::size_t delegate, std::size_t count,
-                   bool in_baseline) {
+  void AddDelegate(const Side& side, std::size_t delegate, std::size_t count) {
     DelegateDifference& added = result_.delegates.emplace_back();
-    added.in_baseline = in_baseline;
-    added.backend = method.delegates[delegate].backend;
+    added.in_baseline = &side == &a_;
+    added.backend = side.method.delegates[delegate].backend;
     added.nodes = count;
-    for (const ProgramNode& node : nodes.nodes) {
+    for (const ProgramNode& node : side.nodes.nodes) {
       if (node.delegate != delegate) continue;
       if (added.first.empty()) added.first = NameOfNode(node.node);
       added.last = NameOfNode(node.node);
     }
   }
 
-  const Method &a_, &b_;
-  ProgramNodes nodes_a_, nodes_b_;
-  NodeTimes times_a_, times_b_;
+  Side a_, b_;
   MethodDiff result_;
 };
 

@@ -16,9 +16,9 @@ using finding::ConditionChange;
 struct Series {
   std::vector<double> ns;
   bool of_bursts = true;
-  std::vector<std::size_t> number;             // of each from 1 on, as its file counts
-  std::vector<const Burst*> bursts;            // index by index of `ns`; empty of a bare trace
-  std::vector<const RoundConditions*> rounds;  // likewise; null: not known
+  std::vector<std::size_t> number;  // of each from 1 on, as its file counts
+  // Index by index of `ns`, rounds that are not known are null; empty of a bare trace.
+  std::vector<std::pair<const Burst*, const RoundConditions*>> bursts;
 
   void Push(Nanoseconds time, std::size_t before) {
     ns.push_back(static_cast<double>(time));
@@ -27,22 +27,17 @@ struct Series {
 };
 Series SeriesOf(const RunData& run, const ReportExperiment& experiment) {
   Series series;
-  std::vector<std::pair<const Burst*, const RoundConditions*>> in_time;
   const ExperimentData& data = run.experiments[experiment.index];
   for (const Launch& launch : data.launches) {
     if (launch.status == Launch::Status::kFailed) continue;
     for (const Burst& burst : launch.bursts) {
-      if (burst.Median()) in_time.emplace_back(&burst, ConditionsOf(run, launch.index, burst));
+      if (burst.Median()) series.bursts.emplace_back(&burst, ConditionsOf(run, launch.index, burst));
     }
   }
-  std::ranges::stable_sort(in_time,
+  std::ranges::stable_sort(series.bursts,
                            [](const auto& a, const auto& b) { return a.first->start < b.first->start; });
-  for (const auto& [burst, round] : in_time) {
-    series.bursts.push_back(burst);
-    series.rounds.push_back(round);
-  }
-  for (const Burst* burst : series.bursts) series.Push(*burst->Median(), series.ns.size());
-  if (series.ns.size() == 1 && series.bursts[0]->round < 0) {
+  for (const auto& [burst, round] : series.bursts) series.Push(*burst->Median(), series.ns.size());
+  if (series.ns.size() == 1 && series.bursts[0].first->round < 0) {
     series = {};
     series.of_bursts = false;
     for (const Launch& launch : data.launches) {
@@ -59,45 +54,38 @@ Series SeriesOf(const RunData& run, const ReportExperiment& experiment) {
   return series;
 }
 
-// The means of a condition over two sets of bursts, where they differ.
-template <typename ValueOf>
-void CompareCondition(const Series& series, const std::vector<bool>& second, ConditionChange::Of of,
-                      const ValueOf& value_of, finding::ConditionChanges& changes) {
-  double sum[2] = {0, 0};
-  double n[2] = {0, 0};
-  for (std::size_t i = 0; i < series.bursts.size(); ++i) {
-    const auto value = value_of(i);
-    if (!value) continue;
-    sum[second[i] ? 1 : 0] += static_cast<double>(*value);
-    n[second[i] ? 1 : 0] += 1;
-  }
-  if (n[0] == 0 || n[1] == 0) return;
-  const double a = sum[0] / n[0];
-  const double b = sum[1] / n[1];
-  if (std::fabs(a - b) > 0.01 * std::max(std::fabs(a), std::fabs(b))) changes.push_back({of, a, b});
-}
-finding::ConditionChanges Conditions(const Series& series, const std::vector<bool>& second) {
+// The means of conditions over two sets of bursts, where they differ. `is_second(i)`: of which set a burst
+// is.
+finding::ConditionChanges Conditions(const Series& series, const auto& is_second) {
   using Of = ConditionChange::Of;
   finding::ConditionChanges changes;
-  const auto of_burst = [&](Of of, auto value_of) {
-    CompareCondition(series, second, of, [&](std::size_t i) { return value_of(*series.bursts[i]); }, changes);
-  };
-  // Read before the round, in which a worker reads what is above.
-  const auto of_round = [&](Of of, auto value_of) {
-    CompareCondition(
-        series, second, of,
-        [&](std::size_t i) -> std::optional<double> {
-          return series.rounds[i] == nullptr ? std::nullopt : value_of(*series.rounds[i]);
-        },
-        changes);
+  const auto compare = [&](Of of, const auto& value_of) {
+    double sum[2] = {0, 0};
+    double n[2] = {0, 0};
+    for (std::size_t i = 0; i < series.bursts.size(); ++i) {
+      const auto value = value_of(*series.bursts[i].first, series.bursts[i].second);
+      if (!value) continue;
+      sum[is_second(i) ? 1 : 0] += static_cast<double>(*value);
+      n[is_second(i) ? 1 : 0] += 1;
+    }
+    if (n[0] == 0 || n[1] == 0) return;
+    const double a = sum[0] / n[0];
+    const double b = sum[1] / n[1];
+    if (std::fabs(a - b) > 0.01 * std::max(std::fabs(a), std::fabs(b))) changes.push_back({of, a, b});
   };
   const auto ghz = [](const auto& khz) {
     return khz ? std::optional(static_cast<double>(*khz) * 1e-6) : std::nullopt;
   };
-  of_burst(Of::kClock, [&](const Burst& b) { return ghz(b.frequency_khz); });
-  of_burst(Of::kClockCap, [&](const Burst& b) { return ghz(b.frequency_cap_khz); });
-  of_burst(Of::kTemperature, [](const Burst& b) { return b.temperature_celsius; });
-  of_burst(Of::kLoad, [](const Burst& b) { return b.load_average; });
+  compare(Of::kClock, [&](const Burst& b, auto) { return ghz(b.frequency_khz); });
+  compare(Of::kClockCap, [&](const Burst& b, auto) { return ghz(b.frequency_cap_khz); });
+  compare(Of::kTemperature, [](const Burst& b, auto) { return b.temperature_celsius; });
+  compare(Of::kLoad, [](const Burst& b, auto) { return b.load_average; });
+  // Read before the round, in which a worker reads what is above.
+  const auto of_round = [&](Of of, const auto& value_of) {
+    compare(of, [&](const Burst&, const RoundConditions* round) -> std::optional<double> {
+      return round == nullptr ? std::nullopt : value_of(*round);
+    });
+  };
   of_round(Of::kCappedRounds,
            [](const RoundConditions& r) { return std::optional<double>(r.capped ? 1 : 0); });
   of_round(Of::kSkin, [](const RoundConditions& r) { return r.vitals.skin_celsius; });
@@ -107,8 +95,7 @@ finding::ConditionChanges Conditions(const Series& series, const std::vector<boo
 
 // At stake: (high - low) x share of high.
 Insight OfStep(const Series& series, const stats::Step& step) {
-  std::vector<bool> late(series.ns.size());
-  for (std::size_t i = step.index; i < late.size(); ++i) late[i] = true;
+  const auto late = [&](std::size_t i) { return i >= step.index; };
   const double share =
       static_cast<double>(series.ns.size() - step.index) / static_cast<double>(series.ns.size());
   return {finding::LatencyStep{series.of_bursts, series.number[step.index], series.number.back(), step.before,
@@ -122,15 +109,13 @@ std::vector<Insight> OfTrendAndLevels(const Series& series) {
   constexpr double kTrendWorthSaying = 0.03;
   if (const auto trend = stats::FindTrend(series.ns);
       trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kTrendWorthSaying) {
-    std::vector<bool> late(series.ns.size());
-    for (std::size_t i = 0; i < late.size(); ++i) late[i] = 2 * i >= late.size();
+    const auto late = [&](std::size_t i) { return 2 * i >= series.ns.size(); };
     found.push_back({finding::LatencyTrend{series.of_bursts, series.ns.size(), trend->relative_change,
                                            Conditions(series, late)},
                      std::fabs(trend->relative_change) * *stats::Median(series.ns)});
   }
   if (const auto levels = stats::FindTwoLevels(series.ns)) {
-    std::vector<bool> slow(series.ns.size());
-    for (std::size_t i = 0; i < slow.size(); ++i) slow[i] = series.ns[i] > (levels->low + levels->high) / 2;
+    const auto slow = [&](std::size_t i) { return series.ns[i] > (levels->low + levels->high) / 2; };
     found.push_back({finding::LatencyLevels{series.of_bursts, levels->low, levels->high, levels->share_high,
                                             Conditions(series, slow)},
                      (levels->high - levels->low) * levels->share_high});

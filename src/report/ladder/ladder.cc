@@ -123,31 +123,22 @@ class Builder {
     ForEachSetting([&](const LadderSetting&) { measured = true; });
     if (!measured) return std::nullopt;
     MakeRows();
-    for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
-      std::optional<LadderSetting> lowest;
-      std::optional<LadderSetting> below;
-      for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-        const LadderSetting here{l, t};
-        if (!ladder_.Measured(here)) continue;
-        if (below) CompareTwo(*below, here, &LadderCell::over_below);
-        if (below && *below == *lowest) {
+    std::map<std::size_t, LadderSetting> lowest, below;  // by number of threads
+    std::map<std::size_t, LadderSetting> fewest;         // by level
+    ForEachSetting([&](const LadderSetting& here) {
+      if (const auto found = below.find(here.threads); found != below.end()) {
+        CompareTwo(found->second, here, &LadderCell::over_below);
+        if (found->second == lowest[here.threads])
           ForEachRow([&](LadderRow& row) { row.At(here).over_lowest = row.At(here).over_below; });
-        } else if (lowest) {
-          CompareTwo(*lowest, here, &LadderCell::over_lowest);
-        }
-        below = here;
-        if (!lowest) lowest = here;
+        else
+          CompareTwo(lowest[here.threads], here, &LadderCell::over_lowest);
       }
-    }
-    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-      std::optional<LadderSetting> fewest;
-      for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
-        const LadderSetting here{l, t};
-        if (!ladder_.Measured(here)) continue;
-        if (fewest) CompareTwo(*fewest, here, &LadderCell::over_fewest);
-        if (!fewest) fewest = here;
-      }
-    }
+      if (const auto found = fewest.find(here.level); found != fewest.end())
+        CompareTwo(found->second, here, &LadderCell::over_fewest);
+      below[here.threads] = here;
+      lowest.try_emplace(here.threads, here);
+      fewest.try_emplace(here.level, here);
+    });
     TidyRows();
     FindSwings();
     FindBest();
@@ -400,6 +391,12 @@ class Builder {
   std::map<LadderSetting, std::vector<std::size_t>> row_of_;  // of each of its profile's operators
 };
 
+// Absent: the experiments are none.
+std::optional<Ladder> LadderOf(const Report& report, const std::vector<std::size_t>& among) {
+  const Rungs rungs = FindRungs(report, among);
+  return rungs.empty() ? std::nullopt : Builder(report, rungs).Build();
+}
+
 }  // namespace
 
 std::size_t Ladder::Highest() const {
@@ -434,9 +431,7 @@ std::optional<Ladder> FindLadder(const Report& report) {
   for (const ReportExperiment& experiment : report.experiments) {
     if (report.run.experiments[experiment.index].isa.empty()) return std::nullopt;
   }
-  const Rungs rungs = FindRungs(report, all);
-  if (rungs.empty()) return std::nullopt;
-  return Builder(report, rungs).Build();
+  return LadderOf(report, all);
 }
 
 std::vector<Ladder> LaddersWithin(const Report& report) {
@@ -450,9 +445,8 @@ std::vector<Ladder> LaddersWithin(const Report& report) {
   for (const auto& [shared, group] : groups) {
     std::set<int> threads;
     for (const std::size_t i : group) threads.insert(report.experiments[i].threads);
-    const Rungs rungs = threads.size() < 2 ? Rungs() : FindRungs(report, group);
-    if (rungs.empty()) continue;
-    if (auto ladder = Builder(report, rungs).Build()) ladders.push_back(*std::move(ladder));
+    auto ladder = threads.size() < 2 ? std::nullopt : LadderOf(report, group);
+    if (ladder) ladders.push_back(*std::move(ladder));
   }
   return ladders;
 }
