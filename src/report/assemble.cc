@@ -125,13 +125,7 @@ void AddOperators(ReportExperiment& out) {
     const Operator& op = profile.operators[i];
     if (op.key.kind == SpanKind::kDelegateCall) ++out.delegate_calls;
     if (!IsOperator(op)) continue;
-    OperatorRow row;
-    row.op = i;
-    const SpanStatistics& statistics = profile.statistics[i];
-    row.runs = statistics.runs;
-    row.total_self = statistics.total_self;
-    row.total_duration = statistics.total_duration;
-    row.self = statistics.self;
+    OperatorRow row{profile.statistics[i], i};
     if (!common.empty()) row.mean_self = static_cast<double>(row.total_self) / runs;
     if (out.groups.total > 0)
       row.share = static_cast<double>(row.total_self) / static_cast<double>(out.groups.total);
@@ -189,7 +183,6 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   }
   out.by_delegate = ByDelegate(profile);
   out.by_kernel = ByKernel(profile);
-  out.whole_microseconds = HasWholeMicroseconds(profile);
   if (const auto mean = out.MeanExecute(); mean && out.latency.p50) out.tracer = *out.latency.p50 - *mean;
 }
 
@@ -316,8 +309,9 @@ void AddWarnings(Report& report) {
                          ": a kernel-log run: evidence of kernels, its times are not latency");
     }
   }
-  const bool coarse = std::ranges::any_of(
-      report.experiments, [](const ReportExperiment& experiment) { return experiment.whole_microseconds; });
+  const bool coarse = std::ranges::any_of(report.experiments, [](const ReportExperiment& experiment) {
+    return experiment.profile && HasWholeMicroseconds(*experiment.profile);
+  });
   if (coarse) {
     warnings.push_back(
         "the delegate's operators are timed in whole microseconds (XNNPACK's own clock): those below about "

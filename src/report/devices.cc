@@ -244,18 +244,6 @@ ModelSection& SectionOf(std::vector<ModelSection>& models, const Report& report)
 
 }  // namespace
 
-const ReportExperiment* DevicesReport::ExperimentOf(const ModelSection& model, const DeviceRow& row,
-                                                    std::size_t device) const {
-  const auto& experiment = row.cells[device].experiment;
-  return experiment ? &runs[model.devices[device].run].experiments[*experiment] : nullptr;
-}
-
-const ReportComparison* DevicesReport::ComparisonOf(const ModelSection& model, const DevicePairRow& row,
-                                                    std::size_t device) const {
-  const auto& comparison = row.comparisons[device];
-  return comparison ? &runs[model.devices[device].run].comparisons[*comparison] : nullptr;
-}
-
 DevicesReport AssembleDevices(std::vector<Report> runs) {
   DevicesReport report;
   report.names = NamesOf(runs);

@@ -66,9 +66,15 @@ struct DevicesReport {
 
   // Null where the device did not measure it.
   const ReportExperiment* ExperimentOf(const ModelSection& model, const DeviceRow& row,
-                                       std::size_t device) const;
+                                       std::size_t device) const {
+    const auto& experiment = row.cells[device].experiment;
+    return experiment ? &runs[model.devices[device].run].experiments[*experiment] : nullptr;
+  }
   const ReportComparison* ComparisonOf(const ModelSection& model, const DevicePairRow& row,
-                                       std::size_t device) const;
+                                       std::size_t device) const {
+    const auto& comparison = row.comparisons[device];
+    return comparison ? &runs[model.devices[device].run].comparisons[*comparison] : nullptr;
+  }
 };
 
 // Experiments of several runs are one row where they have one label and number of threads; what is left over

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,19 +115,24 @@ inline ExperimentData MakeExperiment(const std::string& name, Nanoseconds latenc
   return data;
 }
 
-// "off" and "on", measured by launches; the convolution takes 4 ms off and 1 ms on.
-inline Report MakePair() {
+// "off" and "on", measured by launches; the convolution takes 4 ms off and 1 ms on. `change` is made to the
+// run before its report; all times are `factor` times as long.
+inline Report MakePair(const std::function<void(RunData&)>& change = [](RunData&) {}, double factor = 1) {
+  const auto scaled = [&](Nanoseconds ns) {
+    return static_cast<Nanoseconds>(static_cast<double>(ns) * factor);
+  };
   RunData run;
   run.status = RunData::Status::kComplete;
   run.model = "net_xnnpack_fp32.pte";
   run.model_id = "net_xnnpack_fp32";
   run.platform = "linux-x86_64";
   run.schedule.seconds = 31;
-  run.experiments = {MakeExperiment("off", 5'000'000), MakeExperiment("on", 2'000'000)};
+  run.experiments = {MakeExperiment("off", scaled(5'000'000)), MakeExperiment("on", scaled(2'000'000))};
   run.pairs.push_back({.baseline = 0, .candidate = 1});
+  change(run);
   std::vector<std::optional<Profile>> profiles;
-  profiles.emplace_back(MakeProfile("off", 4'000'000));
-  profiles.emplace_back(MakeProfile("on", 1'000'000, "PF32"));
+  profiles.emplace_back(MakeProfile("off", scaled(4'000'000)));
+  profiles.emplace_back(MakeProfile("on", scaled(1'000'000), "PF32"));
   return Assemble(std::move(run), std::move(profiles));
 }
 

@@ -28,17 +28,11 @@ namespace etprof {
 // What is said, computed and not yet worded: the renderers only format it. All times are nanoseconds. What
 // does not exist is absent, never 0.
 
-// One operator of an experiment. Sums are over the common set of runs (Breakdown), distributions over all
-// steady runs.
-struct OperatorRow {
-  std::size_t op = 0;     // index into Profile::operators
-  std::int64_t runs = 0;  // of the common set that it ran in
-  Nanoseconds total_self =
-      0;  // divided by Breakdown::runs: the mean self time, which adds up over the operators
-  Nanoseconds total_duration = 0;
-  double mean_self = 0;      // total_self / Breakdown::runs
-  double share = 0;          // of Method::execute, 0 to 1
-  stats::Distribution self;  // of the self time, steady runs it ran in
+// One operator of an experiment.
+struct OperatorRow : SpanStatistics {
+  std::size_t op = 0;    // index into Profile::operators
+  double mean_self = 0;  // total_self / Breakdown::runs: it adds up over the operators
+  double share = 0;      // of Method::execute, 0 to 1
 };
 
 // Time in operators that only move data, by what they do.
@@ -119,7 +113,6 @@ struct ReportExperiment {
   std::int64_t delegate_calls = 0;    // in one inference
   std::int64_t portable_kernels = 0;  // likewise
   DataMovement movement;
-  bool whole_microseconds = false;  // of the delegate's own events: XNNPACK's clock, not a nanosecond one
   std::vector<std::string> unknown_operators;   // types that the category table does not know
   std::vector<MatrixKernelRow> matrix_kernels;  // of an Arm CPU's
   std::vector<std::string> kernel_evidence;  // packed operator types, which only SME2 (KleidiAI) kernels have

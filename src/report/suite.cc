@@ -103,10 +103,6 @@ void Decide(SuiteReport& suite) {
 
 }  // namespace
 
-std::size_t SuiteReport::Count(SuiteCellStatus status) const {
-  return static_cast<std::size_t>(std::ranges::count(cells, status, &SuiteCellReport::status));
-}
-
 void TakeRun(const Report& report, const std::vector<std::string>& variants, SuiteCellReport& cell) {
   cell.emulated = report.emulated;
   cell.seconds = report.run.schedule.seconds;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -130,7 +131,9 @@ struct SuiteReport {
   bool error = false;                           // a cell failed, or was skipped
 
   std::string_view Result() const { return ResultName(decision, error); }
-  std::size_t Count(SuiteCellStatus status) const;
+  std::size_t Count(SuiteCellStatus status) const {
+    return static_cast<std::size_t>(std::ranges::count(cells, status, &SuiteCellReport::status));
+  }
 
   static void Describe(auto& v) {
     using S = SuiteReport;

@@ -84,11 +84,6 @@ std::optional<std::pair<std::size_t, std::size_t>> OffAndOn(const std::vector<Ke
 
 }  // namespace
 
-std::size_t KernelView::Count(KernelStatus status) const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      use.kernels, [&](const xnnpack::LoggedKernel& kernel) { return kernel.status == status; }));
-}
-
 KernelView ReadKernelView(const std::filesystem::path& log, std::string label, std::string model_id) {
   const MappedFile file = MappedFile::Open(log, kMostTable);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());

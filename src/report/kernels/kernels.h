@@ -25,7 +25,9 @@ struct KernelView {
   // Whether the ETDump of the same run has the same operators in the same order; absent: there is none.
   std::optional<bool> etdump_agrees;
 
-  std::size_t Count(xnnpack::KernelStatus status) const;
+  std::size_t Count(xnnpack::KernelStatus status) const {
+    return static_cast<std::size_t>(std::ranges::count(use.kernels, status, &xnnpack::LoggedKernel::status));
+  }
 
   static constexpr const char* kSchemaName = "log";
   static void Describe(auto& v) {

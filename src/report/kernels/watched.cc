@@ -78,13 +78,6 @@ std::int64_t SumOf(const std::vector<protocol::WatchedThread>& threads, Member m
 
 }  // namespace
 
-std::int64_t ProvenFunction::Calls() const {
-  return std::accumulate(calls.begin(), calls.end(), std::int64_t{0});
-}
-std::int64_t ProvenFunction::Threads() const {
-  return std::ranges::count_if(calls, [](std::int64_t count) { return count > 0; });
-}
-
 std::int64_t ThreadUse::Tasks() const { return SumOf(threads, &protocol::WatchedThread::tasks); }
 std::int64_t ThreadUse::BusyNs() const { return SumOf(threads, &protocol::WatchedThread::busy_ns); }
 std::optional<double> ThreadUse::Efficiency() const {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,8 +22,12 @@ struct ProvenFunction {
   bool is_task = false;  // the thread pool was given it; else a task called it
   std::vector<std::int64_t> calls;  // in one run, by thread; rounded
 
-  std::int64_t Calls() const;    // of all threads
-  std::int64_t Threads() const;  // that called it
+  std::int64_t Calls() const {  // of all threads
+    return std::accumulate(calls.begin(), calls.end(), std::int64_t{0});
+  }
+  std::int64_t Threads() const {  // that called it
+    return std::ranges::count_if(calls, [](std::int64_t count) { return count > 0; });
+  }
 
   static constexpr const char* kSchemaName = "proven_function";
   static void Describe(auto& v) {
