@@ -26,7 +26,6 @@
 #include "etdump/trace.h"
 #include "history.h"
 #include "program/program_reader.h"
-#include "render/check.h"
 #include "render/inspect.h"
 #include "render/json/json.h"
 #include "stats/launches.h"
@@ -281,7 +280,7 @@ std::string CheckRuns(const std::vector<std::string>& runs, double max_slowdown)
         throw etprof::Error(etprof::ExitCode::kUsage, "is no results directory").InFile(run);
     }
     etprof::WorkflowProgress silent;
-    etprof::RenderCheckJson(*etprof::CheckVariants(options, silent).report, out);
+    etprof::WriteJson(*etprof::CheckVariants(options, silent).report, 2, out);
   });
 }
 

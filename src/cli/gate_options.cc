@@ -6,8 +6,8 @@
 
 #include "cli/show.h"
 #include "core/error.h"
+#include "core/json_members.h"
 #include "program/static_facts.h"
-#include "render/check.h"
 #include "say/static_check.h"
 
 namespace etprof {
@@ -61,7 +61,7 @@ int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files,
   const StaticCheck check = CheckStaticFiles(options);
   const say::Document document = say::SayStaticCheck(check);
   outputs.Write(say::TestSuiteOf(check), document);
-  ShowDocument(document, view, "", [&](std::ostream& out) { RenderStaticCheckJson(check, out); });
+  ShowDocument(document, view, "", [&](std::ostream& out) { WriteJson(check, 2, out); });
   return static_cast<int>(CodeOf(check.decision, check.require_conclusive));
 }
 

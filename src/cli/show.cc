@@ -9,6 +9,7 @@
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json_members.h"
 #include "core/text.h"
 #include "render/csv/table_csv.h"
 #include "render/devices.h"
@@ -16,7 +17,6 @@
 #include "render/json/json.h"
 #include "render/page/html.h"
 #include "render/report.h"
-#include "render/suite.h"
 #include "say/breakdown_by.h"
 #include "say/devices.h"
 #include "say/report.h"
@@ -126,7 +126,7 @@ void ShowDevicesReport(const DevicesReport& report, const View& view, const std:
 
 void ShowSuite(const SuiteReport& suite, const say::Document& document, const View& view) {
   ShowDocument(document, view, FromHere(std::filesystem::path(suite.folder) / "suite_report.html"),
-               [&](std::ostream& out) { RenderSuiteJson(suite, out); });
+               [&](std::ostream& out) { WriteJson(suite, 2, out); });
 }
 
 bool ShowDocument(const say::Document& document, const View& view, const std::string& more,

@@ -106,10 +106,6 @@ struct Gain {
     v("verdict", [](const Gain& gain) { return gain.quantity.verdict; });
   }
 };
-inline std::optional<Gain> MaybeGain(const std::optional<Quantity>& quantity) {
-  if (!quantity) return std::nullopt;
-  return Gain{*quantity};
-}
 
 // Exact sums over each side's common set of runs: mean = total / runs. The delta of a row is
 // candidate_total * baseline_runs - baseline_total * candidate_runs over baseline_runs * candidate_runs.

@@ -41,8 +41,8 @@
 //
 // Types: bool, integers, double, std::string, std::filesystem::path, enumerations with names (kNames),
 // structs that are described, and std::optional, std::variant (only of schemas), std::vector, std::array and
-// std::map<std::string, ...> of these. An empty std::optional is null. A type with another form in files
-// names it: `using Form = ...`.
+// std::map<std::string, ...> of these. An empty std::optional is null, and so is a null pointer to a struct
+// or a text, which is only written. A type with another form in files names it: `using Form = ...`.
 //
 // Structs in several places have a name for their schema: `static constexpr const char* kSchemaName =
 // "tensor"`. Those in which people may put what they like under "description", "comment", and keys that begin

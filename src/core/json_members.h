@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "core/describe.h"
+#include "core/json.h"
 
 // JSON of described values (core/describe.h). With this header nlohmann-json converts them by itself
 // (`json(value)`, `json.get<T>()`).
@@ -33,7 +35,14 @@ namespace describe {
 template <typename T>
 struct IsOptional : std::false_type {};
 template <typename T>
-struct IsOptional<std::optional<T>> : std::true_type {};
+struct IsOptional<std::optional<T>> : std::true_type {
+  using Value = T;
+};
+template <typename T>
+  requires std::is_class_v<T>
+struct IsOptional<const T*> : std::true_type {  // only written
+  using Value = T;
+};
 template <typename T>
 struct IsVector : std::false_type {};
 template <typename T>
@@ -128,7 +137,7 @@ class Writer {
           Add(*within);
         } else if (about.or_null) {
           Nulls nulls{object};
-          U::value_type::Describe(nulls);
+          IsOptional<U>::Value::Describe(nulls);
         }
       } else {
         Add(within);
@@ -353,6 +362,12 @@ class Reader {
 template <typename Json = nlohmann::ordered_json, Described T>
 Json ToJson(const T& value, const std::filesystem::path& folder = {}) {
   return describe::Writer<Json>(folder).Object(value);
+}
+
+// The JSON as a file's text. Names come from files: bytes that are no UTF-8 become U+FFFD (JsonText).
+template <Described T>
+void WriteJson(const T& value, int indent, std::ostream& out) {
+  out << JsonText(ToJson(value), indent) << '\n';
 }
 
 // Throws std::invalid_argument saying what is wrong: "in \"inputs\": \"seed\" must be an integer".

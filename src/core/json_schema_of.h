@@ -70,7 +70,7 @@ class SchemaMaker {
     void Flat(const auto& member, const About& about = {}) {
       using U = std::decay_t<decltype(Of(member, std::declval<const T&>()))>;
       if constexpr (IsOptional<U>::value) {
-        AddAllOrNone(schema, maker.Object<typename U::value_type>(), about);
+        AddAllOrNone(schema, maker.Object<typename IsOptional<U>::Value>(), about);
       } else {
         Into<U> into{maker, schema};
         U::Describe(into);
@@ -89,7 +89,7 @@ class SchemaMaker {
     template <typename U>
     void Put(const char* key, const About& about) {
       if constexpr (IsOptional<U>::value) {
-        Schema value = maker.Value<typename U::value_type>(about);
+        Schema value = maker.Value<typename IsOptional<U>::Value>(about);
         // Of what stands in a file for people to write, null is as good as nothing.
         const bool null = !about.if_any || about.or_null;
         AddMember(schema, key, null ? OrNull(std::move(value)) : std::move(value), about);
@@ -103,7 +103,7 @@ class SchemaMaker {
   template <typename U>
   Schema Value(const About& about) {
     if constexpr (IsOptional<U>::value) {
-      return OrNull(Value<typename U::value_type>(about));
+      return OrNull(Value<typename IsOptional<U>::Value>(about));
     } else if constexpr (IsNamedList<U>::value) {
       using Element = typename U::value_type::second_type;
       return {{"type", "object"}, {"additionalProperties", Value<Element>(about)}};

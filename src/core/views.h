@@ -1,17 +1,43 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace etprof {
 
-// A list of described views (core/describe.h), one of each of `values`, behind what all of them stand in:
-// View{context..., value}. Views may refer to both.
+// What `make`, a function or a member, makes of each of `values`.
+auto Each(const auto& values, const auto& make) {
+  std::vector<std::decay_t<decltype(std::invoke(make, *std::begin(values)))>> list;
+  list.reserve(values.size());
+  for (const auto& value : values) list.push_back(std::invoke(make, value));
+  return list;
+}
+
+// Described views (core/describe.h) of values, behind what all of them stand in: View{context..., value}.
+// Views may refer to both.
+
+// One of each of `values`.
 template <typename View>
 std::vector<View> ViewsOf(const auto& values, const auto&... context) {
+  return Each(values, [&](const auto& value) { return View{context..., value}; });
+}
+
+// One of each index below `count`.
+template <typename View>
+std::vector<View> ViewsUpTo(std::size_t count, const auto&... context) {
   std::vector<View> views;
-  views.reserve(values.size());
-  for (const auto& value : values) views.push_back(View{context..., value});
+  views.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) views.push_back(View{context..., i});
   return views;
+}
+
+// Of a value that may be missing: an optional, or a pointer.
+template <typename View>
+std::optional<View> MaybeView(const auto& value, const auto&... context) {
+  return value ? std::optional<View>(View{context..., *value}) : std::nullopt;
 }
 
 }  // namespace etprof

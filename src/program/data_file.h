@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/describe.h"
 #include "core/file.h"
 #include "program/program.h"
 
@@ -19,6 +20,12 @@ struct DataFileEntry {
     DataType type;
     std::vector<std::int64_t> shape;      // elements
     std::vector<std::uint8_t> dim_order;  // from the outermost dimension to the innermost
+
+    static void Describe(auto& v) {
+      v("dtype", [](const Layout& layout) -> const auto& { return layout.type.name; });
+      v("shape", &Layout::shape);
+      v("dim_order", &Layout::dim_order);
+    }
   };
   std::optional<Layout> layout;
 };

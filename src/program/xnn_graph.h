@@ -80,6 +80,15 @@ struct XnnValue {
   std::optional<std::size_t> constant;  // in XnnGraph::constants
   std::optional<std::uint32_t>
       external_id;  // of an input or output: its place among the delegate call's arguments
+
+  static void Describe(auto& v) {
+    v("value", &XnnValue::id);
+    v("dtype", [](const XnnValue& value) -> const auto& { return value.type.name; });
+    v("shape", &XnnValue::shape);
+    v("external_id", &XnnValue::external_id);
+    v("constant", &XnnValue::constant);
+    v("quantization", &XnnValue::quantization);
+  }
 };
 
 inline constexpr std::uint32_t kXnnTransposeWeights = 1;  // of XnnNode::flags; XNN_FLAG_TRANSPOSE_WEIGHTS

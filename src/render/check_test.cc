@@ -1,4 +1,4 @@
-#include "render/check.h"
+#include "say/check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@
 #include <sstream>
 
 #include "core/display_width.h"
+#include "core/json_members.h"
 #include "render/document.h"
 #include "render/junit.h"
 #include "report/example_check.h"
 #include "report/example_suite.h"
-#include "say/check.h"
 #include "say/suite.h"
 
 namespace etprof {
@@ -125,7 +125,7 @@ TEST(CheckJunit, RequiringADecisionTurnsSkippedIntoFailure) {
 
 TEST(CheckJson, HoldsEverything) {
   const auto json =
-      nlohmann::json::parse(TextOfCheck([](std::ostream& out) { RenderCheckJson(Everything(), out); }));
+      nlohmann::json::parse(TextOfCheck([](std::ostream& out) { WriteJson(Everything(), 2, out); }));
   EXPECT_EQ(json.at("result"), "fail");
   EXPECT_EQ(json.at("pairs").size(), 4U);
   EXPECT_EQ(json.at("pairs").at(3).at("result"), "error");
@@ -135,7 +135,7 @@ TEST(CheckJson, HoldsEverything) {
   CheckReport infinite = Everything();
   infinite.pairs[0].items[0].verdict.high = std::numeric_limits<double>::infinity();
   const auto other =
-      nlohmann::json::parse(TextOfCheck([&](std::ostream& out) { RenderCheckJson(infinite, out); }));
+      nlohmann::json::parse(TextOfCheck([&](std::ostream& out) { WriteJson(infinite, 2, out); }));
   EXPECT_TRUE(other.at("pairs").at(0).at("checks").at(0).at("growth_high").is_null());
 }
 

@@ -1,4 +1,4 @@
-#include "render/kernels.h"
+#include "say/kernels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,9 @@
 #include <sstream>
 
 #include "core/csv_reader.h"
+#include "core/json_members.h"
+#include "render/csv/table_csv.h"
 #include "render/document.h"
-#include "say/kernels.h"
 
 namespace etprof {
 namespace {
@@ -81,10 +82,10 @@ TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
   EXPECT_THAT(out.str(), HasSubstr("not proven: one of 4"));
 }
 
-TEST(RenderKernelsJson, IsJsonWhateverTheNames) {
+TEST(KernelsJson, IsJsonWhateverTheNames) {
   KernelReport report = Example();
   report.views[0].use.kernels[0].name = "\xff\"\n";
-  const nlohmann::json json = nlohmann::json::parse(Text(RenderKernelsJson, report));
+  const nlohmann::json json = nlohmann::json::parse(JsonText(ToJson(report)));
   EXPECT_EQ(json.at("schema_version"), 1);
   EXPECT_EQ(json.at("logs")[0].at("kernels").size(), 38U);
   EXPECT_EQ(json.at("logs")[0].at("operators")[1].at("kernel"),

@@ -46,8 +46,7 @@ class PayoffText {
                                     row.gain[t] ? GainText(*row.gain[t]) : kUndefined));
       }
       list.items.emplace_back(fmt::format("{} no longer speeds up {} from {} on: {}", payoff_.candidate, what,
-                                          CountedText(payoff_.threads[*row.stops], "thread"),
-                                          fmt::join(gains, ", ")));
+                                          CountedText(*row.stops, "thread"), fmt::join(gains, ", ")));
     };
     add(payoff_.latency, "inference");
     for (const PayoffRow& row : payoff_.operators) add(row, row.name);
@@ -76,7 +75,7 @@ class PayoffText {
         row.cells.push_back(gain ? Cell(Speedup{*gain}) : Cell());
         row.cells.push_back(gain ? Cell(Interval{*gain}) : Cell());
       }
-      row.cells.push_back(of.stops   ? Cell("from " + CountedText(payoff_.threads[*of.stops], "thread"))
+      row.cells.push_back(of.stops   ? Cell("from " + CountedText(*of.stops, "thread"))
                           : of.never ? Cell("at any number")
                                      : Cell(std::string()));
       row.level = level;

@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "measure/store/latency_csv.h"
 #include "render/csv/csv.h"
-#include "render/kernels.h"
+#include "render/csv/table_csv.h"
 #include "validate/same_text.h"
 #include "validate/validator.h"
 

@@ -18,7 +18,6 @@
 #include "render/csv/table_csv.h"
 #include "render/document.h"
 #include "render/json/json.h"
-#include "render/kernels.h"
 #include "render/page/html.h"
 #include "render/report.h"
 #include "say/kernels.h"

@@ -8,8 +8,8 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "render/csv/table_csv.h"
 #include "render/document.h"
-#include "render/kernels.h"
 #include "say/kernels.h"
 #include "workflow/analyze.h"
 

@@ -21,7 +21,6 @@
 #include "measure/schedule/forecast.h"
 #include "measure/store/run_directory.h"
 #include "render/document.h"
-#include "render/suite.h"
 #include "say/suite.h"
 #include "workflow/analyze.h"
 #include "workflow/locate.h"
@@ -435,7 +434,7 @@ std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& ou
   const say::Document document = say::SaySuite(suite);
   for (const fs::path& file : files) {
     WriteOutput(file, [&](std::ostream& stream) {
-      if (file.extension() == ".json") return RenderSuiteJson(suite, stream);
+      if (file.extension() == ".json") return WriteJson(suite, 2, stream);
       IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
     });
   }

@@ -4,7 +4,7 @@
 #include "cli/gate_options.h"
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
-#include "render/check.h"
+#include "core/json_members.h"
 #include "report/stored_runs.h"
 #include "say/check.h"
 #include "workflow/check.h"
@@ -34,7 +34,7 @@ int RunCheck(const CheckArguments& arguments) {
   }
   const say::Document document = say::SayCheck(check);
   files.Write(say::TestSuiteOf(check), document);
-  ShowDocument(document, arguments.view, more, [&](std::ostream& out) { RenderCheckJson(check, out); });
+  ShowDocument(document, arguments.view, more, [&](std::ostream& out) { WriteJson(check, 2, out); });
   return TellKept({checked.kept}, arguments.options.measure.history.file,
                   static_cast<int>(CodeOf(check.decision, check.require_conclusive, check.error)));
 }

@@ -5,7 +5,6 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/json.h"
 #include "core/json_members.h"
 #include "say/cpu_features.h"
 #include "workflow/analyze.h"
@@ -26,7 +25,7 @@ int ShowFeatures(const IsaArguments& arguments) {
     return 0;
   }
   ShowDocument(say::SayCpuFeatures(cpu), arguments.view, "",
-               [&](std::ostream& out) { out << JsonText(ToJson(cpu), 2) << '\n'; });
+               [&](std::ostream& out) { WriteJson(cpu, 2, out); });
   return 0;
 }
 

@@ -4,7 +4,7 @@
 #include "cli/show.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "render/kernels.h"
+#include "core/json_members.h"
 #include "say/kernels.h"
 #include "workflow/kernels.h"
 
@@ -34,7 +34,7 @@ int RunKernels(KernelsArguments& arguments) {
   const std::string more =
       written.empty() ? "--out DIR writes a table of every microkernel and kernel_view.md" : written.string();
   ShowDocument(say::SayKernels(report), view, more,
-               [&report = report](std::ostream& out) { RenderKernelsJson(report, out); });
+               [&report = report](std::ostream& out) { WriteJson(report, 1, out); });
   return 0;
 }
 

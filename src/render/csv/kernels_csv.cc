@@ -4,7 +4,7 @@
 #include <map>
 
 #include "render/csv/csv_table.h"
-#include "render/kernels.h"
+#include "render/csv/table_csv.h"
 
 namespace etprof {
 

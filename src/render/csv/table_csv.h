@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "report/kernels/kernels.h"
 #include "report/report.h"
 
 // One table of a report as RFC 4180, for `--csv` on the terminal: the rows of all experiments (or pairs) one
@@ -16,6 +17,10 @@ const std::vector<std::string>& ReportTableNames();
 
 // The kLadder table: a row a time at a setting, of the whole, groups, categories and operators.
 void RenderLadderCsv(const Report& report, std::ostream& out);
+
+// The profiling kit's `<stem>_kernels.csv` with more columns behind its own (docs/concepts/kernels.md): one
+// row a microkernel, in the order of the log.
+void RenderKernelsCsv(const KernelView& view, std::ostream& out);
 
 // One row a burst of an experiment whose `sustained` is there.
 void RenderSustainedCsv(const Sustained& sustained, std::ostream& out);

@@ -36,6 +36,14 @@ inline const std::string& NameOfExperiment(const Report& report, const ReportExp
   return report.run.experiments[experiment.index].name;
 }
 
+// Of an operator that may be missing.
+inline std::optional<std::string> MaybeKey(const Operator* op) {
+  return op != nullptr ? std::optional(KeyText(op->key)) : std::nullopt;
+}
+inline std::optional<std::string> MaybeName(const Operator* op) {
+  return op != nullptr ? std::optional(op->name) : std::nullopt;
+}
+
 // Which experiment something is of.
 struct NamedExperimentJson {
   const Report& report;
@@ -53,18 +61,19 @@ struct NamedExperimentJson {
 struct MatrixCellJson {
   const Report& report;
   const Matrix& matrix;
-  const Quantity& quantity;
-  std::size_t candidate;
+  const MatrixRow& row;
+  std::size_t candidate;  // of the matrix
+
+  const Quantity& Of() const { return row.against[candidate]; }
+  std::optional<double> Efficiency() const {
+    if (!matrix.threads) return std::nullopt;
+    return EfficiencyOf(Of(), report.experiments[matrix.baseline].threads,
+                        report.experiments[matrix.candidates[candidate]].threads);
+  }
 
   static void Describe(auto& v) {
-    using J = const MatrixCellJson&;
-    v.Flat([](J json) -> const auto& { return json.quantity; });
-    v("efficiency",
-      [](J json) -> std::optional<double> {
-        if (!json.matrix.threads) return std::nullopt;
-        return EfficiencyOf(json.quantity, json.report.experiments[json.matrix.baseline].threads,
-                            json.report.experiments[json.candidate].threads);
-      },
+    v.Flat(&MatrixCellJson::Of);
+    v("efficiency", &MatrixCellJson::Efficiency,
       {.meaning = "of a thread sweep: speed-up over the ratio of the threads", .least = 0});
   }
 };
@@ -85,10 +94,7 @@ struct MatrixRowJson {
       },
       {.meaning = "of an operator of the baseline"});
     v("against", [](J json) {
-      std::vector<MatrixCellJson> cells;
-      for (std::size_t i = 0; i < json.row.against.size(); ++i)
-        cells.push_back({json.report, json.matrix, json.row.against[i], json.matrix.candidates[i]});
-      return cells;
+      return ViewsUpTo<MatrixCellJson>(json.row.against.size(), json.report, json.matrix, json.row);
     });
   }
 };
@@ -97,6 +103,7 @@ struct MatrixJson {
   const Report& report;
   const Matrix& matrix;
 
+  NamedExperimentJson Named(std::size_t experiment) const { return {report, report.experiments[experiment]}; }
   std::vector<MatrixRowJson> Rows(const std::vector<MatrixRow>& of) const {
     return ViewsOf<MatrixRowJson>(of, report, matrix);
   }
@@ -108,26 +115,18 @@ struct MatrixJson {
       {.choices = "threads|experiments"});
     v("interleaved", [](J json) { return json.matrix.interleaved; },
       {.meaning = "false: drift cannot be told from an effect"});
-    v("baseline",
-      [](J json) { return NamedExperimentJson{json.report, json.report.experiments[json.matrix.baseline]}; });
+    v("baseline", [](J json) { return json.Named(json.matrix.baseline); });
     v("candidates", [](J json) {
-      std::vector<NamedExperimentJson> sides;
-      for (const std::size_t candidate : json.matrix.candidates)
-        sides.push_back({json.report, json.report.experiments[candidate]});
-      return sides;
+      return Each(json.matrix.candidates, [&](std::size_t candidate) { return json.Named(candidate); });
     });
     v("latency", [](J json) { return MatrixRowJson{json.report, json.matrix, json.matrix.latency}; });
     v("groups", [](J json) { return json.Rows(json.matrix.groups); });
     v("operators", [](J json) { return json.Rows(json.matrix.operators); });
     v("load", [](J json) {
-      std::vector<TimeCostJson> costs;
-      for (const SideCosts& each : json.matrix.costs) costs.push_back({each.load});
-      return costs;
+      return Each(json.matrix.costs, [](const SideCosts& of) { return TimeCostJson{of.load}; });
     });
     v("peak_memory", [](J json) {
-      std::vector<MemoryCostJson> costs;
-      for (const SideCosts& each : json.matrix.costs) costs.push_back({each.peak_memory});
-      return costs;
+      return Each(json.matrix.costs, [](const SideCosts& of) { return MemoryCostJson{of.peak_memory}; });
     });
   }
 };
@@ -154,19 +153,17 @@ struct TotalsJson {
 };
 
 struct DeltaJson {
-  const std::string& name;
-  TotalsJson totals;
-  const Quantity& quantity;
-
-  DeltaJson(const Comparison& comparison, const DeltaRow& row)
-      : name(row.name), totals{comparison, row.baseline_total, row.candidate_total}, quantity(row.quantity) {}
+  const Comparison& comparison;
+  const DeltaRow& row;
 
   static constexpr const char* kSchemaName = "delta";
   static void Describe(auto& v) {
     using J = const DeltaJson&;
-    v("name", [](J json) -> const auto& { return json.name; });
-    v.Flat([](J json) -> const auto& { return json.totals; });
-    v.Flat([](J json) -> const auto& { return json.quantity; });
+    v("name", [](J json) -> const auto& { return json.row.name; });
+    v.Flat([](J json) {
+      return TotalsJson{json.comparison, json.row.baseline_total, json.row.candidate_total};
+    });
+    v.Flat([](J json) -> const auto& { return json.row.quantity; });
   }
 };
 
@@ -176,7 +173,7 @@ struct LayerDeltaJson {
 
   static void Describe(auto& v) {
     using J = const LayerDeltaJson&;
-    v.Flat([](J json) { return DeltaJson(json.comparison, json.layer.row); });
+    v.Flat([](J json) { return DeltaJson{json.comparison, json.layer.row}; });
     v("depth", [](J json) { return json.layer.depth; });
     v("type", [](J json) { return json.layer.type; }, {.or_null = true});
   }
@@ -189,16 +186,10 @@ struct OperatorPairJson {
 
   static void Describe(auto& v) {
     using J = const OperatorPairJson&;
-    const auto key = [](const Operator* op) {
-      return op != nullptr ? std::optional(KeyText(op->key)) : std::nullopt;
-    };
-    const auto name = [](const Operator* op) {
-      return op != nullptr ? std::optional(op->name) : std::nullopt;
-    };
-    v("baseline_key", [key](J json) { return key(json.baseline); });
-    v("candidate_key", [key](J json) { return key(json.candidate); });
-    v("baseline_name", [name](J json) { return name(json.baseline); });
-    v("candidate_name", [name](J json) { return name(json.candidate); });
+    v("baseline_key", [](J json) { return MaybeKey(json.baseline); });
+    v("candidate_key", [](J json) { return MaybeKey(json.candidate); });
+    v("baseline_name", [](J json) { return MaybeName(json.baseline); });
+    v("candidate_name", [](J json) { return MaybeName(json.candidate); });
     v("change",
       [](J json) { return json.match.change ? std::optional(json.match.change->kind) : std::nullopt; },
       {.meaning = "of the program, null: none, or not known"});
@@ -219,7 +210,7 @@ struct OperatorDeltaJson {
 
   static void Describe(auto& v) {
     using J = const OperatorDeltaJson&;
-    v.Flat([](J json) { return DeltaJson(json.comparison, json.row); });
+    v.Flat([](J json) { return DeltaJson{json.comparison, json.row}; });
     v.Flat(&OperatorDeltaJson::pair, {.meaning = "the row \"Clipped\" has none"});
   }
 };
@@ -231,8 +222,20 @@ struct ComparisonJson {
   const Comparison& Of() const { return pair.comparison; }
   const ReportExperiment& Baseline() const { return report.experiments[pair.baseline]; }
   const ReportExperiment& Candidate() const { return report.experiments[pair.candidate]; }
-  std::vector<DeltaJson> Rows(const std::vector<DeltaRow>& of) const;
-  std::vector<OperatorDeltaJson> Operators() const;
+  std::vector<DeltaJson> Rows(const std::vector<DeltaRow>& of) const { return ViewsOf<DeltaJson>(of, Of()); }
+  std::vector<OperatorDeltaJson> Operators() const {
+    std::vector<OperatorDeltaJson> rows;
+    for (const OperatorMatch& match : Of().operators) {
+      const OperatorPairJson operators{
+          match.baseline ? &Baseline().profile->operators[*match.baseline] : nullptr,
+          match.candidate ? &Candidate().profile->operators[*match.candidate] : nullptr, match};
+      const std::string& name =
+          (operators.candidate != nullptr ? operators.candidate : operators.baseline)->name;
+      rows.push_back({Of(), {name, match.baseline_total, match.candidate_total, match.quantity}, operators});
+    }
+    rows.push_back({Of(), {"Clipped", Of().baseline_clipped, Of().candidate_clipped, {}}, std::nullopt});
+    return rows;
+  }
 
   static constexpr const char* kSchemaName = "comparison";
   static void Describe(auto& v) {
@@ -265,11 +268,7 @@ struct ComparisonJson {
     v("load", [](J json) { return TimeCostJson{json.pair.costs.load}; });
     v("first_run", [](J json) { return TimeCostJson{json.pair.costs.first_run}; });
     v("peak_memory", [](J json) { return MemoryCostJson{json.pair.costs.peak_memory}; });
-    v("speedup_factors",
-      [](J json) -> std::optional<FactorsJson> {
-        if (!json.pair.factors) return std::nullopt;
-        return FactorsJson{json.pair};
-      },
+    v("speedup_factors", [](J json) { return MaybeView<FactorsJson>(json.pair.factors, json.pair); },
       {.meaning = "ratio = peak_ratio x use_ratio, of the operators that the compute peak limits in both "
                   "variants"});
     v("warnings", [](J json) { return json.Of().warnings; });
@@ -278,10 +277,11 @@ struct ComparisonJson {
  private:
   struct FactorsJson {
     const ReportComparison& pair;
+    const SpeedupFactors& factors;
 
     static constexpr const char* kSchemaName = "speedup_factors";
     static void Describe(auto& v) {
-      v.Flat([](const FactorsJson& json) -> const auto& { return *json.pair.factors; });
+      v.Flat([](const FactorsJson& json) -> const auto& { return json.factors; });
       v("text", [](const FactorsJson& json) { return say::FactorsText(json.pair); });
     }
   };

@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
 #include "core/json_schema_of.h"
 #include "core/views.h"
 #include "device/describe.h"
@@ -39,8 +38,7 @@ struct DeviceJson {
     v("cpu_model", [](J json) { return json.Properties().cpu_model; }, kTextOrNull);
     v("cores",
       [](J json) {
-        const int cores = json.Properties().cores;
-        return cores > 0 ? std::optional(cores) : std::nullopt;
+        return json.Properties().cores > 0 ? std::optional(json.Properties().cores) : std::nullopt;
       },
       {.least = 1});
     v("features", [](J json) { return say::FeaturesOfRun(json.report.runs[json.index]); },
@@ -57,27 +55,28 @@ struct DeviceJson {
 
 // A group of operators of one experiment.
 struct GroupJson {
-  std::string name;
-  double mean;  // ns
-  std::optional<double> share;
+  const ReportExperiment& experiment;
+  const AdditiveRow& row;
+
+  double Mean() const {  // ns
+    return static_cast<double>(row.total) / static_cast<double>(experiment.groups.runs);
+  }
+  std::optional<double> Share() const {
+    const double whole = experiment.MeanExecute().value_or(0);
+    return whole > 0 ? std::optional(Mean() / whole) : std::nullopt;
+  }
 
   static constexpr const char* kSchemaName = "group";
   static void Describe(auto& v) {
-    v("name", &GroupJson::name, kName);
-    v("mean_ms", &GroupJson::mean, {.least = 0, .scale = 1e6, .or_null = true});
-    v("share", &GroupJson::share, {.meaning = "of that device's whole inference", .least = 0, .most = 1});
+    v("name", [](const GroupJson& json) { return json.row.name; }, kName);
+    v("mean_ms", &GroupJson::Mean, {.least = 0, .scale = 1e6, .or_null = true});
+    v("share", &GroupJson::Share, {.meaning = "of that device's whole inference", .least = 0, .most = 1});
   }
 };
 
 std::vector<GroupJson> GroupsOf(const ReportExperiment& experiment) {
-  std::vector<GroupJson> groups;
-  const double whole = experiment.MeanExecute().value_or(0);
-  for (const AdditiveRow& row : experiment.groups.rows) {
-    if (experiment.groups.runs == 0) break;
-    const double mean = static_cast<double>(row.total) / static_cast<double>(experiment.groups.runs);
-    groups.push_back({row.name, mean, whole > 0 ? std::optional(mean / whole) : std::nullopt});
-  }
-  return groups;
+  if (experiment.groups.runs == 0) return {};
+  return ViewsOf<GroupJson>(experiment.groups.rows, experiment);
 }
 
 // Against the first device that has a latency.
@@ -147,8 +146,7 @@ struct DeviceExperimentJson {
       [](J json) {
         std::vector<CellJson> cells;
         for (std::size_t device = 0; device < json.row.cells.size(); ++device) {
-          const ReportExperiment* experiment = json.report.ExperimentOf(json.model, json.row, device);
-          if (experiment != nullptr)
+          if (const auto* experiment = json.report.ExperimentOf(json.model, json.row, device))
             cells.push_back({json.report, json.model, json.row, device, *experiment});
         }
         return cells;
@@ -186,8 +184,8 @@ struct PairJson {
       [](J json) {
         std::vector<PairCellJson> cells;
         for (std::size_t device = 0; device < json.row.comparisons.size(); ++device) {
-          const ReportComparison* pair = json.report.ComparisonOf(json.model, json.row, device);
-          if (pair != nullptr) cells.push_back({json.model.devices[device].name, pair->comparison});
+          if (const auto* pair = json.report.ComparisonOf(json.model, json.row, device))
+            cells.push_back({json.model.devices[device].name, pair->comparison});
         }
         return cells;
       },
@@ -206,13 +204,7 @@ struct ModelJson {
     v("model_sha256", [](J json) { return json.model.model_sha256; }, kTextOrNull);
     v("method", [](J json) { return json.model.method; },
       {.meaning = "two methods of one model are two entries"});
-    v("devices",
-      [](J json) {
-        std::vector<std::string> names;
-        for (const DeviceColumn& device : json.model.devices) names.push_back(device.name);
-        return names;
-      },
-      {.some = true});
+    v("devices", [](J json) { return Each(json.model.devices, &DeviceColumn::name); }, {.some = true});
     v("experiments",
       [](J json) { return ViewsOf<DeviceExperimentJson>(json.model.experiments, json.report, json.model); });
     v("comparisons", [](J json) { return ViewsOf<PairJson>(json.model.pairs, json.report, json.model); });
@@ -228,11 +220,7 @@ struct ReportJson {
     v("title", [](J json) { return json.report.title; }, {.meaning = "as given by --title", .or_null = true});
     v("emulated", [](J json) { return json.report.emulated; },
       {.meaning = "the CPU of any device was emulated: its timings are not meaningful"});
-    v("devices", [](J json) {
-      std::vector<DeviceJson> devices;
-      for (std::size_t i = 0; i < json.report.runs.size(); ++i) devices.push_back({json.report, i});
-      return devices;
-    });
+    v("devices", [](J json) { return ViewsUpTo<DeviceJson>(json.report.runs.size(), json.report); });
     v("models", [](J json) { return ViewsOf<ModelJson>(json.report.models, json.report); });
     v("unpaired", [](J json) { return say::UnpairedText(json.report.distinct_devices); },
       {.meaning = "what a comparison between devices cannot know"});
@@ -242,7 +230,7 @@ struct ReportJson {
 }  // namespace
 
 void RenderDevicesJson(const DevicesReport& report, std::ostream& out) {
-  out << JsonText(ToJson(ReportJson{report}), 1) << '\n';
+  WriteJson(ReportJson{report}, 1, out);
 }
 
 nlohmann::ordered_json DevicesReportSchema() {

@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
 #include "core/json_members.h"
 #include "core/json_schema_of.h"
 #include "core/views.h"
@@ -39,8 +38,9 @@ constexpr About kShownAt{.meaning =
                              "pages; on a page once it is unfolded"};
 
 struct PrintedCellJson {
-  CellValue value;
-  TableText::Cell text;
+  const say::Cell& cell;
+  TableText::Cell text = {say::TextOf(cell), say::ToneOf(cell), std::nullopt};
+  CellValue value = ValueOf(cell);
 
   static constexpr const char* kSchemaName = "cell";
   static void Describe(auto& v) {
@@ -80,8 +80,7 @@ struct RowJson {
     using J = const RowJson&;
     v("cells", [](J json) {
       std::vector<PrintedCellJson> cells;
-      for (std::size_t i = 0; i < json.texts.size(); ++i)
-        cells.push_back({ValueOf(json.row.cells[i]), json.texts[i]});
+      for (std::size_t i = 0; i < json.texts.size(); ++i) cells.push_back({json.row.cells[i], json.texts[i]});
       return cells;
     });
     v("role", [](J json) { return Unusual<say::Row::Role::kPlain>(json.row.role); },
@@ -197,24 +196,13 @@ struct FactsJson {
 
 struct SeriesJson {
   const say::Chart::Series& series;
-  std::vector<say::Cell> cells = Cells();
-
-  std::vector<say::Cell> Cells() const {
-    std::vector<say::Cell> of;
-    for (const std::optional<double>& value : series.values)
-      of.push_back(value ? series.cell(*value) : say::Cell());
-    return of;
-  }
+  std::vector<say::Cell> cells =
+      Each(series.values, [&](const auto& value) { return value ? series.cell(*value) : say::Cell(); });
 
   static void Describe(auto& v) {
     using J = const SeriesJson&;
     v("name", [](J json) -> const auto& { return json.series.name; });
-    v("values", [](J json) {
-      std::vector<PrintedCellJson> values;
-      for (const say::Cell& cell : json.cells)
-        values.push_back({ValueOf(cell), {say::TextOf(cell), say::ToneOf(cell), std::nullopt}});
-      return values;
-    });
+    v("values", [](J json) { return ViewsOf<PrintedCellJson>(json.cells); });
   }
 };
 
@@ -234,8 +222,7 @@ struct PartJson {
 
   template <typename View, typename Of>
   static std::optional<View> As(const PartJson& json) {
-    const auto* of = std::get_if<Of>(&json.part);
-    return of != nullptr ? std::optional<View>(View{*of}) : std::nullopt;
+    return MaybeView<View>(std::get_if<Of>(&json.part));
   }
 
   static constexpr const char* kSchemaName = "part";
@@ -304,9 +291,7 @@ struct DocumentJson {
     });
     v("notes_title", [](J json) -> const auto& { return json.document.notes_title; }, kTextIfAny);
     v("notes", [](J json) {
-      std::vector<std::string> notes;
-      for (const say::Note& note : json.document.notes) notes.push_back(say::TextOf(note));
-      return notes;
+      return Each(json.document.notes, [](const say::Note& note) { return say::TextOf(note); });
     });
     v("method", [](J json) -> const auto& { return json.document.method; },
       {.meaning = "how it was found out", .if_any = true});
@@ -316,7 +301,7 @@ struct DocumentJson {
 }  // namespace
 
 void RenderDocumentJson(const say::Document& document, std::ostream& out) {
-  out << JsonText(ToJson(DocumentJson{document}), 1) << '\n';
+  WriteJson(DocumentJson{document}, 1, out);
 }
 
 nlohmann::ordered_json DocumentSchema() {

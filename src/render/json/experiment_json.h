@@ -1,7 +1,10 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,10 +41,7 @@ struct BreakdownJson {
       v("operators", [](J json) { return json.row.operators; });
       v("mean_ms", [quotient](J json) { return quotient(json.row.total, json.in.runs); }, kMs);
       v("share", [quotient](J json) { return quotient(json.row.total, json.in.total); });
-      v("self_ms",
-        [](J json) {
-          return json.distribution != nullptr ? std::optional(*json.distribution) : std::nullopt;
-        },
+      v("self_ms", [](J json) { return json.distribution; },
         {.meaning = "of groups and categories: how the row's time of a run is spread over the runs"});
     }
   };
@@ -52,14 +52,14 @@ struct BreakdownJson {
     v("total_ns", [](const BreakdownJson& json) { return json.of.total; },
       {.meaning = "the total_ns of the rows add up to it, exactly", .least = kAnyNumber});
     v("rows", [](const BreakdownJson& json) {
-      std::vector<Row> rows;
-      for (const AdditiveRow& row : json.of.rows) rows.push_back({json.of, row, json.self(row.name)});
-      return rows;
+      return Each(json.of.rows, [&](const auto& row) { return Row{json.of, row, json.self(row.name)}; });
     });
   }
 };
 
-std::vector<std::string> KeysOf(const Profile& profile, const std::vector<std::size_t>& operators);
+inline std::vector<std::string> KeysOf(const Profile& profile, const std::vector<std::size_t>& operators) {
+  return Each(operators, [&](std::size_t op) { return KeyText(profile.operators[op].key); });
+}
 
 // How an operator is joined to the program that ran.
 struct SourceJson {
@@ -75,12 +75,14 @@ struct SourceJson {
   const SourceFrame* Frame() const {
     return Place() != nullptr && Place()->frame ? &*Place()->frame : nullptr;
   }
-  std::optional<std::string> Line() const;  // "net.py:12"
+  std::optional<std::string> Line() const {  // "net.py:12"
+    return Frame() != nullptr ? std::optional(fmt::format("{}:{}", Frame()->file, Frame()->line))
+                              : std::nullopt;
+  }
 
   static constexpr const char* kSchemaName = "operator_source";
   static void Describe(auto& v) {
     using J = const SourceJson&;
-    const auto text = [](const std::string* of) { return of != nullptr ? std::optional(*of) : std::nullopt; };
     v("join", [](J json) { return json.source.join; },
       {.meaning = "what of the program it is: nodes of a delegate's graph, inserted by XNNPACK for the next "
                   "operator, an instruction"});
@@ -88,11 +90,11 @@ struct SourceJson {
     v("why_not_delegated", [](J json) { return json.source.why_not_delegated; },
       {.meaning = "of an instruction: why it is in no XNNPACK delegate, as far as the program shows it",
        .or_null = true});
-    v("layer", [text](J json) { return text(json.Module() ? &json.Module()->path : nullptr); },
+    v("layer", [](J json) { return json.Module() ? &json.Module()->path : nullptr; },
       {.meaning = "path of the innermost module; empty: the model itself"});
-    v("layer_type", [text](J json) { return text(json.Module() ? &json.Module()->type : nullptr); });
+    v("layer_type", [](J json) { return json.Module() ? &json.Module()->type : nullptr; });
     v("source", &SourceJson::Line, {.meaning = "file:line of the model"});
-    v("function", [text](J json) { return text(json.Frame() ? &json.Frame()->function : nullptr); });
+    v("function", [](J json) { return json.Frame() ? &json.Frame()->function : nullptr; });
     v("between", [](J json) { return json.source.between; },
       {.meaning = "a conversion that no line of the model stands for; its layer is that of the operator that "
                   "it serves"});
@@ -120,6 +122,9 @@ struct OperatorJson {
   const OperatorRow& row;
 
   const Operator& Of() const { return profile.operators[row.op]; }
+  const OperatorSource* Source() const {
+    return profile.program ? &profile.program->operators[row.op] : nullptr;
+  }
 
   static constexpr const char* kSchemaName = "operator";
   static void Describe(auto& v) {
@@ -138,24 +143,22 @@ struct OperatorJson {
     v("mean_ms", [](J json) { return json.row.mean_self; }, {.scale = 1e6, .or_null = true});
     v("share", [](J json) { return json.row.share; }, {.or_null = true});
     v("self_ms", [](J json) -> const auto& { return json.row.self; });
-    v("program",
-      [](J json) -> std::optional<SourceJson> {
-        if (!json.profile.program) return std::nullopt;
-        return SourceJson{json.profile, json.profile.program->operators[json.row.op]};
-      },
+    v("program", [](J json) { return MaybeView<SourceJson>(json.Source(), json.profile); },
       {.meaning = "null: which program ran is not known"});
   }
 };
 
 struct RooflineRowJson {
-  const Operator& op;
+  const Profile& profile;
   const RooflineRow& row;
+
+  const Operator& Of() const { return profile.operators[row.op]; }
 
   static void Describe(auto& v) {
     using J = const RooflineRowJson&;
     constexpr std::string_view kTypes = "fp32|fp16|bf16|int8|other";
-    v("key", [](J json) { return KeyText(json.op.key); });
-    v("name", [](J json) { return json.op.name; });
+    v("key", [](J json) { return KeyText(json.Of().key); });
+    v("name", [](J json) { return json.Of().name; });
     v("dtype", [](J json) { return json.row.dtype; }, {.choices = kTypes});
     v("roof_dtype", [](J json) { return json.row.roof_dtype; }, {.choices = kTypes});
     v("time_ms", [](J json) { return json.row.time.ns; }, kMs);
@@ -186,11 +189,7 @@ struct RooflineJson {
     v("covered_ms", [](J json) { return json.roofline.covered_ns; }, kMsOfTime);
     v("roof_ms", [](J json) { return json.roofline.roof_ns; }, kMsOfTime);
     v("not_covered_ms", [](J json) { return json.roofline.not_covered_ns; }, kMsOfTime);
-    v("rows", [](J json) {
-      std::vector<RooflineRowJson> rows;
-      for (const RooflineRow& row : json.roofline.rows) rows.push_back({json.profile.operators[row.op], row});
-      return rows;
-    });
+    v("rows", [](J json) { return ViewsOf<RooflineRowJson>(json.roofline.rows, json.profile); });
   }
 };
 
@@ -225,12 +224,13 @@ struct RestJson {
 
 struct ProgramJoinJson {
   const ReportExperiment& experiment;
+  const ProgramJoin& join;
 
   static void Describe(auto& v) {
     using J = const ProgramJoinJson&;
-    v("problem", [](J json) { return json.experiment.profile->program->problem; },
+    v("problem", [](J json) { return json.join.problem; },
       {.meaning = "why operators are not joined to the program", .or_null = true});
-    v("no_sources", [](J json) { return json.experiment.profile->program->no_sources; },
+    v("no_sources", [](J json) { return json.join.no_sources; },
       {.meaning = "why layers are not known", .or_null = true});
     v("attributed_share", [](J json) { return json.experiment.attributed; },
       {.meaning = "of the operators' time, overheads apart", .least = 0});
@@ -245,15 +245,48 @@ struct TracedJson {
   const Report& report;
   const ExperimentData& data;
   const ReportExperiment& experiment;
+  const Profile& profile;
 
-  const Profile& Of() const { return *experiment.profile; }
-  BreakdownJson Groups() const;
-  BreakdownJson Categories() const;
-  RestJson Rest() const;
+  BreakdownJson Groups() const {
+    return {experiment.groups, [this](const std::string& name) -> const stats::Distribution* {
+              for (std::size_t i = 0; i < profile.groups.size(); ++i) {
+                if (GroupName(kAllGroups[i]) == name) return &profile.groups[i];
+              }
+              return nullptr;  // "Clipped"
+            }};
+  }
+  BreakdownJson Categories() const {
+    return {experiment.categories, [this](const std::string& name) -> const stats::Distribution* {
+              for (const auto& [category, distribution] : profile.categories) {
+                if (category == name) return &distribution;
+              }
+              return nullptr;
+            }};
+  }
+  RestJson Rest() const {
+    RestJson rest;
+    rest.total = experiment.groups.total;
+    for (const OperatorRow& row : experiment.operators) rest.total -= row.total_self;
+    return rest;
+  }
+  std::string OwnMethod() const {
+    return profile.operators.empty() ? "" : profile.operators.front().key.method;
+  }
   // Of the experiment's own method: a program of several has them in one file.
-  std::vector<CountersRow> Counters() const;
-  std::vector<WatchedRow> Watched() const;  // likewise
-  std::optional<protocol::MemoryReport> Memory() const;
+  std::vector<CountersRow> Counters() const {
+    std::vector<CountersRow> rows = data.counters;
+    std::erase_if(rows, [&](const CountersRow& row) { return !row.key.starts_with(OwnMethod() + "/"); });
+    return rows;
+  }
+  std::vector<WatchedRow> Watched() const {  // likewise
+    if (data.watch == nullptr || data.watch->method != OwnMethod()) return {};
+    const std::span<const WatchedRow> rows = RowsOf(report.watched, data);
+    return {rows.begin(), rows.end()};
+  }
+  std::optional<protocol::MemoryReport> Memory() const {
+    const WatchedExperiment* const watched = FindWatched(report.watched, data);
+    return watched == nullptr ? std::nullopt : watched->memory;
+  }
 
   static void Describe(auto& v) {
     using J = const TracedJson&;
@@ -263,24 +296,17 @@ struct TracedJson {
     v("categories", &TracedJson::Categories);
     v("places", [](J json) { return BreakdownJson{json.experiment.places}; });
     v("by_delegate", [](J json) { return BreakdownJson{json.experiment.by_delegate}; });
-    v("program", [](J json) -> std::optional<ProgramJoinJson> {
-      if (!json.Of().program) return std::nullopt;
-      return ProgramJoinJson{json.experiment};
-    });
-    v("roofline",
-      [](J json) -> std::optional<RooflineJson> {
-        if (!json.experiment.roofline) return std::nullopt;
-        return RooflineJson{json.Of(), *json.experiment.roofline};
-      },
+    v("program", [](J json) { return MaybeView<ProgramJoinJson>(json.profile.program, json.experiment); });
+    v("roofline", [](J json) { return MaybeView<RooflineJson>(json.experiment.roofline, json.profile); },
       {.meaning = "null: the machine's roofs or the work of the operators are not known"});
-    v("operators", [](J json) { return ViewsOf<OperatorJson>(json.experiment.operators, json.Of()); });
+    v("operators", [](J json) { return ViewsOf<OperatorJson>(json.experiment.operators, json.profile); });
     v("operators_rest", &TracedJson::Rest);
     v("delegate_calls", [](J json) { return json.experiment.delegate_calls; });
     v("portable_kernels", [](J json) { return json.experiment.portable_kernels; });
     v("unknown_operators", [](J json) { return json.experiment.unknown_operators; });
     v("kernel_evidence", [](J json) { return json.experiment.kernel_evidence; });
     v("matrix_kernels",
-      [](J json) { return ViewsOf<MatrixKernelsJson>(json.experiment.matrix_kernels, json.Of()); },
+      [](J json) { return ViewsOf<MatrixKernelsJson>(json.experiment.matrix_kernels, json.profile); },
       {.meaning = "operators that multiply matrices, by the microkernels that they ran; empty where the CPU "
                   "is no Arm one"});
     v("counters", &TracedJson::Counters,
@@ -292,11 +318,11 @@ struct TracedJson {
            "empty: they were not watched"});
     v("memory", &TracedJson::Memory,
       {.meaning = "of a watched run, by owner (docs/concepts/kernels.md)", .if_any = true});
-    v("delegate_values", [](J json) -> const auto& { return json.Of().reported; },
+    v("delegate_values", [](J json) -> const auto& { return json.profile.reported; },
       {.meaning = "what delegates report that is not host time: part of no other number", .if_any = true});
-    v("delegate_metadata", [](J json) -> const auto& { return json.Of().metadata; },
+    v("delegate_metadata", [](J json) -> const auto& { return json.profile.metadata; },
       {.meaning = "what delegates add to their events", .if_any = true});
-    v("health", [](J json) -> const auto& { return json.Of().health.entries(); });
+    v("health", [](J json) -> const auto& { return json.profile.health.entries(); });
   }
 };
 
@@ -352,9 +378,8 @@ struct ExperimentJson {
          {.meaning = "runs that took longer than the axis goes"});
     });
     v.Object("latency_ecdf", [](auto& in) {
-      in("ms", [](J json) { return Column(json.of.latency_ecdf, &stats::EcdfPoint::value); }, kMs);
-      in("share", [](J json) { return Column(json.of.latency_ecdf, &stats::EcdfPoint::share); },
-         {.least = 0});
+      in("ms", [](J json) { return Each(json.of.latency_ecdf, &stats::EcdfPoint::value); }, kMs);
+      in("share", [](J json) { return Each(json.of.latency_ecdf, &stats::EcdfPoint::share); }, {.least = 0});
     });
     v("first_run_ms", [](J json) { return json.of.first_run; }, kMsOfTime);
     v("load_ms", [](J json) { return json.of.load; }, kMsOfTime);
@@ -365,7 +390,7 @@ struct ExperimentJson {
     v.Object("burst_medians",
              [](auto& in) {
                const auto column = [](auto member) {
-                 return [member](J json) { return Column(json.of.bursts, member); };
+                 return [member](J json) { return Each(json.of.bursts, member); };
                };
                in("launch", column(&BurstPoint::launch));
                in("round", column(&BurstPoint::round));
@@ -391,18 +416,7 @@ struct ExperimentJson {
          {.meaning = "steady, but not clean: left out"});
       in("common_set", [](J json) { return json.of.common_runs; });
     });
-    v.Flat([](J json) -> std::optional<TracedJson> {
-      if (!json.of.profile) return std::nullopt;
-      return TracedJson{json.report, json.Data(), json.of};
-    });
-  }
-
- private:
-  template <typename T, typename U>
-  static std::vector<U> Column(const std::vector<T>& of, U T::*member) {
-    std::vector<U> values;
-    for (const T& each : of) values.push_back(each.*member);
-    return values;
+    v.Flat([](J json) { return MaybeView<TracedJson>(json.of.profile, json.report, json.Data(), json.of); });
   }
 };
 

@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
 #include "core/json_schema_of.h"
 #include "core/views.h"
 #include "program/memory_estimate.h"
@@ -36,11 +35,8 @@ struct ValueJson {
   static void Describe(auto& v) {
     v("value", &ValueJson::index);
     v("kind", [](const ValueJson& json) { return json.method.values[json.index].kind; });
-    v.Flat([](const ValueJson& json) -> std::optional<TensorJson> {
-      const std::optional<ProgramTensor>& tensor = json.method.values[json.index].tensor;
-      if (!tensor) return std::nullopt;
-      return TensorJson{*tensor};
-    });
+    v.Flat(
+        [](const ValueJson& json) { return MaybeView<TensorJson>(json.method.values[json.index].tensor); });
   }
 };
 
@@ -71,20 +67,6 @@ struct NodeJson {
   }
 };
 
-struct GraphValueJson {
-  const XnnValue& value;
-
-  static void Describe(auto& v) {
-    using J = const GraphValueJson&;
-    v("value", [](J json) { return json.value.id; });
-    v("dtype", [](J json) { return json.value.type.name; });
-    v("shape", [](J json) { return json.value.shape; });
-    v("external_id", [](J json) { return json.value.external_id; });
-    v("constant", [](J json) { return json.value.constant; });
-    v("quantization", [](J json) { return json.value.quantization; });
-  }
-};
-
 struct GraphJson {
   const XnnGraph& graph;
 
@@ -98,15 +80,15 @@ struct GraphJson {
     v("inputs", [](J json) { return json.graph.inputs; }, {.meaning = "ids of values"});
     v("outputs", [](J json) { return json.graph.outputs; }, {.meaning = "ids of values"});
     v("nodes", [](J json) { return ViewsOf<NodeJson>(json.graph.nodes, json.graph); });
-    v("values", [](J json) { return ViewsOf<GraphValueJson>(json.graph.values); });
+    v("values", [](J json) -> const auto& { return json.graph.values; });
     v("constants", [](J json) -> const auto& { return json.graph.constants; });
   }
 };
 
 struct DelegateJson {
-  std::size_t index;
   const Method& method;
   const MethodSummary& of_method;
+  std::size_t index;
 
   const Delegate& Of() const { return method.delegates[index]; }
   const DelegateSummary& Summary() const { return of_method.delegates[index]; }
@@ -150,9 +132,8 @@ struct InstructionJson {
     v("instruction", [](J json) { return json.instruction.index; },
       {.meaning = "with `chain` its identity, in an ETDump, too"});
     v("kind", [](J json) { return json.instruction.kind; });
-    v("operator", [](J json) {
-      return json.IsKernel() ? std::optional(json.method.operators[json.instruction.target]) : std::nullopt;
-    });
+    v("operator",
+      [](J json) { return json.IsKernel() ? &json.method.operators[json.instruction.target] : nullptr; });
     v("delegate", [](J json) {
       return json.instruction.kind == Instruction::Kind::kDelegate ? std::optional(json.instruction.target)
                                                                    : std::nullopt;
@@ -167,9 +148,9 @@ struct InstructionJson {
 };
 
 struct MethodJson {
-  const Method& method;
   const Program& program;
-  MethodSummary summary;
+  const Method& method;
+  MethodSummary summary = Summarize(method, program);
 
   static constexpr const char* kSchemaName = "method";
   static void Describe(auto& v) {
@@ -186,10 +167,7 @@ struct MethodJson {
     v("delegated_share_of_macs", [](J json) { return json.summary.facts.macs.ExactShare(); },
       {.least = 0, .most = 1});
     v("delegates", [](J json) {
-      std::vector<DelegateJson> delegates;
-      for (std::size_t i = 0; i < json.method.delegates.size(); ++i)
-        delegates.push_back({i, json.method, json.summary});
-      return delegates;
+      return ViewsUpTo<DelegateJson>(json.method.delegates.size(), json.method, json.summary);
     });
     v("operators", [](J json) -> const auto& { return json.summary.operators; },
       {.meaning = "that are not delegated"});
@@ -199,25 +177,24 @@ struct MethodJson {
       {.meaning = "the planned tensors that are in use when most is; null: not known"});
     v("instructions", [](J json) { return ViewsOf<InstructionJson>(json.method.instructions, json.method); },
       {.meaning = "in order"});
-    v("values",
-      [](J json) {
-        std::vector<ValueJson> values;
-        for (std::size_t i = 0; i < json.method.values.size(); ++i) values.push_back({json.method, i});
-        return values;
-      },
+    v("values", [](J json) { return ViewsUpTo<ValueJson>(json.method.values.size(), json.method); },
       {.meaning = "every value that instructions refer to by its index"});
   }
 };
 
-struct NamedDataJson {
-  const std::string& key;
-  std::size_t segment;
-  Bytes bytes;
+// A piece of data of a .pte or a .ptd.
+template <typename Entry>
+struct PieceJson {
+  const std::vector<DataSegment>& segments;
+  const Entry& entry;
 
   static void Describe(auto& v) {
-    v("key", [](const NamedDataJson& json) -> const auto& { return json.key; });
-    v("segment", &NamedDataJson::segment);
-    v("bytes", &NamedDataJson::bytes);
+    using J = const PieceJson&;
+    v("key", [](J json) -> const auto& { return json.entry.key; });
+    v("segment", [](J json) { return json.entry.segment; });
+    v("bytes", [](J json) { return json.segments[json.entry.segment].bytes; });
+    if constexpr (requires { Entry::layout; })
+      v.Flat([](J json) -> const auto& { return json.entry.layout; }, {.or_null = true});
   }
 };
 
@@ -253,53 +230,15 @@ struct ProgramJson {
     v("segments", [](J json) -> const auto& { return json.program.segments; },
       {.meaning = "the data behind the FlatBuffer"});
     v("named_data",
-      [](J json) {
-        std::vector<NamedDataJson> list;
-        for (const NamedData& entry : json.program.named_data)
-          list.push_back({entry.key, entry.segment, json.program.segments[entry.segment].bytes});
-        return list;
-      },
+      [](J json) { return ViewsOf<PieceJson<NamedData>>(json.program.named_data, json.program.segments); },
       {.meaning = "which of it has a name"});
     v("external_data", [](J json) {
       ExternalDataJson external{ExternalNames(json.program), std::nullopt};
       if (json.data != nullptr) external.missing = MissingFrom(*json.data, external.names);
       return external;
     });
-    v("methods", [](J json) {
-      std::vector<MethodJson> methods;
-      for (const Method& method : json.program.methods)
-        methods.push_back({method, json.program, Summarize(method, json.program)});
-      return methods;
-    });
+    v("methods", [](J json) { return ViewsOf<MethodJson>(json.program.methods, json.program); });
     v("xnnpack_graphs", [](J json) { return ViewsOf<GraphJson>(json.program.xnn_graphs); });
-  }
-};
-
-struct LayoutJson {
-  const DataFileEntry& entry;
-  Bytes bytes;
-
-  template <typename T>
-  std::optional<T> Of(const T& (*read)(const DataFileEntry::Layout&)) const {
-    return entry.layout ? std::optional<T>(read(*entry.layout)) : std::nullopt;
-  }
-
-  static void Describe(auto& v) {
-    using J = const LayoutJson&;
-    using Layout = DataFileEntry::Layout;
-    v("key", [](J json) { return json.entry.key; });
-    v("segment", [](J json) { return json.entry.segment; });
-    v("bytes", &LayoutJson::bytes);
-    v("dtype", [](J json) {
-      return json.Of<std::string>([](const Layout& of) -> const std::string& { return of.type.name; });
-    });
-    v("shape", [](J json) {
-      return json.Of<decltype(Layout::shape)>([](const Layout& of) -> const auto& { return of.shape; });
-    });
-    v("dim_order", [](J json) {
-      return json.Of<decltype(Layout::dim_order)>(
-          [](const Layout& of) -> const auto& { return of.dim_order; });
-    });
   }
 };
 
@@ -315,25 +254,20 @@ struct DataFileJson {
     v("file_bytes", [](J json) { return json.data.file_bytes; });
     v("flatbuffer_bytes", [](J json) { return json.data.flatbuffer_bytes; });
     v("segments", [](J json) -> const auto& { return json.data.segments; });
-    v("data", [](J json) {
-      std::vector<LayoutJson> list;
-      for (const DataFileEntry& entry : json.data.entries)
-        list.push_back({entry, json.data.segments[entry.segment].bytes});
-      return list;
-    });
+    v("data",
+      [](J json) { return ViewsOf<PieceJson<DataFileEntry>>(json.data.entries, json.data.segments); });
   }
 };
 
 }  // namespace
 
-// A name in a file need not be UTF-8.
 void RenderInspectJson(const Program& program, const std::string& file, const DataFile* data,
                        std::ostream& out) {
-  out << JsonText(ToJson(ProgramJson{program, file, data}), 2) << '\n';
+  WriteJson(ProgramJson{program, file, data}, 2, out);
 }
 
 void RenderDataFileJson(const DataFile& data, const std::string& file, std::ostream& out) {
-  out << JsonText(ToJson(DataFileJson{data, file}), 2) << '\n';
+  WriteJson(DataFileJson{data, file}, 2, out);
 }
 
 nlohmann::ordered_json InspectSchema() {

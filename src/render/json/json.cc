@@ -3,13 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/json.h"
 #include "core/json_schema_of.h"
 #include "core/views.h"
 #include "render/json/comparison_json.h"
 #include "render/json/experiment_json.h"
 #include "render/json/ladder_json.h"
-#include "render/json/payoff_json.h"
 #include "say/facts.h"
 #include "say/findings.h"
 
@@ -19,9 +17,7 @@ namespace {
 using Totals = std::vector<std::pair<std::string, double>>;  // ns by name
 
 Totals TotalsOf(const Breakdown& breakdown) {
-  Totals totals;
-  for (const AdditiveRow& row : breakdown.rows) totals.emplace_back(row.name, row.total);
-  return totals;
+  return Each(breakdown.rows, [](const AdditiveRow& row) { return Totals::value_type(row.name, row.total); });
 }
 
 struct EtdumpJson {
@@ -65,12 +61,8 @@ struct PlotJson {
     v("from_ms", [](J json) { return json.plot.histogram.from; }, kMs);
     v("width_ms", [](J json) { return json.plot.histogram.width; },
       {.meaning = "of a bin; 0 where all times are equal", .least = 0, .scale = 1e6});
-    v("experiments", [](J json) {
-      std::vector<PlotSetJson> sets;
-      for (std::size_t i = 0; i < json.plot.experiments.size(); ++i)
-        sets.push_back({json.report, json.plot, i});
-      return sets;
-    });
+    v("experiments",
+      [](J json) { return ViewsUpTo<PlotSetJson>(json.plot.experiments.size(), json.report, json.plot); });
   }
 };
 
@@ -116,10 +108,8 @@ struct AnalysisJson {
     return sums;
   }
   std::vector<std::string> Tables() const {
-    std::vector<std::string> tables;
-    for (const std::string& file : report.artifacts) {
-      if (file.ends_with(".csv")) tables.push_back(file);
-    }
+    std::vector<std::string> tables = report.artifacts;
+    std::erase_if(tables, [](const std::string& file) { return !file.ends_with(".csv"); });
     return tables;
   }
 
@@ -142,16 +132,8 @@ struct AnalysisJson {
     v("comparisons", [](J json) { return ViewsOf<ComparisonJson>(json.report.comparisons, json.report); });
     v("matrices", [](J json) { return ViewsOf<MatrixJson>(json.report.matrices, json.report); });
     v("latency_plots", [](J json) { return ViewsOf<PlotJson>(json.report.latency_plots, json.report); });
-    v("ladder", [](J json) -> std::optional<LadderJson> {
-      if (!json.report.ladder) return std::nullopt;
-      return LadderJson{json.report};
-    });
-    v("isa_threads",
-      [](J json) {
-        std::vector<PayoffJson> payoffs;
-        for (const Payoff& payoff : json.report.payoffs) payoffs.push_back({payoff});
-        return payoffs;
-      },
+    v("ladder", [](J json) { return MaybeView<LadderJson>(json.report.ladder, json.report); });
+    v("isa_threads", [](J json) -> const auto& { return json.report.payoffs; },
       {.meaning = "what each level of the ISA gains at each number of threads"});
     v("insights", [](J json) { return ViewsOf<InsightJson>(json.report.insights, json.report); });
     v("warnings", [](J json) { return json.report.warnings; });
@@ -175,13 +157,13 @@ struct ResultJson {
 };
 
 struct VerdictJson {
-  const Comparison& comparison;
+  const ReportComparison& pair;
 
   static void Describe(auto& v) {
     using J = const VerdictJson&;
-    v.Flat([](J json) -> const auto& { return json.comparison.latency; });
-    v("baseline", [](J json) { return json.comparison.baseline_label; });
-    v("candidate", [](J json) { return json.comparison.candidate_label; });
+    v.Flat([](J json) -> const auto& { return json.pair.comparison.latency; });
+    v("baseline", [](J json) { return json.pair.comparison.baseline_label; });
+    v("candidate", [](J json) { return json.pair.comparison.candidate_label; });
   }
 };
 
@@ -196,23 +178,16 @@ struct PipelineSummaryJson {
     v("generated_at", [](J json) { return json.report.run.generated_at; }, {.or_null = true});
     v("status", [](J json) { return json.report.run.status; });
     v("results", [](J json) { return ViewsOf<ResultJson>(json.report.experiments, json.report); });
-    v("comparisons", [](J json) {
-      std::vector<VerdictJson> verdicts;
-      for (const ReportComparison& pair : json.report.comparisons) verdicts.push_back({pair.comparison});
-      return verdicts;
-    });
+    v("comparisons", [](J json) { return ViewsOf<VerdictJson>(json.report.comparisons); });
   }
 };
 
 }  // namespace
 
-// Names come from files: bytes that are not UTF-8 become U+FFFD, so that what is written is JSON.
-void RenderAnalysisJson(const Report& report, std::ostream& out) {
-  out << JsonText(ToJson(AnalysisJson{report}), 2) << '\n';
-}
+void RenderAnalysisJson(const Report& report, std::ostream& out) { WriteJson(AnalysisJson{report}, 2, out); }
 
 void RenderPipelineSummaryJson(const Report& report, std::ostream& out) {
-  out << JsonText(ToJson(PipelineSummaryJson{report}), 2) << '\n';
+  WriteJson(PipelineSummaryJson{report}, 2, out);
 }
 
 nlohmann::ordered_json AnalysisSummarySchema() {

@@ -5,6 +5,7 @@
 
 #include "core/describe.h"
 #include "core/views.h"
+#include "render/json/comparison_json.h"
 #include "report/report.h"
 
 // "ladder" of analysis_summary.json (docs/guides/isa.md).
@@ -27,12 +28,11 @@ struct LadderCellJson {
     v("level", [](J json) { return json.Of().levels[json.at.level].name; });
     v("threads", [](J json) { return json.Of().threads[json.at.threads]; }, {.least = 1});
     v("ms", [](J json) { return json.Cell().ns; }, kMs);
-    v("name", [](J json) { return json.Op() != nullptr ? std::optional(json.Op()->name) : std::nullopt; });
-    v("key",
-      [](J json) { return json.Op() != nullptr ? std::optional(KeyText(json.Op()->key)) : std::nullopt; });
-    v("over_below", [](J json) { return MaybeGain(json.Cell().over_below); });
-    v("over_lowest", [](J json) { return MaybeGain(json.Cell().over_lowest); });
-    v("over_fewest_threads", [](J json) { return MaybeGain(json.Cell().over_fewest); });
+    v("name", [](J json) { return MaybeName(json.Op()); });
+    v("key", [](J json) { return MaybeKey(json.Op()); });
+    v("over_below", [](J json) { return MaybeView<Gain>(json.Cell().over_below); });
+    v("over_lowest", [](J json) { return MaybeView<Gain>(json.Cell().over_lowest); });
+    v("over_fewest_threads", [](J json) { return MaybeView<Gain>(json.Cell().over_fewest); });
     v("efficiency", [](J json) { return EfficiencyAt(json.Of(), json.row, json.at); });
   }
 };
@@ -81,11 +81,12 @@ struct LadderOtherJson {
 
 struct LadderBestJson {
   const Ladder& ladder;
+  const LadderBest& best;
 
   static void Describe(auto& v) {
     using J = const LadderBestJson&;
-    v.Flat([](J json) { return LadderSettingJson{json.ladder, json.ladder.best->setting}; });
-    v("others", [](J json) { return ViewsOf<LadderOtherJson>(json.ladder.best->others, json.ladder); });
+    v.Flat([](J json) { return LadderSettingJson{json.ladder, json.best.setting}; });
+    v("others", [](J json) { return ViewsOf<LadderOtherJson>(json.best.others, json.ladder); });
   }
 };
 
@@ -93,25 +94,24 @@ struct LadderSwingJson {
   const Ladder& ladder;
   const LadderSwing& swing;
 
+  std::vector<int> Threads(const std::vector<std::size_t>& indices) const {
+    return Each(indices, [&](std::size_t index) { return ladder.threads[index]; });
+  }
+
   static void Describe(auto& v) {
     using J = const LadderSwingJson&;
-    const auto counts = [](J json, const std::vector<std::size_t>& threads) {
-      std::vector<int> made;
-      for (const std::size_t t : threads) made.push_back(json.ladder.threads[t]);
-      return made;
-    };
     v("of", [](J json) { return json.swing.of; });
     v("name", [](J json) { return json.ladder.RowOf(json.swing).name; });
     v("level", [](J json) { return json.ladder.levels[json.swing.level].name; });
-    v("helps_at_threads", [counts](J json) { return counts(json, json.swing.helps); });
-    v("hurts_at_threads", [counts](J json) { return counts(json, json.swing.hurts); });
+    v("helps_at_threads", [](J json) { return json.Threads(json.swing.helps); });
+    v("hurts_at_threads", [](J json) { return json.Threads(json.swing.hurts); });
   }
 };
 
 struct LadderJson {
   const Report& report;
+  const Ladder& ladder;
 
-  const Ladder& Of() const { return *report.ladder; }
   std::vector<LadderRowJson> Rows(const std::vector<LadderRow>& of) const {
     return ViewsOf<LadderRowJson>(of, report);
   }
@@ -119,20 +119,17 @@ struct LadderJson {
   static constexpr const char* kSchemaName = "ladder";
   static void Describe(auto& v) {
     using J = const LadderJson&;
-    v("levels", [](J json) -> const auto& { return json.Of().levels; }, {.some = true});
-    v("threads", [](J json) { return json.Of().threads; }, {.least = 1, .some = true});
-    v("interleaved", [](J json) { return json.Of().interleaved; },
+    v("levels", [](J json) -> const auto& { return json.ladder.levels; }, {.some = true});
+    v("threads", [](J json) { return json.ladder.threads; }, {.least = 1, .some = true});
+    v("interleaved", [](J json) { return json.ladder.interleaved; },
       {.meaning = "false: drift cannot be told from an effect"});
-    v("latency", [](J json) { return LadderRowJson{json.report, json.Of().latency}; });
-    v("groups", [](J json) { return json.Rows(json.Of().groups); });
-    v("categories", [](J json) { return json.Rows(json.Of().categories); });
-    v("operators", [](J json) { return json.Rows(json.Of().operators); });
-    v("best", [](J json) -> std::optional<LadderBestJson> {
-      if (!json.Of().best) return std::nullopt;
-      return LadderBestJson{json.Of()};
-    });
-    v("swings", [](J json) { return ViewsOf<LadderSwingJson>(json.Of().swings, json.Of()); });
-    v("portable_share", [](J json) { return json.Of().portable_share; }, {.least = 0, .or_null = true});
+    v("latency", [](J json) { return LadderRowJson{json.report, json.ladder.latency}; });
+    v("groups", [](J json) { return json.Rows(json.ladder.groups); });
+    v("categories", [](J json) { return json.Rows(json.ladder.categories); });
+    v("operators", [](J json) { return json.Rows(json.ladder.operators); });
+    v("best", [](J json) { return MaybeView<LadderBestJson>(json.ladder.best, json.ladder); });
+    v("swings", [](J json) { return ViewsOf<LadderSwingJson>(json.ladder.swings, json.ladder); });
+    v("portable_share", [](J json) { return json.ladder.portable_share; }, {.least = 0, .or_null = true});
   }
 };
 

@@ -97,7 +97,7 @@ void WriteTimelineOf(const ReportExperiment& experiment, const ExperimentData& d
     json["shapes"].push_back({{"op", shape.op}, {"depth", shape.depth}});
   if (Json watched = WatchedRun(profile, data.watch.get(), json["operators"]); !watched.is_null())
     json["watched"] = std::move(watched);
-  // As in json.cc: names come from files.
+  // Names come from files (JsonText).
   const std::string text = JsonText(json);
   out.append(std::string_view(text).substr(0, text.size() - 1));  // without the brace
   for (std::size_t i = 0; i < profile.sampled.runs.size(); ++i) {

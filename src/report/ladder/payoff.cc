@@ -9,7 +9,7 @@
 namespace etprof {
 namespace {
 
-PayoffRow PayoffOf(const LadderRow& row, std::size_t level) {
+PayoffRow PayoffOf(const LadderRow& row, std::size_t level, const std::vector<int>& threads) {
   PayoffRow made{row.name, {}, {}, false};
   for (const std::vector<LadderCell>& levels : row.cells) made.gain.push_back(levels[level].over_below);
   const auto is = [](const std::optional<Quantity>& quantity, auto... verdicts) {
@@ -20,14 +20,14 @@ PayoffRow PayoffOf(const LadderRow& row, std::size_t level) {
   made.never = from == 0;
   const bool paid = std::any_of(made.gain.begin(), made.gain.begin() + static_cast<std::ptrdiff_t>(from),
                                 [&](const auto& gain) { return is(gain, stats::Verdict::kFaster); });
-  if (paid && from < made.gain.size()) made.stops = from;
+  if (paid && from < made.gain.size()) made.stops = threads[from];
   return made;
 }
 
 void AddPayoffs(const Ladder& ladder, std::vector<Payoff>& payoffs) {
   for (std::size_t level = 1; level < ladder.levels.size(); ++level) {
     Payoff payoff;
-    payoff.latency = PayoffOf(ladder.latency, level);
+    payoff.latency = PayoffOf(ladder.latency, level, ladder.threads);
     if (std::ranges::count_if(payoff.latency.gain, [](const auto& gain) { return gain.has_value(); }) < 2)
       continue;
     std::size_t below = level - 1;
@@ -42,7 +42,7 @@ void AddPayoffs(const Ladder& ladder, std::vector<Payoff>& payoffs) {
     payoff.threads = ladder.threads;
     payoff.interleaved = ladder.interleaved;
     for (const LadderRow& row : ladder.operators) {
-      PayoffRow of = PayoffOf(row, level);
+      PayoffRow of = PayoffOf(row, level, ladder.threads);
       if (std::ranges::any_of(of.gain, [](const auto& gain) { return gain.has_value(); }))
         payoff.operators.push_back(std::move(of));
     }

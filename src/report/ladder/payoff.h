@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "compare/comparison.h"
+#include "core/describe.h"
+#include "core/views.h"
 
 namespace etprof {
 
@@ -15,10 +17,21 @@ struct Report;
 struct PayoffRow {
   std::string name;
   std::vector<std::optional<Quantity>> gain;  // by number of threads; absent: not on both sides
-  // The first number of threads (an index) from which on the level is the same or slower, after it was faster
-  // at a smaller one. Absent where some verdict from there on is missing, inconclusive, or contended.
-  std::optional<std::size_t> stops;
+  // The first number of threads from which on the level is the same or slower, after it was faster at a
+  // smaller one. Absent where some verdict from there on is missing, inconclusive, or contended.
+  std::optional<int> stops;
   bool never = false;  // the same or slower at each number of threads
+
+  static constexpr const char* kSchemaName = "isa_threads_row";
+  static void Describe(auto& v) {
+    v("name", &PayoffRow::name);
+    v("gain", [](const PayoffRow& row) {
+      return Each(row.gain, [](const auto& gain) { return MaybeView<Gain>(gain); });
+    });
+    v("no_longer_from_threads", &PayoffRow::stops,
+      {.meaning = "from here on the verdict is same or slower, after it was faster", .least = 1});
+    v("never", &PayoffRow::never, {.meaning = "same or slower at each number of threads"});
+  }
 };
 
 // What a level of the ISA gains over the one below, by the number of threads.
@@ -30,6 +43,16 @@ struct Payoff {
   std::vector<PayoffRow> operators;  // that both sides have somewhere, by falling time
 
   bool Stops() const;  // in any row
+
+  static constexpr const char* kSchemaName = "isa_threads";
+  static void Describe(auto& v) {
+    v("baseline", &Payoff::baseline);
+    v("candidate", &Payoff::candidate);
+    v("threads", &Payoff::threads, {.least = 1, .some = true});
+    v("interleaved", &Payoff::interleaved, {.meaning = "false: drift cannot be told from an effect"});
+    v("latency", &Payoff::latency);
+    v("operators", &Payoff::operators);
+  }
 };
 
 // Of the report's ladder or, where it has none, of all its experiments that differ in nothing but the ISA and

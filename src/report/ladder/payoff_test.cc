@@ -48,14 +48,14 @@ TEST(Payoff, FromWhichNumberOfThreadsOnALevelNoLongerPaysOff) {
   EXPECT_EQ(row.gain[0]->verdict, Verdict::kFaster);
   EXPECT_EQ(row.gain[1]->verdict, Verdict::kFaster);
   EXPECT_EQ(row.gain[2]->verdict, Verdict::kSlower);
-  EXPECT_EQ(row.stops, 2u);
+  EXPECT_EQ(row.stops, 4);
   EXPECT_FALSE(row.never);
-  EXPECT_EQ(payoff.latency.stops, 2u);
+  EXPECT_EQ(payoff.latency.stops, 4);
   EXPECT_TRUE(payoff.Stops());
   // As fast is enough, and what never pays off does not stop.
   const Report same =
       MakeLadder(OnOff({{8'000'000, 2'000'000}, {4'000'000, 4'000'000}, {2'000'000, 2'000'000}}), 7);
-  EXPECT_EQ(Convolution(same.payoffs[0]).stops, 1u);
+  EXPECT_EQ(Convolution(same.payoffs[0]).stops, 2);
   const auto gemm =
       std::ranges::find(payoff.operators, "Fully Connected (NC, F32) GEMM #1", &PayoffRow::name);
   ASSERT_NE(gemm, payoff.operators.end());
@@ -85,11 +85,11 @@ TEST(Payoff, NeitherWithoutAVerdictNorFromASmallerNumberOnThatIsFaster) {
     report.ladder = ladder;
     return FindPayoffs(report).at(0).latency;
   };
-  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSame}).stops, 1u);
+  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSame}).stops, 2);
   EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kInconclusive}).stops);
   EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kContended}).stops);
   EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kSlower, Verdict::kInconclusive}).stops);
-  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSlower, Verdict::kFaster, Verdict::kSame}).stops, 3u);
+  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSlower, Verdict::kFaster, Verdict::kSame}).stops, 4);
   EXPECT_FALSE(row_of({Verdict::kSlower, Verdict::kFaster}).stops);
   EXPECT_FALSE(row_of({Verdict::kInconclusive, Verdict::kSame}).stops) << "it never paid off";
 }
@@ -106,7 +106,7 @@ TEST(Payoff, ExperimentsWithoutAMaskAreTheCpuAsItIs) {
   const Report report = Assemble(run, profiles);
   EXPECT_FALSE(report.ladder);
   ASSERT_THAT(report.payoffs, SizeIs(1));
-  EXPECT_EQ(Convolution(report.payoffs[0]).stops, 1u);
+  EXPECT_EQ(Convolution(report.payoffs[0]).stops, 2);
   // Two experiments that differ in something else are no such pair.
   run.experiments[0].model_sha256 = run.experiments[2].model_sha256 = "another";
   EXPECT_THAT(Assemble(run, profiles).payoffs, IsEmpty());
