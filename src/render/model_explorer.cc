@@ -10,6 +10,7 @@
 
 #include "core/escape.h"
 #include "core/json.h"
+#include "core/views.h"
 #include "measure/store/run_warnings.h"
 #include "program/tensors.h"
 #include "say/wording.h"
@@ -27,6 +28,11 @@ constexpr const char* kNeither = "#e0e0e0";
 // Milliseconds to a thousandth of a nanosecond: what is beyond are digits of the division alone.
 double Ms(double ns) { return std::round(ns * 1e3) / 1e9; }
 std::string MsText(double ns) { return fmt::format("{:.4f} ms", ns / 1e6); }
+
+std::string VerdictText(const Quantity& quantity) {
+  const VerdictWords words = WordsOf(quantity);
+  return words.verdict + (words.interval.empty() ? "" : "  " + words.interval);
+}
 
 // Model Explorer's separator of groups cannot be in the name of one.
 std::string GroupPath(const std::vector<std::string>& group, std::size_t depth) {
@@ -152,10 +158,10 @@ class GraphRenderer {
   }
 
   static std::string ConstantsText(const std::vector<OperatorTensor>& constants) {
-    std::vector<std::string> texts;
-    for (const OperatorTensor& tensor : constants)
-      texts.push_back(fmt::format("{} {}", fmt::join(tensor.shape, "x"), tensor.type.name));
-    return fmt::format("{}", fmt::join(texts, ", "));
+    const auto text = [](const OperatorTensor& tensor) {
+      return fmt::format("{} {}", fmt::join(tensor.shape, "x"), tensor.type.name);
+    };
+    return fmt::format("{}", fmt::join(Each(constants, text), ", "));
   }
 
   void AddTime(const ModelNode& node, std::size_t experiment, Attributes& list) const {
@@ -185,14 +191,10 @@ class GraphRenderer {
     const ReportComparison& comparison = model_.report->comparisons[index];
     const auto found = CompareNode(comparison, node);
     if (!found) return;
-    std::string text = found->ratio
-                           ? fmt::format("{} (operators together: no verdict)", RatioText(*found->ratio))
-                           : kUndefined;
-    if (found->quantity) {
-      const VerdictWords words = WordsOf(*found->quantity);
-      text = words.verdict + (words.interval.empty() ? "" : "  " + words.interval);
-    }
-    list.Add(PairText(comparison), text);
+    const std::string text =
+        found->ratio ? fmt::format("{} (operators together: no verdict)", RatioText(*found->ratio))
+                     : kUndefined;
+    list.Add(PairText(comparison), found->quantity ? VerdictText(*found->quantity) : text);
   }
 
   std::string PairText(const ReportComparison& comparison) const {
@@ -269,9 +271,7 @@ class GraphRenderer {
     for (const std::size_t index : comparisons_) {
       const ReportComparison& comparison = model_.report->comparisons[index];
       if (std::ranges::count(graph_.experiments, comparison.candidate) == 0) continue;
-      const VerdictWords words = WordsOf(comparison.comparison.latency);
-      attributes[OneLine(PairText(comparison)) + ", latency"] =
-          words.verdict + (words.interval.empty() ? "" : "  " + words.interval);
+      attributes[OneLine(PairText(comparison)) + ", latency"] = VerdictText(comparison.comparison.latency);
     }
     return attributes;
   }

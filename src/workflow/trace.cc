@@ -8,9 +8,8 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "render/page/gzip.h"
-#include "render/trace/chrome_trace.h"
-#include "render/trace/perfetto.h"
 #include "render/trace/trace_contents.h"
+#include "render/trace/trace_writer.h"
 #include "workflow/analyze.h"
 
 namespace etprof {

@@ -34,14 +34,13 @@ class CsvBuffer {
     text_[used_++] = c;
     return *this;
   }
-  void Integer(std::int64_t value) {
+  CsvBuffer& Integer(std::int64_t value) {
     MakeRoom();
-    used_ = static_cast<std::size_t>(std::to_chars(text_.get() + used_, text_.get() + kSize, value).ptr -
-                                     text_.get());
+    return UpTo(std::to_chars(text_.get() + used_, text_.get() + kSize, value).ptr);
   }
-  // value / 10^kDecimals, exactly and without trailing zeros.
-  template <int kDecimals>
-  void Decimal(Nanoseconds value) {
+  // value / 10^kDecimals, exactly and without trailing zeros, or with all decimals.
+  template <int kDecimals, bool kAll = false>
+  CsvBuffer& Decimal(std::int64_t value) {
     MakeRoom();
     char* at = text_.get() + used_;
     if (value < 0) *at++ = '-';
@@ -54,9 +53,9 @@ class CsvBuffer {
     } else {
       at = std::to_chars(at, text_.get() + kSize, whole).ptr;
     }
-    if (fraction != 0) {
+    if (kAll || fraction != 0) {
       int decimals = kDecimals;
-      while (fraction % 10 == 0) {
+      while (!kAll && fraction % 10 == 0) {
         fraction /= 10;
         --decimals;
       }
@@ -67,35 +66,20 @@ class CsvBuffer {
       }
       at += decimals + 1;
     }
-    used_ = static_cast<std::size_t>(at - text_.get());
+    return UpTo(at);
   }
   // 100 part / whole with four decimals, rounded to nearest; nothing for a whole of 0.
-  void Percent(Nanoseconds part, Nanoseconds whole) {
-    if (whole <= 0) return;
+  CsvBuffer& Percent(Nanoseconds part, Nanoseconds whole) {
+    if (whole <= 0) return *this;
     const double scaled = 1e6 * static_cast<double>(part) / static_cast<double>(whole);
     if (!(scaled > -1e15 && scaled < 1e15)) {
       MakeRoom();
-      used_ = static_cast<std::size_t>(
+      return UpTo(
           std::to_chars(text_.get() + used_, text_.get() + kSize, scaled / 1e4, std::chars_format::fixed, 4)
-              .ptr -
-          text_.get());
-      return;
+              .ptr);
     }
-    const auto rounded = static_cast<std::int64_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
-    MakeRoom();
-    char* at = text_.get() + used_;
-    if (rounded < 0) *at++ = '-';
-    const auto magnitude = static_cast<std::uint64_t>(rounded < 0 ? -rounded : rounded);
-    at = std::to_chars(at, text_.get() + kSize, magnitude / 10000).ptr;
-    auto fraction = static_cast<std::uint32_t>(magnitude % 10000);
-    *at = '.';
-    for (int i = 4; i > 0; --i) {
-      at[i] = static_cast<char>('0' + fraction % 10);
-      fraction /= 10;
-    }
-    used_ = static_cast<std::size_t>(at + 5 - text_.get());
+    return Decimal<4, true>(static_cast<std::int64_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5));
   }
-  void EndRow() { *this << '\n'; }
 
  private:
   static constexpr std::size_t kSize = std::size_t{1} << 18;
@@ -105,6 +89,11 @@ class CsvBuffer {
     std::uint64_t power = 1;
     for (int i = 0; i < exponent; ++i) power *= 10;
     return power;
+  }
+  // The text ends there now.
+  CsvBuffer& UpTo(const char* end) {
+    used_ = static_cast<std::size_t>(end - text_.get());
+    return *this;
   }
   void MakeRoom() {
     if (kSize - used_ < kLongestNumber) Flush();

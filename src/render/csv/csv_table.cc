@@ -2,9 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+
+#include "say/wording.h"
 
 namespace etprof {
+
+std::vector<std::size_t> ByFallingTime(const Profile& profile) {
+  std::vector<std::size_t> order(profile.operators.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return profile.statistics[a].total_self > profile.statistics[b].total_self;
+  });
+  return order;
+}
+
+std::optional<double> MaybeMean(Nanoseconds total, std::int64_t runs) {
+  return runs == 0 ? std::nullopt : std::optional(MeanOf(total, runs));
+}
 
 std::string NumberCell(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 std::string NumberCell(const std::optional<double>& value) { return value ? NumberCell(*value) : ""; }

@@ -11,6 +11,7 @@
 
 #include "core/escape.h"
 #include "core/units.h"
+#include "core/views.h"
 #include "report/report.h"
 
 // A table of a few rows as RFC 4180. (The tables with a row an event have a faster way of their own, csv.cc.)
@@ -47,23 +48,22 @@ using CsvColumns = std::vector<CsvColumn<Of>>;
 template <typename Of>
 class CsvRows {
  public:
-  CsvRows(std::ostream& out, CsvColumns<Of> columns) : columns_(std::move(columns)), table_(out, Names()) {}
+  CsvRows(std::ostream& out, CsvColumns<Of> columns)
+      : columns_(std::move(columns)), table_(out, Each(columns_, &CsvColumn<Of>::name)) {}
   void Row(const Of& of) {
-    std::vector<std::string> cells;
-    for (const CsvColumn<Of>& column : columns_) cells.push_back(column.cell(of));
-    table_.Row(cells);
+    table_.Row(Each(columns_, [&](const CsvColumn<Of>& column) { return column.cell(of); }));
   }
 
  private:
-  std::vector<std::string> Names() const {
-    std::vector<std::string> names;
-    for (const CsvColumn<Of>& column : columns_) names.push_back(column.name);
-    return names;
-  }
-
   CsvColumns<Of> columns_;
   CsvTable table_;
 };
+
+// Every operator, the framework's spans too, by falling self time: indices into Profile::operators.
+std::vector<std::size_t> ByFallingTime(const Profile& profile);
+
+// Absent for no runs.
+std::optional<double> MaybeMean(Nanoseconds total, std::int64_t runs);
 
 // Numbers as cells: the shortest text that reads back as the same double; empty for what is not defined.
 std::string NumberCell(double value);

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
-#include "core/json.h"
 #include "core/json_schema_of.h"
 #include "render/csv/csv_table.h"
 #include "report/findings/robust.h"
@@ -14,16 +12,6 @@
 
 namespace etprof {
 namespace {
-
-// Every operator, the framework's spans too, by falling self time.
-std::vector<std::size_t> ByFallingTime(const Profile& profile) {
-  std::vector<std::size_t> order(profile.operators.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return profile.statistics[a].total_self > profile.statistics[b].total_self;
-  });
-  return order;
-}
 
 // An operator, or (absent) the time that was clipped.
 struct OfDetails {
@@ -265,8 +253,7 @@ void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experimen
 
 void RenderRobustStatsJson(const Report& report, const ReportExperiment& experiment, std::ostream& out) {
   const LatencySeries series = LatencySeriesOf(report, experiment);
-  out << JsonText(ToJson(RobustStatsJson{report, experiment, series, DescribeRobustly(series.ns)}), 2)
-      << '\n';
+  WriteJson(RobustStatsJson{report, experiment, series, DescribeRobustly(series.ns)}, 2, out);
 }
 
 nlohmann::ordered_json RobustStatsSchema() {
@@ -279,9 +266,6 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
   const Comparison& comparison = pair.comparison;
   const std::string& a = comparison.baseline_label;
   const std::string& b = comparison.candidate_label;
-  const auto mean = [](Nanoseconds total, std::int64_t runs) {
-    return runs == 0 ? std::nullopt : std::optional(MeanOf(total, runs));
-  };
   struct Of {
     const DeltaRow& row;
     std::optional<double> before, after;
@@ -314,8 +298,8 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
        {"verdict", [](const Of& of) { return of.clipped ? "" : NameOf(of.row.quantity.verdict); }}});
   for (const DeltaRow& row : comparison.categories) {
     if (row.name == "Clipped" && row.baseline_total == 0 && row.candidate_total == 0) continue;
-    table.Row({row, mean(row.baseline_total, comparison.baseline_runs),
-               mean(row.candidate_total, comparison.candidate_runs)});
+    table.Row({row, MaybeMean(row.baseline_total, comparison.baseline_runs),
+               MaybeMean(row.candidate_total, comparison.candidate_runs)});
   }
 }
 
@@ -325,7 +309,7 @@ void RenderRobustComparisonJson(const Report& report, const ReportComparison& pa
   };
   const RobustComparisonJson json{pair.comparison, side(pair.comparison.baseline_label, pair.baseline),
                                   side(pair.comparison.candidate_label, pair.candidate)};
-  out << JsonText(ToJson(json), 2) << '\n';
+  WriteJson(json, 2, out);
 }
 
 nlohmann::ordered_json RobustComparisonSchema() {

@@ -145,10 +145,7 @@ void DelegateValues(const Report& report, std::ostream& out) {
   using Of = OfReported;
   using D = stats::Distribution;
   const auto number = [](auto member) {
-    return [member](const Of& of) {
-      const std::optional<double>& value = of.value.values.*member;
-      return value ? NumberCell(*value) : "";
-    };
+    return [member](const Of& of) { return NumberCell(of.value.values.*member); };
   };
   CsvRows<Of> rows(
       out,
@@ -250,19 +247,16 @@ void Comparisons(const Report& report, std::ostream& out) {
   CsvRows<OfComparison> rows(out, ComparisonColumns());
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
-    const auto mean = [](Nanoseconds total, std::int64_t runs) {
-      return runs == 0 ? std::nullopt : std::optional(MeanOf(total, runs));
-    };
     const auto add = [&](const char* what, const DeltaRow& row) {
       Quantity quantity = row.quantity;
-      quantity.baseline_ns = mean(row.baseline_total, comparison.baseline_runs);
-      quantity.candidate_ns = mean(row.candidate_total, comparison.candidate_runs);
+      quantity.baseline_ns = MaybeMean(row.baseline_total, comparison.baseline_runs);
+      quantity.candidate_ns = MaybeMean(row.candidate_total, comparison.candidate_runs);
       rows.Row({report, pair, what, row.name, "", "", quantity, row.name != "Clipped"});
     };
     rows.Row({report, pair, "latency", "median", "", "", comparison.latency});
     Quantity whole;
-    whole.baseline_ns = mean(comparison.baseline_total, comparison.baseline_runs);
-    whole.candidate_ns = mean(comparison.candidate_total, comparison.candidate_runs);
+    whole.baseline_ns = MaybeMean(comparison.baseline_total, comparison.baseline_runs);
+    whole.candidate_ns = MaybeMean(comparison.candidate_total, comparison.candidate_runs);
     if (whole.baseline_ns && whole.candidate_ns)
       rows.Row({report, pair, "whole", "Method::execute", "", "", whole, false});
     for (const DeltaRow& row : comparison.groups) add("group", row);
@@ -309,11 +303,7 @@ const std::vector<NamedTable>& NamedTables() {
 }  // namespace
 
 const std::vector<std::string>& ReportTableNames() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const NamedTable& table : NamedTables()) all.emplace_back(table.name);
-    return all;
-  }();
+  static const std::vector<std::string> names = Each(NamedTables(), &NamedTable::name);
   return names;
 }
 

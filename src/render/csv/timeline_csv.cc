@@ -52,8 +52,8 @@ class TimelineWriter {
       const RowTexts& row = rows[i];
       WriteTimes(row, first + i, run.total);
       buffer_ << row.key << run_index << row.place;
-      buffer_.Decimal<6>(profile_.Self(static_cast<std::size_t>(row.op))[index]);
-      buffer_ << row.category << phase << '\n';
+      buffer_.Decimal<6>(profile_.Self(static_cast<std::size_t>(row.op))[index])
+          << row.category << phase << '\n';
     }
   }
 
@@ -75,12 +75,9 @@ class TimelineWriter {
     const Nanoseconds start = trace_.start[event];
     const Nanoseconds end = trace_.end[event];
     buffer_ << row.head;
-    buffer_.Decimal<3>(start - origin_);
-    buffer_ << ',';
-    buffer_.Decimal<3>(end - origin_);
-    buffer_ << ',';
-    buffer_.Decimal<6>(end - start);
-    buffer_ << ',';
+    buffer_.Decimal<3>(start - origin_) << ',';
+    buffer_.Decimal<3>(end - origin_) << ',';
+    buffer_.Decimal<6>(end - start) << ',';
     buffer_.Percent(end - start, whole);
   }
 

@@ -8,8 +8,7 @@
 #include "core/escape.h"
 #include "core/units.h"
 #include "render/document.h"
-#include "render/screen/latency_plot.h"
-#include "render/screen/roofline_plot.h"
+#include "render/screen/plots.h"
 #include "render/screen/screen_table.h"
 #include "render/screen/terminal_text.h"
 #include "render/table_text.h"
@@ -273,8 +272,7 @@ class DocumentScreen {
       out_ << '\n';
     }
     SectionScreen screen(options_, !document_.hint.empty(), out_);
-    for (const say::Section& section : document_.sections) screen.Draw(section);
-    for (const say::Section& section : document_.appendix) screen.Draw(section);
+    for (const say::Section* const section : say::SectionsOf(document_)) screen.Draw(*section);
     const bool noted = Notes();
     if (options_.all && !document_.method.empty())
       WriteWrapped("  ", document_.method, 2, options_.width, out_);

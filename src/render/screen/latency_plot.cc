@@ -1,5 +1,3 @@
-#include "render/screen/latency_plot.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "core/display_width.h"
 #include "core/escape.h"
 #include "core/units.h"
+#include "render/screen/plots.h"
 #include "render/screen/terminal_text.h"
 #include "say/wording.h"
 

@@ -1,3 +1,5 @@
+#include "render/screen/plots.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,8 +8,6 @@
 
 #include "core/display_width.h"
 #include "render/document.h"
-#include "render/screen/latency_plot.h"
-#include "render/screen/roofline_plot.h"
 #include "render/screen/terminal_text.h"
 #include "report/example_run.h"
 #include "say/report.h"

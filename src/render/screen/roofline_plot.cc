@@ -1,5 +1,3 @@
-#include "render/screen/roofline_plot.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "core/display_width.h"
+#include "render/screen/plots.h"
 #include "render/screen/terminal_text.h"
 
 namespace etprof {

@@ -1,5 +1,3 @@
-#include "render/trace/chrome_trace.h"
-
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "render/trace/trace_writer.h"
 
 namespace etprof {
 namespace {

@@ -1,11 +1,10 @@
-#include "render/trace/perfetto.h"
-
 #include <map>
 #include <optional>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 
 #include "core/escape.h"
+#include "render/trace/trace_writer.h"
 
 namespace etprof {
 namespace {

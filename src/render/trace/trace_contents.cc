@@ -114,10 +114,7 @@ class ExperimentWriter {
   void WriteRuns(const std::vector<std::size_t>& runs, const std::function<void()>& before_each) {
     if (runs.empty()) return;
     std::vector<TraceWriter::SliceId> kinds;
-    for (std::size_t op = 0; op < profile_.operators.size(); ++op) {
-      const Operator& own = profile_.operators[op];
-      kinds.push_back(writer_.Describe(own.name, std::string(own.category.name), FactsOf(profile_, op)));
-    }
+    for (std::size_t op = 0; op < profile_.operators.size(); ++op) kinds.push_back(DescribeOperator(op));
     const TrackId thread = writer_.AddThread(process_, run_.method);
     const TrackId latency = writer_.AddCounter(process_, "traced latency", "ms");
     SpanPlacer placer(trace_, profile_);
@@ -145,6 +142,11 @@ class ExperimentWriter {
       if (!spans.empty())
         writer_.Value(latency, At(spans.front().start), static_cast<double>(run.total) / 1e6);
     }
+  }
+
+  TraceWriter::SliceId DescribeOperator(std::size_t op) {
+    const Operator& own = profile_.operators[op];
+    return writer_.Describe(own.name, std::string(own.category.name), FactsOf(profile_, op));
   }
 
   // Loading, and what was cut off in the middle of a run: nested by their times alone.
@@ -221,11 +223,8 @@ class ExperimentWriter {
       const protocol::WatchedOperator& op = watch.reply.operators[of];
       const std::string key = op.place.KeyText(watch.method);
       const auto found = index.find(key);
-      const auto kind = found == index.end()
-                            ? writer_.Describe(op.name, op.place.kind, {{"node_id", key}})
-                            : writer_.Describe(profile_.operators[found->second].name,
-                                               std::string(profile_.operators[found->second].category.name),
-                                               FactsOf(profile_, found->second));
+      const auto kind = found == index.end() ? writer_.Describe(op.name, op.place.kind, {{"node_id", key}})
+                                             : DescribeOperator(found->second);
       return kinds.emplace(of, kind).first->second;
     };
     const TrackId process =

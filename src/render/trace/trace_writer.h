@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <ostream>
 #include <string>
 #include <variant>
 #include <vector>
@@ -46,5 +48,16 @@ class TraceWriter {
   // Ends the file; nothing may follow.
   virtual void Finish() = 0;
 };
+
+// The JSON that chrome://tracing, speedscope and Perfetto read (the "Trace Event Format" of the Chromium
+// project): an object with `traceEvents` of complete events ("X"), counters ("C") and names ("M"). Times are
+// microseconds with three decimals, so that what is written keeps its nanoseconds; most readers take them as
+// doubles, which are exact to the nanosecond for traces of up to 52 days.
+std::unique_ptr<TraceWriter> ChromeTraceWriter(std::ostream& out);
+
+// Perfetto's native format (protos/perfetto/trace in its sources), exact to the nanosecond. Experiments are
+// processes whose numbers no system gives (above 5,000,000), so that a system trace of the same device may
+// stand beside them; the clock is CLOCK_MONOTONIC once AlignClocks has been called.
+std::unique_ptr<TraceWriter> PerfettoWriter(std::ostream& out);
 
 }  // namespace etprof
