@@ -18,6 +18,7 @@
 
 #include "cli/commands.h"
 #include "cli/option_table.h"
+#include "cli/options.h"
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/escape.h"
@@ -89,9 +90,8 @@ Error UsageError(const CLI::App& app, int argc, const char* const* argv, const C
                           current.empty() ? "" : current + " "));
 }
 
-// What a command's options write to, whatever else they are.
-constexpr std::string_view kOutputs[] = {"--html",  "--markdown",       "--document",      "--out",
-                                         "--junit", "--github-summary", "--model-explorer"};
+// What a command's options write to beside a document's files, whatever else they are.
+constexpr std::string_view kOutputs[] = {"--out", "--junit", "--github-summary", "--model-explorer"};
 
 // Whether they are the same, or would be once they are written.
 bool IsSameFile(const std::string& a, const std::string& b) {
@@ -111,7 +111,7 @@ void RequireNames(const CLI::App& command) {
   for (const CLI::Option* const option : command.get_options()) {
     const std::string name = option->get_name(), type = option->get_type_name();
     if (name == "command" || option->count() == 0) continue;  // another program's words
-    const bool is_output = std::ranges::find(kOutputs, name) != std::end(kOutputs);
+    const bool is_output = IsDocumentFile(name) || std::ranges::find(kOutputs, name) != std::end(kOutputs);
     const bool is_path = option->get_positional() || type == "FILE" || type == "PATH" || type == "DIR";
     if (is_path && std::ranges::find(option->results(), "") != option->results().end()) {
       throw Error(ExitCode::kUsage, fmt::format("`{}` is empty", name))

@@ -99,6 +99,18 @@ void AddDocumentOptions(CLI::App& app, View& view, const std::vector<std::string
   AddFileOptions(app, view);
 }
 
+bool IsDocumentFile(std::string_view option) {
+  return std::ranges::any_of(DocumentFormats(), [&](const DocumentFormat& format) {
+    return option == fmt::format("--{}", format.name);
+  });
+}
+
+std::vector<std::string> ViewOptionNames() {
+  std::vector<std::string> names = {"--json", "--csv", "--all"};
+  for (const DocumentFormat& format : DocumentFormats()) names.push_back(fmt::format("--{}", format.name));
+  return names;
+}
+
 void RequireTable(const View& view, bool several_devices) {
   const std::vector<std::string>& names = ReportTableNames();
   if (view.csv.empty() || (!several_devices && std::ranges::find(names, view.csv) != names.end())) return;

@@ -46,6 +46,10 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
 // For another result that is a document: --csv TABLE, in place of the command's --json, and those options.
 // `names`: what TABLE may be; empty: that depends on the result.
 void AddDocumentOptions(CLI::App& app, View& view, const std::vector<std::string>& names = {});
+// The names of all of these: "--json", "--html", ..., "--csv", "--all".
+std::vector<std::string> ViewOptionNames();
+// Whether it names a file that a document is written to: "--html".
+bool IsDocumentFile(std::string_view option);
 // Throws Error (kUsage) for a table of which only the measurement would show whether the report has it.
 void RequireTable(const View& view, bool several_devices);
 void AddAllOption(CLI::App& app, bool& all);

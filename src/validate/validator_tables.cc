@@ -111,7 +111,7 @@ void Validator::CheckLatencies(const json& result) {
     return;  // "files" says that it is not there
   }
   if (text.empty()) return;
-  if (!text.starts_with(kLatencyHeader)) {
+  if (!IsLatencyCsv(text)) {
     findings_.Broken("latency_csv", name, "has not the columns of a latency CSV");
     return;
   }

@@ -289,6 +289,15 @@ def test_a_report_written_again_is_good(run, title):
     assert [finding["check"] for finding in findings(run, "broken")] == ["derived"]
 
 
+def test_latencies_of_a_version_before_waits_are_read(run):
+    """Their counts are still compared; what waits decide cannot be the same."""
+    path = one(run, "_latency.csv")
+    rewrite(path, [line[:7] for line in rows(path)])
+    assert not {"latency_csv", "latency_counts"} & {finding["check"] for finding in findings(run, "broken")}
+    drop_a_latency(run)
+    assert "latency_counts" in {finding["check"] for finding in findings(run, "broken")}
+
+
 def test_validating_changes_nothing(run):
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     change(run / "manifest.json", '"status": "complete"', '"status": "running"')

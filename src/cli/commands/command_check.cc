@@ -90,10 +90,10 @@ std::function<int()> CheckCommand(CLI::App& app) {
                    "Compare two programs without running them: delegation, SME2, memory, and size");
   AddThresholdsOption(app, arguments->programs);
   app.get_option("--thresholds")->needs(is_static);
-  ExcludeOthers(
-      app, is_static,
-      {"path", "--baseline", "--candidate", "--require-conclusive", "--thresholds", "--junit",
-       "--github-summary", "--json", "--csv", "--html", "--markdown", "--document", "--all", "--help"});
+  std::vector<std::string> also = ViewOptionNames();
+  also.insert(also.end(), {"path", "--baseline", "--candidate", "--require-conclusive", "--thresholds",
+                           "--junit", "--github-summary", "--help"});
+  ExcludeOthers(app, is_static, also);
   return [arguments] { return RunCheck(*arguments); };
 }
 

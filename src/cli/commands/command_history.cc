@@ -28,13 +28,14 @@ struct HistoryArguments {
 
 // The options of each action, beside --history.
 const std::map<std::string, std::vector<std::string>>& OptionsOfActions() {
-  static const std::vector<std::string> kShown = {"--model", "--device",   "--experiment", "--operator",
-                                                  "--last",  "--smallest", "--json",       "--csv",
-                                                  "--html",  "--markdown", "--document",   "--all"};
   static const std::map<std::string, std::vector<std::string>> kOptions = [] {
     std::map<std::string, std::vector<std::string>> all;
     all["add"] = {"run", "--commit", "--time", "--reference"};
-    all["show"] = all["check"] = kShown;
+    all["show"] = ViewOptionNames();
+    for (const char* of_series :
+         {"--model", "--device", "--experiment", "--operator", "--last", "--smallest"})
+      all["show"].emplace_back(of_series);
+    all["check"] = all["show"];
     all["export"] = {"--model", "--device", "--experiment", "--last", "--format", "--out"};
     for (const char* gate : {"--since", "--require-conclusive", "--junit", "--github-summary"})
       all["check"].emplace_back(gate);

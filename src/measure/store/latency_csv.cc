@@ -56,6 +56,10 @@ bool ReadRow(std::string_view line, Row& row) {
 
 }  // namespace
 
+bool IsLatencyCsv(std::string_view text) {
+  return text.starts_with(kLatencyHeader) || text.starts_with(kHeaderWithoutWaits);
+}
+
 std::string LatencyRows(const Launch& launch, bool tracer_always_on) {
   std::string text;
   int position = 0;
@@ -114,14 +118,12 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
                    std::vector<std::string>& problems) {
   const std::string text = ReadTextFile(path);
   std::int64_t malformed = 0, unknown = 0;
-  std::size_t start = text.find('\n');
-  const std::string header = text.substr(0, start == std::string::npos ? 0 : start + 1);
-  if (header != kLatencyHeader && header != kHeaderWithoutWaits) {
+  if (!IsLatencyCsv(text)) {
     problems.push_back(fmt::format("{}: not the columns that etprof writes; its latencies are left out",
                                    path.filename().string()));
     return;
   }
-  ++start;
+  std::size_t start = text.find('\n') + 1;
   while (start < text.size()) {
     const std::size_t end = text.find('\n', start);
     if (end == std::string::npos) break;  // a cut last row

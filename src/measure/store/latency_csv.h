@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "measure/store/run_data.h"
@@ -16,6 +17,8 @@ namespace etprof {
 // without these two columns are read as well.
 inline constexpr const char* kLatencyHeader =
     "launch,round,order,position,phase,traced,latency_ns,wait_ns,cpu_ns\n";
+// Whether the text begins with these columns, or with all but the last two.
+bool IsLatencyCsv(std::string_view text);
 std::string LatencyRows(const Launch& launch, bool tracer_always_on);
 
 // Appends the launch's rows, and begins the file with its header. Where not all could be written the file is
