@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/describe.h"
 #include "device/properties.h"
 
 namespace etprof {
@@ -17,6 +18,14 @@ struct CpuCluster {
   std::vector<int> cpus;                 // ascending
   std::optional<std::int64_t> max_khz;   // cpuinfo_max_freq
   std::optional<std::int64_t> capacity;  // the kernel's relative capacity, 1024 is the largest core
+
+  static void Describe(auto& v) {
+    v("name", &CpuCluster::name, {.meaning = "as `cpus=` takes it"});
+    v("cpus", &CpuCluster::cpus, {.meaning = "their numbers, ascending"});
+    v("model", &CpuCluster::model, {.meaning = "empty: not known, or not the same for all"});
+    v("max_khz", &CpuCluster::max_khz);
+    v("capacity", &CpuCluster::capacity, {.meaning = "the kernel's; 1024 is the largest core"});
+  }
 };
 
 // The online CPUs by their kind, the slowest first: by capacity or, where the kernel does not give it for all

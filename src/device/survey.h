@@ -4,6 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "core/describe.h"
+#include "device/clusters.h"
+#include "device/describe.h"
 #include "device/device.h"
 #include "device/properties.h"
 #include "device/vitals.h"
@@ -19,6 +22,66 @@ struct DeviceSurvey {
   DeviceVitals vitals;
   StoredFiles stored;                  // after the removal, if any
   std::optional<StoredFiles> removed;  // with SurveyOptions::clean
+
+  bool Reached() const { return problem.empty(); }
+
+  // What is known of one that answered, and of one that did not.
+  struct Answer {
+    const DeviceSurvey& of;
+
+    static void Describe(auto& v) {
+      using J = const Answer&;
+      constexpr About kText{.meaning = "empty: not known"};
+      v("platform", [](J json) { return json.of.properties.platform; }, kText);
+      v("architecture", [](J json) { return json.of.properties.architecture; }, kText);
+      v("os", [](J json) { return json.of.properties.os; }, kText);
+      v("kernel", [](J json) { return json.of.properties.kernel; }, kText);
+      v("cpu_model", [](J json) { return json.of.properties.cpu_model; }, kText);
+      v("cores", [](J json) { return json.of.properties.cores; }, {.meaning = "CPUs online"});
+      v("clusters", [](J json) { return ClustersOf(json.of.properties); },
+        {.meaning = "CPUs of one kind, the slowest first"});
+      v("features", [](J json) { return FeaturesOf(json.of.properties); },
+        {.meaning = "named as `etprof isa` does, the widest first, as the device's kernel reports them"});
+      v("sme2", [](J json) { return HasSme2(json.of.properties); });
+      v("governors", [](J json) { return GovernorsOf(json.of.properties); },
+        {.meaning = "of its CPUs, each once"});
+      v("cpu_celsius", [](J json) { return json.of.vitals.cpu_celsius; },
+        {.meaning = "of the hottest sensor", .least = kAnyNumber});
+      v("skin_celsius", [](J json) { return json.of.vitals.skin_celsius; }, {.least = kAnyNumber});
+      v("battery_percent", [](J json) { return json.of.vitals.battery_percent; });
+      v("battery_status", [](J json) { return json.of.vitals.battery_status; }, kText);
+      v("memory_total", [](J json) { return json.of.properties.memory_total; }, {.meaning = "bytes"});
+      v("memory_available", [](J json) { return json.of.properties.memory_available; }, {.meaning = "bytes"});
+      v("cache_bytes", [](J json) { return json.of.stored.cache; },
+        {.meaning = "what etprof left there, after `--clean`"});
+      v("old_runs_bytes", [](J json) { return json.of.stored.old_runs; },
+        {.meaning = "what finished runs left there, after `--clean`"});
+      v("live_runs", [](J json) { return json.of.stored.live_runs; }, {.meaning = "of other etprofs, now"});
+      v("warnings", [](J json) { return json.of.properties.warnings; },
+        {.meaning = "what makes timings there less steady"});
+      v("freed_bytes",
+        [](J json) {
+          const std::optional<StoredFiles>& removed = json.of.removed;
+          return removed ? std::optional(removed->cache + removed->old_runs) : std::nullopt;
+        },
+        {.meaning = "with `--clean`", .if_any = true});
+    }
+  };
+  struct Silence {
+    const DeviceSurvey& of;
+
+    static void Describe(auto& v) {
+      v("problem", [](const Silence& json) { return json.of.problem; }, {.meaning = "why it cannot be used"});
+      v("remedy", [](const Silence& json) { return json.of.remedy; }, {.or_null = true});
+    }
+  };
+  static void Describe(auto& v) {
+    using J = const DeviceSurvey&;
+    v("name", &DeviceSurvey::name, {.meaning = "as `--device` takes it"});
+    v("reachable", &DeviceSurvey::Reached);
+    v.Flat([](J json) { return json.Reached() ? std::nullopt : std::optional(Silence{json}); });
+    v.Flat([](J json) { return json.Reached() ? std::optional(Answer{json}) : std::nullopt; });
+  }
 };
 
 struct SurveyOptions {

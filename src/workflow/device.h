@@ -51,6 +51,13 @@ struct MeasuredPeaks {
   protocol::Peaks peaks;
   std::string device;
   bool emulated = false;
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v("device", &MeasuredPeaks::device, {.meaning = "as `--device` takes it"});
+    v("emulated", &MeasuredPeaks::emulated, {.meaning = "the CPU: its times mean nothing"});
+    v.Flat(&MeasuredPeaks::peaks);
+  }
 };
 // Throws Error (kUsage, kBadInput, kDeviceFailed, kInterrupted).
 MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progress);

@@ -17,6 +17,12 @@ struct DevicesOptions {
 struct DevicesFound {
   std::vector<DeviceSurvey> devices;
   std::vector<std::string> notes;  // why devices may be missing
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v("devices", &DevicesFound::devices);
+    v("notes", &DevicesFound::notes, {.meaning = "what could not be listed, and why"});
+  }
 };
 
 // Asks all devices at once. Throws Error (kUsage) for a name that is none, (kInterrupted).

@@ -18,7 +18,7 @@ from lab.phone import EIGHT_CPUS
 from lab.processes import wait_until
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from program import etprof
+from program import etprof, fitting
 
 ARM_CPUINFO = "".join(
     f"processor\t: {cpu}\n"
@@ -43,9 +43,7 @@ PATIENT = ("--timeout", "120")  # on a busy machine they may need longer than a 
 
 
 def by_name(printed: str) -> dict[str, Any]:
-    told = json.loads(printed)
-    assert told["schema_version"] == 1
-    return {found["name"]: found for found in told["devices"]}
+    return {found["name"]: found for found in fitting("devices", printed)["devices"]}
 
 
 def ask(lab: Lab, *arguments: str, code: int = 0, **options: Any) -> dict[str, Any]:

@@ -112,6 +112,7 @@ def test_every_schema_is_one():
         "build",  # tests/devices
         "config",
         "check",
+        "devices",
         "devices_report",
         "doctor",  # tests/devices
         "document",  # what a report or breakdown says
@@ -121,6 +122,7 @@ def test_every_schema_is_one():
         "inspect_data",
         "isa",
         "kernels",
+        "machine_peaks",
         "quick_test",  # tests/measure
         "suite",  # tests/validate/test_configs.py
         "suite_report",  # tests/devices/test_suite.py

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
+#include "core/json_members.h"
 #include "say/peaks.h"
 #include "workflow/device.h"
 
@@ -12,13 +13,7 @@ namespace {
 int RunPeaks(const PeaksOptions& options, const View& view) {
   const MeasuredPeaks measured = WithProgress(MeasurePeaks, options);
   ShowDocument(say::SayPeaks(measured.peaks, measured.device, measured.emulated), view, "",
-               [&](std::ostream& out) {
-                 nlohmann::json object = measured.peaks;
-                 object["schema_version"] = 1;
-                 object["device"] = measured.device;
-                 object["emulated"] = measured.emulated;
-                 out << JsonText(object, 2) << '\n';
-               });
+               [&](std::ostream& out) { WriteJson(measured, 2, out); });
   return 0;
 }
 

@@ -16,6 +16,8 @@
 #include "measure/config/thresholds.h"
 #include "report/cpu_features.h"
 #include "validate/json_schema.h"
+#include "workflow/device.h"
+#include "workflow/devices.h"
 #include "workflow/doctor.h"
 #include "workflow/plan.h"
 #include "workflow/quicktest.h"
@@ -108,6 +110,10 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
     all["dry_run"] = DryRunSchema();
     all["build"] = SchemaOf<Bundle>("`etprof build --target --json`",
                                     "The bundle that was built (docs/guides/boards.md).");
+    all["devices"] = SchemaOf<DevicesFound>("`etprof devices --json`",
+                                            "Devices and what they say (docs/reference/devices.md).");
+    all["machine_peaks"] =
+        SchemaOf<MeasuredPeaks>("`etprof peaks --json`", "A machine's peaks (docs/guides/bottlenecks.md).");
     all["doctor"] =
         SchemaOf<Examination>("`etprof doctor --json`", "What every command needs, and what is there.");
     all["isa"] =
