@@ -9,6 +9,7 @@
 
 #include "bundle/elf.h"
 #include "bundle/wheel.h"
+#include "core/elf_file.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "device/executable.h"
@@ -30,7 +31,7 @@ constexpr const char* kBackend = "libexecutorch_backend_xnnpack.so";
 struct Toolchain {
   std::string preset;
   std::string compiler;
-  std::string binutils;  // put before "readelf" and "strip"
+  std::string binutils;  // put before "strip"
   std::string remedy;    // where the compiler is missing
 };
 
@@ -92,19 +93,13 @@ struct Contents {
 };
 
 Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const fs::path& wheel_libraries) {
-  const std::string readelf = toolchain.binutils + "readelf";
-  const auto read = [&](const fs::path& file) {
-    return ParseReadelf(
-        RunStep({"env", "LC_ALL=C", readelf, "--wide", "-d", "-l", file.string()}, "read " + file.string())
-            .out);
-  };
-  const std::string loader = fs::path(read(runner).interpreter).filename().string();
+  const auto program = ElfFile::Open(runner);
+  const std::string loader = program ? fs::path(program->Interpreter()).filename().string() : "";
   if (loader.empty()) throw Error(ExitCode::kDeviceFailed, "asks for no loader").InFile(runner.string());
   Contents contents;
   contents.files = CollectLibraries(
       // The backend is not linked: the runner loads it once CPU features are masked.
-      {runner, wheel_libraries / kBackend}, [&](const fs::path& file) { return read(file).libraries; },
-      [&](const std::string& name) {
+      {runner, wheel_libraries / kBackend}, NeededLibraries, [&](const std::string& name) {
         return Exists(wheel_libraries / name) ? wheel_libraries / name : SystemLibrary(toolchain, name);
       });
   if (!contents.files.contains(loader)) contents.files[loader] = SystemLibrary(toolchain, loader);
@@ -164,20 +159,6 @@ void RequireOwnFolder(const fs::path& folder) {
 }
 
 }  // namespace
-
-std::string Name(BundleTarget target) {
-  switch (target) {
-    case BundleTarget::kLinuxAarch64:
-      return "linux-aarch64";
-    case BundleTarget::kAndroid:
-      return "android";
-    case BundleTarget::kMacosArm64:
-      return "macos-arm64";
-    case BundleTarget::kNative:
-      break;
-  }
-  return "native";
-}
 
 Bundle BuildBundle(const BundleOptions& options) {
   const BundleTarget target = options.target;

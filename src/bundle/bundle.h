@@ -14,8 +14,13 @@ enum class BundleTarget {
   kMacosArm64,  // on a Mac only
   kNative,      // this machine
 };
-// "linux-aarch64", "android", "macos-arm64", "native".
-std::string Name(BundleTarget target);
+template <>
+inline constexpr NamedValue<BundleTarget> kNames<BundleTarget>[] = {
+    {BundleTarget::kLinuxAarch64, "linux-aarch64"},
+    {BundleTarget::kAndroid, "android"},
+    {BundleTarget::kMacosArm64, "macos-arm64"},
+    {BundleTarget::kNative, "native"}};
+inline std::string Name(BundleTarget target) { return NameOf(target); }
 
 struct BundleOptions {
   std::filesystem::path checkout;  // of etprof

@@ -1,29 +1,6 @@
 #include "bundle/elf.h"
 
-#include <sstream>
-#include <string_view>
-
 namespace etprof {
-
-ElfNeeds ParseReadelf(const std::string& text) {
-  // "0x... (NEEDED)  Shared library: [libc.so.6]", "[Requesting program interpreter: /lib/ld-linux.so.2]"
-  constexpr std::string_view kInterpreter = "[Requesting program interpreter: ";
-  ElfNeeds needs;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t close = line.rfind(']');
-    if (close == std::string::npos) continue;
-    const std::size_t interpreter = line.find(kInterpreter);
-    if (interpreter != std::string::npos) {
-      const std::size_t start = interpreter + kInterpreter.size();
-      if (start < close) needs.interpreter = line.substr(start, close - start);
-    } else if (line.find("(NEEDED)") != std::string::npos) {
-      const std::size_t open = line.find('[');
-      if (open < close) needs.libraries.push_back(line.substr(open + 1, close - open - 1));
-    }
-  }
-  return needs;
-}
 
 std::map<std::string, std::filesystem::path> CollectLibraries(
     const std::vector<std::filesystem::path>& roots,

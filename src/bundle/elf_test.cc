@@ -9,29 +9,7 @@ namespace etprof {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::Pair;
-
-TEST(Elf, ReadsWhatReadelfPrints) {
-  const ElfNeeds needs = ParseReadelf(R"(
-Program Headers:
-  INTERP         0x000238 0x0000000000000238 0x0000000000000238 0x00001b 0x00001b R   0x1
-      [Requesting program interpreter: /lib/ld-linux-aarch64.so.1]
-Dynamic section at offset 0x115cf0 contains 37 entries:
- 0x0000000000000001 (NEEDED)             Shared library: [libexecutorch.so]
- 0x0000000000000001 (NEEDED)             Shared library: [libc.so.6]
- 0x000000000000000e (SONAME)             Library soname: [libmine.so]
- 0x000000000000001d (RUNPATH)            Library runpath: [$ORIGIN]
-)");
-  EXPECT_THAT(needs.libraries, ElementsAre("libexecutorch.so", "libc.so.6"));
-  EXPECT_EQ(needs.interpreter, "/lib/ld-linux-aarch64.so.1");
-}
-
-TEST(Elf, NonsenseNeedsNothing) {
-  const ElfNeeds needs = ParseReadelf("(NEEDED) ] [\n[Requesting program interpreter: ]\n(NEEDED)\n");
-  EXPECT_THAT(needs.libraries, IsEmpty());
-  EXPECT_EQ(needs.interpreter, "");
-}
 
 TEST(Elf, CollectsToTheEndAndThroughCycles) {
   const std::map<std::string, std::vector<std::string>> graph = {

@@ -6,7 +6,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::uint64_t kLoad = 1, kDynamic = 2, kUnwindTable = 0x6474e550;  // of segments
+constexpr std::uint64_t kLoad = 1, kDynamic = 2, kInterpreter = 3, kUnwindTable = 0x6474e550;  // of segments
 constexpr std::uint64_t kSlotsSize = 2, kStringTable = 5, kSymbolTable = 6,
                         kSlotsTable = 23;                       // dynamic entries
 constexpr std::uint64_t kSlotOnX86 = 7, kSlotOnAarch64 = 1026;  // of relocations
@@ -111,6 +111,12 @@ std::vector<std::string> ElfFile::DynamicTexts(std::uint64_t tag) const {
     if (text <= file_.bytes().size() - *strings) found.push_back(Text(*strings + text));
   }
   return found;
+}
+
+std::string ElfFile::Interpreter() const {
+  const auto asks =
+      std::ranges::find(segments_, kInterpreter, [](const Segment& segment) { return segment.type; });
+  return asks == segments_.end() ? "" : Text(asks->offset);
 }
 
 ElfFile::Symbol ElfFile::SymbolAt(std::uint64_t offset) const {

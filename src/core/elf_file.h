@@ -25,6 +25,8 @@ class ElfFile {
   std::uint64_t machine() const { return At(18, 2); }
   // The texts of all dynamic entries of this tag, in their order, each of at most 4096 bytes.
   std::vector<std::string> DynamicTexts(std::uint64_t tag) const;
+  // The path of the loader that a program asks for; empty: none.
+  std::string Interpreter() const;
   // The first section of this name; empty where there is none.
   ByteView Section(std::string_view name) const;
   // What the loader maps as executable.

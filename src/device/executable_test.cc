@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <fstream>
 
+#include "core/elf_file.h"
 #include "device/elf_testing.h"
 
 namespace etprof {
@@ -19,6 +20,7 @@ TEST(NeededLibraries, OfThisProgram) {
   if (!fs::exists("/proc/self/exe")) GTEST_SKIP() << "this system's programs are no ELF files";
   const std::vector<std::string> libraries = NeededLibraries(fs::read_symlink("/proc/self/exe"));
   EXPECT_NE(std::find(libraries.begin(), libraries.end(), "libc.so.6"), libraries.end());
+  EXPECT_NE(ElfFile::Open("/proc/self/exe")->Interpreter().find("/ld-"), std::string::npos);
 }
 
 // A file with two libraries, as small as one can be.
