@@ -31,7 +31,8 @@ ordered_json Parse(std::string_view text) {
 }
 
 Error Refused(std::string why) {
-  return Error(ExitCode::kBadInput, std::move(why) + ", so etprof's presets were not added to it");
+  return Error(ExitCode::kBadInput, std::move(why) + ", so etprof's presets were not added to it")
+      .Remedy("fix the file, or move it away, then run this again");
 }
 
 ordered_json ParseExisting(const std::string& text) {
@@ -44,18 +45,13 @@ ordered_json ParseExisting(const std::string& text) {
     if (only_comments) {
       throw Refused("has comments, which writing it would lose").Remedy("move them away, or the file");
     }
-    throw Refused("is not valid JSON").Remedy("fix the file, or move it away, then run this again");
+    throw Refused("is not valid JSON");
   }
-  if (!file.is_object())
-    throw Refused("is not an object").Remedy("fix the file, or move it away, then run this again");
-  if (file.contains("configurePresets") && !file["configurePresets"].is_array()) {
-    throw Refused("has a \"configurePresets\" that is not a list")
-        .Remedy("fix the file, or move it away, then run this again");
-  }
-  if (file.contains("version") && !file["version"].is_number_integer()) {
-    throw Refused("has a \"version\" that is not an integer")
-        .Remedy("fix the file, or move it away, then run this again");
-  }
+  if (!file.is_object()) throw Refused("is not an object");
+  if (file.contains("configurePresets") && !file["configurePresets"].is_array())
+    throw Refused("has a \"configurePresets\" that is not a list");
+  if (file.contains("version") && !file["version"].is_number_integer())
+    throw Refused("has a \"version\" that is not an integer");
   return file;
 }
 

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/json_members.h"
 #include "core/sha256.h"
 
 namespace etprof {
@@ -29,16 +30,7 @@ void ReadRecord(const fs::path& runner, RunnerProvenance& provenance) {
   try {
     const nlohmann::json record = ParseJson(ReadTextFile(runner.parent_path() / "etprof-build.json"));
     if (record.at("runner_sha256") != Sha256HexOfFile(runner)) return;
-    const auto text = [&record](const char* key) {
-      const auto found = record.find(key);
-      return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
-    };
-    provenance.commit = text("commit");
-    provenance.executorch_version = text("executorch_version");
-    provenance.preset = text("preset");
-    provenance.compiler = text("compiler");
-    if (const auto dirty = record.find("dirty"); dirty != record.end() && dirty->is_boolean())
-      provenance.dirty = dirty->get<bool>();
+    FromJsonTolerantly(record, provenance, {});
   } catch (const std::exception&) {
     // Somebody else built it, or the record is damaged: then nothing is known.
   }

@@ -13,6 +13,7 @@
 #include "core/escape.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/json_members.h"
 #include "device/open_device.h"
 
 namespace etprof {
@@ -66,8 +67,14 @@ std::string FolderOfDevice(std::string text) {
   return AsFileName(text);
 }
 
+// What manifest.json says of it.
 struct StoredDevice {
   std::string name, generated_at;
+
+  static void Describe(auto& v) {
+    v.Object("device", [](auto& within) { within("name", &StoredDevice::name); });
+    v("generated_at", &StoredDevice::generated_at);
+  }
 };
 
 std::optional<StoredDevice> DeviceOfRun(const std::filesystem::path& folder) {
@@ -75,13 +82,10 @@ std::optional<StoredDevice> DeviceOfRun(const std::filesystem::path& folder) {
   if (!std::filesystem::is_regular_file(folder / "manifest.json", error)) return std::nullopt;
   try {
     const nlohmann::json manifest = ParseJson(ReadTextFile(folder / "manifest.json"));
-    const auto text = [](const nlohmann::json& object, const char* key) -> std::string {
-      if (!object.is_object()) return "";
-      const auto found = object.find(key);
-      return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-    };
     if (!manifest.is_object() || !manifest.contains("device")) return std::nullopt;
-    return StoredDevice{text(manifest["device"], "name"), text(manifest, "generated_at")};
+    StoredDevice stored;
+    FromJsonTolerantly(manifest, stored, folder);
+    return stored;
   } catch (const std::exception&) {
     return std::nullopt;
   }
