@@ -4,8 +4,6 @@
 
 #include <limits>
 
-#include "core/number.h"
-
 namespace etprof {
 namespace {
 

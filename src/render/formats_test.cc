@@ -10,7 +10,6 @@
 #include <set>
 #include <sstream>
 
-#include "core/number.h"
 #include "core/units.h"
 #include "render/csv/table_csv.h"
 #include "render/json/json.h"

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/number.h"
 #include "core/units.h"
 #include "report/ladder/matrix.h"
 #include "say/check.h"
