@@ -13,15 +13,14 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/sha256.h"
 #include "core/utc.h"
 #include "measure/conditions/check_device.h"
 #include "measure/conditions/conditions.h"
 #include "measure/conditions/load_watch.h"
 #include "measure/conditions/quiet.h"
-#include "measure/config/export_info.h"
 #include "measure/measure_besides.h"
-#include "measure/measure_peaks.h"
 #include "measure/participants/emulation.h"
 #include "measure/participants/participants.h"
 #include "measure/participants/worker_client.h"
@@ -39,6 +38,26 @@ namespace {
 constexpr int kMostLosses = 5;             // of the connection
 constexpr std::size_t kMostForAShell = 6;  // experiments beside which a connection has room for one more
 constexpr double kMemoryShare = 0.8;       // of what is available, for all workers
+
+// The ExecuTorch version that a model was exported with, from the `.pte.json` beside it; empty: not known.
+// `text` gets that file's JSON, where there is one.
+std::string ExportVersion(const std::filesystem::path& model, std::string* text) {
+  std::filesystem::path info = model;
+  info += ".json";
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(info, error)) return "";
+  try {
+    const nlohmann::json value = ParseJson(ReadTextFile(info));
+    if (!value.is_object()) return "";
+    if (text != nullptr) *text = value.dump();
+    const auto versions = value.find("versions");
+    const nlohmann::json& holder = versions != value.end() && versions->is_object() ? *versions : value;
+    const auto version = holder.find("executorch");
+    return version != holder.end() && version->is_string() ? version->get<std::string>() : "";
+  } catch (const std::exception&) {
+    return "";
+  }
+}
 
 class Measurement {
  public:
@@ -145,6 +164,13 @@ class Measurement {
     }
   }
 
+  // Throws where it is not the worker that failed.
+  void RequireDevice(const WorkerFailure& failure) {
+    if (failure.kind() == WorkerFailure::Kind::kInterrupted)
+      throw Error(ExitCode::kInterrupted, "interrupted");
+    if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(device_.Name(), failure.what());
+  }
+
   void ProbeRunners() {
     std::map<std::pair<std::vector<std::string>, std::string>, std::optional<protocol::Ready>> known;
     for (const ExperimentConfig& experiment : config_.experiments) {
@@ -154,9 +180,7 @@ class Measurement {
           known[key] = ProbeRunner(device_, StartOfRunner(device_, *run_.device, experiment), interruption_,
                                    std::min(config_.timeout_seconds, 120.0));
         } catch (const WorkerFailure& failure) {
-          if (failure.kind() == WorkerFailure::Kind::kInterrupted)
-            throw Error(ExitCode::kInterrupted, "interrupted");
-          if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(device_.Name(), failure.what());
+          RequireDevice(failure);
           throw Error(ExitCode::kDeviceFailed, failure.what()).InFile(experiment.runner.string());
         }
       }
@@ -188,9 +212,7 @@ class Measurement {
     try {
       WorkerClient(device_, command, {}, interruption_, std::min(config_.timeout_seconds, 120.0)).Quit();
     } catch (const WorkerFailure& failure) {
-      if (failure.kind() == WorkerFailure::Kind::kInterrupted)
-        throw Error(ExitCode::kInterrupted, "interrupted");
-      if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(device_.Name(), failure.what());
+      RequireDevice(failure);
       constexpr std::string_view kSpeaker = "etprof-runner: ";
       std::string_view reason = failure.what();
       const std::size_t at = reason.find(kSpeaker);

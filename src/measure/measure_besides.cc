@@ -3,10 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "core/file.h"
+#include "core/json.h"
+#include "core/json_members.h"
 #include "core/text.h"
+#include "device/clusters.h"
 #include "measure/store/counters.h"
+#include "measure/store/peaks.h"
 #include "measure/store/watch.h"
 
 namespace etprof {
@@ -20,6 +27,21 @@ struct Besides {
   bool watch_memory = false;       // from before the model is loaded
   std::function<void(WorkerClient&, const ParticipantSetup&, ExperimentData&)> ask;
 };
+
+void Report(const std::string& what, const RunData& run, Progress* progress) {
+  if (progress == nullptr) return;
+  ProgressUpdate update;
+  update.what = what;
+  update.seconds = run.schedule.seconds;
+  update.max_seconds = run.schedule.max_seconds;
+  progress->Update(update);
+}
+
+// Throws DeviceLost where that is why.
+bool WasInterrupted(const WorkerFailure& failure, Device& device) {
+  if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(device.Name(), failure.what());
+  return failure.kind() == WorkerFailure::Kind::kInterrupted;
+}
 
 void Warn(const Besides& besides, const std::string& text, ExperimentData& data) {
   AddOnce(fmt::format("{}: {}", besides.what, text), data.warnings);
@@ -50,22 +72,21 @@ void Measure(const Besides& besides, const Plan& plan, const SetupOfUnit& setup,
     }
     const ParticipantSetup own = setup(u);
     if (own.interruption->Now()) return;
-    if (progress != nullptr) {
-      ProgressUpdate update;
-      update.what = fmt::format("{}: {}", data.label, besides.what);
-      update.seconds = run.schedule.seconds;
-      update.max_seconds = run.schedule.max_seconds;
-      progress->Update(update);
-    }
+    Report(fmt::format("{}: {}", data.label, besides.what), run, progress);
     try {
       AskOf(besides, own, data);
     } catch (const WorkerFailure& failure) {
-      if (failure.kind() == WorkerFailure::Kind::kInterrupted) return;
-      if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(own.device->Name(), failure.what());
+      if (WasInterrupted(failure, *own.device)) return;
       Warn(besides, failure.what(), data);
     }
   }
 }
+
+constexpr double kMostSeconds = 60;  // for the roofs, which take two
+
+// Whatever makes one entry differ from another.
+using Conditions = std::tuple<std::string, std::vector<std::string>, std::map<std::string, std::string>, int,
+                              std::string, std::string>;
 
 }  // namespace
 
@@ -97,6 +118,61 @@ void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, Progress* progress
     WriteWatch(*data.watch, WatchFile(data));
   };
   Measure(watch, plan, setup, progress, run);
+}
+
+std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,
+                                                        const std::vector<std::size_t>& units) {
+  std::vector<std::pair<Conditions, std::vector<std::size_t>>> known;
+  for (const std::size_t u : units) {
+    const ExperimentConfig& experiment = config.experiments[plan.units[u].experiment];
+    const Conditions conditions(experiment.runner.string(), experiment.exec_wrapper, experiment.environment,
+                                plan.units[u].threads, experiment.isa, experiment.cpu_affinity);
+    const auto found = std::ranges::find(known, conditions, [](const auto& group) { return group.first; });
+    if (found == known.end()) {
+      known.push_back({conditions, {u}});
+    } else {
+      found->second.push_back(u);
+    }
+  }
+  std::vector<std::vector<std::size_t>> groups;
+  for (auto& [conditions, members] : known) groups.push_back(std::move(members));
+  return groups;
+}
+
+void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
+                  Progress* progress, const std::filesystem::path& folder, RunData& run) {
+  std::vector<std::size_t> measured;
+  for (std::size_t u = 0; u < plan.units.size(); ++u) {
+    const ExperimentData& data = run.experiments[u];
+    if (!data.foreign && !data.emulated && !data.trace_enabled && data.error.empty()) measured.push_back(u);
+  }
+  const auto groups = GroupByConditions(config, plan, measured);
+  Peaks peaks;
+  for (const std::vector<std::size_t>& units : groups) {
+    if (interruption.Now()) break;
+    Report(fmt::format("the machine's roofs, {} of {}", peaks.entries.size() + 1, groups.size()), run,
+           progress);
+    const Unit& unit = plan.units[units[0]];
+    const ExperimentConfig& experiment = config.experiments[unit.experiment];
+    PeaksRequest request;
+    try {
+      request.start = StartOfRunner(device, *run.device, experiment);
+      if (!experiment.cpu_affinity.empty()) request.start.cpus = CpusOf(experiment.cpu_affinity, *run.device);
+      request.threads = unit.threads;
+      request.cpus = experiment.cpu_affinity;
+      request.isa = experiment.isa;
+      PeaksEntry entry;
+      entry.roofs = AskForPeaks(device, request, interruption, kMostSeconds);
+      for (const std::size_t u : units) entry.experiments.push_back(plan.units[u].label);
+      peaks.entries.push_back(std::move(entry));
+    } catch (const WorkerFailure& failure) {
+      if (WasInterrupted(failure, device)) break;
+      AddOnce(fmt::format("the machine's roofs were not measured for {}: {}", unit.label, failure.what()),
+              run.warnings);
+    }
+  }
+  if (peaks.entries.empty()) return;
+  WriteFileAtomically(folder / "peaks.json", JsonText(ToJson(peaks), 1) + "\n");
 }
 
 }  // namespace etprof

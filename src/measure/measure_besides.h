@@ -1,6 +1,8 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <vector>
 
 #include "measure/config/config.h"
 #include "measure/participants/participants.h"
@@ -19,5 +21,17 @@ void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, Progress* progr
 
 // `--watch`: runs whose calls the runner watches; writes `_watch.json` beside the log.
 void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, Progress* progress, RunData& run);
+
+// The given units of the plan, apart by what their roofs depend on: runner, wrapper, environment, mask,
+// threads and CPUs. In the order of the units.
+std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,
+                                                        const std::vector<std::size_t>& units);
+
+// Measures the machine's roofs for a run's experiments, once for all that have runner, mask, threads and CPUs
+// in common, and writes peaks.json into `folder`. Left out are experiments that were emulated, of a foreign
+// runner, trace-enabled, or failed. A runner that cannot is a warning in `run`: what was measured of the
+// models is worth no less. Throws Error where the file cannot be written, DeviceLost.
+void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
+                  Progress* progress, const std::filesystem::path& folder, RunData& run);
 
 }  // namespace etprof

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <stdexcept>
 
 #include "core/json.h"
@@ -134,18 +135,19 @@ class Checker {
   bool CheckObject(const json& value, const std::string& keyword, const json& rule, const json& schema,
                    const std::string& path) {
     const auto place = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
+    static const std::set<std::string> keywords = {"properties", "required", "dependentRequired",
+                                                   "additionalProperties"};
+    if (!keywords.contains(keyword)) return false;
+    if (!value.is_object()) return true;
     if (keyword == "properties") {
-      if (!value.is_object()) return true;
       for (const auto& [key, property] : rule.items()) {
         if (value.contains(key)) Check(value.at(key), property, place(key));
       }
     } else if (keyword == "required") {
-      if (!value.is_object()) return true;
       for (const json& key : rule) {
         if (!value.contains(key.get<std::string>())) Add(place(key), "is missing");
       }
     } else if (keyword == "dependentRequired") {
-      if (!value.is_object()) return true;
       for (const auto& [key, others] : rule.items()) {
         if (!value.contains(key)) continue;
         for (const json& other : others) {
@@ -153,8 +155,7 @@ class Checker {
             Add(place(other), "is missing, where " + key + " is");
         }
       }
-    } else if (keyword == "additionalProperties") {
-      if (!value.is_object()) return true;
+    } else {
       const json known = schema.value("properties", json::object());
       for (const auto& [key, member] : value.items()) {
         if (known.contains(key)) continue;
@@ -164,8 +165,6 @@ class Checker {
           Check(member, rule, place(key));
         }
       }
-    } else {
-      return false;
     }
     return true;
   }

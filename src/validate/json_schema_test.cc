@@ -9,7 +9,7 @@
 
 #include "core/file.h"
 #include "core/json_schema_of.h"
-#include "measure/store/manifest.h"
+#include "measure/store/run_data.h"
 #include "render/json/json.h"
 #include "report/example_run.h"
 
@@ -98,7 +98,8 @@ TEST(PublishedSchemas, FitWhatIsWritten) {
   RenderPipelineSummaryJson(report, summary);
   EXPECT_THAT(Problems(json::parse(analysis.str()), PublishedSchema("analysis_summary")), IsEmpty());
   EXPECT_THAT(Problems(json::parse(summary.str()), PublishedSchema("pipeline_summary")), IsEmpty());
-  EXPECT_THAT(Problems(json(MetricsJson(report.run)), PublishedSchema("metrics")), IsEmpty());
+  EXPECT_THAT(Problems(json(ToJson(Metrics(report.run), report.run.folder)), PublishedSchema("metrics")),
+              IsEmpty());
 }
 
 TEST(PublishedSchemas, FitABareEtdump) {

@@ -1,5 +1,3 @@
-#include "validate/same_text.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "validate/difference.h"
 
 namespace etprof {
 namespace {

@@ -10,8 +10,8 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/json_members.h"
 #include "core/sha256.h"
-#include "measure/store/manifest.h"
 #include "measure/store/watch.h"
 #include "validate/json_schema.h"
 
@@ -166,7 +166,7 @@ void Validator::CheckMetrics() {
   const json metrics = ReadJson("metrics");
   if (foreign_ || !metrics.is_object() || findings_.HasBroken("manifest")) return;
   // What the manifest sums up of the latencies stands in both files, and is made of the CSV.
-  const json expected = json(MetricsJson(run_)).at("results");
+  const json expected = json(ToJson(Metrics(run_), run_.folder)).at("results");
   const json& results = manifest_.at("results");
   if (metrics.at("results").size() != results.size()) {
     findings_.Broken(
@@ -309,7 +309,9 @@ void Validator::CheckAnalysis() {
 }
 
 void Validator::CheckAnalysisOfTraces(const json& summary) {
-  const char* renew = "`etprof analyze` renews it";
+  const auto differs = [&](const std::string& problem) {
+    Differs({"analysis_summary", "analysis_summary.json", problem + "; `etprof analyze` renews it"});
+  };
   std::set<std::pair<std::string, int>> found;
   for (const json& experiment : summary.at("experiments")) {
     const std::pair key(experiment.at("name").get<std::string>(), experiment.at("threads").get<int>());
@@ -317,20 +319,17 @@ void Validator::CheckAnalysisOfTraces(const json& summary) {
     const auto facts = traces_.find(key);
     if (facts == traces_.end() || !experiment.contains("groups")) continue;
     if (experiment.at("runs").at("traced") != facts->second.runs) {
-      Differs({"analysis_summary", "analysis_summary.json",
-               fmt::format("{} has {} traced runs, its ETDump has {}; {}", key.first,
-                           experiment.at("runs").at("traced").dump(), facts->second.runs, renew)});
+      differs(fmt::format("{} has {} traced runs, its ETDump has {}", key.first,
+                          experiment.at("runs").at("traced").dump(), facts->second.runs));
     }
     if (experiment.at("groups").at("total_ns") != facts->second.total) {
-      Differs({"analysis_summary", "analysis_summary.json",
-               fmt::format("{} has {} ns in its common set, its ETDump has {}; {}", key.first,
-                           experiment.at("groups").at("total_ns").dump(), facts->second.total, renew)});
+      differs(fmt::format("{} has {} ns in its common set, its ETDump has {}", key.first,
+                          experiment.at("groups").at("total_ns").dump(), facts->second.total));
     }
   }
   for (const auto& [key, facts] : traces_) {
-    if (found.contains(key)) continue;
-    Differs({"analysis_summary", "analysis_summary.json",
-             fmt::format("lacks the experiment {} with {} threads; {}", key.first, key.second, renew)});
+    if (!found.contains(key))
+      differs(fmt::format("lacks the experiment {} with {} threads", key.first, key.second));
   }
 }
 

@@ -10,7 +10,7 @@
 #include "measure/store/latency_csv.h"
 #include "render/csv/csv.h"
 #include "render/csv/table_csv.h"
-#include "validate/same_text.h"
+#include "validate/difference.h"
 #include "validate/validator.h"
 
 namespace etprof {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/json_members.h"
 #include "fuzz.h"
-#include "measure/store/manifest.h"
 #include "measure/store/run_data.h"
 #include "render/json/json.h"
 #include "render/report.h"
@@ -14,7 +14,7 @@
 namespace {
 
 std::string TextOf(const etprof::RunData& run) {
-  return etprof::ManifestJson(run).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return etprof::ToJson(run, run.folder).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 
 #include "core/csv_reader.h"
 #include "core/escape.h"
+#include "core/json_members.h"
 #include "fuzz.h"
-#include "measure/store/manifest.h"
+#include "measure/store/run_data.h"
 #include "render/csv/csv.h"
 #include "validate/validator.h"
 
@@ -33,7 +34,7 @@ std::string Manifest(const std::filesystem::path& folder) {
   launch.bursts = {burst};
   data.launches = {launch};
   run.experiments = {data};
-  return ManifestJson(run).dump();
+  return ToJson(run, run.folder).dump();
 }
 
 // The records as CSV again, behind a byte order mark, which a reader skips once.

@@ -15,14 +15,6 @@
 namespace etprof {
 namespace {
 
-void CheckPrograms(const ExperimentConfig& experiment) {
-  if (!experiment.exec_wrapper.empty()) {
-    FindProgram(experiment.exec_wrapper.front());
-  } else {
-    FindProgram(experiment.runner.string());
-  }
-}
-
 void CheckCpusOf(const ExperimentConfig& experiment, const DeviceProperties& properties) {
   const std::vector<int> wanted = CpusOf(experiment.cpu_affinity, properties);
   if (wanted.empty() || properties.cpus.empty()) return;
@@ -37,8 +29,7 @@ void CheckCpusOf(const ExperimentConfig& experiment, const DeviceProperties& pro
       .Remedy("`etprof devices` shows which there are");
 }
 
-// An emulated CPU is known to the emulator alone, so
-// that of its masks only the names are looked at.
+// An emulated CPU is known to the emulator alone, so that of its masks only the names are looked at.
 void CheckMask(const ExperimentConfig& experiment, const DeviceProperties& properties) {
   if (experiment.isa.empty()) return;
   isa::FeatureSet here;
@@ -80,7 +71,9 @@ void CheckForDevice(const Config& config, const std::string& device, const Devic
   if (!config.power_mode.empty() && !properties.platform.starts_with("android")) throw NoPowerModes(device);
   for (const ExperimentConfig& experiment : config.experiments) {
     RequireArchitecture(experiment, device, properties);
-    if (device == "local") CheckPrograms(experiment);
+    if (device == "local")
+      FindProgram(experiment.exec_wrapper.empty() ? experiment.runner.string()
+                                                  : experiment.exec_wrapper.front());
     if (!experiment.cpu_affinity.empty()) CheckCpusOf(experiment, properties);
   }
 }

@@ -314,16 +314,6 @@ class Reader {
   ExperimentSettings defaults_;
 };
 
-const ExperimentConfig* FindExperiment(const Config& config, const std::string& name,
-                                       std::size_t* index = nullptr) {
-  for (std::size_t i = 0; i < config.experiments.size(); ++i) {
-    if (config.experiments[i].name != name) continue;
-    if (index != nullptr) *index = i;
-    return &config.experiments[i];
-  }
-  return nullptr;
-}
-
 // The file's first bytes tell whether it can be a program: a FlatBuffer whose identifier is "ET" and two
 // digits (ExecuTorch's schema/program.fbs).
 void CheckModel(const std::filesystem::path& path) {
@@ -355,6 +345,38 @@ void CheckModel(const std::filesystem::path& path) {
       size = std::max(size, segments + segments_size);
     if (size > bytes.size()) throw wrong(fmt::format("is cut short: {} bytes of {}", bytes.size(), size));
   }
+}
+
+nlohmann::ordered_json ExperimentJson(const ExperimentConfig& experiment) {
+  nlohmann::ordered_json object;
+  object["name"] = experiment.name;
+  if (!experiment.label.empty()) object["label"] = experiment.label;
+  object["mode"] = experiment.mode;
+  if (experiment.devices.size() == 1) object["device"] = experiment.devices[0];
+  if (experiment.devices.size() > 1) object["device"] = experiment.devices;
+  object["model"] = experiment.model.string();
+  object["runner_path"] = experiment.runner.string();
+  if (!experiment.data.empty()) object["data"] = experiment.data.string();
+  object["method"] = experiment.method;
+  if (experiment.inputs) {
+    if (!experiment.inputs->paths.empty()) {
+      object["inputs"] = experiment.inputs->paths;
+    } else {
+      object["inputs"] = experiment.inputs->kind == "random"
+                             ? fmt::format("random:{}", experiment.inputs->seed)
+                             : experiment.inputs->kind;
+    }
+  }
+  object["runs"] = experiment.runs;
+  if (experiment.warmup) object["warmup"] = *experiment.warmup;
+  object["threads"] = experiment.threads;
+  if (!experiment.isa.empty()) object["isa"] = experiment.isa;
+  if (!experiment.cpu_affinity.empty()) object["cpu_affinity"] = experiment.cpu_affinity;
+  if (experiment.period > 0) object["period"] = DurationText(experiment.period);
+  if (!experiment.extra_args.empty()) object["extra_args"] = experiment.extra_args;
+  if (!experiment.exec_wrapper.empty()) object["exec_wrapper"] = experiment.exec_wrapper;
+  if (!experiment.environment.empty()) object["env"] = experiment.environment;
+  return object;
 }
 
 }  // namespace
@@ -414,11 +436,10 @@ Plan MakePlan(const Config& config) {
     return config.experiments[plan.units[unit].experiment].mode == "timing";
   };
   const auto find = [&](const PairSideConfig& side) -> std::size_t {
-    std::size_t experiment = 0;
-    if (FindExperiment(config, side.experiment, &experiment) != nullptr) {
-      for (std::size_t u = 0; u < plan.units.size(); ++u) {
-        if (plan.units[u].experiment == experiment && plan.units[u].threads == side.threads) return u;
-      }
+    for (std::size_t u = 0; u < plan.units.size(); ++u) {
+      const Unit& unit = plan.units[u];
+      if (config.experiments[unit.experiment].name == side.experiment && unit.threads == side.threads)
+        return u;
     }
     throw Error(ExitCode::kUsage,
                 fmt::format("a compare pair names experiment \"{}\" with {} threads, which is not measured",
@@ -470,42 +491,6 @@ void CheckFiles(const Config& config) {
     }
   }
 }
-
-namespace {
-
-nlohmann::ordered_json ExperimentJson(const ExperimentConfig& experiment) {
-  nlohmann::ordered_json object;
-  object["name"] = experiment.name;
-  if (!experiment.label.empty()) object["label"] = experiment.label;
-  object["mode"] = experiment.mode;
-  if (experiment.devices.size() == 1) object["device"] = experiment.devices[0];
-  if (experiment.devices.size() > 1) object["device"] = experiment.devices;
-  object["model"] = experiment.model.string();
-  object["runner_path"] = experiment.runner.string();
-  if (!experiment.data.empty()) object["data"] = experiment.data.string();
-  object["method"] = experiment.method;
-  if (experiment.inputs) {
-    if (!experiment.inputs->paths.empty()) {
-      object["inputs"] = experiment.inputs->paths;
-    } else {
-      object["inputs"] = experiment.inputs->kind == "random"
-                             ? fmt::format("random:{}", experiment.inputs->seed)
-                             : experiment.inputs->kind;
-    }
-  }
-  object["runs"] = experiment.runs;
-  if (experiment.warmup) object["warmup"] = *experiment.warmup;
-  object["threads"] = experiment.threads;
-  if (!experiment.isa.empty()) object["isa"] = experiment.isa;
-  if (!experiment.cpu_affinity.empty()) object["cpu_affinity"] = experiment.cpu_affinity;
-  if (experiment.period > 0) object["period"] = DurationText(experiment.period);
-  if (!experiment.extra_args.empty()) object["extra_args"] = experiment.extra_args;
-  if (!experiment.exec_wrapper.empty()) object["exec_wrapper"] = experiment.exec_wrapper;
-  if (!experiment.environment.empty()) object["env"] = experiment.environment;
-  return object;
-}
-
-}  // namespace
 
 std::optional<Nanoseconds> ParseSustained(const std::string& text) {
   const std::optional<Nanoseconds> duration = ParseDuration(text);

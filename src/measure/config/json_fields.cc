@@ -36,6 +36,13 @@ std::string TypeOf(const nlohmann::json& value) {
   return value.is_null() ? "null" : value.dump();
 }
 
+std::optional<int> AsInteger(const nlohmann::json& value, int low, int high) {
+  if (!value.is_number()) return std::nullopt;
+  const double number = value.get<double>();
+  if (number != std::floor(number) || number < low || number > high) return std::nullopt;
+  return static_cast<int>(number);
+}
+
 }  // namespace
 
 nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* remedy) {
@@ -121,17 +128,6 @@ std::optional<double> JsonFields::Number(const std::string& key, double low, dou
     throw Wrong(key, fmt::format("must be {} to {}, but is {}", low, high, value->dump()));
   return number;
 }
-
-namespace {
-
-std::optional<int> AsInteger(const nlohmann::json& value, int low, int high) {
-  if (!value.is_number()) return std::nullopt;
-  const double number = value.get<double>();
-  if (number != std::floor(number) || number < low || number > high) return std::nullopt;
-  return static_cast<int>(number);
-}
-
-}  // namespace
 
 std::optional<int> JsonFields::Integer(const std::string& key, int low, int high) {
   const nlohmann::json* value = Find(key);

@@ -32,9 +32,7 @@ std::string NameOfSource(const std::string& source) {
   const std::size_t slash = source.rfind('/');
   std::string name = slash == std::string::npos ? source : source.substr(slash + 1);
   if (name.ends_with(".pte")) name = ModelId(name);
-  for (char& c : name) {
-    if (c == ':' || c == ' ' || static_cast<unsigned char>(c) < 0x20) c = '_';
-  }
+  std::ranges::replace_if(name, [](unsigned char c) { return c == ':' || c == ' ' || c < 0x20; }, '_');
   return AsFileName(name);
 }
 
@@ -183,12 +181,9 @@ bool MatchesAny(const std::vector<std::string>& patterns, const std::string& tex
          });
 }
 
-std::string FolderOf(const std::string& device) {
-  std::string name = device;
-  for (char& c : name) {
-    if (c == ':') c = '_';
-  }
-  return AsFileName(name);
+std::string FolderOf(std::string device) {
+  std::ranges::replace(device, ':', '_');
+  return AsFileName(device);
 }
 
 }  // namespace

@@ -142,6 +142,41 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   return run;
 }
 
+// Adds a burst of a process's runs to `launch`; the first `unrecorded` were before it. `timed`: whether they
+// had a processor is told, and there is one to record.
+void AddRuns(const ForeignRun& run, int unrecorded, bool timed, Burst burst, Launch& launch) {
+  // From outside only the sum is known: every run gets its share.
+  const auto waited = [&](Nanoseconds latency) -> Nanoseconds {
+    if (!run.status.run_delay || run.wall <= 0) return -1;
+    return static_cast<Nanoseconds>(static_cast<double>(latency) *
+                                    static_cast<double>(*run.status.run_delay) /
+                                    static_cast<double>(run.wall));
+  };
+  for (std::size_t i = 0; i < run.times.size(); ++i) {
+    if (i == 0) {
+      launch.first_run = run.times[i];
+    } else if (static_cast<int>(i) < unrecorded) {
+      launch.warmup.push_back(run.times[i]);
+    } else {
+      burst.recorded.push_back(run.times[i]);
+      if (timed) burst.recorded_wait.push_back(waited(run.times[i]));
+    }
+  }
+  if (timed && burst.recorded.empty())
+    throw WorkerFailure(WorkerFailure::Kind::kGarbage, "it ran too few times");
+  launch.peak_rss = run.status.peak_rss;
+  for (std::size_t i = 0; i < run.traced.size(); ++i) {
+    const bool before = static_cast<int>(i) < unrecorded;
+    const bool clean = !timed || IsCleanRun(run.traced[i], waited(run.traced[i]));
+    const Phase phase = i == 0   ? Phase::kFirst
+                        : before ? Phase::kWarmup
+                        : clean  ? Phase::kSteady
+                                 : Phase::kDisturbed;
+    launch.traced_runs.push_back({launch.index, before ? -1 : burst.round, phase});
+  }
+  launch.bursts.push_back(std::move(burst));
+}
+
 class ForeignParticipant : public Participant {
  public:
   explicit ForeignParticipant(const ParticipantSetup& setup)
@@ -171,34 +206,7 @@ class ForeignParticipant : public Participant {
     burst.round = round;
     burst.order = order;
     burst.cpu_time = run.status.cpu_time;
-    // From outside only the sum is known: every run gets its share.
-    const auto waited = [&](Nanoseconds latency) -> Nanoseconds {
-      if (!run.status.run_delay || run.wall <= 0) return -1;
-      return static_cast<Nanoseconds>(static_cast<double>(latency) *
-                                      static_cast<double>(*run.status.run_delay) /
-                                      static_cast<double>(run.wall));
-    };
-    for (std::size_t i = 0; i < run.times.size(); ++i) {
-      if (i == 0) {
-        launch.first_run = run.times[i];
-      } else if (static_cast<int>(i) < unrecorded) {
-        launch.warmup.push_back(run.times[i]);
-      } else {
-        burst.recorded.push_back(run.times[i]);
-        burst.recorded_wait.push_back(waited(run.times[i]));
-      }
-    }
-    if (burst.recorded.empty()) throw WorkerFailure(WorkerFailure::Kind::kGarbage, "it ran too few times");
-    launch.bursts.push_back(burst);
-    launch.peak_rss = run.status.peak_rss;
-    for (std::size_t i = 0; i < run.traced.size(); ++i) {
-      const bool clean = IsCleanRun(run.traced[i], waited(run.traced[i]));
-      const Phase phase = i == 0                             ? Phase::kFirst
-                          : static_cast<int>(i) < unrecorded ? Phase::kWarmup
-                          : clean                            ? Phase::kSteady
-                                                             : Phase::kDisturbed;
-      launch.traced_runs.push_back({launch.index, static_cast<int>(i) < unrecorded ? -1 : round, phase});
-    }
+    AddRuns(run, unrecorded, /*timed=*/true, std::move(burst), launch);
     if (!run.traced.empty()) launch.etdump_part = part;
   }
 
@@ -218,6 +226,17 @@ class ForeignParticipant : public Participant {
   ExperimentLog log_;
   bool looked_ = false;  // at Android's log
 };
+
+// XNNPACK writes to Android's log where it was built for Android, else to the runner's own output.
+void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bool said_by_itself,
+                  ExperimentLog& xnntrace) {
+  if (said_by_itself) return;
+  try {
+    xnntrace.Write(device_log.Lines());
+  } catch (const Error& error) {
+    AddOnce("Android's log could not be had: " + error.Message(), setup.data->warnings);
+  }
+}
 
 }  // namespace
 
@@ -262,21 +281,6 @@ std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setu
   return std::make_unique<ForeignParticipant>(setup);
 }
 
-namespace {
-
-// XNNPACK writes to Android's log where it was built for Android, else to the runner's own output.
-void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bool said_by_itself,
-                  ExperimentLog& xnntrace) {
-  if (said_by_itself) return;
-  try {
-    xnntrace.Write(device_log.Lines());
-  } catch (const Error& error) {
-    AddOnce("Android's log could not be had: " + error.Message(), setup.data->warnings);
-  }
-}
-
-}  // namespace
-
 void RunTraceEnabled(const ParticipantSetup& setup) {
   const DeviceLog device_log(*setup.device, *setup.properties);
   ExperimentLog log(setup.folder / (setup.stem + ".log"));
@@ -287,22 +291,7 @@ void RunTraceEnabled(const ParticipantSetup& setup) {
   const ForeignRun run = RunProcess(setup, unrecorded + setup.config->runs, setup.folder / part, log,
                                     &xnntrace, "kernel-log run");
   AddDeviceLog(setup, device_log, run.xnnpack_spoke, xnntrace);
-  Burst burst;
-  for (std::size_t i = 0; i < run.times.size(); ++i) {
-    if (i == 0) {
-      launch.first_run = run.times[i];
-    } else {
-      (static_cast<int>(i) < unrecorded ? launch.warmup : burst.recorded).push_back(run.times[i]);
-    }
-  }
-  launch.bursts.push_back(burst);
-  launch.peak_rss = run.status.peak_rss;
-  for (std::size_t i = 0; i < run.traced.size(); ++i) {
-    const Phase phase = i == 0                             ? Phase::kFirst
-                        : static_cast<int>(i) < unrecorded ? Phase::kWarmup
-                                                           : Phase::kSteady;
-    launch.traced_runs.push_back({0, phase == Phase::kSteady ? 0 : -1, phase});
-  }
+  AddRuns(run, unrecorded, /*timed=*/false, Burst(), launch);
   if (!run.traced.empty()) launch.etdump_part = part;
   setup.data->launches.push_back(launch);
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "measure/measure_peaks.h"
+#include "measure/measure_besides.h"
 #include "measure/participants/emulation.h"
 #include "measure/schedule/schedule.h"
 #include "stats/stop_rule.h"

@@ -330,7 +330,26 @@ class Scheduler {
     if (shape_known_) data_.rounds = shape_.rounds;
   }
 
-  // The least precise of what is measured decides: the pairs, and experiments without a pair.
+  // Gives the estimates of what is measured: the pairs, and experiments without a pair.
+  template <typename OfPair, typename OfSingle>
+  void ForEachMeasured(double confidence, OfPair of_pair, OfSingle of_single) const {
+    std::vector<bool> paired(units_.size());
+    for (const ComparePair& pair : pairs_) {
+      if (!Alive(pair)) continue;
+      paired[pair.baseline] = paired[pair.candidate] = true;
+      const ExperimentData& baseline = *units_[pair.baseline].data;
+      const ExperimentData& candidate = *units_[pair.candidate].data;
+      // An emulated CPU's times mean nothing, not even on the way.
+      if (!baseline.emulated && !candidate.emulated)
+        of_pair(pair, EstimatePair(baseline, candidate, confidence));
+    }
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      const ExperimentData& data = *units_[u].data;
+      if (!states_[u].failed && !paired[u]) of_single(data, EstimateSingle(data, confidence));
+    }
+  }
+
+  // The least precise of what is measured decides.
   struct Worst {
     std::optional<stats::RatioEstimate> estimate;
     int launches = 0;
@@ -346,18 +365,9 @@ class Scheduler {
       if (estimate) worst.launches = std::min(worst.launches, estimate->launches);
       first = false;
     };
-    std::vector<bool> paired(units_.size());
-    for (const ComparePair& pair : pairs_) {
-      if (!Alive(pair)) continue;
-      paired[pair.baseline] = paired[pair.candidate] = true;
-      // An emulated CPU's times mean nothing, not even on the way.
-      if (units_[pair.baseline].data->emulated || units_[pair.candidate].data->emulated) continue;
-      consider(
-          EstimatePair(*units_[pair.baseline].data, *units_[pair.candidate].data, rule_.look_confidence));
-    }
-    for (std::size_t u = 0; u < units_.size(); ++u) {
-      if (!states_[u].failed && !paired[u]) consider(EstimateSingle(*units_[u].data, rule_.look_confidence));
-    }
+    ForEachMeasured(
+        rule_.look_confidence, [&](const ComparePair&, const auto& estimate) { consider(estimate); },
+        [&](const ExperimentData&, const auto& estimate) { consider(estimate); });
     return worst;
   }
 
@@ -389,17 +399,15 @@ class Scheduler {
     state.alive = false;
     const bool lost = failure.kind() == WorkerFailure::Kind::kLost;
     lost_ = lost_ || lost;
+    state.launch.traced_runs.clear();
+    state.launch.etdump_part.clear();
     if (lost || failure.kind() == WorkerFailure::Kind::kInterrupted) {
       if (lost) state.launch.problem = failure.what();
       state.launch.status = Launch::Status::kPartial;
-      state.launch.traced_runs.clear();
-      state.launch.etdump_part.clear();
       return;
     }
     state.launch.status = Launch::Status::kFailed;
     state.launch.problem = failure.what();
-    state.launch.traced_runs.clear();
-    state.launch.etdump_part.clear();
     state.failures_in_a_row++;
     const bool hopeless = failure.kind() == WorkerFailure::Kind::kRefused;
     if (hopeless || state.failures_in_a_row >= kFailuresInARow) {
@@ -709,23 +717,16 @@ class Scheduler {
     update.max_seconds = options_.launches && !options_.max_seconds_given ? 0 : options_.max_seconds;
     update.launch_finished = finished;
     update.clean_share = CleanShare();
-    std::vector<bool> paired(units_.size());
-    for (const ComparePair& pair : pairs_) {
-      if (!Alive(pair)) continue;
-      paired[pair.baseline] = paired[pair.candidate] = true;
-      // An emulated CPU's times mean nothing, not even on the way.
-      if (units_[pair.baseline].data->emulated || units_[pair.candidate].data->emulated) continue;
-      update.estimates.push_back(
-          {pair.baseline_label, pair.candidate_label, std::nullopt,
-           EstimatePair(*units_[pair.baseline].data, *units_[pair.candidate].data, kConfidence)});
-    }
-    for (std::size_t u = 0; u < units_.size(); ++u) {
-      if (states_[u].failed || paired[u] || units_[u].data->emulated) continue;
-      const auto estimate = EstimateSingle(*units_[u].data, kConfidence);
-      std::optional<double> median;
-      if (estimate) median = std::exp(estimate->log_ratio);
-      update.estimates.push_back({"", units_[u].data->label, median, estimate});
-    }
+    ForEachMeasured(
+        kConfidence,
+        [&](const ComparePair& pair, const auto& estimate) {
+          update.estimates.push_back({pair.baseline_label, pair.candidate_label, std::nullopt, estimate});
+        },
+        [&](const ExperimentData& data, const auto& estimate) {
+          if (data.emulated) return;
+          const auto median = estimate ? std::optional(std::exp(estimate->log_ratio)) : std::nullopt;
+          update.estimates.push_back({"", data.label, median, estimate});
+        });
     hooks_.progress->Update(update);
   }
 

@@ -21,9 +21,10 @@ constexpr const char* kDerived[] = {"effective_ghz", "instructions_per_cycle",
 
 std::string Text(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : ""; }
 
-std::optional<double> Ratio(const std::optional<double>& above, const std::optional<double>& below) {
+std::optional<double> Ratio(const std::optional<double>& above, const std::optional<double>& below,
+                            double times = 1) {
   if (!above || !below || *below <= 0) return std::nullopt;
-  return *above / *below;
+  return *above / *below * times;
 }
 
 std::vector<std::string> Header() {
@@ -41,8 +42,7 @@ std::optional<double> CountersRow::Mean(std::string_view counter) const {
 }
 
 std::optional<double> CountersRow::EffectiveFrequency() const {
-  const auto per_nanosecond = Ratio(Mean("cycles"), Mean("task_clock_ns"));
-  return per_nanosecond ? std::optional(*per_nanosecond * 1e9) : std::nullopt;
+  return Ratio(Mean("cycles"), Mean("task_clock_ns"), 1e9);  // from a nanosecond's
 }
 
 std::optional<double> CountersRow::InstructionsPerCycle() const {
@@ -50,13 +50,11 @@ std::optional<double> CountersRow::InstructionsPerCycle() const {
 }
 
 std::optional<double> CountersRow::CacheMissesPerThousand() const {
-  const auto each = Ratio(Mean("cache_misses"), Mean("instructions"));
-  return each ? std::optional(1000 * *each) : std::nullopt;
+  return Ratio(Mean("cache_misses"), Mean("instructions"), 1000);
 }
 
 std::optional<double> CountersRow::BranchMissesPerThousand() const {
-  const auto each = Ratio(Mean("branch_misses"), Mean("instructions"));
-  return each ? std::optional(1000 * *each) : std::nullopt;
+  return Ratio(Mean("branch_misses"), Mean("instructions"), 1000);
 }
 
 std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std::string& method) {

@@ -15,7 +15,6 @@
 #include "measure/store/counters.h"
 #include "measure/store/foreign_layout.h"
 #include "measure/store/latency_csv.h"
-#include "measure/store/manifest.h"
 #include "measure/store/peaks.h"
 #include "measure/store/run_data.h"
 #include "measure/store/run_directory.h"
@@ -122,6 +121,8 @@ bool IsOfRunAbove(const std::filesystem::path& folder) {
          ReadManifestFile(above).contains("etprof_version");
 }
 
+std::string StemOf(const ExperimentData& data) { return UnitStem(data.name, data.model, data.threads); }
+
 }  // namespace
 
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files) {
@@ -191,12 +192,6 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   }
   return run;
 }
-
-namespace {
-
-std::string StemOf(const ExperimentData& data) { return UnitStem(data.name, data.model, data.threads); }
-
-}  // namespace
 
 void RecoverInMemory(RunData& run) {
   for (ExperimentData& data : run.experiments) {

@@ -1,5 +1,3 @@
-#include "measure/store/manifest.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "core/json_members.h"
 #include "device/other_load.h"
+#include "measure/store/run_data.h"
 #include "stats/distribution.h"
 
 namespace etprof {
@@ -106,10 +105,6 @@ void SetLoads(std::vector<StoredLoad> loads, RunData& run) {
     (stored.at == "before" ? run.other_load_before : run.other_load_during) = std::move(stored.load);
   }
 }
-
-nlohmann::ordered_json ManifestJson(const RunData& run) { return ToJson(run, run.folder); }
-
-nlohmann::ordered_json MetricsJson(const RunData& run) { return ToJson(Metrics(run), run.folder); }
 
 void ReadManifest(const nlohmann::json& manifest, RunData& run) {
   const std::int64_t wrong = FromJsonTolerantly(manifest, run, run.folder);

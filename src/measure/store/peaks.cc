@@ -5,24 +5,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
-#include "core/file.h"
 #include "core/json.h"
-#include "measure/store/own_json.h"
+#include "core/json_members.h"
 
 namespace etprof {
 namespace {
 
-constexpr const char* kFile = "peaks.json";
 constexpr std::size_t kLongestAnswer = std::size_t{4} << 20;
 
 }  // namespace
-
-std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
-  const std::filesystem::path path = run_directory / kFile;
-  if (!Exists(path)) return std::nullopt;
-  return ReadOwnJson<Peaks>(path, "the roofs of a machine");
-}
 
 const PeaksEntry* PeaksOf(const Peaks& peaks, std::string_view label) {
   for (const PeaksEntry& entry : peaks.entries) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -542,7 +543,9 @@ struct RunData {
   std::vector<std::string> warnings;
   std::vector<std::string> problems;  // what this directory lacks or has wrong, found by LoadRunDirectory
 
-  // manifest.json: everything but the single latencies, which are in the CSV files.
+  // manifest.json: everything but the single latencies, which are in the CSV files. Paths below the results
+  // directory are relative to it. The seeds' keys (`generated_at`, `config`, `model`, `executorch`,
+  // `results`) are among them.
   static void Describe(auto& v) {
     v.Constant("schema_version", kManifestSchema, {.meaning = "keys may be added under the same number"});
     v("status", &RunData::status, {.choices = "running|complete|interrupted|failed"});
@@ -583,7 +586,12 @@ struct RunData {
   }
 };
 
-// metrics.json, the seeds' summary.
+// Fills `run`, whose `folder` is set. Keys that are missing keep their defaults; what has a wrong type is
+// left out and counted in `problems`.
+void ReadManifest(const nlohmann::json& manifest, RunData& run);
+
+// metrics.json, the seeds' summary: results[] of latency_ms (mean), median_ms, min_ms, max_ms, runs, threads,
+// etdump, log.
 struct Metrics {
   struct Entry {
     const ExperimentData* data = nullptr;

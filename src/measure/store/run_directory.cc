@@ -17,11 +17,11 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/json_members.h"
 #include "core/text.h"
 #include "core/utc.h"
 #include "etdump/reader.h"
 #include "measure/participants/participants.h"
-#include "measure/store/manifest.h"
 
 namespace etprof {
 namespace {
@@ -134,8 +134,8 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
 bool RunDirectory::WriteManifest(const RunData& run) const {
   bool changed = false;
   // metrics.json first: what the manifest promises is there when it is.
-  for (const auto& [name, value] :
-       {std::pair("metrics.json", MetricsJson(run)), {"manifest.json", ManifestJson(run)}}) {
+  for (const auto& [name, value] : {std::pair("metrics.json", ToJson(Metrics(run), run.folder)),
+                                    {"manifest.json", ToJson(run, run.folder)}}) {
     // A text that is no UTF-8 (a file name, a worker's message) is replaced, not thrown about.
     const std::string text = JsonText(value, 1) + "\n";
     const std::filesystem::path file = folder_ / name;

@@ -11,11 +11,12 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json_members.h"
 #include "etdump/reader.h"
 #include "measure/participants/participants.h"
 #include "measure/store/latency_csv.h"
-#include "measure/store/manifest.h"
 #include "measure/store/outputs.h"
+#include "measure/store/run_data.h"
 
 namespace etprof {
 namespace {
@@ -98,7 +99,7 @@ TEST_F(RunDirectoryTest, WhatIsWrittenReadsBack) {
   directory.WriteManifest(run);
   const RunData back = LoadRunDirectory(folder);
   EXPECT_THAT(back.problems, IsEmpty());
-  EXPECT_EQ(ManifestJson(back).dump(1), ManifestJson(run).dump(1));
+  EXPECT_EQ(ToJson(back, back.folder).dump(1), ToJson(run, run.folder).dump(1));
   ASSERT_EQ(back.experiments.size(), 2u);
   EXPECT_EQ(back.experiments[1].launches[1].bursts[1].recorded,
             run.experiments[1].launches[1].bursts[1].recorded);

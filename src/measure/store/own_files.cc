@@ -1,0 +1,55 @@
+// What etprof writes into a results directory beside the measurement itself.
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/json_members.h"
+#include "measure/store/peaks.h"
+#include "measure/store/watch.h"
+
+namespace etprof {
+namespace {
+
+// Throws Error (kBadInput) for a damaged file, which says that it does not hold `what` and that the run is
+// sound without it.
+template <typename T>
+T ReadOwnJson(const std::filesystem::path& path, const std::string& what) {
+  const auto damaged = [&](const std::string& problem) {
+    return Error(ExitCode::kBadInput, problem).InFile(path.string()).Remedy("measure again, or remove it");
+  };
+  const nlohmann::json json = ParseJson(ReadTextFile(path));
+  if (json.is_discarded()) throw damaged("is not JSON, or is cut short");
+  try {
+    return json.get<T>();
+  } catch (const std::invalid_argument& problem) {
+    throw damaged("does not hold " + what + ": " + problem.what());
+  }
+}
+
+}  // namespace
+
+std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
+  const std::filesystem::path path = run_directory / "peaks.json";
+  if (!Exists(path)) return std::nullopt;
+  return ReadOwnJson<Peaks>(path, "the roofs of a machine");
+}
+
+std::filesystem::path WatchFile(const ExperimentData& data) {
+  if (data.log.empty()) return {};
+  return data.log.parent_path() / (data.log.stem().string() + "_watch.json");
+}
+
+std::shared_ptr<const WatchData> ReadWatch(const ExperimentData& data) {
+  const std::filesystem::path file = WatchFile(data);
+  if (file.empty() || !Exists(file)) return nullptr;
+  return std::make_shared<const WatchData>(ReadOwnJson<WatchData>(file, "what a runner watched"));
+}
+
+void WriteWatch(const WatchData& watch, const std::filesystem::path& path) {
+  WriteFileAtomically(path, [&](std::ostream& out) { out << nlohmann::json(watch).dump(1) << '\n'; });
+}
+
+}  // namespace etprof
