@@ -53,7 +53,7 @@ CLI::Validator TableName() {
 }
 
 void AddFileOptions(CLI::App& app, View& view) {
-  for (const DocumentFormat& format : DocumentFormats()) {
+  for (const DocumentFormat& format : kDocumentFormats) {
     app.add_option(fmt::format("--{}", format.name), view.files[format.name],
                    fmt::format("Write it {}", format.is))
         ->type_name("FILE");

@@ -83,7 +83,7 @@ void ShowTable(const Report& report, const std::string& table) {
 // views. Whether something is to be shown besides.
 bool WriteFiles(const say::Document& document, const View& view, const Report* report = nullptr) {
   bool shows = !view.quiet;
-  for (const DocumentFormat& format : DocumentFormats()) {
+  for (const DocumentFormat& format : kDocumentFormats) {
     const auto file = view.files.find(format.name);
     if (file == view.files.end() || file->second.empty()) continue;
     WriteOutput(file->second, [&](std::ostream& out) {

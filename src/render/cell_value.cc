@@ -17,18 +17,16 @@ struct IntoValue {
     into.unit = "ns";
   }
   void operator()(const say::Size& size) { Measured(CellKind::kSize, size.bytes, "bytes"); }
-  void operator()(const say::Count& count) {
-    Measured(CellKind::kCount, static_cast<double>(count.count), "");
-  }
-  void operator()(const say::Amount& amount) { Measured(CellKind::kAmount, amount.amount, ""); }
+  void operator()(const say::Count& count) { Measured(CellKind::kCount, static_cast<double>(count.count)); }
+  void operator()(const say::Amount& amount) { Measured(CellKind::kAmount, amount.amount); }
   void operator()(const say::Number& number) {
     Measured(CellKind::kNumber, number.value, number.unit);
     into.low = number.low;
     into.high = number.high;
   }
-  void operator()(const say::Share& share) { Measured(CellKind::kShare, share.share, ""); }
+  void operator()(const say::Share& share) { Measured(CellKind::kShare, share.share); }
   void operator()(const say::Change& change) {
-    Measured(CellKind::kChange, change.change, "");
+    Measured(CellKind::kChange, change.change);
     into.low = change.low;
     into.high = change.high;
   }
@@ -46,7 +44,7 @@ struct IntoValue {
     if (const auto estimate = interval.quantity.Told()) Within(*estimate);
   }
 
-  void Measured(CellKind kind, double value, const std::string& unit) {
+  void Measured(CellKind kind, double value, const std::string& unit = "") {
     into.kind = kind;
     into.value = value;
     into.unit = unit;

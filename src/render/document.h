@@ -2,7 +2,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -31,13 +30,17 @@ nlohmann::ordered_json DocumentSchema();
 // The page: one file that needs nothing else (render/page/html.h).
 void RenderDocumentHtml(const say::Document& document, std::ostream& out);
 
-// What a document is written to a file as. A format is added by its file and by its line in
-// document_formats.cc: then every command that has a document has an option for it (cli/show_document.h).
+// What a document is written to a file as. A format is added by its file and by its line below: then every
+// command that has a document has an option for it (cli/show.h).
 struct DocumentFormat {
   const char* name;  // of the option: "html"
   const char* is;    // for its help: "as a page, ..."
   void (*render)(const say::Document& document, std::ostream& out);
 };
-std::span<const DocumentFormat> DocumentFormats();
+inline constexpr DocumentFormat kDocumentFormats[] = {
+    {"html", "as a page, which opens from disk", RenderDocumentHtml},
+    {"markdown", "as Markdown",
+     [](const say::Document& document, std::ostream& out) { RenderDocumentMarkdown(document, 1, out); }},
+    {"document", "as JSON for programs that show any result (docs/reference/json.md)", RenderDocumentJson}};
 
 }  // namespace etprof

@@ -44,7 +44,6 @@ std::string GroupPath(const std::vector<std::string>& group, std::size_t depth) 
   }
   return path;
 }
-std::string GroupPath(const std::vector<std::string>& group) { return GroupPath(group, group.size()); }
 
 std::string KindText(const ModelNode& node) {
   switch (node.kind) {
@@ -126,7 +125,7 @@ class GraphRenderer {
     }
     return {{"id", OneLine(node.id)},
             {"label", OneLine(node.label)},
-            {"namespace", GroupPath(node.group)},
+            {"namespace", GroupPath(node.group, node.group.size())},
             {"attrs", AttributesOf(node)},
             {"incomingEdges", std::move(edges)},
             {"outputsMetadata", std::move(outputs)}};

@@ -1,5 +1,5 @@
 // The spans of some runs of each experiment, as etprof writes them beside the report
-// (src/render/json/timeline_json.h). Times are whole nanoseconds from the start of the run.
+// (src/render/json/json.h). Times are whole nanoseconds from the start of the run.
 import type { Report } from "./report";
 import { sidesOf, unpack } from "./report";
 

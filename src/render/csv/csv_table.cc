@@ -23,8 +23,9 @@ std::optional<double> MaybeMean(Nanoseconds total, std::int64_t runs) {
   return runs == 0 ? std::nullopt : std::optional(MeanOf(total, runs));
 }
 
-std::string NumberCell(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
-std::string NumberCell(const std::optional<double>& value) { return value ? NumberCell(*value) : ""; }
+std::string NumberCell(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
+}
 std::string IntegerCell(const std::optional<std::int64_t>& value) {
   return value ? std::to_string(*value) : "";
 }

@@ -66,7 +66,6 @@ std::vector<std::size_t> ByFallingTime(const Profile& profile);
 std::optional<double> MaybeMean(Nanoseconds total, std::int64_t runs);
 
 // Numbers as cells: the shortest text that reads back as the same double; empty for what is not defined.
-std::string NumberCell(double value);
 std::string NumberCell(const std::optional<double>& value);
 std::string IntegerCell(const std::optional<std::int64_t>& value);
 // A member of its estimate; empty where there is none.

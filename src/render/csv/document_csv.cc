@@ -20,8 +20,7 @@ using Fields = std::vector<Field>;
 
 Fields FieldsOf(const say::Cell& cell) {
   const CellValue of = ValueOf(cell);
-  const auto number =
-      of.unit == "ns" ? MsCell : [](const std::optional<double>& any) { return NumberCell(any); };
+  const auto number = of.unit == "ns" ? MsCell : NumberCell;
   const std::string value = number(of.value);
   const Field low{"_low", number(of.low)}, high{"_high", number(of.high)};
   switch (of.kind) {

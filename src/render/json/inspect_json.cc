@@ -198,21 +198,14 @@ struct PieceJson {
   }
 };
 
-struct ExternalDataJson {
-  std::vector<std::string> names;
-  std::optional<std::vector<std::string>> missing;
-
-  static void Describe(auto& v) {
-    v("names", &ExternalDataJson::names, {.meaning = "that the program expects in a .ptd"});
-    v("missing", &ExternalDataJson::missing,
-      {.meaning = "those that are not in the .ptd that was given; null: none was"});
-  }
-};
-
 struct ProgramJson {
   const Program& program;
   const std::string& file;
   const DataFile* data;
+
+  std::optional<std::vector<std::string>> Missing() const {
+    return data != nullptr ? std::optional(MissingFrom(*data, ExternalNames(program))) : std::nullopt;
+  }
 
   static void Describe(auto& v) {
     using J = const ProgramJson&;
@@ -232,10 +225,11 @@ struct ProgramJson {
     v("named_data",
       [](J json) { return ViewsOf<PieceJson<NamedData>>(json.program.named_data, json.program.segments); },
       {.meaning = "which of it has a name"});
-    v("external_data", [](J json) {
-      ExternalDataJson external{ExternalNames(json.program), std::nullopt};
-      if (json.data != nullptr) external.missing = MissingFrom(*json.data, external.names);
-      return external;
+    v.Object("external_data", [](auto& in) {
+      in("names", [](J json) { return ExternalNames(json.program); },
+         {.meaning = "that the program expects in a .ptd"});
+      in("missing", &ProgramJson::Missing,
+         {.meaning = "those that are not in the .ptd that was given; null: none was"});
     });
     v("methods", [](J json) { return ViewsOf<MethodJson>(json.program.methods, json.program); });
     v("xnnpack_graphs", [](J json) { return ViewsOf<GraphJson>(json.program.xnn_graphs); });

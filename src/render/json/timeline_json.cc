@@ -1,5 +1,3 @@
-#include "render/json/timeline_json.h"
-
 #include <fmt/format.h>
 
 #include <iterator>
@@ -11,6 +9,7 @@
 #include "analysis/sampled_runs.h"
 #include "core/json.h"
 #include "measure/store/watch.h"
+#include "render/json/json.h"
 #include "render/watched_run.h"
 
 namespace etprof {

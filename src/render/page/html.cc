@@ -19,7 +19,6 @@
 #include "core/parallel.h"
 #include "render/document.h"
 #include "render/json/json.h"
-#include "render/json/timeline_json.h"
 #include "render/page/gzip.h"
 #include "render/table_text.h"
 #include "say/report.h"
