@@ -100,14 +100,14 @@ void AddDocumentOptions(CLI::App& app, View& view, const std::vector<std::string
 }
 
 bool IsDocumentFile(std::string_view option) {
-  return std::ranges::any_of(DocumentFormats(), [&](const DocumentFormat& format) {
+  return std::ranges::any_of(kDocumentFormats, [&](const DocumentFormat& format) {
     return option == fmt::format("--{}", format.name);
   });
 }
 
 std::vector<std::string> ViewOptionNames() {
   std::vector<std::string> names = {"--json", "--csv", "--all"};
-  for (const DocumentFormat& format : DocumentFormats()) names.push_back(fmt::format("--{}", format.name));
+  for (const DocumentFormat& format : kDocumentFormats) names.push_back(fmt::format("--{}", format.name));
   return names;
 }
 
