@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/json_members.h"
 #include "program/static_facts.h"
-#include "say/static_check.h"
+#include "say/gates.h"
 
 namespace etprof {
 

@@ -17,9 +17,9 @@
 #include "render/json/json.h"
 #include "render/page/html.h"
 #include "render/report.h"
-#include "say/breakdown_by.h"
-#include "say/devices.h"
 #include "say/report.h"
+#include "say/report_parts.h"
+#include "say/subjects.h"
 #include "say/views.h"
 #include "say/wording.h"
 
@@ -34,22 +34,11 @@ TerminalOptions ScreenOf(const View& view, const std::string& more) {
 }
 
 void ShowBy(const Report& report, View view) {
-  say::Document document;
-  std::string nothing = "it takes an ETDump: no run was traced";
-  const auto views = say::ReportViews();
-  const auto found = std::ranges::find(views, view.by, &say::ReportView::name);
-  if (found != views.end()) {
-    document = found->say(report);
-    nothing = found->nothing;
-  } else {
-    const say::By named = say::ByNamed(view.by).value();
-    document.sections = say::SayBreakdownBy(report, named);
-    view.all = true;
-    if (named == say::By::kLayer || named == say::By::kSource)
-      nothing = "give the .pte that ran as --model, so that its layers are known";
-  }
+  const say::ReportView& by = *std::ranges::find(say::ReportViews(), view.by, &say::ReportView::name);
+  say::Document document = by.say(report);
+  view.all = view.all || by.breakdown;
   (document.title.empty() ? document.title : document.facts.emplace_back()) = HeaderText(report);
-  if (document.sections.empty()) document.notes = {{"nothing to show: " + nothing}};
+  if (document.sections.empty()) document.notes = {{std::string("nothing to show: ") + by.nothing}};
   for (say::Section& section : document.sections) {
     if (section.level == say::Level::kPage) section.level = say::Level::kUsual;  // this is what was asked for
   }
@@ -98,7 +87,7 @@ bool WriteFiles(const say::Document& document, const View& view, const Report* r
 }  // namespace
 
 std::vector<std::string> AllByNames() {
-  std::vector<std::string> names = say::ByNames();
+  std::vector<std::string> names;
   for (const say::ReportView& view : say::ReportViews()) names.emplace_back(view.name);
   return names;
 }

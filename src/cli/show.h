@@ -19,7 +19,7 @@
 // Results on stdout. Each throws Error (kDeviceFailed) where that cannot be written.
 namespace etprof {
 
-// What --by may be: say::ByNames and the names of say::ReportViews.
+// What --by may be: the names of say::ReportViews.
 std::vector<std::string> AllByNames();
 
 // The screen for a person, or what `view` asks for in its place; `more`: where the whole is. Throws Error

@@ -1,5 +1,3 @@
-#include "say/check.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +12,7 @@
 #include "render/junit.h"
 #include "report/example_check.h"
 #include "report/example_suite.h"
-#include "say/suite.h"
+#include "say/gates.h"
 
 namespace etprof {
 namespace {

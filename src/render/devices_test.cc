@@ -8,7 +8,7 @@
 #include "core/display_width.h"
 #include "render/document.h"
 #include "report/example_devices.h"
-#include "say/devices.h"
+#include "say/subjects.h"
 
 namespace etprof {
 namespace {

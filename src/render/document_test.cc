@@ -16,7 +16,7 @@
 #include "render/example_documents.h"
 #include "render/json/read_formats.h"
 #include "render/table_text.h"
-#include "say/counters.h"
+#include "say/report_parts.h"
 
 namespace etprof {
 namespace {

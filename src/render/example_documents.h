@@ -5,25 +5,26 @@
 #include <vector>
 
 #include "core/file.h"
+#include "device/survey.h"
+#include "history/trends.h"
+#include "program/data_file.h"
+#include "program/program.h"
 #include "program/program_reader.h"
+#include "report/bisection.h"
+#include "report/check.h"
+#include "report/cpu_features.h"
 #include "report/example_check.h"
 #include "report/example_run.h"
 #include "report/example_suite.h"
 #include "report/kernels/kernels.h"
+#include "report/static_check.h"
+#include "report/suite.h"
 #include "report/sustained.h"
-#include "say/bisection.h"
-#include "say/check.h"
-#include "say/counters.h"
-#include "say/cpu_features.h"
-#include "say/device_list.h"
 #include "say/document.h"
-#include "say/history.h"
-#include "say/inspect.h"
-#include "say/kernels.h"
+#include "say/gates.h"
 #include "say/report.h"
-#include "say/static_check.h"
-#include "say/suite.h"
-#include "say/sustained.h"
+#include "say/report_parts.h"
+#include "say/subjects.h"
 
 // A document of every subject, for the tests that hold the formats against each other.
 namespace etprof::example {
@@ -145,12 +146,13 @@ inline say::Document SustainedDocument() {
     burst.frequency_khz = i < 50 ? 3'000'000 : 2'000'000;
     data.launches[0].bursts.push_back(burst);
   }
-  ReportExperiment experiment;
+  Report report;
+  ReportExperiment& experiment = report.experiments.emplace_back();
   experiment.label = "as it is";
   experiment.sustained = DescribeSustained(data);
   say::Document document;
   document.title = "Sustained";
-  document.sections = {say::SaySustained(experiment)};
+  document.sections = say::SaySustained(report);
   return document;
 }
 

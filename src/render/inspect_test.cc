@@ -1,5 +1,3 @@
-#include "say/inspect.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +6,7 @@
 
 #include "core/display_width.h"
 #include "render/document.h"
+#include "say/subjects.h"
 
 namespace etprof {
 namespace {

@@ -1,5 +1,3 @@
-#include "say/kernels.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "core/json_members.h"
 #include "render/csv/table_csv.h"
 #include "render/document.h"
+#include "say/subjects.h"
 
 namespace etprof {
 namespace {

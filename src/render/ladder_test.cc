@@ -1,5 +1,3 @@
-#include "say/ladder.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +11,7 @@
 #include "render/report.h"
 #include "render/screen/terminal.h"
 #include "report/ladder/example_ladder.h"
-#include "say/payoff.h"
+#include "say/report_parts.h"
 
 namespace etprof {
 namespace {

@@ -1,5 +1,3 @@
-#include "say/matrix.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "render/report.h"
 #include "render/screen/terminal.h"
 #include "report/example_run.h"
+#include "say/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof {

@@ -1,9 +1,9 @@
-#include "say/bisection.h"
+#include "report/bisection.h"
 
 #include <fmt/format.h>
 
 #include "core/units.h"
-#include "say/check.h"
+#include "say/gates.h"
 
 namespace etprof::say {
 namespace {
@@ -27,30 +27,22 @@ Cell OutcomeOf(const BisectionStep& step) {
 }
 
 Table StepsTable(const Bisection& bisection) {
-  Table table{"steps",
-              "",
-              {{"commit", "commit"},
-               {"subject", "subject", false, 1},
-               {"change", "against good", true},
-               {"bad_from", "bad from", true, 2},
-               {"launches", "launches", true, 3},
-               {"outcome", "is"},
-               {.id = "why", .title = "why", .wraps = true}}};
+  Table table{.id = "steps",
+              .columns = {Left("commit"), Left("subject").Goes(1), Right("change", "against good"),
+                          Right("bad_from", "bad from").Goes(2), Right("launches").Goes(3),
+                          Left("outcome", "is"), Left("why").Wraps()}};
   for (const BisectionStep& step : bisection.steps) {
-    table.rows.push_back(
-        {step.commit.substr(0, kCommitDigits), step.subject,
-         step.growth ? Cell(Change{*step.growth, step.low, step.high}, Tone::kPlain) : Cell(),
-         Cell(Change{step.limit, std::nullopt, std::nullopt}, Tone::kPlain),
-         step.launches > 0 ? Cell(Count{step.launches}) : Cell(), OutcomeOf(step), step.why});
+    table.rows.push_back({step.commit.substr(0, kCommitDigits), step.subject,
+                          step.growth ? Cell(Change{*step.growth, step.low, step.high}) : Cell(),
+                          Change{step.limit}, step.launches > 0 ? Cell(Count{step.launches}) : Cell(),
+                          OutcomeOf(step), step.why});
   }
   return table;
 }
 
 Answer AnswerOf(const Bisection& bisection) {
-  const std::string change = bisection.growth
-                                 ? ChangeText(*bisection.growth, bisection.low.value_or(*bisection.growth),
-                                              bisection.high.value_or(*bisection.growth))
-                                 : "";
+  const std::string change =
+      bisection.growth ? TextOf(ChangeCell(bisection.growth, bisection.low, bisection.high)) : "";
   switch (bisection.result) {
     case Bisection::Result::kFound:
       return {"slower since " + bisection.suspects.front(), "bad against good: " + change, Tone::kBad};

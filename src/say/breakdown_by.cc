@@ -1,9 +1,8 @@
-#include "say/breakdown_by.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "say/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -183,56 +182,39 @@ void FoldSmallRows(const Told& told, const PartsOfModel& parts, std::vector<Row>
 Table TableOf(const Told& told, By by) {
   const ReportExperiment& candidate = *told.candidate;
   const bool tree = by == By::kLayer, pair = told.pair != nullptr;
-  const auto keep = by == By::kSource || by == By::kDelegate ? Table::Keep::kEnd : Table::Keep::kName;
-  Table table{fmt::format("{}by_{}", pair ? "compared_" : "", WordsOf(by).name),
-              "",
-              {{WordsOf(by).name, WordsOf(by).column, false, 0, false, keep}}};
-  if (tree) table.columns.push_back({"type", "type", false, 3, false, Table::Keep::kBeginning, kTypeColumns});
-  if (pair) table.columns.push_back({"baseline", "baseline", true});
-  table.columns.push_back({pair ? "candidate" : "time", pair ? "candidate" : "time", true});
-  table.columns.push_back({"share", "% of total", true, pair ? 4 : 0});
-  if (pair) {
-    table.columns.push_back({"speedup", "speedup", true});
-    table.columns.push_back({"speedup_interval", "95% CI", false, 2});
-    if (tree) {
-      table.columns.push_back({"baseline_own", "own, baseline", true, 1});
-      table.columns.push_back({"candidate_own", "own, candidate", true, 1});
-    }
-  } else {
-    if (tree) table.columns.push_back({"own_time", "own", true, 2});
-    table.columns.push_back({"operators", "operators", true, 1});
-  }
-  table.elsewhere = fmt::format("in `etprof analyze --csv={}`", WordsOf(by).table);
   const double latency = candidate.latency.p50.value_or(candidate.MeanExecute().value_or(0));
   const double other = pair ? told.baseline->latency.p50.value_or(latency) : latency;
-  table.span = {std::min(latency, other), std::max(latency, other)};
+  Table table{.id = fmt::format("{}by_{}", pair ? "compared_" : "", WordsOf(by).name),
+              .elsewhere = fmt::format("in `etprof analyze --csv={}`", WordsOf(by).table),
+              .span = Table::Span{std::min(latency, other), std::max(latency, other)}};
+  using Of = PartOfModel;
+  // What one variant lacks takes no time there, and not 0.
+  const auto time = [](Nanoseconds Of::*of, const ReportExperiment* side, bool blank) {
+    return [=](const Of& part) {
+      return blank && part.*of == 0 ? Cell("") : Cell(Time{MeanOf(part.*of, side->common_runs)});
+    };
+  };
   const PartsOfModel parts = tree ? LayersOf(told) : FlatPartsOf(told, by);
-  const double whole = static_cast<double>(candidate.groups.total);
-  for (const PartOfModel& part : parts) {
-    std::vector<Cell> cells = {part.name};
-    if (tree) cells.emplace_back(part.type);
-    // What one variant lacks takes no time there, and not 0.
-    const auto add = [&](Nanoseconds total, std::int64_t runs) {
-      cells.push_back(pair && total == 0 ? Cell("") : Cell(Time{MeanOf(total, runs)}));
-    };
-    if (pair) add(part.baseline, told.baseline->common_runs);
-    add(part.candidate, candidate.common_runs);
-    cells.push_back(whole > 0 ? Cell(Share{static_cast<double>(part.candidate) / whole}) : Cell());
-    const Cell none = std::string();
-    const auto add_own = [&](Nanoseconds own, std::int64_t runs) {
-      if (tree) cells.push_back(own == 0 ? none : Cell(Time{MeanOf(own, runs)}));
-    };
-    if (pair) {
-      cells.emplace_back(Speedup{part.quantity});
-      cells.emplace_back(Interval{part.quantity});
-      add_own(part.baseline_own, told.baseline->common_runs);
-      add_own(part.own, candidate.common_runs);
-    } else {
-      add_own(part.own, candidate.common_runs);
-      cells.push_back(part.operators == 0 ? none : Cell(Count{static_cast<std::int64_t>(part.operators)}));
-    }
-    table.rows.emplace_back(std::move(cells), Row::Role::kPlain, part.depth);
-  }
+  table.Fill<Of>(
+      {{Left(WordsOf(by).name, WordsOf(by).column)
+            .Keeps(by == By::kSource || by == By::kDelegate ? Table::Keep::kEnd : Table::Keep::kName),
+        &Of::name},
+       {Left("type").Goes(3).Most(kTypeColumns), &Of::type, tree},
+       {Right("baseline"), time(&Of::baseline, told.baseline, true), pair},
+       {Right(pair ? "candidate" : "time"), time(&Of::candidate, told.candidate, pair)},
+       {Right("share", "% of total").Goes(pair ? 4 : 0),
+        [&](const Of& part) { return ShareOf(part.candidate, candidate.groups.total); }},
+       {Right("speedup"), [](const Of& part) { return Speedup{part.quantity}; }, pair},
+       {Left("speedup_interval", "95% CI").Goes(2), [](const Of& part) { return Interval{part.quantity}; },
+        pair},
+       {Right("baseline_own", "own, baseline").Goes(1), time(&Of::baseline_own, told.baseline, true),
+        pair && tree},
+       {Right("candidate_own", "own, candidate").Goes(1), time(&Of::own, told.candidate, true), pair && tree},
+       {Right("own_time", "own").Goes(2), time(&Of::own, told.candidate, true), !pair && tree},
+       {Right("operators").Goes(1),
+        [](const Of& part) { return part.operators == 0 ? Cell("") : Cell(Count{part.operators}); }, !pair}},
+      parts);
+  for (std::size_t i = 0; i < parts.size(); ++i) table.rows[i].depth = parts[i].depth;
   FoldSmallRows(told, parts, table.rows);
   return table;
 }
@@ -251,21 +233,6 @@ std::string AttributionText(const ReportExperiment& experiment) {
 
 }  // namespace
 
-const std::vector<std::string>& ByNames() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const ByWords& words : kByWords) all.emplace_back(words.name);
-    return all;
-  }();
-  return names;
-}
-
-std::optional<By> ByNamed(const std::string& name) {
-  const auto found = std::ranges::find(ByNames(), name);
-  if (found == ByNames().end()) return std::nullopt;
-  return static_cast<By>(found - ByNames().begin());
-}
-
 std::vector<Section> SayBreakdownBy(const Report& report, By by) {
   const std::vector<Told> all = ToldOf(report);
   std::vector<Section> sections;
@@ -273,8 +240,7 @@ std::vector<Section> SayBreakdownBy(const Report& report, By by) {
     const bool of_modules = by == By::kLayer || by == By::kSource;
     Section section{WordsOf(by).title + (all.size() > 1 ? ": " + told.label : ""),
                     by == By::kLayer ? Level::kPage : Level::kFolded};
-    if (const std::string text = of_modules ? AttributionText(*told.candidate) : ""; !text.empty())
-      section.parts.emplace_back(Paragraph{text});
+    section.AddUnlessEmpty(Paragraph{of_modules ? AttributionText(*told.candidate) : ""});
     if (!of_modules || !told.candidate->layers.empty()) section.parts.emplace_back(TableOf(told, by));
     if (!section.parts.empty()) sections.push_back(std::move(section));
   }

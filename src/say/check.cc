@@ -1,4 +1,4 @@
-#include "say/check.h"
+#include "report/check.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "say/gates.h"
 
 namespace etprof::say {
 namespace {
@@ -27,11 +28,7 @@ Cell ValueOf(CheckItem::Kind kind, const std::optional<double>& value) {
   return kind == CheckItem::Kind::kPeakMemory ? Maybe<Size>(value) : Maybe<Duration>(value);
 }
 
-Cell ChangeOf(const GateVerdict& verdict) {
-  if (!verdict.growth) return {};
-  return Change{*verdict.growth, verdict.low.value_or(*verdict.growth),
-                verdict.high.value_or(*verdict.growth)};
-}
+Cell ChangeOf(const GateVerdict& verdict) { return ChangeCell(verdict.growth, verdict.low, verdict.high); }
 
 std::string AllowedText(const CheckItem& item) {
   return fmt::format("{}{:g}%", item.limit < 0 ? "−" : "+", std::fabs(100 * item.limit));
@@ -88,18 +85,13 @@ std::string PairingText(const CheckPair& pair) {
 Table TableOf(const char* title, const CheckPair& pair, bool listed) {
   Table table{"checks",
               title,
-              {{"check", "check"},
-               {"baseline", "baseline", true, 2},
-               {"candidate", "candidate", true, 3},
-               {"change", "change", true},
-               {"allowed", "allowed", true, 1},
-               {"result", "result"}}};
+              {Left("check"), Right("baseline").Goes(2), Right("candidate").Goes(3), Right("change"),
+               Right("allowed").Goes(1), Left("result")}};
   for (const CheckItem& item : pair.items) {
     if (IsListed(item) != listed) continue;
     const GateDecision decision = item.verdict.decision;
     table.rows.push_back({item.name, ValueOf(item.kind, item.baseline), ValueOf(item.kind, item.candidate),
-                          ChangeOf(item.verdict), AllowedText(item),
-                          Cell(ResultText(decision), ToneOf(decision))});
+                          ChangeOf(item.verdict), AllowedText(item), ResultCell(decision)});
   }
   return table;
 }
@@ -124,7 +116,7 @@ Section SectionOf(const CheckPair& pair) {
   for (const CheckItem& item : pair.items) {
     if (!item.why_not.empty() && IsListed(item)) open.items.emplace_back(item.name + ": " + item.why_not);
   }
-  if (!open.items.empty()) section.parts.emplace_back(std::move(open));
+  section.AddUnlessEmpty(std::move(open));
   section.parts.emplace_back(pair.error.empty() ? Paragraph{PairingText(pair), Level::kPage}
                                                 : Paragraph{"error: " + pair.error});
   return section;
@@ -203,6 +195,12 @@ std::string ChangeText(double change, double low, double high) {
   const int decimals = DecimalsOf(100 * (std::isfinite(larger) ? larger : std::abs(low)));
   return fmt::format("{} [{}, {}]", ChangeText(change), Signed(100 * low, decimals),
                      Signed(100 * high, decimals));
+}
+
+Cell ChangeCell(const std::optional<double>& change, const std::optional<double>& low,
+                const std::optional<double>& high) {
+  if (!change) return {};
+  return Change{*change, low.value_or(*change), high.value_or(*change)};
 }
 
 std::string ResultText(GateDecision decision) {

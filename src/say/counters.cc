@@ -1,10 +1,10 @@
-#include "say/counters.h"
+#include "measure/store/counters.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
-#include "measure/store/counters.h"
+#include "say/report_parts.h"
 
 namespace etprof::say {
 namespace {
@@ -75,7 +75,7 @@ std::vector<const CountersRow*> Ordered(const std::vector<CountersRow>& all) {
 // The columns that any row has. Where a screen is too narrow, the last go first.
 Table TableOf(const std::vector<CountersRow>& all) {
   const std::vector<const CountersRow*> rows = Ordered(all);
-  Table table{"counters", "", {{"operator", "operator"}}};
+  Table table{.id = "counters", .columns = {Left("operator")}};
   table.rows.resize(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.emplace_back(rows[i]->name);
   for (const CounterColumn& column : kColumns) {

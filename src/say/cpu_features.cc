@@ -1,7 +1,9 @@
-#include "say/cpu_features.h"
+#include "report/cpu_features.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "say/subjects.h"
 
 namespace etprof::say {
 
@@ -9,23 +11,22 @@ Document SayCpuFeatures(const CpuFeatures& cpu) {
   Document document;
   document.title = fmt::format("CPU features of {}", isa::Name(cpu.architecture));
   document.sections_are = "section";
-  Table table{"features", "", {{"feature", "feature"}, {"here", "here"}, {"needs", "needs"}}};
+  Table table{.id = "features", .columns = {Left("feature"), Left("here"), Left("needs")}};
   for (const isa::Feature& feature : isa::Features(cpu.architecture)) {
     table.rows.push_back({std::string(feature.name), cpu.Has(feature.name) ? "yes" : "no",
                           fmt::format("{}", fmt::join(feature.needs, ", "))});
   }
   Facts facts{"cpu", ""};
   if (cpu.widest) {
-    facts.facts.emplace_back("widest extension", fmt::format("{} (etprof profile MODEL.pte --vs isa={})",
-                                                             cpu.widest->name, cpu.widest->off));
+    facts.Add("widest extension",
+              fmt::format("{} (etprof profile MODEL.pte --vs isa={})", cpu.widest->name, cpu.widest->off));
   }
   if (cpu.levels.size() > 1) {
     std::vector<std::string> names;
     for (const isa::Level& level : cpu.levels) names.push_back(level.name);
-    facts.facts.emplace_back("levels", fmt::format("{} (etprof isa MODEL.pte)", fmt::join(names, ", ")));
+    facts.Add("levels", fmt::format("{} (etprof isa MODEL.pte)", fmt::join(names, ", ")));
   }
-  if (!cpu.state.can_mask)
-    facts.facts.emplace_back("masking", "features cannot be masked here: " + cpu.state.why_not);
+  if (!cpu.state.can_mask) facts.Add("masking", "features cannot be masked here: " + cpu.state.why_not);
   document.sections = {{"", Level::kUsual, {std::move(table)}}};
   if (!facts.facts.empty()) document.sections.push_back({"", Level::kUsual, {std::move(facts)}});
   return document;

@@ -18,46 +18,35 @@ Cell ValueCell(const ReportedValue& reported) {
   if (reported.unit == "µs") return {Duration{1e3 * value}, tone};
   if (reported.unit == "bytes") return {Size{value}, tone};
   if (reported.kind == ValueKind::kUnknown || reported.kind == ValueKind::kCount) {
-    return {Count{static_cast<std::int64_t>(value)}, tone};
+    return {Count{value}, tone};
   }
   return {Amount{value}, tone};
 }
 
 Table ReportedBy(const ReportExperiment& experiment) {
-  Table table{"delegate_values",
-              "",
-              {{.id = "name", .title = "name", .keep = Table::Keep::kName},
-               {.id = "delegate", .title = "delegate", .goes = 2},
-               {.id = "instruction", .title = "instruction", .right = true, .goes = 1, .level = Level::kPage},
-               {"kind", "kind"},
-               {"unit", "unit", false, 4},
-               {"median", "median", true},
-               {"runs", "n", true, 3}}};
+  Table table{
+      .id = "delegate_values",
+      .columns = {Names("name"), Left("delegate").Goes(2), Right("instruction").Goes(1).At(Level::kPage),
+                  Left("kind"), Left("unit").Goes(4), Right("median"), Right("runs", "n").Goes(3)}};
   table.usual_rows = kUsualValues;
   table.elsewhere = "in `--csv=delegate_values`";
   for (const ReportedValue& reported : experiment.profile->reported) {
-    const auto known = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
-    table.rows.push_back({reported.name, known(reported.backend), Count{reported.instruction},
-                          NameOf(reported.kind), known(reported.unit), ValueCell(reported),
+    table.rows.push_back({reported.name, Known(reported.backend), Count{reported.instruction},
+                          NameOf(reported.kind), Known(reported.unit), ValueCell(reported),
                           Count{reported.values.n}});
   }
   return table;
 }
 
 Table MetadataOf(const ReportExperiment& experiment) {
-  Table table{"delegate_metadata",
-              "",
-              {{.id = "event", .title = "event", .keep = Table::Keep::kName},
-               {.id = "delegate", .title = "delegate", .goes = 2},
-               {.id = "instruction", .title = "instruction", .right = true, .goes = 1},
-               {"events", "events", true, 3},
-               {"size", "size", true},
-               {.id = "text", .title = "metadata of the first", .most = 40}}};
+  Table table{
+      .id = "delegate_metadata",
+      .columns = {Names("event"), Left("delegate").Goes(2), Right("instruction").Goes(1),
+                  Right("events").Goes(3), Right("size"), Left("text", "metadata of the first").Most(40)}};
   for (const DelegateMetadata& metadata : experiment.profile->metadata) {
     const std::string more = metadata.varies ? " (others differ)" : "";
-    table.rows.push_back({metadata.event, metadata.backend.empty() ? Cell() : Cell(metadata.backend),
-                          Count{metadata.instruction}, Count{metadata.events},
-                          Size{static_cast<double>(metadata.size)},
+    table.rows.push_back({metadata.event, Known(metadata.backend), Count{metadata.instruction},
+                          Count{metadata.events}, Size{metadata.size},
                           (metadata.text.empty() ? "no text, or a long one" : metadata.text) + more});
   }
   return table;

@@ -1,5 +1,3 @@
-#include "say/device_list.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,8 @@
 #include "device/clusters.h"
 #include "device/cpus.h"
 #include "device/describe.h"
+#include "device/survey.h"
+#include "say/subjects.h"
 
 namespace etprof::say {
 namespace {
@@ -53,33 +53,30 @@ std::string ClustersText(const DeviceProperties& properties) {
 
 Facts FactsOf(const DeviceSurvey& device) {
   Facts facts{"device", ""};
-  const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) facts.facts.emplace_back(name, value);
-  };
-  add("problem", device.problem);
-  add("remedy", device.remedy);
+  facts.Add("problem", device.problem);
+  facts.Add("remedy", device.remedy);
   if (!device.problem.empty()) return facts;
   const DeviceProperties& properties = device.properties;
-  add("model", properties.cpu_model);
-  add("system", properties.os);
-  add("kernel", properties.kernel);
-  add("CPUs", ClustersText(properties));
+  facts.Add("model", properties.cpu_model);
+  facts.Add("system", properties.os);
+  facts.Add("kernel", properties.kernel);
+  facts.Add("CPUs", ClustersText(properties));
   const std::vector<std::string> features = TellingFeatures(properties);
-  add("features", features.empty() ? "none that XNNPACK would choose kernels by"
-                                   : fmt::format("{}", fmt::join(features, ", ")));
-  add("governor", GovernorText(properties));
-  add("temperature", TemperatureText(device.vitals));
-  add("battery", BatteryText(device.vitals));
+  facts.Add("features", features.empty() ? "none that XNNPACK would choose kernels by"
+                                         : fmt::format("{}", fmt::join(features, ", ")));
+  facts.Add("governor", GovernorText(properties));
+  facts.Add("temperature", TemperatureText(device.vitals));
+  facts.Add("battery", BatteryText(device.vitals));
   if (device.stored.cache > 0)
-    add("cache", SizeText(device.stored.cache) + " of runners, models, and inputs");
+    facts.Add("cache", SizeText(device.stored.cache) + " of runners, models, and inputs");
   if (device.stored.old_runs > 0) {
-    add("kept",
-        SizeText(device.stored.old_runs) + " of runs that are over; `etprof devices --clean` removes them");
+    facts.Add("kept", SizeText(device.stored.old_runs) +
+                          " of runs that are over; `etprof devices --clean` removes them");
   }
   if (device.stored.live_runs > 0)
-    add("busy", CountedText(device.stored.live_runs, "run") + " of etprof going on");
-  if (device.removed) add("cleaned", RemovedText(device));
-  for (const std::string& warning : properties.warnings) add("note", warning);
+    facts.Add("busy", CountedText(device.stored.live_runs, "run") + " of etprof going on");
+  if (device.removed) facts.Add("cleaned", RemovedText(device));
+  for (const std::string& warning : properties.warnings) facts.Add("note", warning);
   return facts;
 }
 
@@ -90,23 +87,16 @@ Document SayDeviceList(const std::vector<DeviceSurvey>& devices, const std::vect
   document.title = "etprof devices";
   document.sections_are = "section";
   document.notes = NotesOf(notes, "warning");
-  Table table{"devices",
-              "",
-              {{"device", "device"},
-               {"platform", "platform"},
-               {"sme2", "SME2"},
-               {"free_memory", "free memory", true},
-               {"state", "state"}}};
+  Table table{.id = "devices",
+              .columns = {Left("device"), Left("platform"), Left("sme2", "SME2"),
+                          Right("free_memory", "free memory"), Left("state")}};
   for (const DeviceSurvey& device : devices) {
     if (!device.problem.empty()) {
       table.rows.push_back({device.name, "", "", "", Cell("cannot be used", Tone::kBad)});
     } else {
       table.rows.push_back({device.name, device.properties.platform,
                             HasSme2(device.properties) ? "yes" : "no",
-                            device.properties.memory_available
-                                ? Cell(Size{static_cast<double>(*device.properties.memory_available)})
-                                : Cell(),
-                            Cell("ready", Tone::kGood)});
+                            Maybe<Size>(device.properties.memory_available), Cell("ready", Tone::kGood)});
     }
   }
   document.sections = {{"", Level::kUsual, {std::move(table)}}};

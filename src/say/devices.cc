@@ -1,4 +1,4 @@
-#include "say/devices.h"
+#include "report/devices.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +8,7 @@
 
 #include "core/units.h"
 #include "device/describe.h"
+#include "say/subjects.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -117,14 +118,10 @@ class DevicesText {
   }
 
   Section Devices() const {
-    Table table{"devices",
-                "",
-                {{"device", "device"},
-                 {"platform", "platform"},
-                 {"cpu", "CPU"},
-                 {"features", "features", false, 2, false, Table::Keep::kBeginning, kFeaturesWidth},
-                 {"governor", "governor", false, 3},
-                 {"system", "system", false, 1}}};
+    Table table{.id = "devices",
+                .columns = {Left("device"), Left("platform"), Left("cpu", "CPU"),
+                            Left("features").Goes(2).Most(kFeaturesWidth), Left("governor").Goes(3),
+                            Left("system").Goes(1)}};
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       const Report& run = report_.runs[i];
       table.rows.push_back({report_.names[i] + (run.emulated ? " (emulated)" : ""), run.run.platform,
@@ -144,16 +141,10 @@ class DevicesText {
   }
 
   Section Latency(const ModelSection& model) const {
-    Table table{"latency",
-                "",
-                {{"experiment", "experiment"},
-                 {"device", "device"},
-                 {"median", "median", true},
-                 {"median", "95% CI", false, 4},
-                 {"against", "compared with", false, 2},
-                 {"speedup", "speedup", true},
-                 {"speedup", "CI", false, 3},
-                 {"launches", "launches", true, 1}}};
+    Table table{.id = "latency",
+                .columns = {Left("experiment"), Left("device"), Right("median"),
+                            Left("median", "95% CI").Goes(4), Left("against", "compared with").Goes(2),
+                            Right("speedup"), Left("speedup", "CI").Goes(3), Right("launches").Goes(1)}};
     List differences{"not one configuration"};
     std::set<std::string> firsts;  // that others are compared with
     for (const DeviceRow& row : model.experiments) {
@@ -178,21 +169,15 @@ class DevicesText {
     if (firsts.size() == 1) table.columns[5].title = "vs. " + *firsts.begin();
     Section section{Of(model) + "Latency across platforms", Level::kUsual, {std::move(table)}};
     if (!firsts.empty()) section.parts.emplace_back(Paragraph{UnpairedText(model.distinct_devices)});
-    if (!differences.items.empty()) section.parts.emplace_back(std::move(differences));
+    section.AddUnlessEmpty(std::move(differences));
     return section;
   }
 
   Section Speedups(const ModelSection& model) const {
-    Table table{"speedups",
-                "",
-                {{"comparison", "comparison"},
-                 {"device", "device"},
-                 {"baseline", "baseline", true, 3},
-                 {"candidate", "candidate", true, 3},
-                 {"speedup", "speedup", true},
-                 {"speedup", "CI", false, 2},
-                 {"verdict", "verdict"},
-                 {"measured", "measured", false, 1}}};
+    Table table{.id = "speedups",
+                .columns = {Left("comparison"), Left("device"), Right("baseline").Goes(3),
+                            Right("candidate").Goes(3), Right("speedup"), Left("speedup", "CI").Goes(2),
+                            Left("verdict"), Left("measured").Goes(1)}};
     bool interleaved = true;
     for (const DevicePairRow& row : model.pairs) {
       for (std::size_t device = 0; device < model.devices.size(); ++device) {
@@ -236,8 +221,9 @@ class DevicesText {
   // Mean self times, with their shares of each device's whole inference.
   Section Categories(const ModelSection& model, const DeviceRow& row) const {
     const std::size_t index = static_cast<std::size_t>(&model - report_.models.data());
-    Table table{
-        index == 0 ? "categories" : fmt::format("categories_{}", index + 1), "", {{"group", "self time"}}};
+    Table table{index == 0 ? "categories" : fmt::format("categories_{}", index + 1),
+                "",
+                {Left("group", "self time")}};
     std::vector<const ReportExperiment*> experiments;
     std::vector<std::string> groups;
     for (std::size_t device = 0; device < row.cells.size(); ++device) {
@@ -245,8 +231,8 @@ class DevicesText {
       if (experiment != nullptr && experiment->MeanExecute().value_or(0) <= 0) experiment = nullptr;
       experiments.push_back(experiment);
       const std::string id = fmt::format("device_{}", device + 1);
-      table.columns.push_back({id, NameOf(model.devices[device]), true});
-      table.columns.push_back({id + "_share", "", true});
+      table.columns.push_back(Right(id, NameOf(model.devices[device])));
+      table.columns.push_back(Right(id + "_share", ""));
       if (experiment == nullptr) continue;
       for (const AdditiveRow& group : experiment->groups.rows) {
         if (group.total != 0 && std::ranges::find(groups, group.name) == groups.end())
@@ -259,7 +245,7 @@ class DevicesText {
         const double ns = experiment != nullptr ? time_of(*experiment) : 0;
         added.cells.push_back(experiment != nullptr ? Cell(Time{ns}) : Cell());
         added.cells.push_back(experiment != nullptr ? Cell(Share{ns / *experiment->MeanExecute()})
-                                                    : Cell(std::string()));
+                                                    : Cell(""));
       }
       table.rows.push_back(std::move(added));
     };
@@ -298,7 +284,7 @@ class DevicesText {
       std::string text = run.folder.string();
       if (!run.generated_at.empty()) text += ", " + run.generated_at;
       if (!run.etprof_version.empty()) text += ", etprof " + run.etprof_version;
-      facts.facts.emplace_back(report_.names[i], std::move(text));
+      facts.facts.push_back({report_.names[i], std::move(text)});
     }
     return {"Runs", Level::kPage, {std::move(facts)}};
   }

@@ -1,4 +1,4 @@
-#include "say/diff.h"
+#include "report/diff/diff.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,34 +7,27 @@
 #include <filesystem>
 
 #include "core/units.h"
+#include "say/subjects.h"
 
 namespace etprof::say {
 namespace {
 
 constexpr std::size_t kUsualDifferences = 30, kUsualWeights = 10;
 
-Cell SizeOfBytes(const std::optional<Bytes>& bytes) {
-  return bytes ? Cell(Size{static_cast<double>(*bytes)}) : Cell("");
-}
-Cell MacsCell(const std::optional<std::int64_t>& macs) {
-  return macs ? Cell(Amount{static_cast<double>(*macs)}) : Cell("");
-}
-
 Cell NumberOf(const ProgramProperty& property, const std::string& text,
               const std::optional<std::int64_t>& number) {
   const bool of_one_text =
-      TextOf(MacsCell(property.baseline_number)) == TextOf(MacsCell(property.candidate_number));
+      TextOf(OrBlank<Amount>(property.baseline_number)) == TextOf(OrBlank<Amount>(property.candidate_number));
   using Unit = ProgramProperty::Unit;
   if (property.unit == Unit::kText) return text;
   if (!number) return {};
-  if (property.unit == Unit::kBytes) return SizeOfBytes(number);
-  if (property.unit == Unit::kMacs && !of_one_text) return MacsCell(number);
+  if (property.unit == Unit::kBytes) return OrBlank<Size>(number);
+  if (property.unit == Unit::kMacs && !of_one_text) return OrBlank<Amount>(number);
   return Count{*number};
 }
 
 Table PropertiesOf(const char* id, const std::vector<ProgramProperty>& properties) {
-  Table table{
-      id, "", {{"property", "Property"}, {"baseline", "baseline", true}, {"candidate", "candidate", true}}};
+  Table table{.id = id, .columns = {Left("property", "Property"), Right("baseline"), Right("candidate")}};
   for (const ProgramProperty& of : properties)
     table.rows.push_back({of.name, NumberOf(of, of.baseline, of.baseline_number),
                           NumberOf(of, of.candidate, of.candidate_number)});
@@ -65,13 +58,12 @@ class MethodSayer {
     const auto column = [](const char* id, const char* title, int goes) {
       return Table::Column{.id = id, .title = title, .right = true, .goes = goes};
     };
-    Table table{"operators",
-                "Operators",
-                {{.id = "change", .title = "Operator", .keep = Table::Keep::kName},
-                 column("baseline_macs", "baseline MACs", 2),
-                 column("candidate_macs", "candidate MACs", 2),
-                 column("baseline_bytes", "baseline traffic", 1),
-                 column("candidate_bytes", "candidate traffic", 1)}};
+    Table table{
+        "operators",
+        "Operators",
+        {Names("change", "Operator"), column("baseline_macs", "baseline MACs", 2),
+         column("candidate_macs", "candidate MACs", 2), column("baseline_bytes", "baseline traffic", 1),
+         column("candidate_bytes", "candidate traffic", 1)}};
     table.name_columns = 48;
     if (measured_) {
       table.columns.push_back(column("baseline", "baseline time", 3));
@@ -80,8 +72,9 @@ class MethodSayer {
     }
     Times left;
     for (const OperatorDifference& of : method_.operators) {
-      std::vector<Cell> cells = {of.change.Text(), MacsCell(of.baseline_macs), MacsCell(of.candidate_macs),
-                                 SizeOfBytes(of.baseline_bytes), SizeOfBytes(of.candidate_bytes)};
+      std::vector<Cell> cells = {of.change.Text(), OrBlank<Amount>(of.baseline_macs),
+                                 OrBlank<Amount>(of.candidate_macs), OrBlank<Size>(of.baseline_bytes),
+                                 OrBlank<Size>(of.candidate_bytes)};
       AddTimes({of.baseline_ns, of.candidate_ns}, cells);
       table.rows.emplace_back(std::move(cells), Row::Role::kPart);
       if (table.rows.size() <= kUsualDifferences) continue;
@@ -109,33 +102,27 @@ class MethodSayer {
   };
   void AddTimes(const Times& times, std::vector<Cell>& cells) const {
     if (!measured_) return;
-    for (const auto& ns : {times.baseline, times.candidate}) cells.push_back(ns ? Cell(Time{*ns}) : Cell(""));
+    for (const auto& ns : {times.baseline, times.candidate}) cells.push_back(OrBlank<Time>(ns));
     cells.emplace_back(Time{times.candidate.value_or(0) - times.baseline.value_or(0)});
   }
 
   Table Delegates() const {
     Table table{"delegates",
                 "Delegates",
-                {{"program", "in"},
-                 {"backend", "backend"},
-                 {"nodes", "nodes", true},
-                 {.id = "first", .title = "first", .keep = Table::Keep::kName},
-                 {.id = "last", .title = "last", .keep = Table::Keep::kName}}};
+                {Left("program", "in"), Left("backend"), Right("nodes"), Names("first"), Names("last")}};
     for (const DelegateDifference& of : method_.delegates)
-      table.rows.push_back({of.in_baseline ? "baseline" : "candidate", of.backend,
-                            Count{static_cast<std::int64_t>(of.nodes)}, of.first, of.last});
+      table.rows.push_back(
+          {of.in_baseline ? "baseline" : "candidate", of.backend, Count{of.nodes}, of.first, of.last});
     return table;
   }
 
   Table Weights() const {
     Table table{"weights",
                 "Weights with other contents",
-                {{.id = "operator", .title = "Operator", .keep = Table::Keep::kName},
-                 {"baseline", "baseline", true},
-                 {"candidate", "candidate", true}}};
+                {Names("operator", "Operator"), Right("baseline"), Right("candidate")}};
     table.usual_rows = kUsualWeights;
     for (const WeightDifference& of : method_.weights)
-      table.rows.push_back({of.name, SizeOfBytes(of.baseline_bytes), SizeOfBytes(of.candidate_bytes)});
+      table.rows.push_back({of.name, Size{of.baseline_bytes}, Size{of.candidate_bytes}});
     return table;
   }
 

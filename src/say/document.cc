@@ -4,7 +4,7 @@
 
 #include "core/units.h"
 #include "report/ladder/matrix.h"
-#include "say/check.h"
+#include "say/gates.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -48,9 +48,20 @@ struct Words {
 }  // namespace
 
 Table TableOf(const Facts& facts) {
-  Table table{facts.id, facts.title, {{"name", ""}, {"value", ""}}, {}, facts.level};
+  Table table{facts.id, facts.title, {Left("name", ""), Left("value", "")}, {}, facts.level};
   for (const auto& [name, value] : facts.facts) table.rows.push_back({name, value});
   return table;
+}
+
+void Section::AddUnlessEmpty(Part part) {
+  const auto* const paragraph = std::get_if<Paragraph>(&part);
+  const auto* const list = std::get_if<List>(&part);
+  const auto* const table = std::get_if<Table>(&part);
+  const auto* const facts = std::get_if<Facts>(&part);
+  const bool empty = (paragraph != nullptr && paragraph->text.empty()) ||
+                     (list != nullptr && list->items.empty()) || (table != nullptr && table->rows.empty()) ||
+                     (facts != nullptr && facts->facts.empty());
+  if (!empty) parts.push_back(std::move(part));
 }
 
 std::vector<const Section*> SectionsOf(const Document& document) {

@@ -2,9 +2,11 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -33,14 +35,19 @@ struct Time {  // in the unit of its table, which the heading of the table's fir
 struct TimeBounds {  // the same, of two: "[3.98, 4.06]"
   double low_ns = 0, high_ns = 0;
 };
+template <typename T>
+concept Arithmetic = std::is_arithmetic_v<T>;  // what can be counted: integers of any width, too
 struct Size {
   double bytes = 0;
+  explicit Size(Arithmetic auto of) : bytes(static_cast<double>(of)) {}
 };
 struct Count {
   std::int64_t count = 0;
+  explicit Count(Arithmetic auto of) : count(static_cast<std::int64_t>(of)) {}
 };
 struct Amount {  // in powers of 1000: "67.1 M"
   double amount = 0;
+  explicit Amount(Arithmetic auto of) : amount(static_cast<double>(of)) {}
 };
 struct Number {  // three significant digits; `unit` stands behind it, and its bounds where there are any
   double value = 0;
@@ -53,7 +60,7 @@ struct Share {  // of a whole: 0 to 1
 // A relative change, +0.02 for 2 % more, with its bounds where there are any.
 struct Change {
   double change = 0;
-  std::optional<double> low, high;
+  std::optional<double> low = {}, high = {};
 };
 // How many times faster the candidate is than the baseline, with its verdict: "2.46x", "same", or "—" where
 // the measurement cannot tell. With an efficiency (over the ratio of the threads) "1.86x, 93%", and
@@ -82,10 +89,20 @@ struct Cell {
   // NOLINTEND(google-explicit-constructor)
 };
 
-// `T` of the value, Nothing where there is none.
+// `T` of an optional value; Nothing, or an empty cell, where there is none.
 template <typename T>
-Cell Maybe(const std::optional<double>& value) {
+Cell Maybe(const auto& value) {
   return value ? Cell(T{*value}) : Cell();
+}
+template <typename T>
+Cell OrBlank(const auto& value) {
+  return value ? Cell(T{*value}) : Cell("");
+}
+// A text that is "" where it is not known.
+inline Cell Known(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
+// Of a whole; Nothing where that is 0.
+inline Cell ShareOf(Arithmetic auto part, Arithmetic auto whole) {
+  return whole > 0 ? Cell(Share{static_cast<double>(part) / static_cast<double>(whole)}) : Cell();
 }
 
 // One row of a table.
@@ -125,14 +142,21 @@ struct Table {
     bool sums = false;             // of times: what rows that are not shown have together is said below
     Level level = Level::kUsual;   // kPage: only screens that show all have it, and whole pages
     bool wraps = false;            // of the last one: what a screen has no room for goes into further lines
+
+    Column& Goes(int order) { return goes = order, *this; }
+    Column& Keeps(Keep what) { return keep = what, *this; }
+    Column& Bars() { return bars = true, *this; }
+    Column& Wraps() { return wraps = true, *this; }
+    Column& Most(int columns) { return most = columns, *this; }
+    Column& At(Level from) { return level = from, *this; }
   };
   // Of the times whose unit and digits a table takes over.
   struct Span {
     double smallest_ns = 0, largest_ns = 0;
   };
-  std::string id;     // stable. Tables of one id have the same columns, and are one table as CSV
-  std::string title;  // "": none
-  std::vector<Column> columns;
+  std::string id;          // stable. Tables of one id have the same columns, and are one table as CSV
+  std::string title = {};  // "": none
+  std::vector<Column> columns = {};
   std::vector<Row> rows = {};  // columns.size() cells each. Only CSV shows a table without rows
   Level level = Level::kUsual;
   std::size_t usual_rows = SIZE_MAX;  // what a screen shows of them
@@ -140,11 +164,41 @@ struct Table {
   std::optional<Span> span = {};  // absent: its own
   int name_columns = 16;          // of a narrow screen, which the first column keeps before others go
   bool units_by_row = false;      // the name of a row has the unit of its values, where they have one
+
+  // A column with what it shows of each `Of`; of a table that has it.
+  template <typename Of>
+  struct Shown {
+    Column column;
+    std::function<Cell(const Of&)> cell;
+    bool there = true;
+  };
+  // Adds the columns that are there, and a row for each of `all`.
+  template <typename Of>
+  void Fill(const std::vector<Shown<Of>>& shown, const std::vector<Of>& all) {
+    rows.resize(all.size());
+    for (const auto& [column, cell, there] : shown) {
+      if (!there) continue;
+      columns.push_back(column);
+      for (std::size_t i = 0; i < all.size(); ++i) rows[i].cells.push_back(cell(all[i]));
+    }
+  }
 };
 
+// A column of texts, and one of numbers, which stand to the right. With no title of its own the id is it.
+inline Table::Column Left(std::string id, std::string title) { return {std::move(id), std::move(title)}; }
+inline Table::Column Left(const std::string& id) { return Left(id, id); }
+inline Table::Column Right(std::string id, std::string title) {
+  return {std::move(id), std::move(title), true};
+}
+inline Table::Column Right(const std::string& id) { return Right(id, id); }
+// Of operators' names.
+inline Table::Column Names(std::string id, std::string title) {
+  return Left(std::move(id), std::move(title)).Keeps(Table::Keep::kName);
+}
+inline Table::Column Names(const std::string& id) { return Names(id, id); }
 // Of numbers of one of two variants, by its name.
-inline Table::Column VariantColumn(std::string id, std::string variant, int goes = 0) {
-  return {std::move(id), std::move(variant), true, goes, false, Table::Keep::kDifference};
+inline Table::Column VariantColumn(std::string id, std::string variant) {
+  return Right(std::move(id), std::move(variant)).Keeps(Table::Keep::kDifference);
 }
 
 struct Paragraph {
@@ -172,12 +226,27 @@ struct List {
   Level level = Level::kUsual;
 };
 
+// Something that is the same in a whole run, or in all of an experiment, in the words in which it is shown.
+struct Fact {
+  std::string name, value;
+
+  static void Describe(auto& v) {
+    v("name", &Fact::name);
+    v("value", &Fact::value);
+  }
+};
+
 // Names with what is to be said of each: "precision  ±4 %". A name that repeats is shown once.
 struct Facts {
   std::string id;     // stable, of the table that CSV makes of it
   std::string title;  // "": none
-  std::vector<std::pair<std::string, std::string>> facts = {};
+  std::vector<Fact> facts = {};
   Level level = Level::kUsual;
+
+  // Of what is not known, "", nothing is said.
+  void Add(std::string name, std::string value) {
+    if (!value.empty()) facts.push_back({std::move(name), std::move(value)});
+  }
 };
 
 // What can be reached, and what was, on two logarithmic axes, as a picture of a screen: pages leave it out.
@@ -233,6 +302,9 @@ struct Section {
   std::string title;  // "": none
   Level level = Level::kUsual;
   std::vector<Part> parts = {};
+
+  // Adds it unless it is a paragraph, a list, facts, or a table without anything in it.
+  void AddUnlessEmpty(Part part);
 };
 
 struct Answer {

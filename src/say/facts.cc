@@ -1,25 +1,13 @@
-#include "say/facts.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/units.h"
+#include "say/report.h"
 #include "say/wording.h"
 
-namespace etprof {
+namespace etprof::say {
 namespace {
-
-class Facts {
- public:
-  void Add(const char* name, const std::string& value) {
-    if (!value.empty()) facts_.push_back({name, value});
-  }
-  std::vector<Fact> Take() { return std::move(facts_); }
-
- private:
-  std::vector<Fact> facts_;
-};
 
 void AddDevice(const DeviceProperties& device, Facts& facts) {
   facts.Add("Device", device.name);
@@ -37,9 +25,9 @@ void AddDevice(const DeviceProperties& device, Facts& facts) {
 
 }  // namespace
 
-std::vector<Fact> RunFacts(const Report& report) {
+Facts RunFacts(const Report& report) {
   const RunData& run = report.run;
-  Facts facts;
+  Facts facts{"conditions", ""};
   if (report.bare) {
     for (const ReportExperiment& experiment : report.experiments) facts.Add("ETDump", experiment.etdump_name);
   } else {
@@ -70,12 +58,12 @@ std::vector<Fact> RunFacts(const Report& report) {
                           run.schedule.seconds,
                           run.schedule.stopped.empty() ? "" : "; stopped: " + run.schedule.stopped));
   }
-  return facts.Take();
+  return facts;
 }
 
-std::vector<Fact> ExperimentFacts(const Report& report, const ReportExperiment& experiment) {
+Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment) {
   const ExperimentData& data = report.run.experiments[experiment.index];
-  Facts facts;
+  Facts facts{"experiment_conditions", ""};
   if (!report.bare) facts.Add("Threads", std::to_string(experiment.threads));
   facts.Add("Disabled CPU features", data.isa);
   facts.Add("CPUs", data.cpus);
@@ -99,7 +87,7 @@ std::vector<Fact> ExperimentFacts(const Report& report, const ReportExperiment& 
   if (data.tracer_always_on) facts.Add("Tracer", "always on: its cost is in every latency");
   facts.Add("Failed", data.error);
   for (const std::string& warning : data.warnings) facts.Add("Warning", warning);
-  return facts.Take();
+  return facts;
 }
 
-}  // namespace etprof
+}  // namespace etprof::say

@@ -1,5 +1,3 @@
-#include "say/history.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +7,8 @@
 #include "core/describe.h"
 #include "core/units.h"
 #include "core/utc.h"
-#include "say/check.h"
+#include "history/trends.h"
+#include "say/gates.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -121,8 +120,12 @@ std::string NeedText(const Trend& trend, double smallest) {
 
 // Of one change: where, how large, and why.
 std::vector<Table::Column> ColumnsOfChange() {
-  return {{"commit", "most likely at"}, {"after", "after", false, 2}, {"not_after", "not after", false, 2},
-          {"change", "change", true},   {"cause", "cause"},           {"differs", "differs", false, 1}};
+  return {Left("commit", "most likely at"),
+          Left("after").Goes(2),
+          Left("not_after", "not after").Goes(2),
+          Right("change"),
+          Left("cause"),
+          Left("differs").Goes(1)};
 }
 std::vector<Cell> CellsOf(const Trend& trend, const TrendChange& change) {
   const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
@@ -136,16 +139,15 @@ std::vector<Cell> CellsOf(const Trend& trend, const TrendChange& change) {
 }
 
 Table ChangesTable(const Trend& trend) {
-  Table table{"changes", "", ColumnsOfChange()};
+  Table table{.id = "changes", .columns = ColumnsOfChange(), .level = Level::kPage};
   for (const TrendChange& change : trend.changes) table.rows.emplace_back(CellsOf(trend, change));
   return table;
 }
 
 Table OperatorsTable(const Trend& trend) {
   Table table{"operator_changes", "", ColumnsOfChange()};
-  table.columns.insert(
-      table.columns.begin(),
-      {{"operator", "operator"}, {"key", "key", false, 2}, {"share", "of an inference", true, 1}});
+  table.columns.insert(table.columns.begin(),
+                       {Left("operator"), Left("key").Goes(2), Right("share", "of an inference").Goes(1)});
   table.level = Level::kPage;
   for (const OperatorTrend& op : trend.operators) {
     for (const TrendChange& change : op.changes) {
@@ -158,13 +160,14 @@ Table OperatorsTable(const Trend& trend) {
 }
 
 List OperatorsList(const Trend& trend) {
-  List list{"Operators that changed"};
-  list.usual_items = kUsualChangedOperators;
+  List list{"Operators that changed", {}, kUsualChangedOperators};
   for (const OperatorTrend& op : trend.operators) {
     for (const TrendChange& change : op.changes) {
-      list.items.emplace_back(fmt::format("{} ({}, {} of an inference): {}", op.name, op.key,
-                                          PercentText(op.share), ChangeSentence(trend, change, std::nullopt)),
-                              std::vector<std::string>{}, Level::kUsual, "operator_changes");
+      list.items.push_back({fmt::format("{} ({}, {} of an inference): {}", op.name, op.key,
+                                        PercentText(op.share), ChangeSentence(trend, change, std::nullopt)),
+                            {},
+                            Level::kUsual,
+                            "operator_changes"});
     }
   }
   return list;
@@ -178,23 +181,13 @@ Cell RatioOf(const std::optional<TrendValue>& value) {
   return value ? Cell(Number{value->middle, "", value->low, value->high}) : Cell();
 }
 
-Cell ShareOfRuns(std::int64_t part, std::int64_t whole) {
-  return whole > 0 ? Cell(Share{static_cast<double>(part) / static_cast<double>(whole)}) : Cell();
-}
-
 Table RunsTable(const Trend& trend, bool of_operators) {
-  Table table{"trend",
-              "",
-              {{"commit", "commit"},
-               {"measured_at", "measured", false, 3},
-               {"time", of_operators ? "self time" : "latency", true},
-               {"interval", "95% CI", true, 6},
-               {"relative", "/ reference", true, 7},
-               {"launches", "launches", true, 5},
-               {"clean", "clean", true, 4},
-               {"capped", "capped", true, 2},
-               {"temperature", "temperature", true, 1},
-               {"note", ""}}};
+  Table table{
+      .id = "trend",
+      .columns = {Left("commit"), Left("measured_at", "measured").Goes(3),
+                  Right("time", of_operators ? "self time" : "latency"), Right("interval", "95% CI").Goes(6),
+                  Right("relative", "/ reference").Goes(7), Right("launches").Goes(5), Right("clean").Goes(4),
+                  Right("capped").Goes(2), Right("temperature").Goes(1), Left("note", "")}};
   table.usual_rows = kUsualRuns;
   for (std::size_t i = trend.runs.size(); i-- > 0;) {  // the newest first
     const TrendPoint& point = trend.data.points[i];
@@ -203,17 +196,13 @@ Table RunsTable(const Trend& trend, bool of_operators) {
     for (const TrendChange& change : trend.changes) {
       if (change.at == i) note = change.growth > 0 ? "slower from here on" : "faster from here on";
     }
-    std::vector<Cell> cells = {CommitText(point.commit), UtcOfUnix(point.measured_at),
-                               Maybe<Time>(MiddleOf(trend, i, of_operators)),
-                               of_operators ? Cell() : BoundsOf(run.latency)};
-    cells.push_back(RatioOf(run.relative));
     const HistoryConditions& conditions = point.conditions;
-    cells.emplace_back(Count{run.launches});
-    cells.push_back(ShareOfRuns(run.clean_runs, run.runs));
-    cells.push_back(ShareOfRuns(conditions.capped_rounds, conditions.rounds));
-    cells.push_back(conditions.celsius ? Cell(Number{*conditions.celsius, "°C"}) : Cell());
-    cells.emplace_back(note);
-    table.rows.emplace_back(std::move(cells));
+    table.rows.push_back({CommitText(point.commit), UtcOfUnix(point.measured_at),
+                          Maybe<Time>(MiddleOf(trend, i, of_operators)),
+                          of_operators ? Cell() : BoundsOf(run.latency), RatioOf(run.relative),
+                          Count{run.launches}, ShareOf(run.clean_runs, run.runs),
+                          ShareOf(conditions.capped_rounds, conditions.rounds),
+                          conditions.celsius ? Cell(Number{*conditions.celsius, "°C"}) : Cell(), note});
   }
   return table;
 }
@@ -259,10 +248,8 @@ Section SectionOf(const Trend& trend, const HistoryReport& history, bool gate) {
     text += " Other experiments are relative to this one: its changes are the machine's.";
   section.parts.emplace_back(Paragraph{text});
   List changes{""};
-  for (const TrendChange& change : trend.changes) {
-    changes.items.emplace_back(ChangeSentence(trend, change), std::vector<std::string>{}, Level::kUsual,
-                               "changes");
-  }
+  for (const TrendChange& change : trend.changes)
+    changes.items.push_back({ChangeSentence(trend, change), {}, Level::kUsual, "changes"});
   if (trend.changes.empty()) {
     const std::string need = trend.of_reference ? "" : NeedText(trend, history.smallest);
     changes.items.emplace_back(need.empty() ? "no change shows" : "no change shows, but the series " + need);
@@ -276,9 +263,7 @@ Section SectionOf(const Trend& trend, const HistoryReport& history, bool gate) {
   }
   if (gate) section.parts.emplace_back(OperatorsTable(trend));
   section.parts.emplace_back(ChartOf(trend, !history.operator_name.empty()));
-  Table table = ChangesTable(trend);
-  table.level = Level::kPage;
-  section.parts.emplace_back(std::move(table));
+  section.parts.emplace_back(ChangesTable(trend));
   if (!gate) section.parts.emplace_back(RunsTable(trend, !history.operator_name.empty()));
   return section;
 }
@@ -292,15 +277,11 @@ std::string ResultOf(const Trend& trend, bool gate) {
 }
 
 Table SeriesTable(const HistoryReport& history, bool gate) {
-  Table table{"series",
-              "",
-              {{"name", "series"},
-               {"measurements", "measured", true, 2},
-               {"time", history.operator_name.empty() ? "latency" : "self time", true},
-               {"noise", "noise", true, 1},
-               {"changes", "changes", true, 3},
-               {"last_change", "last change", true, 4},
-               {"result", "result"}}};
+  Table table{.id = "series",
+              .columns = {Left("name", "series"), Right("measurements", "measured").Goes(2),
+                          Right("time", history.operator_name.empty() ? "latency" : "self time"),
+                          Right("noise").Goes(1), Right("changes").Goes(3),
+                          Right("last_change", "last change").Goes(4), Left("result")}};
   table.columns[0].keep = Table::Keep::kDifference;
   table.name_columns = 40;
   for (const Trend& trend : history.trends) {
@@ -309,10 +290,10 @@ Table SeriesTable(const HistoryReport& history, bool gate) {
             ? Cell()
             : Cell(Change{trend.changes.back().growth, trend.changes.back().low, trend.changes.back().high});
     const Tone tone = trend.of_reference ? Tone::kPlain : ToneOf(trend.decision);
-    table.rows.push_back({NameOf(trend.data.key), Count{static_cast<std::int64_t>(trend.runs.size())},
+    table.rows.push_back({NameOf(trend.data.key), Count{trend.runs.size()},
                           Maybe<Time>(MiddleOf(trend, trend.runs.size() - 1, !history.operator_name.empty())),
-                          Maybe<Share>(trend.run_sd), Count{static_cast<std::int64_t>(trend.changes.size())},
-                          last, Cell(ResultOf(trend, gate), tone)});
+                          Maybe<Share>(trend.run_sd), Count{trend.changes.size()}, last,
+                          Cell(ResultOf(trend, gate), tone)});
   }
   return table;
 }

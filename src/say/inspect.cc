@@ -1,5 +1,3 @@
-#include "say/inspect.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,9 +6,12 @@
 #include <map>
 
 #include "core/units.h"
+#include "program/data_file.h"
 #include "program/memory_estimate.h"
+#include "program/program.h"
 #include "program/summary.h"
 #include "program/tensors.h"
+#include "say/subjects.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -19,12 +20,6 @@ namespace {
 constexpr std::size_t kUsualSteps = 20;
 constexpr std::size_t kUsualTensors = 8;  // inputs, and outputs
 constexpr std::size_t kUsualMissing = 8;
-
-Size SizeOf(Bytes bytes) { return {static_cast<double>(bytes)}; }
-
-Cell AmountOf(const std::optional<std::int64_t>& count) {
-  return count ? Cell(Amount{static_cast<double>(*count)}) : Cell();
-}
 
 // "12 Add, 3 Conv2d": XNNPACK's types without their prefix.
 std::string CountsText(const Counts& counts, bool one_too) {
@@ -46,7 +41,7 @@ std::string ShapeText(const ProgramTensor& tensor) {
 }
 
 Table TensorsOf(const Method& method) {
-  Table table{"tensors", "", {{"role", "tensor"}, {"type", "type"}, {"shape", "shape"}}};
+  Table table{.id = "tensors", .columns = {Left("role", "tensor"), Left("type"), Left("shape")}};
   const auto add = [&](const std::vector<std::size_t>& indices, const char* role) {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const ProgramValue& value = method.values[indices[i]];
@@ -68,29 +63,24 @@ std::string TypesText(const DelegateSummary& delegate) {
 }
 
 Table StepsOf(const Method& method, const MethodSummary& summary) {
-  Table table{"steps",
-              "",
-              {{"step", "step"},
-               {"instructions", "at", true, 3},
-               {"nodes", "nodes", true, 2},
-               {"macs", "MACs", true},
-               {"share_of_macs", "% of MACs", true},
-               {"weights", "weights", true},
-               {"types", "types", false, 1}}};
+  Table table{.id = "steps",
+              .columns = {Left("step"), Right("instructions", "at").Goes(3), Right("nodes").Goes(2),
+                          Right("macs", "MACs"), Right("share_of_macs", "% of MACs"), Right("weights"),
+                          Left("types").Goes(1)}};
   table.usual_rows = kUsualSteps;
   for (const Step& step : summary.steps) {
     const auto share = etprof::Share(step.macs, summary.facts.macs.Whole());
     const std::string place =
         step.first == step.last ? fmt::format("{}", step.first) : fmt::format("{}-{}", step.first, step.last);
     const Cell none = std::string();
-    std::vector<Cell> cells = {CountsText(step.what, false), place, none, AmountOf(step.macs),
+    std::vector<Cell> cells = {CountsText(step.what, false), place, none, Maybe<Amount>(step.macs),
                                Maybe<Share>(share),          none,  none};
     if (step.delegate) {
       const DelegateSummary& delegate = summary.delegates[*step.delegate];
       cells[0] = fmt::format("{} #{}", method.delegates[*step.delegate].backend, *step.delegate);
       if (delegate.nodes) {
-        cells[2] = Count{static_cast<std::int64_t>(*delegate.nodes)};
-        cells[5] = delegate.constants ? Cell(SizeOf(*delegate.constants)) : Cell();
+        cells[2] = Count{*delegate.nodes};
+        cells[5] = Maybe<Size>(delegate.constants);
         cells[6] = TypesText(delegate);
       }
     }
@@ -116,7 +106,7 @@ void AddNotDelegated(const MethodSummary& summary, Facts& facts) {
     by_reason[one.why].emplace_back(one.name, one.calls);
     between += one.between;
   }
-  const auto add = [&](std::string text) { facts.facts.emplace_back("not delegated", std::move(text)); };
+  const auto add = [&](std::string text) { facts.Add("not delegated", std::move(text)); };
   for (const auto& [why, counts] : by_reason) add(CountsText(counts, true) + (why.empty() ? "" : ": " + why));
   if (between > 0) add(fmt::format("{} of them between two delegates", between));
 }
@@ -139,39 +129,35 @@ void AddWithSme2(const MethodSummary& summary, Facts& facts) {
              : one.use.kernels == Kernels::kOwn      ? " run XNNPACK's own: "
                                                      : " run portable: ";
     words += one.use.why + (one.use.change.empty() ? "" : "; " + one.use.change);
-    facts.facts.emplace_back("with SME2", std::move(words));
+    facts.Add("with SME2", std::move(words));
   }
 }
 
 // What a method takes beside the file, and how much of the planned is in use at once.
 void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optional<Bytes> packed,
                Facts& facts) {
-  std::string words = TextOf(SizeOf(planned));
+  std::string words = TextOf(Size{planned});
   if (peak) {
     words += fmt::format("; {} in use at instruction {}, the most",
-                         peak->bytes == planned ? "all" : TextOf(SizeOf(peak->bytes)), peak->instruction);
+                         peak->bytes == planned ? "all" : TextOf(Size{peak->bytes}), peak->instruction);
   }
   if (peak && peak->upper_bound > 0) {
-    words += fmt::format(", {} of it for shapes that may be smaller at run time",
-                         TextOf(SizeOf(peak->upper_bound)));
+    words +=
+        fmt::format(", {} of it for shapes that may be smaller at run time", TextOf(Size{peak->upper_bound}));
   }
-  facts.facts.emplace_back("planned memory", std::move(words));
+  facts.Add("planned memory", std::move(words));
   if (packed && *packed > 0)
-    facts.facts.emplace_back("packed weights",
-                             fmt::format("at least {}, when XNNPACK loads it", TextOf(SizeOf(*packed))));
+    facts.Add("packed weights", fmt::format("at least {}, when XNNPACK loads it", TextOf(Size{*packed})));
 }
 
 // The tensors that are in use where most is.
 Table PeakTable(const Method& method, const PlannedPeak& peak) {
-  Table table{"planned_peak",
-              "Planned memory where most is in use",
-              {{"tensor", "tensor"},
-               {"size", "size", true},
-               {"first", "from", true},
-               {"last", "to", true},
-               {"type", "type", false, 1}},
-              {},
-              Level::kPage};
+  Table table{
+      "planned_peak",
+      "Planned memory where most is in use",
+      {Left("tensor"), Right("size"), Right("first", "from"), Right("last", "to"), Left("type").Goes(1)},
+      {},
+      Level::kPage};
   table.usual_rows = kUsualTensors;
   const auto is_in = [](const std::vector<std::size_t>& values, std::size_t value) {
     return std::ranges::find(values, value) != values.end();
@@ -181,29 +167,26 @@ Table PeakTable(const Method& method, const PlannedPeak& peak) {
     const std::string role = is_in(method.inputs, tensor.value)    ? ", input"
                              : is_in(method.outputs, tensor.value) ? ", output"
                                                                    : "";
-    table.rows.push_back({ShapeText(of) + role, SizeOf(tensor.bytes),
-                          Count{static_cast<std::int64_t>(tensor.first)},
-                          Count{static_cast<std::int64_t>(tensor.last)}, of.type.name});
+    table.rows.push_back(
+        {ShapeText(of) + role, Size{tensor.bytes}, Count{tensor.first}, Count{tensor.last}, of.type.name});
   }
   return table;
 }
 
 Section SectionOf(const Method& method, const Program& program) {
   const MethodSummary summary = Summarize(method, program);
-  std::string macs = TextOf(AmountOf(summary.facts.macs.Whole()));
+  std::string macs = TextOf(Maybe<Amount>(summary.facts.macs.Whole()));
   if (const auto share = summary.facts.macs.ExactShare())
     macs += fmt::format(", {} of them delegated", PercentText(*share));
   Facts facts{"methods", "", {{"MACs", macs}}};
   const std::optional<PlannedPeak> peak = PeakOf(method, program);
   AddMemory(summary.facts.planned, peak, PackedBytes(method, program), facts);
   if (const Counts nodes = NodesOf(summary); !nodes.empty())
-    facts.facts.emplace_back("XNNPACK nodes", CountsText(nodes, true));
+    facts.Add("XNNPACK nodes", CountsText(nodes, true));
   AddNotDelegated(summary, facts);
   AddWithSme2(summary, facts);
-  if (summary.dynamic)
-    facts.facts.emplace_back("note", "shapes that change at run time are counted at their upper bound");
-  if (summary.jumps)
-    facts.facts.emplace_back("note", "the method branches: MACs count each instruction once");
+  if (summary.dynamic) facts.Add("note", "shapes that change at run time are counted at their upper bound");
+  if (summary.jumps) facts.Add("note", "the method branches: MACs count each instruction once");
   Section section{
       method.name, Level::kUsual, {std::move(facts), TensorsOf(method), StepsOf(method, summary)}};
   if (peak) section.parts.emplace_back(PeakTable(method, *peak));
@@ -222,10 +205,10 @@ Document DocumentOf(const std::string& file, Bytes bytes,
                     const std::vector<std::pair<const char*, Bytes>>& parts) {
   Document document;
   document.title = std::filesystem::path(file).filename().string();
-  document.facts = {TextOf(SizeOf(bytes))};
+  document.facts = {TextOf(Size{bytes})};
   document.sections_are = "method";
-  Table table{"sizes", "", {{"part", "part"}, {"size", "size", true}}};
-  for (const auto& [name, size] : parts) table.rows.push_back({name, SizeOf(size)});
+  Table table{.id = "sizes", .columns = {Left("part"), Right("size")}};
+  for (const auto& [name, size] : parts) table.rows.push_back({name, Size{size}});
   document.sections = {{"", Level::kUsual, {std::move(table)}}};
   return document;
 }
@@ -254,16 +237,12 @@ Document SayInspect(const DataFile& data, const std::string& file) {
   Bytes all = 0;
   for (const DataSegment& segment : data.segments) all = Sum(all, segment.bytes).value_or(all);
   Document document = DocumentOf(file, data.file_bytes, {{"list", data.flatbuffer_bytes}, {"data", all}});
-  Table table{"data",
-              "",
-              {{"name", "name", false, 0, false, Table::Keep::kEnd},
-               {"type", "type"},
-               {"shape", "shape"},
-               {"size", "size", true}}};
+  Table table{.id = "data",
+              .columns = {Left("name").Keeps(Table::Keep::kEnd), Left("type"), Left("shape"), Right("size")}};
   for (const DataFileEntry& entry : data.entries) {
     table.rows.push_back({entry.key, entry.layout ? entry.layout->type.name : std::string(),
                           entry.layout ? ShapeText(entry.layout->shape) : std::string(),
-                          SizeOf(data.segments[entry.segment].bytes)});
+                          Size{data.segments[entry.segment].bytes}});
   }
   document.facts.push_back(fmt::format("{} segments", data.segments.size()));
   document.sections.front().parts.emplace_back(std::move(table));

@@ -1,9 +1,10 @@
-#include "say/kernels.h"
+#include "report/kernels/kernels.h"
 
 #include <fmt/format.h>
 
 #include "core/units.h"
-#include "say/watched.h"
+#include "say/report_parts.h"
+#include "say/subjects.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -47,9 +48,7 @@ std::string WhatIsProven(const KernelView& view) {
 }
 
 Table OperatorsOf(const KernelView& view) {
-  Table table{"operators",
-              "Operators",
-              {{"operator", "operator"}, {"tile", "tile", false, 1}, {"microkernel", "microkernel"}}};
+  Table table{"operators", "Operators", {Left("operator"), Left("tile").Goes(1), Left("microkernel")}};
   for (const xnnpack::OperatorUse& op : view.use.operators)
     table.rows.push_back({op.name, TileOf(op), KernelOf(op)});
   table.usual_rows = kUsualRows;
@@ -57,17 +56,11 @@ Table OperatorsOf(const KernelView& view) {
 }
 
 Table KernelsOf(const KernelView& view, std::initializer_list<KernelStatus> statuses) {
-  Table table{"kernels",
-              "",
-              {{"microkernel", "microkernel", false, 1},
-               {"status", "status"},
-               {"operation", "operation"},
-               {"data_types", "data types"},
-               {"shape", "shape"},
-               {"instruction_set", "instruction set"},
-               {"variant", "variant"},
-               {"sme", "SME"},
-               {"by", "by", false, 2}}};
+  Table table{
+      .id = "kernels",
+      .columns = {Left("microkernel").Goes(1), Left("status"), Left("operation"),
+                  Left("data_types", "data types"), Left("shape"), Left("instruction_set", "instruction set"),
+                  Left("variant"), Left("sme", "SME"), Left("by").Goes(2)}};
   for (const KernelStatus status : statuses) {
     for (const xnnpack::LoggedKernel& kernel : view.use.kernels) {
       if (kernel.status != status) continue;
@@ -106,20 +99,18 @@ Section SectionOf(const KernelComparison& comparison) {
   const auto status = [](const std::optional<KernelStatus>& of) {
     return of ? Cell(std::string(NameOf(*of))) : Cell();
   };
-  Table kernels{"compared_kernels",
-                "",
-                {{"microkernel", "microkernel"}, {"baseline", off}, {"candidate", on}, {"sme", "SME"}}};
+  Table kernels{
+      .id = "compared_kernels",
+      .columns = {Left("microkernel"), Left("baseline", off), Left("candidate", on), Left("sme", "SME")}};
   for (const auto& row : comparison.kernels)
     kernels.rows.push_back({row.kernel, status(row.baseline), status(row.candidate), SmeOf(row.parsed)});
   section.parts.emplace_back(std::move(kernels));
-  Table operators{"compared_operators",
-                  "",
-                  {{"baseline_operator", "operator, " + off},
-                   {"candidate_operator", "operator, " + on},
-                   {"baseline_microkernel", "microkernel, " + off},
-                   {"candidate_microkernel", "microkernel, " + on}},
-                  {},
-                  Level::kPage};
+  Table operators{.id = "compared_operators",
+                  .columns = {{"baseline_operator", "operator, " + off},
+                              {"candidate_operator", "operator, " + on},
+                              {"baseline_microkernel", "microkernel, " + off},
+                              {"candidate_microkernel", "microkernel, " + on}},
+                  .level = Level::kPage};
   const auto proven = [](const std::string& kernel) { return kernel.empty() ? "not proven" : kernel; };
   for (const auto& row : comparison.operators) {
     operators.rows.push_back(
@@ -140,19 +131,15 @@ Section SectionOf(const OperatorEvidence& evidence) {
                              evidence.changed.size(), on, off, evidence.same.size(),
                              evidence.CountKleidiai(&OperatorEvidence::Row::baseline_kleidiai), off,
                              evidence.CountKleidiai(&OperatorEvidence::Row::candidate_kleidiai), on)}}};
-  Table table{"changed_operators",
-              "",
-              {{"baseline", off},
-               {"baseline_runs_on", "runs on", false, 1},
-               {"candidate", on},
-               {"candidate_runs_on", "runs on"}}};
-  const auto name = [](const std::string& of) { return of.empty() ? Cell() : Cell(of); };
+  Table table{.id = "changed_operators",
+              .columns = {Left("baseline", off), Left("baseline_runs_on", "runs on").Goes(1),
+                          Left("candidate", on), Left("candidate_runs_on", "runs on")}};
   const auto where = [](bool kleidiai, bool sme) {
     return std::string(sme ? "KleidiAI, SME" : kleidiai ? "KleidiAI" : "");
   };
   for (const auto& row : evidence.changed) {
-    table.rows.push_back({name(row.baseline), where(row.baseline_kleidiai, row.baseline_sme),
-                          name(row.candidate), where(row.candidate_kleidiai, row.candidate_sme)});
+    table.rows.push_back({Known(row.baseline), where(row.baseline_kleidiai, row.baseline_sme),
+                          Known(row.candidate), where(row.candidate_kleidiai, row.candidate_sme)});
   }
   section.parts.emplace_back(std::move(table));
   return section;

@@ -1,5 +1,3 @@
-#include "say/ladder.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +9,7 @@
 
 #include "core/units.h"
 #include "report/ladder/matrix.h"
+#include "say/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -66,7 +65,7 @@ class LadderText {
   std::vector<Section> Sections() const {
     Section main{"ISA ladder", Level::kBrief};
     for (const std::string& text : Paragraphs()) main.parts.emplace_back(Paragraph{text});
-    if (List swings = Swings(); !swings.items.empty()) main.parts.emplace_back(std::move(swings));
+    main.AddUnlessEmpty(Swings());
     const bool one = ladder_.threads.size() == 1;
     main.parts.emplace_back(one ? Levels(0) : Settings());
     if (!one) main.parts.emplace_back(Scaling());
@@ -81,7 +80,7 @@ class LadderText {
     main.parts.emplace_back(std::move(operators));
     Facts features{"ladder_features", ""};
     for (const LadderLevel& level : ladder_.levels)
-      features.facts.emplace_back(level.name, fmt::format("{}", fmt::join(level.adds, " ")));
+      features.facts.push_back({level.name, fmt::format("{}", fmt::join(level.adds, " "))});
     std::vector<Section> sections = {std::move(main),
                                      {"Features of each level", Level::kPage, {std::move(features)}}};
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) sections.push_back(ByLevel(t));
@@ -284,7 +283,7 @@ class LadderText {
         std::vector<std::string> parts;
         for (const std::size_t t : threads) {
           parts.push_back(fmt::format("{} ({})", CountedText(ladder_.threads[t], "thread"),
-                                      TextOf(Over(row.cells[t][swing.level].over_below))));
+                                      TextOf(OrBlank<Speedup>(row.cells[t][swing.level].over_below))));
         }
         return Listed(parts);
       };
@@ -293,13 +292,6 @@ class LadderText {
                                           where(swing.hurts)));
     }
     return list;
-  }
-
-  static Cell Over(const std::optional<Quantity>& quantity) {
-    return quantity ? Cell(Speedup{*quantity}) : Cell(std::string());
-  }
-  static Cell IntervalOf(const std::optional<Quantity>& quantity) {
-    return quantity ? Cell(Interval{*quantity}) : Cell(std::string());
   }
 
   // "95% CI".
@@ -314,21 +306,19 @@ class LadderText {
   }
 
   Table Levels(std::size_t t) const {
-    Table table{"ladder_levels",
-                "",
-                {{"level", "level"},
-                 {"median", "median", true, 0, !report_.emulated},
-                 {"over_below", "vs. below", true},
-                 {"over_below", Confidence(), false, 2},
-                 {"over_lowest", "vs. " + NameOf(ladder_.Lowest()), true},
-                 {"over_lowest", Confidence(), false, 1}},
-                {},
-                Level::kBrief};
+    Table table{.id = "ladder_levels",
+                .columns = {Left("level"),
+                            {"median", "median", true, 0, !report_.emulated},
+                            Right("over_below", "vs. below"),
+                            Left("over_below", Confidence()).Goes(2),
+                            Right("over_lowest", "vs. " + NameOf(ladder_.Lowest())),
+                            Left("over_lowest", Confidence()).Goes(1)},
+                .level = Level::kBrief};
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       const LadderCell& cell = ladder_.latency.cells[t][l];
       table.rows.push_back({NameOf(l), ladder_.Measured({l, t}) ? Maybe<Time>(cell.ns) : Cell("does not run"),
-                            Over(cell.over_below), IntervalOf(cell.over_below), Over(cell.over_lowest),
-                            IntervalOf(cell.over_lowest)});
+                            OrBlank<Speedup>(cell.over_below), OrBlank<Interval>(cell.over_below),
+                            OrBlank<Speedup>(cell.over_lowest), OrBlank<Interval>(cell.over_lowest)});
     }
     return table;
   }
@@ -337,21 +327,21 @@ class LadderText {
   void AddThreads(const char* over, Table& table) const {
     for (const int threads : ladder_.threads) {
       const std::string id = fmt::format("threads_{}", threads);
-      table.columns.push_back({id, CountedText(threads, "thread"), true});
-      table.columns.push_back({id + over, "", true});
+      table.columns.push_back(Right(id, CountedText(threads, "thread")));
+      table.columns.push_back(Right(id + over, ""));
     }
   }
 
   Cell ScalingOf(const LadderRow& row, const LadderSetting& setting) const {
     const auto& over = row.At(setting).over_fewest;
-    return over ? Cell(Speedup{*over, EfficiencyAt(ladder_, row, setting)}) : Cell(std::string());
+    return over ? Cell(Speedup{*over, EfficiencyAt(ladder_, row, setting)}) : Cell("");
   }
 
   // Of several numbers of threads: a level a line.
   Table Settings() const {
-    Table table{"ladder_settings", "", {{"level", "level"}}, {}, Level::kBrief};
+    Table table{.id = "ladder_settings", .columns = {Left("level")}, .level = Level::kBrief};
     AddThreads("_over_below", table);
-    table.columns.push_back({"scaling", "scaling", true, 1});
+    table.columns.push_back(Right("scaling").Goes(1));
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       Row row{NameOf(l)};
       Cell scaling{std::string()};
@@ -359,7 +349,7 @@ class LadderText {
         const LadderCell& cell = ladder_.latency.cells[t][l];
         const bool measured = ladder_.Measured({l, t});
         row.cells.push_back(Maybe<Time>(cell.ns));
-        row.cells.push_back(measured ? Over(cell.over_below) : Cell(std::string()));
+        row.cells.push_back(measured ? OrBlank<Speedup>(cell.over_below) : Cell(""));
         if (measured && cell.over_fewest) scaling = ScalingOf(ladder_.latency, {l, t});
       }
       row.cells.push_back(std::move(scaling));
@@ -369,7 +359,7 @@ class LadderText {
   }
 
   Table Scaling() const {
-    Table table{"ladder_scaling", "Scaling over threads", {{"of", ""}}, {}, Level::kPage};
+    Table table{"ladder_scaling", "Scaling over threads", {Left("of", "")}, {}, Level::kPage};
     AddThreads("_scaling", table);
     const auto add = [&](const std::string& name, const LadderRow& of, std::size_t l) {
       Row row{name};
@@ -390,14 +380,14 @@ class LadderText {
   Table Rows(const char* id, const char* title, const std::vector<LadderRow>& rows) const {
     const std::size_t lowest = ladder_.Lowest(), highest = ladder_.Highest();
     const bool one = ladder_.threads.size() == 1;
-    Table table{id, "", {{"name", title}}};
+    Table table{.id = id, .columns = {Left("name", title)}};
     table.columns.front().keep = Table::Keep::kName;
     if (one) {
-      table.columns.push_back({"lowest", NameOf(lowest), true});
-      table.columns.push_back({"highest", NameOf(highest), true});
-      table.columns.push_back({"over_lowest", "speedup", true});
-      table.columns.push_back({"levels", "levels", false, 1});
-      table.columns.push_back({"changed_by", "changed by"});
+      table.columns.push_back(Right("lowest", NameOf(lowest)));
+      table.columns.push_back(Right("highest", NameOf(highest)));
+      table.columns.push_back(Right("over_lowest", "speedup"));
+      table.columns.push_back(Left("levels").Goes(1));
+      table.columns.push_back(Left("changed_by", "changed by"));
     }
     for (std::size_t t = 0; !one && t < ladder_.threads.size(); ++t)
       table.columns.push_back(
@@ -411,8 +401,8 @@ class LadderText {
         const std::vector<LadderCell>& cells = of.cells.front();
         row.cells.push_back(Maybe<Time>(cells[lowest].ns));
         row.cells.push_back(Maybe<Time>(cells[highest].ns));
-        row.cells.push_back(Over(cells[highest].over_lowest));
-        row.cells.push_back(report_.emulated ? Cell(std::string()) : Cell(BarsOf(cells)));
+        row.cells.push_back(OrBlank<Speedup>(cells[highest].over_lowest));
+        row.cells.push_back(report_.emulated ? Cell("") : Cell(BarsOf(cells)));
       }
       for (std::size_t t = 0; t < ladder_.threads.size(); ++t) row.cells.push_back(ChangedBy(of, t));
       if (!IsWorthARow(of)) row.level = Level::kPage;
@@ -496,16 +486,16 @@ class LadderText {
     if (!one) section.parts.emplace_back(Levels(t));
     const auto add = [&](const char* id, const char* title, const char* what,
                          const std::vector<LadderRow>& rows, Level level) {
-      Table table{id, title, {{"name", what}}, {}, level};
+      Table table{id, title, {Left("name", what)}, {}, level};
       for (const LadderLevel& of : ladder_.levels) {
-        table.columns.push_back({of.name, of.name, true});
-        table.columns.push_back({of.name + "_over_below", "", true});
+        table.columns.push_back(Right(of.name, of.name));
+        table.columns.push_back(Right(of.name + "_over_below", ""));
       }
       for (const LadderRow& of : rows) {
         Row& row = table.rows.emplace_back(Row{of.name});
         for (const LadderCell& cell : of.cells[t]) {
           row.cells.push_back(Maybe<Time>(cell.ns));
-          row.cells.push_back(Over(cell.over_below));
+          row.cells.push_back(OrBlank<Speedup>(cell.over_below));
         }
       }
       section.parts.emplace_back(std::move(table));
@@ -523,6 +513,8 @@ class LadderText {
 }  // namespace
 
 std::vector<Answer> LadderAnswers(const Report& report) { return LadderText(report).Answers(); }
-std::vector<Section> SayLadder(const Report& report) { return LadderText(report).Sections(); }
+std::vector<Section> SayLadder(const Report& report) {
+  return report.ladder ? LadderText(report).Sections() : std::vector<Section>();
+}
 
 }  // namespace etprof::say

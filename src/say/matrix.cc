@@ -1,4 +1,4 @@
-#include "say/matrix.h"
+#include "report/ladder/matrix.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,8 @@
 
 #include "core/units.h"
 #include "report/kernels/watched.h"
-#include "report/ladder/matrix.h"
 #include "say/operator_names.h"
-#include "say/watched.h"
+#include "say/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -52,7 +51,7 @@ class MatrixText {
              operators.rows.size() < kUsualMatrixOperators ? Level::kUsual : Level::kPage, operators);
     }
     section.parts.emplace_back(std::move(operators));
-    if (List stuck = NoFaster(); !stuck.items.empty()) section.parts.emplace_back(std::move(stuck));
+    section.AddUnlessEmpty(NoFaster());
     return section;
   }
 
@@ -84,14 +83,14 @@ class MatrixText {
   Table Columns(const char* id, const char* title) const {
     Table table{fmt::format("{}_{}{}", matrix_.threads ? "threads" : "matrix", matrix_.baseline, id),
                 "",
-                {{"name", title}}};
+                {Left("name", title)}};
     table.columns.front().keep = Table::Keep::kName;
     const auto add = [&](std::size_t index) {
       const ReportExperiment& of = report_.experiments[index];
       const std::string column =
           matrix_.threads ? fmt::format("threads_{}", of.threads) : fmt::format("experiment_{}", index);
-      table.columns.push_back({column, matrix_.threads ? CountedText(of.threads, "thread") : of.label, true});
-      if (index != matrix_.baseline) table.columns.push_back({column + "_speedup", "", true});
+      table.columns.push_back(Right(column, matrix_.threads ? CountedText(of.threads, "thread") : of.label));
+      if (index != matrix_.baseline) table.columns.push_back(Right(column + "_speedup", ""));
     };
     add(matrix_.baseline);
     for (const std::size_t candidate : matrix_.candidates) add(candidate);

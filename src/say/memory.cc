@@ -1,5 +1,3 @@
-#include "say/memory.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include "core/describe.h"
 #include "core/units.h"
 #include "report/kernels/memory_change.h"
+#include "say/report_parts.h"
 
 namespace etprof::say {
 namespace {
@@ -27,25 +26,19 @@ constexpr NamedValue<MemoryOwner> kOwners[] = {
 
 std::string_view OwnerText(MemoryOwner owner) { return NameIn(kOwners, owner); }
 
-Cell SizeCell(std::int64_t bytes) { return Size{static_cast<double>(bytes)}; }
-
 // What the program alone says of it; `join` may be null.
 Cell Estimate(MemoryOwner owner, const ProgramJoin* join) {
   std::optional<Bytes> least;
   if (join != nullptr && owner == MemoryOwner::kPlanned) least = join->planned;
   if (join != nullptr && owner == MemoryOwner::kWeights) least = join->packed_at_least;
-  return least ? SizeCell(*least) : Cell(std::string());
+  return OrBlank<Size>(least);
 }
 
 Table OwnersOf(const MemoryReport& memory, const ProgramJoin* join) {
-  Table table{"memory",
-              "",
-              {{"owner", "resident"},
-               {"loaded", "loaded", true, 3},
-               {"first_run", "first run", true, 2},
-               {"steady", "steady", true},
-               {"allocated", "allocated", true, 1},
-               {"at_least", "at least", true, 4}}};
+  Table table{
+      .id = "memory",
+      .columns = {Left("owner", "resident"), Right("loaded").Goes(3), Right("first_run", "first run").Goes(2),
+                  Right("steady"), Right("allocated").Goes(1), Right("at_least", "at least").Goes(4)}};
   const auto at = [&](const char* moment) {
     const auto found = std::ranges::find(memory.moments, moment, &protocol::MemoryMoment::at);
     return found == memory.moments.end() ? nullptr : &*found;
@@ -54,7 +47,7 @@ Table OwnersOf(const MemoryReport& memory, const ProgramJoin* join) {
   const auto add = [&](std::string_view name, auto value, Cell last, Cell estimate) {
     std::vector<Cell> cells = {std::string(name)};
     for (const protocol::MemoryMoment* const moment : moments)
-      cells.push_back(moment == nullptr ? Cell() : SizeCell(value(*moment)));
+      cells.push_back(moment == nullptr ? Cell() : Size{value(*moment)});
     cells.push_back(std::move(last));
     cells.push_back(std::move(estimate));
     table.rows.emplace_back(std::move(cells));
@@ -63,26 +56,23 @@ Table OwnersOf(const MemoryReport& memory, const ProgramJoin* join) {
     const protocol::MemoryPart& part = memory.moments.back().parts[i];
     add(
         OwnerText(part.owner), [i](const auto& moment) { return moment.parts.at(i).resident; },
-        SizeCell(part.bytes), Estimate(part.owner, join));
+        Size{part.bytes}, Estimate(part.owner, join));
   }
   add("resident set size", [](const auto& moment) { return moment.rss_bytes; }, std::string(), std::string());
   return table;
 }
 
 Table CreatedIn(const MemoryReport& memory) {
-  Table table{"packed_weights",
-              "",
-              {{.id = "operator", .title = "created operator", .keep = Table::Keep::kName},
-               {.id = "delegate", .title = "delegate", .right = true, .level = Level::kPage},
-               {.id = "function", .title = "created by", .level = Level::kPage},
-               {"bytes", "allocated", true},
-               {"largest", "largest block", true, 3}}};
+  Table table{.id = "packed_weights",
+              .columns = {Names("operator", "created operator"), Right("delegate").At(Level::kPage),
+                          Left("function", "created by").At(Level::kPage), Right("bytes", "allocated"),
+                          Right("largest", "largest block").Goes(3)}};
   std::vector<const protocol::CreatedOperator*> operators;
   for (const protocol::CreatedOperator& op : memory.operators) operators.push_back(&op);
   std::ranges::stable_sort(operators, std::ranges::greater(), [](const auto* op) { return op->bytes; });
   for (const protocol::CreatedOperator* const op : operators) {
-    table.rows.push_back({op->name.empty() ? Cell() : Cell(op->name), Count{op->delegate}, op->function,
-                          SizeCell(op->bytes), SizeCell(op->largest)});
+    table.rows.push_back(
+        {Known(op->name), Count{op->delegate}, op->function, Size{op->bytes}, Size{op->largest}});
   }
   table.usual_rows = kUsualCreated;
   table.elsewhere = "in its `_watch.json`";
@@ -100,7 +90,7 @@ constexpr NamedValue<protocol::LoadPart> kParts[] = {
 std::string_view PartText(protocol::LoadPart part) { return NameIn(kParts, part); }
 
 Table LoadOf(const protocol::LoadTimes& load) {
-  Table table{"load_time", "", {{"part", "load time"}, {"time", "time", true}, {"share", "share", true}}};
+  Table table{.id = "load_time", .columns = {Left("part", "load time"), Right("time"), Right("share")}};
   const auto add = [&](std::string_view name, std::int64_t ns, Row::Role role) {
     const auto total = static_cast<double>(load.total_ns), part = static_cast<double>(ns);
     table.rows.push_back(
@@ -116,13 +106,9 @@ Table LoadOf(const protocol::LoadTimes& load) {
 
 // Of several delegates: which of them share.
 Table DelegatesOf(const MemoryReport& memory) {
-  Table table{"delegate_memory",
-              "",
-              {{"delegate", "delegate", true},
-               {"workspace", "workspace", true},
-               {"workspace_bytes", "its size", true},
-               {"shared_with", "shared with", false},
-               {"packed_weights", "packed weights", false}}};
+  Table table{.id = "delegate_memory",
+              .columns = {Right("delegate"), Right("workspace"), Right("workspace_bytes", "its size"),
+                          Left("shared_with", "shared with"), Left("packed_weights", "packed weights")}};
   const auto number = [](std::int64_t of) { return of < 0 ? Cell() : Cell(Count{of}); };
   for (std::size_t i = 0; i < memory.delegates.size(); ++i) {
     const protocol::DelegateMemory& one = memory.delegates[i];
@@ -132,8 +118,7 @@ Table DelegatesOf(const MemoryReport& memory) {
         others.push_back(std::to_string(j));
     }
     table.rows.push_back(
-        {Count{static_cast<std::int64_t>(i)}, number(one.workspace),
-         one.workspace_bytes < 0 ? Cell() : SizeCell(one.workspace_bytes),
+        {Count{i}, number(one.workspace), one.workspace_bytes < 0 ? Cell() : Size{one.workspace_bytes},
          others.empty() ? Cell("none") : Cell(fmt::format("{}", fmt::join(others, ", "))),
          one.weights_cache < 0 ? Cell("its own") : Cell(fmt::format("in cache {}", one.weights_cache))});
   }
@@ -185,13 +170,13 @@ Section ChangeIn(const ReportComparison& pair, const MemoryReport& baseline, con
     return std::vector<Table::Column>{{.id = id, .title = title, .keep = Table::Keep::kName},
                                       VariantColumn("baseline", comparison.baseline_label),
                                       VariantColumn("candidate", comparison.candidate_label),
-                                      {"change", "change", true}};
+                                      Right("change")};
   };
   Section section{fmt::format("{} compared with {}", comparison.candidate_label, comparison.baseline_label),
                   Level::kUsual};
   Table owners{"memory_change", "", columns("owner", "resident")};
   const auto add = [](Table& table, std::string_view name, std::int64_t before, std::int64_t after) {
-    table.rows.push_back({std::string(name), SizeCell(before), SizeCell(after), SizeChange(before, after)});
+    table.rows.push_back({std::string(name), Size{before}, Size{after}, SizeChange(before, after)});
   };
   for (const MemoryChange::Owner& of : change.owners)
     add(owners, OwnerText(of.owner), of.baseline, of.candidate);

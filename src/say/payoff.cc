@@ -1,10 +1,9 @@
-#include "say/payoff.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "say/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -25,7 +24,7 @@ class PayoffText {
                     : payoff_.Stops() ? Level::kBrief
                                       : Level::kUsual};
     if (!payoff_.interleaved) section.parts.emplace_back(Paragraph{kNotInterleaved});
-    if (!stops.items.empty()) section.parts.emplace_back(std::move(stops));
+    section.AddUnlessEmpty(std::move(stops));
     section.parts.emplace_back(Gains());
     section.parts.emplace_back(Paragraph{
         "Speedup at each number of threads. No longer: the first number of threads from which on the "
@@ -62,22 +61,22 @@ class PayoffText {
   }
 
   Table Gains() const {
-    Table table{"isa_threads", "", {{.id = "name", .title = "", .keep = Table::Keep::kName}}};
+    Table table{.id = "isa_threads", .columns = {Names("name", "")}};
     for (std::size_t t = 0; t < payoff_.threads.size(); ++t) {
       const std::string id = fmt::format("threads_{}", payoff_.threads[t]);
-      table.columns.push_back({id, CountedText(payoff_.threads[t], "thread"), true});
+      table.columns.push_back(Right(id, CountedText(payoff_.threads[t], "thread")));
       table.columns.push_back({id, "CI", false, static_cast<int>(payoff_.threads.size() - t)});
     }
-    table.columns.push_back({"no_longer_from", "no longer"});
+    table.columns.push_back(Left("no_longer_from", "no longer"));
     const auto add = [&](const PayoffRow& of, Level level) {
       Row row{of.name};
       for (const std::optional<Quantity>& gain : of.gain) {
-        row.cells.push_back(gain ? Cell(Speedup{*gain}) : Cell());
-        row.cells.push_back(gain ? Cell(Interval{*gain}) : Cell());
+        row.cells.push_back(Maybe<Speedup>(gain));
+        row.cells.push_back(Maybe<Interval>(gain));
       }
       row.cells.push_back(of.stops   ? Cell("from " + CountedText(*of.stops, "thread"))
                           : of.never ? Cell("at any number")
-                                     : Cell(std::string()));
+                                     : Cell(""));
       row.level = level;
       table.rows.push_back(std::move(row));
     };

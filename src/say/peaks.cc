@@ -1,8 +1,9 @@
-#include "say/peaks.h"
+#include "protocol/peaks.h"
 
 #include <fmt/format.h>
 
 #include "core/units.h"
+#include "say/subjects.h"
 
 namespace etprof::say {
 namespace {
@@ -13,15 +14,10 @@ Cell BelowBest(const protocol::Rate& rate) {
 }
 
 Table ComputeTable(const protocol::Peaks& peaks) {
-  Table table{"compute",
-              "",
-              {{"level", "level"},
-               {"dtype", "type"},
-               {"macs_per_s", "MAC/s", true},
-               {"flops_per_s", "FLOP/s", true},
-               {"macs_per_cycle", "MAC/cycle", true},
-               {"median_below", "median below", true},
-               {"instruction", "instruction"}}};
+  Table table{.id = "compute",
+              .columns = {Left("level"), Left("dtype", "type"), Right("macs_per_s", "MAC/s"),
+                          Right("flops_per_s", "FLOP/s"), Right("macs_per_cycle", "MAC/cycle"),
+                          Right("median_below", "median below"), Left("instruction")}};
   const double cycles = peaks.clock_hz * peaks.threads;
   for (const protocol::ComputePeak& peak : peaks.compute) {
     table.rows.push_back({peak.level, peak.dtype, Amount{peak.macs.best}, Amount{2 * peak.macs.best},
@@ -32,19 +28,13 @@ Table ComputeTable(const protocol::Peaks& peaks) {
 }
 
 Table MemoryTable(const protocol::Peaks& peaks) {
-  Table table{"memory",
-              "",
-              {{"level", "memory"},
-               {"access", "access"},
-               {"bytes_per_s", "B/s", true},
-               {"working_set", "working set", true},
-               {"capacity", "capacity", true},
-               {"median_below", "median below", true}}};
+  Table table{.id = "memory",
+              .columns = {Left("level", "memory"), Left("access"), Right("bytes_per_s", "B/s"),
+                          Right("working_set", "working set"), Right("capacity"),
+                          Right("median_below", "median below")}};
   for (const protocol::MemoryPeak& peak : peaks.memory) {
-    table.rows.push_back(
-        {peak.level, peak.access, Amount{peak.bytes.best}, Size{double(peak.working_set_bytes)},
-         peak.capacity_bytes ? Cell(Size{double(*peak.capacity_bytes)}) : Cell(std::string()),
-         BelowBest(peak.bytes)});
+    table.rows.push_back({peak.level, peak.access, Amount{peak.bytes.best}, Size{peak.working_set_bytes},
+                          OrBlank<Size>(peak.capacity_bytes), BelowBest(peak.bytes)});
   }
   return table;
 }

@@ -8,13 +8,8 @@
 
 #include "core/units.h"
 #include "report/ladder/matrix.h"
-#include "say/breakdown_by.h"
 #include "say/findings.h"
-#include "say/ladder.h"
-#include "say/matrix.h"
-#include "say/payoff.h"
 #include "say/report_parts.h"
-#include "say/sustained.h"
 #include "say/views.h"
 #include "say/wording.h"
 
@@ -211,15 +206,9 @@ Document SayReport(const Report& report) {
   }
   document.measured = MeasuredText(report);
   std::vector<Section>& sections = document.sections;
-  Append(SayLatencies(report), sections);
-  for (const ReportExperiment& experiment : report.experiments) {
-    if (experiment.sustained) sections.push_back(SaySustained(experiment));
-  }
-  Append(SayStartup(report), sections);
-  Append(SaySelfTimes(report), sections);
-  Append(SayOperators(report), sections);
-  Append(SayDelegateValues(report), sections);
-  if (report.ladder) Append(SayLadder(report), sections);
+  for (const auto say :
+       {SayLatencies, SaySustained, SayStartup, SaySelfTimes, SayOperators, SayDelegateValues, SayLadder})
+    Append(say(report), sections);
   for (const Matrix& matrix : report.matrices) {
     std::vector<Section> of = SayMatrix(report, matrix);
     for (Section& section : of) section.level = IsOnePair(report, matrix) ? Level::kPage : section.level;
@@ -232,9 +221,7 @@ Document SayReport(const Report& report) {
   document.usual_notes = kWarnings;
   document.hint = "Use --all for every operator, finding, and note. —: inconclusive.";
   std::vector<Section>& appendix = document.appendix;
-  Append(SayConditions(report), appendix);
-  Append(SayPlaces(report), appendix);
-  Append(SayMatrixKernels(report), appendix);
+  for (const auto say : {SayConditions, SayPlaces, SayMatrixKernels}) Append(say(report), appendix);
   for (const By by : {By::kCategory, By::kKernel, By::kLayer, By::kSource, By::kDelegate}) {
     // A bare trace need not say that its layers are not known.
     const bool known =
@@ -243,6 +230,7 @@ Document SayReport(const Report& report) {
     if (known || !report.bare) Append(SayBreakdownBy(report, by), appendix);
   }
   for (const ReportView& view : ReportViews()) {
+    if (view.breakdown) continue;
     for (Section& section : view.say(report).sections) {
       if (*view.prefix != '\0') {
         section.title = view.prefix + section.title;
@@ -261,13 +249,9 @@ void AddExperiments(const Report& report, const std::string& from, Document& lis
     list.usual_notes = 1;
     Table table{"experiments",
                 "Experiments",
-                {{.id = "experiment", .title = "experiment", .keep = Table::Keep::kDifference},
-                 {"median", "median", true},
-                 {"tail", "tail", true, 2},
-                 {"cv", "CV", true, 1},
-                 {"runs", "runs", true, 3},
-                 {"largest_group", "largest group"},
-                 {"verdict", ""}}};
+                {Left("experiment").Keeps(Table::Keep::kDifference), Right("median"), Right("tail").Goes(2),
+                 Right("cv", "CV").Goes(1), Right("runs").Goes(3), Left("largest_group", "largest group"),
+                 Left("verdict", "")}};
     list.sections = {{"", Level::kUsual, {std::move(table)}}};
   }
   auto& table = std::get<Table>(list.sections.front().parts.front());

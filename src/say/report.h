@@ -10,6 +10,11 @@ namespace etprof::say {
 // The report of a run: verdicts, latencies, where the time goes, findings, how far to trust it, conditions.
 Document SayReport(const Report& report);
 
+// What was measured, on what, and how: model, device, system, schedule. Only what is known.
+Facts RunFacts(const Report& report);
+// What ran, and how it was set up: mask, CPUs, runner, versions, hashes, command line. Only what is known.
+Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment);
+
 // Adds a line for each experiment of a report to a list of many reports, which can go then. `from` (a results
 // directory; "": none) precedes the labels.
 void AddExperiments(const Report& report, const std::string& from, Document& list);

@@ -24,17 +24,12 @@ Table OperatorsOf(const ReportExperiment& experiment, const std::string& suffix)
   const auto page = [](const char* id, const char* title, bool right, int goes) {
     return Table::Column{.id = id, .title = title, .right = right, .goes = goes, .level = Level::kPage};
   };
-  Table table{"operators",
-              "Most expensive operators" + suffix,
-              {{.id = "operator", .title = "Operator", .keep = Table::Keep::kName},
-               page("group", "group", false, 3),
-               page("place", "runs on", false, 2),
-               page("call", "call", true, 1),
-               {"mean", "self time", true},
-               {"share", "% of total", true},
-               page("p50", "p50", true, 5),
-               page("p99", "p99", true, 4),
-               {"cv", "CV", true}}};
+  Table table{
+      "operators",
+      "Most expensive operators" + suffix,
+      {Names("operator", "Operator"), page("group", "group", false, 3), page("place", "runs on", false, 2),
+       page("call", "call", true, 1), Right("mean", "self time"), Right("share", "% of total"),
+       page("p50", "p50", true, 5), page("p99", "p99", true, 4), Right("cv", "CV")}};
   table.elsewhere = "in `--csv=operators`";
   const OperatorNames names(*experiment.profile);
   for (std::size_t i = 0; i < experiment.operators.size(); ++i) {
@@ -84,9 +79,7 @@ class ChangesOfPair {
 
   Section Say() {
     Section section{"", Level::kPage};
-    const auto add = [&](Table table) {
-      if (!table.rows.empty()) section.parts.emplace_back(std::move(table));
-    };
+    const auto add = [&](Table table) { section.AddUnlessEmpty(std::move(table)); };
     std::ranges::stable_sort(changes_, std::greater(),
                              [](const ChangedOperator& of) { return std::fabs(of.Saved()); });
     const auto has = [](stats::Verdict verdict) {
@@ -124,12 +117,9 @@ class ChangesOfPair {
   Table Empty(const std::string& title) const {
     return {"changed_operators",
             title + TitleSuffix(report_, pair_),
-            {{.id = "operator", .title = "Operator", .keep = Table::Keep::kName},
-             VariantColumn("baseline", comparison_.baseline_label),
-             VariantColumn("candidate", comparison_.candidate_label),
-             {"saved", "saved", true, 1},
-             {"speedup", "speedup", true},
-             {"interval", "95% CI", false, 2}}};
+            {Names("operator", "Operator"), VariantColumn("baseline", comparison_.baseline_label),
+             VariantColumn("candidate", comparison_.candidate_label), Right("saved").Goes(1),
+             Right("speedup"), Left("interval", "95% CI").Goes(2)}};
   }
 
   template <typename Keep>
@@ -149,12 +139,11 @@ class ChangesOfPair {
  public:
   // What was inserted, removed, moved, or changed, by the time that it makes.
   Table InProgram() const {
-    Table table{"program_changes",
-                "Changes of the program" + TitleSuffix(report_, pair_),
-                {{.id = "change", .title = "Change", .keep = Table::Keep::kName},
-                 VariantColumn("baseline", comparison_.baseline_label, 1),
-                 VariantColumn("candidate", comparison_.candidate_label, 1),
-                 {"delta", "difference", true}}};
+    Table table{
+        "program_changes",
+        "Changes of the program" + TitleSuffix(report_, pair_),
+        {Names("change", "Change"), VariantColumn("baseline", comparison_.baseline_label).Goes(1),
+         VariantColumn("candidate", comparison_.candidate_label).Goes(1), Right("delta", "difference")}};
     table.usual_rows = kTopOperators;
     table.elsewhere = "in `--csv=comparison`";
     std::vector<const OperatorMatch*> changed;
@@ -176,9 +165,7 @@ class ChangesOfPair {
   Table InOneVariant() const {
     Table table{"in_one_variant",
                 "Operators present in only one variant" + TitleSuffix(report_, pair_),
-                {{.id = "operator", .title = "Operator", .keep = Table::Keep::kName},
-                 {"variant", "only in"},
-                 {"mean", "self time", true}}};
+                {Names("operator", "Operator"), Left("variant", "only in"), Right("mean", "self time")}};
     for (const OperatorMatch& match : comparison_.operators) {
       if (match.baseline && !match.candidate) {
         table.rows.push_back({before_.Of(*match.baseline), comparison_.baseline_label, Time{Before(match)}});
@@ -226,12 +213,10 @@ std::string SuffixOf(const Report& report, const ReportExperiment& experiment) {
 }
 
 Table PlacesOf(const ReportExperiment& experiment, const std::string& suffix) {
-  Table table{"places",
-              "Delegated and portable" + suffix,
-              {{"place", "Place"},
-               {"spans", "spans", true},
-               {"mean", "self time", true},
-               {"share", "% of total", true}}};
+  Table table{
+      "places",
+      "Delegated and portable" + suffix,
+      {Left("place", "Place"), Right("spans"), Right("mean", "self time"), Right("share", "% of total")}};
   const Breakdown& places = experiment.places;
   for (const AdditiveRow& row : places.rows) {
     if (row.total == 0 && row.operators == 0) continue;
@@ -244,15 +229,10 @@ Table PlacesOf(const ReportExperiment& experiment, const std::string& suffix) {
 }
 
 Table PortableOf(const ReportExperiment& experiment) {
-  Table table{"portable",
-              "",
-              {{"operator", "Portable operator"},
-               {"category", "category", false, 1},
-               {"module", "module", false, 3},
-               {"source", "line", false, 4},
-               {"mean", "self time", true},
-               {"share", "% of total", true},
-               {"why", "why not delegated", false, 2}}};
+  Table table{.id = "portable",
+              .columns = {Left("operator", "Portable operator"), Left("category").Goes(1),
+                          Left("module").Goes(3), Left("source", "line").Goes(4), Right("mean", "self time"),
+                          Right("share", "% of total"), Left("why", "why not delegated").Goes(2)}};
   table.elsewhere = "in `--csv=operators`";
   for (const OperatorRow& of : experiment.operators) {
     const Profile& profile = *experiment.profile;

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/units.h"
-#include "say/facts.h"
+#include "say/report.h"
 #include "say/report_parts.h"
 #include "say/wording.h"
 
@@ -163,23 +163,18 @@ void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
 }
 
 Table ExperimentsOf(const Report& report) {
-  Table table{"experiments",
-              "",
-              {{.id = "experiment", .title = "experiment", .keep = Table::Keep::kDifference},
-               {"threads", "threads", true},
-               {"disabled_features", "disabled CPU features"},
-               {"cpus", "CPUs", false, 2},
-               {"runner", "runner", false, 3},
-               {"executorch", "ExecuTorch", false, 1},
-               {"operator_clock", "operator clock", false, 4}}};
+  Table table{.id = "experiments",
+              .columns = {Left("experiment").Keeps(Table::Keep::kDifference), Right("threads"),
+                          Left("disabled_features", "disabled CPU features"), Left("cpus", "CPUs").Goes(2),
+                          Left("runner").Goes(3), Left("executorch", "ExecuTorch").Goes(1),
+                          Left("operator_clock", "operator clock").Goes(4)}};
   bool any = false;
   for (const ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = report.run.experiments[experiment.index];
-    const auto known = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
     any = any || !data.runner.empty() || !data.isa.empty() || !data.executorch_version.empty();
     table.rows.push_back({experiment.label, report.bare ? Cell() : Cell(Count{experiment.threads}),
-                          known(data.isa), known(data.cpus), known(data.runner.filename().string()),
-                          known(data.executorch_version), known(data.operator_clock)});
+                          Known(data.isa), Known(data.cpus), Known(data.runner.filename().string()),
+                          Known(data.executorch_version), Known(data.operator_clock)});
   }
   if (!any) table.rows.clear();
   return table;
@@ -187,42 +182,33 @@ Table ExperimentsOf(const Report& report) {
 
 // What the table above has no column for, too: commands, runners, inputs.
 Table FactsOfExperiments(const Report& report) {
-  Table table{"experiment_conditions",
-              "Conditions of each experiment",
-              {{.id = "experiment", .title = "experiment", .keep = Table::Keep::kDifference},
-               {"name", "condition"},
-               {"value", ""}},
-              {},
-              Level::kFolded};
+  Table table{
+      "experiment_conditions",
+      "Conditions of each experiment",
+      {Left("experiment").Keeps(Table::Keep::kDifference), Left("name", "condition"), Left("value", "")},
+      {},
+      Level::kFolded};
   if (report.bare) return table;
   for (const ReportExperiment& experiment : report.experiments) {
-    for (const Fact& fact : ExperimentFacts(report, experiment))
+    for (const Fact& fact : ExperimentFacts(report, experiment).facts)
       table.rows.push_back({experiment.label, fact.name, fact.value});
   }
   return table;
 }
 
 Table KernelsOf(const ReportExperiment& experiment) {
-  Table table{"matrix_kernels",
-              "",
-              {{"kernels", "kernels"},
-               {"operators", "operators", true, 2},
-               {"mean", "self time", true},
-               {.id = "why", .title = "why not KleidiAI's for SME2", .most = 40},
-               {.id = "change", .title = "to change at export", .goes = 1}}};
+  using Of = MatrixKernelRow;
+  const std::vector<Of>& rows = experiment.matrix_kernels;
   const double scaled = experiment.latency.p50.value_or(0);
-  table.span = {scaled, scaled};
-  for (const MatrixKernelRow& row : experiment.matrix_kernels) {
-    table.rows.push_back({MatrixKernelsText(row.ran), Count{static_cast<std::int64_t>(row.operators.size())},
-                          Time{row.mean_ns}, row.why, row.change});
-  }
-  const auto& rows = experiment.matrix_kernels;
-  if (std::ranges::all_of(rows, [](const MatrixKernelRow& row) { return row.proven.empty(); })) return table;
-  table.columns.insert(table.columns.begin() + 1, {.id = "proven", .title = "proven"});
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    auto& cells = table.rows[i].cells;
-    cells.insert(cells.begin() + 1, rows[i].proven.empty() ? Cell() : Cell(rows[i].proven));
-  }
+  Table table{.id = "matrix_kernels", .span = Table::Span{scaled, scaled}};
+  table.Fill<Of>({{Left("kernels"), [](const Of& row) { return MatrixKernelsText(row.ran); }},
+                  {Left("proven"), [](const Of& row) { return Known(row.proven); },
+                   std::ranges::any_of(rows, [](const Of& row) { return !row.proven.empty(); })},
+                  {Right("operators").Goes(2), [](const Of& row) { return Count{row.operators.size()}; }},
+                  {Right("mean", "self time"), [](const Of& row) { return Time{row.mean_ns}; }},
+                  {Left("why", "why not KleidiAI's for SME2").Most(40), &Of::why},
+                  {Left("change", "to change at export").Goes(1), &Of::change}},
+                 rows);
   return table;
 }
 
@@ -241,17 +227,13 @@ std::vector<Note> SayQuality(const Report& report) {
 
 std::vector<Section> SayConditions(const Report& report) {
   Section section{"Conditions", Level::kPage};
-  Facts facts{"conditions", ""};
-  for (const Fact& fact : RunFacts(report)) facts.facts.emplace_back(fact.name, fact.value);
-  if (!facts.facts.empty()) section.parts.emplace_back(std::move(facts));
+  section.AddUnlessEmpty(RunFacts(report));
   if (report.bare) {
     section.parts.emplace_back(
         Paragraph{"Only the ETDump is known: no device, no schedule, no untraced latency."});
   }
-  if (Table experiments = ExperimentsOf(report); !experiments.rows.empty())
-    section.parts.emplace_back(std::move(experiments));
-  if (Table of_each = FactsOfExperiments(report); !of_each.rows.empty())
-    section.parts.emplace_back(std::move(of_each));
+  section.AddUnlessEmpty(ExperimentsOf(report));
+  section.AddUnlessEmpty(FactsOfExperiments(report));
   if (section.parts.empty()) return {};
   return {std::move(section)};
 }

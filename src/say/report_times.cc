@@ -12,12 +12,14 @@ namespace {
 constexpr double kWorthAGroupsRow = 0.02;  // of the whole: on a screen smaller groups are one row
 constexpr auto kVariant = Table::Keep::kDifference;
 
-// A time of one variant, or of both.
+// A row of a table of self times: a time of one variant, or of both.
 struct SelfTime {
   std::string name;
   std::int64_t operators = 0;
   double before = 0, after = 0;  // mean, ns
   const Quantity* quantity = nullptr;
+  Row::Role role = Row::Role::kPart;
+  bool group = true;  // or several, with a share of the whole
 };
 
 // What a table of self times is of. `before` alone: one experiment.
@@ -36,100 +38,91 @@ struct Sides {
   }
 };
 
-Cell ShareOf(double part, const ReportExperiment& whole) {
-  const double all = whole.MeanExecute().value_or(0);
-  return all > 0 ? Cell(Share{part / all}) : Cell();
-}
+double WholeOf(const ReportExperiment& experiment) { return experiment.MeanExecute().value_or(0); }
 
-// The columns of both variants where there are two: time, share, time, saved, speedup, interval, share.
-std::vector<Table::Column> ColumnsOf(const Sides& sides) {
-  std::vector<Table::Column> columns = {{"name", "Self time"}};
-  const auto add = [&](Table::Column column) { columns.push_back(std::move(column)); };
-  if (sides.after == nullptr) {
-    add({.id = "operators", .title = "operators", .right = true, .goes = 1, .level = Level::kPage});
-    add({"mean", "mean", true});
-  } else {
-    add({.id = "baseline", .title = sides.before.label, .right = true, .keep = kVariant});
-    add({.id = "baseline_share", .title = "% of total", .right = true, .goes = 2, .level = Level::kPage});
-    add({.id = "candidate", .title = sides.after->label, .right = true, .keep = kVariant});
-    add({.id = "saved", .title = "saved", .right = true, .goes = 1, .level = Level::kPage});
-    add({"speedup", "speedup", true});
-    add({.id = "interval", .title = "95% CI", .goes = 3, .level = Level::kPage});
-  }
-  add({.id = "share", .title = "% of total", .right = true, .goes = 4, .bars = true});
-  return columns;
-}
-
-Row RowOf(const Sides& sides, const SelfTime& of, Row::Role role) {
-  const bool part = role == Row::Role::kPart;
-  std::vector<Cell> cells = {of.name};
-  if (sides.after == nullptr) {
-    cells.push_back(of.operators > 0 ? Cell(Count{of.operators}) : Cell(""));
-    cells.emplace_back(Time{of.before});
-  } else {
-    Cell speedup = of.quantity != nullptr ? Cell(Speedup{*of.quantity}) : Cell("");
-    const auto small = [&](double time, const ReportExperiment& whole) {
-      return time < kWorthAGroupsRow * whole.MeanExecute().value_or(0);
-    };
-    if (part && small(of.before, sides.before) && small(of.after, *sides.after)) speedup.level = Level::kPage;
-    const bool group = role != Row::Role::kSum && of.quantity != nullptr;
-    cells.emplace_back(Time{of.before});
-    cells.push_back(group ? ShareOf(of.before, sides.before) : Cell(""));
-    cells.emplace_back(Time{of.after});
-    cells.push_back(group ? Cell(Time{of.before - of.after}) : Cell(""));
-    cells.push_back(std::move(speedup));
-    cells.push_back(of.quantity != nullptr ? Cell(Interval{*of.quantity}) : Cell(""));
-  }
-  const bool shares = role != Row::Role::kSum && of.name != kTracingOverhead;
-  cells.push_back(shares ? ShareOf(sides.after != nullptr ? of.after : of.before, sides.Subject())
-                         : Cell(""));
-  return {std::move(cells), role};
+bool IsSmall(const SelfTime& of, const Sides& sides) {
+  return of.before < kWorthAGroupsRow * WholeOf(sides.before) &&
+         (sides.after == nullptr || of.after < kWorthAGroupsRow * WholeOf(*sides.after));
 }
 
 // By falling time; the small ones are one row of a screen, then the sums down to the median latency.
-Table SelfTimesOf(const Report& report, const Sides& sides, std::vector<SelfTime> times) {
-  Table table{"self_times", "", ColumnsOf(sides)};
-  table.span = SpanOfLatencies(report);
+std::vector<SelfTime> RowsOf(const Sides& sides, std::vector<SelfTime> times) {
   const bool pair = sides.after != nullptr;
   std::erase_if(times, [](const SelfTime& of) { return of.before == 0 && of.after == 0; });
-  std::ranges::stable_sort(times, std::greater(),
-                           [&](const SelfTime& of) { return pair ? of.after : of.before; });
-  const auto is_small = [&](const SelfTime& of) {
-    const auto share = [](double time, const ReportExperiment& whole) {
-      return time / std::max(1e-9, whole.MeanExecute().value_or(0));
-    };
-    return share(of.before, sides.before) < kWorthAGroupsRow &&
-           (!pair || share(of.after, *sides.after) < kWorthAGroupsRow);
-  };
-  SelfTime rest, whole{kTracedTotal};
-  std::int64_t small = std::ranges::count_if(times, is_small);
+  std::ranges::stable_sort(times, std::greater(), pair ? &SelfTime::after : &SelfTime::before);
+  const auto is_small = [&](const SelfTime& of) { return IsSmall(of, sides); };
+  const auto small = std::ranges::count_if(times, is_small);
+  const bool has_other = std::ranges::any_of(
+      times, [&](const SelfTime& of) { return of.name == GroupName(Group::kOther) && !is_small(of); });
+  SelfTime rest{has_other ? fmt::format("{} smaller groups", small)
+                          : fmt::format("Other ({} groups)", small)};
+  rest.role = Row::Role::kRest;
+  SelfTime whole{.name = kTracedTotal, .role = Row::Role::kSum, .group = false};
   for (const SelfTime& of : times) {
-    table.rows.push_back(RowOf(sides, of, Row::Role::kPart));
     whole.before += of.before;
     whole.after += of.after;
-    if (small < 2 || !is_small(of)) continue;
-    table.rows.back().level = Level::kPage;
+    if (!is_small(of)) continue;
     rest.before += of.before;
     rest.after += of.after;
   }
-  if (small >= 2) {
-    const bool has_other = std::ranges::any_of(
-        times, [&](const SelfTime& of) { return of.name == GroupName(Group::kOther) && !is_small(of); });
-    rest.name = has_other ? fmt::format("{} smaller groups", small) : fmt::format("Other ({} groups)", small);
-    table.rows.push_back(RowOf(sides, rest, Row::Role::kRest));
-  }
-  table.rows.push_back(RowOf(sides, whole, Row::Role::kSum));
-  SelfTime median{"Median latency", 0, sides.before.latency.p50.value_or(0),
-                  pair ? sides.after->latency.p50.value_or(0) : 0, sides.latency};
+  if (small >= 2) times.push_back(rest);
+  times.push_back(whole);
   const bool known = sides.before.tracer && (!pair || sides.after->tracer);
   if (known) {
-    const SelfTime tracer{kTracingOverhead, 0, *sides.before.tracer, pair ? *sides.after->tracer : 0};
-    table.rows.push_back(RowOf(sides, tracer, Row::Role::kPart));
-    table.rows.back().cells.front() = sides.TracerRow();
+    times.push_back({.name = sides.TracerRow(),
+                     .before = *sides.before.tracer,
+                     .after = pair ? *sides.after->tracer : 0,
+                     .group = false});
   }
   if (sides.before.latency.p50 && (!pair || sides.after->latency.p50)) {
-    table.rows.push_back(RowOf(sides, median, Row::Role::kSum));
-    if (!known) table.rows.back().role = Row::Role::kPlain;
+    times.push_back({.name = "Median latency",
+                     .before = *sides.before.latency.p50,
+                     .after = pair ? *sides.after->latency.p50 : 0,
+                     .quantity = sides.latency,
+                     .role = known ? Row::Role::kSum : Row::Role::kPlain,
+                     .group = false});
+  }
+  return times;
+}
+
+// Both variants where there are two: time, share, time, saved, speedup, interval, share.
+Table SelfTimesOf(const Report& report, const Sides& sides, const std::vector<SelfTime>& times) {
+  using Of = SelfTime;
+  const bool pair = sides.after != nullptr;
+  const auto before = [](const Of& of) { return Time{of.before}; };
+  const auto is_compared = [](const Of& of) { return of.group && of.quantity != nullptr; };
+  Table table{.id = "self_times", .span = SpanOfLatencies(report)};
+  table.Fill<Of>(
+      {{Left("name", "Self time"), &Of::name},
+       {Right("operators").Goes(1).At(Level::kPage),
+        [](const Of& of) { return of.operators > 0 ? Cell(Count{of.operators}) : Cell(""); }, !pair},
+       {Right("mean"), before, !pair},
+       {VariantColumn("baseline", sides.before.label), before, pair},
+       {Right("baseline_share", "% of total").Goes(2).At(Level::kPage),
+        [&](const Of& of) { return is_compared(of) ? ShareOf(of.before, WholeOf(sides.before)) : Cell(""); },
+        pair},
+       {VariantColumn("candidate", sides.Subject().label), [](const Of& of) { return Time{of.after}; }, pair},
+       {Right("saved").Goes(1).At(Level::kPage),
+        [&](const Of& of) { return is_compared(of) ? Cell(Time{of.before - of.after}) : Cell(""); }, pair},
+       {Right("speedup"),
+        [&](const Of& of) {
+          Cell speedup = OrBlank<Speedup>(of.quantity);
+          if (of.role == Row::Role::kPart && IsSmall(of, sides)) speedup.level = Level::kPage;
+          return speedup;
+        },
+        pair},
+       {Left("interval", "95% CI").Goes(3).At(Level::kPage),
+        [](const Of& of) { return OrBlank<Interval>(of.quantity); }, pair},
+       {Right("share", "% of total").Goes(4).Bars(),
+        [&](const Of& of) {
+          return of.group ? ShareOf(pair ? of.after : of.before, WholeOf(sides.Subject())) : Cell("");
+        }}},
+      times);
+  const bool has_rest = std::ranges::find(times, Row::Role::kRest, &Of::role) != times.end();
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    table.rows[i].role = times[i].role;
+    if (has_rest && times[i].group && times[i].role == Row::Role::kPart && IsSmall(times[i], sides))
+      table.rows[i].level = Level::kPage;
   }
   return table;
 }
@@ -162,7 +155,7 @@ std::string LegendOf(const Sides& sides) {
 
 void AddSelfTimes(const Report& report, const Sides& sides, std::vector<SelfTime> groups,
                   const std::string& suffix, bool usual, std::vector<Section>& sections) {
-  Table table = SelfTimesOf(report, sides, std::move(groups));
+  Table table = SelfTimesOf(report, sides, RowsOf(sides, std::move(groups)));
   table.title = "Self time by group" + suffix;
   sections.push_back({"",
                       usual && !sides.Disturbed() ? Level::kBrief : Level::kPage,
@@ -171,14 +164,13 @@ void AddSelfTimes(const Report& report, const Sides& sides, std::vector<SelfTime
 
 // A column each.
 Section SideBySide(const Report& report) {
-  Table table{"side_by_side", "Self time side by side", {{"name", "Self time"}}};
+  Table table{"side_by_side", "Self time side by side", {Left("name", "Self time")}};
   table.span = SpanOfLatencies(report);
   std::vector<const ReportExperiment*> sides;
   for (const ReportExperiment& experiment : report.experiments) {
     if (!HasTimes(experiment)) continue;
     sides.push_back(&experiment);
-    table.columns.push_back(
-        {.id = experiment.label, .title = experiment.label, .right = true, .keep = kVariant});
+    table.columns.push_back(VariantColumn(experiment.label, experiment.label));
   }
   if (sides.empty()) return {};
   // The last ones are left out first.
@@ -210,11 +202,6 @@ Section SideBySide(const Report& report) {
   return {"", Level::kUsual, {std::move(table)}};
 }
 
-Cell ChangeOf(const SideCost& cost) {
-  const std::string change = CostVerdict(cost);
-  return change.empty() ? Cell() : Cell(change);
-}
-
 }  // namespace
 
 std::vector<Section> SayLatencies(const Report& report) {
@@ -224,53 +211,41 @@ std::vector<Section> SayLatencies(const Report& report) {
       std::ranges::all_of(all, [](const auto& one) { return one.latency.n >= stats::kLeastForP99; });
   const bool pairs = !report.comparisons.empty();  // then a screen has the intervals of these
   const auto page = [](const char* id, const char* title, int goes) {
-    return Table::Column{.id = id, .title = title, .right = true, .goes = goes, .level = Level::kPage};
+    return Right(id, title).Goes(goes).At(Level::kPage);
   };
-  Table table{
-      "latency",
-      "Latency",
-      {{.id = "experiment", .title = "Latency", .keep = kVariant},
-       {"median", "median", true},
-       {.id = "interval", .title = "95% CI", .goes = 9, .level = pairs ? Level::kPage : Level::kUsual},
-       page("mean", "mean", 8),
-       page("p90", "p90", 7),
-       p99 ? Table::Column{"p99", "p99", true} : page("p99", "p99", 6),
-       page("min", "min", 5),
-       p99 ? page("max", "max", 6) : Table::Column{"max", "max", true},
-       page("sd", "sd", 3),
-       page("cv", "CV", 4),
-       {"runs", "runs", true},
-       page("outliers", "outliers", 2),
-       page("first_inference", "first inference", 1),
-       page("load", "load", 1)}};
-  table.level = Level::kBrief;
-  table.span = SpanOfLatencies(report);
   const bool memory = std::ranges::any_of(all, [](const auto& one) { return one.peak_rss.has_value(); });
   const bool intervals = std::ranges::any_of(all, [](const auto& one) { return one.interval.has_value(); });
-  if (memory) table.columns.push_back(page("peak_memory", "peak memory", 1));
-  for (const ReportExperiment& experiment : all) {
-    const stats::Distribution& d = experiment.latency;
-    Cell interval = intervals ? Cell() : Cell("");  // no column without any
-    if (experiment.interval) interval = TimeBounds{experiment.interval->low, experiment.interval->high};
-    Row row = {experiment.label,
-               Maybe<Time>(d.p50),
-               interval,
-               Maybe<Time>(d.mean),
-               d.n >= stats::kLeastForP90 ? Maybe<Time>(d.p90) : Cell(),
-               d.n >= stats::kLeastForP99 ? Maybe<Time>(d.p99) : Cell(),
-               Maybe<Time>(d.min),
-               Maybe<Time>(d.max),
-               Maybe<Time>(d.sd),
-               Maybe<Share>(d.cv),
-               Count{d.n},
-               Count{static_cast<std::int64_t>(d.outliers)},
-               Maybe<Time>(experiment.first_run),
-               Maybe<Time>(experiment.load)};
-    if (memory)
-      row.cells.push_back(experiment.peak_rss ? Cell(Size{static_cast<double>(*experiment.peak_rss)})
-                                              : Cell());
-    table.rows.push_back(std::move(row));
-  }
+  using Of = ReportExperiment;
+  using Latencies = stats::Distribution;
+  // Nothing where so few runs do not show it.
+  const auto time = [](std::optional<double> Latencies::*of, std::int64_t least = 0) {
+    return [=](const Of& one) { return one.latency.n >= least ? Maybe<Time>(one.latency.*of) : Cell(); };
+  };
+  Table table{.id = "latency", .title = "Latency", .level = Level::kBrief, .span = SpanOfLatencies(report)};
+  table.Fill<Of>(
+      {{Left("experiment", "Latency").Keeps(kVariant), &Of::label},
+       {Right("median"), time(&Latencies::p50)},
+       {Left("interval", "95% CI").Goes(9).At(pairs ? Level::kPage : Level::kUsual),
+        [&](const Of& one) {
+          return one.interval ? Cell(TimeBounds{one.interval->low, one.interval->high})
+                 : intervals  ? Cell()
+                              : Cell("");  // no column without any
+        }},
+       {page("mean", "mean", 8), time(&Latencies::mean)},
+       {page("p90", "p90", 7), time(&Latencies::p90, stats::kLeastForP90)},
+       {p99 ? Right("p99") : page("p99", "p99", 6), time(&Latencies::p99, stats::kLeastForP99)},
+       {page("min", "min", 5), time(&Latencies::min)},
+       {p99 ? page("max", "max", 6) : Right("max"), time(&Latencies::max)},
+       {page("sd", "sd", 3), time(&Latencies::sd)},
+       {page("cv", "CV", 4), [](const Of& one) { return Maybe<Share>(one.latency.cv); }},
+       {Right("runs"), [](const Of& one) { return Count{one.latency.n}; }},
+       {page("outliers", "outliers", 2), [](const Of& one) { return Count{one.latency.outliers}; }},
+       {page("first_inference", "first inference", 1),
+        [](const Of& one) { return Maybe<Time>(one.first_run); }},
+       {page("load", "load", 1), [](const Of& one) { return Maybe<Time>(one.load); }},
+       {page("peak_memory", "peak memory", 1), [](const Of& one) { return Maybe<Size>(one.peak_rss); },
+        memory}},
+      all);
   std::vector<Section> sections = {{"", report.ladder ? Level::kPage : Level::kBrief, {std::move(table)}}};
   for (const LatencyPlot& plot : report.latency_plots) {
     Distributions distributions{plot.histogram.from, plot.histogram.width, {}};
@@ -290,26 +265,23 @@ std::vector<Section> SayStartup(const Report& report) {
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
     Section section{"", &pair == LeadingPair(report) ? Level::kBrief : Level::kPage};
-    if (const std::string factors = FactorsText(pair); !factors.empty())
-      section.parts.emplace_back(Paragraph{factors});
+    section.AddUnlessEmpty(Paragraph{FactorsText(pair)});
     Table table{"startup",
                 "Startup and memory" + TitleSuffix(report, pair),
-                {{"name", "Startup & memory"},
-                 {.id = "baseline", .title = comparison.baseline_label, .right = true, .keep = kVariant},
-                 {.id = "candidate", .title = comparison.candidate_label, .right = true, .keep = kVariant},
-                 {"change", "change", true},
-                 {.id = "interval", .title = "95% CI", .goes = 1, .level = Level::kPage}}};
+                {Left("name", "Startup & memory"), VariantColumn("baseline", comparison.baseline_label),
+                 VariantColumn("candidate", comparison.candidate_label), Right("change"),
+                 Left("interval", "95% CI").Goes(1).At(Level::kPage)}};
     table.units_by_row = true;
     const auto add = [&]<typename Of>(const char* name, const SideCost& cost, Of) {
       if (cost.baseline && cost.candidate) {
         table.rows.push_back(
-            {name, Of{*cost.baseline}, Of{*cost.candidate}, ChangeOf(cost), CostInterval(cost)});
+            {name, Of{*cost.baseline}, Of{*cost.candidate}, Known(CostVerdict(cost)), CostInterval(cost)});
       }
     };
     add("Load", pair.costs.load, Duration());
     add("First inference", pair.costs.first_run, Duration());
-    add("Peak memory", pair.costs.peak_memory, Size());
-    if (!table.rows.empty()) section.parts.emplace_back(std::move(table));
+    add("Peak memory", pair.costs.peak_memory, Size(0));
+    section.AddUnlessEmpty(std::move(table));
     if (pair.outputs) {
       std::string text = pair.outputs->equal          ? "equal bit for bit"
                          : pair.outputs->note.empty() ? "different"

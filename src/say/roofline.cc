@@ -1,10 +1,9 @@
-#include "say/roofline.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/units.h"
+#include "say/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -31,16 +30,12 @@ std::string BoundText(const RooflineRow& row) {
 
 Table RooflineTable(const ReportExperiment& experiment) {
   const Roofline& roofline = *experiment.roofline;
-  Table table{"roofline",
-              "",
-              {{"operator", "operator", false, 0, false, Table::Keep::kName},
-               {"layer", "layer", false, 4, false, Table::Keep::kEnd, kLayerColumns},
-               {"time", "time", true},
-               {"gflop_per_s", "GFLOP/s", true, 2},
-               {"gb_per_s", "GB/s", true, 1},
-               {"bound_by", "bound by", false, 3},
-               {"share_of_roofline", "% of roofline", true},
-               {"potential_saving", "potential saving", true}}};
+  Table table{
+      .id = "roofline",
+      .columns = {Names("operator"), Left("layer").Goes(4).Keeps(Table::Keep::kEnd).Most(kLayerColumns),
+                  Right("time"), Right("gflop_per_s", "GFLOP/s").Goes(2), Right("gb_per_s", "GB/s").Goes(1),
+                  Left("bound_by", "bound by").Goes(3), Right("share_of_roofline", "% of roofline"),
+                  Right("potential_saving", "potential saving")}};
   table.columns.back().sums = true;
   table.usual_rows = kPageRows;
   table.span = {roofline.covered_ns, roofline.covered_ns};

@@ -1,4 +1,4 @@
-#include "say/static_check.h"
+#include "report/static_check.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 
 #include "core/text.h"
 #include "core/units.h"
-#include "say/check.h"
+#include "say/gates.h"
 
 namespace etprof::say {
 namespace {
@@ -24,7 +24,7 @@ Cell FactCell(FactInfo::Unit unit, double value) {
     case FactInfo::Unit::kCount:
       break;
   }
-  return Count{static_cast<std::int64_t>(value)};
+  return Count{value};
 }
 
 // With all digits that tell it from `other`.
@@ -71,20 +71,18 @@ std::string ItemText(const StaticItem& item) {
 }
 
 Table ItemsOf(const StaticCheck& check, const std::string& method, bool changes) {
-  Table table{changes ? "checks" : "limits", "", {{"check", "check"}}};
-  if (changes) table.columns.push_back({"baseline", "baseline", true, 2});
-  table.columns.push_back({"candidate", changes ? "candidate" : "value", true});
-  table.columns.push_back({"allowed", "allowed", true, 1});
-  table.columns.push_back({"result", "result"});
-  for (const StaticItem& item : check.items) {
-    if (item.method != method || item.baseline.has_value() != changes) continue;
-    Row& row = table.rows.emplace_back();
-    row.cells.emplace_back(item.name);
-    if (changes) row.cells.push_back(BaselineCell(item));
-    row.cells.push_back(CandidateCell(item));
-    row.cells.emplace_back(AllowedText(item));
-    row.cells.emplace_back(ResultText(item.decision), ToneOf(item.decision));
-  }
+  std::vector<StaticItem> items;
+  std::ranges::copy_if(check.items, std::back_inserter(items), [&](const StaticItem& item) {
+    return item.method == method && item.baseline.has_value() == changes;
+  });
+  Table table{.id = changes ? "checks" : "limits"};
+  table.Fill<StaticItem>(
+      {{Left("check"), &StaticItem::name},
+       {Right("baseline").Goes(2), BaselineCell, changes},
+       {Right("candidate", changes ? "candidate" : "value"), CandidateCell},
+       {Right("allowed").Goes(1), [](const StaticItem& item) { return AllowedText(item); }},
+       {Left("result"), [](const StaticItem& item) { return ResultCell(item.decision); }}},
+      items);
   return table;
 }
 
@@ -100,7 +98,7 @@ void AddOperators(const char* title, const std::vector<StaticOperator>& operator
   for (const StaticOperator& of : operators) {
     if (of.method == method) list.items.emplace_back(OperatorText(of));
   }
-  if (!list.items.empty()) section.parts.emplace_back(std::move(list));
+  section.AddUnlessEmpty(std::move(list));
 }
 
 Section SectionOf(const StaticCheck& check, const std::string& method) {
@@ -113,7 +111,7 @@ Section SectionOf(const StaticCheck& check, const std::string& method) {
   for (const StaticItem& item : check.items) {
     if (item.method == method && !item.why.empty()) why.items.emplace_back(item.name + ": " + item.why);
   }
-  if (!why.items.empty()) section.parts.emplace_back(std::move(why));
+  section.AddUnlessEmpty(std::move(why));
   AddOperators("operators that changed", check.changes, method, section);
   AddOperators("not delegated", check.not_delegated, method, section);
   AddOperators("without SME2 kernels", check.without_sme2, method, section);

@@ -1,4 +1,4 @@
-#include "say/suite.h"
+#include "report/suite.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/units.h"
-#include "say/check.h"
+#include "say/gates.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -98,15 +98,15 @@ class SuiteText {
 
   // Programs by devices, with what `cell_of` makes of each cell.
   Table Matrix(const std::string& id, const auto& cell_of) const {
-    Table table{id, "", {{"model", "model"}, {"dtype", "type"}}};
+    Table table{.id = id, .columns = {Left("model"), Left("dtype", "type")}};
     table.columns.front().keep = Table::Keep::kDifference;
     for (std::size_t i = 0; i < suite_.devices.size(); ++i)
-      table.columns.push_back({fmt::format("device_{}", i + 1), suite_.devices[i], true});
+      table.columns.push_back(Right(fmt::format("device_{}", i + 1), suite_.devices[i]));
     for (const auto& program : programs_) {
       Row row{program.first, program.second};
       for (const std::string& device : suite_.devices) {
         const SuiteCellReport* const cell = CellOf(program, device);
-        row.cells.push_back(cell == nullptr ? Cell(std::string()) : cell_of(*cell));
+        row.cells.push_back(cell == nullptr ? Cell("") : cell_of(*cell));
       }
       table.rows.push_back(std::move(row));
     }
@@ -153,15 +153,10 @@ class SuiteText {
   }
 
   Section Worth() const {
-    Table table{"variants",
-                "",
-                {{"variant", "variant"},
-                 {"device", "device"},
-                 {"geometric_mean", "geometric mean", true},
-                 {"interval", "interval", true},
-                 {"verdict", "verdict"},
-                 {"models", "models", true, 2},
-                 {"ratios", "ratios", true, 1}}};
+    Table table{
+        .id = "variants",
+        .columns = {Left("variant"), Left("device"), Right("geometric_mean", "geometric mean"),
+                    Right("interval"), Left("verdict"), Right("models").Goes(2), Right("ratios").Goes(1)}};
     table.name_columns = 28;
     for (const SuiteVariant& variant : suite_.variants) {
       Quantity quantity;
@@ -184,32 +179,22 @@ class SuiteText {
   }
 
   Table Gate() const {
-    Table table{
-        "limit",
-        "",
-        {{"cell", "cell"}, {"pair", "pair", false, 1}, {"change", "change", true}, {"result", "result"}}};
+    Table table{.id = "limit",
+                .columns = {Left("cell"), Left("pair").Goes(1), Right("change"), Left("result")}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         const GateVerdict& gate = pair.gate;
-        Cell change;
-        if (gate.growth)
-          change = Change{*gate.growth, gate.low.value_or(*gate.growth), gate.high.value_or(*gate.growth)};
-        table.rows.push_back({NameOfCell(cell), NameOfPair(pair), std::move(change),
-                              Cell(ResultText(gate.decision), ToneOf(gate.decision))});
+        table.rows.push_back({NameOfCell(cell), NameOfPair(pair),
+                              ChangeCell(gate.growth, gate.low, gate.high), ResultCell(gate.decision)});
       }
     }
     return table;
   }
 
   Table Operators() const {
-    Table table{"operators",
-                "",
-                {{"operator", "operator"},
-                 {"model", "model"},
-                 {"dtype", "type"},
-                 {"device", "device", false, 1},
-                 {"self", "self time", true},
-                 {"share", "% of total", true}}};
+    Table table{.id = "operators",
+                .columns = {Left("operator"), Left("model"), Left("dtype", "type"), Left("device").Goes(1),
+                            Right("self", "self time"), Right("share", "% of total")}};
     table.columns.front().keep = Table::Keep::kName;
     table.usual_rows = kUsualSuiteOperators;
     struct Of {
@@ -230,13 +215,9 @@ class SuiteText {
   }
 
   Table Failures() const {
-    Table table{"failures",
-                "",
-                {{"model", "model"},
-                 {"dtype", "type"},
-                 {"device", "device"},
-                 {"status", "status"},
-                 {"reason", "reason"}}};
+    Table table{
+        .id = "failures",
+        .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("status"), Left("reason")}};
     table.columns.back().wraps = true;
     table.usual_rows = kUsualSuiteFailures;
     for (const SuiteCellReport& cell : suite_.cells) {
@@ -249,19 +230,10 @@ class SuiteText {
 
   // A row a pair, for those who go on with the numbers.
   Table Cells() const {
-    Table table{"cells",
-                "",
-                {{"model", "model"},
-                 {"dtype", "type"},
-                 {"device", "device"},
-                 {"pair", "pair"},
-                 {"baseline", "baseline", true},
-                 {"candidate", "candidate", true},
-                 {"speedup", "speedup", true},
-                 {"interval", "interval", true},
-                 {"verdict", "verdict"},
-                 {"launches", "launches", true},
-                 {"run_directory", "results"}}};
+    Table table{.id = "cells",
+                .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("pair"),
+                            Right("baseline"), Right("candidate"), Right("speedup"), Right("interval"),
+                            Left("verdict"), Right("launches"), Left("run_directory", "results")}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         table.rows.push_back(

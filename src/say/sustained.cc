@@ -1,11 +1,10 @@
-#include "say/sustained.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/units.h"
+#include "say/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -36,32 +35,23 @@ Chart ChartOf(const Sustained& sustained) {
 }
 
 Table TableOf(const Sustained& sustained) {
-  Table table{"sustained",
-              "",
-              {{"until", "until", true},
-               {"runs", "runs", true},
-               {"median", "median", true},
-               {"p95", "p95", true},
-               {"frequency", "clock", true},
-               {"frequency_cap", "its cap", true},
-               {"temperature", "temperature", true}},
-              {},
-              Level::kPage};
+  Table table{
+      .id = "sustained",
+      .columns = {Right("until"), Right("runs"), Right("median"), Right("p95"), Right("frequency", "clock"),
+                  Right("frequency_cap", "its cap"), Right("temperature")},
+      .level = Level::kPage};
   const double length = sustained.seconds / static_cast<double>(kStretches);
   for (const SustainedPoint& point : Condensed(sustained, kStretches)) {
-    table.rows.push_back({Length(length * std::ceil(point.seconds / length)),
-                          Count{static_cast<std::int64_t>(point.runs)}, Time{point.median_ns},
-                          Time{point.p95_ns}, point.mhz ? Gigahertz(*point.mhz) : Cell(),
+    table.rows.push_back({Length(length * std::ceil(point.seconds / length)), Count{point.runs},
+                          Time{point.median_ns}, Time{point.p95_ns},
+                          point.mhz ? Gigahertz(*point.mhz) : Cell(),
                           point.cap_mhz ? Gigahertz(*point.cap_mhz) : Cell(),
                           point.celsius ? Celsius(*point.celsius) : Cell()});
   }
   return table;
 }
 
-}  // namespace
-
-std::string SustainedText(const ReportExperiment& experiment) {
-  const Sustained& sustained = *experiment.sustained;
+std::string SustainedText(const Sustained& sustained) {
   std::string text = Length(sustained.seconds);
   if (!sustained.first_ns || !sustained.last_ns) return text;
   const std::string window = sustained.window_seconds == 60 ? "minute" : Length(sustained.window_seconds);
@@ -81,11 +71,18 @@ std::string SustainedText(const ReportExperiment& experiment) {
                             std::exp(slower ? -change.log_low : change.log_high));
 }
 
-Section SaySustained(const ReportExperiment& experiment) {
-  const Sustained& sustained = *experiment.sustained;
-  return {experiment.label + ", sustained",
-          Level::kUsual,
-          {Paragraph{SustainedText(experiment)}, ChartOf(sustained), TableOf(sustained)}};
+}  // namespace
+
+std::vector<Section> SaySustained(const Report& report) {
+  std::vector<Section> sections;
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.sustained) continue;
+    const Sustained& sustained = *experiment.sustained;
+    sections.push_back({experiment.label + ", sustained",
+                        Level::kUsual,
+                        {Paragraph{SustainedText(sustained)}, ChartOf(sustained), TableOf(sustained)}});
+  }
+  return sections;
 }
 
 }  // namespace etprof::say

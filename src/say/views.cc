@@ -1,9 +1,6 @@
 #include "say/views.h"
 
-#include "say/counters.h"
-#include "say/memory.h"
-#include "say/roofline.h"
-#include "say/watched.h"
+#include "say/report_parts.h"
 
 namespace etprof::say {
 namespace {
@@ -14,9 +11,21 @@ Document DocumentOf(std::vector<Section> sections) {
   return document;
 }
 
+template <By by>
+Document SayBy(const Report& report) {
+  return DocumentOf(SayBreakdownBy(report, by));
+}
+
+constexpr const char* kNotTraced = "it takes an ETDump: no run was traced";
+constexpr const char* kNoLayers = "give the .pte that ran as --model, so that its layers are known";
 constexpr const char* kNotWatched = "no calls were watched in this run (etprof profile --watch)";
 
 constexpr ReportView kReportViews[] = {
+    {"layer", SayBy<By::kLayer>, "", kNoLayers, true},
+    {"source", SayBy<By::kSource>, "", kNoLayers, true},
+    {"delegate", SayBy<By::kDelegate>, "", kNotTraced, true},
+    {"kernel", SayBy<By::kKernel>, "", kNotTraced, true},
+    {"category", SayBy<By::kCategory>, "", kNotTraced, true},
     {"roofline", [](const Report& report) { return DocumentOf(SayRoofline(report)); }, "",
      "it takes the machine's roofs (a run without --no-peaks), the .pte that ran (--model), and shapes "
      "that do not change at run time"},

@@ -1,11 +1,10 @@
-#include "say/watched.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/units.h"
+#include "say/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -58,13 +57,10 @@ std::string CauseText(const ThreadUse& use) {
 std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments) {
   std::vector<Section> sections;
   for (const WatchedExperiment& experiment : experiments) {
-    Table table{"proven",
-                "",
-                {{.id = "operator", .title = "operator", .keep = Table::Keep::kName},
-                 {"code", "proven"},
-                 {.id = "functions", .title = "functions", .goes = 1, .keep = Table::Keep::kEnd},
-                 {"calls", "calls", true, 2},
-                 {"threads", "threads", true, 3}}};
+    Table table{.id = "proven",
+                .columns = {Names("operator"), Left("code", "proven"),
+                            Left("functions").Keeps(Table::Keep::kEnd).Goes(1), Right("calls").Goes(2),
+                            Right("threads").Goes(3)}};
     for (const WatchedRow& row : experiment.rows) {
       if (row.code.empty()) {
         table.rows.push_back({row.name, Cell(), Cell(), Cell(), Cell()});
@@ -96,15 +92,10 @@ std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiment
     if (rows.empty()) continue;
     std::ranges::stable_sort(rows, std::ranges::greater(),
                              [](const WatchedRow* row) { return row->threads.time_ns; });
-    Table table{"threads",
-                "",
-                {{.id = "operator", .title = "operator", .keep = Table::Keep::kName},
-                 {"time", "time", true},
-                 {"tasks", "tasks", true, 3},
-                 {"efficiency", "efficiency", true},
-                 {"busiest", "busiest thread", true, 2},
-                 {"waiting", "waiting", true, 1},
-                 {.id = "cause", .title = "why threads do not help", .level = Level::kPage}}};
+    Table table{.id = "threads",
+                .columns = {Names("operator"), Right("time"), Right("tasks").Goes(3), Right("efficiency"),
+                            Right("busiest", "busiest thread").Goes(2), Right("waiting").Goes(1),
+                            Left("cause", "why threads do not help").At(Level::kPage)}};
     for (const WatchedRow* const row : rows) {
       const ThreadUse& use = row->threads;
       const auto runs = static_cast<double>(std::max<std::int64_t>(use.runs, 1));
@@ -123,7 +114,7 @@ std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiment
     }
     causes.usual_items = kUsualCauses;
     Section section{experiment.label, Level::kUsual, {std::move(table)}};
-    if (!causes.items.empty()) section.parts.emplace_back(std::move(causes));
+    section.AddUnlessEmpty(std::move(causes));
     if (experiment.contended) {
       section.parts.emplace_back(Paragraph{
           "Other processes took the processors in each of these runs: no cause is named. Repeat it on a "

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "say/facts.h"
+#include "say/report.h"
 
 namespace etprof {
 namespace {
@@ -163,9 +163,9 @@ TEST(HeaderText, NamesTheMethodWhereItMustBeTold) {
   EXPECT_EQ(HeaderText(report), "llm · method decode");
   report.run.model_info = "[no JSON";
   EXPECT_EQ(MethodToTell(report), "decode");
-  const std::vector<Fact> facts = RunFacts(report);
+  const std::vector<say::Fact> facts = say::RunFacts(report).facts;
   EXPECT_TRUE(std::ranges::any_of(
-      facts, [](const Fact& fact) { return fact.name == "Method" && fact.value == "decode"; }));
+      facts, [](const say::Fact& fact) { return fact.name == "Method" && fact.value == "decode"; }));
   report.bare = true;  // a file of events alone: which method ran is not known
   EXPECT_EQ(MethodToTell(report), "");
 }

@@ -20,7 +20,7 @@
 #include "render/json/json.h"
 #include "render/page/html.h"
 #include "render/report.h"
-#include "say/kernels.h"
+#include "say/subjects.h"
 #include "timeline/timeline_csv.h"
 
 namespace etprof {

@@ -10,7 +10,7 @@
 #include "core/file.h"
 #include "render/csv/table_csv.h"
 #include "render/document.h"
-#include "say/kernels.h"
+#include "say/subjects.h"
 #include "workflow/analyze.h"
 
 namespace etprof {

@@ -170,7 +170,7 @@ void AddPaths(const Planned& planned, const char* name, std::filesystem::path Ex
     found->second += (found->second.empty() ? "" : ", ") + unit.label;
   }
   for (const auto& [path, labels] : paths)
-    facts.facts.emplace_back(name, paths.size() > 1 ? fmt::format("{} ({})", path, labels) : path);
+    facts.Add(name, paths.size() > 1 ? fmt::format("{} ({})", path, labels) : path);
 }
 
 say::Table UnitsOf(const Planned& planned) {
@@ -194,9 +194,7 @@ say::Table UnitsOf(const Planned& planned) {
 
 say::Section SectionOf(const Planned& planned, const MeasureRequest& request) {
   say::Facts facts{"plan", ""};
-  const auto add = [&](const char* name, std::string text) {
-    facts.facts.emplace_back(name, std::move(text));
-  };
+  const auto add = [&](const char* name, std::string text) { facts.Add(name, std::move(text)); };
   for (const UnitPair& pair : planned.plan.pairs)
     add("compare", fmt::format("{} (baseline) with {}", pair.baseline_label, pair.candidate_label));
   if (planned.plan.pairs.empty()) add("compare", "nothing: there is no pair");

@@ -8,7 +8,7 @@
 #include "render/document.h"
 #include "render/page/html.h"
 #include "render/report.h"
-#include "say/devices.h"
+#include "say/subjects.h"
 #include "workflow/analysis_files.h"
 #include "workflow/analyze.h"
 

@@ -21,7 +21,7 @@
 #include "measure/schedule/forecast.h"
 #include "measure/store/run_directory.h"
 #include "render/document.h"
-#include "say/suite.h"
+#include "say/gates.h"
 #include "workflow/analyze.h"
 #include "workflow/locate.h"
 #include "workflow/report.h"
@@ -308,11 +308,10 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
     longest = std::max(longest, most);
     all_unplanned += unplanned;
     const std::string cells_text = CountedText(count, "cell");
-    totals.facts.emplace_back(
-        name, unplanned == 0       ? fmt::format("{}, at most {}", cells_text, AboutText(most))
-              : unplanned == count ? fmt::format("{}; how long they take is not known", cells_text)
-                                   : fmt::format("{}, at most {} for {} of them", cells_text, AboutText(most),
-                                                 count - unplanned));
+    totals.Add(name, unplanned == 0       ? fmt::format("{}, at most {}", cells_text, AboutText(most))
+                     : unplanned == count ? fmt::format("{}; how long they take is not known", cells_text)
+                                          : fmt::format("{}, at most {} for {} of them", cells_text,
+                                                        AboutText(most), count - unplanned));
   }
   say::Document document;
   document.title = "etprof suite --dry-run";
@@ -323,13 +322,12 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
                                           : fmt::format("without {} that cannot be planned",
                                                         CountedText(all_unplanned, "cell"))}};
   if (suite.max_minutes) {
-    totals.facts.emplace_back("time", fmt::format("{:g} min on each device; what cells leave goes to the "
-                                                  "least certain ones",
-                                                  *suite.max_minutes));
+    totals.Add("time", fmt::format("{:g} min on each device; what cells leave goes to the "
+                                   "least certain ones",
+                                   *suite.max_minutes));
   }
-  totals.facts.emplace_back("besides",
-                            "exports, waiting for a free, quiet, and cool device, starting, and analysis");
-  totals.facts.emplace_back("into", FromHere(suite.output_root));
+  totals.Add("besides", "exports, waiting for a free, quiet, and cool device, starting, and analysis");
+  totals.Add("into", FromHere(suite.output_root));
   document.sections = {{"", say::Level::kUsual, {std::move(totals)}}};
   std::vector<say::Part>& parts = document.sections.front().parts;
   for (say::Paragraph& problem : problems) parts.emplace_back(std::move(problem));

@@ -7,7 +7,7 @@
 #include "program/data_file.h"
 #include "render/document.h"
 #include "render/inspect.h"
-#include "say/inspect.h"
+#include "say/subjects.h"
 
 ETPROF_FUZZ_TARGET(data_file) {
   using namespace etprof;

@@ -9,7 +9,7 @@
 #include "render/document.h"
 #include "render/inspect.h"
 #include "report/static_check.h"
-#include "say/inspect.h"
+#include "say/subjects.h"
 
 ETPROF_FUZZ_TARGET(program) {
   using namespace etprof;

@@ -4,7 +4,7 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "say/bisection.h"
+#include "say/gates.h"
 #include "workflow/bisect.h"
 
 namespace etprof {

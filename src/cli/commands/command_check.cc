@@ -6,7 +6,7 @@
 #include "cli/terminal_progress.h"
 #include "core/json_members.h"
 #include "report/stored_runs.h"
-#include "say/check.h"
+#include "say/gates.h"
 #include "workflow/check.h"
 
 namespace etprof {

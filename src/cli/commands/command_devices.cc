@@ -6,7 +6,7 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/json_members.h"
-#include "say/device_list.h"
+#include "say/subjects.h"
 #include "workflow/devices.h"
 
 namespace etprof {

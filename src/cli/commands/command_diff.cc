@@ -2,7 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/show.h"
-#include "say/diff.h"
+#include "say/subjects.h"
 #include "workflow/diff.h"
 
 namespace etprof {

@@ -10,7 +10,7 @@
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/units.h"
-#include "say/history.h"
+#include "say/gates.h"
 #include "workflow/history.h"
 
 namespace etprof {

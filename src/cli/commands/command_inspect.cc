@@ -16,7 +16,7 @@
 #include "program/program_reader.h"
 #include "program/static_facts.h"
 #include "render/inspect.h"
-#include "say/inspect.h"
+#include "say/subjects.h"
 #include "workflow/inspect.h"
 
 namespace etprof {

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json_members.h"
-#include "say/cpu_features.h"
+#include "say/subjects.h"
 #include "workflow/analyze.h"
 
 namespace etprof {

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json_members.h"
-#include "say/kernels.h"
+#include "say/subjects.h"
 #include "workflow/kernels.h"
 
 namespace etprof {

@@ -4,7 +4,7 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/json_members.h"
-#include "say/peaks.h"
+#include "say/subjects.h"
 #include "workflow/device.h"
 
 namespace etprof {

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "render/report.h"
-#include "say/suite.h"
+#include "say/gates.h"
 #include "workflow/report.h"
 #include "workflow/suite.h"
 

@@ -9,7 +9,7 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "say/suite.h"
+#include "say/gates.h"
 #include "workflow/suite.h"
 
 namespace etprof {

@@ -4,7 +4,7 @@
 #include "core/views.h"
 #include "device/describe.h"
 #include "render/devices.h"
-#include "say/devices.h"
+#include "say/subjects.h"
 
 namespace etprof {
 namespace {

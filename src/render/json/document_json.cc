@@ -173,15 +173,6 @@ struct ListJson {
   }
 };
 
-struct FactJson {
-  const std::pair<std::string, std::string>& fact;
-
-  static void Describe(auto& v) {
-    v("name", [](const FactJson& json) -> const auto& { return json.fact.first; });
-    v("value", [](const FactJson& json) -> const auto& { return json.fact.second; });
-  }
-};
-
 struct FactsJson {
   const say::Facts& facts;
 
@@ -190,7 +181,7 @@ struct FactsJson {
     v("id", [](J json) -> const auto& { return json.facts.id; });
     v("title", [](J json) -> const auto& { return json.facts.title; }, kTextIfAny);
     v("level", [](J json) { return json.facts.level; }, kShownAt);
-    v("facts", [](J json) { return ViewsOf<FactJson>(json.facts.facts); });
+    v("facts", [](J json) -> const auto& { return json.facts.facts; });
   }
 };
 

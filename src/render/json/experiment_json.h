@@ -14,7 +14,7 @@
 #include "program/tensors.h"
 #include "report/kernels/watched.h"
 #include "report/report.h"
-#include "say/facts.h"
+#include "say/report.h"
 
 // An entry of "experiments" of analysis_summary.json.
 namespace etprof {
@@ -403,7 +403,7 @@ struct ExperimentJson {
                in("temperature_c", column(&BurstPoint::celsius));
              },
              {.meaning = "in columns: entry i of each is burst i"});
-    v("conditions", [](J json) { return ExperimentFacts(json.report, json.of); });
+    v("conditions", [](J json) { return say::ExperimentFacts(json.report, json.of).facts; });
     v("latency_interval_ms", [](J json) { return json.of.interval; });
     v("sustained", [](J json) -> const auto& { return json.of.sustained; },
       {.meaning = "of a run with --sustained"});

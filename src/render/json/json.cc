@@ -8,8 +8,8 @@
 #include "render/json/comparison_json.h"
 #include "render/json/experiment_json.h"
 #include "render/json/ladder_json.h"
-#include "say/facts.h"
 #include "say/findings.h"
+#include "say/report.h"
 
 namespace etprof {
 namespace {
@@ -123,7 +123,7 @@ struct AnalysisJson {
     v("generated_at", [](J json) { return json.report.run.generated_at; }, {.or_null = true});
     v("status", [](J json) { return json.report.run.status; });
     v("noise_floor", [](J json) { return json.report.noise_floor; }, {.least = 0});
-    v("conditions", [](J json) { return RunFacts(json.report); },
+    v("conditions", [](J json) { return say::RunFacts(json.report).facts; },
       {.meaning = "what is the same in the whole run, in words"});
     v("category_totals_ms", &AnalysisJson::GroupTotals, kMs);
     v("per_etdump", &AnalysisJson::Etdumps);

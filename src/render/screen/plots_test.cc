@@ -11,7 +11,7 @@
 #include "render/screen/terminal_text.h"
 #include "report/example_run.h"
 #include "say/report.h"
-#include "say/roofline.h"
+#include "say/report_parts.h"
 
 namespace etprof {
 namespace {
