@@ -18,7 +18,6 @@
 #include "render/page/html.h"
 #include "render/report.h"
 #include "say/report.h"
-#include "say/report_parts.h"
 #include "say/subjects.h"
 #include "say/views.h"
 #include "say/wording.h"

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "say/test_suite.h"
+#include "say/gates.h"
 
 namespace etprof {
 

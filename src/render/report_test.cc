@@ -8,7 +8,7 @@
 
 #include "core/display_width.h"
 #include "report/example_run.h"
-#include "say/findings.h"
+#include "say/report.h"
 #include "say/wording.h"
 
 namespace etprof {

@@ -72,9 +72,10 @@ Document SayBisection(const Bisection& bisection) {
   document.answers = {AnswerOf(bisection)};
   document.sections = {{"", Level::kUsual, {StepsTable(bisection)}}};
   if (bisection.result == Bisection::Result::kSeveral) {
-    List suspects{"Between the last good and the first bad one"};
-    for (const std::string& suspect : bisection.suspects) suspects.items.emplace_back(suspect);
-    document.sections.push_back({"", Level::kUsual, {std::move(suspects)}});
+    document.sections.push_back({"",
+                                 Level::kUsual,
+                                 {List{"Between the last good and the first bad one",
+                                       {bisection.suspects.begin(), bisection.suspects.end()}}}});
   }
   document.method =
       "Every step is measured interleaved with the good version until it is certain whether it is nearer to "

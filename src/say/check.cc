@@ -82,11 +82,10 @@ std::string PairingText(const CheckPair& pair) {
   return pair.pairing == Pairing::kUnpaired ? "not paired" : "too little to compare";
 }
 
-Table TableOf(const char* title, const CheckPair& pair, bool listed) {
-  Table table{"checks",
-              title,
-              {Left("check"), Right("baseline").Goes(2), Right("candidate").Goes(3), Right("change"),
-               Right("allowed").Goes(1), Left("result")}};
+Table TableOf(const CheckPair& pair, bool listed) {
+  Table table{.id = "checks",
+              .columns = {Left("check"), Right("baseline").Goes(2), Right("candidate").Goes(3),
+                          Right("change"), Right("allowed").Goes(1), Left("result")}};
   for (const CheckItem& item : pair.items) {
     if (IsListed(item) != listed) continue;
     const GateDecision decision = item.verdict.decision;
@@ -98,20 +97,18 @@ Table TableOf(const char* title, const CheckPair& pair, bool listed) {
 
 Section SectionOf(const CheckPair& pair) {
   Section section{pair.name, Level::kUsual};
-  section.parts.emplace_back(TableOf("", pair, true));
+  section.parts.emplace_back(TableOf(pair, true));
   if (const std::string passing = PassingOperators(pair); !passing.empty()) {
-    Table table = TableOf("", pair, false);
+    Table table = TableOf(pair, false);
     table.title = passing;
     table.level = Level::kFolded;
     section.parts.emplace_back(std::move(table));
   }
-  if (const std::vector<std::string> moved = MovedLines(pair); !moved.empty())
-    section.parts.emplace_back(List{pair.moved.empty() ? "operators of one variant" : "operators that moved",
-                                    {moved.begin(), moved.end()},
-                                    kUsualMoved});
-  if (const std::vector<std::string> proven = ProvenLines(pair); !proven.empty())
-    section.parts.emplace_back(
-        List{"kernels that differ, proven", {proven.begin(), proven.end()}, kUsualMoved});
+  const std::vector<std::string> moved = MovedLines(pair), proven = ProvenLines(pair);
+  section.AddUnlessEmpty(List{pair.moved.empty() ? "operators of one variant" : "operators that moved",
+                              {moved.begin(), moved.end()},
+                              kUsualMoved});
+  section.AddUnlessEmpty(List{"kernels that differ, proven", {proven.begin(), proven.end()}, kUsualMoved});
   List open{"not decided"};
   for (const CheckItem& item : pair.items) {
     if (!item.why_not.empty() && IsListed(item)) open.items.emplace_back(item.name + ": " + item.why_not);
@@ -148,12 +145,12 @@ std::string DetailsOf(const CheckPair& pair) {
     if (IsListed(item)) text += ItemLine(item) + "\n";
   }
   if (const std::string passing = PassingOperators(pair); !passing.empty()) text += passing + "\n";
-  const std::vector<std::string> moved = MovedLines(pair);
-  if (!moved.empty()) text += "operators that moved:\n";
-  for (const std::string& line : moved) text += "  " + line + "\n";
-  const std::vector<std::string> proven = ProvenLines(pair);
-  if (!proven.empty()) text += "kernels that differ, proven:\n";
-  for (const std::string& line : proven) text += "  " + line + "\n";
+  const auto add = [&](const char* title, const std::vector<std::string>& lines) {
+    if (!lines.empty()) text += title;
+    for (const std::string& line : lines) text += "  " + line + "\n";
+  };
+  add("operators that moved:\n", MovedLines(pair));
+  add("kernels that differ, proven:\n", ProvenLines(pair));
   return text + PairingText(pair) + "\n";
 }
 
@@ -166,18 +163,14 @@ TestSuite::Case CaseOf(const CheckPair& pair, bool require_conclusive) {
 // How many pairs came to what: "1 of 3 comparisons exceeds a limit, 1 of 3 comparisons could not be decided".
 std::string ComparisonsText(const CheckReport& check) {
   if (check.pairs.empty()) return "there is nothing to check";
-  std::string text;
-  const auto add = [&](std::string_view result, const char* one, const char* several) {
-    const auto some = std::ranges::count(check.pairs, result, &CheckPair::Result);
-    if (some == 0) return;
-    text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", some,
-                        CountedText(check.pairs.size(), "comparison"), some == 1 ? one : several);
+  const auto count = [&](std::string_view result) {
+    return std::ranges::count(check.pairs, result, &CheckPair::Result);
   };
-  add("fail", "exceeds a limit", "exceed a limit");
-  add("error", "could not be measured", "could not be measured");
-  add("inconclusive", "could not be decided", "could not be decided");
-  if (text.empty()) add("pass", "is within its limits", "are within their limits");
-  return text;
+  return ResultsText({{count("fail"), "exceeds a limit", "exceed a limit"},
+                      {count("error"), "could not be measured", "could not be measured"},
+                      {count("inconclusive"), "could not be decided", "could not be decided"},
+                      {count("pass"), "is within its limits", "are within their limits"}},
+                     check.pairs.size(), "comparison");
 }
 
 }  // namespace
@@ -215,6 +208,17 @@ Answer Headline(GateDecision decision, bool require_conclusive, bool error, cons
   return {ResultText(required) + ": " + text, "", ToneOf(required)};
 }
 
+std::string ResultsText(const std::vector<ResultCount>& results, std::size_t all, const char* what) {
+  std::string text;
+  for (const ResultCount& result : results) {
+    const bool last = &result == &results.back();
+    if (result.count == 0 || (last && !text.empty())) continue;
+    text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", result.count, CountedText(all, what),
+                        result.count == 1 ? result.one : result.several);
+  }
+  return text;
+}
+
 void Judge(GateDecision decision, bool require_conclusive, TestSuite::Case& of) {
   using Outcome = TestSuite::Outcome;
   const GateDecision required = Required(decision, require_conclusive);
@@ -236,7 +240,7 @@ Document SayCheck(const CheckReport& check) {
   document.answers = {
       Headline(check.decision, check.require_conclusive, check.error, ComparisonsText(check))};
   for (const CheckPair& pair : check.pairs) document.sections.push_back(SectionOf(pair));
-  if (check.pairs.empty()) document.sections.push_back({"", Level::kUsual, {TableOf("", CheckPair(), true)}});
+  if (check.pairs.empty()) document.sections.push_back({"", Level::kUsual, {TableOf(CheckPair(), true)}});
   document.notes = NotesOf(check.notes);
   document.method = fmt::format(
       "Intervals are bounds of one-sided t-tests over launches; the false discovery rate is controlled at "

@@ -61,11 +61,8 @@ constexpr CounterColumn kColumns[] = {
 
 // The whole method, then the operators with the most processor time.
 std::vector<const CountersRow*> Ordered(const std::vector<CountersRow>& all) {
-  std::vector<const CountersRow*> rows;
-  for (const CountersRow& row : all) {
-    if (Is(row, "kernel") || Is(row, "backend")) rows.push_back(&row);
-  }
-  std::ranges::stable_sort(rows, std::ranges::greater(), [](const CountersRow* row) { return Cost(*row); });
+  std::vector<const CountersRow*> rows =
+      Falling(all, Cost, [](const CountersRow& row) { return Is(row, "kernel") || Is(row, "backend"); });
   for (const CountersRow& row : all) {
     if (Is(row, "method")) rows.insert(rows.begin(), &row);
   }

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "say/report_parts.h"
 

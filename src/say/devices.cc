@@ -154,14 +154,12 @@ class DevicesText {
         const Quantity& quantity = row.cells[device].against_first;
         const bool against = row.first && device != *row.first && quantity.candidate_ns;
         if (against) firsts.insert(model.devices[*row.first].name);
-        Row& added = table.rows.emplace_back(
-            Row{RowName(row), NameOf(model.devices[device]), Maybe<Time>(experiment->latency.p50),
-                MedianBounds(RunOf(model, device).run.experiments[experiment->index], *experiment)});
-        for (const Cell& cell : against ? std::vector<Cell>{NameOf(model.devices[*row.first]),
-                                                            Speedup{quantity}, Interval{quantity}}
-                                        : std::vector<Cell>(3, std::string()))
-          added.cells.push_back(cell);
-        added.cells.push_back(experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell());
+        table.rows.push_back(
+            {RowName(row), NameOf(model.devices[device]), Maybe<Time>(experiment->latency.p50),
+             MedianBounds(RunOf(model, device).run.experiments[experiment->index], *experiment),
+             against ? Cell(NameOf(model.devices[*row.first])) : Cell(""),
+             against ? Cell(Speedup{quantity}) : Cell(""), against ? Cell(Interval{quantity}) : Cell(""),
+             experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell()});
       }
       for (const std::string& difference : row.differences)
         differences.items.emplace_back(RowName(row) + ": " + difference);

@@ -147,7 +147,7 @@ struct Table {
     Column& Keeps(Keep what) { return keep = what, *this; }
     Column& Bars() { return bars = true, *this; }
     Column& Wraps() { return wraps = true, *this; }
-    Column& Most(int columns) { return most = columns, *this; }
+    Column& Most(int width) { return most = width, *this; }
     Column& At(Level from) { return level = from, *this; }
   };
   // Of the times whose unit and digits a table takes over.

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/units.h"
 #include "say/report.h"
 #include "say/wording.h"

@@ -14,23 +14,14 @@ namespace etprof::say {
 
 std::string Ms(double ns) { return std::fabs(ns) < 10'000 ? FormatDuration(ns) : FormatMilliseconds(ns); }
 
-TimesWithin::TimesWithin(double whole_ns) : whole_(whole_ns) {
-  if (whole_ < 1e6) {
-    unit_ns_ = 1e3;
-    unit_ = "µs";
-  }
-  const double units = whole_ / unit_ns_;
-  decimals_ = units < 10 ? 3 : units < 100 ? 2 : units < 10'000 ? 1 : 0;
-}
-
 std::string TimesWithin::Number(double ns) const {
-  const double units = ns / unit_ns_;
-  const double smallest = std::pow(10, -decimals_);
-  if (units > 0 && units < smallest / 2) return fmt::format("<{:.{}f}", smallest, decimals_);
-  return fmt::format("{:.{}f}", units, decimals_);
+  const double units = ns / scale_.unit_ns;
+  const double smallest = std::pow(10, -scale_.decimals);
+  if (units > 0 && units < smallest / 2) return fmt::format("<{:.{}f}", smallest, scale_.decimals);
+  return fmt::format("{:.{}f}", units, scale_.decimals);
 }
 
-std::string TimesWithin::Text(double ns) const { return fmt::format("{} {}", Number(ns), unit_); }
+std::string TimesWithin::Text(double ns) const { return fmt::format("{} {}", Number(ns), scale_.unit); }
 
 std::string TimesWithin::Of(double part_ns) const {
   return fmt::format("{} of {} ({})", Number(part_ns), Text(whole_), PercentText(part_ns / whole_));
@@ -43,14 +34,13 @@ std::string TimesWithin::Of(const std::vector<double>& parts, std::size_t i) con
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t part) { return parts[part]; });
   std::vector<double> falling;
   for (const std::size_t part : order) falling.push_back(parts[part]);
-  const TimeScale scale{unit_ns_, unit_, decimals_};
   const auto place = static_cast<std::size_t>(std::ranges::find(order, i) - order.begin());
-  return fmt::format("{} of {} ({})", scale.OfUnits(AddingUpUnits({falling}, scale)[place], parts[i]),
+  return fmt::format("{} of {} ({})", scale_.OfUnits(AddingUpUnits({falling}, scale_)[place], parts[i]),
                      Text(whole_), PercentText(parts[i] / whole_));
 }
 
 bool TimesWithin::HasScale(const TimeScale& scale) const {
-  return scale.unit_ns == unit_ns_ && scale.decimals == decimals_;
+  return scale.unit_ns == scale_.unit_ns && scale.decimals == scale_.decimals;
 }
 
 }  // namespace etprof::say

@@ -18,7 +18,7 @@ std::string Ms(double ns);
 class TimesWithin {
  public:
   // Milliseconds, or microseconds where an inference takes less than one.
-  explicit TimesWithin(double whole_ns);
+  explicit TimesWithin(double whole_ns) : whole_(whole_ns), scale_(ScaleFor(whole_ns, whole_ns)) {}
   std::string Text(double ns) const;     // "0.833 ms"; "<0.001 ms" of what rounds to nothing
   std::string Of(double part_ns) const;  // "0.833 of 1.526 ms (55%)"
   // The same of parts[i], with the digits that it has in a table whose rows, the parts, add up as printed.
@@ -29,9 +29,7 @@ class TimesWithin {
  private:
   std::string Number(double ns) const;
   double whole_;
-  double unit_ns_ = 1e6;
-  const char* unit_ = "ms";
-  int decimals_ = 3;
+  TimeScale scale_;
 };
 
 }  // namespace etprof::say

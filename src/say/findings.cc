@@ -1,5 +1,3 @@
-#include "say/findings.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +10,7 @@
 #include "report/findings/contention.h"
 #include "report/findings/traced.h"
 #include "say/finding_numbers.h"
+#include "say/report.h"
 #include "say/report_parts.h"
 #include "say/wording.h"
 

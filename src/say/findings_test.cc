@@ -1,5 +1,3 @@
-#include "say/findings.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <optional>
 
 #include "report/example_run.h"
+#include "say/report.h"
 
 namespace etprof::say {
 namespace {

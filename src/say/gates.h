@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "compare/gate.h"
 #include "say/document.h"
-#include "say/test_suite.h"
 
 namespace etprof {
 struct Bisection;
@@ -17,6 +19,25 @@ struct SuiteReport;
 
 // What decides: a document, and a suite of tests for CI.
 namespace etprof::say {
+
+// What a gate found, as a suite of tests: what CI servers show.
+struct TestSuite {
+  enum class Outcome { kPassed, kFailure, kError, kSkipped };
+  struct Case {
+    std::string name;
+    Outcome outcome = Outcome::kPassed;
+    std::string type;     // of a failure or an error: one word for what went wrong
+    std::string message;  // what decided, on one line
+    std::string details;  // all of it, in lines
+  };
+  std::string command;                                          // of etprof: "check"
+  std::string subject;                                          // the model; "": not known
+  std::string timestamp;                                        // UTC, ISO 8601; "": not known
+  double seconds = 0;                                           // that all cases took together
+  std::vector<std::pair<std::string, std::string>> properties;  // those without a value are left out
+  std::vector<Case> cases;
+  std::vector<std::string> notes;
+};
 
 // A pair is a section: its checks, what moved, why something could not be checked.
 Document SayCheck(const CheckReport& check);
@@ -46,6 +67,13 @@ Tone ToneOf(GateDecision decision);
 inline Cell ResultCell(GateDecision decision) { return {ResultText(decision), ToneOf(decision)}; }
 // A gate's headline, its result before `text`: "FAIL: 1 of 3 comparisons exceeds a limit".
 Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text);
+// How many of all came to what: "2 of 7 checks fail, 1 of 7 checks could not be decided"; the last result is
+// told only where there is no other.
+struct ResultCount {
+  std::int64_t count;
+  const char *one, *several;  // what it is called: "fails", "fail"
+};
+std::string ResultsText(const std::vector<ResultCount>& results, std::size_t all, const char* what);
 // What a decision makes of a case: its outcome, and its type.
 void Judge(GateDecision decision, bool require_conclusive, TestSuite::Case& of);
 // "+4.87%", and with its bounds "+4.87% [+4.20%, +5.55%]". Relative.

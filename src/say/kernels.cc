@@ -5,7 +5,6 @@
 #include "core/units.h"
 #include "say/report_parts.h"
 #include "say/subjects.h"
-#include "say/wording.h"
 
 namespace etprof::say {
 namespace {

@@ -228,11 +228,7 @@ class LadderText {
     return {"Fastest: " + setting + ".", fmt::format("{}", fmt::join(rest, " ")), Tone::kGood};
   }
 
-  std::string Margin() const {
-    const double margin =
-        report_.run.schedule.margin > 0 ? report_.run.schedule.margin : CompareOptions{}.margin;
-    return fmt::format("{:.3g}%", margin * 100);
-  }
+  std::string Margin() const { return fmt::format("{:.3g}%", MarginOf(report_) * 100); }
 
   // Levels without an effect that is shown, and what else must be known: levels that did not run, kernels
   // that no mask reaches, drift.
@@ -344,7 +340,7 @@ class LadderText {
     table.columns.push_back(Right("scaling").Goes(1));
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       Row row{NameOf(l)};
-      Cell scaling{std::string()};
+      Cell scaling("");
       for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
         const LadderCell& cell = ladder_.latency.cells[t][l];
         const bool measured = ladder_.Measured({l, t});
@@ -378,36 +374,30 @@ class LadderText {
   // Of one number of threads lowest and highest level, and how the time changes over the levels; of several
   // which levels change it at each.
   Table Rows(const char* id, const char* title, const std::vector<LadderRow>& rows) const {
+    using Of = LadderRow;
     const std::size_t lowest = ladder_.Lowest(), highest = ladder_.Highest();
     const bool one = ladder_.threads.size() == 1;
-    Table table{.id = id, .columns = {Left("name", title)}};
-    table.columns.front().keep = Table::Keep::kName;
-    if (one) {
-      table.columns.push_back(Right("lowest", NameOf(lowest)));
-      table.columns.push_back(Right("highest", NameOf(highest)));
-      table.columns.push_back(Right("over_lowest", "speedup"));
-      table.columns.push_back(Left("levels").Goes(1));
-      table.columns.push_back(Left("changed_by", "changed by"));
+    std::vector<Table::Shown<Of>> shown = {
+        {Names("name", title), &Of::name},
+        {Right("lowest", NameOf(lowest)), [=](const Of& of) { return Maybe<Time>(of.cells[0][lowest].ns); },
+         one},
+        {Right("highest", NameOf(highest)),
+         [=](const Of& of) { return Maybe<Time>(of.cells[0][highest].ns); }, one},
+        {Right("over_lowest", "speedup"),
+         [=](const Of& of) { return OrBlank<Speedup>(of.cells[0][highest].over_lowest); }, one},
+        {Left("levels").Goes(1),
+         [&](const Of& of) { return report_.emulated ? Cell("") : Cell(BarsOf(of.cells[0])); }, one}};
+    for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
+      const int threads = ladder_.threads[t];
+      shown.push_back({one ? Left("changed_by", "changed by")
+                           : Left(fmt::format("threads_{}", threads), CountedText(threads, "thread")),
+                       [this, t](const Of& of) { return ChangedBy(of, t); }});
     }
-    for (std::size_t t = 0; !one && t < ladder_.threads.size(); ++t)
-      table.columns.push_back(
-          {fmt::format("threads_{}", ladder_.threads[t]), CountedText(ladder_.threads[t], "thread")});
-    for (Table::Column& column : table.columns) {
-      if (&column != &table.columns.front()) column.most = kEffectsWidth;
-    }
-    for (const LadderRow& of : rows) {
-      Row row{of.name};
-      if (one) {
-        const std::vector<LadderCell>& cells = of.cells.front();
-        row.cells.push_back(Maybe<Time>(cells[lowest].ns));
-        row.cells.push_back(Maybe<Time>(cells[highest].ns));
-        row.cells.push_back(OrBlank<Speedup>(cells[highest].over_lowest));
-        row.cells.push_back(report_.emulated ? Cell("") : Cell(BarsOf(cells)));
-      }
-      for (std::size_t t = 0; t < ladder_.threads.size(); ++t) row.cells.push_back(ChangedBy(of, t));
-      if (!IsWorthARow(of)) row.level = Level::kPage;
-      table.rows.push_back(std::move(row));
-    }
+    Table table{.id = id};
+    table.Fill(shown, rows);
+    for (std::size_t i = 1; i < table.columns.size(); ++i) table.columns[i].most = kEffectsWidth;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      table.rows[i].level = IsWorthARow(rows[i]) ? Level::kUsual : Level::kPage;
     return table;
   }
 

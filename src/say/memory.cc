@@ -67,10 +67,7 @@ Table CreatedIn(const MemoryReport& memory) {
               .columns = {Names("operator", "created operator"), Right("delegate").At(Level::kPage),
                           Left("function", "created by").At(Level::kPage), Right("bytes", "allocated"),
                           Right("largest", "largest block").Goes(3)}};
-  std::vector<const protocol::CreatedOperator*> operators;
-  for (const protocol::CreatedOperator& op : memory.operators) operators.push_back(&op);
-  std::ranges::stable_sort(operators, std::ranges::greater(), [](const auto* op) { return op->bytes; });
-  for (const protocol::CreatedOperator* const op : operators) {
+  for (const auto* const op : Falling(memory.operators, [](const auto& one) { return one.bytes; })) {
     table.rows.push_back(
         {Known(op->name), Count{op->delegate}, op->function, Size{op->bytes}, Size{op->largest}});
   }

@@ -8,7 +8,6 @@
 
 #include "core/units.h"
 #include "report/ladder/matrix.h"
-#include "say/findings.h"
 #include "say/report_parts.h"
 #include "say/views.h"
 #include "say/wording.h"
@@ -48,13 +47,10 @@ Answer AnswerOf(const Report& report, const ReportComparison& pair) {
     case stats::Verdict::kSlower:
       answer.text = fmt::format("{} is {} than {}", candidate, words.verdict, baseline);
       break;
-    case stats::Verdict::kSame: {
-      const double margin =
-          report.run.schedule.margin > 0 ? report.run.schedule.margin : CompareOptions{}.margin;
-      answer.text =
-          fmt::format("{} is as fast as {} (same within ±{:g}%)", candidate, baseline, 100 * margin);
+    case stats::Verdict::kSame:
+      answer.text = fmt::format("{} is as fast as {} (same within ±{:g}%)", candidate, baseline,
+                                100 * MarginOf(report));
       break;
-    }
     default:
       answer.text = fmt::format("{} compared with {}: {}", candidate, baseline, words.verdict);
   }
@@ -192,6 +188,14 @@ std::string TitleSuffix(const Report& report, const ReportComparison& pair) {
   if (report.comparisons.size() < 2) return "";
   return fmt::format(": {}{} compared with {}", pair.label.empty() ? "" : pair.label + ": ",
                      comparison.candidate_label, comparison.baseline_label);
+}
+
+std::string TitleSuffix(const Report& report, const ReportExperiment& experiment) {
+  return report.experiments.size() > 1 ? ": " + experiment.label : "";
+}
+
+double MarginOf(const Report& report) {
+  return report.run.schedule.margin > 0 ? report.run.schedule.margin : CompareOptions{}.margin;
 }
 
 Document SayReport(const Report& report) {

@@ -15,6 +15,16 @@ Facts RunFacts(const Report& report);
 // What ran, and how it was set up: mask, CPUs, runner, versions, hashes, command line. Only what is known.
 Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment);
 
+// A finding in words, plain text.
+struct FindingWords {
+  std::string text;                   // one or two sentences, with its numbers and their units
+  std::vector<std::string> evidence;  // "Transpose (ND, X32): 14 operators, 0.62 ms"
+  std::string formula;                // how its numbers come about
+};
+
+// `insight` is one of the report's.
+FindingWords SayFinding(const Report& report, const Insight& insight);
+
 // Adds a line for each experiment of a report to a list of many reports, which can go then. `from` (a results
 // directory; "": none) precedes the labels.
 void AddExperiments(const Report& report, const std::string& from, Document& list);

@@ -51,15 +51,6 @@ Table OperatorsOf(const ReportExperiment& experiment, const std::string& suffix)
   return table;
 }
 
-// An operator of both variants.
-struct ChangedOperator {
-  std::string name;
-  double before = 0, after = 0;  // mean self times, ns
-  const Quantity* quantity = nullptr;
-
-  double Saved() const { return before - after; }
-};
-
 // What differs between the variants of a pair.
 class ChangesOfPair {
  public:
@@ -68,41 +59,35 @@ class ChangesOfPair {
         pair_(pair),
         comparison_(pair.comparison),
         before_(*report.experiments[pair.baseline].profile),
-        after_(*report.experiments[pair.candidate].profile) {
-    for (const OperatorMatch& match : comparison_.operators) {
-      if (!match.baseline || !match.candidate) continue;
-      const std::string from = before_.Plain(*match.baseline), to = after_.Of(*match.candidate);
-      const bool one_name = from == after_.Plain(*match.candidate);
-      changes_.push_back({one_name ? to : from + " → " + to, Before(match), After(match), &match.quantity});
-    }
-  }
+        after_(*report.experiments[pair.candidate].profile),
+        changes_(Falling(
+            comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); },
+            [](const OperatorMatch& match) { return match.baseline && match.candidate; })) {}
 
   Section Say() {
     Section section{"", Level::kPage};
-    const auto add = [&](Table table) { section.AddUnlessEmpty(std::move(table)); };
-    std::ranges::stable_sort(changes_, std::greater(),
-                             [](const ChangedOperator& of) { return std::fabs(of.Saved()); });
     const auto has = [](stats::Verdict verdict) {
-      return [verdict](const ChangedOperator& of) { return of.quantity->verdict == verdict; };
+      return [verdict](const OperatorMatch& of) { return of.quantity.verdict == verdict; };
     };
-    add(Changed("Largest speedups", has(stats::Verdict::kFaster)));
-    add(Changed("Largest slowdowns", has(stats::Verdict::kSlower)));
+    section.AddUnlessEmpty(Changed("Largest speedups", has(stats::Verdict::kFaster)));
+    section.AddUnlessEmpty(Changed("Largest slowdowns", has(stats::Verdict::kSlower)));
     const double least = kWorthListing * MeanOf(comparison_.baseline_total, comparison_.baseline_runs);
-    add(Changed(report_.emulated ? "Largest differences (emulated CPU: not meaningful)"
-                                 : "Largest inconclusive differences",
-                [&](const ChangedOperator& of) {
-                  const stats::Verdict verdict = of.quantity->verdict;
-                  return std::fabs(of.Saved()) >= least &&
-                         (verdict == stats::Verdict::kInconclusive || verdict == stats::Verdict::kEmulated);
-                }));
+    section.AddUnlessEmpty(Changed(report_.emulated ? "Largest differences (emulated CPU: not meaningful)"
+                                                    : "Largest inconclusive differences",
+                                   [&](const OperatorMatch& of) {
+                                     const stats::Verdict verdict = of.quantity.verdict;
+                                     return std::fabs(Saved(of)) >= least &&
+                                            (verdict == stats::Verdict::kInconclusive ||
+                                             verdict == stats::Verdict::kEmulated);
+                                   }));
     if (differs_) {
       section.parts.emplace_back(Paragraph{
           fmt::format("Speedups are {} and can differ slightly from the ratio of the two means shown.",
                       comparison_.pairing == Pairing::kLaunches ? "geometric means of per-launch ratios"
                                                                 : "ratios of the runs' medians")});
     }
-    add(InOneVariant());
-    add(All());
+    section.AddUnlessEmpty(InOneVariant());
+    section.AddUnlessEmpty(All());
     return section;
   }
 
@@ -114,6 +99,15 @@ class ChangesOfPair {
     return MeanOf(match.candidate_total, comparison_.candidate_runs);
   }
 
+  double Saved(const OperatorMatch& match) const { return Before(match) - After(match); }
+  // Of the variant that has the operator.
+  Cell BeforeCell(const OperatorMatch& match) const {
+    return match.baseline ? Cell(Time{Before(match)}) : Cell("");
+  }
+  Cell AfterCell(const OperatorMatch& match) const {
+    return match.candidate ? Cell(Time{After(match)}) : Cell("");
+  }
+
   Table Empty(const std::string& title) const {
     return {"changed_operators",
             title + TitleSuffix(report_, pair_),
@@ -122,16 +116,27 @@ class ChangesOfPair {
              Right("speedup"), Left("interval", "95% CI").Goes(2)}};
   }
 
-  template <typename Keep>
-  Table Changed(const char* title, Keep keep) {
+  // Of a table with those columns.
+  Row RowOf(std::string name, const OperatorMatch& match) const {
+    const bool both = match.baseline && match.candidate;
+    return {std::move(name),
+            BeforeCell(match),
+            AfterCell(match),
+            both ? Cell(Time{Saved(match)}) : Cell(""),
+            both ? Cell(Speedup{match.quantity}) : Cell(""),
+            both ? Cell(Interval{match.quantity}) : Cell("")};
+  }
+
+  Table Changed(const char* title, const auto& keep) {
     Table table = Empty(title);
-    for (const ChangedOperator& of : changes_) {
-      if (table.rows.size() == kMostChanged || !keep(of)) continue;
+    for (const OperatorMatch* const match : changes_) {
+      if (table.rows.size() == kMostChanged || !keep(*match)) continue;
       // The speedup as printed is not what a reader gets who divides the two means.
-      const std::string speedup = GainText(*of.quantity);
-      differs_ = differs_ || (speedup.ends_with('x') && speedup != RatioText(of.before / of.after));
-      table.rows.push_back({of.name, Time{of.before}, Time{of.after}, Time{of.Saved()}, Speedup{*of.quantity},
-                            Interval{*of.quantity}});
+      const std::string speedup = GainText(match->quantity);
+      differs_ = differs_ || (speedup.ends_with('x') && speedup != RatioText(Before(*match) / After(*match)));
+      const std::string from = before_.Plain(*match->baseline), to = after_.Of(*match->candidate);
+      const bool one_name = from == after_.Plain(*match->candidate);
+      table.rows.push_back(RowOf(one_name ? to : from + " → " + to, *match));
     }
     return table;
   }
@@ -146,16 +151,13 @@ class ChangesOfPair {
          VariantColumn("candidate", comparison_.candidate_label).Goes(1), Right("delta", "difference")}};
     table.usual_rows = kTopOperators;
     table.elsewhere = "in `--csv=comparison`";
-    std::vector<const OperatorMatch*> changed;
-    for (const OperatorMatch& match : comparison_.operators) {
-      if (match.change) changed.push_back(&match);
-    }
-    const auto delta = [&](const OperatorMatch* match) { return After(*match) - Before(*match); };
-    std::ranges::stable_sort(changed, std::greater(),
-                             [&](const OperatorMatch* match) { return std::fabs(delta(match)); });
+    const auto delta = [&](const OperatorMatch& match) { return After(match) - Before(match); };
+    const std::vector<const OperatorMatch*> changed = Falling(
+        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(delta(match)); },
+        [](const OperatorMatch& match) { return match.change.has_value(); });
     for (const OperatorMatch* const match : changed) {
-      table.rows.push_back({match->change->Text(), match->baseline ? Cell(Time{Before(*match)}) : Cell(""),
-                            match->candidate ? Cell(Time{After(*match)}) : Cell(""), Time{delta(match)}});
+      table.rows.push_back(
+          {match->change->Text(), BeforeCell(*match), AfterCell(*match), Time{delta(*match)}});
       if (table.rows.size() > kPageOperators) table.rows.back().level = Level::kFolded;
     }
     return table;
@@ -181,19 +183,11 @@ class ChangesOfPair {
     Table table = Empty("All operators");
     table.id = "compared_operators";
     table.elsewhere = "in `--csv=comparison`";
-    std::vector<const OperatorMatch*> matches;
-    for (const OperatorMatch& match : comparison_.operators) matches.push_back(&match);
-    std::ranges::stable_sort(matches, std::greater(), [&](const OperatorMatch* match) {
-      return std::max(Before(*match), After(*match));
-    });
+    const std::vector<const OperatorMatch*> matches =
+        Falling(comparison_.operators,
+                [&](const OperatorMatch& match) { return std::max(Before(match), After(match)); });
     for (const OperatorMatch* const match : matches) {
-      const bool both = match->baseline && match->candidate;
-      Row row{match->candidate ? after_.Of(*match->candidate) : before_.Of(*match->baseline),
-              match->baseline ? Cell(Time{Before(*match)}) : Cell(""),
-              match->candidate ? Cell(Time{After(*match)}) : Cell(""),
-              both ? Cell(Time{Before(*match) - After(*match)}) : Cell(""),
-              both ? Cell(Speedup{match->quantity}) : Cell(""),
-              both ? Cell(Interval{match->quantity}) : Cell("")};
+      Row row = RowOf(match->candidate ? after_.Of(*match->candidate) : before_.Of(*match->baseline), *match);
       row.level = Level::kFolded;
       table.rows.push_back(std::move(row));
     }
@@ -204,13 +198,9 @@ class ChangesOfPair {
   const ReportComparison& pair_;
   const Comparison& comparison_;
   OperatorNames before_, after_;
-  std::vector<ChangedOperator> changes_;
+  std::vector<const OperatorMatch*> changes_;  // of both variants, by what they save or cost
   bool differs_ = false;
 };
-
-std::string SuffixOf(const Report& report, const ReportExperiment& experiment) {
-  return report.experiments.size() > 1 ? ": " + experiment.label : "";
-}
 
 Table PlacesOf(const ReportExperiment& experiment, const std::string& suffix) {
   Table table{
@@ -269,7 +259,7 @@ std::vector<Section> SayOperators(const Report& report) {
     const ReportExperiment& experiment = report.experiments[i];
     if (experiment.operators.empty() || !HasTimes(experiment)) continue;
     Section section{"", IsAlone(report, i) ? Level::kUsual : Level::kPage};
-    section.parts.emplace_back(OperatorsOf(experiment, SuffixOf(report, experiment)));
+    section.parts.emplace_back(OperatorsOf(experiment, TitleSuffix(report, experiment)));
     section.parts.emplace_back(
         Paragraph{"\"call\" numbers the delegate and operator calls of an inference from 0.", Level::kPage});
     if (!experiment.unknown_operators.empty()) {
@@ -287,7 +277,7 @@ std::vector<Section> SayPlaces(const Report& report) {
   for (const std::size_t i : Subjects(report)) {
     const ReportExperiment& experiment = report.experiments[i];
     if (!HasTimes(experiment)) continue;
-    Section section{"", Level::kPage, {PlacesOf(experiment, SuffixOf(report, experiment))}};
+    Section section{"", Level::kPage, {PlacesOf(experiment, TitleSuffix(report, experiment))}};
     Table portable = PortableOf(experiment);
     if (portable.rows.empty()) {
       section.parts.emplace_back(Paragraph{"No operator runs outside a delegate."});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,24 @@ bool HasTimes(const ReportExperiment& experiment);  // a trace with runs to make
 Table::Span SpanOfLatencies(const Report& report);  // for tables that end with a median
 // ": on compared with off", where there are several pairs; else "".
 std::string TitleSuffix(const Report& report, const ReportComparison& pair);
+// ": on", where there are several experiments; else "".
+std::string TitleSuffix(const Report& report, const ReportExperiment& experiment);
+double MarginOf(const Report& report);  // within which a difference is none
+
+// Pointers to those of `all` that `take` keeps, by falling `key`.
+template <typename T>
+std::vector<const T*> Falling(const std::vector<T>& all, const auto& key, const auto& take) {
+  std::vector<const T*> taken;
+  for (const T& one : all) {
+    if (take(one)) taken.push_back(&one);
+  }
+  std::ranges::stable_sort(taken, std::ranges::greater(), [&](const T* one) { return key(*one); });
+  return taken;
+}
+template <typename T>
+std::vector<const T*> Falling(const std::vector<T>& all, const auto& key) {
+  return Falling(all, key, [](const T&) { return true; });
+}
 
 std::vector<Section> SayLatencies(const Report& report);  // with their distributions
 std::vector<Section> SayStartup(const Report& report);    // load, first inference and memory, pair by pair

@@ -317,8 +317,8 @@ std::vector<Section> SaySelfTimes(const Report& report) {
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const ReportExperiment& experiment = report.experiments[i];
     if (InPair(report, i) || !HasTimes(experiment)) continue;
-    AddSelfTimes(report, {experiment}, TimesOf(experiment.groups),
-                 report.experiments.size() > 1 ? ": " + experiment.label : "", IsAlone(report, i), sections);
+    AddSelfTimes(report, {experiment}, TimesOf(experiment.groups), TitleSuffix(report, experiment),
+                 IsAlone(report, i), sections);
   }
   return sections;
 }

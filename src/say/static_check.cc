@@ -1,10 +1,10 @@
 #include "report/static_check.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "core/text.h"
 #include "core/units.h"
@@ -137,17 +137,13 @@ std::string FileName(const std::string& file) { return std::filesystem::path(fil
 
 // "2 of 7 checks fail, 1 of 7 checks could not be decided"
 std::string ChecksText(const StaticCheck& check) {
-  std::vector<std::string> parts;
-  const auto add = [&](GateDecision decision, const char* one, const char* several) {
-    const auto count = std::ranges::count(check.items, decision, &StaticItem::decision);
-    if (count > 0)
-      parts.push_back(fmt::format("{} of {} {}", count, CountedText(check.items.size(), "check"),
-                                  count == 1 ? one : several));
+  const auto count = [&](GateDecision decision) {
+    return std::ranges::count(check.items, decision, &StaticItem::decision);
   };
-  add(GateDecision::kFail, "fails", "fail");
-  add(GateDecision::kInconclusive, "could not be decided", "could not be decided");
-  if (parts.empty()) add(GateDecision::kPass, "passes", "pass");
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return ResultsText({{count(GateDecision::kFail), "fails", "fail"},
+                      {count(GateDecision::kInconclusive), "could not be decided", "could not be decided"},
+                      {count(GateDecision::kPass), "passes", "pass"}},
+                     check.items.size(), "check");
 }
 
 std::string DetailsOf(const StaticCheck& check, const StaticItem& item) {

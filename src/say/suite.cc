@@ -7,7 +7,6 @@
 
 #include "core/units.h"
 #include "say/gates.h"
-#include "say/wording.h"
 
 namespace etprof::say {
 namespace {
@@ -18,13 +17,9 @@ std::string NameOfCell(const SuiteCellReport& cell) {
   return NameOfProgram(cell.model, cell.dtype) + " on " + cell.device;
 }
 
-std::string NameOfPair(const SuitePair& pair) {
+// A pair, or a variant, by the labels of its sides.
+std::string NameOfPair(const auto& pair) {
   return fmt::format("{} against {}", pair.candidate_label, pair.baseline_label);
-}
-
-// A variant by the labels of its sides; its own words where another one has the same.
-std::string NameOfVariant(const SuiteVariant& variant) {
-  return fmt::format("{} against {}", variant.candidate_label, variant.baseline_label);
 }
 
 class SuiteText {
@@ -163,7 +158,7 @@ class SuiteText {
       quantity.estimate = variant.estimate;
       quantity.verdict = variant.verdict;
       table.rows.push_back(
-          {NameOfVariant(variant), variant.device.empty() ? "all" : variant.device,
+          {NameOfPair(variant), variant.device.empty() ? "all" : variant.device,
            variant.ratio ? Cell(Number{*variant.ratio, "x"}) : Cell(),
            variant.estimate ? Cell(Interval{quantity}) : Cell(),
            variant.estimate ? std::string(etprof::NameOf(variant.verdict)) : "needs two models",

@@ -85,13 +85,10 @@ std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments
 std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiments) {
   std::vector<Section> sections;
   for (const WatchedExperiment& experiment : experiments) {
-    std::vector<const WatchedRow*> rows;
-    for (const WatchedRow& row : experiment.rows) {
-      if (row.threads.regions > 0) rows.push_back(&row);
-    }
+    const std::vector<const WatchedRow*> rows = Falling(
+        experiment.rows, [](const WatchedRow& row) { return row.threads.time_ns; },
+        [](const WatchedRow& row) { return row.threads.regions > 0; });
     if (rows.empty()) continue;
-    std::ranges::stable_sort(rows, std::ranges::greater(),
-                             [](const WatchedRow* row) { return row->threads.time_ns; });
     Table table{.id = "threads",
                 .columns = {Names("operator"), Right("time"), Right("tasks").Goes(3), Right("efficiency"),
                             Right("busiest", "busiest thread").Goes(2), Right("waiting").Goes(1),

@@ -7,7 +7,7 @@
 #include "measure/store/run_data.h"
 #include "report/check.h"
 #include "say/document.h"
-#include "say/test_suite.h"
+#include "say/gates.h"
 #include "workflow/request.h"
 
 namespace etprof {

@@ -8,7 +8,6 @@
 #include "render/json/comparison_json.h"
 #include "render/json/experiment_json.h"
 #include "render/json/ladder_json.h"
-#include "say/findings.h"
 #include "say/report.h"
 
 namespace etprof {

@@ -10,7 +10,7 @@
 #include "analysis/categories.h"
 #include "core/describe.h"
 
-// What a finding is, in numbers: say/findings.h has the words. Unless it says otherwise, a time is the mean
+// What a finding is, in numbers: say/findings.cc has the words. Unless it says otherwise, a time is the mean
 // of one inference in ns, and an operator an index into Profile::operators of the finding's experiment.
 namespace etprof {
 
