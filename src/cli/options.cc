@@ -92,7 +92,7 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
 
 void AddDocumentOptions(CLI::App& app, View& view, const std::vector<std::string>& names) {
   const std::string those =
-      names.empty() ? "a wrong name lists those that there are" : fmt::format("{}", fmt::join(names, "|"));
+      names.empty() ? "a wrong name lists them" : fmt::format("{}", fmt::join(names, "|"));
   CLI::Option* const option = AddOption(app, "--csv TABLE", view.csv, "Show one table as CSV: " + those)
                                   ->excludes(app.get_option("--json"));
   if (!names.empty()) option->check(CLI::IsMember(names).description(""));

@@ -125,7 +125,7 @@ void TellAdded(const AddedToHistory& added, const std::function<void(const std::
           OneLine(run.path), OneLine(NameOf(series)));
     }
     write(fmt::format("{}: {}", OneLine(run.path),
-                      run.added == Added::kNew        ? "added as one of commit " + OneLine(added.commit)
+                      run.added == Added::kNew        ? "added to commit " + OneLine(added.commit)
                       : run.added == Added::kReplaced ? "replaced, since it has more launches now"
                                                       : "already there, nothing added"));
   }

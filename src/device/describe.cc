@@ -10,22 +10,18 @@
 
 namespace etprof {
 
-std::vector<std::string> FeaturesOf(const DeviceProperties& properties) {
-  const bool arm = properties.architecture.starts_with("a");  // aarch64, armv8l
-  const isa::Architecture architecture = arm ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
-  std::set<std::string> here;
-  for (const std::string& feature : properties.features) {
-    if (const auto name = isa::CanonicalName(architecture, feature)) here.insert(*name);
-  }
+namespace {
+
+std::vector<std::string> WidestFirst(isa::Architecture architecture, const isa::FeatureSet& here) {
   std::vector<std::string> features;
   for (const isa::Feature& feature : isa::Features(architecture)) {
-    if (here.count(std::string(feature.name)) > 0) features.emplace_back(feature.name);
+    if (here.contains(std::string(feature.name))) features.emplace_back(feature.name);
   }
   std::ranges::reverse(features);
   return features;
 }
 
-std::vector<std::string> TellingFeatures(std::vector<std::string> features) {
+std::vector<std::string> Telling(std::vector<std::string> features) {
   std::erase_if(features, [](const std::string& name) {
     return name.starts_with("sse") || name.starts_with("ssse") || name == "gfni" || name == "atomics" ||
            name == "rdm" || name == "jscvt" || name == "fcma" || name == "fhm";
@@ -33,8 +29,24 @@ std::vector<std::string> TellingFeatures(std::vector<std::string> features) {
   return features;
 }
 
+}  // namespace
+
+std::vector<std::string> FeaturesOf(const DeviceProperties& properties) {
+  const bool arm = properties.architecture.starts_with("a");  // aarch64, armv8l
+  const isa::Architecture architecture = arm ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
+  isa::FeatureSet here;
+  for (const std::string& feature : properties.features) {
+    if (const auto name = isa::CanonicalName(architecture, feature)) here.insert(*name);
+  }
+  return WidestFirst(architecture, here);
+}
+
+std::vector<std::string> TellingFeatures(const isa::FeatureSet& detected) {
+  return Telling(WidestFirst(isa::ArchitectureOf(detected), detected));
+}
+
 std::vector<std::string> TellingFeatures(const DeviceProperties& properties) {
-  return TellingFeatures(FeaturesOf(properties));
+  return Telling(FeaturesOf(properties));
 }
 
 bool HasSme2(const DeviceProperties& properties) {

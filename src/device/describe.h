@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "device/properties.h"
+#include "isa/features.h"
 
 // What people are told of a device.
 namespace etprof {
@@ -13,8 +14,7 @@ namespace etprof {
 std::vector<std::string> FeaturesOf(const DeviceProperties& properties);
 // Without those that are everywhere, or that no kernel is chosen by.
 std::vector<std::string> TellingFeatures(const DeviceProperties& properties);
-std::vector<std::string> TellingFeatures(
-    std::vector<std::string> features);  // of names as FeaturesOf has them
+std::vector<std::string> TellingFeatures(const isa::FeatureSet& detected);
 bool HasSme2(const DeviceProperties& properties);
 // Of its CPUs, each once, sorted.
 std::vector<std::string> GovernorsOf(const DeviceProperties& properties);

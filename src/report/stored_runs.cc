@@ -110,9 +110,10 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
   };
   run.warnings.insert(
       run.warnings.begin(),
-      fmt::format("two sessions (baseline {}, candidate {}): what drifted between them (temperature, load, "
-                  "updates) cannot be told from an effect; to rule it out, let check measure both sides now",
-                  measured_at(baseline), measured_at(candidate)));
+      fmt::format(
+          "two sessions (baseline {}, candidate {}): drift between them (temperature, load, updates) may be "
+          "mistaken for a difference; measure both variants in one session to rule it out",
+          measured_at(baseline), measured_at(candidate)));
   const auto count = [](const RunData& side) { return std::ranges::count_if(side.experiments, Timed); };
   const bool alone = count(baseline) == 1 && count(candidate) == 1;
   std::set<const ExperimentData*> matched;
@@ -130,7 +131,7 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
       const std::string model_b = ModelOf(candidate, b);
       if (model_a != model_b && !model_a.empty() && WithoutBackend(model_a) == WithoutBackend(model_b)) {
         run.warnings.push_back(
-            fmt::format("{}: the two sides are one model in two forms (baseline {}, candidate {})",
+            fmt::format("{}: both variants are one model in two forms (baseline {}, candidate {})",
                         pair.label, model_a, model_b));
       }
       for (const ExperimentData* side : {&a, &b}) {

@@ -47,7 +47,7 @@ std::string PassingOperators(const CheckPair& pair) {
   return passing == 1 ? "1 operator passes" : fmt::format("{} operators pass", passing);
 }
 
-// The operators that moved, one a line, then what only one side has.
+// The operators that changed, one a line, then what only one side has.
 std::vector<std::string> MovedLines(const CheckPair& pair) {
   std::vector<std::string> lines;
   for (const MovedOperator& op : pair.moved) {
@@ -105,7 +105,7 @@ Section SectionOf(const CheckPair& pair) {
     section.parts.emplace_back(std::move(table));
   }
   const std::vector<std::string> moved = MovedLines(pair), proven = ProvenLines(pair);
-  section.AddUnlessEmpty(List{pair.moved.empty() ? "operators of one variant" : "operators that moved",
+  section.AddUnlessEmpty(List{pair.moved.empty() ? "operators of one variant" : "operators that changed",
                               {moved.begin(), moved.end()},
                               kUsualMoved});
   section.AddUnlessEmpty(List{"kernels that differ, proven", {proven.begin(), proven.end()}, kUsualMoved});
@@ -149,7 +149,7 @@ std::string DetailsOf(const CheckPair& pair) {
     if (!lines.empty()) text += title;
     for (const std::string& line : lines) text += "  " + line + "\n";
   };
-  add("operators that moved:\n", MovedLines(pair));
+  add("operators that changed:\n", MovedLines(pair));
   add("kernels that differ, proven:\n", ProvenLines(pair));
   return text + PairingText(pair) + "\n";
 }

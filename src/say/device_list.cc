@@ -74,7 +74,7 @@ Facts FactsOf(const DeviceSurvey& device) {
                           " of runs that are over; `etprof devices --clean` removes them");
   }
   if (device.stored.live_runs > 0)
-    facts.Add("busy", CountedText(device.stored.live_runs, "run") + " of etprof going on");
+    facts.Add("busy", CountedText(device.stored.live_runs, "active run") + " of etprof");
   if (device.removed) facts.Add("cleaned", RemovedText(device));
   for (const std::string& warning : properties.warnings) facts.Add("note", warning);
   return facts;

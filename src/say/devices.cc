@@ -297,9 +297,8 @@ Document SayDevices(const DevicesReport& report) { return DevicesText(report).Al
 std::vector<std::string> FeaturesOfRun(const Report& run) {
   for (const ExperimentData& data : run.run.experiments) {
     if (!data.isa_state || data.isa_state->detected.empty()) continue;
-    std::vector<std::string> features = TellingFeatures(data.isa_state->detected);
-    std::ranges::reverse(features);
-    return features;
+    const std::vector<std::string>& detected = data.isa_state->detected;
+    return TellingFeatures(isa::FeatureSet(detected.begin(), detected.end()));
   }
   return run.run.device ? TellingFeatures(*run.run.device) : std::vector<std::string>{};
 }
@@ -307,9 +306,9 @@ std::vector<std::string> FeaturesOfRun(const Report& run) {
 std::string UnpairedText(std::size_t distinct_devices) {
   const bool one = distinct_devices == 1;
   return fmt::format(
-      "Speedups between {} are unpaired: each has {} of its own. Their intervals (Welch's t over launches) "
+      "Speedups between {} are unpaired: each has its own {}. Their intervals (Welch's t over launches) "
       "know what each process adds, but not what {} temperature or load did meanwhile.",
-      one ? "runs" : "devices", one ? "a time and conditions" : "a clock and conditions",
+      one ? "runs" : "devices", one ? "time and conditions" : "clock and conditions",
       one ? "the device's" : "a device's");
 }
 

@@ -77,8 +77,7 @@ std::string LikelyCause(const finding::TracedApart& apart) {
 }
 
 const char* CauseOf(bool slower) {
-  return slower ? "the processor may be throttling, or something else began to run"
-                : "the processor was not at its clock yet, or something else ended";
+  return slower ? "thermal throttling or another process" : "a rising clock, or another process that ended";
 }
 
 const char* UnitOf(bool bursts) { return bursts ? "burst" : "run"; }
@@ -95,7 +94,7 @@ Lines LinesOf(const finding::ConditionChanges& changes) {
   for (const finding::ConditionChange& change : changes) {
     const auto& [name, unit] = kConditions[static_cast<std::size_t>(change.of)];
     lines.push_back(
-        fmt::format("{}: {:.2f} {} against {:.2f} {}", name, change.first, unit, change.second, unit));
+        fmt::format("{}: {:.2f} {}, then {:.2f} {}", name, change.first, unit, change.second, unit));
   }
   return lines;
 }
@@ -280,8 +279,8 @@ class Wording {
   FindingWords operator()(const finding::PackedKernels& of) const {
     const ReportExperiment& with = of.with_candidate ? experiment_ : Baseline();
     const ReportExperiment& without = of.with_candidate ? Baseline() : experiment_;
-    return {fmt::format("Packed (KleidiAI SME) operators ran in {} and none in {}: {}.", with.label,
-                        without.label, CountedText(with.kernel_evidence.size(), "type")),
+    return {fmt::format("KleidiAI's SME kernels ran in {}, not in {}: {}.", with.label, without.label,
+                        CountedText(with.kernel_evidence.size(), "operator type")),
             with.kernel_evidence,
             "XNNPACK names an operator PF32, PF16 or PQS8 when it has chosen a packed kernel"};
   }
@@ -300,11 +299,12 @@ class Wording {
     for (const std::size_t op : of.operators) {
       if (evidence.size() < kEvidenceLines) evidence.push_back(experiment_.profile->operators[op].name);
     }
-    return {fmt::format("{} not what {} {}: what was seen to run counts.",
-                        CountedText(of.operators.size(), "operator ran", "operators ran"),
-                        of.operators.size() == 1 ? "its" : "their",
-                        of.operators.size() == 1 ? "name says" : "names say"),
-            std::move(evidence), "functions that the runner saw called (--watch), against XNNPACK's names"};
+    return {
+        fmt::format(
+            "{} than {} {}. The observed ones are reported.",
+            CountedText(of.operators.size(), "operator ran other kernels", "operators ran other kernels"),
+            of.operators.size() == 1 ? "its" : "their", of.operators.size() == 1 ? "name says" : "names say"),
+        std::move(evidence), "functions that the runner saw called (--watch), against XNNPACK's names"};
   }
 
   FindingWords operator()(const finding::NotOnKleidiai& of) const {
@@ -316,9 +316,9 @@ class Wording {
                                        times.Text(row.mean_ns), row.why, row.change));
       }
     }
-    return {fmt::format("{} without KleidiAI's SME2 kernels: {}. Another export would change that.",
-                        CountedText(of.operators, "matrix multiplication", "matrix multiplications"),
-                        Of(of.time)),
+    return {fmt::format(
+                "{} without KleidiAI's SME2 kernels: {}. Another export can use them; see the details.",
+                CountedText(of.operators, "matrix multiplication", "matrix multiplications"), Of(of.time)),
             std::move(evidence), "sum of the mean self times of these operators"};
   }
 
@@ -328,48 +328,48 @@ class Wording {
     for (const std::size_t i : of.rows) {
       if (evidence.size() == kEvidenceLines) break;
       const RooflineRow& row = experiment_.roofline->rows[i];
-      evidence.push_back(fmt::format("{}: {} at {} of its {} roof, would save {}", NameWithLayer(row.op),
-                                     times.Text(row.time.ns), PercentText(row.share()),
+      evidence.push_back(fmt::format("{}: {}, {} of its {} roofline; potential saving {}",
+                                     NameWithLayer(row.op), times.Text(row.time.ns), PercentText(row.share()),
                                      row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory",
                                      times.Text(row.gap_ns())));
     }
-    return {
-        fmt::format("{} less than 50% of {} roofline; {} {}. Largest gap: {}.",
-                    CountedText(of.rows.size(), "operator reaches", "operators reach"),
-                    of.rows.size() == 1 ? "its" : "their",
-                    of.of_traced_runs ? "in traced runs the gap is" : "closing the gap would save up to",
-                    times.Text(of.gap.ns), NameWithLayer(experiment_.roofline->rows[of.rows.front()].op)),
-        std::move(evidence),
-        "sum of (time - time at the roof) over operators below half of theirs (Williams et al., CACM 2009)"};
+    return {fmt::format("{} less than 50% of {} roofline; {} {}. Largest gap: {}.",
+                        CountedText(of.rows.size(), "operator reaches", "operators reach"),
+                        of.rows.size() == 1 ? "its" : "their",
+                        of.of_traced_runs ? "in traced runs the gap is" : "closing the gap would save up to",
+                        times.Text(of.gap.ns), NameWithLayer(experiment_.roofline->rows[of.rows.front()].op)),
+            std::move(evidence),
+            "sum of (time - time at the roofline) over operators below half of theirs (Williams et al., CACM "
+            "2009)"};
   }
 
   FindingWords operator()(const finding::LatencyStep& of) const {
     const double change = of.after_ns / of.before_ns - 1;
     return {
-        fmt::format("Latency is {} {} from {} {} of {} on, {} after {}: {}.", PercentText(std::fabs(change)),
-                    change > 0 ? "higher" : "lower", UnitOf(of.of_bursts), of.from, of.last, Ms(of.after_ns),
-                    Ms(of.before_ns), CauseOf(change > 0)),
+        fmt::format("Latency {} by {} at {} {} of {} ({}, previously {}). Likely cause: {}.",
+                    change > 0 ? "increased" : "decreased", PercentText(std::fabs(change)),
+                    UnitOf(of.of_bursts), of.from, of.last, Ms(of.after_ns), Ms(of.before_ns),
+                    CauseOf(change > 0)),
         LinesOf(of.conditions),
-        "the cut in time that leaves the least variance, said where Ashman's D is 4 or more and the change "
-        "is 3 % or more; at stake: (high - low) x share of high"};
+        "the cut in time that leaves the least variance, reported if Ashman's D is 4 or more and the change "
+        "is 3% or more; at stake: (high - low) x share of high"};
   }
 
   FindingWords operator()(const finding::LatencyTrend& of) const {
-    return {fmt::format("Latency {} by {} while it was measured ({} {}s): {}.",
-                        of.change > 0 ? "rose" : "fell", PercentText(std::fabs(of.change)), of.count,
+    return {fmt::format("Latency drifted {} by {} during the measurement ({} {}s). Likely cause: {}.",
+                        of.change > 0 ? "up" : "down", PercentText(std::fabs(of.change)), of.count,
                         UnitOf(of.of_bursts), CauseOf(of.change > 0)),
             LinesOf(of.conditions),
-            "Theil's slope over 20 stretches in the order of time, said where Kendall's p < 0.01 and the "
-            "change is 3 % or more"};
+            "Theil's slope over 20 stretches in the order of time, reported if Kendall's p < 0.01 and the "
+            "change is 3% or more"};
   }
 
   FindingWords operator()(const finding::LatencyLevels& of) const {
-    return {
-        fmt::format("Latency has two levels: {} in {} of the {}s, {} in the others, as of a processor with "
-                    "two clocks or one shared with others.",
-                    Ms(of.low_ns), PercentText(1 - of.share_high), UnitOf(of.of_bursts), Ms(of.high_ns)),
-        LinesOf(of.conditions),
-        "Otsu's split, said where Ashman's D is 5 or more; at stake: (high - low) x share of high"};
+    return {fmt::format("Latency is bimodal: {} in {} of the {}s, {} in the others. Likely cause: two clock "
+                        "frequencies or a shared CPU.",
+                        Ms(of.low_ns), PercentText(1 - of.share_high), UnitOf(of.of_bursts), Ms(of.high_ns)),
+            LinesOf(of.conditions),
+            "Otsu's split, reported if Ashman's D is 5 or more; at stake: (high - low) x share of high"};
   }
 
   FindingWords operator()(const finding::Contended&) const {

@@ -123,11 +123,11 @@ void AddWithSme2(const MethodSummary& summary, Facts& facts) {
     first = false;
     if (const auto share = etprof::Share(one.macs, macs))
       words += fmt::format(" ({} of MACs)", PercentText(*share));
-    words += one.use.kernels == Kernels::kSme        ? " run KleidiAI's kernels for it"
-             : one.use.kernels == Kernels::kKleidiai ? " run KleidiAI's QP8 kernels, as without"
+    words += one.use.kernels == Kernels::kSme        ? " would run KleidiAI's SME2 kernels"
+             : one.use.kernels == Kernels::kKleidiai ? " would run KleidiAI's QP8 kernels, as without SME2"
              : one.use.kernels == Kernels::kUnknown  ? ": not known"
-             : one.use.kernels == Kernels::kOwn      ? " run XNNPACK's own: "
-                                                     : " run portable: ";
+             : one.use.kernels == Kernels::kOwn      ? " would run XNNPACK's own: "
+                                                     : " would run portable kernels: ";
     words += one.use.why + (one.use.change.empty() ? "" : "; " + one.use.change);
     facts.Add("with SME2", std::move(words));
   }
@@ -138,8 +138,7 @@ void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optio
                Facts& facts) {
   std::string words = TextOf(Size{planned});
   if (peak) {
-    words += fmt::format("; {} in use at instruction {}, the most",
-                         peak->bytes == planned ? "all" : TextOf(Size{peak->bytes}), peak->instruction);
+    words += fmt::format("; peak use {} at instruction {}", TextOf(Size{peak->bytes}), peak->instruction);
   }
   if (peak && peak->upper_bound > 0) {
     words +=
@@ -147,7 +146,7 @@ void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optio
   }
   facts.Add("planned memory", std::move(words));
   if (packed && *packed > 0)
-    facts.Add("packed weights", fmt::format("at least {}, when XNNPACK loads it", TextOf(Size{*packed})));
+    facts.Add("packed weights", fmt::format("at least {}, once loaded by XNNPACK", TextOf(Size{*packed})));
 }
 
 // The tensors that are in use where most is.
@@ -219,7 +218,7 @@ Document SayInspect(const Program& program, const std::string& file, const DataF
   Document document = DocumentOf(file, program.file_bytes,
                                  {{"program", program.flatbuffer_bytes},
                                   {"delegates' payloads", PayloadBytes(program)},
-                                  {"their named data", NamedDataBytes(program)},
+                                  {"delegates' named data", NamedDataBytes(program)},
                                   {"other constants", program.constant_bytes + program.mutable_bytes}});
   std::vector<Part>& parts = document.sections.front().parts;
   if (const std::vector<std::string> names = ExternalNames(program); !names.empty()) {

@@ -30,9 +30,9 @@ std::string SmeOf(const std::optional<xnnpack::Microkernel>& kernel) {
 
 std::string WhatIsProven(const KernelView& view) {
   std::string text =
-      fmt::format("{} microkernels: {} used, {} registered, {} superseded.", view.use.kernels.size(),
-                  view.Count(KernelStatus::kUsed), view.Count(KernelStatus::kRegistered),
-                  view.Count(KernelStatus::kSuperseded));
+      fmt::format("{} microkernels: {} proven to have run, {} registered (use unknown), {} superseded.",
+                  view.use.kernels.size(), view.Count(KernelStatus::kUsed),
+                  view.Count(KernelStatus::kRegistered), view.Count(KernelStatus::kSuperseded));
   if (view.lines > 0 && view.xnnpack_lines == 0)
     text += " The log has no line of XNNPACK: its runner does not write them.";
   if (view.lines > 0 && view.xnnpack_lines > 0 && view.graphs.empty())
@@ -163,10 +163,10 @@ Document SayKernels(const KernelReport& report) {
   for (const OperatorEvidence& evidence : report.evidence) document.sections.push_back(SectionOf(evidence));
   document.notes = NotesOf(report.notes);
   document.method =
-      "Of kernel-log runs: evidence of microkernels, never of time. Used: an operator's kind, data types "
+      "From kernel-log runs, which show kernels but not times. Used: an operator's kind, data types "
       "and tile agree with this microkernel alone. Registered: XNNPACK has it for operators that may need "
       "it; "
-      "whether one did is not known. Superseded: another one was registered in its place.";
+      "whether one did is not known. Superseded: another one was registered instead.";
   return document;
 }
 

@@ -54,9 +54,10 @@ std::string PrecisionText(const Report& report) {
     disturbed += experiment.disturbed_bursts;
   }
   if (disturbed > 0) {
-    text += fmt::format("{}{} of {} bursts ({}) were disturbed; they are included.", text.empty() ? "" : " ",
-                        disturbed, bursts,
-                        PercentText(static_cast<double>(disturbed) / static_cast<double>(bursts)));
+    text +=
+        fmt::format("{}{} of {} bursts ({}) {} disturbed and included.", text.empty() ? "" : " ", disturbed,
+                    bursts, PercentText(static_cast<double>(disturbed) / static_cast<double>(bursts)),
+                    disturbed == 1 ? "was" : "were");
   }
   return text;
 }
@@ -139,9 +140,10 @@ void AddRuns(const Report& report, std::vector<Note>& notes) {
 void AddDisturbed(const Report& report, std::vector<Note>& notes) {
   for (const ReportExperiment& experiment : report.experiments) {
     if (experiment.disturbed_bursts == 0) continue;
-    notes.push_back({fmt::format("{}: {} of {} bursts were disturbed (outside Tukey's fences, or never "
-                                 "stabilized); they are included and flagged",
-                                 experiment.label, experiment.disturbed_bursts, experiment.bursts.size()),
+    notes.push_back({fmt::format("{}: {} of {} bursts {} disturbed (outside Tukey's fences, or never "
+                                 "stabilized), included, and flagged",
+                                 experiment.label, experiment.disturbed_bursts, experiment.bursts.size(),
+                                 experiment.disturbed_bursts == 1 ? "was" : "were"),
                      "bursts", Level::kPage});
   }
 }

@@ -70,8 +70,7 @@ Roofs RoofsOf(const Roofline& roofline) {
   const auto left = std::ranges::count_if(roofs.points, [](const auto& point) { return !point; });
   if (left > 0) {
     roofs.note =
-        CountedText(left, "operator without multiply-adds is", "operators without multiply-adds are") +
-        " not in the picture";
+        CountedText(left, "operator without MACs is", "operators without MACs are") + " not in the plot";
   }
   return roofs;
 }
@@ -79,11 +78,11 @@ Roofs RoofsOf(const Roofline& roofline) {
 std::string RooflineText(const Roofline& roofline) {
   const TimeScale scale = ScaleFor(roofline.covered_ns, roofline.covered_ns);
   std::string text =
-      fmt::format("{} operators take {}. At the machine's roofs they would take {} ({}).",
-                  roofline.rows.size(), scale.Text(roofline.covered_ns), scale.Text(roofline.roof_ns),
+      fmt::format("{} operators take {}. At their rooflines they would take {} ({}).", roofline.rows.size(),
+                  scale.Text(roofline.covered_ns), scale.Text(roofline.roof_ns),
                   PercentText(roofline.roof_ns / roofline.covered_ns));
   if (roofline.not_covered_ns >= 0.005 * roofline.covered_ns) {
-    text += fmt::format(" Not modeled: {} (operators with unknown work, or that no roof limits).",
+    text += fmt::format(" Not modeled: {} (operators with unknown work, or without a roof).",
                         scale.Text(roofline.not_covered_ns));
   }
   return text;

@@ -153,7 +153,7 @@ std::string VerdictAgainst(const Quantity& quantity, const std::string& baseline
   if (quantity.verdict != stats::Verdict::kInconclusive || verdict == kUndefined) return verdict;
   // What the ratio is against stands after it.
   const std::size_t behind = verdict.ends_with(kNoInterval) ? kNoInterval.size() : 0;
-  verdict.insert(verdict.size() - behind, " against " + baseline);
+  verdict.insert(verdict.size() - behind, " compared with " + baseline);
   return verdict;
 }
 
@@ -247,6 +247,7 @@ std::string HeaderText(const Report& report, const std::string& title) {
   }
   add(device);
   if (report.run.power_mode) add("power mode " + report.run.power_mode->name);
+  if (text.empty()) text = report.comparisons.empty() ? "Traces" : "Comparison";
   return text;
 }
 

@@ -119,7 +119,7 @@ def test_all_of_a_check(folder):
     assert told == any(check["result"] == "pass" for check in operators)
     assert "--all" not in everything.stdout
     for operator in operators:
-        assert operator["name"] in everything.stdout.split("operators that moved")[0]
+        assert operator["name"] in everything.stdout.split("operators that changed")[0]
 
 
 @pytest.mark.parametrize(

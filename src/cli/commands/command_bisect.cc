@@ -25,7 +25,7 @@ int RunBisect(const BisectOptions& options, const View& view) {
 std::function<int()> BisectCommand(CLI::App& app) {
   const auto parsed = std::make_shared<Parsed<BisectOptions>>();
   auto& [options, view] = *parsed;
-  app.add_option("command", options.command, "Builds a commit; runs in a checkout of its own")
+  app.add_option("command", options.command, "Command that builds a commit, run in a separate checkout")
       ->option_text("-- COMMAND...")
       ->expected(-1);
   AddOption(app, "--good SHA", options.good, "Commit that is fast")->required();

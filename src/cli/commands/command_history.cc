@@ -120,7 +120,7 @@ std::function<int()> HistoryCommand(CLI::App& app) {
     arguments->read.trends.smallest = PercentAboveZero("--smallest", text);
   };
   app.add_option_function<std::string>("--smallest", smallest,
-                                       "Smallest change that a series has to be able to show (default: 2%)")
+                                       "Smallest change that a series must be able to detect (default: 2%)")
       ->type_name("P%");
   AddOption(app, "--since SHA", arguments->read.trends.since, "Accept changes up to this commit");
   app.add_flag("--require-conclusive", arguments->require_conclusive,

@@ -59,7 +59,7 @@ std::vector<ProgramProperty> FileProperties(const Program& a, const Program& b) 
   properties.Number("file", PropertyUnit::kBytes, a.file_bytes, b.file_bytes);
   properties.Number("program", PropertyUnit::kBytes, a.flatbuffer_bytes, b.flatbuffer_bytes);
   properties.Number("delegates' payloads", PropertyUnit::kBytes, PayloadBytes(a), PayloadBytes(b));
-  properties.Number("their named data", PropertyUnit::kBytes, NamedDataBytes(a), NamedDataBytes(b));
+  properties.Number("delegates' named data", PropertyUnit::kBytes, NamedDataBytes(a), NamedDataBytes(b));
   properties.Number("constants of portable kernels", PropertyUnit::kCount, Signed(a.constants),
                     Signed(b.constants));
   properties.Number("their bytes", PropertyUnit::kBytes, a.constant_bytes, b.constant_bytes);
