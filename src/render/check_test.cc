@@ -169,7 +169,7 @@ TEST(CheckMarkdown, EveryRowHasItsHeadingsCells) {
       TextOfCheck([](std::ostream& out) { RenderDocumentMarkdown(say::SayCheck(Everything()), 2, out); });
   EXPECT_THAT(text, HasSubstr("**FAIL: 1 of 4 comparisons exceeds a limit"));
   EXPECT_THAT(text, HasSubstr("### slow \\| \\`one\\`\n"));
-  EXPECT_THAT(text, HasSubstr("operators that moved:\n\n- Convolution"));
+  EXPECT_THAT(text, HasSubstr("operators that changed:\n\n- Convolution"));
   EXPECT_THAT(text, HasSubstr("<details><summary>1 operator passes</summary>"));
   std::istringstream lines(text);
   std::string line;

@@ -76,7 +76,8 @@ TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
   report.views[0].label = "a\x1b[31m";
   std::ostringstream out;
   RenderDocumentTerminal(say::SayKernels(report), {.width = 100, .colors = false, .more = "there"}, out);
-  EXPECT_THAT(out.str(), HasSubstr("38 microkernels: 1 used, 28 registered, 9 superseded."));
+  EXPECT_THAT(out.str(),
+              HasSubstr("38 microkernels: 1 proven to have run, 28 registered (use unknown), 9 superseded."));
   EXPECT_THAT(out.str(), Not(HasSubstr("\x1b")));
   EXPECT_THAT(out.str(), HasSubstr("not proven: one of 4"));
 }

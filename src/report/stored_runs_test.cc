@@ -97,7 +97,7 @@ TEST(JoinStoredRuns, SaysThatTheSidesAreTwoFormsOfAModel) {
   baseline.experiments[0].model = "net_xnnpack_fp32.pte";
   candidate.experiments[0].model = "net_xnnpack_int8.pte";
   const std::string note =
-      "a: the two sides are one model in two forms (baseline net_xnnpack_fp32, candidate net_xnnpack_int8)";
+      "a: both variants are one model in two forms (baseline net_xnnpack_fp32, candidate net_xnnpack_int8)";
   EXPECT_THAT(JoinStoredRuns(baseline, candidate).warnings, Contains(note));
   EXPECT_THAT(JoinStoredRuns(baseline, baseline).warnings, Not(Contains(HasSubstr("two forms"))));
 }

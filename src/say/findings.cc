@@ -87,14 +87,16 @@ Lines LinesOf(const finding::ConditionChanges& changes) {
                                                                  {"clock's cap", "GHz"},
                                                                  {"temperature", "degrees C"},
                                                                  {"load", "(1 minute)"},
-                                                                 {"rounds with capped clocks", "of 1"},
+                                                                 {"rounds with capped clocks", "%"},
                                                                  {"skin", "degrees C"},
                                                                  {"CPU", "degrees C"}};
   Lines lines;
   for (const finding::ConditionChange& change : changes) {
     const auto& [name, unit] = kConditions[static_cast<std::size_t>(change.of)];
-    lines.push_back(
-        fmt::format("{}: {:.2f} {}, then {:.2f} {}", name, change.first, unit, change.second, unit));
+    const auto value = [unit = std::string_view(unit)](double number) {
+      return unit == "%" ? PercentText(number) : fmt::format("{:.2f} {}", number, unit);
+    };
+    lines.push_back(fmt::format("{}: {}, then {}", name, value(change.first), value(change.second)));
   }
   return lines;
 }

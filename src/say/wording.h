@@ -57,8 +57,8 @@ struct VerdictWords {
 };
 VerdictWords WordsOf(const Quantity& quantity);
 
-// "1.84x faster than off", "same as off", "inconclusive, 1.02x against off": where it must be said against
-// what.
+// "1.84x faster than off", "same as off", "inconclusive, 1.02x compared with off": where it must be said
+// against what.
 std::string VerdictAgainst(const Quantity& quantity, const std::string& baseline);
 
 // For a table: "2.46x" (below 1: slower), "same", or "—" where the measurement cannot tell.

@@ -175,10 +175,11 @@ TEST(VerdictAgainst, SaysAgainstWhat) {
   EXPECT_EQ(VerdictAgainst(quantity, "off"), kUndefined);
   quantity.baseline_ns = 2;
   quantity.candidate_ns = 1;
-  EXPECT_EQ(VerdictAgainst(quantity, "off"), "2.00x against off, too few independent runs for an interval");
+  EXPECT_EQ(VerdictAgainst(quantity, "off"),
+            "2.00x compared with off, too few independent runs for an interval");
   quantity.estimate.emplace();
   quantity.estimate->log_ratio = std::log(2.0);
-  EXPECT_EQ(VerdictAgainst(quantity, "off"), "inconclusive, 2.00x against off");
+  EXPECT_EQ(VerdictAgainst(quantity, "off"), "inconclusive, 2.00x compared with off");
   quantity.verdict = stats::Verdict::kFaster;
   EXPECT_EQ(VerdictAgainst(quantity, "off"), "2.00x faster than off");
   quantity.verdict = stats::Verdict::kSame;

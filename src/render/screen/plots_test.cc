@@ -226,7 +226,7 @@ TEST(RooflinePlot, WhatFallsTogetherSharesALetterAndWhatHasNoPlaceHasNone) {
            4);
   EXPECT_THAT(picture.letters, ElementsAre("A", "", "A", "B"));
   EXPECT_THAT(picture.text, HasSubstr("•"));  // the fifth has no letter
-  EXPECT_THAT(picture.text, HasSubstr("  1 operator without multiply-adds is not in the picture\n"));
+  EXPECT_THAT(picture.text, HasSubstr("  1 operator without MACs is not in the plot\n"));
 }
 
 TEST(RooflinePlot, KeepsToTheWidthAndNeedsNoRoof) {
