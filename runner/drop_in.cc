@@ -5,16 +5,16 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "conditions.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
-#include "core/json_members.h"
-#include "core/sha256.h"
-#include "model.h"
-#include "operator_clock.h"
-#include "outputs.h"
+#include "core/file/file.h"
+#include "core/file/sha256.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
+#include "inference/model.h"
+#include "inference/outputs.h"
+#include "machine/conditions.h"
 #include "platform.h"
+#include "timing/operator_clock.h"
 
 namespace etprof::runner {
 namespace {

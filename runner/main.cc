@@ -5,20 +5,20 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "backends.h"
-#include "conditions.h"
 #include "core/error.h"
-#include "core/json.h"
-#include "core/json_members.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
 #include "core/process_start.h"
 #include "drop_in.h"
+#include "inference/backends.h"
+#include "inference/outputs.h"
 #include "isa_mask.h"
-#include "layout.h"
+#include "machine/conditions.h"
+#include "machine/peaks.h"
 #include "options.h"
-#include "outputs.h"
-#include "peaks.h"
 #include "platform.h"
-#include "waiting.h"
+#include "timing/layout.h"
+#include "timing/waiting.h"
 #include "worker.h"
 
 namespace etprof::runner {

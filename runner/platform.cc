@@ -17,7 +17,7 @@
 #include <mutex>
 
 #include "core/error.h"
-#include "operator_clock.h"
+#include "timing/operator_clock.h"
 
 #if defined(__linux__)
 #include <sched.h>

@@ -16,16 +16,16 @@
 #include <string>
 #include <utility>
 
-#include "burst.h"
-#include "conditions.h"
 #include "core/error.h"
-#include "core/json.h"
-#include "core/json_members.h"
-#include "count_operators.h"
-#include "model.h"
-#include "outputs.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
+#include "inference/model.h"
+#include "inference/outputs.h"
+#include "machine/conditions.h"
 #include "platform.h"
-#include "waiting.h"
+#include "timing/burst.h"
+#include "timing/count_operators.h"
+#include "timing/waiting.h"
 #include "watch/watch_operators.h"
 
 namespace etprof::runner {

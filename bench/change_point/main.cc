@@ -15,7 +15,7 @@
 #include "history/trends.h"
 #include "noise/recording.h"
 #include "stats/change_point.h"
-#include "stats/launches.h"
+#include "stats/ratio/launches.h"
 
 namespace etprof::bench {
 namespace {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "compare/gate.h"
-#include "stats/stop_rule.h"
-#include "stats/student_t.h"
+#include "stats/ratio/stop_rule.h"
+#include "stats/ratio/student_t.h"
 
 namespace {
 

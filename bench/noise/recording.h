@@ -3,7 +3,7 @@
 #include <istream>
 #include <vector>
 
-#include "stats/launches.h"
+#include "stats/ratio/launches.h"
 
 namespace etprof::bench {
 

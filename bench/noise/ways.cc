@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "stats/distribution.h"
-#include "stats/stop_rule.h"
-#include "stats/verdict.h"
+#include "stats/ratio/stop_rule.h"
+#include "stats/ratio/verdict.h"
 
 namespace etprof::bench {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analysis/profile.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "etdump/reader.h"
 #include "render/csv/csv.h"
 

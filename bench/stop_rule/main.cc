@@ -15,8 +15,8 @@
 #include <random>
 #include <vector>
 
-#include "stats/launches.h"
-#include "stats/stop_rule.h"
+#include "stats/ratio/launches.h"
+#include "stats/ratio/stop_rule.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "text.h"
-#include "workflow/history.h"
+#include "workflow/analyze/history.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,6 +1,6 @@
 #include "openvino/layer_clock.h"
 
-#include "operator_clock.h"
+#include "timing/operator_clock.h"
 
 namespace etprof::runner {
 namespace {

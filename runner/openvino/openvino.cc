@@ -13,9 +13,9 @@
 #include <span>
 #include <utility>
 
-#include "core/elf_file.h"
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/elf_file.h"
+#include "core/file/file.h"
 #include "isa_mask.h"
 #include "openvino/layer_clock.h"
 #include "platform.h"

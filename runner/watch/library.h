@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/elf_file.h"
+#include "core/file/elf_file.h"
 
 namespace etprof::runner {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model.h"
+#include "inference/model.h"
 #include "protocol/memory_owners.h"
 
 namespace etprof::runner {

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "operator_clock.h"
+#include "timing/operator_clock.h"
 #include "watch/trampolines.h"
 
 namespace etprof::runner {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "operator_clock.h"
+#include "timing/operator_clock.h"
 #include "watch/trampolines.h"
 
 namespace etprof::runner {

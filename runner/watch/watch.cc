@@ -9,9 +9,9 @@
 #include <span>
 #include <utility>
 
-#include "conditions.h"
 #include "core/error.h"
-#include "operator_clock.h"
+#include "machine/conditions.h"
+#include "timing/operator_clock.h"
 #include "watch/trampolines.h"
 
 namespace etprof::runner {

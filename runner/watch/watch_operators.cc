@@ -9,16 +9,16 @@
 #include <map>
 #include <set>
 
-#include "boundary_recorder.h"
-#include "conditions.h"
 #include "core/error.h"
-#include "core/hexadecimal.h"
+#include "core/text/hexadecimal.h"
+#include "inference/boundary_recorder.h"
+#include "inference/outputs.h"
 #include "isa/features.h"
-#include "operator_clock.h"
-#include "outputs.h"
+#include "machine/conditions.h"
 #include "platform.h"
-#include "recording.h"
-#include "waiting.h"
+#include "timing/operator_clock.h"
+#include "timing/recording.h"
+#include "timing/waiting.h"
 #include "watch/trampolines.h"
 #include "watch/watch.h"
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "model.h"
+#include "inference/model.h"
 #include "protocol/watch.h"
 #include "watch/memory_watch.h"
 

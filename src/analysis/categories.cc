@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
-#include "core/describe.h"
-#include "core/split.h"
+#include "core/json/describe.h"
+#include "core/text/split.h"
 #include "delegates/delegate.h"
 #include "xnnpack/operator_name.h"
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "analysis/categories.h"
-#include "analysis/program_join.h"
+#include "analysis/join/program_join.h"
 #include "analysis/sampled_runs.h"
 #include "core/column.h"
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "core/units.h"
 #include "etdump/trace.h"
 #include "stats/distribution.h"

@@ -9,9 +9,9 @@
 
 #include "bundle/elf.h"
 #include "bundle/wheel.h"
-#include "core/elf_file.h"
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/elf_file.h"
+#include "core/file/file.h"
 #include "device/executable.h"
 
 namespace etprof {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/json.h"
-#include "core/json_members.h"
-#include "core/sha256.h"
+#include "core/file/sha256.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
 
 namespace etprof {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/file.h"
+#include "core/file/file.h"
 
 namespace etprof {
 namespace {

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/text.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
 #include "device/device.h"
 #include "device/local/local_process.h"
 

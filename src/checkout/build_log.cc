@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/text.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {

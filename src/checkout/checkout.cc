@@ -5,8 +5,8 @@
 
 #include "checkout/host_tools.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/text.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
 
 namespace etprof {
 

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
 
 namespace etprof {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "device/executable.h"
 #include "device/local/local_process.h"
 

@@ -6,10 +6,10 @@
 
 #include "checkout/checkout.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
-#include "core/json_members.h"
-#include "core/sha256.h"
+#include "core/file/file.h"
+#include "core/file/sha256.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
 
 namespace etprof {
 

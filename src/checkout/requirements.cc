@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "device/executable.h"
 
 namespace etprof {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "checkout/host_tools.h"
-#include "core/elf_file.h"
+#include "core/file/elf_file.h"
 
 namespace etprof {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/file.h"
+#include "core/file/file.h"
 #include "device/elf_testing.h"
 
 namespace etprof {

@@ -11,8 +11,8 @@
 #include "checkout/compiled.h"
 #include "checkout/runner_binary.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/sha256.h"
+#include "core/file/file.h"
+#include "core/file/sha256.h"
 #include "core/utc.h"
 
 namespace etprof {

@@ -17,13 +17,13 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/option_table.h"
 #include "cli/options.h"
+#include "cli/reference/option_table.h"
 #include "cli/terminal.h"
 #include "core/error.h"
-#include "core/escape.h"
 #include "core/process_start.h"
-#include "core/suggest.h"
+#include "core/text/escape.h"
+#include "core/text/suggest.h"
 #include "history/history_file.h"
 
 namespace etprof {

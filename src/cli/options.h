@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "etdump/reader.h"
-#include "workflow/request.h"
+#include "workflow/measure/request.h"
 
 // Options that several commands have.
 namespace etprof {

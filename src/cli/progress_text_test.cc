@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "cli/terminal_progress.h"
-#include "core/display_width.h"
+#include "core/text/display_width.h"
 
 namespace etprof {
 namespace {

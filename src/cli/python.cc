@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "workflow/locate.h"
+#include "core/file/file.h"
+#include "workflow/measure/locate.h"
 
 namespace etprof {
 namespace {

@@ -8,18 +8,18 @@
 
 #include "cli/terminal.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json_members.h"
-#include "core/text.h"
+#include "core/file/file.h"
+#include "core/json/json_members.h"
+#include "core/text/text.h"
 #include "render/csv/table_csv.h"
 #include "render/devices.h"
 #include "render/document.h"
 #include "render/json/json.h"
 #include "render/page/html.h"
 #include "render/report.h"
-#include "say/report.h"
+#include "say/run/report.h"
+#include "say/run/views.h"
 #include "say/subjects.h"
-#include "say/views.h"
 #include "say/wording.h"
 
 namespace etprof {

@@ -8,12 +8,12 @@
 
 #include "cli/options.h"
 #include "cli/terminal.h"
-#include "core/json.h"
+#include "core/json/json.h"
 #include "report/devices.h"
 #include "report/report.h"
 #include "report/suite.h"
 #include "say/document.h"
-#include "workflow/measure.h"
+#include "workflow/measure/measure.h"
 #include "workflow/validate.h"
 
 // Results on stdout. Each throws Error (kDeviceFailed) where that cannot be written.

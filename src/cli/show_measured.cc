@@ -7,12 +7,12 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/escape.h"
-#include "core/file.h"
+#include "core/file/file.h"
+#include "core/text/escape.h"
 #include "core/units.h"
-#include "workflow/analyze.h"
-#include "workflow/plan.h"
-#include "workflow/report.h"
+#include "workflow/analyze/analyze.h"
+#include "workflow/analyze/report.h"
+#include "workflow/measure/plan.h"
 
 namespace etprof {
 namespace {

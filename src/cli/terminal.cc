@@ -13,8 +13,8 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/escape.h"
-#include "core/text.h"
+#include "core/text/escape.h"
+#include "core/text/text.h"
 #include "render/screen/terminal_text.h"
 
 namespace etprof {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/escape.h"
+#include "core/text/escape.h"
 #include "render/screen/terminal.h"
 
 // The terminal that stdout and stderr are.

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "cli/terminal.h"
-#include "core/display_width.h"
 #include "core/error.h"
-#include "core/escape.h"
+#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "core/units.h"
 #include "say/wording.h"
 

@@ -9,8 +9,8 @@
 #include "analysis/operators.h"
 #include "compare/comparison.h"
 #include "core/units.h"
-#include "stats/multiple.h"
-#include "stats/unpaired.h"
+#include "stats/ratio/multiple.h"
+#include "stats/ratio/unpaired.h"
 
 namespace etprof {
 namespace {

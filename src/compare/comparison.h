@@ -9,10 +9,10 @@
 #include "analysis/profile.h"
 #include "compare/match_nodes.h"
 #include "compare/program_change.h"
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "core/units.h"
-#include "stats/launches.h"
-#include "stats/verdict.h"
+#include "stats/ratio/launches.h"
+#include "stats/ratio/verdict.h"
 
 namespace etprof {
 
@@ -51,14 +51,14 @@ struct Side {
 // Measured on a two-core x86-64 machine, MobileNetV3-Small: recording costs 385 ns for each event (traced
 // less untraced latency; median of 20 launches, which range from 241 to 755 ns). Between 20 layouts of
 // memory, the median self time of the same OPERATOR_CALL (150 ns) differs by 95 ns for the median one of 18,
-// and by up to 239 ns. etprof-runner draws the layout (runner/layout.h). Other runners do not, and names of
-// different lengths remain a systematic difference.
+// and by up to 239 ns. etprof-runner draws the layout (runner/timing/layout.h). Other runners do not, and
+// names of different lengths remain a systematic difference.
 inline constexpr Nanoseconds kLeastDifference = 250;
 
 struct CompareOptions {
   double confidence = 0.95;
   // The level the headline's interval is taken at so that it covers `confidence` although a stop rule looked
-  // several times (stats/stop_rule.h); 0: there was no looking, `confidence` itself.
+  // several times (stats/ratio/stop_rule.h); 0: there was no looking, `confidence` itself.
   double look_confidence = 0;
   double margin = 0.01;  // "same" lies within +-margin
   double false_discovery = 0.05;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/multiple.h"
-#include "stats/student_t.h"
+#include "stats/ratio/multiple.h"
+#include "stats/ratio/student_t.h"
 
 namespace etprof {
 namespace {

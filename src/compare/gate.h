@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/describe.h"
-#include "stats/launches.h"
+#include "core/json/describe.h"
+#include "stats/ratio/launches.h"
 
 namespace etprof {
 
@@ -70,11 +70,11 @@ struct GateOptions {
   double look_share = 1;
 };
 
-// The part of q for each of the stop rule's looks (stats/stop_rule.h: at most nine, each at 1.4 times the
-// launches of the last). Simulated with normal launch effects at the limit (bench/gate prints the table), the
-// chance that one of nine looks decides falsely is 3.8 times a level of 0.05, 5.0 times one of 0.01 and up to
-// 6.5 times smaller ones, so that 1 / 6.5 of q for each look keeps q for all. (Bonferroni's 1 / 9 is more
-// than looks at growing parts of the same launches take.)
+// The part of q for each of the stop rule's looks (stats/ratio/stop_rule.h: at most nine, each at 1.4 times
+// the launches of the last). Simulated with normal launch effects at the limit (bench/gate prints the table),
+// the chance that one of nine looks decides falsely is 3.8 times a level of 0.05, 5.0 times one of 0.01 and
+// up to 6.5 times smaller ones, so that 1 / 6.5 of q for each look keeps q for all. (Bonferroni's 1 / 9 is
+// more than looks at growing parts of the same launches take.)
 inline constexpr double kLookShare = 0.15;
 
 // Judges all claims of one invocation together.
@@ -87,11 +87,11 @@ inline constexpr double kLookShare = 0.15;
 // are held apart, since many certain passes must not buy room for a false failure.
 //
 // The bounds say the same: with R failures of m claims every `low` is a one-sided bound at 1 - max(R, 1) q /
-// m, so that it exceeds the limit exactly for the failures (JudgeMany in stats/multiple.h has the argument;
-// false coverage: Benjamini & Yekutieli, JASA 100, 2005), and `high` likewise for the passes. A claim without
-// an estimate counts among the m, and so does one that is not resolved: its p-value of a failure is 1, and
-// its `low` is no growth at most. Without any spread the estimate itself decides, and one at the limit
-// passes.
+// m, so that it exceeds the limit exactly for the failures (JudgeMany in stats/ratio/multiple.h has the
+// argument; false coverage: Benjamini & Yekutieli, JASA 100, 2005), and `high` likewise for the passes. A
+// claim without an estimate counts among the m, and so does one that is not resolved: its p-value of a
+// failure is 1, and its `low` is no growth at most. Without any spread the estimate itself decides, and one
+// at the limit passes.
 std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const GateOptions& options = {});
 
 }  // namespace etprof

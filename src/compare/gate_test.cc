@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "stats/stop_rule.h"
+#include "stats/ratio/stop_rule.h"
 
 namespace etprof {
 namespace {

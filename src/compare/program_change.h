@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/profile.h"
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "program/node_identity.h"
 #include "program/tensors.h"
 

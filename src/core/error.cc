@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/escape.h"
+#include "core/text/escape.h"
 
 namespace etprof {
 namespace {

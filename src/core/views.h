@@ -16,8 +16,8 @@ auto Each(const auto& values, const auto& make) {
   return list;
 }
 
-// Described views (core/describe.h) of values, behind what all of them stand in: View{context..., value}.
-// Views may refer to both.
+// Described views (core/json/describe.h) of values, behind what all of them stand in: View{context...,
+// value}. Views may refer to both.
 
 // One of each of `values`.
 template <typename View>

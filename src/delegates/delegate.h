@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 
 // What the delegates (backends) of ExecuTorch write into an ETDump: one file for each, which says in which
 // file and function of ExecuTorch the backend writes it.

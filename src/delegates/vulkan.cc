@@ -1,4 +1,4 @@
-#include "core/text.h"
+#include "core/text/text.h"
 #include "delegates/delegate.h"
 
 // backends/vulkan/runtime/VulkanBackend.cpp, VulkanBackend::execute: host spans "ETVK_...", and for each

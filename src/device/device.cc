@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "device/cpus.h"
+#include "device/conditions/cpus.h"
 
 namespace etprof {
 

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "device/power_mode.h"
+#include "device/conditions/power_mode.h"
 #include "device/properties.h"
 
 namespace etprof {

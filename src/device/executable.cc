@@ -12,7 +12,7 @@
 #include <fstream>
 #include <optional>
 
-#include "core/elf_file.h"
+#include "core/file/elf_file.h"
 
 namespace etprof {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <fstream>
 
-#include "core/elf_file.h"
+#include "core/file/elf_file.h"
 #include "device/elf_testing.h"
 
 namespace etprof {

@@ -4,12 +4,12 @@
 #include <optional>
 #include <string>
 
-#include "core/describe.h"
-#include "device/clusters.h"
+#include "core/json/describe.h"
+#include "device/conditions/clusters.h"
+#include "device/conditions/vitals.h"
 #include "device/describe.h"
 #include "device/device.h"
 #include "device/properties.h"
-#include "device/vitals.h"
 
 namespace etprof {
 

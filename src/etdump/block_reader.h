@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file.h"
+#include "core/file/file.h"
 #include "etdump/block_pattern.h"
 #include "etdump/gather.h"
 #include "etdump/trace.h"

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "core/file.h"
+#include "core/file/file.h"
 #include "etdump/trace.h"
 
 namespace etprof {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/column.h"
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "core/units.h"
 #include "delegates/delegate.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "etdump_schema_flatcc_generated.h"
 
 namespace etprof {

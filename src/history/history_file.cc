@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 
 namespace etprof {
 namespace {

@@ -8,9 +8,9 @@
 #include <map>
 #include <span>
 
-#include "core/duration.h"
 #include "core/error.h"
-#include "core/sha256.h"
+#include "core/file/sha256.h"
+#include "core/text/duration.h"
 #include "core/units.h"
 #include "core/utc.h"
 #include "device/describe.h"

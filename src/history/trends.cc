@@ -12,8 +12,8 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "stats/change_point.h"
-#include "stats/multiple.h"
-#include "stats/student_t.h"
+#include "stats/ratio/multiple.h"
+#include "stats/ratio/student_t.h"
 
 namespace etprof {
 namespace {

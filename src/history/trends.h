@@ -92,9 +92,9 @@ inline constexpr double kPartOfSeries = 0.8;
 
 // What runs show, and when they changed (stats/change_point.h). A series whose runs have a reference is
 // judged by its ratio to that, so that what the machine does cancels out; the reference's own series shows
-// that. Operators are judged together over all series (Benjamini & Hochberg, stats/multiple.h), by self times
-// relative to the reference's traced inference of the same launch; those of the reference's own series are
-// not judged. The chance of a false change of a latency or operator, where nothing changed, is at most
+// that. Operators are judged together over all series (Benjamini & Hochberg, stats/ratio/multiple.h), by self
+// times relative to the reference's traced inference of the same launch; those of the reference's own series
+// are not judged. The chance of a false change of a latency or operator, where nothing changed, is at most
 // `level`. Throws Error (kUsage) where no series has the commit `since`.
 HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operator_name,
                          const TrendOptions& options = {});

@@ -2,9 +2,9 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
-#include "core/split.h"
-#include "core/suggest.h"
-#include "core/text.h"
+#include "core/text/split.h"
+#include "core/text/suggest.h"
+#include "core/text/text.h"
 #include "isa/features.h"
 
 namespace etprof::isa {

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "core/file.h"
-#include "core/json.h"
-#include "core/json_members.h"
-#include "core/text.h"
-#include "device/clusters.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
+#include "core/text/text.h"
+#include "device/conditions/clusters.h"
 #include "measure/store/counters.h"
 #include "measure/store/peaks.h"
 #include "measure/store/watch.h"

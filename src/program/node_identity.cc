@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "core/text.h"
+#include "core/text/text.h"
 #include "program/tensors.h"
 
 namespace etprof {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "program/program.h"
-#include "program/xnn_graph.h"
+#include "program/xnn/xnn_graph.h"
 
 namespace etprof {
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "core/units.h"
 #include "program/data_type.h"
-#include "program/xnn_graph.h"
+#include "program/xnn/xnn_graph.h"
 
 // What is in a .pte, as a value: nothing here refers to the file's bytes. The format is ExecuTorch's
 // schema/program.fbs; names follow it where it has one.

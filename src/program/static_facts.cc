@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/text.h"
+#include "core/text/text.h"
 #include "program/data_type.h"
 
 namespace etprof {

@@ -5,9 +5,9 @@
 #include <set>
 #include <tuple>
 
-#include "program/delegable.h"
-#include "program/memory_estimate.h"
 #include "program/work.h"
+#include "program/xnn/delegable.h"
+#include "program/xnn/memory_estimate.h"
 
 namespace etprof {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "program/kleidiai.h"
 #include "program/program.h"
 #include "program/static_facts.h"
+#include "program/xnn/kleidiai.h"
 
 namespace etprof {
 

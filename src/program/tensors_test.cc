@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "program/program_reader.h"
+#include "program/read/program_reader.h"
 
 namespace etprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "protocol/operator_place.h"
 
 namespace etprof::protocol {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 
 namespace etprof::protocol {
 

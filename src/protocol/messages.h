@@ -9,15 +9,15 @@
 // At its start a worker says {"reply": "ready", ...} (struct Ready) before it reads anything.
 // All times are integer nanoseconds of the device's CLOCK_MONOTONIC; sizes are bytes.
 //
-// As JSON: core/json_members.h. Unknown keys are ignored (a newer peer), missing keys keep their defaults,
-// wrong types and negative counts are errors.
+// As JSON: core/json/json_members.h. Unknown keys are ignored (a newer peer), missing keys keep their
+// defaults, wrong types and negative counts are errors.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 
 namespace etprof::protocol {
 
@@ -28,8 +28,8 @@ inline constexpr int kVersion = 1;
 inline constexpr const char* kExactClock = "exact";
 inline constexpr const char* kXnnpackClock = "xnnpack";
 
-// Where waiting times come from (runner/waiting.h): the scheduler's statistics of every thread, or only the
-// processor time of the calling thread against the wall clock.
+// Where waiting times come from (runner/timing/waiting.h): the scheduler's statistics of every thread, or
+// only the processor time of the calling thread against the wall clock.
 inline constexpr const char* kSchedstat = "schedstat";
 inline constexpr const char* kThreadTime = "thread_time";
 inline constexpr const char* kOutside = "outside";  // a foreign runner's: read from outside of its process
@@ -197,7 +197,7 @@ struct BurstReply {
   std::int64_t peak_rss_bytes = 0;
 
   // Run by run of opening_ns, untraced_ns and traced_ns: for how long since the run before the threads wanted
-  // a processor and had none (runner/waiting.h). Empty: the runner does not tell.
+  // a processor and had none (runner/timing/waiting.h). Empty: the runner does not tell.
   std::vector<std::int64_t> opening_wait_ns, untraced_wait_ns, traced_wait_ns;
   std::vector<std::int64_t> untraced_cpu_ns;  // processor time of all threads, run by run of untraced_ns
   std::vector<std::int64_t> thread_cpu_ns;    // of each thread over the burst, the largest first

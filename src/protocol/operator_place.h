@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 
 namespace etprof::protocol {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "protocol/messages.h"
 
 namespace etprof::protocol {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "core/json_members.h"
+#include "core/json/json_members.h"
 
 namespace etprof::protocol {
 namespace {

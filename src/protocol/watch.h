@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "protocol/memory_owners.h"
 #include "protocol/operator_place.h"
 

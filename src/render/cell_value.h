@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "say/document.h"
 
 namespace etprof {

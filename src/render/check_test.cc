@@ -6,10 +6,10 @@
 #include <pugixml.hpp>
 #include <sstream>
 
-#include "core/display_width.h"
-#include "core/json_members.h"
+#include "core/json/json_members.h"
+#include "core/text/display_width.h"
 #include "render/document.h"
-#include "render/junit.h"
+#include "render/export/junit.h"
 #include "report/example_check.h"
 #include "report/example_suite.h"
 #include "say/gates.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/display_width.h"
+#include "core/text/display_width.h"
 #include "render/document.h"
 #include "report/example_devices.h"
 #include "say/subjects.h"

@@ -9,14 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/display_width.h"
 #include "core/error.h"
-#include "core/json.h"
+#include "core/json/json.h"
+#include "core/text/display_width.h"
 #include "render/cell_value.h"
 #include "render/example_documents.h"
 #include "render/json/read_formats.h"
 #include "render/table_text.h"
-#include "say/report_parts.h"
+#include "say/run/report_parts.h"
 
 namespace etprof {
 namespace {

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "core/file.h"
+#include "core/file/file.h"
 #include "device/survey.h"
 #include "history/trends.h"
-#include "program/data_file.h"
 #include "program/program.h"
-#include "program/program_reader.h"
+#include "program/read/data_file.h"
+#include "program/read/program_reader.h"
 #include "report/bisection.h"
 #include "report/check.h"
 #include "report/cpu_features.h"
@@ -17,13 +17,13 @@
 #include "report/example_run.h"
 #include "report/example_suite.h"
 #include "report/kernels/kernels.h"
+#include "report/run/sustained.h"
 #include "report/static_check.h"
 #include "report/suite.h"
-#include "report/sustained.h"
 #include "say/document.h"
 #include "say/gates.h"
-#include "say/report.h"
-#include "say/report_parts.h"
+#include "say/run/report.h"
+#include "say/run/report_parts.h"
 #include "say/subjects.h"
 
 // A document of every subject, for the tests that hold the formats against each other.

@@ -18,11 +18,11 @@
 #include "render/report.h"
 #include "report/example_run.h"
 #include "report/ladder/example_ladder.h"
-#include "say/report.h"
+#include "say/run/report.h"
 #include "say/wording.h"
 
-// Every number in every format comes from one Report value. Its document (say/report.h) has the numbers of
-// analysis_summary.json; that each format has those of the document, document_test.cc holds.
+// Every number in every format comes from one Report value. Its document (say/run/report.h) has the numbers
+// of analysis_summary.json; that each format has those of the document, document_test.cc holds.
 
 namespace etprof {
 namespace {

@@ -4,8 +4,8 @@
 #include <ostream>
 #include <string>
 
-#include "program/data_file.h"
 #include "program/program.h"
+#include "program/read/data_file.h"
 
 namespace etprof {
 

@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "core/display_width.h"
+#include "core/text/display_width.h"
 #include "render/document.h"
 #include "say/subjects.h"
 

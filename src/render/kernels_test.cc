@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/csv_reader.h"
-#include "core/json_members.h"
+#include "core/json/json_members.h"
+#include "core/text/csv_reader.h"
 #include "render/csv/table_csv.h"
 #include "render/document.h"
 #include "say/subjects.h"

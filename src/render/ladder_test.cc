@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/display_width.h"
+#include "core/text/display_width.h"
 #include "render/csv/table_csv.h"
 #include "render/json/json.h"
 #include "render/report.h"
 #include "render/screen/terminal.h"
 #include "report/ladder/example_ladder.h"
-#include "say/report_parts.h"
+#include "say/run/report_parts.h"
 
 namespace etprof {
 namespace {

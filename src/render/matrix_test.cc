@@ -8,7 +8,7 @@
 #include "render/report.h"
 #include "render/screen/terminal.h"
 #include "report/example_run.h"
-#include "say/report_parts.h"
+#include "say/run/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof {

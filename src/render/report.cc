@@ -1,7 +1,7 @@
 #include "render/report.h"
 
 #include "render/document.h"
-#include "say/report.h"
+#include "say/run/report.h"
 #include "say/wording.h"
 
 namespace etprof {

@@ -5,7 +5,7 @@
 #include "render/screen/terminal.h"
 #include "report/report.h"
 
-// The report of a run (say/report.h) in each format.
+// The report of a run (say/run/report.h) in each format.
 namespace etprof {
 
 void RenderTerminal(const Report& report, const TerminalOptions& options, std::ostream& out);

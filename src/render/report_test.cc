@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "core/display_width.h"
+#include "core/text/display_width.h"
 #include "report/example_run.h"
-#include "say/report.h"
+#include "say/run/report.h"
 #include "say/wording.h"
 
 namespace etprof {

@@ -13,9 +13,9 @@
 #include "measure/store/run_warnings.h"
 #include "report/findings/contention.h"
 #include "report/kernels/watched.h"
-#include "report/pair.h"
-#include "stats/multiple.h"
-#include "stats/unpaired.h"
+#include "report/run/pair.h"
+#include "stats/ratio/multiple.h"
+#include "stats/ratio/unpaired.h"
 
 namespace etprof {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "report/example_run.h"
-#include "report/stored_runs.h"
+#include "report/run/stored_runs.h"
 
 namespace etprof {
 namespace {

@@ -7,10 +7,10 @@
 #include <set>
 #include <utility>
 
-#include "report/pair.h"
+#include "report/run/pair.h"
 #include "stats/distribution.h"
-#include "stats/unpaired.h"
-#include "stats/verdict.h"
+#include "stats/ratio/unpaired.h"
+#include "stats/ratio/verdict.h"
 
 namespace etprof {
 namespace {

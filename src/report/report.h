@@ -8,7 +8,7 @@
 
 #include "analysis/profile.h"
 #include "compare/comparison.h"
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "core/units.h"
 #include "measure/store/run_data.h"
 #include "report/findings/insight.h"
@@ -17,9 +17,9 @@
 #include "report/kernels/watched.h"
 #include "report/ladder/ladder.h"
 #include "report/ladder/payoff.h"
-#include "report/layers.h"
-#include "report/roofline.h"
-#include "report/sustained.h"
+#include "report/run/layers.h"
+#include "report/run/roofline.h"
+#include "report/run/sustained.h"
 #include "stats/distribution.h"
 #include "stats/histogram.h"
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/text.h"
-#include "program/kleidiai.h"
+#include "core/text/text.h"
 #include "program/summary.h"
 #include "program/tensors.h"
 #include "program/work.h"
+#include "program/xnn/kleidiai.h"
 #include "report/diff/diff.h"
 #include "report/diff/program_nodes.h"
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "compare/gate.h"
-#include "core/describe.h"
-#include "core/file.h"
+#include "core/file/file.h"
+#include "core/json/describe.h"
 #include "program/program.h"
-#include "program/source_map.h"
+#include "program/source/source_map.h"
 #include "program/static_facts.h"
 
 namespace etprof {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "measure/store/run_warnings.h"
-#include "stats/multiple.h"
+#include "stats/ratio/multiple.h"
 
 namespace etprof {
 namespace {
@@ -115,7 +115,7 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
     SuitePair made;
     made.baseline_label = pair.baseline_label.empty() ? a.label : pair.baseline_label;
     made.candidate_label = pair.candidate_label.empty() ? b.label : pair.candidate_label;
-    // Without variants of its own a device with SME2 has one (workflow/measure.h).
+    // Without variants of its own a device with SME2 has one (workflow/measure/measure.h).
     made.variant = i < variants.size()
                        ? variants[i]
                        : fmt::format("{} against {}", made.candidate_label, made.baseline_label);
@@ -148,7 +148,7 @@ void JudgeSuite(SuiteReport& suite) {
   std::vector<GateClaim> gates;
   for (SuiteCellReport& cell : suite.cells) {
     if (cell.margin > 0) margin = cell.margin;
-    // The looks of the stop rule take a part of what may be wrong (stats/stop_rule.h).
+    // The looks of the stop rule take a part of what may be wrong (stats/ratio/stop_rule.h).
     if (cell.look_confidence > 0) q = std::min(q, 1 - cell.look_confidence);
     for (SuitePair& pair : cell.pairs) {
       gates.push_back({pair.latency.Told(), suite.limit.value_or(0)});

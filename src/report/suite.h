@@ -8,7 +8,7 @@
 
 #include "compare/comparison.h"
 #include "compare/gate.h"
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "measure/store/suite_state.h"
 #include "report/report.h"
 

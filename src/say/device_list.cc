@@ -4,8 +4,8 @@
 #include <cctype>
 
 #include "core/units.h"
-#include "device/clusters.h"
-#include "device/cpus.h"
+#include "device/conditions/clusters.h"
+#include "device/conditions/cpus.h"
 #include "device/describe.h"
 #include "device/survey.h"
 #include "say/subjects.h"

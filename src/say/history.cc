@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "core/units.h"
 #include "core/utc.h"
 #include "history/trends.h"

@@ -6,11 +6,11 @@
 #include <map>
 
 #include "core/units.h"
-#include "program/data_file.h"
-#include "program/memory_estimate.h"
 #include "program/program.h"
+#include "program/read/data_file.h"
 #include "program/summary.h"
 #include "program/tensors.h"
+#include "program/xnn/memory_estimate.h"
 #include "say/subjects.h"
 #include "say/wording.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/units.h"
-#include "say/report_parts.h"
+#include "say/run/report_parts.h"
 #include "say/subjects.h"
 
 namespace etprof::say {

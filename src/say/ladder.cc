@@ -9,7 +9,7 @@
 
 #include "core/units.h"
 #include "report/ladder/matrix.h"
-#include "say/report_parts.h"
+#include "say/run/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof::say {

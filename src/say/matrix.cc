@@ -7,8 +7,8 @@
 
 #include "core/units.h"
 #include "report/kernels/watched.h"
-#include "say/operator_names.h"
-#include "say/report_parts.h"
+#include "say/run/operator_names.h"
+#include "say/run/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof::say {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "say/report_parts.h"
+#include "say/run/report_parts.h"
 #include "say/wording.h"
 
 namespace etprof::say {

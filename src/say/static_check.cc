@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <iterator>
 
-#include "core/text.h"
+#include "core/text/text.h"
 #include "core/units.h"
 #include "say/gates.h"
 

@@ -19,7 +19,7 @@ struct Peaks;
 }
 }  // namespace etprof
 
-// What commands say of other subjects than a run (say/report.h) and a gate (say/gates.h).
+// What commands say of other subjects than a run (say/run/report.h) and a gate (say/gates.h).
 namespace etprof::say {
 
 // What a CPU has, and what can be measured with it.

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "core/describe.h"
-#include "core/duration.h"
+#include "core/json/describe.h"
+#include "core/text/duration.h"
 #include "core/units.h"
 #include "report/findings/traced.h"
 #include "stats/summary_rounding.h"

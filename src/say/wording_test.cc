@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "say/report.h"
+#include "say/run/report.h"
 
 namespace etprof {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "core/parallel.h"
 #include "stats/distribution.h"
-#include "stats/multiple.h"
-#include "stats/student_t.h"
+#include "stats/ratio/multiple.h"
+#include "stats/ratio/student_t.h"
 
 namespace etprof::stats {
 namespace {

@@ -88,9 +88,10 @@ inline constexpr std::size_t kLeastRunsOfSeries = 8;
 ChangePoints FindChangePoints(std::span<const RunLaunches> runs, const ChangePointOptions& options = {});
 
 // The p-values of "no change at all" of many series, each as exact as Benjamini and Hochberg's procedure at
-// the false discovery rate `rate` needs (stats/multiple.h): orders are drawn for all series until each has 20
-// that differ as much as its runs, or is taken by the procedure with a margin (after Sandve, Ferkingstad &
-// Nygard, "Sequential Monte Carlo Multiple Testing", Bioinformatics 27, 2011). Throws as FindChangePoints.
+// the false discovery rate `rate` needs (stats/ratio/multiple.h): orders are drawn for all series until each
+// has 20 that differ as much as its runs, or is taken by the procedure with a margin (after Sandve,
+// Ferkingstad & Nygard, "Sequential Monte Carlo Multiple Testing", Bioinformatics 27, 2011). Throws as
+// FindChangePoints.
 std::vector<double> PValuesOfChanges(std::span<const std::vector<RunLaunches>> series, double rate,
                                      const ChangePointOptions& options = {});
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "stats/multiple.h"
+#include "stats/ratio/multiple.h"
 
 namespace etprof::stats {
 namespace {

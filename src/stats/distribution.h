@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 
 namespace etprof::stats {
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "stats/distribution.h"
-#include "stats/launches.h"
-#include "stats/multiple.h"
+#include "stats/ratio/launches.h"
+#include "stats/ratio/multiple.h"
+#include "stats/ratio/unpaired.h"
 #include "stats/stability.h"
-#include "stats/unpaired.h"
 
 namespace {
 

@@ -8,10 +8,10 @@
 #include <map>
 #include <set>
 
-#include "core/csv_reader.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/text.h"
+#include "core/file/file.h"
+#include "core/text/csv_reader.h"
+#include "core/text/text.h"
 #include "timeline/timeline_events.h"
 
 namespace etprof {

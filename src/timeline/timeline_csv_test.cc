@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 
 namespace etprof {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "core/json.h"
+#include "core/json/json.h"
 #include "validate/difference.h"
 #include "validate/validator.h"
 

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "core/json_schema_of.h"
+#include "core/json/json_schema_of.h"
 #include "measure/config/config.h"
 #include "measure/config/suite_config.h"
 #include "measure/store/peaks_value.h"

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/csv_reader.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
+#include "core/text/csv_reader.h"
 
 namespace etprof {
 namespace {

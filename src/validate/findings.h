@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 
 namespace etprof {
 

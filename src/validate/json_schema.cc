@@ -10,7 +10,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "core/json.h"
+#include "core/json/json.h"
 
 namespace etprof {
 namespace {

@@ -20,8 +20,8 @@ struct SchemaProblem {
 // goes unchecked.
 std::vector<SchemaProblem> CheckSchema(const nlohmann::json& value, const nlohmann::json& schema);
 
-// The schemas that are made of descriptions (core/describe.h), by name: docs/schema/<name>.schema.json, which
-// `script/reference` writes.
+// The schemas that are made of descriptions (core/json/describe.h), by name: docs/schema/<name>.schema.json,
+// which `script/reference` writes.
 const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas();
 
 // One of them. Throws std::out_of_range for another name.

@@ -7,8 +7,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "core/file.h"
-#include "core/json_schema_of.h"
+#include "core/file/file.h"
+#include "core/json/json_schema_of.h"
 #include "measure/store/run_data.h"
 #include "render/json/json.h"
 #include "report/example_run.h"

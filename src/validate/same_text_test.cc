@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "validate/difference.h"
 
 namespace etprof {

@@ -8,10 +8,10 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
-#include "core/json_members.h"
-#include "core/sha256.h"
+#include "core/file/file.h"
+#include "core/file/sha256.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
 #include "measure/store/watch.h"
 #include "validate/json_schema.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "core/csv_reader.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/text.h"
+#include "core/file/file.h"
+#include "core/text/csv_reader.h"
+#include "core/text/text.h"
 #include "measure/store/latency_csv.h"
 #include "render/csv/csv.h"
 #include "render/csv/table_csv.h"

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "core/error.h"
-#include "core/suggest.h"
-#include "workflow/locate.h"
+#include "core/text/suggest.h"
+#include "workflow/measure/locate.h"
 
 namespace etprof {
 namespace {

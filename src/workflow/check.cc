@@ -11,17 +11,17 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/text.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
 #include "measure/config/device_groups.h"
 #include "measure/config/variant.h"
 #include "measure/measure.h"
 #include "render/document.h"
-#include "render/junit.h"
-#include "report/stored_runs.h"
-#include "stats/stop_rule.h"
-#include "workflow/analyze.h"
-#include "workflow/measure.h"
+#include "render/export/junit.h"
+#include "report/run/stored_runs.h"
+#include "stats/ratio/stop_rule.h"
+#include "workflow/analyze/analyze.h"
+#include "workflow/measure/measure.h"
 
 namespace etprof {
 namespace {

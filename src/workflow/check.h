@@ -8,7 +8,7 @@
 #include "report/check.h"
 #include "say/document.h"
 #include "say/gates.h"
-#include "workflow/request.h"
+#include "workflow/measure/request.h"
 
 namespace etprof {
 

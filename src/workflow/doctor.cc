@@ -14,17 +14,17 @@
 #include "checkout/host_tools.h"
 #include "checkout/requirements.h"
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "core/units.h"
 #include "device/adb/adb_devices.h"
 #include "device/bundle.h"
+#include "device/conditions/other_load.h"
 #include "device/executable.h"
 #include "device/local/local.h"
 #include "device/local/local_properties.h"
-#include "device/other_load.h"
 #include "device/tool.h"
-#include "workflow/device.h"
-#include "workflow/locate.h"
+#include "workflow/measure/device.h"
+#include "workflow/measure/locate.h"
 
 namespace etprof {
 namespace {

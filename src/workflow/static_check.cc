@@ -1,10 +1,10 @@
 #include "workflow/static_check.h"
 
 #include "core/error.h"
-#include "core/text.h"
+#include "core/text/text.h"
 #include "measure/config/thresholds.h"
-#include "program/program_reader.h"
-#include "workflow/analyze.h"
+#include "program/read/program_reader.h"
+#include "workflow/analyze/analyze.h"
 
 namespace etprof {
 namespace {

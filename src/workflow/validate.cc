@@ -8,7 +8,7 @@
 
 #include "render/page/html.h"
 #include "validate/validator.h"
-#include "workflow/analyze.h"
+#include "workflow/analyze/analyze.h"
 
 namespace etprof {
 

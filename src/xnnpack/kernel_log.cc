@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/text.h"
+#include "core/text/text.h"
 
 namespace etprof::xnnpack {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/file.h"
+#include "core/file/file.h"
 
 namespace etprof::xnnpack {
 namespace {

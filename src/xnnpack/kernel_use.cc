@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "core/text.h"
+#include "core/text/text.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof::xnnpack {

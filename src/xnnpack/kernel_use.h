@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "xnnpack/kernel_log.h"
 #include "xnnpack/microkernel.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/file.h"
+#include "core/file/file.h"
 
 namespace etprof::xnnpack {
 namespace {

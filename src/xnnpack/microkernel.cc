@@ -6,7 +6,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/split.h"
+#include "core/text/split.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof::xnnpack {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/split.h"
-#include "core/text.h"
+#include "core/text/split.h"
+#include "core/text/text.h"
 
 namespace etprof::xnnpack {
 namespace {

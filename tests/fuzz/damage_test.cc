@@ -19,7 +19,7 @@
 #include "measure/config/config.h"
 #include "measure/store/latency_csv.h"
 #include "measure/store/run_data.h"
-#include "program/program_reader.h"
+#include "program/read/program_reader.h"
 
 namespace etprof {
 namespace {

@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 
 // Defines the target `name`; its body has `data` and `size`, and returns 0.
 #define ETPROF_FUZZ_TARGET(name)                                                                        \

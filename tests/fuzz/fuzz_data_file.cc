@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "fuzz.h"
-#include "program/data_file.h"
+#include "program/read/data_file.h"
 #include "render/document.h"
 #include "render/inspect.h"
 #include "say/subjects.h"

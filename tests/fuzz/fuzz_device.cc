@@ -1,9 +1,9 @@
 // Bytes as what a device prints of itself, and as a program that is to run on one.
 
+#include "device/conditions/other_load.h"
+#include "device/conditions/power_mode.h"
+#include "device/conditions/vitals.h"
 #include "device/executable.h"
-#include "device/other_load.h"
-#include "device/power_mode.h"
-#include "device/vitals.h"
 #include "fuzz.h"
 #include "measure/participants/device_log.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/elf_file.h"
+#include "core/file/elf_file.h"
 #include "fuzz.h"
 
 ETPROF_FUZZ_TARGET(elf) {

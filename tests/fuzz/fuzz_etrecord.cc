@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "fuzz.h"
-#include "program/etrecord.h"
+#include "program/source/etrecord.h"
 
 namespace {
 

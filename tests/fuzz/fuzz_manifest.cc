@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/json_members.h"
+#include "core/json/json_members.h"
 #include "fuzz.h"
 #include "measure/store/run_data.h"
 #include "render/json/json.h"

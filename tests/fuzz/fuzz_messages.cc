@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "core/json_members.h"
+#include "core/json/json_members.h"
 #include "fuzz.h"
 #include "protocol/messages.h"
 

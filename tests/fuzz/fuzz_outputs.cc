@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "../../runner/safetensors.h"
 #include "fuzz.h"
+#include "inference/safetensors.h"
 #include "measure/store/outputs.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "fuzz.h"
-#include "program/program_reader.h"
+#include "program/read/program_reader.h"
 #include "program/summary.h"
 #include "render/document.h"
 #include "render/inspect.h"

@@ -3,9 +3,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "core/csv_reader.h"
-#include "core/escape.h"
-#include "core/json_members.h"
+#include "core/json/json_members.h"
+#include "core/text/csv_reader.h"
+#include "core/text/escape.h"
 #include "fuzz.h"
 #include "measure/store/run_data.h"
 #include "render/csv/csv.h"

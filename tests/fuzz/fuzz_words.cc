@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "device/cpus.h"
+#include "device/conditions/cpus.h"
 #include "fuzz.h"
 #include "measure/config/json_fields.h"
 #include "measure/config/variant.h"

@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WORTH_TELLING = 0.25  # cores, as in src/device/other_load.h
+WORTH_TELLING = 0.25  # cores, as in src/device/conditions/other_load.h
 
 
 @pytest.fixture

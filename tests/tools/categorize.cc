@@ -5,7 +5,7 @@
 #include <string>
 
 #include "analysis/categories.h"
-#include "program/delegable.h"
+#include "program/xnn/delegable.h"
 
 int main() {
   std::string name;

@@ -6,9 +6,9 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "say/report.h"
-#include "workflow/analyze.h"
+#include "core/file/file.h"
+#include "say/run/report.h"
+#include "workflow/analyze/analyze.h"
 
 namespace etprof {
 namespace {

@@ -5,7 +5,7 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "say/gates.h"
-#include "workflow/bisect.h"
+#include "workflow/measure/bisect.h"
 
 namespace etprof {
 namespace {

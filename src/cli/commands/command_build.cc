@@ -9,9 +9,9 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/escape.h"
-#include "core/file.h"
-#include "core/json_members.h"
+#include "core/file/file.h"
+#include "core/json/json_members.h"
+#include "core/text/escape.h"
 #include "workflow/build.h"
 
 namespace etprof {

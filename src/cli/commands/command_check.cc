@@ -4,8 +4,8 @@
 #include "cli/gate_options.h"
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
-#include "core/json_members.h"
-#include "report/stored_runs.h"
+#include "core/json/json_members.h"
+#include "report/run/stored_runs.h"
 #include "say/gates.h"
 #include "workflow/check.h"
 

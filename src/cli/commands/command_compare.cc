@@ -2,7 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/show.h"
-#include "workflow/compare.h"
+#include "workflow/analyze/compare.h"
 
 namespace etprof {
 

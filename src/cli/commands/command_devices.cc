@@ -5,9 +5,9 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/json_members.h"
+#include "core/json/json_members.h"
 #include "say/subjects.h"
-#include "workflow/devices.h"
+#include "workflow/measure/devices.h"
 
 namespace etprof {
 namespace {

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "say/subjects.h"
-#include "workflow/diff.h"
+#include "workflow/analyze/diff.h"
 
 namespace etprof {
 

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "core/error.h"
-#include "core/json_members.h"
+#include "core/json/json_members.h"
 #include "workflow/doctor.h"
 
 namespace etprof {

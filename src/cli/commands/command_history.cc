@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "say/gates.h"
-#include "workflow/history.h"
+#include "workflow/analyze/history.h"
 
 namespace etprof {
 namespace {

@@ -11,13 +11,13 @@
 #include "cli/terminal.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "program/data_file.h"
-#include "program/program_reader.h"
+#include "core/file/file.h"
+#include "program/read/data_file.h"
+#include "program/read/program_reader.h"
 #include "program/static_facts.h"
 #include "render/inspect.h"
 #include "say/subjects.h"
-#include "workflow/inspect.h"
+#include "workflow/analyze/inspect.h"
 
 namespace etprof {
 namespace {

@@ -4,10 +4,10 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json_members.h"
+#include "core/file/file.h"
+#include "core/json/json_members.h"
 #include "say/subjects.h"
-#include "workflow/analyze.h"
+#include "workflow/analyze/analyze.h"
 
 namespace etprof {
 namespace {

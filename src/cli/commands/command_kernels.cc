@@ -3,10 +3,10 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json_members.h"
+#include "core/file/file.h"
+#include "core/json/json_members.h"
 #include "say/subjects.h"
-#include "workflow/kernels.h"
+#include "workflow/analyze/kernels.h"
 
 namespace etprof {
 namespace {

@@ -3,9 +3,9 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
-#include "core/json_members.h"
+#include "core/json/json_members.h"
 #include "say/subjects.h"
-#include "workflow/device.h"
+#include "workflow/measure/device.h"
 
 namespace etprof {
 namespace {

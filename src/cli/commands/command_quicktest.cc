@@ -7,9 +7,9 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json_members.h"
-#include "workflow/quicktest.h"
+#include "core/file/file.h"
+#include "core/json/json_members.h"
+#include "workflow/measure/quicktest.h"
 
 namespace etprof {
 namespace {

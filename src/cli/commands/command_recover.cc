@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "measure/store/run_data.h"
-#include "workflow/analyze.h"
+#include "workflow/analyze/analyze.h"
 
 namespace etprof {
 namespace {

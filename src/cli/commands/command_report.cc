@@ -7,11 +7,11 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "render/report.h"
 #include "say/gates.h"
-#include "workflow/report.h"
-#include "workflow/suite.h"
+#include "workflow/analyze/report.h"
+#include "workflow/measure/suite.h"
 
 namespace etprof {
 namespace {

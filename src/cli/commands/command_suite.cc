@@ -8,9 +8,9 @@
 #include "cli/terminal.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "say/gates.h"
-#include "workflow/suite.h"
+#include "workflow/measure/suite.h"
 
 namespace etprof {
 namespace {

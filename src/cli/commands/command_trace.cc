@@ -5,9 +5,9 @@
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/terminal_progress.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "core/units.h"
-#include "workflow/trace.h"
+#include "workflow/analyze/trace.h"
 
 namespace etprof {
 namespace {

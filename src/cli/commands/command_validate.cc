@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "core/error.h"
-#include "core/json_members.h"
+#include "core/json/json_members.h"
 
 namespace etprof {
 namespace {

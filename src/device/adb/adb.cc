@@ -3,7 +3,7 @@
 #include <mutex>
 #include <sstream>
 
-#include "core/text.h"
+#include "core/text/text.h"
 #include "device/adb/adb_devices.h"
 #include "device/remote/connection.h"
 #include "device/tool.h"

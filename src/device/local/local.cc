@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/file.h"
+#include "core/file/file.h"
 #include "device/bundle.h"
 #include "device/local/local_process.h"
 #include "device/local/local_properties.h"

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "device/local/local.h"
 
 namespace etprof {

@@ -14,8 +14,8 @@
 #include <map>
 #include <sstream>
 
-#include "core/file.h"
-#include "core/text.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <vector>
 
-#include "core/escape.h"
-#include "core/text.h"
+#include "core/text/escape.h"
+#include "core/text/text.h"
 #include "device/remote/turns.h"
 
 namespace etprof {

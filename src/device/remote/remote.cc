@@ -7,8 +7,8 @@
 #include <sstream>
 #include <thread>
 
-#include "core/sha256.h"
-#include "core/text.h"
+#include "core/file/sha256.h"
+#include "core/text/text.h"
 #include "core/units.h"
 #include "device/bundle.h"
 #include "device/local/local_process.h"

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "device/local/local_properties.h"
 
 namespace etprof {

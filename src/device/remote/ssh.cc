@@ -3,9 +3,9 @@
 
 #include <thread>
 
-#include "core/file.h"
-#include "core/process_folder.h"
-#include "core/text.h"
+#include "core/file/file.h"
+#include "core/file/process_folder.h"
+#include "core/text/text.h"
 #include "device/local/local_process.h"
 #include "device/remote/connection.h"
 #include "device/tool.h"

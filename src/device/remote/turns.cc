@@ -6,8 +6,8 @@
 #include <random>
 #include <sstream>
 
-#include "core/escape.h"
-#include "core/text.h"
+#include "core/text/escape.h"
+#include "core/text/text.h"
 #include "device/device.h"
 
 namespace etprof {

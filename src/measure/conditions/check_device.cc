@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "device/clusters.h"
+#include "device/conditions/clusters.h"
+#include "device/conditions/power_mode.h"
 #include "device/describe.h"
 #include "device/executable.h"
-#include "device/power_mode.h"
 #include "isa/features.h"
 #include "measure/participants/emulation.h"
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "device/clusters.h"
-#include "device/cpus.h"
+#include "device/conditions/clusters.h"
+#include "device/conditions/cpus.h"
 
 namespace etprof {
 namespace {

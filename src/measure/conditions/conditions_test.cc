@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/json_members.h"
+#include "core/json/json_members.h"
 
 namespace etprof {
 namespace {

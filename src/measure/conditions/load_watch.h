@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "device/other_load.h"
+#include "device/conditions/other_load.h"
 #include "measure/store/run_data.h"
 
 namespace etprof {

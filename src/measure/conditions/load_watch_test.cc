@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "core/json.h"
-#include "core/json_members.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
 
 namespace etprof {
 namespace {

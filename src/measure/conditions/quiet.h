@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "device/other_load.h"
-#include "device/vitals.h"
+#include "device/conditions/other_load.h"
+#include "device/conditions/vitals.h"
 #include "measure/schedule/progress.h"
 
 namespace etprof {

@@ -8,18 +8,18 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/duration.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json_members.h"
-#include "core/sha256.h"
-#include "core/suggest.h"
-#include "core/text.h"
+#include "core/file/file.h"
+#include "core/file/sha256.h"
+#include "core/json/json_members.h"
+#include "core/text/duration.h"
+#include "core/text/suggest.h"
+#include "core/text/text.h"
 #include "core/units.h"
-#include "device/clusters.h"
-#include "device/cpus.h"
+#include "device/conditions/clusters.h"
+#include "device/conditions/cpus.h"
+#include "device/conditions/power_mode.h"
 #include "device/open_device.h"
-#include "device/power_mode.h"
 #include "measure/config/json_fields.h"
 
 namespace etprof {

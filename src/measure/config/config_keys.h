@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "core/describe.h"
-#include "device/power_mode.h"
+#include "core/json/describe.h"
+#include "device/conditions/power_mode.h"
 
 // What the descriptions of configurations (config.h) and suites (suite_config.h) have in common. They are of
 // the keys as they stand in the file: what reads them (json_fields.h) and docs/schema are made of them.

@@ -10,10 +10,10 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/escape.h"
-#include "core/file.h"
-#include "core/json.h"
-#include "core/json_members.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
+#include "core/text/escape.h"
 #include "device/open_device.h"
 
 namespace etprof {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/json.h"
-#include "core/suggest.h"
+#include "core/json/json.h"
+#include "core/text/suggest.h"
 
 namespace etprof {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/describe.h"
 #include "core/error.h"
+#include "core/json/describe.h"
 
 namespace etprof {
 

@@ -7,11 +7,11 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/escape.h"
-#include "core/file.h"
-#include "device/clusters.h"
+#include "core/file/file.h"
+#include "core/text/escape.h"
+#include "device/conditions/clusters.h"
+#include "device/conditions/power_mode.h"
 #include "device/device.h"
-#include "device/power_mode.h"
 #include "measure/config/config.h"
 #include "measure/config/device_groups.h"
 #include "measure/config/json_fields.h"

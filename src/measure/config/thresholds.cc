@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/file.h"
+#include "core/file/file.h"
 #include "measure/config/json_fields.h"
 
 namespace etprof {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <set>
 
-#include "core/duration.h"
 #include "core/error.h"
-#include "core/split.h"
-#include "core/suggest.h"
-#include "core/text.h"
+#include "core/text/duration.h"
+#include "core/text/split.h"
+#include "core/text/suggest.h"
+#include "core/text/text.h"
 #include "core/units.h"
-#include "device/clusters.h"
+#include "device/conditions/clusters.h"
 #include "measure/config/json_fields.h"
 
 namespace etprof {

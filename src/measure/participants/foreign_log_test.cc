@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/file.h"
+#include "core/file/file.h"
 #include "measure/participants/participants.h"
 
 namespace etprof {

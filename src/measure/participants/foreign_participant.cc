@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "core/text.h"
+#include "core/text/text.h"
 #include "etdump/reader.h"
 #include "measure/participants/device_log.h"
 #include "measure/participants/participants.h"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "core/json.h"
-#include "core/json_members.h"
-#include "core/text.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/json_members.h"
+#include "core/json/json_members.h"
 #include "device/device.h"
 #include "measure/participants/participant.h"
 #include "protocol/messages.h"

@@ -4,8 +4,8 @@
 #include <map>
 #include <optional>
 
-#include "core/text.h"
-#include "device/clusters.h"
+#include "core/text/text.h"
+#include "device/conditions/clusters.h"
 #include "measure/participants/participants.h"
 #include "measure/participants/runner_libraries.h"
 

@@ -5,7 +5,7 @@
 #include "measure/measure_besides.h"
 #include "measure/participants/emulation.h"
 #include "measure/schedule/schedule.h"
-#include "stats/stop_rule.h"
+#include "stats/ratio/stop_rule.h"
 
 namespace etprof {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "stats/launches.h"
+#include "stats/ratio/launches.h"
 
 namespace etprof {
 

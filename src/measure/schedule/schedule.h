@@ -10,8 +10,8 @@
 #include "measure/participants/participant.h"
 #include "measure/schedule/progress.h"
 #include "measure/store/run_data.h"
-#include "stats/launches.h"
-#include "stats/stop_rule.h"
+#include "stats/ratio/launches.h"
+#include "stats/ratio/stop_rule.h"
 
 namespace etprof {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/duration.h"
+#include "core/text/duration.h"
 #include "device/device.h"
 
 namespace etprof {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/csv_reader.h"
 #include "core/error.h"
-#include "core/escape.h"
-#include "core/file.h"
-#include "core/text.h"
+#include "core/file/file.h"
+#include "core/text/csv_reader.h"
+#include "core/text/escape.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {

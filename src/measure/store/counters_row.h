@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 
 namespace etprof {
 

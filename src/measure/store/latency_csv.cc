@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <set>
 
-#include "core/beneath.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/text.h"
+#include "core/file/beneath.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {

@@ -9,11 +9,11 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
 #include "measure/config/config.h"
 #include "measure/store/counters.h"
-#include "measure/store/foreign_layout.h"
+#include "measure/store/foreign/foreign_layout.h"
 #include "measure/store/latency_csv.h"
 #include "measure/store/peaks.h"
 #include "measure/store/run_data.h"

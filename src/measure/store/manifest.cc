@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "core/json_members.h"
-#include "device/other_load.h"
+#include "core/json/json_members.h"
+#include "device/conditions/other_load.h"
 #include "measure/store/run_data.h"
 #include "stats/distribution.h"
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/file.h"
+#include "core/file/file.h"
 
 namespace etprof {
 namespace {

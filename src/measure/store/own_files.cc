@@ -4,9 +4,9 @@
 #include <stdexcept>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
-#include "core/json_members.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
 #include "measure/store/peaks.h"
 #include "measure/store/watch.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
-#include "core/json_members.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
 
 namespace etprof {
 namespace {

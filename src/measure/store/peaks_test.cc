@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/json_members.h"
+#include "core/json/json_members.h"
 
 namespace etprof {
 namespace {

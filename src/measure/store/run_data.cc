@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "checkout/presets.h"
-#include "core/file.h"
+#include "core/file/file.h"
 #include "measure/schedule/clean_runs.h"
 #include "stats/distribution.h"
 

@@ -13,12 +13,12 @@
 
 #include "analysis/profile.h"
 #include "compare/comparison.h"
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "core/units.h"
-#include "device/other_load.h"
-#include "device/power_mode.h"
+#include "device/conditions/other_load.h"
+#include "device/conditions/power_mode.h"
+#include "device/conditions/vitals.h"
 #include "device/properties.h"
-#include "device/vitals.h"
 #include "measure/store/counters_row.h"
 #include "measure/store/peaks_value.h"
 #include "protocol/messages.h"
@@ -44,7 +44,7 @@ struct Burst {
   bool level = true;  // false: the opening runs reached their limit before the latency was level
 
   // Run by run of the three above: for how long since the end of the run before the threads wanted a
-  // processor and had none (runner/waiting.h). Empty, or -1: not known.
+  // processor and had none (runner/timing/waiting.h). Empty, or -1: not known.
   std::vector<Nanoseconds> opening_wait, recorded_wait, traced_wait;
   std::vector<Nanoseconds>
       recorded_cpu;  // processor time of all threads, run by run; empty, or -1: not known
@@ -482,7 +482,7 @@ struct ScheduleData {
   double margin = 0;  // "same" lies within +-margin
   double confidence = 0.95;
   // The level each look of the stop rule takes its interval at, so that the one it stops with covers
-  // `confidence` (stats/stop_rule.h). 0: there were no looks, the number of launches was given.
+  // `confidence` (stats/ratio/stop_rule.h). 0: there were no looks, the number of launches was given.
   double look_confidence = 0;
   // The level to take an interval at, so that it covers `confidence`.
   double Level() const { return look_confidence > 0 ? look_confidence : confidence; }

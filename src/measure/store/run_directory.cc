@@ -13,12 +13,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/beneath.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
-#include "core/json_members.h"
-#include "core/text.h"
+#include "core/file/beneath.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
+#include "core/text/text.h"
 #include "core/utc.h"
 #include "etdump/reader.h"
 #include "measure/participants/participants.h"

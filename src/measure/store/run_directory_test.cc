@@ -10,8 +10,8 @@
 #include <span>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json_members.h"
+#include "core/file/file.h"
+#include "core/json/json_members.h"
 #include "etdump/reader.h"
 #include "measure/participants/participants.h"
 #include "measure/store/latency_csv.h"

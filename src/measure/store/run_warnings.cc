@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/text.h"
+#include "core/text/text.h"
 #include "measure/conditions/conditions.h"
 #include "measure/conditions/load_watch.h"
 #include "protocol/messages.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 
 namespace etprof {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/escape.h"
+#include "core/text/escape.h"
 #include "render/csv/csv_buffer.h"
 #include "render/csv/csv_table.h"
 #include "stats/distribution.h"

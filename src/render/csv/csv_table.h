@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/escape.h"
+#include "core/text/escape.h"
 #include "core/units.h"
 #include "core/views.h"
 #include "report/report.h"

@@ -5,8 +5,8 @@
 
 #include <sstream>
 
-#include "core/csv_reader.h"
-#include "core/escape.h"
+#include "core/text/csv_reader.h"
+#include "core/text/escape.h"
 #include "report/example_run.h"
 
 namespace etprof {

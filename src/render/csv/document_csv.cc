@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/text.h"
+#include "core/text/text.h"
 #include "render/cell_value.h"
 #include "render/csv/csv_table.h"
 #include "render/document.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/json_schema_of.h"
+#include "core/json/json_schema_of.h"
 #include "render/csv/csv_table.h"
 #include "report/findings/robust.h"
 #include "say/wording.h"

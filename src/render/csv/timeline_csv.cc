@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/escape.h"
+#include "core/text/escape.h"
 #include "render/csv/csv.h"
 #include "render/csv/csv_buffer.h"
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "compare/match_nodes.h"
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "core/views.h"
 #include "report/ladder/matrix.h"
 #include "report/report.h"
-#include "say/report.h"
+#include "say/run/report.h"
 
 // Entries of "comparisons" and "matrices" of analysis_summary.json.
 namespace etprof {

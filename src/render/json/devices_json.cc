@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "core/json_schema_of.h"
+#include "core/json/json_schema_of.h"
 #include "core/views.h"
 #include "device/describe.h"
 #include "render/devices.h"

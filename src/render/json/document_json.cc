@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "core/json_members.h"
-#include "core/json_schema_of.h"
+#include "core/json/json_members.h"
+#include "core/json/json_schema_of.h"
 #include "core/views.h"
 #include "render/cell_value.h"
 #include "render/document.h"

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "core/views.h"
 #include "measure/config/config_keys.h"
 #include "program/tensors.h"
 #include "report/kernels/watched.h"
 #include "report/report.h"
-#include "say/report.h"
+#include "say/run/report.h"
 
 // An entry of "experiments" of analysis_summary.json.
 namespace etprof {

@@ -1,10 +1,10 @@
 #include <nlohmann/json.hpp>
 
-#include "core/json_schema_of.h"
+#include "core/json/json_schema_of.h"
 #include "core/views.h"
-#include "program/memory_estimate.h"
 #include "program/summary.h"
 #include "program/work.h"
+#include "program/xnn/memory_estimate.h"
 #include "render/inspect.h"
 
 namespace etprof {

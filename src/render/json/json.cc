@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/json_schema_of.h"
+#include "core/json/json_schema_of.h"
 #include "core/views.h"
 #include "render/json/comparison_json.h"
 #include "render/json/experiment_json.h"
 #include "render/json/ladder_json.h"
-#include "say/report.h"
+#include "say/run/report.h"
 
 namespace etprof {
 namespace {

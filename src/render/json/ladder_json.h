@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "core/views.h"
 #include "render/json/comparison_json.h"
 #include "report/report.h"

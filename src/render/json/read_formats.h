@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/csv_reader.h"
+#include "core/text/csv_reader.h"
 
 // What a report says in each of its formats, read back as tables of cells, for the tests that hold the
 // formats against each other.

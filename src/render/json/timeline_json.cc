@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analysis/sampled_runs.h"
-#include "core/json.h"
+#include "core/json/json.h"
 #include "measure/store/watch.h"
 #include "render/json/json.h"
 #include "render/watched_run.h"

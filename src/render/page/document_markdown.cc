@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "core/escape.h"
+#include "core/text/escape.h"
 #include "render/document.h"
 #include "render/table_text.h"
 

@@ -15,13 +15,13 @@
 #include <variant>
 #include <vector>
 
-#include "core/escape.h"
 #include "core/parallel.h"
+#include "core/text/escape.h"
 #include "render/document.h"
 #include "render/json/json.h"
 #include "render/page/gzip.h"
 #include "render/table_text.h"
-#include "say/report.h"
+#include "say/run/report.h"
 #include "say/wording.h"
 
 namespace etprof {

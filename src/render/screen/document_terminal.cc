@@ -4,8 +4,8 @@
 #include <map>
 #include <sstream>
 
-#include "core/display_width.h"
-#include "core/escape.h"
+#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "core/units.h"
 #include "render/document.h"
 #include "render/screen/plots.h"

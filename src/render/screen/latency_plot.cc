@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/display_width.h"
-#include "core/escape.h"
+#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "core/units.h"
 #include "render/screen/plots.h"
 #include "render/screen/terminal_text.h"

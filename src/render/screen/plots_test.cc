@@ -6,12 +6,12 @@
 #include <map>
 #include <sstream>
 
-#include "core/display_width.h"
+#include "core/text/display_width.h"
 #include "render/document.h"
 #include "render/screen/terminal_text.h"
 #include "report/example_run.h"
-#include "say/report.h"
-#include "say/report_parts.h"
+#include "say/run/report.h"
+#include "say/run/report_parts.h"
 
 namespace etprof {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/display_width.h"
+#include "core/text/display_width.h"
 #include "render/screen/plots.h"
 #include "render/screen/terminal_text.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/display_width.h"
-#include "core/escape.h"
+#include "core/text/display_width.h"
+#include "core/text/escape.h"
 
 namespace etprof {
 namespace {

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "core/display_width.h"
-#include "core/escape.h"
+#include "core/text/display_width.h"
+#include "core/text/escape.h"
 
 namespace etprof {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/json.h"
+#include "core/json/json.h"
 #include "render/trace/trace_writer.h"
 
 namespace etprof {

@@ -3,7 +3,7 @@
 #include <protozero/pbf_writer.hpp>
 #include <string>
 
-#include "core/escape.h"
+#include "core/text/escape.h"
 #include "render/trace/trace_writer.h"
 
 namespace etprof {

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "program/data_file.h"
+#include "program/read/data_file.h"
 #include "program/summary.h"
 #include "report/diff/program_nodes.h"
 

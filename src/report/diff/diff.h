@@ -9,7 +9,7 @@
 #include "compare/program_change.h"
 #include "core/units.h"
 #include "program/program.h"
-#include "program/source_map.h"
+#include "program/source/source_map.h"
 
 namespace etprof {
 

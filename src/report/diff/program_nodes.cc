@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
-#include "analysis/source_places.h"
+#include "analysis/join/source_places.h"
 #include "compare/operator_nodes.h"
 #include "program/dataflow.h"
-#include "program/delegable.h"
 #include "program/node_identity.h"
 #include "program/tensors.h"
+#include "program/xnn/delegable.h"
 
 namespace etprof {
 namespace {

@@ -7,7 +7,7 @@
 #include "compare/match_nodes.h"
 #include "compare/program_change.h"
 #include "program/program.h"
-#include "program/source_map.h"
+#include "program/source/source_map.h"
 #include "program/work.h"
 
 namespace etprof {

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "analysis/categories.h"
-#include "core/describe.h"
+#include "core/json/describe.h"
 
-// What a finding is, in numbers: say/findings.cc has the words. Unless it says otherwise, a time is the mean
-// of one inference in ns, and an operator an index into Profile::operators of the finding's experiment.
+// What a finding is, in numbers: say/findings/findings.cc has the words. Unless it says otherwise, a time is
+// the mean of one inference in ns, and an operator an index into Profile::operators of the finding's
+// experiment.
 namespace etprof {
 
 enum class InsightKind {

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "analysis/operators.h"
-#include "program/delegable.h"
+#include "program/xnn/delegable.h"
 #include "report/findings/contention.h"
 #include "report/findings/noise.h"
 #include "report/findings/traced.h"
 #include "report/kernels/watched.h"
-#include "report/pair.h"
+#include "report/run/pair.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof {

@@ -6,7 +6,7 @@
 
 #include "measure/store/peaks.h"
 #include "report/findings/traced.h"
-#include "report/pair.h"
+#include "report/run/pair.h"
 
 namespace etprof {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "core/describe.h"
-#include "stats/launches.h"
+#include "core/json/describe.h"
+#include "stats/ratio/launches.h"
 
 namespace etprof {
 

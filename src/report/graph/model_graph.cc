@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analysis/source_places.h"
+#include "analysis/join/source_places.h"
 #include "core/error.h"
 #include "program/dataflow.h"
 

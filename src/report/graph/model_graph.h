@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/program_join.h"
+#include "analysis/join/program_join.h"
 #include "core/units.h"
-#include "program/kleidiai.h"
 #include "program/program.h"
-#include "program/source_map.h"
+#include "program/source/source_map.h"
 #include "program/tensors.h"
 #include "program/work.h"
+#include "program/xnn/kleidiai.h"
 #include "report/report.h"
 
 namespace etprof {

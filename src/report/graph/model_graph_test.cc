@@ -5,10 +5,10 @@
 
 #include <stdexcept>
 
-#include "analysis/join.h"
+#include "analysis/join/join.h"
 #include "analysis/testing.h"
 #include "core/error.h"
-#include "program/program_reader.h"
+#include "program/read/program_reader.h"
 
 namespace etprof {
 namespace {

@@ -5,10 +5,10 @@
 #include <map>
 
 #include "compare/comparison.h"
-#include "core/csv_reader.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/text.h"
+#include "core/file/file.h"
+#include "core/text/csv_reader.h"
+#include "core/text/text.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof {

@@ -8,7 +8,7 @@
 
 #include "analysis/profile.h"
 #include "measure/store/watch.h"
-#include "program/kleidiai.h"
+#include "program/xnn/kleidiai.h"
 #include "protocol/messages.h"
 #include "report/kernels/watched.h"
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "core/hexadecimal.h"
+#include "core/text/hexadecimal.h"
 
 namespace etprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "isa/code_class.h"
 #include "measure/store/watch.h"
 

@@ -10,9 +10,9 @@
 #include "core/error.h"
 #include "isa/ladder.h"
 #include "report/ladder/matrix.h"
-#include "report/pair.h"
 #include "report/report.h"
-#include "stats/multiple.h"
+#include "report/run/pair.h"
+#include "stats/ratio/multiple.h"
 
 namespace etprof {
 namespace {

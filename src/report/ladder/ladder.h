@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "core/describe.h"
+#include "core/json/describe.h"
 
 namespace etprof {
 

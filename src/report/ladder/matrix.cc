@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "report/pair.h"
+#include "report/run/pair.h"
 
 namespace etprof {
 namespace {

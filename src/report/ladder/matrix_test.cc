@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "report/example_run.h"
-#include "report/pair.h"
+#include "report/run/pair.h"
 
 namespace etprof {
 namespace {

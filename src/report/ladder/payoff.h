@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "core/describe.h"
+#include "core/json/describe.h"
 #include "core/views.h"
 
 namespace etprof {

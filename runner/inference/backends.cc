@@ -1,0 +1,130 @@
+#include "inference/backends.h"
+
+#include <dlfcn.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/platform/runtime.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "openvino/openvino.h"
+#include "platform.h"
+#include "protocol/messages.h"
+#include "timing/operator_clock.h"
+
+namespace etprof::runner {
+namespace {
+
+#if defined(__APPLE__)
+constexpr const char* kXnnpackLibrary = "libexecutorch_backend_xnnpack.dylib";
+#else
+constexpr const char* kXnnpackLibrary = "libexecutorch_backend_xnnpack.so";
+#endif
+constexpr const char* kOpenvinoLibrary = "libexecutorch_backend_openvino.so";
+
+std::string why_no_xnnpack;
+
+std::filesystem::path FolderOf(const void* address) {
+  Dl_info info{};
+  if (::dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
+  return std::filesystem::path(info.dli_fname).parent_path();
+}
+
+std::filesystem::path FolderOfThisProgram() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::filesystem::path() : program.parent_path();
+}
+
+// One of ExecuTorch's libraries; empty: `why_not` says where it is not.
+std::filesystem::path FindBackend(const char* name, std::string& why_not) {
+  std::vector<std::filesystem::path> folders;
+  if (const char* chosen = std::getenv("ETPROF_BACKEND_DIR"); chosen != nullptr && *chosen != '\0') {
+    folders = {chosen};  // who names a folder means it
+  } else {
+    folders = {FolderOfThisProgram(),
+               FolderOf(reinterpret_cast<const void*>(&executorch::runtime::runtime_init))};
+  }
+  std::string tried;
+  for (const auto& folder : folders) {
+    const auto candidate = (folder.empty() ? std::filesystem::path(".") : folder) / name;
+    if (Exists(candidate)) return candidate;
+    tried += (tried.empty() ? "" : ", ") + candidate.parent_path().string();
+  }
+  why_not = fmt::format("{} is not in {}", name, tried);
+  return {};
+}
+
+}  // namespace
+
+std::string LoadXnnpack(bool exact) {
+  const std::filesystem::path library = FindBackend(kXnnpackLibrary, why_no_xnnpack);
+  if (library.empty()) return protocol::kXnnpackClock;
+  const DuringThis during("loading " + library.string(), 4);
+  void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (handle == nullptr) {
+    const char* reason = ::dlerror();
+    why_no_xnnpack = reason != nullptr ? reason : "the loader gave no reason";
+    return protocol::kXnnpackClock;
+  }
+  // Any function of the library that runs a subgraph: its address tells which segment the calls of the clock
+  // come from.
+  const void* const invoke = ::dlsym(handle, "xnn_invoke_runtime");
+  return exact && invoke != nullptr && SpeedUpClockOf(invoke) ? protocol::kExactClock
+                                                              : protocol::kXnnpackClock;
+}
+
+void LoadLibrary(const std::string& path) {
+  if (!Exists(path)) throw Error(ExitCode::kBadInput, "no such file").InFile(path);
+  const DuringThis during("loading " + path, 3);
+  // A name without a slash would be searched for elsewhere than where it was seen to exist.
+  const std::string exact_path = path.find('/') == std::string::npos ? "./" + path : path;
+  if (::dlopen(exact_path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    const char* reason = ::dlerror();
+    throw Error(ExitCode::kBadInput,
+                fmt::format("cannot be loaded: {}", reason != nullptr ? reason : "the loader gave no reason"))
+        .InFile(path)
+        .Remedy("--load takes a shared library built for this machine against the same ExecuTorch");
+  }
+}
+
+void LoadBackendOf(const std::string& backend) {
+  if (backend != kOpenvinoBackend || executorch::runtime::get_backend_class(kOpenvinoBackend) != nullptr)
+    return;
+  std::string why_not;
+  const std::filesystem::path library = FindBackend(kOpenvinoLibrary, why_not);
+  if (!library.empty()) LoadOpenvino(library);
+}
+
+std::string MissingBackendRemedy(const std::string& backend) {
+  static const std::map<std::string, std::string> known = {
+      {"QnnBackend",
+       fmt::format("give libexecutorch_backend_qnn.so {}, with Qualcomm's QNN libraries on LD_LIBRARY_PATH",
+                   kWithLoad)},
+      {kOpenvinoBackend,
+       "use the etprof-runner of x86-64 Linux: ExecuTorch's wheels have OpenVINO there only"},
+      {"CoreMLBackend", "Core ML models run on Apple's systems only"},
+      {"VulkanBackend", fmt::format("give a library with ExecuTorch's Vulkan backend {}", kWithLoad)},
+  };
+  if (backend == "XnnpackBackend") {
+    return fmt::format("{}; put it beside etprof-runner or name its folder in ETPROF_BACKEND_DIR",
+                       why_no_xnnpack.empty() ? "its library did not register it" : why_no_xnnpack);
+  }
+  const auto found = known.find(backend);
+  return found != known.end() ? found->second : fmt::format("give the library that has it {}", kWithLoad);
+}
+
+std::vector<std::string> RegisteredBackends() {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < executorch::runtime::get_num_registered_backends(); ++i) {
+    const auto name = executorch::runtime::get_backend_name(i);
+    if (name.ok()) names.emplace_back(*name);
+  }
+  return names;
+}
+
+}  // namespace etprof::runner

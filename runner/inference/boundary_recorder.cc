@@ -1,0 +1,139 @@
+#include "inference/boundary_recorder.h"
+
+#include <algorithm>
+
+namespace etprof::runner {
+namespace {
+
+constexpr std::size_t kUsualOperators = 4096;
+
+// As analysis/span_tree.cc names the kinds of spans.
+std::string KindOf(std::string_view name) {
+  if (name == "OPERATOR_CALL") return "operator_call";
+  if (name == "DELEGATE_CALL") return "delegate_call";
+  if (name == "Method::execute") return "method";
+  if (name.starts_with("native_call_")) return "kernel";
+  return "other";
+}
+
+bool IsCall(const std::string& kind) { return kind == "operator_call" || kind == "delegate_call"; }
+
+}  // namespace
+
+BoundaryRecorder::BoundaryRecorder(std::size_t counters, std::function<void(std::uint64_t*)> read, Each each)
+    : counters_(counters), read_(std::move(read)), each_(std::move(each)) {
+  boundaries_.reserve(kUsualOperators * counters);
+  operators_.reserve(kUsualOperators);
+}
+
+BoundaryRecorder::Values BoundaryRecorder::Now() const {
+  Values values(counters_);
+  read_(values.data());
+  return values;
+}
+
+void BoundaryRecorder::BeginRun(bool counted) {
+  open_.clear();
+  calls_.clear();
+  ordinals_.clear();
+  boundaries_.clear();
+  operators_.clear();
+  in_run_ = true;
+  counted_ = counted;
+}
+
+void BoundaryRecorder::EndRun() {
+  in_run_ = false;
+  if (counted_) ++runs_;
+}
+
+void BoundaryRecorder::BeginSpan(std::string_view name, std::int64_t chain, std::int64_t instruction) {
+  if (!in_run_) return;
+  Span span{KindOf(name), std::string(name), chain, instruction, 0, {}};
+  if (IsCall(span.kind)) span.occurrence = calls_[{chain, instruction, span.kind}]++;
+  if (span.kind == "delegate_call") {
+    boundaries_.clear();
+    operators_.clear();
+  }
+  span.start = Now();  // last: what this took is nobody's
+  open_.push_back(std::move(span));
+}
+
+void BoundaryRecorder::EndSpan() {
+  if (!in_run_ || open_.empty()) return;
+  const Values end = Now();
+  const Span span = std::move(open_.back());
+  open_.pop_back();
+  if (span.kind == "method") {
+    Add({0, -1, "method", 0, 0}, span.name, span.start.data(), end.data());
+  } else if (IsCall(span.kind)) {
+    if (span.kind == "delegate_call") EndDelegateCall(span);
+    Add({span.chain, span.instruction, span.kind, 0, span.occurrence}, span.name, span.start.data(),
+        end.data());
+  } else if (span.kind == "kernel") {
+    const auto call =
+        std::find_if(open_.rbegin(), open_.rend(), [](const Span& s) { return IsCall(s.kind); });
+    const Span& place = call == open_.rend() ? span : *call;
+    const std::int64_t ordinal =
+        ordinals_[{place.chain, place.instruction, span.kind, 0, place.occurrence}]++;
+    Add({place.chain, place.instruction, span.kind, ordinal, place.occurrence}, span.name, span.start.data(),
+        end.data());
+  }
+}
+
+void BoundaryRecorder::Boundary() {
+  if (!in_run_) return;
+  boundaries_.resize(boundaries_.size() + counters_);
+  read_(boundaries_.data() + (boundaries_.size() - counters_));
+}
+
+void BoundaryRecorder::DelegateOperator(std::string_view name) {
+  if (in_run_) operators_.emplace_back(name);
+}
+
+void BoundaryRecorder::EndDelegateCall(const Span& call) {
+  if (counters_ == 0 || boundaries_.size() != (operators_.size() + 1) * counters_) {
+    if (counted_) ++unmatched_;
+    return;
+  }
+  for (std::size_t i = 0; i < operators_.size(); ++i) {
+    const std::uint64_t* const from = boundaries_.data() + i * counters_;
+    Add({call.chain, call.instruction, "backend", static_cast<std::int64_t>(i), call.occurrence},
+        operators_[i], from, from + counters_);
+  }
+}
+
+void BoundaryRecorder::Add(const Key& key, const std::string& name, const std::uint64_t* from,
+                           const std::uint64_t* to) {
+  if (!counted_) return;
+  if (each_) return each_(key, name, from, to);
+  Sums& sums = sums_[key];
+  if (sums.runs == 0) {
+    sums.place = sums_.size();
+    sums.name = name;
+    sums.counts.assign(counters_, 0);
+  }
+  ++sums.runs;
+  // A counter never goes back; one that seems to was read while others had its place.
+  for (std::size_t i = 0; i < counters_; ++i) sums.counts[i] += to[i] > from[i] ? to[i] - from[i] : 0;
+}
+
+void BoundaryRecorder::Fill(const std::vector<double>& scale, protocol::CountersReply& reply) const {
+  reply.runs = runs_;
+  reply.unmatched_calls = unmatched_;
+  std::vector<const std::pair<const Key, Sums>*> ordered;
+  for (const auto& entry : sums_) ordered.push_back(&entry);
+  std::ranges::sort(ordered, {}, [](const auto* entry) { return entry->second.place; });
+  for (const auto* const entry : ordered) {
+    const auto& [key, sums] = *entry;
+    protocol::OperatorCounts counts;
+    counts.place = key;
+    counts.name = sums.name;
+    counts.runs = sums.runs;
+    for (std::size_t i = 0; i < counters_; ++i)
+      counts.means.push_back(static_cast<double>(sums.counts[i]) * scale[i] / static_cast<double>(sums.runs));
+    reply.operators.push_back(std::move(counts));
+  }
+}
+
+}  // namespace etprof::runner

@@ -1,0 +1,131 @@
+#include "inference/boundary_recorder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace etprof::runner {
+namespace {
+
+using testing::ElementsAre;
+
+// Two counters that a test moves: the second goes ten times as fast.
+class Recorded : public testing::Test {
+ protected:
+  void Work(std::uint64_t amount) { now_ += amount; }
+  // A run of one kernel and a delegate call of two operators, with something between all of them.
+  void Run(bool counted, std::uint64_t factor) {
+    recorder_.BeginRun(counted);
+    recorder_.BeginSpan("Method::execute", 0, -1);
+    Work(1);
+    recorder_.BeginSpan("OPERATOR_CALL", 0, 0);
+    Work(2);
+    recorder_.BeginSpan("native_call_add.out", 0, 0);
+    Work(100 * factor);
+    recorder_.EndSpan();
+    recorder_.EndSpan();
+    recorder_.BeginSpan("DELEGATE_CALL", 0, 1);
+    Work(3);
+    recorder_.Boundary();
+    Work(1000 * factor);
+    recorder_.Boundary();
+    Work(2000 * factor);
+    recorder_.Boundary();
+    Work(4);
+    recorder_.DelegateOperator("Convolution #1");
+    recorder_.DelegateOperator("Copy #1");
+    recorder_.EndSpan();
+    recorder_.EndSpan();
+    recorder_.EndRun();
+  }
+  protocol::CountersReply Reply(std::vector<double> scale = {1, 1}) {
+    protocol::CountersReply reply;
+    recorder_.Fill(scale, reply);
+    return reply;
+  }
+  static const protocol::OperatorCounts& Find(const protocol::CountersReply& reply, const std::string& name,
+                                              std::int64_t occurrence = 0) {
+    for (const protocol::OperatorCounts& counts : reply.operators) {
+      if (counts.name == name && counts.place.occurrence == occurrence) return counts;
+    }
+    static const protocol::OperatorCounts none;
+    ADD_FAILURE() << name << " was not counted";
+    return none;
+  }
+
+  std::uint64_t now_ = 5;
+  BoundaryRecorder recorder_{2, [this](std::uint64_t* values) {
+                               values[0] = now_;
+                               values[1] = 10 * now_;
+                             }};
+};
+
+TEST_F(Recorded, WhatLiesBetweenTheBoundariesOfEachOperator) {
+  Run(false, 50);  // a warm-up
+  Run(true, 1);
+  Run(true, 3);
+  const protocol::CountersReply reply = Reply();
+  EXPECT_EQ(reply.runs, 2);
+  EXPECT_EQ(reply.unmatched_calls, 0);
+  EXPECT_EQ(reply.operators.size(), 6U);
+  const auto& kernel = Find(reply, "native_call_add.out");
+  EXPECT_EQ(kernel.place.kind, "kernel");
+  EXPECT_EQ(kernel.place.instruction, 0);
+  EXPECT_EQ(kernel.runs, 2);
+  EXPECT_THAT(kernel.means, ElementsAre(200, 2000));
+  const auto& convolution = Find(reply, "Convolution #1");
+  EXPECT_EQ(convolution.place.kind, "backend");
+  EXPECT_EQ(convolution.place.instruction, 1);
+  EXPECT_EQ(convolution.place.ordinal, 0);
+  EXPECT_THAT(convolution.means, ElementsAre(2000, 20000));
+  EXPECT_EQ(Find(reply, "Copy #1").place.ordinal, 1);
+  EXPECT_THAT(Find(reply, "Copy #1").means, ElementsAre(4000, 40000));
+  const auto& method = Find(reply, "Method::execute");
+  EXPECT_EQ(method.place.instruction, -1);
+  EXPECT_THAT(method.means, ElementsAre(6210, 62100));
+  EXPECT_THAT(Find(reply, "DELEGATE_CALL").means, ElementsAre(6007, 60070));
+}
+
+TEST_F(Recorded, ACounterThatHadItsPlaceForHalfOfTheTimeIsScaled) {
+  Run(true, 1);
+  EXPECT_THAT(Find(Reply({1, 2}), "Copy #1").means, ElementsAre(2000, 40000));
+}
+
+TEST_F(Recorded, AnInstructionThatRunsAgainIsAnotherOperator) {
+  recorder_.BeginRun(true);
+  for (const std::uint64_t work : {7U, 9U}) {
+    recorder_.BeginSpan("DELEGATE_CALL", 0, 4);
+    recorder_.Boundary();
+    Work(work);
+    recorder_.Boundary();
+    recorder_.DelegateOperator("Copy #1");
+    recorder_.EndSpan();
+  }
+  recorder_.EndRun();
+  EXPECT_THAT(Find(Reply(), "Copy #1", 0).means, ElementsAre(7, 70));
+  EXPECT_THAT(Find(Reply(), "Copy #1", 1).means, ElementsAre(9, 90));
+}
+
+TEST_F(Recorded, OperatorsThatDoNotFitTheBoundariesAreNotGuessed) {
+  recorder_.BeginRun(true);
+  recorder_.BeginSpan("DELEGATE_CALL", 0, 4);
+  recorder_.Boundary();
+  recorder_.Boundary();
+  recorder_.DelegateOperator("a");
+  recorder_.DelegateOperator("b");
+  recorder_.EndSpan();
+  recorder_.EndRun();
+  const protocol::CountersReply reply = Reply();
+  EXPECT_EQ(reply.unmatched_calls, 1);
+  ASSERT_EQ(reply.operators.size(), 1U);
+  EXPECT_EQ(reply.operators[0].place.kind, "delegate_call");
+}
+
+TEST_F(Recorded, OutsideOfARunNothingIsKept) {
+  recorder_.BeginSpan("Method::execute", 0, -1);
+  recorder_.Boundary();
+  recorder_.EndSpan();
+  EXPECT_TRUE(Reply().operators.empty());
+}
+
+}  // namespace
+}  // namespace etprof::runner

@@ -1,0 +1,361 @@
+#include "inference/inputs.h"
+
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "inference/dtypes.h"
+#include "inference/safetensors.h"
+#include "platform.h"
+
+namespace etprof::runner {
+
+namespace et = executorch::runtime;
+using executorch::aten::ScalarType;
+using executorch::aten::TensorImpl;
+
+struct Inputs::Input {
+  std::vector<executorch::aten::SizesType> sizes;
+  std::vector<executorch::aten::DimOrderType> dim_order;
+  std::vector<executorch::aten::StridesType> strides;
+  std::unique_ptr<std::byte, decltype(&std::free)> data{nullptr,
+                                                        &std::free};  // what the method may read, or write
+  std::vector<std::byte> original;  // of an input outside of the memory plan, to restore `data` from
+  std::unique_ptr<TensorImpl> tensor;
+  et::EValue value;
+};
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostInputBytes = std::size_t{16} << 30;
+
+// splitmix64 (Steele, Lea, Flood 2014): the same numbers on every machine and library.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t Next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15U);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+  }
+  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+  double Normal() {  // Irwin-Hall: 12 uniform numbers have variance 1; no libm, so no last-digit differences
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += Uniform();
+    return sum;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+std::uint16_t HalfBits(float value) {
+#if defined(__aarch64__)  // there the constructor takes the compiler's own half
+  return executorch::aten::Half(static_cast<__fp16>(value)).x;
+#else
+  return executorch::aten::Half(value).x;
+#endif
+}
+
+template <typename Stored, typename Value>
+void Fill(std::byte* data, std::size_t bytes, Value value) {
+  for (std::size_t i = 0; i + sizeof(Stored) <= bytes; i += sizeof(Stored)) {
+    const Stored stored = static_cast<Stored>(value());
+    std::memcpy(data + i, &stored, sizeof(Stored));
+  }
+}
+
+// Fills with numbers from `real` (floating point), `integer` (wider integers) and `byte`, as the type asks.
+template <typename Real, typename Integer, typename Byte, typename Truth>
+void FillAs(ScalarType type, std::byte* data, std::size_t bytes, Real real, Integer integer, Byte byte,
+            Truth truth) {
+  switch (type) {
+    case ScalarType::Float:
+    case ScalarType::ComplexFloat:
+      return Fill<float>(data, bytes, real);
+    case ScalarType::Double:
+    case ScalarType::ComplexDouble:
+      return Fill<double>(data, bytes, real);
+    case ScalarType::Half:
+    case ScalarType::ComplexHalf:
+      return Fill<std::uint16_t>(data, bytes, [&] { return HalfBits(static_cast<float>(real())); });
+    case ScalarType::BFloat16:
+      return Fill<std::uint16_t>(data, bytes,
+                                 [&] { return executorch::aten::BFloat16(static_cast<float>(real())).x; });
+    // 0 or +-1 with no more exponent than 2: the numbers that every eight-bit float holds.
+    case ScalarType::Float8_e5m2:
+      return Fill<std::uint8_t>(data, bytes, [&] { return real() < 0 ? 0xbcU : 0x3cU; });
+    case ScalarType::Float8_e4m3fn:
+      return Fill<std::uint8_t>(data, bytes, [&] { return real() < 0 ? 0xb8U : 0x38U; });
+    case ScalarType::Bool:
+      return Fill<std::uint8_t>(data, bytes, truth);
+    case ScalarType::Short:
+    case ScalarType::UInt16:
+      return Fill<std::uint16_t>(data, bytes, integer);
+    case ScalarType::Int:
+    case ScalarType::UInt32:
+      return Fill<std::uint32_t>(data, bytes, integer);
+    case ScalarType::Long:
+    case ScalarType::UInt64:
+      return Fill<std::uint64_t>(data, bytes, integer);
+    default:
+      return Fill<std::uint8_t>(data, bytes, byte);
+  }
+}
+
+std::string ShapeText(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+// The value that stands in the program for input `index`. The call is deprecated for tensors; for the rest
+// there is no other.
+const et::EValue& ValueInProgram(const et::Method& method, std::size_t index) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  return method.get_input(index);
+#pragma GCC diagnostic pop
+}
+
+std::string TextOf(const et::EValue& value) {
+  if (value.isInt()) return fmt::format("int {}", value.toInt());
+  if (value.isDouble()) return fmt::format("double {}", value.toDouble());
+  if (value.isBool()) return fmt::format("bool {}", value.toBool());
+  if (value.isString()) return fmt::format("string '{}'", value.toString());
+  return "none";
+}
+
+bool SameAsSaved(const json& saved, const et::EValue& value) {
+  const std::string type = saved.at("type").get<std::string>();
+  if (value.isNone())
+    return true;  // a program that has no use for an input (a string, say) holds nothing there
+  if (type == "none") return false;
+  const json& given = saved.at("value");
+  if (type == "int")
+    return value.isInt() && given.is_number_integer() && given.get<std::int64_t>() == value.toInt();
+  if (type == "bool") return value.isBool() && given.is_boolean() && given.get<bool>() == value.toBool();
+  if (type == "string")
+    return value.isString() && given.is_string() && given.get<std::string>() == value.toString();
+  if (type == "double") {
+    if (!value.isDouble()) return false;
+    // JSON has no NaN and no infinity; an exporter writes null or a text, which only the program's own can
+    // stand for.
+    if (!given.is_number()) return !std::isfinite(value.toDouble());
+    return std::abs(given.get<double>() - value.toDouble()) <= 1e-4 + 1e-5 * std::abs(value.toDouble());
+  }
+  throw std::invalid_argument(fmt::format("unknown type '{}'", type));
+}
+
+// Where the bytes of the tensors come from.
+struct Source {
+  protocol::InputSpec spec;
+  std::optional<Safetensors> saved;
+  std::string method;
+  std::size_t next_file = 0;
+  Random random{0};
+};
+
+}  // namespace
+
+Inputs Inputs::Make(const et::Method& method, const std::string& model,
+                    const std::optional<protocol::InputSpec>& given) {
+  Inputs result;
+  Source source;
+  const et::MethodMeta meta = method.method_meta();
+  source.method = meta.name();
+  if (given) {
+    source.spec = *given;
+  } else if (Exists(model + ".inputs")) {
+    source.spec = {.kind = "saved", .paths = {model + ".inputs"}, .seed = 0};
+  } else {
+    source.spec = {.kind = "random", .paths = {}, .seed = 0};
+  }
+  const protocol::InputSpec& spec = source.spec;
+  std::string file;  // that an Error names
+  if (spec.kind == "saved") {
+    if (spec.paths.size() != 1)
+      throw Error(ExitCode::kUsage, "saved inputs are one file").Remedy("give one path");
+    file = spec.paths[0];
+    source.saved = ReadSafetensors(file);
+    const auto format = source.saved->metadata.find("format");
+    if (format == source.saved->metadata.end() || format->second != "etprof-inputs-1") {
+      throw Error(ExitCode::kBadInput, "is a safetensors file, but not of inputs that etprof saved")
+          .InFile(file)
+          .Remedy("its metadata must say \"format\": \"etprof-inputs-1\"; `etprof export` writes such files");
+    }
+    result.from_ = "saved " + file;
+  } else if (spec.kind == "random") {
+    source.random = Random(spec.seed);
+    result.from_ = fmt::format("random, seed {}", spec.seed);
+  } else if (spec.kind == "files") {
+    result.from_ = fmt::format("files {}", fmt::join(spec.paths, ", "));
+  } else if (spec.kind == "ones") {
+    result.from_ = "ones";
+  } else {
+    throw Error(ExitCode::kUsage, fmt::format("there is no kind of inputs '{}'", spec.kind))
+        .Remedy("saved, files, ones or random");
+  }
+
+  for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
+    const auto fail = [&](std::string problem, std::string remedy = "") {
+      Error error(ExitCode::kBadInput, fmt::format("input {} of '{}' {}", i, source.method, problem));
+      if (!file.empty()) error.InFile(file);
+      if (!remedy.empty()) error.Remedy(std::move(remedy));
+      return error;
+    };
+    auto input = std::make_shared<Input>();
+    const std::string name = fmt::format("{}/{}", source.method, i);
+    const auto tag = meta.input_tag(i);
+    if (!tag.ok()) throw fail("has a type that this runner does not know");
+    if (*tag != et::Tag::Tensor) {
+      const et::EValue& value = ValueInProgram(method, i);
+      if (!(value.isNone() || value.isInt() || value.isDouble() || value.isBool() || value.isString())) {
+        throw fail("is a list, which ExecuTorch cannot be given");
+      }
+      if (source.saved) {
+        const auto found = source.saved->metadata.find(name);
+        if (found == source.saved->metadata.end()) {
+          throw fail(fmt::format("is missing; the program has {} there", TextOf(value)),
+                     "export the model again");
+        }
+        bool same = false;
+        try {
+          same = SameAsSaved(json::parse(found->second), value);
+        } catch (const std::exception& error) {
+          throw fail(fmt::format("is malformed: {}", error.what()));
+        }
+        if (!same) {
+          throw fail(fmt::format("is {}, but the program was exported for {}", found->second, TextOf(value)),
+                     "what is not a tensor is fixed at export: export again with the other value");
+        }
+      }
+      input->value = value;
+      result.infos_.push_back({value.isNone()     ? "none"
+                               : value.isInt()    ? "int"
+                               : value.isDouble() ? "double"
+                               : value.isBool()   ? "bool"
+                                                  : "string",
+                               {}});
+      result.inputs_.push_back(std::move(input));
+      continue;
+    }
+
+    const auto tensor_meta = meta.input_tensor_meta(i);
+    if (!tensor_meta.ok()) throw fail("has a description that is damaged");
+    const ScalarType type = tensor_meta->scalar_type();
+    const std::size_t element = et::elementSize(type);
+    std::vector<std::int64_t> shape(tensor_meta->sizes().begin(),
+                                    tensor_meta->sizes().end());  // the largest, if dynamic
+    input->dim_order.assign(tensor_meta->dim_order().begin(), tensor_meta->dim_order().end());
+    if (tensor_meta->nbytes() > kMostInputBytes) {
+      throw fail(fmt::format("would take {} bytes", tensor_meta->nbytes()));
+    }
+
+    const TensorBytes* saved = nullptr;
+    if (source.saved) {
+      const auto found = source.saved->tensors.find(name);
+      if (found == source.saved->tensors.end()) {
+        throw fail(fmt::format("is not in it (no tensor '{}')", name),
+                   "these inputs belong to another model or method");
+      }
+      saved = &found->second;
+      bool fits = saved->shape.size() == shape.size();
+      for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = saved->shape[d] <= shape[d];
+      if (!fits) {
+        throw fail(fmt::format("has the shape {} where the program takes at most {}", ShapeText(saved->shape),
+                               ShapeText(shape)),
+                   "these inputs belong to another model");
+      }
+      if (saved->dtype != SafetensorsName(type) || !HasSafetensorsName(type)) {
+        throw fail(fmt::format("is of dtype {} where the program takes {} ({})", saved->dtype, Name(type),
+                               SafetensorsName(type)),
+                   "these inputs belong to another model");
+      }
+      shape = saved->shape;
+    }
+    std::size_t count = 1;
+    for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
+    const std::size_t bytes = count * element;
+    input->data.reset(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
+    if (input->data == nullptr)
+      throw Error(ExitCode::kDeviceFailed, fmt::format("no memory for input {} ({} bytes)", i, bytes));
+    std::byte* const data = input->data.get();
+
+    if (saved != nullptr) {
+      CopyToMemoryOrder(data, saved->bytes.data(), shape, input->dim_order, element);
+    } else if (spec.kind == "files") {
+      if (source.next_file >= spec.paths.size()) {
+        throw fail(fmt::format("has no file: {} given", spec.paths.size()),
+                   "give one file per tensor, in order");
+      }
+      file = spec.paths[source.next_file++];
+      const MappedFile contents = MappedFile::Open(file);
+      if (contents.bytes().size() != bytes) {
+        throw fail(fmt::format("is a {} tensor of shape {}: {} bytes, and the file has {}", Name(type),
+                               ShapeText(shape), bytes, contents.bytes().size()));
+      }
+      if (bytes > 0) std::memcpy(data, contents.bytes().data(), bytes);
+      file.clear();
+    } else if (spec.kind == "ones") {
+      const auto one = [] { return 1; };
+      FillAs(type, data, bytes, one, one, one, one);
+    } else {
+      Random& random = source.random;
+      const auto bit = [&] { return random.Next() >> 63; };
+      FillAs(
+          type, data, bytes, [&] { return random.Normal(); }, bit, [&] { return random.Next() >> 56; }, bit);
+      if (type == ScalarType::Int || type == ScalarType::Long || type == ScalarType::Short) {
+        result.warnings_.push_back(
+            fmt::format("input {} ({} {}) is random 0s and 1s; if these are indices or tokens, real ones may "
+                        "take another time",
+                        i, Name(type), ShapeText(shape)));
+      }
+    }
+
+    input->sizes.assign(shape.begin(), shape.end());
+    input->strides.resize(shape.size());
+    executorch::aten::StridesType stride = 1;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      const auto dim = input->dim_order[d];
+      input->strides[dim] = stride;
+      stride = static_cast<executorch::aten::StridesType>(stride * std::max(input->sizes[dim], 1));
+    }
+    if (!tensor_meta->is_memory_planned()) input->original.assign(data, data + bytes);
+    input->tensor = std::make_unique<TensorImpl>(
+        type, static_cast<ssize_t>(input->sizes.size()), input->sizes.data(), data, input->dim_order.data(),
+        input->strides.data(), executorch::aten::TensorShapeDynamism::DYNAMIC_BOUND);
+    input->value = et::EValue(executorch::aten::Tensor(input->tensor.get()));
+    result.infos_.push_back({Name(type), shape});
+    result.inputs_.push_back(std::move(input));
+  }
+  if (spec.kind == "files" && source.next_file < spec.paths.size()) {
+    throw Error(ExitCode::kBadInput, fmt::format("{} input files given, but '{}' takes {} tensors",
+                                                 spec.paths.size(), source.method, source.next_file));
+  }
+  return result;
+}
+
+void Inputs::GiveTo(et::Method& method) {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    Input& input = *inputs_[i];
+    if (!input.original.empty()) std::memcpy(input.data.get(), input.original.data(), input.original.size());
+    const et::Error error = method.set_input(input.value, i);
+    if (error != et::Error::Ok) {
+      const std::vector<std::string> logged = TakeLoggedErrors();
+      throw Error(ExitCode::kBadInput, fmt::format("input {} ({} {}) is refused by the method: {}", i,
+                                                   infos_[i].dtype, ShapeText(infos_[i].shape),
+                                                   logged.empty() ? et::to_string(error) : logged.back()))
+          .Remedy("the inputs (" + from_ + ") do not fit this model");
+    }
+  }
+}
+
+}  // namespace etprof::runner

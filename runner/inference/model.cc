@@ -1,0 +1,285 @@
+#include "inference/model.h"
+
+#include <executorch/extension/module/module.h>
+#include <executorch/runtime/backend/interface.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <set>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "inference/backends.h"
+#include "inference/dtypes.h"
+#include "machine/conditions.h"
+#include "openvino/openvino.h"
+#include "platform.h"
+#include "timing/layout.h"
+#include "timing/operator_clock.h"
+#include "timing/waiting.h"
+
+namespace etprof::runner {
+
+namespace et = executorch::runtime;
+using executorch::extension::Module;
+
+// Module keeps its methods to itself and its subclasses.
+class Model::Loaded final : public Module {
+ public:
+  Loaded(const std::string& path, std::vector<std::string> data, std::unique_ptr<OperatorTracer> tracer)
+      : Module(path, std::move(data), LoadMode::Mmap, std::move(tracer)) {}
+  et::Method& loaded_method(const std::string& name) { return *methods_.at(name).method; }
+  const auto& planned_buffers(const std::string& name) const {
+    return methods_.at(name).planned_memory->planned_buffers;
+  }
+};
+
+namespace {
+
+constexpr std::size_t kSmallestProgram = 64;
+
+std::uint64_t LittleEndian(const std::byte* bytes, std::size_t count) {
+  std::uint64_t value = 0;
+  for (std::size_t i = count; i-- > 0;) value = value << 8 | static_cast<std::uint64_t>(bytes[i]);
+  return value;
+}
+
+// Tells a foreign file from a program that is cut short, before ExecuTorch sees it. The layout is that of
+// ExecuTorch's runtime/executor/program.cpp and schema/extended_header.h: a FlatBuffer with identifier "ET12"
+// at byte 4 and, at byte 8, an extended header "eh00", u32 length, u64 program size, u64 offset of the
+// segments, u64 their size.
+void CheckFile(const std::string& path) {
+  const MappedFile file = MappedFile::Open(path);
+  const ByteView bytes = file.bytes();
+  const char* const remedy = "give a program that `etprof export` or ExecuTorch wrote";
+  if (bytes.empty()) throw Error(ExitCode::kBadInput, "is empty").InFile(path).Remedy(remedy);
+  if (bytes.size() < 8 || std::memcmp(bytes.data() + 4, "ET", 2) != 0) {
+    const bool bundled = bytes.size() >= 8 && std::memcmp(bytes.data() + 4, "BP", 2) == 0;
+    throw Error(ExitCode::kBadInput, bundled ? "is a bundled program (.bpte), which this runner does not read"
+                                             : "is not an ExecuTorch program: no \"ET12\" at byte 4")
+        .InFile(path)
+        .Remedy(remedy);
+  }
+  const Error cut = Error(ExitCode::kBadInput, fmt::format("is cut short: it has {} bytes", bytes.size()))
+                        .InFile(path)
+                        .Remedy("copy or export it again");
+  if (bytes.size() < kSmallestProgram) throw Error(cut);
+  if (std::memcmp(bytes.data() + 8, "eh00", 4) == 0) {
+    const std::uint64_t header_size = LittleEndian(bytes.data() + 12, 4);
+    const std::uint64_t program_size = LittleEndian(bytes.data() + 16, 8);
+    const std::uint64_t segments = LittleEndian(bytes.data() + 24, 8);
+    const std::uint64_t segments_size = header_size >= 32 ? LittleEndian(bytes.data() + 32, 8) : 0;
+    if (program_size > bytes.size() || segments > bytes.size() || segments_size > bytes.size() - segments)
+      throw Error(cut);
+  }
+}
+
+std::string Logged() {
+  const std::vector<std::string> lines = TakeLoggedErrors();
+  // The first line is nearest to the cause; later ones repeat it on the way up.
+  return lines.empty() ? "" : ": " + lines.front();
+}
+
+Error CannotLoad(const std::string& path, et::Error error) {
+  const bool machine = error == et::Error::MemoryAllocationFailed || error == et::Error::OutOfResources;
+  const std::string code = et::to_string(error), logged = Logged();
+  const char* const remedy = machine ? "free memory, or use a device with more"
+                             : logged.find("OpenVINO:") != std::string::npos
+                                 ? "export it again with the version of OpenVINO that runs it"
+                                 : "export it again with the ExecuTorch version of this "
+                                   "runner, if it is whole";
+  return Error(machine ? ExitCode::kDeviceFailed : ExitCode::kBadInput,
+               fmt::format("ExecuTorch cannot load it ({}){}", code, logged))
+      .InFile(path)
+      .Remedy(remedy);
+}
+
+// ExecuTorch tries every operator before it gives up, and logs "Missing operator: [4] my_ops::foo.out" for
+// each that has no kernel (runtime/executor/method.cpp, resolve_operator).
+Error MissingOperators(const std::string& path) {
+  std::set<std::string> names;
+  for (const std::string& line : TakeLoggedErrors()) {
+    const std::size_t at = line.find("issing operator");
+    if (at == std::string::npos) continue;
+    const std::size_t bracket = line.find("] ", at);
+    if (bracket != std::string::npos) names.insert(line.substr(bracket + 2));
+  }
+  std::string problem = "an operator of it is not registered";
+  if (!names.empty()) {
+    problem = fmt::format("operator{} {} {} not registered", names.size() > 1 ? "s" : "",
+                          fmt::join(names, ", "), names.size() > 1 ? "are" : "is");
+  }
+  return Error(ExitCode::kDeviceFailed, problem)
+      .InFile(path)
+      .Remedy(fmt::format("give the library that has the kernels {}; this runner has ExecuTorch's optimized, "
+                          "portable, and quantized ones",
+                          kWithLoad));
+}
+
+// Before ExecuTorch allocates what the program asks for: a damaged one asks for anything.
+void CheckPlannedMemory(const std::string& path, const et::MethodMeta& meta) {
+  const std::uint64_t physical = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L)) *
+                                 static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
+    const auto size = meta.memory_planned_buffer_size(i);
+    if (!size.ok()) throw CannotLoad(path, size.error());
+    if (*size < 0)
+      throw Error(ExitCode::kBadInput, fmt::format("plans a buffer of {} bytes", *size)).InFile(path);
+    total += std::min(static_cast<std::uint64_t>(*size), physical + 1);  // no overflow
+    if (physical > 0 && total > physical) {
+      throw Error(ExitCode::kDeviceFailed,
+                  fmt::format("plans for a buffer of {} bytes; this device has {} bytes of memory in all",
+                              *size, physical))
+          .InFile(path)
+          .Remedy("use a device with more memory, or export it again if the file may be damaged");
+    }
+  }
+}
+
+std::vector<protocol::TensorInfo> Outputs(const et::MethodMeta& meta) {
+  std::vector<protocol::TensorInfo> infos;
+  for (std::size_t i = 0; i < meta.num_outputs(); ++i) {
+    const auto tag = meta.output_tag(i);
+    const auto tensor = meta.output_tensor_meta(i);
+    protocol::TensorInfo info;
+    if (tensor.ok()) {
+      info = {Name(tensor->scalar_type()), {tensor->sizes().begin(), tensor->sizes().end()}};
+    } else if (tag.ok()) {
+      info.dtype = *tag == et::Tag::Int      ? "int"
+                   : *tag == et::Tag::Double ? "double"
+                   : *tag == et::Tag::Bool   ? "bool"
+                   : *tag == et::Tag::String ? "string"
+                   : *tag == et::Tag::None   ? "none"
+                                             : "list";
+    }
+    infos.push_back(std::move(info));
+  }
+  TakeLoggedErrors();  // asking for the tensor of what is none was logged
+  return infos;
+}
+
+}  // namespace
+
+Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_path_(request.data) {
+  CheckFile(path_);
+  std::vector<std::string> data;
+  if (!request.data.empty()) {
+    static_cast<void>(MappedFile::Open(request.data));  // for its clear error
+    data.push_back(request.data);
+  }
+  const DuringThis during("loading " + path_, static_cast<int>(ExitCode::kBadInput));
+  // Once more: addresses from here on do not depend on the lengths of the request and of the path.
+  ShiftHeap();
+  auto tracer = std::make_unique<OperatorTracer>();
+  loaded_ = std::make_unique<Loaded>(path_, std::move(data), std::move(tracer));
+  ShiftHeap();  // the distance between the tracer's memory and the method's is drawn, too
+  const WaitMeter meter;
+  const WaitReading before = meter.Read();
+  std::int64_t start = MonotonicNow();
+  // The whole FlatBuffer is verified: a damaged program is an error here and not a crash later. It costs
+  // microseconds.
+  const et::Error loaded = loaded_->load(et::Program::Verification::InternalConsistency);
+  if (loaded != et::Error::Ok) throw CannotLoad(path_, loaded);
+  program_ns_ = MonotonicNow() - start;
+
+  std::vector<std::string> methods;
+  for (std::size_t i = 0; i < loaded_->program()->num_methods(); ++i) {
+    const auto name = loaded_->program()->get_method_name(i);
+    if (name.ok()) methods.emplace_back(*name);
+  }
+  method_name_ = request.method.empty() && !methods.empty() ? methods.front() : request.method;
+  if (std::ranges::find(methods, method_name_) == methods.end()) {
+    throw Error(ExitCode::kBadInput, fmt::format("has no method '{}'", method_name_))
+        .InFile(path_)
+        .Remedy(methods.empty() ? "it has none at all" : fmt::format("it has {}", fmt::join(methods, ", ")));
+  }
+  const auto meta = loaded_->method_meta(method_name_);
+  if (!meta.ok()) throw CannotLoad(path_, meta.error());
+  std::set<std::string> backends;
+  for (std::size_t i = 0; i < meta->num_backends(); ++i) {
+    const auto backend = meta->get_backend_name(i);
+    if (!backend.ok()) throw CannotLoad(path_, backend.error());
+    backends.emplace(*backend);
+    const std::int64_t before_library = MonotonicNow();
+    LoadBackendOf(*backend);
+    start += MonotonicNow() - before_library;  // XNNPACK's is loaded before, too
+    if (et::get_backend_class(*backend) == nullptr) {
+      throw Error(ExitCode::kDeviceFailed,
+                  fmt::format("is delegated to the backend {}, which is not registered", *backend))
+          .InFile(path_)
+          .Remedy(MissingBackendRemedy(*backend));
+    }
+  }
+  CheckPlannedMemory(path_, *meta);
+  // Module allocates the planned memory before the method's own load, which begins a block of the trace.
+  const std::int64_t method_start = MonotonicNow();
+  const et::Error ready = loaded_->load_method(method_name_);
+  if (ready == et::Error::OperatorMissing) throw MissingOperators(path_);
+  if (ready != et::Error::Ok) throw CannotLoad(path_, ready);
+  method_ = &loaded_->loaded_method(method_name_);
+  description_.load_ns = MonotonicNow() - start;
+  description_.load_wait_ns = Waited(before, meter.Read());
+  plan_ns_ = std::max<std::int64_t>(0, this->tracer().block_began_ns() - method_start);
+
+  inputs_ = Inputs::Make(*method_, path_, request.inputs);
+  inputs_.GiveTo(*method_);  // an input that does not fit is said at loading
+  SetTracing(false);
+  description_.inputs = inputs_.infos();
+  description_.outputs = Outputs(*meta);
+  description_.backends.assign(backends.begin(), backends.end());
+  description_.inputs_from = inputs_.from();
+  description_.warnings = inputs_.warnings();
+  std::ranges::move(TakeOpenvinoWarnings(), std::back_inserter(description_.warnings));
+  description_.rss_bytes = ResidentBytes();
+}
+
+Model::~Model() { LogLayersTo(nullptr); }
+
+void Model::GiveInputs() { inputs_.GiveTo(*method_); }
+
+std::int64_t Model::Run() {
+  const std::int64_t start = MonotonicNow();
+  const et::Error error = method_->execute();
+  const std::int64_t end = MonotonicNow();
+  if (error != et::Error::Ok) {
+    throw Error(ExitCode::kDeviceFailed,
+                fmt::format("running '{}' failed ({}){}", method_name_, et::to_string(error), Logged()))
+        .InFile(path_)
+        .Remedy("check the inputs (" + inputs_.from() + "), and the model in Python");
+  }
+  has_run_ = true;
+  return end - start;
+}
+
+void Model::SetTracing(bool on) {
+  et::EventTracer* const tracer = on ? loaded_->event_tracer() : nullptr;
+  AttachTracer(*method_, tracer);
+  LogLayersTo(tracer);
+}
+
+OperatorTracer& Model::tracer() { return static_cast<OperatorTracer&>(*loaded_->event_tracer()); }
+
+const et::Method& Model::method() const { return *method_; }
+
+std::vector<std::pair<const void*, std::size_t>> Model::PlannedMemory() const {
+  std::vector<std::pair<const void*, std::size_t>> arenas;
+  for (const auto& buffer : loaded_->planned_buffers(method_name_))
+    arenas.emplace_back(buffer.data(), buffer.size());
+  return arenas;
+}
+
+bool Model::IsFile(const std::string& path) const {
+  std::error_code error;
+  return std::ranges::any_of(std::array{path_, data_path_}, [&](const std::string& file) {
+    return !file.empty() && std::filesystem::equivalent(path, file, error);
+  });
+}
+
+}  // namespace etprof::runner

@@ -1,0 +1,221 @@
+#include "inference/outputs.h"
+
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/file/sha256.h"
+#include "core/json/json.h"
+#include "inference/dtypes.h"
+#include "inference/safetensors.h"
+
+namespace etprof::runner {
+namespace {
+
+namespace et = executorch::runtime;
+using executorch::aten::Tensor;
+using nlohmann::json;
+
+ByteView BytesOf(const Tensor& tensor) {
+  return {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
+}
+
+std::vector<std::int64_t> ShapeOf(const Tensor& tensor) {
+  return {tensor.sizes().begin(), tensor.sizes().end()};
+}
+
+// What is not a tensor, as {"type", "value"}.
+json ScalarOf(const et::EValue& value) {
+  if (value.isInt()) return {{"type", "int"}, {"value", value.toInt()}};
+  if (value.isDouble()) return {{"type", "double"}, {"value", value.toDouble()}};
+  if (value.isBool()) return {{"type", "bool"}, {"value", value.toBool()}};
+  if (value.isString()) return {{"type", "string"}, {"value", std::string(value.toString())}};
+  if (value.isNone()) return {{"type", "none"}};
+  return {{"type", "list"}};
+}
+
+std::string Dump(const json& value) { return JsonText(value); }
+
+protocol::OutputDigest DigestOf(const Tensor& tensor) {
+  protocol::OutputDigest digest;
+  digest.info = {Name(tensor.scalar_type()), ShapeOf(tensor)};
+  digest.sha256 = Sha256Hex(BytesOf(tensor));
+  if (!HasSafetensorsName(tensor.scalar_type())) return digest;
+  double mean = 0;
+  std::int64_t finite = 0;
+  for (const double number : NumbersOf(SafetensorsName(tensor.scalar_type()), BytesOf(tensor))) {
+    if (std::isnan(number)) {
+      ++digest.nan_count;
+    } else if (std::isinf(number)) {
+      ++digest.inf_count;
+    } else {
+      ++finite;
+      mean += (number - mean) / static_cast<double>(finite);
+      if (!digest.min || number < *digest.min) digest.min = number;
+      if (!digest.max || number > *digest.max) digest.max = number;
+    }
+  }
+  if (finite > 0) digest.mean = mean;
+  return digest;
+}
+
+json CompareTensors(const TensorBytes& a, const TensorBytes& b) {
+  if (a.dtype != b.dtype) return {{"problem", fmt::format("dtype {} against {}", a.dtype, b.dtype)}};
+  if (a.shape != b.shape) {
+    return {{"problem",
+             fmt::format("shape [{}] against [{}]", fmt::join(a.shape, ", "), fmt::join(b.shape, ", "))}};
+  }
+  const std::vector<double> x = NumbersOf(a.dtype, a.bytes);
+  const std::vector<double> y = NumbersOf(b.dtype, b.bytes);
+  double absolute = 0, relative = 0, sum = 0;
+  std::int64_t mismatches = 0, compared = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) {
+      if (!(std::isnan(x[i]) && std::isnan(y[i])) && x[i] != y[i]) ++mismatches;
+      continue;
+    }
+    const double difference = std::abs(x[i] - y[i]);
+    const double larger = std::max(std::abs(x[i]), std::abs(y[i]));
+    ++compared;
+    sum += difference;
+    absolute = std::max(absolute, difference);
+    if (larger > 0) relative = std::max(relative, difference / larger);
+  }
+  return {{"dtype", a.dtype},
+          {"shape", a.shape},
+          {"identical", std::ranges::equal(a.bytes, b.bytes)},
+          {"max_abs_diff", absolute},
+          {"max_rel_diff", relative},
+          {"mean_abs_diff", compared > 0 ? json(sum / static_cast<double>(compared)) : json(nullptr)},
+          {"nan_mismatches", mismatches}};
+}
+
+}  // namespace
+
+std::vector<protocol::OutputDigest> DigestOutputs(const et::Method& method) {
+  std::vector<protocol::OutputDigest> digests;
+  for (std::size_t i = 0; i < method.outputs_size(); ++i) {
+    const et::EValue& output = method.get_output(i);
+    if (output.isTensor()) {
+      digests.push_back(DigestOf(output.toTensor()));
+      continue;
+    }
+    const json scalar = ScalarOf(output);
+    const std::string text = Dump(scalar);
+    protocol::OutputDigest digest;
+    digest.info.dtype = scalar["type"].get<std::string>();
+    digest.sha256 = Sha256Hex(std::as_bytes(std::span(text)));
+    if (output.isInt()) digest.min = digest.max = digest.mean = static_cast<double>(output.toInt());
+    if (output.isDouble()) {
+      const double number = output.toDouble();
+      digest.nan_count = std::isnan(number) ? 1 : 0;
+      digest.inf_count = std::isinf(number) ? 1 : 0;
+      if (std::isfinite(number)) digest.min = digest.max = digest.mean = number;
+    }
+    digests.push_back(std::move(digest));
+  }
+  return digests;
+}
+
+void SaveOutputs(const et::Method& method, const std::filesystem::path& path) {
+  std::vector<std::pair<std::string, TensorBytes>> tensors;
+  std::map<std::string, std::string> metadata = {{"format", "etprof-outputs-1"}};
+  std::deque<std::vector<std::byte>> copies;
+  const std::string method_name = method.method_meta().name();
+  for (std::size_t i = 0; i < method.outputs_size(); ++i) {
+    const std::string name = fmt::format("{}/{}", method_name, i);
+    const et::EValue& output = method.get_output(i);
+    if (!output.isTensor()) {
+      metadata[name] = Dump(ScalarOf(output));
+      continue;
+    }
+    const Tensor& tensor = output.toTensor();
+    const ByteView bytes = BytesOf(tensor);
+    if (!HasSafetensorsName(tensor.scalar_type())) {
+      tensors.emplace_back(name, TensorBytes{"U8", {static_cast<std::int64_t>(bytes.size())}, bytes});
+      continue;
+    }
+    auto& copy = copies.emplace_back(bytes.size());
+    CopyToRowMajor(copy.data(), bytes.data(), ShapeOf(tensor),
+                   {tensor.dim_order().begin(), tensor.dim_order().end()},
+                   et::elementSize(tensor.scalar_type()));
+    tensors.emplace_back(name, TensorBytes{SafetensorsName(tensor.scalar_type()), ShapeOf(tensor), copy});
+  }
+  WriteSafetensors(path, tensors, metadata);
+}
+
+void WriteRawOutputs(const et::Method& method, const std::string& base) {
+  for (std::size_t i = 0; i < method.outputs_size(); ++i) {
+    const et::EValue& output = method.get_output(i);
+    if (!output.isTensor()) continue;
+    const ByteView bytes = BytesOf(output.toTensor());
+    WriteFileAtomically(fmt::format("{}-{}.bin", base, i), [&](std::ostream& out) {
+      out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    });
+  }
+}
+
+void PrintOutputs(const et::Method& method, std::size_t edge) {
+  for (std::size_t i = 0; i < method.outputs_size(); ++i) {
+    const et::EValue& output = method.get_output(i);
+    if (!output.isTensor()) {
+      std::fputs(
+          fmt::format("OutputX {}: {}\n", i, Dump(ScalarOf(output).value("value", json(nullptr)))).c_str(),
+          stdout);
+      continue;
+    }
+    const Tensor& tensor = output.toTensor();
+    const std::vector<double> numbers = NumbersOf(SafetensorsName(tensor.scalar_type()), BytesOf(tensor));
+    std::string text = fmt::format("OutputX {}: tensor(sizes=[{}], [", i, fmt::join(ShapeOf(tensor), ", "));
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      if (numbers.size() > 2 * edge && k == edge) {
+        text += ", ...";
+        k = numbers.size() - edge;
+      }
+      // Of a NaN the sign says nothing, and scripts look for "nan".
+      text += fmt::format("{}{:.6g}", k == 0 ? "" : ", ",
+                          std::isnan(numbers[k]) ? std::abs(numbers[k]) : numbers[k]);
+    }
+    std::fputs((text + "])\n").c_str(), stdout);
+  }
+}
+
+json CompareOutputs(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const Safetensors first = ReadSafetensors(a);
+  const Safetensors second = ReadSafetensors(b);
+  json outputs = json::array();
+  bool identical = true;
+  std::set<std::string> names;
+  for (const auto& file : {&first, &second}) {
+    for (const auto& [name, tensor] : file->tensors) names.insert(name);
+    for (const auto& [name, text] : file->metadata) names.insert(name);
+  }
+  names.erase("format");
+  for (const std::string& name : names) {
+    json entry;
+    const auto tensor_a = first.tensors.find(name), tensor_b = second.tensors.find(name);
+    const auto text_a = first.metadata.find(name), text_b = second.metadata.find(name);
+    if (tensor_a != first.tensors.end() && tensor_b != second.tensors.end()) {
+      entry = CompareTensors(tensor_a->second, tensor_b->second);
+    } else if (text_a != first.metadata.end() && text_b != second.metadata.end()) {
+      entry = {{"identical", text_a->second == text_b->second}};
+    } else {
+      entry = {{"problem",
+                fmt::format("only in {}", (first.tensors.contains(name) || first.metadata.contains(name))
+                                              ? a.string()
+                                              : b.string())}};
+    }
+    identical = identical && entry.value("identical", false);
+    entry["name"] = name;
+    outputs.push_back(std::move(entry));
+  }
+  return {{"identical", identical}, {"outputs", std::move(outputs)}};
+}
+
+}  // namespace etprof::runner

@@ -1,0 +1,150 @@
+#include "inference/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "core/error.h"
+
+namespace etprof::runner {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kPrefix = 8;
+constexpr std::uint64_t kMostHeader = 100'000'000;  // the reference implementation's limit
+
+Error Bad(const std::filesystem::path& path, std::string problem) {
+  return Error(ExitCode::kBadInput, std::move(problem)).InFile(path.string());
+}
+
+std::uint64_t Count(const json& value) {
+  if (!value.is_number_unsigned()) throw std::invalid_argument("a size or offset is not a count");
+  return value.get<std::uint64_t>();
+}
+
+struct Range {
+  std::uint64_t begin, end;
+  std::string name;
+};
+
+TensorBytes ReadTensor(const json& entry, ByteView data, Range& range) {
+  TensorBytes tensor;
+  tensor.dtype = entry.at("dtype").get<std::string>();
+  const std::uint64_t element = ElementSize(tensor.dtype);
+  if (element == 0) throw std::invalid_argument(fmt::format("unknown dtype '{}'", tensor.dtype));
+  std::uint64_t bytes = element;
+  const json& shape = entry.at("shape");
+  if (!shape.is_array()) throw std::invalid_argument("\"shape\" is not an array");
+  for (const json& size : shape) {
+    const std::uint64_t extent = Count(size);
+    if (extent > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()) ||
+        (extent != 0 && bytes > std::numeric_limits<std::uint64_t>::max() / extent)) {
+      throw std::invalid_argument("the shape is too large");
+    }
+    bytes *= extent;
+    tensor.shape.push_back(static_cast<std::int64_t>(extent));
+  }
+  const json& offsets = entry.at("data_offsets");
+  if (!offsets.is_array() || offsets.size() != 2)
+    throw std::invalid_argument("\"data_offsets\" is not a pair");
+  range.begin = Count(offsets[0]);
+  range.end = Count(offsets[1]);
+  if (range.begin > range.end || range.end > data.size()) {
+    throw std::invalid_argument(fmt::format("its bytes [{}, {}) are not within the {} bytes of data",
+                                            range.begin, range.end, data.size()));
+  }
+  if (range.end - range.begin != bytes) {
+    throw std::invalid_argument(
+        fmt::format("it has {} bytes where its dtype and shape need {}", range.end - range.begin, bytes));
+  }
+  tensor.bytes = data.subspan(range.begin, bytes);
+  return tensor;
+}
+
+}  // namespace
+
+std::size_t ElementSize(const std::string& dtype) {
+  static const std::map<std::string, std::size_t> sizes = {
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"U16", 2}, {"I16", 2}, {"F16", 2},
+      {"BF16", 2}, {"U32", 4}, {"I32", 4}, {"F32", 4},     {"U64", 8},     {"I64", 8}, {"F64", 8}, {"C64", 8},
+  };
+  const auto found = sizes.find(dtype);
+  return found == sizes.end() ? 0 : found->second;
+}
+
+Safetensors ReadSafetensors(const std::filesystem::path& path) {
+  Safetensors result{MappedFile::Open(path), {}, {}};
+  const ByteView bytes = result.file.bytes();
+  if (bytes.size() < kPrefix)
+    throw Bad(path, "is no safetensors file: too short for a header length").AtOffset(0);
+  std::uint64_t length = 0;
+  for (int i = 7; i >= 0; --i)
+    length = length << 8 | static_cast<std::uint64_t>(bytes[static_cast<std::size_t>(i)]);
+  if (length > kMostHeader || length > bytes.size() - kPrefix) {
+    throw Bad(path,
+              fmt::format("is no safetensors file, or is cut short: a header of {} bytes in a file of {}",
+                          length, bytes.size()))
+        .AtOffset(0);
+  }
+  const ByteView data = bytes.subspan(kPrefix + length);
+  const auto* text = reinterpret_cast<const char*>(bytes.data() + kPrefix);
+  const json header = json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
+  if (!header.is_object())
+    throw Bad(path, "is no safetensors file: its header is not a JSON object").AtOffset(kPrefix);
+
+  std::vector<Range> ranges;
+  for (const auto& [name, entry] : header.items()) {
+    try {
+      if (name == "__metadata__") {
+        for (const auto& [key, value] : entry.get<std::map<std::string, std::string>>())
+          result.metadata[key] = value;
+        continue;
+      }
+      Range range{0, 0, name};
+      result.tensors.emplace(name, ReadTensor(entry, data, range));
+      if (range.begin != range.end) ranges.push_back(std::move(range));
+    } catch (const json::exception& error) {
+      throw Bad(path, fmt::format("tensor '{}': {}", name, error.what())).AtOffset(kPrefix);
+    } catch (const std::invalid_argument& error) {
+      throw Bad(path, fmt::format("tensor '{}': {}", name, error.what())).AtOffset(kPrefix);
+    }
+  }
+  std::ranges::sort(ranges, {}, &Range::begin);
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].begin < ranges[i - 1].end) {
+      throw Bad(path, fmt::format("tensors '{}' and '{}' overlap", ranges[i - 1].name, ranges[i].name))
+          .AtOffset(kPrefix + length + ranges[i].begin);
+    }
+  }
+  return result;
+}
+
+void WriteSafetensors(const std::filesystem::path& path,
+                      const std::vector<std::pair<std::string, TensorBytes>>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  json header = json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::uint64_t offset = 0;
+  for (const auto& [name, tensor] : tensors) {
+    header[name] = {{"dtype", tensor.dtype},
+                    {"shape", tensor.shape},
+                    {"data_offsets", {offset, offset + tensor.bytes.size()}}};
+    offset += tensor.bytes.size();
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');  // the data begins at a multiple of 8, as the format asks
+  WriteFileAtomically(path, [&](std::ostream& out) {
+    for (unsigned i = 0; i < 8; ++i) out.put(static_cast<char>(text.size() >> (8 * i) & 0xff));
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    for (const auto& [name, tensor] : tensors) {
+      out.write(reinterpret_cast<const char*>(tensor.bytes.data()),
+                static_cast<std::streamsize>(tensor.bytes.size()));
+    }
+  });
+}
+
+}  // namespace etprof::runner

@@ -1,0 +1,177 @@
+#include "machine/caches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <string_view>
+
+#include "machine/memory_kernels.h"
+
+#if defined(__linux__)
+#include <sched.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+
+namespace etprof::runner {
+namespace {
+
+constexpr std::int64_t kKilo = 1024;
+constexpr std::int64_t kMega = 1024 * kKilo;
+constexpr std::int64_t kLeastMemorySet = 64 * kMega, kMostMemorySet = 512 * kMega;
+
+std::int64_t RoundedDown(std::int64_t bytes) { return bytes - bytes % (2 * kMemoryStep); }
+
+}  // namespace
+
+#if defined(__APPLE__)
+
+std::vector<CacheLevel> ReadCaches(const std::vector<int>&, const std::filesystem::path&) {
+  const auto ask = [](const char* name) {
+    std::int64_t value = 0;
+    std::size_t size = sizeof(value);
+    return ::sysctlbyname(name, &value, &size, nullptr, 0) == 0 ? value : 0;
+  };
+  std::vector<CacheLevel> caches;
+  if (const std::int64_t l1 = ask("hw.perflevel0.l1dcachesize"); l1 > 0) caches.push_back({1, l1, 1});
+  if (const std::int64_t l2 = ask("hw.perflevel0.l2cachesize"); l2 > 0 && !caches.empty()) {
+    caches.push_back({2, l2, static_cast<int>(std::max<std::int64_t>(1, ask("hw.perflevel0.cpusperl2")))});
+  }
+  return caches;
+}
+
+std::vector<int> AllowedCpus() { return {}; }
+
+std::int64_t AvailableMemoryBytes() { return 0; }
+
+#else
+
+namespace {
+
+std::string FirstLine(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+std::optional<std::int64_t> Number(std::string_view& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+// "32K", "8M", "32768".
+std::int64_t SizeOf(std::string_view text) {
+  const std::optional<std::int64_t> number = Number(text);
+  if (!number || *number > (std::int64_t{1} << 32)) return 0;
+  if (text == "K") return *number * kKilo;
+  if (text == "M") return *number * kMega;
+  return text.empty() ? *number : 0;
+}
+
+// How many of `cpus` are in "0-3,8".
+int CountIn(std::string_view list, const std::vector<int>& cpus) {
+  std::ptrdiff_t count = 0;
+  while (!list.empty()) {
+    const std::optional<std::int64_t> first = Number(list);
+    std::optional<std::int64_t> last = first;
+    if (first && list.starts_with('-')) {
+      list.remove_prefix(1);
+      last = Number(list);
+    }
+    if (!first || !last) return 0;
+    count += std::ranges::count_if(cpus, [&](int cpu) { return cpu >= *first && cpu <= *last; });
+    if (!list.empty()) list.remove_prefix(1);
+  }
+  return static_cast<int>(count);
+}
+
+}  // namespace
+
+std::vector<CacheLevel> ReadCaches(const std::vector<int>& cpus, const std::filesystem::path& sysfs) {
+  std::map<int, CacheLevel> levels;
+  for (const int cpu : cpus) {
+    const std::filesystem::path folder = sysfs / fmt::format("cpu{}", cpu) / "cache";
+    for (int index = 0; index < 16; ++index) {
+      const std::filesystem::path cache = folder / fmt::format("index{}", index);
+      const std::string type = FirstLine(cache / "type");
+      if (type != "Data" && type != "Unified") {
+        if (type.empty()) break;
+        continue;
+      }
+      const CacheLevel found{static_cast<int>(SizeOf(FirstLine(cache / "level"))),
+                             SizeOf(FirstLine(cache / "size")),
+                             std::max(1, CountIn(FirstLine(cache / "shared_cpu_list"), cpus))};
+      if (found.level < 1 || found.level > 9 || found.bytes < 4 * kKilo) continue;
+      const auto [known, is_new] = levels.emplace(found.level, found);
+      if (!is_new && found.bytes / found.sharers < known->second.bytes / known->second.sharers)
+        known->second = found;
+    }
+  }
+  std::vector<CacheLevel> result;
+  for (const auto& [level, cache] : levels) result.push_back(cache);
+  return result;
+}
+
+std::vector<int> AllowedCpus() {
+  std::vector<int> cpus;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+std::int64_t AvailableMemoryBytes() {
+  std::ifstream in("/proc/meminfo");
+  for (std::string line; std::getline(in, line);) {
+    constexpr std::string_view kKey = "MemAvailable:";
+    if (!line.starts_with(kKey)) continue;
+    std::string_view rest = std::string_view(line).substr(kKey.size());
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    return Number(rest).value_or(0) * kKilo;
+  }
+  return 0;
+}
+
+#endif
+
+std::vector<WorkingSet> PlanWorkingSets(const std::vector<CacheLevel>& caches, int threads,
+                                        std::int64_t available_bytes) {
+  std::int64_t most = kMostMemorySet;
+  if (available_bytes > 0) most = std::min(most, std::max(kMega, available_bytes / 8));
+  const std::int64_t least_of_thread = 2 * kMemoryStep;
+  std::vector<WorkingSet> sets;
+  if (caches.empty()) {
+    for (std::int64_t bytes = 16 * kKilo; bytes <= 256 * kMega; bytes *= 4) {
+      const std::int64_t of_thread = RoundedDown(bytes / threads);
+      if (of_thread >= least_of_thread && of_thread * threads <= most)
+        sets.push_back({"sweep", of_thread, of_thread * threads});
+    }
+    if (!sets.empty()) sets.back().capacity_bytes.reset();
+    return sets;
+  }
+  std::int64_t before = 0;  // what the caches of a thread before this one hold
+  std::int64_t last = 0;    // what the last one holds for all threads
+  for (const CacheLevel& cache : caches) {
+    const std::int64_t of_thread = cache.bytes / std::min(threads, cache.sharers);
+    last = of_thread * threads;
+    const std::int64_t bytes = RoundedDown(of_thread / 2);
+    if (bytes >= std::max(least_of_thread, 2 * before) && bytes * threads <= most)
+      sets.push_back({fmt::format("L{}", cache.level), bytes, last});
+    before = std::max(before, of_thread);
+  }
+  const std::int64_t memory = std::min(most, std::max(kLeastMemorySet, 4 * last));
+  sets.push_back({"DRAM", std::max(least_of_thread, RoundedDown(memory / threads)), std::nullopt});
+  return sets;
+}
+
+}  // namespace etprof::runner

@@ -1,0 +1,156 @@
+#include "machine/conditions.h"
+
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string_view>
+
+#if defined(__linux__)
+#include <sched.h>
+#elif defined(__APPLE__)
+#include <mach/mach.h>
+#include <sys/sysctl.h>
+#endif
+
+namespace etprof::runner {
+namespace {
+
+std::optional<std::int64_t> IntegerIn(const std::string& path) {
+  std::ifstream file(path);
+  std::int64_t value = 0;
+  return file >> value ? std::optional(value) : std::nullopt;
+}
+
+// The text after "key ... :" in a /proc file of such lines.
+std::string FieldIn(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::size_t start = line.find_first_not_of(" \t", colon + 1);
+    return start == std::string::npos ? "" : line.substr(start);
+  }
+  return "";
+}
+
+rusage Usage() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage;
+}
+
+std::int64_t CpuFile(int cpu, const char* file) {
+  if (cpu < 0) return -1;
+  return IntegerIn("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/" + file).value_or(-1);
+}
+
+}  // namespace
+
+std::int64_t ClockNanoseconds(clockid_t clock) {
+  timespec now{};
+  return ::clock_gettime(clock, &now) == 0
+             ? static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec
+             : 0;
+}
+
+std::int64_t ResidentBytes() {
+#if defined(__APPLE__)
+  mach_task_basic_info info{};
+  mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
+  if (::task_info(mach_task_self(), MACH_TASK_BASIC_INFO, reinterpret_cast<task_info_t>(&info), &count) !=
+      KERN_SUCCESS)
+    return 0;
+  return static_cast<std::int64_t>(info.resident_size);
+#else
+  std::ifstream file("/proc/self/statm");
+  std::int64_t total = 0, resident = 0;
+  return file >> total >> resident ? resident * ::sysconf(_SC_PAGESIZE) : 0;
+#endif
+}
+
+std::int64_t PeakResidentBytes() {
+#if defined(__APPLE__)
+  return Usage().ru_maxrss;  // bytes there
+#else
+  // Not ru_maxrss: that starts with the size of the process which started this one (it outlives exec).
+  const std::string peak = FieldIn("/proc/self/status", "VmHWM");
+  return std::max(std::strtoll(peak.c_str(), nullptr, 10) * 1024LL, static_cast<long long>(ResidentBytes()));
+#endif
+}
+
+std::int64_t CpuTimeNow() { return ClockNanoseconds(CLOCK_PROCESS_CPUTIME_ID); }
+
+std::int64_t Migrations() {
+  // Only kernels with scheduler statistics have it.
+  const std::string text = FieldIn("/proc/self/sched", "se.nr_migrations");
+  return text.empty() ? -1 : std::strtoll(text.c_str(), nullptr, 10);
+}
+
+std::int64_t InvoluntarySwitches() { return Usage().ru_nivcsw; }
+
+int CurrentCpu() {
+#if defined(__linux__)
+  return ::sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+std::int64_t CpuCapacity(int cpu) { return CpuFile(cpu, "cpu_capacity"); }
+std::int64_t FrequencyKhz(int cpu) { return CpuFile(cpu, "cpufreq/scaling_cur_freq"); }
+std::int64_t FrequencyCapKhz(int cpu) { return CpuFile(cpu, "cpufreq/scaling_max_freq"); }
+
+std::int64_t HottestZoneMillidegrees() {
+  std::int64_t hottest = protocol::BurstReply{}.temperature_millidegrees;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/thermal", error)) {
+    if (!entry.path().filename().string().starts_with("thermal_zone")) continue;
+    // Zones that are off read as wild values; nothing that runs is outside of -100 to 200 degrees.
+    const auto value = IntegerIn((entry.path() / "temp").string());
+    if (value && *value > -100'000 && *value < 200'000) hottest = std::max(hottest, *value);
+  }
+  return hottest;
+}
+
+double LoadAverage() {
+  double load = -1;
+  return ::getloadavg(&load, 1) == 1 ? load : -1;
+}
+
+std::string CpuModel() {
+#if defined(__APPLE__)
+  char name[256] = {};
+  std::size_t size = sizeof(name) - 1;
+  return ::sysctlbyname("machdep.cpu.brand_string", name, &size, nullptr, 0) == 0 ? name : "";
+#else
+  for (const char* key : {"model name", "Hardware", "Processor"}) {
+    const std::string name = FieldIn("/proc/cpuinfo", key);
+    if (!name.empty() && name.find_first_not_of("0123456789") != std::string::npos) return name;
+  }
+  // Arm without a name: the implementer and part numbers that identify the core.
+  const std::string implementer = FieldIn("/proc/cpuinfo", "CPU implementer");
+  const std::string part = FieldIn("/proc/cpuinfo", "CPU part");
+  return implementer.empty() ? "" : "Arm implementer " + implementer + " part " + part;
+#endif
+}
+
+protocol::Clocks ReadClocks() {
+  protocol::Clocks clocks;
+  clocks.monotonic_ns = ClockNanoseconds(CLOCK_MONOTONIC);
+#if defined(__linux__)
+  clocks.boottime_ns = ClockNanoseconds(CLOCK_BOOTTIME);
+#else
+  clocks.boottime_ns = clocks.monotonic_ns;  // macOS counts sleep in CLOCK_MONOTONIC
+#endif
+  clocks.realtime_ns = ClockNanoseconds(CLOCK_REALTIME);
+  return clocks;
+}
+
+}  // namespace etprof::runner

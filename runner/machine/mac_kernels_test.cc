@@ -1,0 +1,75 @@
+#include "machine/mac_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "isa_mask.h"
+
+namespace etprof::runner {
+namespace {
+
+isa::FeatureSet Here() {
+  const protocol::IsaState state = ApplyIsaMask("");
+  return {state.detected.begin(), state.detected.end()};
+}
+
+// What the rate is made of: every multiply-add that is counted was done, and none twice.
+TEST(MacKernels, AddUpToWhatTheyCount) {
+  for (const MacKernel& kernel : MacKernels(Here())) {
+    for (const std::int64_t iterations : {1, 7, 300}) {
+      EXPECT_EQ(SumAfter(kernel, iterations), 6.0 * static_cast<double>(kernel.macs * iterations))
+          << kernel.level << ' ' << kernel.instruction << ", " << iterations << " iterations";
+    }
+  }
+}
+
+TEST(MacKernels, RunOnlyWhatTheMaskLeaves) {
+  const isa::FeatureSet here = Here();
+  for (const MacKernel& kernel : MacKernels({}))
+    EXPECT_TRUE(kernel.level == "sse2" || kernel.level == "neon") << kernel.level;
+  EXPECT_FALSE(MacKernels({}).empty());
+  for (const std::string& feature : here) {
+    isa::FeatureSet without = here;
+    for (const std::string& gone : isa::WithDependents(isa::HostArchitecture(), {feature}))
+      without.erase(gone);
+    for (const MacKernel& kernel : MacKernels(without)) EXPECT_NE(kernel.level, feature);
+  }
+}
+
+TEST(MacKernels, AreNamedByFeatures) {
+  std::set<std::string> seen;
+  for (const MacKernel& kernel : MacKernels(Here())) {
+    const bool known = isa::CanonicalName(isa::HostArchitecture(), kernel.level).has_value();
+    EXPECT_TRUE(known || kernel.level == "sse2" || kernel.level == "neon") << kernel.level;
+    EXPECT_TRUE(std::set<std::string_view>({"fp32", "fp16", "bf16", "int8"}).contains(kernel.dtype));
+    EXPECT_TRUE(seen.insert(std::string(kernel.level) + std::string(kernel.instruction)).second);
+    EXPECT_GE(kernel.macs, kernel.instructions);
+  }
+}
+
+#if defined(__x86_64__)
+// Those that this CPU may lack are held against what the instructions are: lanes times products.
+TEST(MacKernels, CountByWidth) {
+  std::map<std::string, std::int64_t> macs;
+  isa::FeatureSet all;
+  for (const isa::Feature& feature : isa::Features(isa::Architecture::kX86_64)) all.emplace(feature.name);
+  for (const MacKernel& kernel : MacKernels(all))
+    macs[std::string(kernel.level) + ' ' + std::string(kernel.dtype)] = kernel.macs / kernel.instructions;
+  const std::map<std::string, std::int64_t> expected = {
+      {"sse2 fp32", 4},        {"avx fp32", 8},         {"fma3 fp32", 8},      {"avx512f fp32", 16},
+      {"avx512fp16 fp16", 32}, {"avx512bf16 bf16", 32}, {"sse2 int8", 8},      {"ssse3 int8", 16},
+      {"avx2 int8", 32},       {"avxvnni int8", 32},    {"avx512bw int8", 64}, {"avx512vnni int8", 64}};
+  EXPECT_EQ(macs, expected);
+}
+#endif
+
+TEST(Chain, GivesTheSeedBack) {
+  EXPECT_EQ(RunChain(1, 42), 42U);
+  EXPECT_EQ(RunChain(1000, 0xfedcba9876543210U), 0xfedcba9876543210U);
+}
+
+}  // namespace
+}  // namespace etprof::runner

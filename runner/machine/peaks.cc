@@ -1,0 +1,297 @@
+#include "machine/peaks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <thread>
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "machine/caches.h"
+#include "machine/mac_kernels.h"
+#include "machine/memory_kernels.h"
+#include "platform.h"
+#include "timing/operator_clock.h"
+
+namespace etprof::runner {
+
+// The members wait for each other by spinning, so that no core falls asleep between two tries; they give way
+// where there are more of them than CPUs.
+class Team::Members {
+ public:
+  explicit Members(int threads) : results_(static_cast<std::size_t>(threads)) {
+    for (int number = 1; number < threads; ++number) {
+      if (others_.Start([this, number] { Serve(number); })) continue;
+      Dismiss();
+      throw Error(ExitCode::kDeviceFailed, fmt::format("{} threads are more than the system starts", threads))
+          .Remedy("measure with fewer threads, or raise `ulimit -u`");
+    }
+  }
+  ~Members() { Dismiss(); }
+  Members(Members&&) = delete;
+
+  double Run(std::int64_t window_ns, const std::function<std::int64_t(int)>& chunk) {
+    chunk_ = &chunk;
+    window_ns_ = window_ns;
+    finished_.store(0);
+    Release();
+    Work(0);
+    while (finished_.load() != results_.size()) std::this_thread::yield();
+    std::int64_t start = std::numeric_limits<std::int64_t>::max(), end = 0;
+    double done = 0;
+    for (const Result& result : results_) {
+      start = std::min(start, result.start_ns);
+      end = std::max(end, result.end_ns);
+      done += static_cast<double>(result.done);
+    }
+    return done / (static_cast<double>(std::max<std::int64_t>(1, end - start)) / 1e9);
+  }
+
+ private:
+  struct alignas(64) Result {
+    std::int64_t done = 0, start_ns = 0, end_ns = 0;
+  };
+
+  void Release() { generation_.fetch_add(1); }
+
+  void Dismiss() {
+    chunk_ = nullptr;
+    Release();
+  }
+
+  void Serve(int number) {
+    for (std::uint64_t seen = 0;;) {
+      while (generation_.load() == seen) std::this_thread::yield();
+      seen = generation_.load();
+      if (chunk_ == nullptr) return;
+      Work(number);
+    }
+  }
+
+  void Work(int number) {
+    Result result;
+    result.start_ns = MonotonicNow();
+    do {
+      result.done += (*chunk_)(number);
+      result.end_ns = MonotonicNow();
+    } while (result.end_ns - result.start_ns < window_ns_);
+    results_[static_cast<std::size_t>(number)] = result;
+    finished_.fetch_add(1);
+  }
+
+  std::vector<Result> results_;
+  const std::function<std::int64_t(int)>* chunk_ = nullptr;  // published by generation_
+  std::int64_t window_ns_ = 0;
+  std::atomic<std::uint64_t> generation_{0};
+  std::atomic<std::size_t> finished_{0};
+  Threads others_;  // goes first: they use the rest
+};
+
+Team::Team(int threads) : threads_(threads), members_(std::make_unique<Members>(threads)) {}
+Team::~Team() = default;
+double Team::Run(std::int64_t window_ns, const std::function<std::int64_t(int)>& chunk) {
+  return members_->Run(window_ns, chunk);
+}
+
+namespace {
+
+constexpr std::uint64_t kPattern = 0x0123456789abcdefU;
+
+protocol::Rate BestOf(Team& team, const PeakTimes& times, const std::function<std::int64_t(int)>& chunk) {
+  team.Run(times.warm_up_ns, chunk);
+  std::vector<double> rates;
+  for (int i = 0; i < times.tries; ++i) rates.push_back(team.Run(times.try_ns, chunk));
+  std::ranges::sort(rates);
+  const std::size_t middle = rates.size() / 2;
+  const double median = rates.size() % 2 == 1 ? rates[middle] : (rates[middle - 1] + rates[middle]) / 2;
+  return {rates.back(), median, rates.front(), times.tries};
+}
+
+// How many iterations take about `wanted_ns`.
+std::int64_t IterationsFor(std::int64_t wanted_ns, const std::function<void(std::int64_t)>& run) {
+  for (std::int64_t iterations = 16;; iterations *= 4) {
+    const std::int64_t start = MonotonicNow();
+    run(iterations);
+    const std::int64_t took = MonotonicNow() - start;
+    if (took * 8 < wanted_ns && iterations < (std::int64_t{1} << 40)) continue;
+    const double each =
+        static_cast<double>(std::max<std::int64_t>(1, took)) / static_cast<double>(iterations);
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(wanted_ns) / each));
+  }
+}
+
+Error Wrong(std::string_view what, std::string_view level) {
+  return Error(ExitCode::kDeviceFailed,
+               fmt::format("{} computes something else than it should: this CPU has no working {}", what,
+                           level))
+      .Remedy(fmt::format("hide it (--isa=-{}), and do not trust this machine, or its emulator", level));
+}
+
+protocol::ComputePeak MeasureKernel(Team& team, const PeakTimes& times, const MacKernel& kernel) {
+  const DuringThis during(fmt::format("measuring {} ({})", kernel.instruction, kernel.level), 4);
+  constexpr std::int64_t kChecked = 20;
+  if (SumAfter(kernel, kChecked) != 6.0 * static_cast<double>(kernel.macs * kChecked))
+    throw Wrong(kernel.instruction, kernel.level);
+  const MacOperands operands = OperandsOf(kernel);
+  const auto size = static_cast<std::size_t>(kernel.accumulator_bytes);
+  std::vector<std::unique_ptr<unsigned char[]>> accumulators;
+  for (int i = 0; i < team.threads(); ++i) accumulators.push_back(std::make_unique<unsigned char[]>(size));
+  const std::int64_t iterations = IterationsFor(
+      times.chunk_ns, [&](std::int64_t count) { kernel.run(count, operands.bytes, accumulators[0].get()); });
+  const auto chunk = [&](int thread) {
+    kernel.run(iterations, operands.bytes, accumulators[static_cast<std::size_t>(thread)].get());
+    return iterations * kernel.macs;
+  };
+  return {std::string(kernel.level), std::string(kernel.dtype), std::string(kernel.instruction),
+          BestOf(team, times, chunk)};
+}
+
+// Cycles per second of the fastest thread while all of them run. Each is timed by itself: a thread that waits
+// for a CPU says nothing of its clock.
+double MeasureClock(Team& team, const PeakTimes& times) {
+  const std::int64_t iterations =
+      IterationsFor(5 * times.chunk_ns, [](std::int64_t count) { RunChain(count, kPattern); });
+  std::atomic<std::int64_t> shortest{std::numeric_limits<std::int64_t>::max()};
+  std::atomic<bool> right{true};
+  BestOf(team, times, [&](int) {
+    const std::int64_t start = MonotonicNow();
+    if (RunChain(iterations, kPattern) != kPattern) right = false;
+    const std::int64_t took = std::max<std::int64_t>(1, MonotonicNow() - start);
+    for (std::int64_t known = shortest.load();
+         took < known && !shortest.compare_exchange_weak(known, took);) {
+    }
+    return took;
+  });
+  if (!right) throw Wrong("a chain of exclusive ors", "arithmetic");
+  return static_cast<double>(iterations * kChainLength) / (static_cast<double>(shortest.load()) / 1e9);
+}
+
+struct FreeAligned {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Buffer = std::unique_ptr<void, FreeAligned>;
+
+Buffer Allocate(std::int64_t bytes) {
+  constexpr std::size_t kAligned = 4096;
+  const std::size_t size = (static_cast<std::size_t>(bytes) + kAligned - 1) / kAligned * kAligned;
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, kAligned, size) != 0) throw std::bad_alloc();
+  return Buffer(memory);
+}
+
+// Passes over a working set in chunks of about `chunk_bytes`: whole passes over a small one, pieces of a
+// large one, one after the other.
+class Passes {
+ public:
+  Passes(std::int64_t bytes, std::int64_t chunk_bytes, int threads)
+      : bytes_(bytes),
+        passes_(std::max<std::int64_t>(1, chunk_bytes / bytes)),
+        piece_(std::min(bytes, std::max(kMemoryStep, chunk_bytes / kMemoryStep * kMemoryStep))),
+        places_(static_cast<std::size_t>(threads)) {}
+
+  // Calls `step(at, bytes, passes)` for the thread's next chunk; returns its bytes, of all passes.
+  template <typename Step>
+  std::int64_t Next(int thread, Step step) {
+    std::int64_t& at = places_[static_cast<std::size_t>(thread)].at;
+    const std::int64_t piece = std::min(piece_, bytes_ - at);
+    step(at, piece, passes_);
+    at = at + piece == bytes_ ? 0 : at + piece;
+    return piece * passes_;
+  }
+
+ private:
+  struct alignas(64) Place {
+    std::int64_t at = 0;
+  };
+  std::int64_t bytes_, passes_, piece_;
+  std::vector<Place> places_;
+};
+
+void CheckMemoryKernel(const MemoryKernel& kernel) {
+  const DuringThis during(fmt::format("measuring memory ({})", kernel.level), 4);
+  const Buffer buffer = Allocate(4 * kMemoryStep);
+  auto* const bytes = static_cast<unsigned char*>(buffer.get());
+  auto* const words = static_cast<std::uint64_t*>(buffer.get());
+  kernel.write(bytes, 2 * kMemoryStep, 1, kPattern);
+  words[3] = 5;
+  kernel.copy(bytes + 2 * kMemoryStep, bytes, 2 * kMemoryStep, 1);
+  words[3] = 9;
+  if (kernel.read(bytes, 2 * kMemoryStep, 3) != (kPattern ^ 9) ||
+      kernel.read(bytes + 2 * kMemoryStep, 2 * kMemoryStep, 1) != (kPattern ^ 5)) {
+    throw Wrong("memory access", kernel.level);
+  }
+}
+
+void MeasureMemory(Team& team, const PeakTimes& times, const MemoryKernel& kernel,
+                   std::vector<protocol::MemoryPeak>& peaks) {
+  CheckMemoryKernel(kernel);
+  const int threads = team.threads();
+  const std::vector<WorkingSet> sets =
+      PlanWorkingSets(ReadCaches(AllowedCpus()), threads, AvailableMemoryBytes());
+  std::int64_t largest = 0;
+  for (const WorkingSet& set : sets) largest = std::max(largest, set.bytes_per_thread);
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < threads; ++i) buffers.push_back(Allocate(largest));
+  const auto memory = [&](int thread) {
+    return static_cast<unsigned char*>(buffers[static_cast<std::size_t>(thread)].get());
+  };
+  // Each thread touches its own first, so that a machine with several memories gives it the nearest.
+  team.Run(0, [&](int thread) {
+    kernel.write(memory(thread), largest, 1, kPattern);
+    return largest;
+  });
+  for (const WorkingSet& set : sets) {
+    const std::int64_t bytes = set.bytes_per_thread, half = bytes / 2;
+    const double read_ns = [&] {
+      const std::int64_t start = MonotonicNow();
+      kernel.read(memory(0), bytes, 1);
+      return static_cast<double>(std::max<std::int64_t>(1, MonotonicNow() - start));
+    }();
+    const auto chunk_bytes =
+        static_cast<std::int64_t>(static_cast<double>(times.chunk_ns) * static_cast<double>(bytes) / read_ns);
+    std::atomic<std::uint64_t> seen{0};  // what was read is used
+    Passes reads(bytes, chunk_bytes, threads), writes(bytes, chunk_bytes, threads);
+    Passes copies(half, chunk_bytes / 2, threads);
+    const auto add = [&](const char* access, const std::function<std::int64_t(int)>& chunk) {
+      peaks.push_back({set.level, access, BestOf(team, times, chunk), bytes * threads, set.capacity_bytes});
+    };
+    add("read", [&](int thread) {
+      return reads.Next(thread, [&](std::int64_t at, std::int64_t piece, std::int64_t passes) {
+        seen.fetch_xor(kernel.read(memory(thread) + at, piece, passes), std::memory_order_relaxed);
+      });
+    });
+    add("write", [&](int thread) {
+      return writes.Next(thread, [&](std::int64_t at, std::int64_t piece, std::int64_t passes) {
+        kernel.write(memory(thread) + at, piece, passes, kPattern);
+      });
+    });
+    add("copy", [&](int thread) {
+      return 2 * copies.Next(thread, [&](std::int64_t at, std::int64_t piece, std::int64_t passes) {
+        kernel.copy(memory(thread) + half + at, memory(thread) + at, piece, passes);
+      });
+    });
+    // All words are alike, and every piece has an even number of them.
+    if (seen.load() != 0) throw Wrong("reading memory", kernel.level);
+  }
+}
+
+}  // namespace
+
+void MeasurePeaks(int threads, const PeakTimes& times, protocol::Peaks& peaks) {
+  const std::int64_t start = MonotonicNow();
+  const isa::FeatureSet enabled(peaks.isa_state.enabled.begin(), peaks.isa_state.enabled.end());
+  Team team(threads);
+  peaks.threads = threads;
+
+  peaks.clock_hz = MeasureClock(team, times);
+  for (const MacKernel& kernel : MacKernels(enabled))
+    peaks.compute.push_back(MeasureKernel(team, times, kernel));
+  MeasureMemory(team, times, WidestMemoryKernel(enabled), peaks.memory);
+  peaks.took_ns = MonotonicNow() - start;
+}
+
+}  // namespace etprof::runner

@@ -1,0 +1,183 @@
+#include "timing/burst.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <functional>
+
+#include "core/error.h"
+#include "machine/conditions.h"
+#include "timing/operator_clock.h"
+#include "timing/waiting.h"
+
+namespace etprof::runner {
+namespace {
+
+constexpr int kMostRuns = 10'000'000;
+constexpr int kMostOpening = 100'000;
+constexpr int kMostTraced = 100'000;  // 73 bytes an event: a large model fills gigabytes before this
+constexpr std::int64_t kLongestTarget = 3'600'000'000'000;
+constexpr std::int64_t kLongestPeriod = 60'000'000'000;
+constexpr std::int64_t kAskEvery = 1'000'000'000;
+
+void AtMost(const char* name, std::int64_t value, std::int64_t most) {
+  if (value > most) throw Error(ExitCode::kUsage, fmt::format("\"{}\" is {}: at most {}", name, value, most));
+}
+
+// Keeps the pace: run k starts k periods after the first, or at once when it is late.
+class Pace {
+ public:
+  explicit Pace(std::int64_t period_ns) : period_(period_ns) {}
+  void Wait() {
+    if (period_ == 0) return;
+    if (next_ == 0) {
+      next_ = MonotonicNow();
+    } else if (const std::int64_t now = MonotonicNow(); next_ > now) {
+#if defined(__linux__)
+      const timespec until{.tv_sec = static_cast<time_t>(next_ / 1'000'000'000),
+                           .tv_nsec = static_cast<long>(next_ % 1'000'000'000)};
+      while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) continue;
+#else
+      const timespec rest{.tv_sec = static_cast<time_t>((next_ - now) / 1'000'000'000),
+                          .tv_nsec = static_cast<long>((next_ - now) % 1'000'000'000)};
+      ::nanosleep(&rest, nullptr);
+#endif
+    } else {
+      next_ = now;
+    }
+    next_ += period_;
+  }
+
+ private:
+  std::int64_t period_;
+  std::int64_t next_ = 0;
+};
+
+}  // namespace
+
+bool IsLevel(std::span<const std::int64_t> opening_ns) {
+  if (opening_ns.size() < 3) return false;
+  const auto earlier = opening_ns.first(opening_ns.size() - 2);
+  const auto recent = opening_ns.last(2);
+  const auto fastest_before = static_cast<double>(*std::ranges::min_element(earlier));
+  return static_cast<double>(*std::ranges::min_element(recent)) >= 0.98 * fastest_before;
+}
+
+void CheckBurst(const protocol::BurstRequest& request) {
+  AtMost("min_opening", request.min_opening, kMostOpening);
+  AtMost("max_opening", request.max_opening, kMostOpening);
+  AtMost("min_runs", request.min_runs, kMostRuns);
+  AtMost("max_runs", request.max_runs, kMostRuns);
+  AtMost("traced_runs", request.traced_runs, kMostTraced);
+  AtMost("target_ns", request.target_ns, kLongestTarget);
+  AtMost("period_ns", request.period_ns, kLongestPeriod);
+  if (request.min_opening > request.max_opening) {
+    throw Error(ExitCode::kUsage, fmt::format("\"min_opening\" ({}) is above \"max_opening\" ({})",
+                                              request.min_opening, request.max_opening));
+  }
+  if (request.min_runs > request.max_runs) {
+    throw Error(ExitCode::kUsage, fmt::format("\"min_runs\" ({}) is above \"max_runs\" ({})",
+                                              request.min_runs, request.max_runs));
+  }
+}
+
+protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& request, bool is_first,
+                              const std::function<bool()>& abandoned) {
+  CheckBurst(request);
+  protocol::BurstReply reply;
+  // All memory that the loops need, taken before them.
+  const auto reserve = [](std::size_t runs, auto&... columns) { (columns.reserve(runs), ...); };
+  reserve(static_cast<std::size_t>(request.max_opening) + 1, reply.opening_ns, reply.opening_wait_ns);
+  reserve(static_cast<std::size_t>(request.max_runs), reply.untraced_ns, reply.untraced_wait_ns,
+          reply.untraced_cpu_ns);
+  reserve(static_cast<std::size_t>(request.traced_runs), reply.traced_ns, reply.traced_wait_ns);
+  Pace pace(request.period_ns);
+  std::int64_t ask_at = MonotonicNow() + kAskEvery;
+  const WaitMeter meter;
+  WaitReading before = meter.Read();
+  const auto run = [&](std::vector<std::int64_t>& latencies, std::vector<std::int64_t>& waits) {
+    if (request.period_ns > 0) {  // a rest is no wait
+      pace.Wait();
+      before = meter.Read();
+    }
+    model.GiveInputs();
+    const WaitReading start = meter.Read();
+    const std::int64_t latency = model.Run();
+    const WaitReading after = meter.Read();
+    latencies.push_back(latency);
+    waits.push_back(Waited(before, after));
+    if (&latencies == &reply.untraced_ns) reply.untraced_cpu_ns.push_back(after.cpu_ns - start.cpu_ns);
+    before = after;
+    if (after.wall_ns >= ask_at) {
+      if (abandoned()) std::_Exit(0);
+      ask_at = after.wall_ns + kAskEvery;
+    }
+    return latency;
+  };
+
+  const std::int64_t migrations = Migrations();
+  const std::int64_t switches = InvoluntarySwitches();
+  reply.cpu_start = CurrentCpu();
+  reply.frequency_start_khz = FrequencyKhz(reply.cpu_start);
+  const BurstWaits start_waits = ReadBurstWaits(reply.cpu_start);
+  const std::vector<std::int64_t> thread_times = meter.ThreadTimes();
+  const std::int64_t cpu_time = CpuTimeNow();
+  reply.start_ns = MonotonicNow();
+
+  if (is_first) {
+    model.SetTracing(true);
+    run(reply.opening_ns, reply.opening_wait_ns);
+    model.SetTracing(false);
+    reply.first_run_traced = true;
+  }
+  const auto opening = [&] { return static_cast<int>(reply.opening_ns.size()); };
+  if (request.max_opening > 0) {
+    reply.level = false;
+    while (opening() < request.max_opening && !reply.level) {
+      run(reply.opening_ns, reply.opening_wait_ns);
+      reply.level = opening() >= request.min_opening && IsLevel(reply.opening_ns);
+    }
+  }
+  for (std::int64_t spent = 0; static_cast<int>(reply.untraced_ns.size()) < request.max_runs;) {
+    if (static_cast<int>(reply.untraced_ns.size()) >= request.min_runs && spent >= request.target_ns) break;
+    spent += run(reply.untraced_ns, reply.untraced_wait_ns);
+  }
+  if (request.traced_runs > 0) {
+    model.SetTracing(true);
+    try {
+      for (int i = 0; i < request.traced_runs; ++i) run(reply.traced_ns, reply.traced_wait_ns);
+    } catch (...) {
+      model.SetTracing(false);
+      throw;
+    }
+    model.SetTracing(false);
+  }
+
+  reply.end_ns = MonotonicNow();
+  reply.cpu_time_ns = CpuTimeNow() - cpu_time;
+  reply.cpu_end = CurrentCpu();
+  reply.involuntary_switches = InvoluntarySwitches() - switches;
+  const BurstWaits end_waits = ReadBurstWaits(reply.cpu_start);
+  const auto since = [](std::int64_t start, std::int64_t end) {
+    return start < 0 || end < start ? -1 : end - start;
+  };
+  reply.steal_ns = since(start_waits.steal_ns, end_waits.steal_ns);
+  reply.throttled_ns = since(start_waits.throttled_ns, end_waits.throttled_ns);
+  const std::vector<std::int64_t> thread_times_now = meter.ThreadTimes();
+  for (std::size_t i = 0; i < thread_times.size() && thread_times.size() == thread_times_now.size(); ++i)
+    reply.thread_cpu_ns.push_back(std::max<std::int64_t>(0, thread_times_now[i] - thread_times[i]));
+  std::ranges::sort(reply.thread_cpu_ns, std::greater());
+  const std::int64_t migrations_now = Migrations();
+  reply.migrations = migrations < 0 || migrations_now < 0 ? -1 : migrations_now - migrations;
+  reply.frequency_khz = FrequencyKhz(reply.cpu_end);
+  reply.frequency_cap_khz = FrequencyCapKhz(reply.cpu_end);
+  reply.temperature_millidegrees = HottestZoneMillidegrees();
+  reply.load_average = LoadAverage();
+  reply.peak_rss_bytes = PeakResidentBytes();
+  return reply;
+}
+
+}  // namespace etprof::runner

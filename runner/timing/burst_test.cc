@@ -1,0 +1,64 @@
+#include "timing/burst.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/error.h"
+
+namespace etprof::runner {
+namespace {
+
+int RunsUntilLevel(const std::vector<std::int64_t>& latencies) {
+  for (std::size_t n = 1; n <= latencies.size(); ++n) {
+    if (IsLevel(std::span(latencies).first(n))) return static_cast<int>(n);
+  }
+  return -1;
+}
+
+TEST(IsLevel, ThreeRunsWhenAlreadyWarm) {
+  EXPECT_EQ(RunsUntilLevel({1000, 1001, 999}), 3);
+  EXPECT_EQ(RunsUntilLevel({1000, 990, 985}), 3);    // falls by less than 2 %
+  EXPECT_EQ(RunsUntilLevel({1000, 1500, 1400}), 3);  // disturbed, not falling
+}
+
+TEST(IsLevel, WaitsWhileTheLatencyFalls) {
+  EXPECT_EQ(RunsUntilLevel({10000, 2000, 1000, 1000, 1000}), 5);
+  EXPECT_EQ(RunsUntilLevel({2000, 1800, 1600, 1400, 1200, 1100, 1000, 1000, 1000}), 9);
+  EXPECT_EQ(RunsUntilLevel({1, 1}), -1);
+  EXPECT_EQ(RunsUntilLevel({}), -1);
+}
+
+TEST(IsLevel, NoiseDoesNotHoldItUp) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> noise(0, 0.05);
+  int total = 0;
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<std::int64_t> latencies;
+    for (int i = 0; i < 100; ++i) latencies.push_back(static_cast<std::int64_t>(1e6 * (1 + noise(random))));
+    const int runs = RunsUntilLevel(latencies);
+    ASSERT_GT(runs, 0);
+    ASSERT_LE(runs, 20);
+    total += runs;
+  }
+  EXPECT_LT(total, 4500);  // 4.5 runs on average at 5 % noise
+}
+
+TEST(CheckBurst, RefusesWhatNobodyNeeds) {
+  EXPECT_NO_THROW(CheckBurst({}));
+  protocol::BurstRequest request;
+  request.max_runs = 2'000'000'000;
+  EXPECT_THROW(CheckBurst(request), Error);
+  request = {};
+  request.target_ns = std::int64_t{1} << 62;
+  EXPECT_THROW(CheckBurst(request), Error);
+  request = {};
+  request.min_runs = request.max_runs + 1;
+  EXPECT_THROW(CheckBurst(request), Error);
+  request = {};
+  request.min_opening = request.max_opening + 1;
+  EXPECT_THROW(CheckBurst(request), Error);
+}
+
+}  // namespace
+}  // namespace etprof::runner

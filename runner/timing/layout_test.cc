@@ -1,0 +1,58 @@
+#include "timing/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+
+namespace etprof::runner {
+namespace {
+
+// 64 draws from 256 places. Fewer than 16 different ones occur with a probability below 1e-60.
+constexpr int kDraws = 64;
+constexpr std::size_t kLeast = 16;
+
+std::uintptr_t frame_of_program = 0;
+
+int Program(int argc, char** argv) {
+  frame_of_program = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  return argv == nullptr ? argc : -1;
+}
+
+TEST(Layout, TheStackIsMovedWithinItsPage) {
+  std::set<std::uintptr_t> places;
+  for (int i = 0; i < kDraws; ++i) {
+    EXPECT_EQ(WithShiftedStack(&Program, i, nullptr), i);
+    EXPECT_EQ(frame_of_program % 16, 0);
+    places.insert(frame_of_program);
+  }
+  EXPECT_GE(places.size(), kLeast);
+  EXPECT_LE(*places.rbegin() - *places.begin(), 4096);
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1  // as GCC says it
+#endif
+#endif
+#if defined(__GLIBC__) && \
+    !defined(__SANITIZE_ADDRESS__)  // other allocators place blocks by rules of their own
+// Too large for a free block of this process to hold it, and too small for a mapping of its own.
+std::uintptr_t PlaceOfNewBlock() { return reinterpret_cast<std::uintptr_t>(std::malloc(100'000)); }
+
+TEST(Layout, WhatIsAllocatedNextIsMovedWithinItsPage) {
+  std::set<std::uintptr_t> steps;
+  std::uintptr_t last = PlaceOfNewBlock();
+  for (int i = 0; i < kDraws; ++i) {
+    ShiftHeap();
+    const std::uintptr_t place = PlaceOfNewBlock();
+    steps.insert((place - last) % 4096);
+    last = place;
+  }
+  EXPECT_GE(steps.size(), kLeast);
+}
+#endif
+
+}  // namespace
+}  // namespace etprof::runner

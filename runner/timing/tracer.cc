@@ -1,0 +1,109 @@
+#include "timing/tracer.h"
+
+#include <cstdlib>
+#include <memory>
+#include <ostream>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "timing/operator_clock.h"
+
+namespace etprof::runner {
+namespace {
+
+using executorch::runtime::EventTracer;
+using executorch::runtime::Method;
+
+// Names a private member without touching its class: access is not checked in an explicit instantiation
+// ([temp.spec.general]/6). The wheel's headers give its place, so a wheel that renames it does not compile.
+struct TracerOfMethod {
+  using Pointer = EventTracer* Method::*;
+  friend Pointer PointerTo(TracerOfMethod);
+};
+template <typename Tag, typename Tag::Pointer member>
+struct Expose {
+  friend typename Tag::Pointer PointerTo(Tag) { return member; }
+};
+template struct Expose<TracerOfMethod, &Method::event_tracer_>;
+
+}  // namespace
+
+void AttachTracer(Method& method, EventTracer* tracer) {
+  method.*PointerTo(TracerOfMethod{}) = tracer;
+  if (method.get_event_tracer() != tracer) {
+    throw Error(ExitCode::kDeviceFailed,
+                "ExecuTorch's Method is not as in the headers that etprof-runner was built with")
+        .Remedy("build etprof with the wheel that it runs with");
+  }
+}
+
+void OperatorTracer::create_event_block(const char* name) {
+  call_began_ = true;
+  block_began_ = MonotonicNow();
+  ETDumpGen::create_event_block(name);
+}
+
+executorch::runtime::EventTracerEntry OperatorTracer::start_profiling(
+    const char* name, executorch::runtime::ChainID chain_id, executorch::runtime::DebugHandle debug_handle) {
+  call_began_ = true;  // a framework span stands between any two delegate calls
+  const auto entry = ETDumpGen::start_profiling(name, chain_id, debug_handle);
+  if (recorder_ != nullptr) {
+    recorder_->BeginSpan(name, static_cast<std::int64_t>(entry.chain_id),
+                         static_cast<std::int64_t>(entry.debug_handle));
+  }
+  return entry;
+}
+
+void OperatorTracer::end_profiling(executorch::runtime::EventTracerEntry entry) {
+  call_began_ = true;
+  if (recorder_ != nullptr) recorder_->EndSpan();
+  ETDumpGen::end_profiling(entry);
+}
+
+void OperatorTracer::log_profiling_delegate(const char* name,
+                                            executorch::runtime::DelegateDebugIntId delegate_debug_index,
+                                            et_timestamp_t start_time, et_timestamp_t end_time,
+                                            const void* metadata, std::size_t metadata_len) {
+  if (HasFastClock(__builtin_return_address(0))) {
+    if (call_began_) {
+      call_start_ = start_time;
+      call_began_ = false;
+    }
+    if (recorder_ != nullptr) recorder_->DelegateOperator(name);
+    start_time = call_start_ + (start_time - call_start_) / kClockFactor;
+    end_time = call_start_ + (end_time - call_start_) / kClockFactor;
+  }
+  // The name is the operator's; XNNPACK gives no integer id (-1 in `delegate_debug_index`, which its header
+  // types as unset).
+  ETDumpGen::log_profiling_delegate(name, delegate_debug_index, start_time, end_time, metadata, metadata_len);
+}
+
+void OperatorTracer::Forget() {
+  if (get_num_blocks() > 0) std::free(get_etdump_data().buf);
+  reset();
+  call_began_ = true;
+}
+
+OperatorTracer::Written OperatorTracer::WriteAndForget(const std::filesystem::path& path) {
+  Written written;
+  written.blocks = static_cast<std::int64_t>(get_num_blocks());
+  if (written.blocks == 0) {
+    throw Error(ExitCode::kUsage, "nothing was traced since the last ETDump")
+        .Remedy("ask for traced runs first");
+  }
+  const executorch::etdump::ETDumpResult dump = get_etdump_data();
+  const std::unique_ptr<void, decltype(&std::free)> owner(dump.buf, &std::free);
+  reset();
+  call_began_ = true;
+  if (dump.buf == nullptr || dump.size == 0) {
+    throw Error(ExitCode::kDeviceFailed, "ExecuTorch could not finish the ETDump")
+        .Remedy("ask for fewer traced runs");
+  }
+  written.bytes = static_cast<std::int64_t>(dump.size);
+  WriteFileAtomically(path, [&](std::ostream& out) {
+    out.write(static_cast<const char*>(dump.buf), static_cast<std::streamsize>(dump.size));
+  });
+  return written;
+}
+
+}  // namespace etprof::runner

@@ -1,0 +1,216 @@
+#include "timing/waiting.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+
+#if defined(__APPLE__)
+#include <mach/mach.h>
+#endif
+
+#include "machine/conditions.h"
+#include "protocol/messages.h"
+#include "timing/operator_clock.h"
+
+namespace etprof::runner {
+namespace {
+
+std::atomic<std::int64_t> stops{0};
+
+// The number at the beginning of `text`, which is cut off with the blanks before it. Absent: there is none,
+// it is negative, or it does not fit.
+std::optional<std::int64_t> TakeNumber(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (!text.empty() && std::string_view(" \t\n").find(text.front()) == std::string_view::npos)
+    return std::nullopt;
+  return value;
+}
+
+// What follows `key` and a blank at the beginning of a line.
+std::optional<std::string_view> LineOf(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ')
+      return line.substr(key.size());
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return std::nullopt;
+}
+
+#if defined(__linux__)
+std::string ReadSmallFile(const std::string& path) {
+  std::ifstream file(path);
+  std::string text(1 << 16, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  return text;
+}
+#endif
+
+std::optional<Schedstat> ReadSchedstat(int file) {
+  char text[128];
+  const ssize_t size = ::pread(file, text, sizeof(text), 0);
+  return size > 0 ? ParseSchedstat({text, static_cast<std::size_t>(size)}) : std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t Waited(const WaitReading& before, const WaitReading& after) {
+  std::int64_t waited = 0;
+  if (before.run_delay_ns >= 0 && after.run_delay_ns >= 0)
+    waited = std::max(waited, after.run_delay_ns - before.run_delay_ns);
+  const bool blocked = before.voluntary < 0 || after.voluntary != before.voluntary;
+  if (!blocked || after.stops != before.stops)
+    waited = std::max(waited, (after.wall_ns - before.wall_ns) - (after.main_cpu_ns - before.main_cpu_ns));
+  return waited;
+}
+
+WaitMeter::WaitMeter() {
+#if defined(__linux__)
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    const int file = ::open((task.path() / "schedstat").c_str(), O_RDONLY | O_CLOEXEC);
+    if (file >= 0) threads_.push_back(file);
+  }
+#endif
+}
+
+WaitMeter::~WaitMeter() {
+  for (const int file : threads_) ::close(file);
+}
+
+WaitReading WaitMeter::Read() const {
+  WaitReading reading;
+  for (const int file : threads_) {
+    if (const auto stat = ReadSchedstat(file))
+      reading.run_delay_ns = std::max<std::int64_t>(0, reading.run_delay_ns) + stat->delay_ns;
+  }
+#if defined(__linux__)
+  rusage usage{};
+  if (::getrusage(RUSAGE_THREAD, &usage) == 0) reading.voluntary = usage.ru_nvcsw;
+  reading.main_cpu_ns = ClockNanoseconds(CLOCK_THREAD_CPUTIME_ID);
+#elif defined(__APPLE__)
+  thread_basic_info info{};
+  mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
+  const mach_port_t self = ::mach_thread_self();
+  if (::thread_info(self, THREAD_BASIC_INFO, reinterpret_cast<thread_info_t>(&info), &count) ==
+      KERN_SUCCESS) {
+    reading.main_cpu_ns = (info.user_time.seconds + info.system_time.seconds) * 1'000'000'000LL +
+                          (info.user_time.microseconds + info.system_time.microseconds) * 1'000LL;
+    rusage usage{};
+    if (::getrusage(RUSAGE_SELF, &usage) == 0) reading.voluntary = usage.ru_nvcsw;
+  }
+  ::mach_port_deallocate(mach_task_self(), self);
+#endif
+  reading.cpu_ns = CpuTimeNow();
+  reading.stops = stops.load(std::memory_order_relaxed);
+  reading.wall_ns = MonotonicNow();
+  return reading;
+}
+
+std::vector<std::int64_t> WaitMeter::ThreadTimes() const {
+  std::vector<std::int64_t> times;
+  for (const int file : threads_) {
+    if (const auto stat = ReadSchedstat(file)) times.push_back(stat->running_ns);
+  }
+  return times;
+}
+
+const char* WaitSource() {
+#if defined(__linux__)
+  return ParseSchedstat(ReadSmallFile("/proc/self/schedstat")) ? protocol::kSchedstat : protocol::kThreadTime;
+#else
+  return protocol::kThreadTime;
+#endif
+}
+
+void CountStops() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stops.fetch_add(1, std::memory_order_relaxed); };
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGCONT, &action, nullptr);
+}
+
+BurstWaits ReadBurstWaits([[maybe_unused]] int cpu) {
+  BurstWaits waits;
+#if defined(__linux__)
+  if (const auto ticks = ParseSteal(ReadSmallFile("/proc/stat"), cpu))
+    waits.steal_ns = *ticks * (1'000'000'000 / std::max(1L, ::sysconf(_SC_CLK_TCK)));
+  static const std::string path = [] {
+    for (const std::string& one : CpuStatPaths(ReadSmallFile("/proc/self/cgroup"))) {
+      if (ParseThrottled(ReadSmallFile(one))) return one;
+    }
+    return std::string();
+  }();
+  if (!path.empty()) waits.throttled_ns = ParseThrottled(ReadSmallFile(path)).value_or(-1);
+#endif
+  return waits;
+}
+
+std::optional<Schedstat> ParseSchedstat(std::string_view text) {
+  const auto running = TakeNumber(text);
+  const auto delay = running ? TakeNumber(text) : std::nullopt;
+  const auto slices = delay ? TakeNumber(text) : std::nullopt;
+  if (!slices || (!text.empty() && text != "\n")) return std::nullopt;
+  return Schedstat{*running, *delay};
+}
+
+std::optional<std::int64_t> ParseSteal(std::string_view stat, int cpu) {
+  auto line = LineOf(stat, "cpu" + std::to_string(cpu));
+  if (cpu < 0 || !line) return std::nullopt;
+  std::optional<std::int64_t> value;
+  for (int field = 0; field < 8; ++field) {
+    value = TakeNumber(*line);
+    if (!value) return std::nullopt;
+  }
+  constexpr std::int64_t kMostTicks = 1'000'000'000'000;  // 300 years: more would not fit in nanoseconds
+  return *value <= kMostTicks ? value : std::nullopt;
+}
+
+std::optional<std::int64_t> ParseThrottled(std::string_view cpu_stat) {
+  if (auto line = LineOf(cpu_stat, "throttled_usec")) {
+    const auto value = TakeNumber(*line);
+    constexpr std::int64_t kMost = INT64_MAX / 1000;
+    return value && *value <= kMost ? std::optional(*value * 1000) : std::nullopt;
+  }
+  if (auto line = LineOf(cpu_stat, "throttled_time")) return TakeNumber(*line);
+  return std::nullopt;
+}
+
+std::vector<std::string> CpuStatPaths(std::string_view cgroup) {
+  // "ID:CONTROLLERS:PATH"; the controllers of version 2 are empty (man 7 cgroups).
+  std::vector<std::string> paths;
+  while (!cgroup.empty()) {
+    const std::string_view line = cgroup.substr(0, cgroup.find('\n'));
+    cgroup.remove_prefix(std::min(line.size() + 1, cgroup.size()));
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos) continue;
+    const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
+    const std::string path(line.substr(second + 1));
+    if (!path.starts_with('/') || path.find("..") != std::string::npos) continue;
+    const std::string file = (path == "/" ? "" : path) + "/cpu.stat";
+    if (controllers == ",,") {
+      paths.push_back("/sys/fs/cgroup" + file);
+      paths.push_back("/sys/fs/cgroup/unified" + file);
+    } else if (controllers.find(",cpu,") != std::string::npos) {
+      paths.push_back("/sys/fs/cgroup/cpu" + file);
+      paths.push_back("/sys/fs/cgroup/cpu,cpuacct" + file);
+    }
+  }
+  return paths;
+}
+
+}  // namespace etprof::runner

@@ -1,0 +1,125 @@
+#include "timing/waiting.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace etprof::runner {
+namespace {
+
+TEST(Waiting, SchedstatIsThreeNumbers) {
+  const auto stat = ParseSchedstat("1204418 269473 17\n");  // of a shell, Linux 6.18
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->running_ns, 1204418);
+  EXPECT_EQ(stat->delay_ns, 269473);
+  for (const char* bad :
+       {"", "\n", "1", "1 2", "1 2\n", "1 2 3 4\n", "-1 2 3\n", "1 -2 3\n", "a 2 3\n", "1x 2 3\n", "1,2,3\n",
+        "1 2 3x\n", "99999999999999999999 2 3\n", "1 99999999999999999999 3\n", "0x1 2 3\n"})
+    EXPECT_FALSE(ParseSchedstat(bad)) << bad;
+}
+
+// Of this kind of virtual machine (Linux 6.18), shortened.
+constexpr const char* kStat =
+    "cpu  12373 0 2740 75091 141 0 55 21 0 0\n"
+    "cpu0 5785 0 1119 38276 5 0 7 10 0 0\n"
+    "cpu1 6588 0 1620 36814 135 0 48 11 0 0\n"
+    "cpu10 1 2 3 4 5 6 7 99 0 0\n"
+    "intr 403187 0 0 0\n";
+
+TEST(Waiting, StealIsTheEighthNumberOfTheCpu) {
+  EXPECT_EQ(ParseSteal(kStat, 0), 10);
+  EXPECT_EQ(ParseSteal(kStat, 1), 11);
+  EXPECT_EQ(ParseSteal(kStat, 10), 99);
+  EXPECT_FALSE(ParseSteal(kStat, 2));
+  EXPECT_FALSE(ParseSteal(kStat, -1));
+  EXPECT_FALSE(ParseSteal("cpu0 1 2 3 4 5 6 7\n", 0)) << "before Linux 2.6.11";
+  EXPECT_FALSE(ParseSteal("cpu0 1 2 3 4 5 6 7 -8\n", 0));
+  EXPECT_FALSE(ParseSteal("cpu0 1 2 3 4 5 6 7 9223372036854775807\n", 0));
+  EXPECT_FALSE(ParseSteal("cpu0 1 2 x 4 5 6 7 8\n", 0));
+  EXPECT_FALSE(ParseSteal("", 0));
+}
+
+TEST(Waiting, ThrottlingOfBothVersionsOfControlGroups) {
+  // Linux 6.18, version 2 and version 1 (the order of its keys differs).
+  EXPECT_EQ(ParseThrottled("usage_usec 7062515\nuser_usec 6700000\nsystem_usec 362515\nnr_periods 91\n"
+                           "nr_throttled 90\nthrottled_usec 4504921\n"),
+            4504921000);
+  EXPECT_EQ(ParseThrottled("nr_periods 4\nnr_throttled 2\nthrottled_time 60211345\nnr_bursts 0\n"), 60211345);
+  EXPECT_FALSE(ParseThrottled("usage_usec 7062515\n"));
+  EXPECT_FALSE(ParseThrottled("throttled_usec\n"));
+  EXPECT_FALSE(ParseThrottled("throttled_usec -5\n"));
+  EXPECT_FALSE(ParseThrottled("throttled_usec 9223372036854775807\n"));
+  EXPECT_FALSE(ParseThrottled("throttled_usec 12x\n"));
+  EXPECT_FALSE(ParseThrottled(""));
+}
+
+TEST(Waiting, ControlGroupsLieWhereTheirLinesSay) {
+  EXPECT_EQ(CpuStatPaths("0::/user.slice/a.scope\n"),
+            (std::vector<std::string>{"/sys/fs/cgroup/user.slice/a.scope/cpu.stat",
+                                      "/sys/fs/cgroup/unified/user.slice/a.scope/cpu.stat"}));
+  EXPECT_EQ(CpuStatPaths("9:name=systemd:/x\n4:memory:/m\n2:cpu,cpuacct:/\n1:cpuset:/c\n"),
+            (std::vector<std::string>{"/sys/fs/cgroup/cpu/cpu.stat", "/sys/fs/cgroup/cpu,cpuacct/cpu.stat"}));
+  EXPECT_TRUE(CpuStatPaths("0::/../../etc\nnonsense\n:::\n1:cpu\n0::relative\n").empty());
+}
+
+WaitReading At(std::int64_t wall, std::int64_t main_cpu, std::int64_t delay, std::int64_t voluntary,
+               std::int64_t stops = 0) {
+  return {wall, main_cpu, main_cpu, delay, voluntary, stops};
+}
+
+TEST(Waiting, WhatTheSchedulerSaysAndWhatTheClocksSay) {
+  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(1000, 1000, 0, 3)), 0);
+  EXPECT_EQ(Waited(At(0, 0, 50, 3), At(5000, 1000, 4050, 3)), 4000) << "preempted";
+  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(1000, 1000, 700, 3)), 700) << "only another thread waited";
+  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(5000, 1000, 0, 3)), 4000) << "the host or a quota took the processor";
+  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(5000, 1000, 0, 4)), 0) << "it blocked: it wanted no processor";
+  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(5000, 1000, 0, 4, 1)), 4000) << "stopped";
+  EXPECT_EQ(Waited(At(0, 0, -1, -1), At(5000, 1000, -1, -1)), 0) << "nothing is known";
+  EXPECT_EQ(Waited(At(0, 0, -1, 2), At(5000, 1000, -1, 2)), 4000) << "without schedstat";
+  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(1000, 1001, 0, 3)), 0) << "never negative";
+}
+
+#if defined(__linux__)
+TEST(Waiting, SleepIsNoWaitAndAStopIs) {
+  CountStops();
+  const WaitMeter meter;
+  ASSERT_GE(meter.Read().voluntary, 0);
+  const WaitReading before = meter.Read();
+  const timespec rest{.tv_sec = 0, .tv_nsec = 60'000'000};
+  ::nanosleep(&rest, nullptr);
+  const WaitReading rested = meter.Read();
+  EXPECT_GE(rested.wall_ns - before.wall_ns, 60'000'000);
+  EXPECT_GT(rested.voluntary, before.voluntary);
+  EXPECT_LT(Waited(before, rested), rested.wall_ns - before.wall_ns);
+
+  // A child continues this process, again and again: until it has stopped, SIGCONT has no effect.
+  const pid_t self = ::getpid();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    while (::getppid() == self) {
+      ::nanosleep(&rest, nullptr);
+      ::kill(self, SIGCONT);
+    }
+    ::_exit(0);
+  }
+  // SIGCONT takes back a SIGSTOP that is on its way: then it has not stopped.
+  WaitReading running, continued;
+  do {
+    running = meter.Read();
+    ::kill(self, SIGSTOP);
+    continued = meter.Read();
+  } while (continued.wall_ns - running.wall_ns < 1'000'000);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_GT(continued.stops, running.stops);
+  EXPECT_GE(Waited(running, continued), (continued.wall_ns - running.wall_ns) / 2);
+}
+#endif
+
+}  // namespace
+}  // namespace etprof::runner

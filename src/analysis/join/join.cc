@@ -1,0 +1,268 @@
+#include "analysis/join/join.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/join/align_nodes.h"
+#include "analysis/join/neighbours.h"
+#include "analysis/join/source_places.h"
+#include "analysis/operators.h"
+#include "delegates/delegate.h"
+#include "program/xnn/delegable.h"
+#include "program/xnn/memory_estimate.h"
+
+namespace etprof {
+namespace {
+
+using Join = OperatorSource::Join;
+
+// "aten::add.out" is called native_call_add.out.
+bool IsCalled(const std::string& type, const std::string& in_program) {
+  const std::size_t scope = in_program.rfind("::");
+  return type == (scope == std::string::npos ? in_program : in_program.substr(scope + 2));
+}
+
+class Joiner {
+ public:
+  Joiner(const Profile& profile, const Program& program, const Method& method, const MethodSources* sources)
+      : profile_(profile), program_(program), method_(method), places_(sources) {
+    if (sources == nullptr) result_.no_sources = "where operators come from in the model is not known";
+    for (const Instruction& instruction : method.instructions)
+      instructions_[{instruction.chain, instruction.index}] = &instruction;
+  }
+
+  ProgramJoin Run() {
+    result_.operators.resize(profile_.operators.size());
+    std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::size_t>>
+        calls;  // operators of one occurrence
+    for (std::size_t i = 0; i < profile_.operators.size(); ++i) {
+      const Operator& op = profile_.operators[i];
+      OperatorSource& own = result_.operators[i];
+      if (op.key.kind == SpanKind::kKernel) {
+        JoinKernel(op, own);
+      } else if (op.key.kind == SpanKind::kBackend) {
+        calls[{op.call_index, op.key.occurrence}].push_back(i);
+      } else {
+        own.join = Join::kFramework;
+      }
+      if (result_.problem.empty() && !op.backend.empty()) CompareBackend(op);
+      if (!result_.problem.empty()) return Refused();
+    }
+    for (auto& [call, operators] : calls) {
+      std::ranges::stable_sort(operators, [&](std::size_t a, std::size_t b) {
+        return profile_.operators[a].key.ordinal < profile_.operators[b].key.ordinal;
+      });
+      JoinCall(operators);
+      if (!result_.problem.empty()) return Refused();
+    }
+    result_.places = places_.places();
+    ConnectNeighbours(profile_, program_, method_, aligned_calls_, result_.operators);
+    return std::move(result_);
+  }
+
+ private:
+  ProgramJoin Refused() {
+    ProgramJoin refused;
+    refused.operators.resize(profile_.operators.size());
+    refused.problem = std::move(result_.problem);
+    for (OperatorSource& source : refused.operators) source.why = refused.problem;
+    return refused;
+  }
+
+  const Instruction* Find(const Operator& op) const {
+    const auto found = instructions_.find({op.key.chain, op.key.instruction});
+    return found == instructions_.end() ? nullptr : found->second;
+  }
+
+  void JoinKernel(const Operator& op, OperatorSource& own) {
+    const Instruction* instruction = Find(op);
+    if (instruction == nullptr || instruction->kind != Instruction::Kind::kKernel ||
+        !IsCalled(op.type, method_.operators[instruction->target])) {
+      result_.problem =
+          fmt::format("{} ran as instruction {}, which the program has not: it is not the one that ran",
+                      op.name, op.key.instruction);
+      return;
+    }
+    own.join = Join::kKernel;
+    own.identity = IdentityOf(*instruction, method_);
+    own.tensors = TensorsOf(*instruction, method_);
+    own.work = WorkOf(*instruction, method_);
+    SetShapes(ShapesOf(*instruction, method_), own);
+    own.kleidiai = KleidiaiOf(*instruction, method_);
+    own.why_not_delegated = WhyNotDelegated(*instruction, method_);
+    Set(places_.OfKernel(*instruction, method_), own);
+  }
+
+  void CompareBackend(const Operator& op) {
+    const Instruction* instruction = Find(op);
+    if (instruction == nullptr || instruction->kind != Instruction::Kind::kDelegate) return;
+    const std::string& backend = method_.delegates[instruction->target].backend;
+    if (op.backend == backend) return;
+    result_.problem = fmt::format(
+        "{} wrote the events of instruction {}, which calls {} in the program: it is not the one that ran",
+        op.backend, op.key.instruction, backend);
+  }
+
+  // Where shapes change at run time, what there is to do in a run is not known, only the most that it may be.
+  static void SetShapes(ProgramTensor::Shape shapes, OperatorSource& own) {
+    own.tensors.shapes = shapes;
+    if (shapes != ProgramTensor::Shape::kStatic) own.work = Work{};
+  }
+
+  static void Set(SourcePlaces::Found found, OperatorSource& own) {
+    own.debug_handles = std::move(found.debug_handles);
+    own.place = found.place;
+    own.between = found.between;
+  }
+
+  void JoinCall(const std::vector<std::size_t>& operators) {
+    const Operator& first = profile_.operators[operators.front()];
+    const Instruction* instruction = Find(first);
+    if (instruction == nullptr || instruction->kind != Instruction::Kind::kDelegate) {
+      result_.problem = fmt::format(
+          "instruction {} ran in a delegate, and is none in the program: it is not the one that ran",
+          first.key.instruction);
+      return;
+    }
+    const Delegate& delegate = method_.delegates[instruction->target];
+    const auto none = [&](const std::string& why) {
+      for (const std::size_t op : operators) result_.operators[op].why = why;
+    };
+    if (delegate.backend == delegates::kOpenvino.backend) {
+      for (const std::size_t op : operators) {
+        if (const auto layer = delegates::ParseOpenvinoLayer(profile_.operators[op].name))
+          Set(places_.OfLayer(layer->node, method_), result_.operators[op]);
+      }
+    }
+    if (!delegate.graph) return none(fmt::format("the payload of {} is not read", delegate.backend));
+    const XnnGraph& graph = program_.xnn_graphs[*delegate.graph];
+    std::vector<std::string> stems;
+    for (const std::size_t op : operators) stems.push_back(OperatorStem(profile_.operators[op].name));
+    std::optional<Alignment> alignment = AlignNodes(graph, stems);
+    if (!alignment) return none("its delegate has too many operators to be aligned with the graph");
+    const ProgramTensor::Shape shapes = ShapesOf(*instruction, method_);
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      OperatorSource& own = result_.operators[operators[i]];
+      own.graph = delegate.graph;
+      Describe(alignment->operators, i, graph, own);
+      SetShapes(shapes, own);
+    }
+    PlaceInserted(operators);
+    aligned_calls_.push_back({instruction, &graph, operators, std::move(stems), std::move(*alignment)});
+  }
+
+  void Describe(const std::vector<AlignedOperator>& aligned, std::size_t i, const XnnGraph& graph,
+                OperatorSource& own) {
+    const AlignedOperator& op = aligned[i];
+    if (op.inserted) {
+      own.join = Join::kInserted;
+      own.work.macs = 0;
+      return;
+    }
+    if (!op.node) {
+      own.why = "no node of the delegate's graph fits it";
+      return;
+    }
+    own.join = Join::kNodes;
+    own.nodes = {*op.node};
+    own.nodes.insert(own.nodes.end(), op.fused.begin(), op.fused.end());
+    // Two operators of one bounded node: the multiply-adds are the first one's, and each moves the output.
+    own.identity = IdentityOf(graph.nodes[*op.node], graph);
+    for (const std::size_t fused : op.fused) own.fused.push_back(KindOf(graph.nodes[fused].type));
+    own.tensors = TensorsOf(own.nodes, graph);
+    own.work = WorkOf(own.nodes, graph);
+    own.kleidiai = KleidiaiOf(graph.nodes[*op.node], graph);
+    if (i > 0 && aligned[i - 1].node == op.node) {
+      own.work = WorkOfBound(graph.nodes[*op.node], graph);
+      own.tensors.inputs = own.tensors.outputs;
+      own.identity = NodeIdentity{};  // another part of the node: its name says which
+    }
+    Set(places_.OfNode(graph.nodes[*op.node], graph), own);
+    for (const std::size_t candidate : op.candidates) {
+      if (candidate == *op.node) continue;
+      const SourcePlaces::Found other = places_.OfNode(graph.nodes[candidate], graph);
+      if (other.place != own.place || other.debug_handles != own.debug_handles) {
+        const std::optional<std::size_t> in_graph = own.graph;
+        NodeIdentity identity;
+        identity.kind = identity.text = own.identity.kind;
+        own = OperatorSource{};
+        own.graph = in_graph;
+        own.identity = std::move(identity);
+        own.candidates = op.candidates;
+        own.why = "several nodes of the delegate's graph fit it equally well";
+        return;
+      }
+      if (WorkOf({candidate}, graph) != WorkOf({*op.node}, graph)) own.work = Work{};
+      if (TensorsOf({candidate}, graph) != TensorsOf({*op.node}, graph)) own.tensors = OperatorTensors{};
+      if (KleidiaiOf(graph.nodes[candidate], graph) != own.kleidiai) own.kleidiai = KleidiaiUse{};
+      own.identity.contents.clear();
+      own.nodes.clear();
+      own.candidates = op.candidates;
+    }
+  }
+
+  // The clamp that a bounded node ends with reads its output and writes it again.
+  static Work WorkOfBound(const XnnNode& node, const XnnGraph& graph) {
+    Work work;
+    const XnnValue* output = node.outputs.empty() ? nullptr : graph.Find(node.outputs[0]);
+    work.macs = 0;
+    if (output != nullptr) work.read = work.written = BytesOf(output->type, output->shape);
+    work.bytes = Sum(work.read, work.written);
+    return work;
+  }
+
+  // What XNNPACK inserted serves what runs next, or at the end what ran before.
+  void PlaceInserted(const std::vector<std::size_t>& operators) {
+    const auto take = [&](OperatorSource& own, const OperatorSource& from) {
+      own.place = from.place;
+      own.debug_handles = from.debug_handles;
+    };
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      OperatorSource& own = result_.operators[operators[i]];
+      if (own.join != Join::kInserted) continue;
+      std::size_t next = i;
+      while (next < operators.size() && result_.operators[operators[next]].join == Join::kInserted) ++next;
+      if (next < operators.size()) {
+        take(own, result_.operators[operators[next]]);
+      } else if (i > 0) {
+        take(own, result_.operators[operators[i - 1]]);
+      }
+    }
+  }
+
+  const Profile& profile_;
+  const Program& program_;
+  const Method& method_;
+  SourcePlaces places_;
+  std::map<std::pair<int, int>, const Instruction*> instructions_;
+  std::vector<AlignedCall> aligned_calls_;
+  ProgramJoin result_;
+};
+
+}  // namespace
+
+ProgramJoin JoinProgram(const Profile& profile, const Program& program, const Method& method,
+                        const MethodSources* sources) {
+  ProgramJoin join = Joiner(profile, program, method, sources).Run();
+  if (join.problem.empty()) {
+    join.planned = PlannedBytes(method);
+    join.packed_at_least = PackedBytes(method, program);
+  }
+  return join;
+}
+
+std::optional<std::string> SourceLine(const ProgramJoin& join, std::size_t op) {
+  const std::optional<std::size_t> place = join.operators[op].place;
+  if (!place || !join.places[*place].frame) return std::nullopt;
+  return LineText(*join.places[*place].frame);
+}
+
+std::optional<std::string> ModulePath(const ProgramJoin& join, std::size_t op) {
+  const std::optional<std::size_t> place = join.operators[op].place;
+  if (!place || join.places[*place].modules.empty()) return std::nullopt;
+  return join.places[*place].modules.back().path;
+}
+
+}  // namespace etprof

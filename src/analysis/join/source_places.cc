@@ -1,0 +1,148 @@
+#include "analysis/join/source_places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace etprof {
+namespace {
+
+std::vector<std::uint32_t> HandlesOf(const XnnNode& node) {
+  return node.debug_handle ? std::vector<std::uint32_t>{*node.debug_handle} : std::vector<std::uint32_t>{};
+}
+
+}  // namespace
+
+SourcePlaces::Found SourcePlaces::OfKernel(const Instruction& kernel, const Method& method) {
+  Found found;
+  if (sources_ == nullptr || kernel.chain != 0) return found;
+  const auto handles = sources_->instructions.find(kernel.index);
+  if (handles == sources_->instructions.end()) return found;
+  found.debug_handles = handles->second;
+  found.place = OfHandles(found.debug_handles);
+  if (found.place) return found;
+  found.between = true;
+  found.place = OfNeighbour(kernel, method);
+  return found;
+}
+
+// A node that the partitioner put between two others, and a conversion of quantized values, which stands
+// for nothing that the model says, serves the next one, or at the end the one before it.
+SourcePlaces::Found SourcePlaces::OfNode(const XnnNode& node, const XnnGraph& graph) {
+  Found found;
+  found.debug_handles = HandlesOf(node);
+  if (sources_ != nullptr) found.place = OfHandles(found.debug_handles);
+  if (node.debug_handle && (found.place || sources_ == nullptr)) return found;
+  found.between = true;
+  for (const bool after : {true, false}) {
+    const XnnNode* served = Neighbour(node, graph, after);
+    if (served == nullptr) continue;
+    if (!node.debug_handle) found.debug_handles = HandlesOf(*served);
+    if (sources_ != nullptr) found.place = OfHandles(HandlesOf(*served));
+    return found;
+  }
+  return found;
+}
+
+SourcePlaces::Found SourcePlaces::OfLayer(std::string_view node, const Method& method) {
+  Found found;
+  const auto runs = [](const Instruction& instruction) {
+    return instruction.kind == Instruction::Kind::kKernel || instruction.kind == Instruction::Kind::kDelegate;
+  };
+  if (sources_ == nullptr || std::ranges::count_if(method.instructions, runs) != 1 ||
+      std::ranges::find(sources_->nodes, "aten.div.Tensor_mode", &SourceNode::target) !=
+          sources_->nodes.end())
+    return found;
+  std::vector<const SourceNode*> named;
+  for (const SourceNode& one : sources_->nodes)
+    if (one.name == node) named.push_back(&one);
+  if (named.size() == 1) found.place = OfNodes(named);
+  return found;
+}
+
+// Of the next instruction that takes what `instruction` gives, or of the last one that gave what it takes.
+std::optional<std::size_t> SourcePlaces::OfNeighbour(const Instruction& instruction, const Method& method) {
+  if (instruction.arguments.empty()) return std::nullopt;
+  const std::size_t output = instruction.arguments.back();
+  std::optional<std::size_t> before;
+  for (const Instruction& other : method.instructions) {
+    const auto handles = sources_->instructions.find(other.index);
+    if (other.chain != 0 || other.index == instruction.index || handles == sources_->instructions.end())
+      continue;
+    const std::vector<std::size_t>& values = other.arguments;
+    if (other.index > instruction.index) {
+      if (std::ranges::find(values, output) == values.end()) continue;
+      if (const auto place = OfHandles(handles->second)) return place;
+    } else if (!values.empty() &&
+               std::ranges::find(instruction.arguments, values.back()) != instruction.arguments.end()) {
+      if (const auto place = OfHandles(handles->second)) before = place;
+    }
+  }
+  return before;
+}
+
+// The nearest node with a place of its own (without sources: with a debug handle) that reads what `node`
+// writes, or writes what it reads; null: none.
+const XnnNode* SourcePlaces::Neighbour(const XnnNode& node, const XnnGraph& graph, bool after) {
+  std::set<std::uint32_t> ids;
+  const auto add = [&](const XnnNode& of) {
+    const std::vector<std::uint32_t>& more = after ? of.outputs : of.inputs;
+    ids.insert(more.begin(), more.end());
+  };
+  add(node);
+  const auto touches = [&](const XnnNode& other) {
+    const std::vector<std::uint32_t>& own = after ? other.inputs : other.outputs;
+    return std::ranges::any_of(own, [&](std::uint32_t id) { return ids.contains(id); });
+  };
+  constexpr std::size_t kNear = 64;  // nodes that are looked at: they are neighbours
+  for (std::size_t step = 1; step <= kNear; ++step) {
+    if (after ? node.index + step >= graph.nodes.size() : step > node.index) break;
+    const XnnNode& other = graph.nodes[after ? node.index + step : node.index - step];
+    if (!touches(other)) continue;
+    if (other.debug_handle && (sources_ == nullptr || OfHandles(HandlesOf(other)))) return &other;
+    add(other);
+  }
+  return nullptr;
+}
+
+// What the nodes of the handles have in common: the modules that they all are in, and their line where it
+// is one.
+std::optional<std::size_t> SourcePlaces::OfHandles(const std::vector<std::uint32_t>& handles) {
+  std::vector<const SourceNode*> nodes;
+  for (const std::uint32_t handle : handles) {
+    const std::vector<const SourceNode*> own = sources_->Of(handle);
+    nodes.insert(nodes.end(), own.begin(), own.end());
+  }
+  return OfNodes(nodes);
+}
+
+std::optional<std::size_t> SourcePlaces::OfNodes(const std::vector<const SourceNode*>& nodes) {
+  std::optional<SourcePlace> place;
+  for (const SourceNode* node : nodes) {
+    // The conversions around a quantized operator share its handle, and say nothing of the model.
+    if (node->target.starts_with("quantized_decomposed.")) continue;
+    const SourceFrame* frame = ModelFrame(*node);
+    if (!place) {
+      place = SourcePlace{node->modules, std::nullopt};
+      if (frame != nullptr) place->frame = *frame;
+      continue;
+    }
+    std::size_t same = 0;
+    while (same < place->modules.size() && same < node->modules.size() &&
+           place->modules[same] == node->modules[same])
+      ++same;
+    place->modules.resize(same);
+    if (frame == nullptr || place->frame != *frame) place->frame.reset();
+  }
+  if (!place || (place->modules.empty() && !place->frame)) return std::nullopt;
+  std::string key;
+  for (const SourceModule& module : place->modules) key += module.path + '\x1f' + module.type + '\x1e';
+  if (place->frame)
+    key += fmt::format("{}:{}:{}", place->frame->file, place->frame->line, place->frame->function);
+  const auto [known, is_new] = by_text_.try_emplace(std::move(key), places_.size());
+  if (is_new) places_.push_back(std::move(*place));
+  return known->second;
+}
+
+}  // namespace etprof

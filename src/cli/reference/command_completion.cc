@@ -1,0 +1,23 @@
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/reference/completion.h"
+#include "cli/terminal.h"
+
+namespace etprof {
+
+std::function<int()> CompletionCommand(CLI::App& app) {
+  const auto shell = std::make_shared<std::string>();
+  app.add_option("shell", *shell, "Shell to print it for: bash, zsh, or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  return [shell] {
+    const std::vector<CommandFacts> commands = CommandsAndOptions();
+    Print("{}", *shell == "bash"  ? BashCompletion(commands)
+                : *shell == "zsh" ? ZshCompletion(commands)
+                                  : FishCompletion(commands));
+    return 0;
+  };
+}
+
+}  // namespace etprof

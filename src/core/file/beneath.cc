@@ -1,0 +1,85 @@
+#include "core/file/beneath.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  explicit Folder(int descriptor) : descriptor_(descriptor) {}
+  Folder(Folder&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Folder& operator=(Folder&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~Folder() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  int descriptor() const { return descriptor_; }
+  explicit operator bool() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_;
+};
+
+// Opens the folders of `name` one after the other: root, root/a, root/a/b. Empty: one is no folder, or a
+// link, or "..".
+std::vector<Folder> OpenFolders(const fs::path& root, const fs::path& name) {
+  std::vector<Folder> folders;
+  folders.emplace_back(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (const fs::path& part : name) {
+    if (!folders.back() || part == ".." || part == "." || part.empty() || part.is_absolute()) return {};
+    const int parent = folders.back().descriptor();
+    folders.emplace_back(::openat(parent, part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  if (!folders.back()) return {};
+  return folders;
+}
+
+bool IsRegularFile(const Folder& folder, const fs::path& name) {
+  struct stat status {};
+  return ::fstatat(folder.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISREG(status.st_mode);
+}
+
+}  // namespace
+
+bool IsFileBeneath(const fs::path& root, const fs::path& name) {
+  const std::vector<Folder> folders = OpenFolders(root, name.parent_path());
+  return !folders.empty() && name.has_filename() && IsRegularFile(folders.back(), name.filename());
+}
+
+bool IsFolderBeneath(const fs::path& root, const fs::path& name) { return !OpenFolders(root, name).empty(); }
+
+void RemoveFileBeneath(const fs::path& root, const fs::path& name) {
+  const std::vector<Folder> folders = OpenFolders(root, name.parent_path());
+  if (folders.empty() || !name.has_filename() || !IsRegularFile(folders.back(), name.filename())) return;
+  ::unlinkat(folders.back().descriptor(), name.filename().c_str(), 0);
+  if (folders.size() > 1) {
+    // Fails, as it should, where something else is in it.
+    ::unlinkat(folders[folders.size() - 2].descriptor(), name.parent_path().filename().c_str(), AT_REMOVEDIR);
+  }
+}
+
+bool LiesBeneath(const fs::path& root, const fs::path& path) {
+  std::error_code error;
+  const fs::path real_root = fs::weakly_canonical(root, error);
+  if (error) return false;
+  const fs::path real_path = fs::weakly_canonical(path, error);
+  if (error) return false;
+  const auto [end, ignored] =
+      std::mismatch(real_root.begin(), real_root.end(), real_path.begin(), real_path.end());
+  return end == real_root.end();
+}
+
+}  // namespace etprof

@@ -1,0 +1,221 @@
+#include "core/file/elf_file.h"
+
+#include <algorithm>
+#include <map>
+
+namespace etprof {
+namespace {
+
+constexpr std::uint64_t kLoad = 1, kDynamic = 2, kInterpreter = 3, kUnwindTable = 0x6474e550;  // of segments
+constexpr std::uint64_t kSlotsSize = 2, kStringTable = 5, kSymbolTable = 6,
+                        kSlotsTable = 23;                       // dynamic entries
+constexpr std::uint64_t kSlotOnX86 = 7, kSlotOnAarch64 = 1026;  // of relocations
+constexpr std::uint64_t kRelocationSize = 24, kSymbolSize = 24;
+constexpr std::uint64_t kIsFunction = 2;              // of symbols
+constexpr std::uint64_t kSymbolSections[] = {2, 11};  // SYMTAB, DYNSYM
+constexpr std::uint64_t kMostEntries = 1 << 20;       // of any table: more than a library of this kind has
+constexpr std::uint64_t kExecutable = 1;              // of a segment's flags
+constexpr std::uint64_t kNoBits = 8;                  // a section without bytes in the file
+constexpr std::size_t kLongestText = 4096;
+
+}  // namespace
+
+std::optional<ElfFile> ElfFile::Open(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) < 64)
+    return std::nullopt;
+  ElfFile file(MappedFile::Open(path));
+  if (file.At(0, 4) != 0x464c457f || file.At(4, 1) != 2 || file.At(5, 1) != 1) return std::nullopt;
+  return file;
+}
+
+ElfFile::ElfFile(MappedFile file) : file_(std::move(file)) {
+  const std::uint64_t headers = At(32, 8), header_size = At(54, 2), count = At(56, 2);
+  for (std::uint64_t i = 0; i < count && header_size >= 56; ++i) {
+    const std::uint64_t header = headers + i * header_size;
+    if (header < headers || header > file_.bytes().size()) break;
+    segments_.push_back(
+        {At(header, 4), At(header + 4, 4), At(header + 8, 8), At(header + 16, 8), At(header + 32, 8)});
+  }
+}
+
+std::uint64_t ElfFile::At(std::uint64_t offset, unsigned size) const {
+  const ByteView bytes = file_.bytes();
+  std::uint64_t value = 0;
+  if (offset > bytes.size() || bytes.size() - offset < size) return value;
+  for (unsigned i = 0; i < size; ++i)
+    value |= std::uint64_t{static_cast<unsigned char>(bytes[static_cast<std::size_t>(offset) + i])}
+             << (8 * i);
+  return value;
+}
+
+ByteView ElfFile::Bytes(std::uint64_t offset, std::uint64_t size) const {
+  const ByteView bytes = file_.bytes();
+  if (offset >= bytes.size()) return {};
+  return bytes.subspan(static_cast<std::size_t>(offset),
+                       static_cast<std::size_t>(std::min<std::uint64_t>(size, bytes.size() - offset)));
+}
+
+std::string ElfFile::Text(std::uint64_t offset) const {
+  std::string text;
+  for (const std::byte byte : Bytes(offset, kLongestText)) {
+    if (byte == std::byte{0}) break;
+    text += static_cast<char>(byte);
+  }
+  return text;
+}
+
+const ElfFile::Segment* ElfFile::SegmentAt(std::uint64_t address) const {
+  for (const Segment& segment : segments_) {
+    if (segment.type == kLoad && address >= segment.address && address - segment.address < segment.size)
+      return &segment;
+  }
+  return nullptr;
+}
+
+std::optional<std::uint64_t> ElfFile::OffsetOf(std::uint64_t address) const {
+  const Segment* const segment = SegmentAt(address);
+  if (segment == nullptr) return std::nullopt;
+  return segment->offset + (address - segment->address);
+}
+
+ByteView ElfFile::AtAddress(std::uint64_t address, std::uint64_t size) const {
+  const Segment* const segment = SegmentAt(address);
+  if (segment == nullptr) return {};
+  const std::uint64_t from = address - segment->address;
+  return Bytes(segment->offset + from, std::min(size, segment->size - from));
+}
+
+std::vector<std::uint64_t> ElfFile::DynamicValues(std::uint64_t tag) const {
+  std::vector<std::uint64_t> found;
+  for (const Segment& segment : segments_) {
+    if (segment.type != kDynamic) continue;
+    const std::uint64_t end = segment.offset + Bytes(segment.offset, segment.size).size();
+    for (std::uint64_t entry = segment.offset; entry + 16 <= end && At(entry, 8) != 0; entry += 16) {
+      if (At(entry, 8) == tag) found.push_back(At(entry + 8, 8));
+    }
+  }
+  return found;
+}
+
+std::uint64_t ElfFile::DynamicValue(std::uint64_t tag) const {
+  const std::vector<std::uint64_t> found = DynamicValues(tag);
+  return found.empty() ? 0 : found.back();
+}
+
+std::vector<std::string> ElfFile::DynamicTexts(std::uint64_t tag) const {
+  std::vector<std::string> found;
+  const std::optional<std::uint64_t> strings = OffsetOf(DynamicValue(kStringTable));
+  if (!strings || *strings > file_.bytes().size()) return found;
+  for (const std::uint64_t text : DynamicValues(tag)) {
+    if (text <= file_.bytes().size() - *strings) found.push_back(Text(*strings + text));
+  }
+  return found;
+}
+
+std::string ElfFile::Interpreter() const {
+  const auto asks =
+      std::ranges::find(segments_, kInterpreter, [](const Segment& segment) { return segment.type; });
+  return asks == segments_.end() ? "" : Text(asks->offset);
+}
+
+ElfFile::Symbol ElfFile::SymbolAt(std::uint64_t offset) const {
+  return {.name = At(offset, 4),
+          .type = At(offset + 4, 1) & 0xf,
+          .address = At(offset + 8, 8),
+          .size = At(offset + 16, 8),
+          .defined = At(offset + 6, 2) != 0};
+}
+
+std::vector<ElfFile::Slot> ElfFile::Slots() const {
+  const auto strings = OffsetOf(DynamicValue(kStringTable)), symbols = OffsetOf(DynamicValue(kSymbolTable));
+  const auto slots = OffsetOf(DynamicValue(kSlotsTable));
+  std::vector<Slot> found;
+  if (!strings || !symbols || !slots) return found;
+  const std::uint64_t type = machine() == kX86_64 ? kSlotOnX86 : kSlotOnAarch64;
+  const std::uint64_t count =
+      std::min(Bytes(*slots, DynamicValue(kSlotsSize)).size() / kRelocationSize, kMostEntries);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t entry = *slots + i * kRelocationSize;
+    if (At(entry + 8, 4) != type) continue;
+    const std::uint64_t symbol_offset = *symbols + At(entry + 12, 4) * kSymbolSize;
+    if (Bytes(symbol_offset, kSymbolSize).size() < kSymbolSize) continue;
+    const Symbol symbol = SymbolAt(symbol_offset);
+    Slot slot{Text(*strings + symbol.name), At(entry, 8), symbol.defined ? symbol.address : 0};
+    if (!slot.name.empty() && slot.address != 0) found.push_back(std::move(slot));
+  }
+  return found;
+}
+
+std::vector<ElfFile::Function> ElfFile::Functions() const {
+  std::map<std::uint64_t, Function> found;
+  for (const Segment& segment : segments_) {
+    if (segment.type != kUnwindTable) continue;
+    // Version 1; the table's entries are pairs of signed 32-bit distances from the header (encoding 0x3b), as
+    // all linkers write it, and their number an unsigned 32-bit word (0x03).
+    if (At(segment.offset, 1) != 1 || At(segment.offset + 2, 1) != 0x03 || At(segment.offset + 3, 1) != 0x3b)
+      continue;
+    const auto from_here = [&](std::uint64_t offset) {
+      return segment.address +
+             static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(At(offset, 4))));
+    };
+    const std::uint64_t count = std::min<std::uint64_t>(At(segment.offset + 8, 4), kMostEntries);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t entry = segment.offset + 12 + 8 * i;
+      if (Bytes(entry, 8).size() < 8) break;
+      const std::uint64_t address = from_here(entry);
+      // The description: length, its CIE, begin (relative to itself), size.
+      const auto description = OffsetOf(from_here(entry + 4));
+      found[address] = {address, description ? At(*description + 12, 4) : 0, ""};
+    }
+  }
+  const std::uint64_t headers = At(40, 8), header_size = At(58, 2), sections = At(60, 2);
+  for (std::uint64_t i = 0; i < sections && header_size >= 64 && headers < file_.bytes().size(); ++i) {
+    const std::uint64_t header = headers + i * header_size;
+    if (std::ranges::find(kSymbolSections, At(header + 4, 4)) == std::end(kSymbolSections)) continue;
+    const std::uint64_t table = At(header + 24, 8),
+                        strings = At(headers + At(header + 40, 4) * header_size + 24, 8);
+    if (table > file_.bytes().size() || strings > file_.bytes().size()) continue;
+    const std::uint64_t count = std::min(Bytes(table, At(header + 32, 8)).size() / kSymbolSize, kMostEntries);
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const Symbol symbol = SymbolAt(table + k * kSymbolSize);
+      if (symbol.type != kIsFunction || !symbol.defined || symbol.address == 0) continue;
+      Function& function = found[symbol.address];
+      function.address = symbol.address;
+      if (function.size == 0) function.size = symbol.size;
+      if (function.name.empty()) function.name = Text(strings + symbol.name);
+    }
+  }
+  std::vector<Function> functions;
+  for (auto& [address, function] : found) {
+    // None reaches into the next one.
+    if (!functions.empty())
+      functions.back().size = std::min(functions.back().size, address - functions.back().address);
+    functions.push_back(std::move(function));
+  }
+  return functions;
+}
+
+ByteView ElfFile::Section(std::string_view name) const {
+  const std::uint64_t headers = At(40, 8), header_size = At(58, 2), count = At(60, 2), names = At(62, 2);
+  if (headers == 0 || header_size < 64 || names >= count) return {};
+  const auto header = [&](std::uint64_t index) { return headers + index * header_size; };
+  if (header(count) < headers || header(count) > file_.bytes().size()) return {};
+  const std::uint64_t table = At(header(names) + 24, 8);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (At(header(i) + 4, 4) == kNoBits || table > file_.bytes().size()) continue;
+    if (Text(table + At(header(i), 4)) == name) return Bytes(At(header(i) + 24, 8), At(header(i) + 32, 8));
+  }
+  return {};
+}
+
+std::vector<ByteView> ElfFile::Code() const {
+  std::vector<ByteView> code;
+  for (const Segment& segment : segments_) {
+    if (segment.type == kLoad && (segment.flags & kExecutable) != 0)
+      code.push_back(Bytes(segment.offset, segment.size));
+  }
+  return code;
+}
+
+}  // namespace etprof

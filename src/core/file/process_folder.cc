@@ -1,0 +1,68 @@
+#include "core/file/process_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "core/file/file.h"
+#include "core/text/text.h"
+
+namespace etprof {
+namespace {
+
+constexpr const char* kOwnerLock = ".owner";
+
+int OpenOwnerLock(const std::filesystem::path& folder, int flags) {
+  const std::string file = folder / kOwnerLock;
+  return ::open(file.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+}
+
+// By the number in its name; one of another container, where numbers are others, holds its lock.
+bool HasOwner(const std::filesystem::path& folder, pid_t process) {
+  if (::kill(process, 0) == 0 || errno != ESRCH) return true;
+  const int lock = OpenOwnerLock(folder, 0);
+  if (lock < 0) return errno != ENOENT;
+  const bool held = ::flock(lock, LOCK_EX | LOCK_NB) != 0;
+  ::close(lock);
+  return held;
+}
+
+}  // namespace
+
+ProcessFolder::ProcessFolder(const std::string& start, const std::string& what)
+    : path_(MakeTemporaryFolder(fmt::format("{}-{}", start, ::getpid()), what)) {
+  lock_ = OpenOwnerLock(path_, O_CREAT);
+  if (lock_ >= 0) ::flock(lock_, LOCK_EX | LOCK_NB);
+}
+
+ProcessFolder::~ProcessFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+  if (lock_ >= 0) ::close(lock_);
+}
+
+std::vector<std::filesystem::path> AbandonedFolders(const std::string& start) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator at(fs::temp_directory_path(error), error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(start + "-")) continue;
+    const std::string rest = name.substr(start.size() + 1);
+    const auto process = AsNumber<pid_t>(rest.substr(0, rest.find('-')));
+    struct stat status {};
+    if (!process || *process <= 0 || ::lstat(at->path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+        status.st_uid != ::geteuid())
+      continue;
+    if (!HasOwner(at->path(), *process)) found.push_back(at->path());
+  }
+  return found;
+}
+
+}  // namespace etprof

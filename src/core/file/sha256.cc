@@ -1,0 +1,28 @@
+#include "core/file/sha256.h"
+
+#ifdef ETPROF_WITH_OPENSSL
+#include <openssl/evp.h>
+#endif
+
+#include "core/error.h"
+#include "core/text/hexadecimal.h"
+
+namespace etprof {
+
+std::string Sha256Hex(ByteView bytes) {
+#ifdef ETPROF_WITH_OPENSSL
+  std::array<std::uint8_t, 32> digest{};
+  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, EVP_sha256(), nullptr) != 1) {
+    throw Error(ExitCode::kDeviceFailed, "the system's crypto library has no SHA-256");
+  }
+#else
+  const std::array<std::uint8_t, 32> digest = PortableSha256(bytes);
+#endif
+  return Hexadecimal(std::as_bytes(std::span(digest)));
+}
+
+std::string Sha256HexOfFile(const std::filesystem::path& path) {
+  return WithFile(path, kMostProgram, [](ByteView bytes) { return Sha256Hex(bytes); });
+}
+
+}  // namespace etprof

@@ -1,0 +1,164 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "core/error.h"
+#include "core/file/file.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WriteFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "etprof_write_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static std::string Contents(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static void Put(const fs::path& file, const std::string& text) {
+    std::ofstream(file, std::ios::binary) << text;
+  }
+  std::size_t Entries() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+
+  fs::path folder_;
+};
+
+const std::function<void(std::ostream&)> kNew = [](std::ostream& out) { out << "new"; };
+
+TEST_F(WriteFile, FollowsLinksToTheFileThatTheyLeadTo) {
+  fs::create_directory(folder_ / "there");
+  Put(folder_ / "there/file", "old");
+  fs::permissions(folder_ / "there/file", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("there/file", folder_ / "one");
+  fs::create_symlink("one", folder_ / "two");
+  WriteOutput(folder_ / "two", kNew);
+  EXPECT_EQ(Contents(folder_ / "there/file"), "new");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "two") && fs::is_symlink(folder_ / "one"));
+  EXPECT_EQ(fs::status(folder_ / "there/file").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("there/missing", folder_ / "dangling");
+  WriteOutput(folder_ / "dangling", kNew);
+  EXPECT_EQ(Contents(folder_ / "there/missing"), "new");
+  fs::create_symlink("round", folder_ / "round");
+  EXPECT_THROW(WriteOutput(folder_ / "round", kNew), Error);
+}
+
+TEST_F(WriteFile, FilesOfItsOwnNamesReplaceLinks) {
+  Put(folder_ / "thesis.txt", "precious");
+  fs::create_symlink("thesis.txt", folder_ / "report.md");
+  WriteFileAtomically(folder_ / "report.md", "new");
+  EXPECT_EQ(Contents(folder_ / "thesis.txt"), "precious");
+  EXPECT_EQ(Contents(folder_ / "report.md"), "new");
+  EXPECT_FALSE(fs::is_symlink(folder_ / "report.md"));
+}
+
+TEST_F(WriteFile, WritesIntoPipesAndSockets) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string read;
+  std::thread reader([&] { read = Contents(pipe); });
+  const std::string large(300'000, 'x');
+  WriteOutput(pipe, [&](std::ostream& out) { out << large; });
+  reader.join();
+  EXPECT_EQ(read, large);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+
+  const fs::path socket = folder_ / "socket";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket.string().copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const int server = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(server, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(server, 1), 0);
+  WriteOutput(socket, kNew);
+  const int client = ::accept(server, nullptr, nullptr);
+  std::array<char, 8> buffer{};
+  EXPECT_EQ(::read(client, buffer.data(), buffer.size()), 3);
+  EXPECT_EQ(std::string(buffer.data()), "new");
+  ::close(client);
+  ::close(server);
+  EXPECT_TRUE(fs::is_socket(socket));
+}
+
+TEST_F(WriteFile, WritesIntoDevicesAndOwnDescriptors) {
+  WriteOutput("/dev/null", kNew);
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  try {
+    WriteOutput("/dev/full", kNew);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(error.Message().find("No space left"), std::string::npos);
+  }
+  // What a shell redirected with >> keeps what it had.
+  Put(folder_ / "log", "first ");
+  const int log = ::open((folder_ / "log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  WriteOutput("/dev/fd/" + std::to_string(log), kNew);
+  EXPECT_NE(::fcntl(log, F_GETFD), -1) << "closed";
+  ::close(log);
+  EXPECT_EQ(Contents(folder_ / "log"), "first new");
+  EXPECT_THROW(WriteOutput("/dev/fd/" + std::to_string(log), kNew), Error);
+}
+
+TEST_F(WriteFile, AFolderIsLeftAlone) {
+  EXPECT_THROW(WriteOutput(folder_, kNew), Error);
+  EXPECT_THROW(WriteFileAtomically(folder_, "new"), Error);
+  EXPECT_TRUE(fs::is_directory(folder_));
+}
+
+TEST_F(WriteFile, WhatFailsLeavesNothingBehind) {
+  EXPECT_THROW(WriteFileAtomically(folder_ / "file",
+                                   [](std::ostream&) { throw Error(ExitCode::kInterrupted, "stop"); }),
+               Error);
+  EXPECT_EQ(Entries(), 0U);
+}
+
+TEST_F(WriteFile, TemporaryFilesOfTheDeadAreRemovedAndNothingElse) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    WriteFileAtomically(folder_ / "file", [](std::ostream& out) {
+      out << std::string(100'000, 'x') << std::flush;
+      ::raise(SIGKILL);
+    });
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(Entries(), 1U);
+  const fs::path left = fs::directory_iterator(folder_)->path();
+  EXPECT_TRUE(IsTemporaryName(left));
+
+  const std::string mine = ".etprof-" + std::to_string(::getpid()) + "-0123456789abcdef.tmp";
+  for (const std::string& name :
+       {mine, std::string("data.tmp"), std::string(".etprof-1x-0123456789abcdef.tmp"),
+        std::string(".etprof-.tmp"), std::string(".etprof-99-.tmp")})
+    Put(folder_ / name, "");
+  fs::create_directory(folder_ / (left.filename().string() + "x"));
+  RemoveStaleTemporaries(folder_);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_EQ(Entries(), 6U);
+  EXPECT_FALSE(IsTemporaryName("data.tmp") || IsTemporaryName(".etprof-.tmp") || IsTemporaryName(""));
+  RemoveStaleTemporaries(folder_ / "missing");
+}
+
+}  // namespace
+}  // namespace etprof

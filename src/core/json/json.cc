@@ -1,0 +1,108 @@
+#include "core/json/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "core/text/escape.h"
+
+namespace etprof {
+namespace {
+
+using nlohmann::json;
+
+// Counts the nesting, keeps nothing, and stops the parser where it is too deep.
+class Depth : public nlohmann::json_sax<json> {
+ public:
+  bool too_deep() const { return too_deep_; }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return Open(); }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return Close(); }
+  bool start_array(std::size_t) override { return Open(); }
+  bool end_array() override { return Close(); }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  bool Open() {
+    too_deep_ = ++depth_ > kMostJsonNesting;
+    return !too_deep_;
+  }
+  bool Close() {
+    --depth_;
+    return true;
+  }
+
+  int depth_ = 0;
+  bool too_deep_ = false;
+};
+
+// All that is not ASCII in JSON stands within strings, so the whole text can be looked through.
+std::string HarmlessJson(std::string text) {
+  std::string out;
+  std::size_t from = 0;
+  for (auto harm = NextHarm(text, 0); harm; harm = NextHarm(text, harm->at + harm->length)) {
+    if (!harm->code || *harm->code < 0x7f) continue;  // line ends of the indentation: strings have none
+    out.append(text, from, harm->at - from);
+    out += fmt::format("\\u{:04x}", static_cast<unsigned>(*harm->code));
+    from = harm->at + harm->length;
+  }
+  if (from == 0) return text;
+  return out.append(text, from);
+}
+
+}  // namespace
+
+std::string JsonText(const json& value, int indent) {
+  return HarmlessJson(value.dump(indent, ' ', false, json::error_handler_t::replace));
+}
+
+std::string JsonText(const nlohmann::ordered_json& value, int indent) {
+  return HarmlessJson(value.dump(indent, ' ', false, json::error_handler_t::replace));
+}
+
+bool NestsTooDeep(std::string_view text, bool with_comments) {
+  Depth depth;
+  json::sax_parse(text, &depth, json::input_format_t::json, /*strict=*/true, with_comments);
+  return depth.too_deep();
+}
+
+json ParseJson(std::string_view text) {
+  if (NestsTooDeep(text)) return json(json::value_t::discarded);
+  return json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+std::string NullForNonFinite(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> kWords = {"-Infinity", "Infinity", "NaN"};
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t length = 1;
+    if (text[at] == '"') {
+      // The string, to its closing quote: what is escaped in it is none.
+      while (at + length < text.size() && text[at + length] != '"')
+        length += text[at + length] == '\\' ? 2 : 1;
+      ++length;
+    } else if (const auto word = std::ranges::find_if(
+                   kWords, [&](std::string_view each) { return text.substr(at).starts_with(each); });
+               word != kWords.end()) {
+      out += "null";
+      at += word->size();
+      continue;
+    }
+    out += text.substr(at, length);
+    at += length;
+  }
+  return out;
+}
+
+}  // namespace etprof

@@ -1,0 +1,96 @@
+#include "core/json/json_members.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace etprof::describe {
+
+std::string PathText(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  if (path.empty() || folder.empty()) return path.string();
+  const std::filesystem::path relative = path.lexically_relative(folder);
+  return relative.empty() || relative.native().starts_with("..") ? path.string() : relative.string();
+}
+
+std::filesystem::path PathOf(const std::string& text, const std::filesystem::path& folder) {
+  const std::filesystem::path path = text;
+  return text.empty() || folder.empty() || path.is_absolute() ? path : folder / path;
+}
+
+void Complain(const char* key, const std::string& problem) {
+  throw std::invalid_argument(fmt::format("\"{}\" {}", key, problem));
+}
+
+std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const About& about,
+                         std::int64_t lowest, std::int64_t highest) {
+  // Bounds that are no integers of 64 bits are those of the type.
+  const auto bound = [](double wanted, std::int64_t of_type) {
+    return std::abs(wanted) < 9e18 ? static_cast<std::int64_t>(wanted) : of_type;
+  };
+  const std::int64_t least = std::max(lowest, bound(about.least.value_or(0), lowest));
+  const std::int64_t most = about.most ? std::min(highest, bound(*about.most, highest)) : highest;
+  if (!value.is_number_integer()) Complain(key, "must be an integer");
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most))
+    Complain(key, fmt::format("must be at most {}", most));
+  const auto number = value.get<std::int64_t>();
+  if (number < least) Complain(key, fmt::format("must be at least {}", least));
+  if (number > most) Complain(key, fmt::format("must be at most {}", most));
+  return number;
+}
+
+std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, std::uint64_t highest) {
+  if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<std::int64_t>() < 0))
+    Complain(key, "must be an integer of at least 0");
+  const auto number = value.get<std::uint64_t>();
+  if (number > highest) Complain(key, fmt::format("must be at most {}", highest));
+  return number;
+}
+
+double ReadNumber(const nlohmann::json& value, const char* key, const About& about) {
+  if (!value.is_number()) Complain(key, "must be a number");
+  const auto number = value.get<double>();
+  if (!std::isfinite(number)) Complain(key, "must be a finite number");
+  if (about.least && number < *about.least) Complain(key, fmt::format("must be at least {}", *about.least));
+  if (about.most && number > *about.most) Complain(key, fmt::format("must be at most {}", *about.most));
+  if (about.open && about.least && number == *about.least)
+    Complain(key, fmt::format("must be above {}", *about.least));
+  if (about.open && about.most && number == *about.most)
+    Complain(key, fmt::format("must be below {}", *about.most));
+  return number;
+}
+
+std::string ReadText(const nlohmann::json& value, const char* key, const About& about) {
+  if (!value.is_string()) Complain(key, "must be a string");
+  auto text = value.get<std::string>();
+  const std::string choices = fmt::format("|{}|", about.choices);
+  if (!about.choices.empty() && choices.find("|" + text + "|") == std::string::npos)
+    Complain(key, "has a value that is not known");
+  return text;
+}
+
+bool ReadFlag(const nlohmann::json& value, const char* key) {
+  if (!value.is_boolean()) Complain(key, "must be true or false");
+  return value.get<bool>();
+}
+
+void RequireObject(const nlohmann::json& value) {
+  if (!value.is_object()) throw std::invalid_argument("must be a JSON object");
+}
+
+void Reader::TakeBy(const nlohmann::json& json, const char* key, const About& about, const void* reader,
+                    void (*read)(const void*, const nlohmann::json&)) {
+  const auto found = json.find(key);
+  if (found == json.end()) {
+    if (mode_ == ReadMode::kAll && !about.if_any) Complain(key, "is missing");
+    return;
+  }
+  if (mode_ != ReadMode::kTolerant) return read(reader, *found);
+  if (found->is_null()) return;
+  try {
+    read(reader, *found);
+  } catch (const std::invalid_argument&) {
+    ++wrong_;
+  }
+}
+
+}  // namespace etprof::describe

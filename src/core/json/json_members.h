@@ -1,0 +1,402 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/json/describe.h"
+#include "core/json/json.h"
+
+// JSON of described values (core/json/describe.h). With this header nlohmann-json converts them by itself
+// (`json(value)`, `json.get<T>()`).
+namespace etprof {
+
+enum class ReadMode {
+  kMissingKeepsDefault,  // a peer of another version wrote it: keys that are missing keep their defaults,
+                         // keys that nobody knows are left out. What is wrong is thrown.
+  kAll,                  // every key must be there
+  kTolerant,             // what is missing, null or wrong keeps its default; what is wrong is counted
+};
+
+namespace describe {
+
+template <typename T>
+struct IsOptional : std::false_type {};
+template <typename T>
+struct IsOptional<std::optional<T>> : std::true_type {
+  using Value = T;
+};
+template <typename T>
+  requires std::is_class_v<T>
+struct IsOptional<const T*> : std::true_type {  // only written
+  using Value = T;
+};
+template <typename T>
+struct IsVector : std::false_type {};
+template <typename T>
+struct IsVector<std::vector<T>> : std::true_type {};
+template <typename T>
+struct IsMap : std::false_type {};
+template <typename T, typename Less>
+struct IsMap<std::map<std::string, T, Less>> : std::true_type {};
+
+template <typename T>
+struct IsArray : std::false_type {};
+template <typename T, std::size_t N>
+struct IsArray<std::array<T, N>> : std::true_type {};
+// Named values in an order of their own: an object, too. Only written.
+template <typename T>
+struct IsNamedList : std::false_type {};
+template <typename T>
+struct IsNamedList<std::vector<std::pair<std::string, T>>> : std::true_type {};
+
+// What a member of a description is of an object. (std::invoke does the same in several times as many
+// functions, of which one each would be made for every member of every struct.)
+template <typename Member, typename T>
+constexpr decltype(auto) Of(const Member& member, T& value) {
+  if constexpr (requires { value.*member; }) {
+    return (value.*member);
+  } else if constexpr (std::is_member_object_pointer_v<Member>) {
+    return ((*value).*member);  // of what the object refers to
+  } else if constexpr (std::is_member_function_pointer_v<Member>) {
+    return (value.*member)();
+  } else {
+    return member(value);
+  }
+}
+
+template <typename T>
+inline constexpr bool kIsText =
+    std::is_convertible_v<T, std::string_view> && !std::is_same_v<T, std::filesystem::path>;
+template <typename T>
+inline constexpr bool kIsPath = std::is_same_v<T, std::filesystem::path>;
+
+// What is written in place of a path: relative to `folder` where it lies below that.
+std::string PathText(const std::filesystem::path& path, const std::filesystem::path& folder);
+std::filesystem::path PathOf(const std::string& text, const std::filesystem::path& folder);
+
+[[noreturn]] void Complain(const char* key, const std::string& problem);
+// `lowest` and `highest`: of the type.
+std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const About& about,
+                         std::int64_t lowest, std::int64_t highest);
+std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, std::uint64_t highest);
+double ReadNumber(const nlohmann::json& value, const char* key, const About& about);
+std::string ReadText(const nlohmann::json& value, const char* key, const About& about);
+bool ReadFlag(const nlohmann::json& value, const char* key);
+void RequireObject(const nlohmann::json& value);
+
+// `folder`: paths that are `below` are relative to it.
+template <typename Json>
+class Writer {
+ public:
+  explicit Writer(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  template <typename T>
+  Json Object(const T& value) {
+    Json object = Json::object();
+    Into<T> into{*this, value, object};
+    T::Describe(into);
+    return object;
+  }
+
+ private:
+  struct Nulls {
+    Json& object;
+    void operator()(const char* key, const auto&, const About& = {}) { object[key] = nullptr; }
+  };
+
+  template <typename T>
+  struct Into {
+    Writer& writer;
+    const T& value;
+    Json& object;
+
+    void operator()(const char* key, const auto& member, const About& about = {}) {
+      Put(key, Of(member, value), about);
+    }
+    void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
+      Put(key, Of(get, value), about);
+    }
+    void Flat(const auto& member, const About& about = {}) {
+      using U = std::decay_t<decltype(Of(member, value))>;
+      decltype(auto) within = Of(member, value);
+      if constexpr (IsOptional<U>::value) {
+        if (within) {
+          Add(*within);
+        } else if (about.or_null) {
+          Nulls nulls{object};
+          IsOptional<U>::Value::Describe(nulls);
+        }
+      } else {
+        Add(within);
+      }
+    }
+    template <typename U>
+    void Add(const U& within) {
+      Into<U> into{writer, within, object};
+      U::Describe(into);
+    }
+    void Object(const char* key, const auto& describe, const About& = {}) {
+      Json nested = Json::object();
+      Into into{writer, value, nested};
+      describe(into);
+      object[key] = std::move(nested);
+    }
+    void Constant(const char* key, const auto& constant, const About& = {}) { object[key] = constant; }
+
+    template <typename U>
+    void Put(const char* key, const U& member, const About& about) {
+      if constexpr (requires { member.empty(); }) {
+        if (about.if_any && member.empty()) return;
+      } else if constexpr (IsOptional<U>::value) {
+        if (about.if_any && !member) return;
+      }
+      object[key] = writer.Value(member, about);
+    }
+  };
+
+  template <typename U>
+  Json Value(const U& value, const About& about) {
+    if constexpr (IsOptional<U>::value) {
+      return value ? Value(*value, about) : Json(nullptr);
+    } else if constexpr (IsNamedList<U>::value) {
+      Json object = Json::object();
+      for (const auto& [key, element] : value) object[key] = Value(element, about);
+      return object;
+    } else if constexpr (IsVector<U>::value || IsArray<U>::value) {
+      Json list = Json::array();
+      for (const auto& element : value) list.push_back(Value(element, about));
+      return list;
+    } else if constexpr (IsMap<U>::value) {
+      Json object = Json::object();
+      for (const auto& [key, element] : value) object[key] = Value(element, about);
+      return object;
+    } else if constexpr (Described<U>) {
+      return Object(value);
+    } else if constexpr (Named<U>) {
+      return std::string(NameOf(value));
+    } else if constexpr (kIsPath<U>) {
+      return Value(PathText(value, about.below ? folder_ : std::filesystem::path()), about);
+    } else if constexpr (kIsText<U>) {
+      const std::string_view text = value;
+      if (about.json) {
+        Json object = Json::parse(text, nullptr, false);
+        return object.is_object() ? object : Json(nullptr);
+      }
+      return about.or_null && text.empty() ? Json(nullptr) : Json(std::string(text));
+    } else if constexpr (std::is_floating_point_v<U>) {
+      return std::isfinite(value) ? Json(value / static_cast<U>(about.scale)) : Json(nullptr);
+    } else {
+      if (about.scale != 1) return static_cast<double>(value) / about.scale;
+      return value;
+    }
+  }
+
+  std::filesystem::path folder_;
+};
+
+class Reader {
+ public:
+  Reader(ReadMode mode, std::filesystem::path folder) : mode_(mode), folder_(std::move(folder)) {}
+
+  std::int64_t wrong() const { return wrong_; }
+
+  template <typename T>
+  void Object(const nlohmann::json& json, T& value) {
+    RequireObject(json);
+    From<T> from{*this, json, value};
+    T::Describe(from);
+    if constexpr (requires { T::Check(value); }) T::Check(value);
+  }
+
+ private:
+  template <typename T>
+  struct From {
+    Reader& reader;
+    const nlohmann::json& json;
+    T& value;
+
+    void operator()(const char* key, const auto& member, const About& about = {}) {
+      using Member = decltype(Of(member, value));
+      if constexpr (std::is_lvalue_reference_v<Member> && !std::is_const_v<std::remove_reference_t<Member>>) {
+        reader.Take(json, key, about,
+                    [&](const nlohmann::json& found) { reader.Value(found, Of(member, value), key, about); });
+      }
+    }
+    void Converted(const char* key, const auto& get, const auto& set, const About& about = {}) {
+      reader.Take(json, key, about, [&](const nlohmann::json& found) {
+        std::decay_t<decltype(Of(get, value))> read{};
+        reader.Value(found, read, key, about);
+        set(value, std::move(read));
+      });
+    }
+    void Flat(const auto& member, const About& = {}) {
+      using Member = decltype(Of(member, value));
+      if constexpr (std::is_lvalue_reference_v<Member>) {
+        using U = std::remove_reference_t<Member>;
+        From<U> from{reader, json, Of(member, value)};
+        U::Describe(from);
+      }
+    }
+    void Object(const char* key, const auto& describe, const About& about = {}) {
+      reader.Take(json, key, about, [&](const nlohmann::json& found) {
+        RequireObject(found);
+        From from{reader, found, value};
+        describe(from);
+      });
+    }
+    void Constant(const char*, const auto&, const About& = {}) {}
+  };
+
+  template <typename Read>
+  void Take(const nlohmann::json& json, const char* key, const About& about, const Read& read) {
+    TakeBy(json, key, about, &read, [](const void* reader, const nlohmann::json& found) {
+      (*static_cast<const Read*>(reader))(found);
+    });
+  }
+  void TakeBy(const nlohmann::json& json, const char* key, const About& about, const void* reader,
+              void (*read)(const void*, const nlohmann::json&));
+
+  template <typename U>
+  void Value(const nlohmann::json& json, U& value, const char* key, const About& about) {
+    if constexpr (IsOptional<U>::value) {
+      if (json.is_null()) {
+        value.reset();
+      } else {
+        typename U::value_type read{};
+        Value(json, read, key, about);
+        value = std::move(read);
+      }
+    } else if constexpr (IsVector<U>::value) {
+      if (!json.is_array()) Complain(key, "must be an array");
+      U read;
+      for (const nlohmann::json& element : json) {
+        typename U::value_type one{};
+        if (Element(element, one, key, about)) read.push_back(std::move(one));
+      }
+      value = std::move(read);
+    } else if constexpr (IsMap<U>::value) {
+      RequireObject(json);
+      U read;
+      for (const auto& [name, element] : json.items()) Value(element, read[name], key, about);
+      value = std::move(read);
+    } else if constexpr (Described<U>) {
+      U read{};
+      try {
+        if constexpr (requires { U::kEveryKey; }) {
+          Reader(ReadMode::kAll, folder_).Object(json, read);
+        } else {
+          Object(json, read);
+        }
+      } catch (const std::invalid_argument& problem) {
+        throw std::invalid_argument("in \"" + std::string(key) + "\": " + problem.what());
+      }
+      value = std::move(read);
+    } else if constexpr (Named<U>) {
+      const std::optional<U> named = ValueNamed<U>(ReadText(json, key, about));
+      if (!named) Complain(key, "has a value that is not known");
+      value = *named;
+    } else if constexpr (kIsPath<U>) {
+      value = PathOf(json.is_null() && about.or_null ? "" : ReadText(json, key, about),
+                     about.below ? folder_ : std::filesystem::path());
+    } else if constexpr (kIsText<U>) {
+      if (about.json) {
+        value = json.is_object() ? json.dump() : "";
+      } else {
+        // What a newer etprof, or another program, calls something is kept by a tolerant reader.
+        value = json.is_null() && about.or_null
+                    ? ""
+                    : ReadText(json, key, mode_ == ReadMode::kTolerant ? About{} : about);
+      }
+    } else if constexpr (std::is_same_v<U, bool>) {
+      value = ReadFlag(json, key);
+    } else if constexpr (std::is_floating_point_v<U>) {
+      value = json.is_null() && about.or_null ? std::numeric_limits<U>::quiet_NaN()
+                                              : ReadNumber(json, key, about);
+    } else if constexpr (std::is_unsigned_v<U>) {
+      value = static_cast<U>(ReadUnsigned(json, key, std::numeric_limits<U>::max()));
+    } else {
+      value = static_cast<U>(
+          ReadInteger(json, key, about, std::numeric_limits<U>::min(), std::numeric_limits<U>::max()));
+    }
+  }
+
+  // An element of a list. One that is no such object is left out by a tolerant reader.
+  template <typename U>
+  bool Element(const nlohmann::json& json, U& value, const char* key, const About& about) {
+    if constexpr (Described<U>) {
+      if (mode_ == ReadMode::kTolerant) {
+        try {
+          Value(json, value, key, about);
+        } catch (const std::invalid_argument&) {
+          ++wrong_;
+          return false;
+        }
+        return true;
+      }
+    }
+    Value(json, value, key, about);
+    return true;
+  }
+
+  ReadMode mode_;
+  std::filesystem::path folder_;
+  std::int64_t wrong_ = 0;
+};
+
+}  // namespace describe
+
+// `folder`: of the file that it is for.
+template <typename Json = nlohmann::ordered_json, Described T>
+Json ToJson(const T& value, const std::filesystem::path& folder = {}) {
+  return describe::Writer<Json>(folder).Object(value);
+}
+
+// The JSON as a file's text. Names come from files: bytes that are no UTF-8 become U+FFFD (JsonText).
+template <Described T>
+void WriteJson(const T& value, int indent, std::ostream& out) {
+  out << JsonText(ToJson(value), indent) << '\n';
+}
+
+// Throws std::invalid_argument saying what is wrong: "in \"inputs\": \"seed\" must be an integer".
+template <Described T>
+void FromJson(const nlohmann::json& json, T& value, ReadMode mode = ReadMode::kMissingKeepsDefault) {
+  describe::Reader(mode, {}).Object(json, value);
+}
+
+// Returns how many values were wrong.
+template <Described T>
+std::int64_t FromJsonTolerantly(const nlohmann::json& json, T& value, const std::filesystem::path& folder) {
+  describe::Reader reader(ReadMode::kTolerant, folder);
+  reader.Object(json, value);
+  return reader.wrong();
+}
+
+}  // namespace etprof
+
+template <etprof::Described T>
+struct nlohmann::adl_serializer<T, void> {
+  template <typename Json>
+  static void to_json(Json& json, const T& value) {
+    json = etprof::ToJson<Json>(value);
+  }
+  static void from_json(const nlohmann::json& json, T& value) {
+    if constexpr (requires { T::kEveryKey; }) {
+      etprof::FromJson(json, value, etprof::ReadMode::kAll);
+    } else {
+      etprof::FromJson(json, value);
+    }
+  }
+};

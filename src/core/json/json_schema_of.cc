@@ -1,0 +1,134 @@
+#include "core/json/json_schema_of.h"
+
+#include <algorithm>
+
+namespace etprof {
+namespace {
+
+constexpr std::size_t kMostColumns = 110;
+
+std::string OnOneLine(const nlohmann::ordered_json& value) {
+  if (!value.is_structured()) return value.dump();
+  std::string text;
+  for (const auto& [key, element] : value.items()) {
+    if (!text.empty()) text += ", ";
+    if (value.is_object()) text += nlohmann::ordered_json(key).dump() + ": ";
+    text += OnOneLine(element);
+  }
+  return value.is_object() ? "{" + text + "}" : "[" + text + "]";
+}
+
+// `before`: what stands on the line already, without its indentation.
+std::string Wrapped(const nlohmann::ordered_json& value, std::size_t indent, std::size_t before) {
+  std::string line = OnOneLine(value);
+  if (!value.is_structured() || indent + before + line.size() + 1 <= kMostColumns) return line;
+  const std::string margin(indent + 2, ' ');
+  std::string text;
+  if (value.is_array() &&
+      std::ranges::none_of(value, [](const auto& each) { return each.is_structured(); })) {
+    // As many on a line as fit.
+    std::size_t column = kMostColumns;
+    for (const auto& element : value) {
+      const std::string word = element.dump();
+      const bool fits = column + word.size() + 3 <= kMostColumns;
+      if (!text.empty()) text += fits ? ", " : ",\n";
+      if (!fits) column = margin.size();
+      text += (fits ? "" : margin) + word;
+      column += word.size() + 2;
+    }
+    return "[\n" + text + "\n" + std::string(indent, ' ') + "]";
+  }
+  for (const auto& [key, element] : value.items()) {
+    if (!text.empty()) text += ",\n";
+    const std::string name = value.is_object() ? nlohmann::ordered_json(key).dump() + ": " : "";
+    text += margin + name + Wrapped(element, indent + 2, name.size());
+  }
+  const std::string end(indent, ' ');
+  return value.is_object() ? "{\n" + text + "\n" + end + "}" : "[\n" + text + "\n" + end + "]";
+}
+
+}  // namespace
+
+std::string WrappedJson(const nlohmann::ordered_json& value) { return Wrapped(value, 0, 0) + "\n"; }
+
+namespace describe {
+
+Schema TextSchema(const About& about) {
+  Schema schema;
+  if (about.json) {
+    schema["type"] = "object";
+  } else if (about.choices.empty()) {
+    schema["type"] = "string";
+    if (about.some) schema["minLength"] = 1;
+  } else {
+    std::string_view rest = about.choices;
+    while (true) {
+      const std::size_t end = rest.find('|');
+      schema["enum"].push_back(rest.substr(0, end));
+      if (end == std::string_view::npos) break;
+      rest.remove_prefix(end + 1);
+    }
+  }
+  if (!about.pattern.empty()) schema["pattern"] = about.pattern;
+  return about.or_null || about.json ? OrNull(std::move(schema)) : schema;
+}
+
+Schema NumberSchema(const char* type, std::optional<double> least, const About& about) {
+  Schema schema = {{"type", type}};
+  const auto put = [&](const char* key, const std::optional<double>& bound) {
+    if (!bound || !std::isfinite(*bound)) return;
+    if (*bound == std::floor(*bound)) {
+      schema[key] = static_cast<std::int64_t>(*bound);
+    } else {
+      schema[key] = *bound;
+    }
+  };
+  put(about.open ? "exclusiveMinimum" : "minimum", least);
+  put(about.open ? "exclusiveMaximum" : "maximum", about.most);
+  return schema;
+}
+
+Schema OrNull(Schema schema) {
+  if (const auto any = schema.find("anyOf"); any != schema.end()) {
+    if (any->back() != Schema{{"type", "null"}}) any->push_back({{"type", "null"}});
+    return schema;
+  }
+  if (const auto type = schema.find("type"); type != schema.end()) {
+    if (type->is_string() && *type != "null") *type = Schema::array({*type, "null"});
+    return schema;
+  }
+  return {{"anyOf", Schema::array({std::move(schema), {{"type", "null"}}})}};
+}
+
+Schema Reference(const char* definition) { return {{"$ref", std::string("#/$defs/") + definition}}; }
+
+Schema EmptyObject() {
+  return {{"type", "object"},
+          {"additionalProperties", false},
+          {"required", Schema::array()},
+          {"properties", Schema::object()}};
+}
+
+void AddMember(Schema& object, const char* key, Schema value, const About& about) {
+  if (!about.meaning.empty()) value["description"] = about.meaning;
+  object["properties"][key] = std::move(value);
+  if (!about.if_any) object["required"].push_back(key);
+  if (!about.with.empty()) object["dependentRequired"][key] = Schema::array({about.with});
+}
+
+void AddAllOrNone(Schema& object, const Schema& part, const About& about) {
+  const Schema& keys = part["required"];
+  object["properties"].update(part["properties"]);
+  for (const Schema& key : keys) {
+    const auto name = key.get<std::string>();
+    if (about.or_null) {
+      object["properties"][name] = OrNull(std::move(object["properties"][name]));
+      object["required"].push_back(key);
+    } else {
+      object["dependentRequired"][name] = key == keys.front() ? keys : Schema::array({keys.front()});
+    }
+  }
+}
+
+}  // namespace describe
+}  // namespace etprof

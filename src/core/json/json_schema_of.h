@@ -1,0 +1,185 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "core/json/describe.h"
+#include "core/json/json_members.h"
+
+// JSON Schemas (json-schema.org, draft 2020-12) of described values.
+namespace etprof {
+namespace describe {
+
+using Schema = nlohmann::ordered_json;
+
+template <typename T>
+struct IsVariant : std::false_type {};
+template <typename... Each>
+struct IsVariant<std::variant<Each...>> : std::true_type {};
+
+// What is said of a list, as far as it is said of its elements.
+constexpr About OfElement(About about) {
+  about.some = false;
+  about.unique = false;
+  about.or_null = false;
+  return about;
+}
+
+Schema TextSchema(const About& about);
+Schema NumberSchema(const char* type, std::optional<double> least, const About& about);
+// What `schema` says, or null.
+Schema OrNull(Schema schema);
+
+Schema Reference(const char* definition);
+// What the schema of every struct begins with.
+Schema EmptyObject();
+void AddMember(Schema& object, const char* key, Schema value, const About& about);
+// The members of `part`, which stand in `object` together, or not at all (about.or_null: as null).
+void AddAllOrNone(Schema& object, const Schema& part, const About& about);
+
+// Makes the schema of a struct; those of structs with a name go into `definitions`.
+class SchemaMaker {
+ public:
+  explicit SchemaMaker(Schema& definitions) : definitions_(definitions) {}
+
+  template <typename T>
+  Schema Object() {
+    Schema schema = EmptyObject();
+    if constexpr (requires { T::kFreeKeys; })
+      schema["patternProperties"] = {{"^_", true}, {"^(description|comment)$", true}};
+    Into<T> into{*this, schema};
+    T::Describe(into);
+    return schema;
+  }
+
+ private:
+  template <typename T>
+  struct Into {
+    SchemaMaker& maker;
+    Schema& schema;
+
+    void operator()(const char* key, const auto& member, const About& about = {}) {
+      Put<std::decay_t<decltype(Of(member, std::declval<const T&>()))>>(key, about);
+    }
+    void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
+      Put<std::decay_t<decltype(Of(get, std::declval<const T&>()))>>(key, about);
+    }
+    void Flat(const auto& member, const About& about = {}) {
+      using U = std::decay_t<decltype(Of(member, std::declval<const T&>()))>;
+      if constexpr (IsOptional<U>::value) {
+        AddAllOrNone(schema, maker.Object<typename IsOptional<U>::Value>(), about);
+      } else {
+        Into<U> into{maker, schema};
+        U::Describe(into);
+      }
+    }
+    void Object(const char* key, const auto& describe, const About& about = {}) {
+      Schema nested = EmptyObject();
+      Into into{maker, nested};
+      describe(into);
+      AddMember(schema, key, std::move(nested), about);
+    }
+    void Constant(const char* key, const auto& constant, const About& about = {}) {
+      AddMember(schema, key, {{"const", constant}}, about);
+    }
+
+    template <typename U>
+    void Put(const char* key, const About& about) {
+      if constexpr (IsOptional<U>::value) {
+        Schema value = maker.Value<typename IsOptional<U>::Value>(about);
+        // Of what stands in a file for people to write, null is as good as nothing.
+        const bool null = !about.if_any || about.or_null;
+        AddMember(schema, key, null ? OrNull(std::move(value)) : std::move(value), about);
+      } else {
+        Schema value = maker.Value<U>(about);
+        AddMember(schema, key, about.or_null ? OrNull(std::move(value)) : std::move(value), about);
+      }
+    }
+  };
+
+  template <typename U>
+  Schema Value(const About& about) {
+    if constexpr (IsOptional<U>::value) {
+      return OrNull(Value<typename IsOptional<U>::Value>(about));
+    } else if constexpr (IsNamedList<U>::value) {
+      using Element = typename U::value_type::second_type;
+      return {{"type", "object"}, {"additionalProperties", Value<Element>(about)}};
+    } else if constexpr (IsArray<U>::value) {
+      constexpr std::size_t kSize = std::tuple_size_v<U>;
+      return {{"type", "array"},
+              {"items", Value<typename U::value_type>(about)},
+              {"minItems", kSize},
+              {"maxItems", kSize}};
+    } else if constexpr (IsVector<U>::value) {
+      Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(OfElement(about))}};
+      if (about.some) list["minItems"] = 1;
+      if (about.unique) list["uniqueItems"] = true;
+      if (!about.one) return list;
+      return {{"anyOf", {Value<typename U::value_type>(OfElement(about)), std::move(list)}}};
+    } else if constexpr (IsMap<U>::value) {
+      About of_element = OfElement(about);
+      of_element.pattern = {};
+      Schema map = {{"type", "object"}, {"additionalProperties", Value<typename U::mapped_type>(of_element)}};
+      if (!about.pattern.empty()) map["propertyNames"] = {{"pattern", about.pattern}};
+      return map;
+    } else if constexpr (requires { typename U::Form; }) {
+      return Value<typename U::Form>(about);
+    } else if constexpr (IsVariant<U>::value) {
+      Schema any = Schema::array();
+      [&]<typename... Each>(std::type_identity<std::variant<Each...>>) {
+        (any.push_back(Value<Each>(IsVector<Each>::value ? about : OfElement(about))), ...);
+      }(std::type_identity<U>());
+      return {{"anyOf", std::move(any)}};
+    } else if constexpr (Described<U>) {
+      if constexpr (requires { U::kSchemaName; }) {
+        if (!definitions_.contains(U::kSchemaName)) {
+          definitions_[U::kSchemaName] = nullptr;  // its place is before those that it refers to
+          Schema schema = Object<U>();
+          definitions_[U::kSchemaName] = std::move(schema);
+        }
+        return Reference(U::kSchemaName);
+      } else {
+        return Object<U>();
+      }
+    } else if constexpr (Named<U>) {
+      if (!about.choices.empty()) return TextSchema(about);
+      Schema names = Schema::array();
+      for (const auto& [value, name] : kNames<U>) names.push_back(name);
+      return {{"enum", std::move(names)}};
+    } else if constexpr (kIsText<U> || kIsPath<U>) {
+      return TextSchema(about);
+    } else if constexpr (std::is_same_v<U, bool>) {
+      return {{"type", "boolean"}};
+    } else if constexpr (std::is_floating_point_v<U>) {
+      Schema number = NumberSchema("number", about.least, about);
+      return about.or_null ? OrNull(std::move(number)) : number;
+    } else {
+      if (about.scale != 1) return NumberSchema("number", about.least, about);
+      return NumberSchema("integer", about.least.value_or(0), about);
+    }
+  }
+
+  Schema& definitions_;
+};
+
+}  // namespace describe
+
+// The schema of a file that holds a T.
+template <Described T>
+nlohmann::ordered_json SchemaOf(std::string_view title, std::string_view description) {
+  nlohmann::ordered_json definitions = nlohmann::ordered_json::object();
+  nlohmann::ordered_json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                                   {"title", title},
+                                   {"description", description}};
+  schema.update(describe::SchemaMaker(definitions).Object<T>());
+  if (!definitions.empty()) schema["$defs"] = std::move(definitions);
+  return schema;
+}
+
+// JSON for people to read: what fits on a line stands on one.
+std::string WrappedJson(const nlohmann::ordered_json& value);
+
+}  // namespace etprof

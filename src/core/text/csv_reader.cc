@@ -1,0 +1,101 @@
+#include "core/text/csv_reader.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/units.h"
+
+namespace etprof {
+
+CsvReader::CsvReader(std::string_view text, std::string file_name)
+    : text_(text), file_name_(std::move(file_name)) {
+  if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
+}
+
+bool CsvReader::Next(std::vector<std::string_view>& fields) {
+  fields.clear();
+  unescaped_.clear();
+  record_line_ = line_;
+  if (at_ >= text_.size()) return false;
+  while (true) {
+    fields.push_back(at_ < text_.size() && text_[at_] == '"' ? QuotedField() : PlainField());
+    if (at_ >= text_.size()) {
+      throw Error(ExitCode::kBadInput, "the last line has no end: the file is cut")
+          .InFile(file_name_)
+          .AtLine(line_)
+          .Remedy("write it again, or end it with a line break if it is complete");
+    }
+    const char c = text_[at_++];
+    if (c == ',') continue;
+    if (c == '\r' && at_ < text_.size() && text_[at_] == '\n') ++at_;
+    ++line_;
+    break;
+  }
+  if (columns_ == 0) columns_ = fields.size();
+  if (fields.size() != columns_) {
+    throw Error(ExitCode::kBadInput,
+                fmt::format("has {}, the header has {}", CountedText(fields.size(), "field"), columns_))
+        .InFile(file_name_)
+        .AtLine(record_line_)
+        .Remedy("give a CSV as etprof writes it");
+  }
+  return true;
+}
+
+std::string_view CsvReader::PlainField() {
+  const std::size_t start = at_;
+  while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '\r' &&
+         text_[at_] != '"') {
+    ++at_;
+  }
+  const bool stray =
+      at_ < text_.size() &&
+      (text_[at_] == '"' || (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] != '\n'));
+  if (stray) {
+    throw Error(ExitCode::kBadInput, text_[at_] == '"' ? "a quote in a field that does not begin with one"
+                                                       : "a carriage return without a line feed")
+        .InFile(file_name_)
+        .AtLine(line_)
+        .Remedy("quote fields as RFC 4180 has it");
+  }
+  return text_.substr(start, at_ - start);
+}
+
+std::string_view CsvReader::QuotedField() {
+  const std::uint64_t opened = line_;
+  const std::size_t start = ++at_;
+  bool doubled = false;
+  while (at_ < text_.size()) {
+    if (text_[at_] == '\n') ++line_;
+    if (text_[at_] != '"') {
+      ++at_;
+      continue;
+    }
+    if (at_ + 1 >= text_.size() || text_[at_ + 1] != '"') break;
+    doubled = true;
+    at_ += 2;
+  }
+  if (at_ >= text_.size()) {
+    throw Error(ExitCode::kBadInput, "a quoted field that begins here has no end")
+        .InFile(file_name_)
+        .AtLine(opened)
+        .Remedy("the file is cut: write it again");
+  }
+  const std::string_view raw = text_.substr(start, at_ - start);
+  ++at_;
+  if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '\r') {
+    throw Error(ExitCode::kBadInput, "text after the closing quote of a field")
+        .InFile(file_name_)
+        .AtLine(line_)
+        .Remedy("quote fields as RFC 4180 has it");
+  }
+  if (!doubled) return raw;
+  std::string& text = unescaped_.emplace_back();
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    text += raw[i];
+    if (raw[i] == '"') ++i;
+  }
+  return text;
+}
+
+}  // namespace etprof

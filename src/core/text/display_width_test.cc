@@ -1,0 +1,19 @@
+#include "core/text/display_width.h"
+
+#include <gtest/gtest.h>
+
+namespace etprof {
+namespace {
+
+TEST(DisplayWidth, IsThatOfLettersAndNotOfBytes) {
+  EXPECT_EQ(DisplayWidth("größe"), 5);
+  EXPECT_EQ(DisplayWidth("日本"), 4);
+}
+
+TEST(DisplayWidth, CountsInvalidBytesAsOne) {
+  EXPECT_EQ(DisplayWidth("a\xff\xc3"), 3);
+  EXPECT_EQ(DisplayWidth(""), 0);
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,39 @@
+#include "core/text/duration.h"
+
+#include <gtest/gtest.h>
+
+namespace etprof {
+namespace {
+
+TEST(Duration, IsANumberAndAUnit) {
+  EXPECT_EQ(ParseDuration("33ms"), 33'000'000);
+  EXPECT_EQ(ParseDuration("16.7 ms"), 16'700'000);
+  EXPECT_EQ(ParseDuration("10min"), 600'000'000'000);
+  EXPECT_EQ(ParseDuration("1.5h"), 5'400'000'000'000);
+  EXPECT_EQ(ParseDuration("2s"), 2'000'000'000);
+  EXPECT_EQ(ParseDuration("7us"), 7'000);
+  EXPECT_EQ(ParseDuration("5ns"), 5);
+  EXPECT_EQ(ParseDuration("0"), 0);
+  EXPECT_EQ(ParseDuration("0ms"), 0);
+}
+
+TEST(Duration, AnythingElseIsNone) {
+  for (const char* text : {"", "33", "ms", "-1ms", "-0", "1 year", "1ms2", "1e400s", "nan", "nans", "infs",
+                           "20000h", "1,5s", "33 MS", "0x1s"}) {
+    EXPECT_FALSE(ParseDuration(text).has_value()) << text;
+  }
+}
+
+TEST(Duration, IsWrittenShortAndReadBack) {
+  EXPECT_EQ(DurationText(33'000'000), "33ms");
+  EXPECT_EQ(DurationText(16'700'000), "16.7ms");
+  EXPECT_EQ(DurationText(600'000'000'000), "10min");
+  EXPECT_EQ(DurationText(0), "0");
+  for (const Nanoseconds duration : {Nanoseconds(1), Nanoseconds(33'333'333), Nanoseconds(90'000'000'000),
+                                     Nanoseconds(3'600'000'000'000), Nanoseconds(123'456'789'012)}) {
+    EXPECT_EQ(ParseDuration(DurationText(duration)), duration) << DurationText(duration);
+  }
+}
+
+}  // namespace
+}  // namespace etprof

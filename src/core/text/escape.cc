@@ -1,0 +1,204 @@
+#include "core/text/escape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+
+namespace etprof {
+namespace {
+constexpr std::array kPaint = {sgr::kPlain, sgr::kBold, sgr::kDim, sgr::kRed, sgr::kGreen, sgr::kYellow};
+constexpr std::size_t kLongestPart = 5;  // bytes of a character or a colour
+constexpr std::size_t kFlushFrom = 4096;
+
+// The UTF-8 character at the beginning of a text (RFC 3629: no overlong forms, no surrogates); without a code
+// where there is none.
+Harm First(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return {0, 1, first};
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  if (length == 0 || first > 0xf4) return {};
+  char32_t code = first & (0xffU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return {};
+    code = code << 6U | (byte(i) & 0x3fU);
+  }
+  static constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return {};
+  return {0, length, code};
+}
+
+// Unicode's Bidi_Control, line and paragraph separator, and what XML 1.0 may not hold.
+bool Harms(char32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e || code == 0x200f ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0xfffe ||
+         code == 0xffff;
+}
+
+std::string Shown(const Harm& harm, char byte) {
+  if (harm.code && *harm.code >= 0x80) return fmt::format("\\u{:04x}", static_cast<unsigned>(*harm.code));
+  return fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+}
+
+// `text` with what `instead` makes of each harm in its place: given the text from there on and how much of it
+// the harm takes, which it may enlarge.
+template <typename Instead>
+std::string Replaced(std::string_view text, const Instead& instead) {
+  std::string out;
+  std::size_t from = 0;
+  while (auto harm = NextHarm(text, from)) {
+    out += text.substr(from, harm->at - from);
+    out += instead(text.substr(harm->at), *harm);
+    from = harm->at + harm->length;
+  }
+  return out += text.substr(from);
+}
+
+std::string Lines(std::string_view text, bool painted) {
+  return Replaced(text, [&](std::string_view rest, Harm& harm) {
+    if (rest[0] == '\n' || rest[0] == '\t') return std::string(1, rest[0]);
+    for (const std::string_view paint : kPaint) {
+      if (!painted || !rest.starts_with(paint)) continue;
+      harm.length = paint.size();
+      return std::string(paint);
+    }
+    return Shown(harm, rest[0]);
+  });
+}
+
+}  // namespace
+
+std::optional<Harm> NextHarm(std::string_view text, std::size_t from) {
+  constexpr std::size_t kStep = 32;  // the compiler makes vectors of loops of a fixed length
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
+  const auto all_plain = [&](const char* bytes) {
+    unsigned others = 0;
+    for (std::size_t i = 0; i < kStep; ++i) others += is_plain(bytes[i]) ? 0 : 1;
+    return others == 0;
+  };
+  for (std::size_t at = from; at < text.size();) {
+    while (at + kStep <= text.size() && all_plain(text.data() + at)) at += kStep;
+    while (at < text.size() && is_plain(text[at])) ++at;
+    if (at == text.size()) break;
+    Harm character = First(text.substr(at));
+    character.at = at;
+    if (!character.code || Harms(*character.code)) return character;
+    at += character.length;
+  }
+  return std::nullopt;
+}
+
+std::string OneLine(std::string_view text) {
+  return Replaced(text, [](std::string_view rest, const Harm& harm) { return Shown(harm, rest[0]); });
+}
+
+std::string ManyLines(std::string_view text) { return Lines(text, false); }
+
+std::string EscapeMarkdown(std::string_view text) {
+  std::string line(text);
+  std::ranges::replace_if(line, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  std::string out;
+  for (const char c : line) {
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else {
+      if (std::string_view("|\\`*_[]#~").find(c) != std::string_view::npos) out += '\\';
+      out += c;
+    }
+  }
+  return OneLine(out);
+}
+
+std::string CsvField(std::string_view text) {
+  std::string line = ManyLines(text);
+  if (!line.empty()) {
+    const char first = line[0];
+    const bool signs = (first == '+' || first == '-') && line.find_first_of("(|!=") != std::string::npos;
+    if (first == '=' || first == '@' || signs) line = "'" + line;
+  }
+  if (line.find_first_of(",\"\n") == std::string::npos) return line;
+  std::string quoted = "\"";
+  for (const char c : line) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string HtmlAttribute(std::string_view text) {
+  std::string out;
+  for (const char c : OneLine(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string AsFileName(std::string_view text) {
+  std::string out = Replaced(text, [](std::string_view, const Harm&) { return "_"; });
+  std::ranges::replace_if(out, [](char c) { return c == '/' || c == '\\'; }, '_');
+  if (out == ".") return "_";
+  return out == ".." ? "__" : out;
+}
+
+std::streambuf::int_type EscapingBuffer::overflow(int_type c) {
+  if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+  pending_ += traits_type::to_char_type(c);
+  return pending_.size() < kFlushFrom || Pass() ? c : traits_type::eof();
+}
+
+std::streamsize EscapingBuffer::xsputn(const char* text, std::streamsize count) {
+  pending_.append(text, static_cast<std::size_t>(count));
+  return pending_.size() < kFlushFrom || Pass() ? count : 0;
+}
+
+int EscapingBuffer::sync() { return Flush() && sink_->pubsync() == 0 ? 0 : -1; }
+
+bool EscapingBuffer::Pass() {
+  // What may go on with the next bytes begins among the last four.
+  std::size_t whole = pending_.size();
+  for (std::size_t back = 1; back < kLongestPart && back <= pending_.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(pending_[pending_.size() - back]);
+    if (byte == 0x1b || byte >= 0xc2) whole = pending_.size() - back;
+  }
+  const std::string out = Lines(std::string_view(pending_).substr(0, whole), true);
+  pending_.erase(0, whole);
+  const auto size = static_cast<std::streamsize>(out.size());
+  return sink_->sputn(out.data(), size) == size;
+}
+
+bool EscapingBuffer::Flush() {
+  const std::string out = Lines(pending_, true);
+  pending_.clear();
+  const auto size = static_cast<std::streamsize>(out.size());
+  return sink_->sputn(out.data(), size) == size;
+}
+
+std::ostream& RawStdout() {
+  static std::ostream raw(std::cout.rdbuf());
+  return raw;
+}
+
+void EscapeStdout() {
+  RawStdout();  // takes the buffer that is there
+  // Never destroyed: std::cout is flushed after all else.
+  static auto* const escaping = new EscapingBuffer(std::cout.rdbuf());
+  std::cout.rdbuf(escaping);
+}
+
+}  // namespace etprof

@@ -1,0 +1,98 @@
+#include "core/text/escape.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/json/json.h"
+
+namespace etprof {
+namespace {
+
+using nlohmann::json;
+
+TEST(OneLine, KeepsTextAndShowsTheRest) {
+  EXPECT_EQ(OneLine("µ → 漢 😀 a"), "µ → 漢 😀 a");
+  EXPECT_EQ(OneLine("a\n\tb"), "a\\x0a\\x09b");
+  EXPECT_EQ(OneLine("\x1b[31m\r\x7f"), "\\x1b[31m\\x0d\\x7f");
+  EXPECT_EQ(OneLine(std::string("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(OneLine("\u009b31m"), "\\u009b31m");               // C1's CSI
+  EXPECT_EQ(OneLine("\u202eabc\u2066"), "\\u202eabc\\u2066");  // bidirectional
+  EXPECT_EQ(OneLine("a\u2028b"), "a\\u2028b");
+  EXPECT_EQ(OneLine("a\xff\xc3"), "a\\xff\\xc3");
+  EXPECT_EQ(OneLine("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
+  EXPECT_EQ(OneLine("\xef\xbf\xbf"), "\\uffff");
+  EXPECT_EQ(OneLine("\xc0\xaf"), "\\xc0\\xaf");  // overlong
+  EXPECT_EQ(OneLine(""), "");
+}
+
+TEST(ManyLines, KeepsLinesButNoColour) {
+  EXPECT_EQ(ManyLines("a\n\tb\r"), "a\n\tb\\x0d");
+  EXPECT_EQ(ManyLines("\x1b[32mfaster\x1b[0m"), "\\x1b[32mfaster\\x1b[0m");
+}
+
+TEST(EscapeMarkdown, ShowsTheTextItself) {
+  EXPECT_EQ(EscapeMarkdown("x|y<script>\n`z`"), "x\\|y&lt;script&gt; \\`z\\`");
+  EXPECT_EQ(EscapeMarkdown("a\u202e\x1b"), "a\\u202e\\x1b");
+}
+
+TEST(CsvField, QuotesAndDefuses) {
+  EXPECT_EQ(CsvField("a,\"b\""), "\"a,\"\"b\"\"\"");
+  EXPECT_EQ(CsvField("a\nb\r"), "\"a\nb\\x0d\"");
+  EXPECT_EQ(CsvField("=1+1"), "'=1+1");
+  EXPECT_EQ(CsvField("@SUM(A1)"), "'@SUM(A1)");
+  EXPECT_EQ(CsvField("-2+3+cmd|' /C calc'!A0"), "'-2+3+cmd|' /C calc'!A0");
+  for (const char* const kept : {"-sme2", "-0.5", "+1.5", "-avx512,-amx", "a=b", "", "-"})
+    EXPECT_EQ(CsvField(kept), std::string(kept).find(',') == std::string::npos
+                                  ? std::string(kept)
+                                  : '"' + std::string(kept) + '"');
+}
+
+TEST(HtmlAttribute, CannotEnd) { EXPECT_EQ(HtmlAttribute("a\"<&\n"), "a&quot;&lt;&amp;\\x0a"); }
+
+TEST(AsFileName, StaysInItsFolder) {
+  EXPECT_EQ(AsFileName("../a\\b\n\u202e\xff"), ".._a_b___");
+  EXPECT_EQ(AsFileName(".."), "__");
+  EXPECT_EQ(AsFileName("größe.v2"), "größe.v2");
+}
+
+TEST(JsonText, IsTheSameValueWithoutWhatHarms) {
+  const json value = {{"a\u202e", "\x7f\u009b\n µ 漢 😀\u2028"}};
+  for (const int indent : {-1, 2}) {
+    const std::string text = JsonText(value, indent);
+    EXPECT_EQ(json::parse(text), value);
+    std::string flat;
+    for (const char c : text) flat += c == '\n' ? ' ' : c;
+    EXPECT_FALSE(NextHarm(flat, 0)) << text;
+    EXPECT_NE(text.find("µ 漢 😀"), std::string::npos);
+  }
+  EXPECT_EQ(JsonText(json("a\xff")), "\"a\ufffd\"");
+}
+
+// What a buffer passes on of pieces of these lengths.
+std::string Passed(const std::string& text, std::size_t piece) {
+  std::ostringstream sink;
+  {
+    EscapingBuffer buffer(sink.rdbuf());
+    std::ostream out(&buffer);
+    for (std::size_t at = 0; at < text.size(); at += piece) out << text.substr(at, piece);
+    out.put('\n').flush();
+  }
+  return sink.str();
+}
+
+TEST(EscapingBuffer, PassesOwnColoursOnlyHoweverTheTextIsCut) {
+  std::string text;
+  std::string expected;
+  for (int i = 0; i < 1000; ++i) {
+    text += "\x1b[32mµ漢😀\x1b[0m\x1b[2J\u202e\xff\n";
+    expected += "\x1b[32mµ漢😀\x1b[0m\\x1b[2J\\u202e\\xff\n";
+  }
+  for (const std::size_t piece : {1U, 2U, 3U, 5U, 7U, 4096U, 100'000U})
+    EXPECT_EQ(Passed(text, piece), expected + "\n");
+  EXPECT_EQ(Passed("a\xe6\xbc", 1), "a\\xe6\\xbc\n");  // cut
+}
+
+}  // namespace
+}  // namespace etprof

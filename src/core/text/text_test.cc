@@ -1,0 +1,77 @@
+#include "core/text/text.h"
+
+#include <gmock/gmock.h>
+
+#include "core/text/split.h"
+
+namespace etprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(Text, TrimmedLosesItsBlanksAtBothEnds) {
+  EXPECT_EQ(Trimmed(" \t a b\r\n"), "a b");
+  EXPECT_EQ(Trimmed("a"), "a");
+  EXPECT_EQ(Trimmed(" \r\n"), "");
+  EXPECT_EQ(Trimmed(""), "");
+}
+
+TEST(Text, TheLastLineIsTheLastThatSaysSomething) {
+  EXPECT_EQ(LastLine("one\n  two \n\n \r\n"), "  two");
+  EXPECT_EQ(LastLine("one"), "one");
+  EXPECT_EQ(LastLine("\n \n"), "");
+  EXPECT_EQ(LastLine(""), "");
+}
+
+TEST(Text, PartsBetweenSeparatorsMayBeEmpty) {
+  EXPECT_THAT(SplitAt("a,b c,,d,", ','), ElementsAre("a", "b c", "", "d", ""));
+  EXPECT_THAT(SplitAt("", ','), ElementsAre(""));
+}
+
+TEST(Text, LowerChangesLettersAlone) { EXPECT_EQ(Lower("QD8, F32 \xc3\x84[`"), "qd8, f32 \xc3\x84[`"); }
+
+TEST(Text, ANumberIsTheWholeText) {
+  EXPECT_EQ(AsNumber<int>("12"), 12);
+  EXPECT_EQ(AsNumber<int>("-12"), -12);
+  EXPECT_EQ(AsNumber<double>("1e3"), 1000);
+  for (const char* none : {"", " 1", "1 ", "+1", "1x", "x"})
+    EXPECT_EQ(AsNumber<int>(none), std::nullopt) << none;
+  EXPECT_EQ(AsNumber<unsigned>("-1"), std::nullopt);
+  EXPECT_EQ(AsNumber<int>("99999999999"), std::nullopt);
+}
+
+TEST(Text, WordsStandBetweenBlanks) {
+  EXPECT_THAT(Words("  qemu -cpu\tmax\n"), ElementsAre("qemu", "-cpu", "max"));
+  EXPECT_THAT(Words(" \n"), IsEmpty());
+}
+
+TEST(LeadingInteger, EndsWithTheDigits) {
+  EXPECT_EQ(LeadingInteger("16384 kB"), 16384);
+  EXPECT_EQ(LeadingInteger("-5"), -5);
+  EXPECT_EQ(LeadingInteger("kB"), std::nullopt);
+  EXPECT_EQ(LeadingInteger(""), std::nullopt);
+  EXPECT_EQ(LeadingInteger("99999999999999999999"), std::nullopt);
+}
+
+TEST(Text, NamesAreToldApartByWholeWords) {
+  using Names = std::vector<std::string>;
+  const auto apart = [](const Names& names) { return TellApart(names).names; };
+  EXPECT_EQ(apart({"tv_resnet18_xnnpack_fp32", "tv_resnet18_xnnpack_fp16", "tv_resnet18_xnnpack_int8"}),
+            (Names{"fp32", "fp16", "int8"}));
+  EXPECT_EQ(apart({"timm_model.a_fp32", "timm_model.b_fp32"}), (Names{"a", "b"}));
+  EXPECT_EQ(apart({"toy.sme2_off", "toy.sme2_on"}), (Names{"sme2_off", "sme2_on"}));
+  EXPECT_EQ(apart({"net_batch_1_t1", "net_batch_8_t1"}), (Names{"batch_1", "batch_8"}));
+  EXPECT_EQ(apart({"net", "net_fp16"}), (Names{"net", "net_fp16"}));
+  EXPECT_EQ(apart({"fp16_net", "net"}), (Names{"fp16_net", "net"}));
+  EXPECT_EQ(apart({"net_xnnpack_fp32", "net_encoder_xnnpack_fp32"}), (Names{"net", "net_encoder"}));
+  EXPECT_EQ(apart({"net18", "net50"}), (Names{"net18", "net50"}));
+  EXPECT_EQ(apart({"a", "a"}), (Names{"a", "a"}));
+  EXPECT_EQ(apart({"net_a"}), (Names{"net_a"}));
+  EXPECT_EQ(apart({"", "_"}), (Names{"", "_"}));
+  EXPECT_TRUE(apart({}).empty());
+  EXPECT_EQ(TellApart({"toy_cnn.sme2_off", "toy_cnn.sme2_on"}).shared, "toy_cnn.");
+}
+
+}  // namespace
+}  // namespace etprof

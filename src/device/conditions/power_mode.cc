@@ -1,0 +1,130 @@
+#include "device/conditions/power_mode.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <sstream>
+
+namespace etprof {
+namespace {
+
+PowerMode ModeOf(const std::string& name, bool boost) {
+  const std::string scale = boost ? "0" : "1";
+  // BatteryManager's bits of what a device is plugged into: 1 a charger, 2 USB, 4 a pad, 8 a dock.
+  return {name,
+          boost,
+          {{"low_power", "0", ""},
+           {"stay_on_while_plugged_in", boost ? "15" : "1", ""},
+           {"window_animation_scale", scale, ""},
+           {"transition_animation_scale", scale, ""},
+           {"animator_duration_scale", scale, ""}}};
+}
+
+// "1.0" is what was set as "1".
+bool SameValue(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  char* end_a = nullptr;
+  char* end_b = nullptr;
+  const double number_a = std::strtod(a.c_str(), &end_a);
+  const double number_b = std::strtod(b.c_str(), &end_b);
+  return !a.empty() && !b.empty() && *end_a == '\0' && *end_b == '\0' && !(number_a < number_b) &&
+         !(number_b < number_a);
+}
+
+}  // namespace
+
+PowerMode FindPowerMode(const std::string& name) {
+  if (name == "unconstrained-boost") return ModeOf(name, true);
+  if (name == "app-developer") return ModeOf(name, false);
+  throw Error(ExitCode::kUsage, fmt::format("unknown power mode `{}`", name))
+      .Remedy("use unconstrained-boost or app-developer");
+}
+
+Error NoPowerModes(const std::string& device) {
+  return Error(ExitCode::kUsage, "has no power modes: they are settings of Android")
+      .InFile(device)
+      .Remedy("leave out --power-mode (power_mode)");
+}
+
+std::string DefineRestorePower() {
+  // `settings` is a client of a service that may read its stdin: the guard's is not for it.
+  return R"sh(restore_power() {
+  [ -f settings.before ] || return 0
+  ( flock 9 2>/dev/null
+    [ -f settings.before ] || exit 0
+    for r in runs/*; do [ -f "$r/power" ] && ! over "$r" && exit 0; done
+    left=
+    while read -r key value; do
+      if [ "$value" = null ]; then settings delete global "$key"; else settings put global "$key" "$value"; fi \
+        </dev/null >/dev/null 2>&1 || { left=1; printf 'unrestored\t%s\n' "$key"; }
+    done <settings.before
+    [ -n "$left" ] || rm -f settings.before
+  ) 9>settings.lock
+})sh";
+}
+
+std::string SetPowerModeScript(const PowerMode& mode, const std::string& run_id) {
+  std::string keys, puts;
+  for (const PowerSetting& setting : mode.settings) {
+    keys += " " + setting.key;
+    puts += fmt::format("settings put global {} {} </dev/null\n", setting.key, setting.value);
+  }
+  return fmt::format(R"sh(command -v settings >/dev/null 2>&1 || {{ echo none; exit 0; }}
+( flock 9 2>/dev/null
+for r in runs/*; do
+  [ -f "$r/power" ] && [ "$r" != runs/{0} ] && ! over "$r" || continue
+  m=$(cat "$r/power")
+  [ "$m" = {1} ] || {{ printf 'busy\t%s\n' "$m"; exit 0; }}
+done
+echo {1} >runs/{0}/power || exit 1
+if [ ! -f settings.before ]; then
+  for k in{2}; do
+    v=$(settings get global $k </dev/null) || exit 1
+    printf '%s %s\n' $k "$v" || exit 1
+  done >.settings.before && mv .settings.before settings.before || exit 1
+fi
+{3}{4}while read -r k v; do
+  printf 'setting\t%s\t%s\t%s\n' "$k" "$(settings get global "$k" </dev/null)" "$v"
+done <settings.before
+) 9>settings.lock)sh",
+                     run_id, mode.name, keys,
+                     mode.keep_awake ? "svc power stayon true </dev/null >/dev/null\n" : "", puts);
+}
+
+void ReadPowerMode(const std::string& printed, const std::string& device, PowerMode& mode) {
+  const auto failed = [&](const std::string& problem) {
+    return Error(ExitCode::kDeviceFailed, problem).InFile(device);
+  };
+  std::istringstream lines(printed);
+  std::size_t found = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line == "none") throw NoPowerModes(device);
+    std::istringstream fields(line);
+    std::string kind, key, now, before;
+    std::getline(fields, kind, '\t');
+    std::getline(fields, key, '\t');
+    std::getline(fields, now, '\t');
+    std::getline(fields, before, '\t');
+    if (kind == "busy") {
+      throw failed(fmt::format("another etprof measures there in the power mode {}", key))
+          .Remedy("wait for its end, or measure in the same mode");
+    }
+    if (kind != "setting") continue;
+    for (PowerSetting& setting : mode.settings) {
+      if (setting.key != key) continue;
+      if (!SameValue(now, setting.value)) {
+        throw failed(fmt::format("the power mode {} did not take: {} is {} after it was set to {}", mode.name,
+                                 key, now, setting.value));
+      }
+      setting.before = before;
+      ++found;
+    }
+  }
+  if (found != mode.settings.size()) {
+    throw failed(
+        fmt::format("the power mode {} did not take: the device does not say how it is set", mode.name));
+  }
+}
+
+}  // namespace etprof

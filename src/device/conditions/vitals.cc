@@ -1,0 +1,231 @@
+#include "device/conditions/vitals.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+
+#include "core/text/text.h"
+
+namespace etprof {
+namespace {
+
+// By the names that kernels give their zones: "cpu-0-0-usr", "cpu-thermal", "BIG", "x86_pkg_temp".
+bool IsCpu(const std::string& zone) {
+  constexpr std::array names = {"cpu", "little", "mid", "big", "cluster", "x86_pkg_temp", "soc"};
+  return std::ranges::any_of(names, [&](const char* name) { return zone.find(name) != std::string::npos; });
+}
+bool IsSkin(const std::string& zone) { return zone.find("skin") != std::string::npos; }
+
+std::optional<double> Number(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str()) return std::nullopt;
+  return value;
+}
+
+// Sensors that are switched off say 0, -40 or nonsense.
+void Hottest(std::optional<double>& hottest, double celsius) {
+  if (celsius <= -40 || celsius >= 200 || celsius == 0) return;
+  hottest = std::max(hottest.value_or(celsius), celsius);
+}
+
+std::optional<int> Percent(const std::string& text) {
+  const std::optional<double> value = Number(text);
+  if (!value || !(*value >= 0 && *value <= 100)) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+// Behind `key` up to a comma, brace or the line's end; empty where it is not there.
+std::string After(const std::string& line, const std::string& key) {
+  const std::size_t at = line.find(key);
+  if (at == std::string::npos) return "";
+  const std::size_t start = at + key.size();
+  return line.substr(start, line.find_first_of(",}\r", start) - start);
+}
+
+std::string Field(const std::string& line, int number) {
+  std::istringstream fields(line);
+  std::string field;
+  for (int i = 0; i <= number; ++i) {
+    field.clear();
+    std::getline(fields, field, '\t');
+  }
+  return field;
+}
+
+std::optional<std::int64_t> Whole(const std::string& text) {
+  const std::optional<double> value = Number(text);
+  if (!value || !(std::fabs(*value) < 1e12)) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+void AddCooling(const std::string& line, DeviceVitals& vitals) {
+  DeviceVitals::Cooling cooling;
+  cooling.type = Field(line, 1);
+  cooling.state = Whole(Field(line, 2)).value_or(0);
+  cooling.highest_state = Whole(Field(line, 3)).value_or(0);
+  // "cpufreq-cpu4", "thermal-cpufreq-0", "Processor" (ACPI).
+  const std::string type = Lower(cooling.type);
+  cooling.of_cpu = type.find("cpu") != std::string::npos || type.find("processor") != std::string::npos;
+  if (!cooling.of_cpu && cooling.state <= 0) return;
+  if (const std::string number = Field(line, 4); !number.empty()) vitals.sources += "c" + number + " ";
+  vitals.cooling.push_back(std::move(cooling));
+}
+
+void AddClock(const std::string& line, DeviceVitals& vitals) {
+  DeviceVitals::Clock clock;
+  clock.khz = Whole(Field(line, 2));
+  clock.cap_khz = Whole(Field(line, 3));
+  clock.hardware_max_khz = Whole(Field(line, 4));
+  for (const std::string& word : Words(Field(line, 1))) {
+    if (const auto cpu = Whole(word); cpu && *cpu >= 0 && *cpu < 1024)
+      clock.cpus.push_back(static_cast<int>(*cpu));
+  }
+  for (DeviceVitals::Clock& other : vitals.clocks) {
+    if (other.khz != clock.khz || other.cap_khz != clock.cap_khz ||
+        other.hardware_max_khz != clock.hardware_max_khz)
+      continue;
+    other.cpus.insert(other.cpus.end(), clock.cpus.begin(), clock.cpus.end());
+    std::ranges::sort(other.cpus);
+    return;
+  }
+  std::ranges::sort(clock.cpus);
+  vitals.clocks.push_back(std::move(clock));
+}
+
+// BatteryManager's BATTERY_STATUS_*.
+std::string StatusOf(const std::string& code) {
+  if (code == "2") return "Charging";
+  if (code == "3") return "Discharging";
+  if (code == "4") return "Not charging";
+  if (code == "5") return "Full";
+  return "";
+}
+
+// Files are read by the shell's own `read`: another process for each would take a phone seconds.
+constexpr const char* kDefinitions = R"sh(r=$ETPROF_SYSFS_ROOT
+line() { x=; IFS= read -r x 2>/dev/null <"$1"; return 0; }
+zone() {
+  d=$r/sys/class/thermal/thermal_zone$1
+  line "$d/temp"; t=$x
+  [ -n "$t" ] || return 0
+  line "$d/type"; printf 'zone\t%s\t%s\t%s\n' "$x" "$t" "$1"
+}
+cooling() {
+  d=$r/sys/class/thermal/cooling_device$1
+  line "$d/cur_state"; t=$x
+  line "$d/max_state"; m=$x
+  [ -n "$t" ] || return 0
+  line "$d/type"; printf 'cooling\t%s\t%s\t%s\t%s\n' "$x" "$t" "$m" "$1"
+}
+clocks() {
+  n=0
+  for d in "$r"/sys/devices/system/cpu/cpufreq/policy*; do
+    line "$d/affected_cpus"; [ -n "$x" ] || line "$d/related_cpus"; c=$x
+    line "$d/scaling_max_freq"; m=$x
+    line "$d/cpuinfo_max_freq"; h=$x
+    x=; [ $((n += 1)) -gt 16 ] || line "$d/scaling_cur_freq"
+    [ -n "$c$m" ] && printf 'clock\t%s\t%s\t%s\t%s\n' "$c" "$x" "$m" "$h"
+  done
+}
+supplies() {
+  for d in "$r"/sys/class/power_supply/*; do
+    line "$d/type"; [ "$x" = Battery ] || continue
+    line "$d/scope"; [ "$x" != Device ] || continue
+    line "$d/status"; t=$x
+    line "$d/capacity"; c=$x
+    line "$d/temp"
+    printf 'supply\t%s\t%s\t%s\n' "$t" "$c" "$x"
+  done
+}
+everything() {
+  for f in "$r"/sys/class/thermal/thermal_zone*; do zone "${f##*thermal_zone}"; done
+  for f in "$r"/sys/class/thermal/cooling_device*; do cooling "${f##*cooling_device}"; done
+  clocks; supplies
+  if command -v dumpsys >/dev/null 2>&1; then
+    echo android-battery; dumpsys battery 2>/dev/null </dev/null
+    echo android-thermal; dumpsys thermalservice 2>/dev/null </dev/null
+  fi
+})sh";
+
+}  // namespace
+
+std::string VitalsScript() { return std::string(kDefinitions) + "\neverything\ntrue"; }
+
+std::string VitalsServer() {
+  return std::string(kDefinitions) + R"sh(
+while IFS= read -r what; do
+  if [ "$what" = all ]; then everything; else
+    for w in $what; do case $w in z*) zone "${w#z}";; c*) cooling "${w#c}";; esac; done
+    clocks; supplies
+  fi
+  echo )sh" +
+         kVitalsEnd + "\ndone";
+}
+
+std::optional<double> DeviceVitals::Hottest() const {
+  if (!cpu_celsius || !skin_celsius) return cpu_celsius ? cpu_celsius : skin_celsius;
+  return std::max(*cpu_celsius, *skin_celsius);
+}
+
+std::string ThermalStatusName(int status) {
+  constexpr std::array names = {"none", "light", "moderate", "severe", "critical", "emergency", "shutdown"};
+  if (status < 0 || status >= static_cast<int>(names.size())) return std::to_string(status);
+  return names[static_cast<std::size_t>(status)];
+}
+
+DeviceVitals ParseVitals(const std::string& printed) {
+  DeviceVitals vitals;
+  DeviceVitals android;
+  enum class Part { kSysfs, kBattery, kThermal, kNow } part = Part::kSysfs;
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);) {
+    if (line == "android-battery") {
+      part = Part::kBattery;
+    } else if (line == "android-thermal") {
+      part = Part::kThermal;
+    } else if (part == Part::kSysfs && line.starts_with("zone\t")) {
+      const std::string zone = Lower(Field(line, 1));
+      const std::optional<double> millidegrees = Number(Field(line, 2));
+      if (!millidegrees || (!IsSkin(zone) && !IsCpu(zone))) continue;
+      Hottest(IsSkin(zone) ? vitals.skin_celsius : vitals.cpu_celsius, *millidegrees / 1000);
+      if (const std::string number = Field(line, 3); !number.empty()) vitals.sources += "z" + number + " ";
+    } else if (part == Part::kSysfs && line.starts_with("cooling\t")) {
+      AddCooling(line, vitals);
+    } else if (part == Part::kSysfs && line.starts_with("clock\t")) {
+      AddClock(line, vitals);
+    } else if (part == Part::kSysfs && line.starts_with("supply\t") && !vitals.battery_percent) {
+      vitals.battery_status = Field(line, 1);
+      vitals.battery_percent = Percent(Field(line, 2));
+      if (const auto tenths = Number(Field(line, 3))) vitals.battery_celsius = *tenths / 10;
+    } else if (part == Part::kBattery) {
+      if (line.starts_with("  level: ")) android.battery_percent = Percent(After(line, "level: "));
+      if (line.starts_with("  status: ")) android.battery_status = StatusOf(After(line, "status: "));
+      if (line.starts_with("  temperature: ")) {
+        if (const auto tenths = Number(After(line, "temperature: "))) android.battery_celsius = *tenths / 10;
+      }
+    } else if (part == Part::kThermal && line.starts_with("Thermal Status: ")) {
+      if (const auto status = Whole(After(line, "Status: ")); status && *status >= 0 && *status <= 100)
+        vitals.thermal_status = static_cast<int>(*status);
+    } else if (part == Part::kThermal && line.starts_with("Current temperatures from HAL")) {
+      part = Part::kNow;  // the "cached" ones before may be old
+    } else if (part == Part::kNow && line.find("Temperature{") != std::string::npos) {
+      const std::optional<double> celsius = Number(After(line, "mValue="));
+      const std::string type = After(line, "mType=");  // of android.os.Temperature: 0 is CPU, 3 is SKIN
+      if (celsius && type == "0") Hottest(android.cpu_celsius, *celsius);
+      if (celsius && type == "3") Hottest(android.skin_celsius, *celsius);
+    }
+  }
+  if (!vitals.cpu_celsius) vitals.cpu_celsius = android.cpu_celsius;
+  if (!vitals.skin_celsius) vitals.skin_celsius = android.skin_celsius;
+  if (!vitals.battery_celsius) vitals.battery_celsius = android.battery_celsius;
+  if (!vitals.battery_percent) {
+    vitals.battery_percent = android.battery_percent;
+    vitals.battery_status = android.battery_status;
+  }
+  return vitals;
+}
+
+}  // namespace etprof

@@ -1,0 +1,96 @@
+#include "device/conditions/vitals.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace etprof {
+namespace {
+
+TEST(Vitals, TheHottestOfAKind) {
+  const DeviceVitals vitals = ParseVitals(
+      "zone\tLITTLE\t41000\nzone\tcpu-1-0-usr\t62500\nzone\tBIG\t58000\n"
+      "zone\tgpu\t90000\nzone\tbattery\t99000\nzone\tVIRTUAL-SKIN\t33100\nzone\tskin-therm\t31000\n"
+      "supply\tCharging\t85\n");
+  EXPECT_EQ(vitals.cpu_celsius, 62.5);
+  EXPECT_EQ(vitals.skin_celsius, 33.1);
+  EXPECT_EQ(vitals.battery_percent, 85);
+  EXPECT_EQ(vitals.battery_status, "Charging");
+}
+
+TEST(Vitals, SensorsThatAreOffAreNotCold) {
+  const DeviceVitals vitals = ParseVitals(
+      "zone\tcpu-0\t-40000\nzone\tcpu-1\t0\nzone\tcpu-2\t-274000\nzone\tcpu-3\t\nzone\tskin\tcold\n"
+      "supply\t\t\n");
+  EXPECT_FALSE(vitals.cpu_celsius.has_value());
+  EXPECT_FALSE(vitals.skin_celsius.has_value());
+  EXPECT_FALSE(vitals.battery_percent.has_value());
+}
+
+// What dumpsys of Android 15 prints, shortened.
+constexpr const char* kAndroid =
+    "android-battery\nCurrent Battery Service state:\n  AC powered: false\n  status: 3\n  health: 2\n"
+    "  level: 47\n  scale: 100\n"
+    "android-thermal\nThermal Status: 0\nCached temperatures:\n"
+    "\tTemperature{mValue=71.0, mType=0, mName=BIG, mStatus=0}\n"
+    "Current temperatures from HAL:\n"
+    "\tTemperature{mValue=38.5, mType=0, mName=BIG, mStatus=0}\n"
+    "\tTemperature{mValue=44.0, mType=2, mName=battery, mStatus=0}\n"
+    "\tTemperature{mValue=31.2, mType=3, mName=VIRTUAL-SKIN, mStatus=0}\n"
+    "Current cooling devices from HAL:\n\tCoolingDevice{mValue=0, mType=2, mName=a}\n";
+
+TEST(Vitals, AndroidsOwnViewWhereSysfsIsShut) {
+  const DeviceVitals vitals = ParseVitals(kAndroid);
+  EXPECT_EQ(vitals.cpu_celsius, 38.5);
+  EXPECT_EQ(vitals.skin_celsius, 31.2);
+  EXPECT_EQ(vitals.battery_percent, 47);
+  EXPECT_EQ(vitals.battery_status, "Discharging");
+}
+
+TEST(Vitals, SysfsGoesBeforeAndroidsView) {
+  const DeviceVitals vitals = ParseVitals(fmt::format("zone\tBIG\t52000\nsupply\tFull\t100\n{}", kAndroid));
+  EXPECT_EQ(vitals.cpu_celsius, 52.0);
+  EXPECT_EQ(vitals.skin_celsius, 31.2);
+  EXPECT_EQ(vitals.battery_percent, 100);
+  EXPECT_EQ(vitals.battery_status, "Full");
+}
+
+TEST(Vitals, AndroidsThermalStatus) {
+  EXPECT_EQ(ParseVitals(kAndroid).thermal_status, 0);
+  EXPECT_EQ(ParseVitals("android-thermal\nThermal Status: 3\n").thermal_status, 3);
+  EXPECT_FALSE(ParseVitals("android-thermal\nThermal Status: hot\n").thermal_status.has_value());
+  EXPECT_EQ(ThermalStatusName(3), "severe");
+  EXPECT_EQ(ThermalStatusName(9), "9");
+}
+
+TEST(Vitals, WhatSlowsCpusDownAndWhateverElseIsAtWork) {
+  const DeviceVitals vitals = ParseVitals(
+      "cooling\tthermal-cpufreq-0\t0\t10\t0\ncooling\tProcessor\t3\t10\t1\ncooling\tpanel0-"
+      "backlight\t0\t9\t2\n"
+      "cooling\tpwm-fan\t2\t4\t3\ncooling\tintel_powerclamp\t-1\t50\t4\ncooling\n");
+  ASSERT_EQ(vitals.cooling.size(), 3U);
+  EXPECT_TRUE(vitals.cooling[0].of_cpu && vitals.cooling[1].of_cpu);
+  EXPECT_EQ(vitals.cooling[1].state, 3);
+  EXPECT_EQ(vitals.cooling[2].type, "pwm-fan");
+  EXPECT_FALSE(vitals.cooling[2].of_cpu);
+  EXPECT_EQ(vitals.sources, "c0 c1 c3 ");
+}
+
+TEST(Vitals, ClocksThatDoNotSayWhatTheyAre) {
+  const DeviceVitals vitals =
+      ParseVitals("clock\t0 1\t\t2000000\t\nclock\tx -1 5000\t1e30\t-\t3000000\nclock\n");
+  ASSERT_EQ(vitals.clocks.size(), 2U);
+  for (const DeviceVitals::Clock& clock : vitals.clocks) EXPECT_FALSE(clock.Capped());
+  EXPECT_EQ(vitals.clocks[0].cpus, (std::vector<int>{0, 1}));
+  EXPECT_TRUE(vitals.clocks[1].cpus.empty());
+  EXPECT_FALSE(vitals.clocks[1].khz.has_value());
+}
+
+TEST(Vitals, OfNothingNothingIsKnown) {
+  const DeviceVitals vitals = ParseVitals("");
+  EXPECT_FALSE(vitals.cpu_celsius.has_value());
+  EXPECT_FALSE(vitals.battery_percent.has_value());
+  EXPECT_EQ(vitals.battery_status, "");
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,324 @@
+#include "measure/store/foreign/foreign_layout.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/text/split.h"
+#include "core/units.h"
+#include "measure/participants/participants.h"
+#include "stats/level.h"
+
+namespace etprof {
+namespace {
+
+constexpr const char* kTimelineEnds[] = {"_exec_all_runs_timeline", "_all_runs_timeline"};
+
+// The name of a trace without what says that it is one: "toy_cnn_sme2_on_t1"; empty: it is none.
+std::string StemOfTrace(const std::filesystem::path& file) {
+  const std::string stem = file.stem().string();
+  if (file.extension() == ".etdump") return stem;
+  if (file.extension() != ".csv") return "";
+  for (const std::string end : kTimelineEnds) {
+    if (stem.ends_with(end) && stem.size() > end.size()) return stem.substr(0, stem.size() - end.size());
+  }
+  return "";
+}
+
+// Below the folder, but not earlier runs' and not parts of launches; in the order of their paths.
+std::vector<std::filesystem::path> FindTraces(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  std::error_code error;
+  auto iterator = std::filesystem::recursive_directory_iterator(
+      folder, std::filesystem::directory_options::skip_permission_denied, error);
+  for (; !error && iterator != std::filesystem::recursive_directory_iterator(); iterator.increment(error)) {
+    const std::filesystem::path& path = iterator->path();
+    const std::string name = path.filename().string();
+    std::error_code ignored;
+    if (iterator->is_directory(ignored)) {
+      if (name == "previous" || name == "launches" || iterator.depth() > 6)
+        iterator.disable_recursion_pending();
+    } else if (iterator->is_regular_file(ignored) && !StemOfTrace(path).empty()) {
+      const std::filesystem::path etdump = path.parent_path() / (StemOfTrace(path) + ".etdump");
+      if (path.extension() == ".etdump" || !Exists(etdump)) found.push_back(path);
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+// "<anything>_t4" -> 4, and the end is taken off.
+int ThreadsOfStem(std::string& stem) {
+  const std::size_t at = stem.rfind("_t");
+  if (at == std::string::npos || at + 2 >= stem.size() || stem.size() - at > 5) return 1;
+  if (!std::all_of(stem.begin() + static_cast<std::ptrdiff_t>(at) + 2, stem.end(),
+                   [](unsigned char c) { return std::isdigit(c) != 0; }))
+    return 1;
+  const int threads = std::max(1, std::stoi(stem.substr(at + 2)));
+  stem.erase(at);
+  return threads;
+}
+
+// What flat names ("toy_cnn_mac_sme2_off", "toy_cnn_mac_sme2_on") say of the model: the words that all begin
+// with. The kit's experiments begin with the platform; else the last word that is shared is the experiments'
+// ("sme2_off", not "off"). "" where the names do not say.
+std::string ModelOfNames(const std::vector<std::string>& names) {
+  const std::set<std::string> distinct(names.begin(), names.end());
+  if (distinct.empty()) return "";
+  std::vector<std::string_view> shared = SplitAt(*distinct.begin(), '_');
+  for (const std::string& name : distinct) {
+    const std::vector<std::string_view> words = SplitAt(name, '_');
+    std::size_t same = 0;
+    while (same < shared.size() && same + 1 < words.size() && shared[same] == words[same]) ++same;
+    shared.resize(same);
+  }
+  const auto platform = std::ranges::find_if(
+      shared, [](std::string_view word) { return word == "mac" || word == "android" || word == "linux"; });
+  if (platform != shared.end()) {
+    shared.erase(platform, shared.end());
+  } else if (distinct.size() > 1 && !shared.empty()) {
+    shared.pop_back();
+  } else {
+    return "";
+  }
+  return fmt::format("{}", fmt::join(shared, "_"));
+}
+
+std::string ModelOfSummary(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::set<std::string> models;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    constexpr std::string_view kEnd = "_pipeline_summary.json";
+    if (name.size() > kEnd.size() && name.ends_with(kEnd))
+      models.insert(name.substr(0, name.size() - kEnd.size()));
+  }
+  return models.size() == 1 ? *models.begin() : "";
+}
+
+// A file of the same stem; empty where there is none.
+std::filesystem::path Beside(const std::filesystem::path& trace, const char* suffix) {
+  std::filesystem::path file = trace.parent_path() / (StemOfTrace(trace) + suffix);
+  return Exists(file) ? file : std::filesystem::path();
+}
+
+class Adder {
+ public:
+  explicit Adder(RunData& run) : run_(run) {}
+
+  void Add() {
+    std::set<std::filesystem::path> known;
+    for (const ExperimentData& experiment : run_.experiments)
+      known.insert(experiment.etdump.lexically_normal());
+    std::vector<std::filesystem::path> traces = FindTraces(run_.folder);
+    std::erase_if(traces, [&](const auto& path) { return known.contains(path.lexically_normal()); });
+    FindModel(traces);
+    std::vector<ExperimentData> found;
+    for (const std::filesystem::path& path : traces) {
+      ExperimentData data = FromTrace(path);
+      // A manifest of another tool may have named the experiment without its file.
+      const auto same = std::ranges::find_if(run_.experiments, [&](const ExperimentData& e) {
+        return e.name == data.name && e.threads == data.threads && e.etdump.empty();
+      });
+      if (same != run_.experiments.end() && same->launches.empty()) {
+        same->etdump = path;
+        if (same->log.empty()) same->log = data.log;
+      } else {
+        found.push_back(std::move(data));
+      }
+    }
+    TellApart(found);
+    for (ExperimentData& data : found) run_.experiments.push_back(std::move(data));
+  }
+
+ private:
+  void FindModel(const std::vector<std::filesystem::path>& traces) {
+    if (run_.model_id.empty()) run_.model_id = ModelOfSummary(run_.folder);
+    if (!run_.model_id.empty()) return;
+    std::vector<std::string> flat;
+    for (const std::filesystem::path& path : traces) {
+      std::string stem = StemOfTrace(path);
+      ThreadsOfStem(stem);
+      if (path.parent_path() == run_.folder) {
+        flat.push_back(std::move(stem));
+      } else {
+        const std::string end = "_" + path.parent_path().filename().string();
+        if (run_.model_id.empty() && stem.size() > end.size() && stem.ends_with(end))
+          run_.model_id = stem.substr(0, stem.size() - end.size());
+      }
+    }
+    if (run_.model_id.empty()) run_.model_id = ModelOfNames(flat);
+  }
+
+  ExperimentData FromTrace(const std::filesystem::path& path) const {
+    ExperimentData data;
+    const std::string file_stem = StemOfTrace(path);
+    std::string stem = file_stem;
+    data.threads = ThreadsOfStem(stem);
+    const std::string folder = path.parent_path().filename().string();
+    const bool flat = path.parent_path() == run_.folder;
+    if (!flat && (stem == folder || stem.ends_with("_" + folder))) {
+      data.name = folder;
+    } else if (flat && !run_.model_id.empty() && stem.starts_with(run_.model_id + "_")) {
+      data.name = stem.substr(run_.model_id.size() + 1);
+    } else {
+      data.name = stem;  // several files in one folder, or a name that says nothing
+    }
+    data.label = data.name;
+    data.etdump = path;
+    data.log = Beside(path, "_latency.log");
+    if (data.log.empty()) data.log = Beside(path, ".log");
+    LookForTraceLog(data);
+    data.foreign = true;
+    data.tracer_always_on = true;
+    return data;
+  }
+
+  static void TellApart(std::vector<ExperimentData>& found) {
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (found[j].name != found[i].name || found[j].threads == found[i].threads) continue;
+        for (const std::size_t k : {i, j})
+          found[k].label = found[k].name + ", " + CountedText(found[k].threads, "thread");
+      }
+    }
+  }
+
+  RunData& run_;
+};
+
+// Reads one side of a pair; the index of its experiment, if there is one.
+std::optional<std::size_t> SideOfPair(const nlohmann::json& pair, const char* key, const RunData& run) {
+  const auto side = pair.find(key);
+  if (side == pair.end()) return std::nullopt;
+  std::string name;
+  std::optional<int> threads;
+  if (side->is_string()) name = side->get<std::string>();
+  if (side->is_object()) {
+    if (const auto found = side->find("experiment"); found != side->end() && found->is_string())
+      name = found->get<std::string>();
+    if (const auto found = side->find("threads"); found != side->end() && found->is_number_integer())
+      threads = found->get<int>();
+  }
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    if (run.experiments[i].name == name && run.experiments[i].threads == threads.value_or(1)) return i;
+  }
+  return std::nullopt;
+}
+
+// `compare_pairs` at the top or below `analysis` or `configuration`.
+const nlohmann::json* FindPairs(const nlohmann::json& object, int depth = 0) {
+  if (!object.is_object() || depth > 2) return nullptr;
+  if (const auto found = object.find("compare_pairs"); found != object.end() && found->is_array())
+    return &*found;
+  for (const char* key : {"analysis", "configuration", "config"}) {
+    const auto inner = object.find(key);
+    if (inner == object.end()) continue;
+    if (const nlohmann::json* found = FindPairs(*inner, depth + 1)) return found;
+  }
+  return nullptr;
+}
+
+// The configuration that a manifest names: where it says, or a copy beside it.
+nlohmann::json ReadConfiguration(const std::filesystem::path& config, const std::filesystem::path& folder) {
+  std::error_code error;
+  for (const std::filesystem::path& path :
+       {config.is_absolute() ? config : std::filesystem::path(), folder / config, folder / config.filename(),
+        folder / "config.json"}) {
+    if (path.empty() || !std::filesystem::is_regular_file(path, error)) continue;
+    try {
+      nlohmann::json json = nlohmann::json::parse(ReadTextFile(path), nullptr, false);
+      if (json.is_object()) return json;
+    } catch (const Error&) {  // it is not needed
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddForeignTraces(RunData& run) { Adder(run).Add(); }
+
+void LookForTraceLog(ExperimentData& data) {
+  if (data.trace_enabled || data.etdump.empty()) return;
+  data.xnntrace_log = Beside(data.etdump, "_xnntrace.log");
+  if (data.xnntrace_log.empty()) return;
+  data.trace_enabled = true;
+  data.mode = "xnntrace";
+}
+
+void ReadLatencyLog(ExperimentData& data) {
+  if (data.log.empty() || !data.launches.empty() || data.trace_enabled) return;
+  // One list a process: a log may hold several.
+  std::vector<ForeignLog> processes;
+  const MappedFile file = MappedFile::Open(data.log, kMostTable);
+  const ByteView bytes = file.bytes();
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.find("Iteration ") == std::string_view::npos) continue;
+    if (processes.empty() || line.find("Iteration 1 of ") != std::string_view::npos) processes.emplace_back();
+    processes.back().AddLine(line);
+  }
+  for (const ForeignLog& process : processes) {
+    const std::vector<Nanoseconds>& times = process.iterations;
+    if (times.empty()) continue;
+    Launch launch;
+    launch.index = static_cast<int>(data.launches.size());
+    launch.first_run = times.front();
+    const std::vector<double> values(times.begin(), times.end());
+    const std::size_t level = std::max<std::size_t>(1, stats::FirstLevelRun(values));
+    Burst burst;
+    burst.round = -1;
+    for (std::size_t i = 1; i < times.size(); ++i)
+      (i < level ? launch.warmup : burst.recorded).push_back(times[i]);
+    if (!burst.recorded.empty()) launch.bursts.push_back(std::move(burst));
+    data.launches.push_back(std::move(launch));
+  }
+}
+
+void PairForeign(const nlohmann::json& manifest, RunData& run) {
+  if (!run.pairs.empty()) return;
+  const nlohmann::json* pairs = FindPairs(manifest);
+  const nlohmann::json configuration =
+      pairs == nullptr && !run.config.empty() ? ReadConfiguration(run.config, run.folder) : nlohmann::json();
+  if (pairs == nullptr) pairs = FindPairs(configuration);
+  if (pairs != nullptr) {
+    for (const nlohmann::json& entry : *pairs) {
+      if (!entry.is_object()) continue;
+      const auto baseline = SideOfPair(entry, "baseline", run);
+      const auto candidate = SideOfPair(entry, "candidate", run);
+      if (!baseline || !candidate || *baseline == *candidate) {
+        run.problems.push_back("compare_pairs: a pair names an experiment that has no results");
+        continue;
+      }
+      ComparePair pair;
+      pair.baseline = *baseline;
+      pair.candidate = *candidate;
+      if (const auto label = entry.find("label"); label != entry.end() && label->is_string())
+        pair.label = label->get<std::string>();
+      run.pairs.push_back(std::move(pair));
+    }
+    return;
+  }
+  std::vector<std::size_t> timed;
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    if (!run.experiments[i].trace_enabled && !run.experiments[i].etdump.empty()) timed.push_back(i);
+  }
+  if (timed.size() == 2 && run.experiments[timed[0]].threads == run.experiments[timed[1]].threads) {
+    ComparePair pair;
+    pair.baseline = timed[0];
+    pair.candidate = timed[1];
+    run.pairs.push_back(std::move(pair));
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,92 @@
+#include "program/source/source_map.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+
+namespace etprof {
+namespace {
+
+// The part of `rest` up to `mark`, which is taken off with it.
+std::string_view Take(std::string_view& rest, char mark) {
+  const std::size_t end = rest.find(mark);
+  const std::string_view part = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  return part;
+}
+
+constexpr std::string_view kFile = "File \"";
+constexpr std::string_view kLine = "\", line ";
+
+bool IsOfPyTorch(std::string_view file) {
+  for (const std::string_view own :
+       {"site-packages/torch/", "dist-packages/torch/", "site-packages/torchao/", "dist-packages/torchao/",
+        "site-packages/executorch/", "dist-packages/executorch/"}) {
+    if (file.find(own) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string LineText(const SourceFrame& frame) {
+  return fmt::format("{}:{}", frame.file.substr(frame.file.find_last_of("/\\") + 1), frame.line);
+}
+
+std::vector<const SourceNode*> MethodSources::Of(std::uint32_t handle) const {
+  std::vector<const SourceNode*> found;
+  if (const auto entry = handles.find(handle); entry != handles.end()) {
+    for (const std::size_t node : entry->second) found.push_back(&nodes[node]);
+  }
+  return found;
+}
+
+const SourceFrame* ModelFrame(const SourceNode& node) {
+  for (auto frame = node.frames.rbegin(); frame != node.frames.rend(); ++frame) {
+    if (!IsOfPyTorch(frame->file)) return &*frame;
+  }
+  return nullptr;
+}
+
+std::vector<SourceModule> ParseModuleStack(const std::string& text) {
+  std::vector<SourceModule> modules;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::string_view entry = Take(rest, ';');
+    Take(entry, ',');  // the key
+    const std::string_view path = Take(entry, ',');
+    if (!entry.empty()) modules.push_back({std::string(path), std::string(entry)});
+  }
+  return modules;
+}
+
+std::vector<SourceFrame> ParseStackTrace(const std::string& text) {
+  std::vector<SourceFrame> frames;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::string_view line = Take(rest, '\n');
+    const std::size_t indent = line.find_first_not_of(' ');
+    if (indent == std::string_view::npos) continue;
+    line.remove_prefix(indent);
+    const std::size_t number = line.find(kLine);
+    if (!line.starts_with(kFile) || number == std::string_view::npos) {
+      // What Python shows of a line stands below it; marks below that are no code.
+      if (!frames.empty() && frames.back().code.empty() &&
+          line.find_first_not_of("^~ ") != std::string_view::npos)
+        frames.back().code = line;
+      continue;
+    }
+    SourceFrame frame;
+    frame.file = line.substr(kFile.size(), number - kFile.size());
+    line.remove_prefix(number + kLine.size());
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), frame.line);
+    if (error != std::errc() || frame.line < 0) continue;
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    if (line.starts_with(", in ")) frame.function = line.substr(5);
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
+}  // namespace etprof

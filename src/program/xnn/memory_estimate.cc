@@ -1,0 +1,138 @@
+#include "program/xnn/memory_estimate.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "program/dataflow.h"
+
+namespace etprof {
+namespace {
+
+std::optional<std::int64_t> OutputChannels(const XnnNode& node, const XnnValue& filter) {
+  if (node.convolution) return Product(node.convolution->groups, node.convolution->group_output_channels);
+  if (filter.shape.size() != 2) return std::nullopt;
+  return filter.shape[(node.flags & kXnnTransposeWeights) != 0 ? 1 : 0];
+}
+
+// Planned tensors whose contents stay from one inference to the next, such as caches: what is read, or
+// changed in place, before anything wrote it.
+std::set<std::size_t> StatesOf(const Method& method, const MethodDataflow& flow) {
+  std::set<std::size_t> states, given(method.inputs.begin(), method.inputs.end());
+  for (std::size_t i = 0; i < flow.instructions.size(); ++i) {
+    const auto add = [&](std::size_t value) {
+      const std::size_t holder = flow.Holder(value);
+      const auto& tensor = method.values[holder].tensor;
+      if (tensor && tensor->memory_id && !given.contains(holder)) states.insert(holder);
+    };
+    for (const std::size_t value : flow.instructions[i].read) add(value);
+    const Instruction& instruction = method.instructions[i];
+    for (const std::size_t value : flow.instructions[i].written) {
+      if (instruction.kind == Instruction::Kind::kKernel && instruction.arguments.front() == value)
+        add(value);
+      given.insert(flow.Holder(value));
+    }
+  }
+  return states;
+}
+
+bool Packs(const XnnNode& node) { return node.type == "XNNFullyConnected" || node.convolution.has_value(); }
+
+}  // namespace
+
+Bytes PlannedBytes(const Method& method) {
+  std::optional<Bytes> all = 0;
+  for (const Bytes bytes : method.planned_buffers) all = Sum(all, bytes);
+  return all.value_or(std::numeric_limits<Bytes>::max());
+}
+
+std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program) {
+  std::vector<PlannedTensor> tensors;
+  if (method.instructions.empty() || method.Branches()) return tensors;
+  const MethodDataflow flow = DataflowOf(method, program);
+  std::map<std::size_t, std::size_t> by_value;  // in `tensors`
+  const auto use = [&](std::size_t used, std::size_t instruction) {
+    const std::size_t value = flow.Holder(used);
+    const auto& tensor = method.values[value].tensor;
+    if (!tensor || !tensor->memory_id) return;
+    const std::optional<Bytes> bytes = BytesOf(tensor->type, tensor->shape);
+    if (!bytes) return;
+    const auto [known, is_new] = by_value.try_emplace(value, tensors.size());
+    if (is_new) tensors.push_back({value, *bytes, instruction, instruction, tensor->Varies()});
+    PlannedTensor& of = tensors[known->second];
+    of.first = std::min(of.first, instruction);
+    of.last = std::max(of.last, instruction);
+  };
+  for (std::size_t i = 0; i < flow.instructions.size(); ++i) {
+    for (const std::size_t value : flow.instructions[i].read) use(value, i);
+    for (const std::size_t value : flow.instructions[i].written) use(value, i);
+  }
+  for (const std::size_t value : method.outputs) use(value, method.instructions.size() - 1);
+  // An input that nothing uses is not in use: its place may be another tensor's from the first instruction
+  // on.
+  for (const std::size_t value : method.inputs)
+    if (by_value.contains(flow.Holder(value))) use(value, 0);
+  std::set<std::pair<std::uint32_t, std::uint64_t>> places;
+  for (const std::size_t value : StatesOf(method, flow)) {
+    const ProgramTensor& tensor = *method.values[value].tensor;
+    const bool is_known = by_value.contains(value) && tensor.memory_offset;
+    if (!is_known || !places.emplace(*tensor.memory_id, *tensor.memory_offset).second) continue;
+    use(value, 0);
+    use(value, method.instructions.size() - 1);
+  }
+  return tensors;
+}
+
+std::optional<PlannedPeak> PeakOf(const Method& method, const Program& program) {
+  const std::vector<PlannedTensor> tensors = PlannedTensors(method, program);
+  if (tensors.empty()) return std::nullopt;
+  // What comes into use with an instruction, less what went out of it before.
+  std::map<std::size_t, Bytes> changes;
+  for (const PlannedTensor& tensor : tensors) {
+    changes[tensor.first] += tensor.bytes;
+    changes[tensor.last + 1] -= tensor.bytes;
+  }
+  PlannedPeak peak;
+  Bytes now = 0;
+  for (const auto& [instruction, change] : changes) {
+    now += change;
+    if (now <= peak.bytes) continue;
+    peak.bytes = now;
+    peak.instruction = instruction;
+  }
+  for (const PlannedTensor& tensor : tensors) {
+    if (tensor.first > peak.instruction || tensor.last < peak.instruction) continue;
+    peak.tensors.push_back(tensor);
+    if (tensor.upper_bound) peak.upper_bound += tensor.bytes;
+  }
+  std::ranges::stable_sort(peak.tensors, std::ranges::greater(), &PlannedTensor::bytes);
+  return peak;
+}
+
+std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph) {
+  if (!node.type.starts_with("XNN")) return std::nullopt;
+  if (!Packs(node)) return 0;
+  const XnnValue* const filter = node.inputs.size() > 1 ? graph.Find(node.inputs[1]) : nullptr;
+  const XnnValue* const output = node.outputs.empty() ? nullptr : graph.Find(node.outputs[0]);
+  if (filter == nullptr || output == nullptr) return std::nullopt;
+  if (!filter->constant) return 0;  // packed in every run
+  // Weights of what computes in fp16 may be in the file as fp32 (XNN_FLAG_FP32_STATIC_WEIGHTS).
+  const bool half = output->type.name == "fp16" && filter->type.name == "fp32";
+  const DataType type = half ? output->type : filter->type;
+  const std::int64_t bias_bytes = type.name == "fp16" ? 2 : 4;
+  return Sum(BytesOf(type, filter->shape), Product(OutputChannels(node, *filter), bias_bytes));
+}
+
+std::optional<Bytes> PackedBytes(const Method& method, const Program& program) {
+  std::optional<Bytes> all = 0;
+  for (const Delegate& delegate : method.delegates) {
+    if (!delegate.graph) return std::nullopt;
+    const XnnGraph& graph = program.xnn_graphs[*delegate.graph];
+    for (const XnnNode& node : graph.nodes) all = Sum(all, PackedBytes(node, graph));
+  }
+  return all;
+}
+
+}  // namespace etprof

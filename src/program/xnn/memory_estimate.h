@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "core/json/describe.h"
+#include "core/units.h"
+#include "program/program.h"
+
+// Memory that a program shows without being run.
+namespace etprof {
+
+// Of all buffers that the runtime allocates for the method's tensors; at most the largest Bytes.
+Bytes PlannedBytes(const Method& method);
+
+// A tensor in the planned memory, and from which instruction to which it is in use (indices into
+// Method::instructions): a method's inputs from the first one, its outputs to the last.
+struct PlannedTensor {
+  std::size_t value = 0;  // in Method::values
+  Bytes bytes = 0;
+  std::size_t first = 0, last = 0;
+  bool upper_bound = false;  // its shape may be smaller when it runs
+
+  static constexpr const char* kSchemaName = "planned_tensor";
+  static void Describe(auto& v) {
+    using T = PlannedTensor;
+    v("value", &T::value, {.meaning = "in values"});
+    v("bytes", &T::bytes);
+    v("first", &T::first, {.meaning = "instruction that uses it first; of an input and a state 0"});
+    v("last", &T::last, {.meaning = "and last; of an output and a state the last one of all"});
+    v("upper_bound", &T::upper_bound, {.meaning = "its shape may be smaller when it runs"});
+  }
+};
+
+// Those that something uses. Views of a tensor are the tensor. A state, such as a cache, is what an inference
+// finds as the one before left it. Empty where the method branches: what is in
+// use then depends on the way it goes.
+std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program);
+
+// When most is in use at once.
+struct PlannedPeak {
+  std::size_t instruction = 0;         // in Method::instructions: the first of those where it is so
+  Bytes bytes = 0;                     // of all tensors then
+  Bytes upper_bound = 0;               // of those whose shapes may be smaller
+  std::vector<PlannedTensor> tensors;  // the largest first
+
+  static constexpr const char* kSchemaName = "planned_peak";
+  static void Describe(auto& v) {
+    using P = PlannedPeak;
+    v("instruction", &P::instruction, {.meaning = "in instructions"});
+    v("bytes", &P::bytes);
+    v("upper_bound_bytes", &P::upper_bound, {.meaning = "of tensors whose shapes may be smaller"});
+    v("tensors", &P::tensors, {.meaning = "the largest first"});
+  }
+};
+// Absent: no tensor is known to be in use.
+std::optional<PlannedPeak> PeakOf(const Method& method, const Program& program);
+
+// What XNNPACK's operators need at least for the weights that they pack when a program is loaded: each
+// weight, and a bias of each output channel, which XNNPACK packs even where there is none (src/packing.cc).
+// Kernels fill up their tiles; by how much, the CPU decides. Each delegate packs for itself. Absent: not
+// known, as of another backend's delegates.
+std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph);
+std::optional<Bytes> PackedBytes(const Method& method, const Program& program);
+
+}  // namespace etprof

@@ -1,0 +1,165 @@
+#include "program/xnn/memory_estimate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace etprof {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Planned float tensors of these numbers of elements, each in a place of its own.
+Method Planned(const std::vector<std::int64_t>& elements) {
+  Method method;
+  std::uint64_t offset = 0;
+  for (const std::int64_t count : elements) {
+    ProgramValue& value = method.values.emplace_back();
+    value.kind = ProgramValue::Kind::kTensor;
+    value.tensor.emplace();
+    value.tensor->type = {"float32", 32};
+    value.tensor->shape = {count};
+    value.tensor->memory_id = 1;
+    value.tensor->memory_offset = offset;
+    offset += 4 * static_cast<std::uint64_t>(count);
+  }
+  method.operators = {"aten::x.out"};
+  return method;
+}
+
+void AddCall(std::size_t from, std::size_t to, Method& method) {
+  Instruction& kernel = method.instructions.emplace_back();
+  kernel.kind = Instruction::Kind::kKernel;
+  kernel.index = static_cast<int>(method.instructions.size()) - 1;
+  kernel.arguments = {from, to};
+}
+
+std::vector<std::size_t> ValuesOf(const PlannedPeak& peak) {
+  std::vector<std::size_t> values;
+  for (const PlannedTensor& tensor : peak.tensors) values.push_back(tensor.value);
+  return values;
+}
+
+TEST(PlannedPeak, IsWhereMostIsInUseAtOnce) {
+  // 0 -> 1 -> 2 -> 3: all of a chain, of which two neighbors are in use at once.
+  Method method = Planned({10, 50, 60, 20});
+  AddCall(0, 1, method);
+  AddCall(1, 2, method);
+  AddCall(2, 3, method);
+  method.inputs = {0};
+  method.outputs = {3};
+  PlannedPeak peak = PeakOf(method, {}).value();
+  EXPECT_EQ(peak.instruction, 1U);
+  EXPECT_EQ(peak.bytes, 4 * (50 + 60));
+  EXPECT_THAT(ValuesOf(peak), ElementsAre(2, 1));
+  EXPECT_EQ(peak.tensors[0].first, 1U);
+  EXPECT_EQ(peak.tensors[0].last, 2U);
+  EXPECT_EQ(peak.upper_bound, 0);
+  // An input is there from the start, an output to the end, whatever uses them.
+  method.inputs = {0, 3};
+  method.values[1].tensor->dynamism = ProgramTensor::Shape::kBounded;
+  peak = PeakOf(method, {}).value();
+  EXPECT_EQ(peak.bytes, 4 * (20 + 50 + 60));
+  EXPECT_EQ(peak.upper_bound, 4 * 50);
+}
+
+TEST(PlannedPeak, CountsNoInputThatNothingUses) {
+  // As ExecuTorch plans it: the output lies where the input was.
+  Method method = Planned({16, 20, 3});
+  method.values[2].tensor->memory_offset = 0;
+  AddCall(1, 2, method);
+  method.inputs = {0, 1};
+  method.outputs = {2};
+  EXPECT_EQ(PeakOf(method, {}).value().bytes, 4 * (20 + 3));
+}
+
+TEST(PlannedPeak, CountsAStateAllTheTime) {
+  // 0 -> 1 -> 2, then 3 -> 4, and 4 is copied to 3 for the next inference: aten::copy_(3, 4, 3).
+  Method method = Planned({10, 50, 60, 7, 7});
+  AddCall(0, 1, method);
+  AddCall(1, 2, method);
+  AddCall(3, 4, method);
+  AddCall(3, 4, method);
+  method.instructions[3].arguments = {3, 4, 3};
+  method.inputs = {0};
+  method.outputs = {2};
+  EXPECT_EQ(PeakOf(method, {}).value().bytes, 4 * (50 + 60 + 7));
+  // A cache that is changed in place before it is read, and a view of it.
+  std::swap(method.instructions[2], method.instructions[3]);
+  method.values[4].tensor->memory_id.reset();
+  EXPECT_EQ(PeakOf(method, {}).value().bytes, 4 * (50 + 60 + 7));
+}
+
+TEST(PlannedPeak, IsNotToldOfAMethodThatBranchesOrPlansNothing) {
+  Method method = Planned({10, 50});
+  EXPECT_FALSE(PeakOf(method, {}));
+  AddCall(0, 1, method);
+  EXPECT_TRUE(PeakOf(method, {}));
+  method.instructions.emplace_back().kind = Instruction::Kind::kJumpFalse;
+  EXPECT_THAT(PlannedTensors(method, {}), IsEmpty());
+  EXPECT_FALSE(PeakOf(method, {}));
+}
+
+// A node that multiplies [4, 32] by a filter of these sizes.
+struct Layer {
+  explicit Layer(std::vector<std::int64_t> filter, const char* filter_type = "fp32", int bits = 32,
+                 const char* type = "fp32") {
+    for (std::uint32_t id = 0; id < 3; ++id) {
+      XnnValue& value = graph.values.emplace_back();
+      value.id = id;
+      value.type = {type, std::string_view(type) == "fp16" ? 16 : 32};
+      value.shape = {4, 32};
+      graph.by_id[id] = id;
+    }
+    graph.values[1].type = {filter_type, bits};
+    graph.values[1].shape = std::move(filter);
+    graph.values[1].constant = 0;
+    node.type = "XNNFullyConnected";
+    node.inputs = {0, 1, 9};
+    node.outputs = {2};
+  }
+  XnnGraph graph;
+  XnnNode node;
+};
+
+TEST(PackedBytes, AreOfWeightsAndABiasOfEachChannel) {
+  const Layer layer({64, 32});
+  EXPECT_EQ(PackedBytes(layer.node, layer.graph), 64 * (32 + 1) * 4);
+  Layer transposed({32, 64});
+  transposed.node.flags = 1;
+  EXPECT_EQ(PackedBytes(transposed.node, transposed.graph), 64 * (32 + 1) * 4);
+  const Layer int8({64, 32}, "qcint8", 8);
+  EXPECT_EQ(PackedBytes(int8.node, int8.graph), 64 * (32 + 4));
+  // The file has fp32, and XNNPACK packs fp16.
+  const Layer half({64, 32}, "fp32", 32, "fp16");
+  EXPECT_EQ(PackedBytes(half.node, half.graph), 64 * (32 + 1) * 2);
+}
+
+TEST(PackedBytes, OfConvolutions) {
+  Layer layer({64, 3, 3, 16});
+  layer.node.type = "XNNConv2d";
+  layer.node.convolution.emplace();
+  layer.node.convolution->groups = 2;
+  layer.node.convolution->group_output_channels = 32;
+  EXPECT_EQ(PackedBytes(layer.node, layer.graph), 64 * (9 * 16 + 1) * 4);
+}
+
+TEST(PackedBytes, OfWhatPacksNothingWhenItIsLoaded) {
+  Layer layer({64, 32});
+  layer.graph.values[1].constant.reset();
+  EXPECT_EQ(PackedBytes(layer.node, layer.graph), 0);
+  layer.node.type = "XNNAdd";
+  EXPECT_EQ(PackedBytes(layer.node, layer.graph), 0);
+  layer.node.type = "type 99";
+  EXPECT_EQ(PackedBytes(layer.node, layer.graph), std::nullopt);
+}
+
+TEST(PackedBytes, OfAnotherBackendAreNotKnown) {
+  Method method;
+  EXPECT_EQ(PackedBytes(method, {}), 0);
+  method.delegates.emplace_back();
+  EXPECT_EQ(PackedBytes(method, {}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace etprof

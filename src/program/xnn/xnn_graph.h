@@ -1,0 +1,146 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json/describe.h"
+#include "core/units.h"
+#include "program/data_type.h"
+
+// What is in the payload of an XNNPACK delegate, as a value: backends/xnnpack/serialization/schema.fbs.
+namespace etprof {
+
+// A constant of a graph: weights, biases, scales.
+struct XnnConstant {
+  Bytes bytes = 0;
+  // In the payload; under a name in the .pte (Program::named_data); under a name that the .pte has not, which
+  // the runtime expects in a .ptd.
+  enum class Place { kPayload, kNamed, kExternal } place = Place::kPayload;
+  std::string key;  // kNamed, kExternal
+
+  static void Describe(auto& v) {
+    v("bytes", &XnnConstant::bytes);
+    v("place", &XnnConstant::place,
+      {.meaning = "in the payload, as named data of the .pte, or external, to be found in a .ptd"});
+    v("key", &XnnConstant::key, {.or_null = true});
+  }
+};
+template <>
+inline constexpr NamedValue<XnnConstant::Place> kNames<XnnConstant::Place>[] = {
+    {XnnConstant::Place::kPayload, "payload"},
+    {XnnConstant::Place::kNamed, "named"},
+    {XnnConstant::Place::kExternal, "external"}};
+
+struct XnnQuantization {
+  enum class Scheme {
+    kPerTensor,
+    kPerChannel,
+    kPerChannelGroup,
+    kPerTokenDynamic,
+    kUnknown
+  } scheme = Scheme::kUnknown;
+  std::optional<float> scale;                     // kPerTensor
+  std::optional<std::int32_t> zero_point;         // kPerTensor
+  std::optional<std::int32_t> channel_dimension;  // kPerChannel, kPerChannelGroup
+  std::optional<std::int32_t> group_size;         // kPerChannelGroup: weights of a scale
+  std::optional<std::int64_t> scales;             // kPerChannel, kPerChannelGroup: how many
+  std::optional<std::size_t> scale_constant;  // in XnnGraph::constants; absent: stored in the graph itself
+  std::optional<std::int32_t> nonbatch_dimensions;  // kPerTokenDynamic
+
+  static constexpr const char* kSchemaName = "quantization";
+  static void Describe(auto& v) {
+    using Q = XnnQuantization;
+    v("scheme", &Q::scheme);
+    v("scale", &Q::scale);
+    v("zero_point", &Q::zero_point, {.least = kAnyNumber});
+    v("channel_dimension", &Q::channel_dimension, {.least = kAnyNumber});
+    v("group_size", &Q::group_size, {.least = kAnyNumber});
+    v("scales", &Q::scales);
+    v("scale_constant", &Q::scale_constant, {.meaning = "the scales, in constants"});
+    v("nonbatch_dimensions", &Q::nonbatch_dimensions, {.least = kAnyNumber});
+  }
+};
+template <>
+inline constexpr NamedValue<XnnQuantization::Scheme> kNames<XnnQuantization::Scheme>[] = {
+    {XnnQuantization::Scheme::kPerTensor, "per tensor"},
+    {XnnQuantization::Scheme::kPerChannel, "per channel"},
+    {XnnQuantization::Scheme::kPerChannelGroup, "per channel group"},
+    {XnnQuantization::Scheme::kPerTokenDynamic, "per token, dynamic"},
+    {XnnQuantization::Scheme::kUnknown, "unknown"}};
+
+struct XnnValue {
+  std::uint32_t id = 0;
+  DataType type;
+  std::vector<std::int64_t> shape;
+  std::optional<XnnQuantization> quantization;
+  std::optional<std::size_t> constant;  // in XnnGraph::constants
+  std::optional<std::uint32_t>
+      external_id;  // of an input or output: its place among the delegate call's arguments
+
+  static void Describe(auto& v) {
+    v("value", &XnnValue::id);
+    v("dtype", [](const XnnValue& value) -> const auto& { return value.type.name; });
+    v("shape", &XnnValue::shape);
+    v("external_id", &XnnValue::external_id);
+    v("constant", &XnnValue::constant);
+    v("quantization", &XnnValue::quantization);
+  }
+};
+
+inline constexpr std::uint32_t kXnnTransposeWeights = 1;  // of XnnNode::flags; XNN_FLAG_TRANSPOSE_WEIGHTS
+
+struct XnnConvolution {
+  std::int64_t kernel_height = 0, kernel_width = 0, stride_height = 0, stride_width = 0;
+  std::int64_t dilation_height = 0, dilation_width = 0, groups = 0;
+  std::int64_t group_input_channels = 0, group_output_channels = 0;
+  std::int64_t padding_top = 0, padding_right = 0, padding_bottom = 0, padding_left = 0;
+
+  static void Describe(auto& v) {
+    using C = XnnConvolution;
+    v("kernel", [](const C& c) { return std::array{c.kernel_height, c.kernel_width}; });
+    v("stride", [](const C& c) { return std::array{c.stride_height, c.stride_width}; });
+    v("padding",
+      [](const C& c) { return std::array{c.padding_top, c.padding_right, c.padding_bottom, c.padding_left}; },
+      {.meaning = "top, right, bottom, left"});
+    v("dilation", [](const C& c) { return std::array{c.dilation_height, c.dilation_width}; });
+    v("groups", &C::groups);
+    v("group_input_channels", &C::group_input_channels);
+    v("group_output_channels", &C::group_output_channels);
+  }
+};
+
+// A node as it was exported. At run time XNNPACK may fuse or split it, or insert others.
+struct XnnNode {
+  std::size_t index = 0;  // in XnnGraph::nodes: its identity
+  std::string type;       // "XNNConv2d", as in the schema
+  std::optional<std::uint32_t>
+      debug_handle;  // of the edge program's node; absent: inserted by the partitioner
+  std::vector<std::uint32_t> inputs, outputs;   // ids of values; weights and biases are inputs
+  std::uint32_t flags = 0;                      // XNN_FLAG_* of xnnpack.h
+  std::optional<float> output_min, output_max;  // a fused activation's; absent: not bounded
+  std::optional<XnnConvolution> convolution;    // of XNNConv2d, XNNDepthwiseConv2d, XNNConvTranspose2d
+  std::optional<std::int64_t> macs;             // work.h; absent: not known
+};
+
+struct XnnGraph {
+  std::string version;
+  bool header = false;  // "XH00": constants lie behind the graph, not in it
+  Bytes flatbuffer_bytes = 0;
+  Bytes constant_bytes = 0;    // of the payload itself
+  std::vector<XnnNode> nodes;  // in the order in which they run
+  std::vector<XnnValue> values;
+  std::vector<std::uint32_t> inputs, outputs;  // ids of values
+  std::vector<XnnConstant> constants;          // without the reserved first entry of the file
+
+  // The value of an id, or null.
+  const XnnValue* Find(std::uint32_t id) const;
+  std::map<std::uint32_t, std::size_t> by_id;  // in values
+  std::map<std::uint32_t, std::uint32_t>
+      uses;  // by id: how many nodes read it, the graph's outputs counted too
+};
+
+}  // namespace etprof

@@ -1,0 +1,484 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analysis/operators.h"
+#include "core/text/text.h"
+#include "delegates/delegate.h"
+#include "measure/config/config.h"
+#include "measure/store/peaks.h"
+#include "report/ladder/matrix.h"
+#include "report/report.h"
+#include "report/run/pair.h"
+#include "report/run/stored_runs.h"
+#include "stats/ratio/launches.h"
+#include "timeline/timeline_csv.h"
+#include "xnnpack/operator_name.h"
+
+namespace etprof {
+namespace {
+
+// "<model>_<backend>_<dtype>.pte", the name that export gives.
+void SplitModelName(const std::string& stem, std::string& backend, std::string& dtype) {
+  for (const char* candidate : {"xnnpack", "portable"}) {
+    const std::string mark = std::string("_") + candidate + "_";
+    const std::size_t at = stem.find(mark);
+    if (at == std::string::npos) continue;
+    backend = candidate;
+    dtype = stem.substr(at + mark.size());
+  }
+}
+
+// The median of all runs, with the spread of the launches' medians around their mean (Student's t, on
+// logarithms): the launch is the unit. The median of all runs and that of the launches differ where a few
+// launches are unlike the others; the interval is around the one that is shown.
+// At the level of a stop rule that looked several times, as the interval of a pair is.
+std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, const ScheduleData& schedule,
+                                          double median_ns) {
+  std::vector<double> logs;
+  for (const Launch& launch : data.launches) {
+    if (launch.status == Launch::Status::kFailed) continue;
+    if (const auto median = launch.CleanLatency(); median && *median > 0) logs.push_back(std::log(*median));
+  }
+  const auto estimate = stats::EstimateRatio(logs, schedule.Level());
+  if (!estimate) return std::nullopt;
+  const double factor = 1 + estimate->half_width();
+  return LatencyInterval{median_ns / factor, median_ns * factor, schedule.confidence,
+                         static_cast<int>(logs.size())};
+}
+
+// When the run's first burst began, on the device's clock; 0: not known.
+Nanoseconds FirstBurst(const RunData& run) {
+  Nanoseconds first = 0;
+  for (const ExperimentData& data : run.experiments) {
+    for (const Launch& launch : data.launches) {
+      for (const Burst& burst : launch.bursts) {
+        if (burst.start > 0 && (first == 0 || burst.start < first)) first = burst.start;
+      }
+    }
+  }
+  return first;
+}
+
+void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment& out) {
+  const Nanoseconds first = FirstBurst(run);
+  std::vector<double> medians;
+  for (const Launch& launch : data.launches) {
+    if (launch.status == Launch::Status::kFailed) continue;
+    ++out.launches;
+    for (const Burst& burst : launch.bursts) {
+      const auto clean = burst.Median();
+      const auto median = clean ? clean : burst.MedianOfAll();
+      if (!median) continue;
+      BurstPoint point;
+      point.launch = launch.index;
+      point.round = burst.round;
+      point.median = static_cast<double>(*median);
+      if (burst.start > 0) point.seconds = static_cast<double>(burst.start - first) / 1e9;
+      point.disturbed = !burst.level || !clean;
+      if (burst.frequency_khz) point.mhz = static_cast<double>(*burst.frequency_khz) / 1e3;
+      point.celsius = burst.temperature_celsius;
+      if (const RoundConditions* conditions = ConditionsOf(run, launch.index, burst)) {
+        point.throttled = conditions->hot || conditions->capped;
+        if (!point.celsius) point.celsius = conditions->vitals.Hottest();
+      }
+      medians.push_back(point.median);
+      out.bursts.push_back(point);
+    }
+  }
+  const stats::Fences fences = stats::TukeyFences(medians);
+  for (BurstPoint& point : out.bursts) {
+    point.disturbed = point.disturbed || !fences.Contains(point.median);
+    out.disturbed_bursts += point.disturbed ? 1 : 0;
+  }
+}
+
+void AddMovement(const Operator& op, double mean, DataMovement& movement) {
+  const auto add = [&](std::int64_t& count, double& time) {
+    ++count;
+    time += mean;
+  };
+  const std::string& type = op.type;
+  if (op.category.name == "QUANT") {
+    add(movement.conversions, movement.conversion_ns);
+  } else if (op.category.name == "RESHAPE") {
+    add(movement.reshapes, movement.reshape_ns);
+  } else if (type.starts_with("Transpose") || type.starts_with("permute") || type.starts_with("transpose") ||
+             type.starts_with("t_copy")) {
+    add(movement.transposes, movement.transpose_ns);
+  } else if (type.starts_with("Copy") || type.starts_with("clone") || type.starts_with("_clone") ||
+             type.starts_with("copy")) {
+    add(movement.copies, movement.copy_ns);
+  } else {
+    add(movement.others, movement.other_ns);
+  }
+}
+
+void AddOperators(ReportExperiment& out) {
+  const Profile& profile = *out.profile;
+  const std::vector<std::size_t> common = profile.CommonSet();
+  std::set<std::string> unknown;
+  std::map<std::string, std::int64_t> packed;
+  const auto runs = static_cast<double>(common.size());
+  for (std::size_t i = 0; i < profile.operators.size(); ++i) {
+    const Operator& op = profile.operators[i];
+    if (op.key.kind == SpanKind::kDelegateCall) ++out.delegate_calls;
+    if (!IsOperator(op)) continue;
+    OperatorRow row{profile.statistics[i], i};
+    if (!common.empty()) row.mean_self = static_cast<double>(row.total_self) / runs;
+    if (out.groups.total > 0)
+      row.share = static_cast<double>(row.total_self) / static_cast<double>(out.groups.total);
+    if (op.portable) ++out.portable_kernels;
+    if (!op.category.known) unknown.insert(op.type);
+    const auto name = xnnpack::ParseOperatorName(op.type);
+    if (name && xnnpack::NeedsSme(*name)) ++packed[op.type];
+    if (op.category.group == Group::kDataMovement) AddMovement(op, row.mean_self, out.movement);
+    out.operators.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(
+      out.operators, [](const OperatorRow& a, const OperatorRow& b) { return a.total_self > b.total_self; });
+  out.unknown_operators.assign(unknown.begin(), unknown.end());
+  for (const auto& [type, count] : packed) {
+    out.kernel_evidence.push_back(type + (count > 1 ? " (" + std::to_string(count) + " operators)" : ""));
+  }
+}
+
+// The times of a kernel-log run are no latency.
+void AddProfile(ReportExperiment& out, bool trace_enabled) {
+  const Profile& profile = *out.profile;
+  const std::vector<std::size_t> steady = profile.RunsOf(Phase::kSteady);
+  const std::vector<std::size_t> first = profile.RunsOf(Phase::kFirst);
+  out.traced_runs = static_cast<std::int64_t>(profile.runs.size());
+  out.first_runs = static_cast<std::int64_t>(first.size());
+  out.steady_runs = static_cast<std::int64_t>(steady.size());
+  out.disturbed_runs = static_cast<std::int64_t>(profile.RunsOf(Phase::kDisturbed).size());
+  out.warmup_runs = out.traced_runs - out.first_runs - out.steady_runs - out.disturbed_runs;
+  const auto totals_of = [&](const std::vector<std::size_t>& runs) {
+    std::vector<double> totals;
+    for (const std::size_t run : runs) totals.push_back(static_cast<double>(profile.runs[run].total));
+    return totals;
+  };
+  const std::vector<std::size_t> common = profile.CommonSet();
+  out.common_runs = static_cast<std::int64_t>(common.size());
+  out.traced = profile.whole;
+  if (out.latency.n == 0 && !trace_enabled) {
+    out.latency = out.traced;
+    const std::vector<double> totals = totals_of(profile.DescribedRuns());
+    out.latency_histogram = stats::MakeHistogram(totals);
+    out.latency_ecdf = stats::MakeEcdf(totals);
+    out.latency_from_trace = true;
+  }
+  if (!out.first_run) out.first_run = stats::Median(totals_of(first));
+  if (!out.load && profile.load_method) out.load = static_cast<double>(*profile.load_method);
+  out.groups = ByGroup(profile);
+  out.categories = ByCategory(profile);
+  out.places = ByPlace(profile);
+  AddOperators(out);
+  if (profile.program) {
+    out.layers = Layers(profile);
+    out.attributed = AttributedShare(profile);
+    out.by_layer = ByLayer(profile);
+    out.by_source = BySourceLine(profile);
+  }
+  out.by_delegate = ByDelegate(profile);
+  out.by_kernel = ByKernel(profile);
+  if (const auto mean = out.MeanExecute(); mean && out.latency.p50) out.tracer = *out.latency.p50 - *mean;
+}
+
+void AddCpuTime(const ExperimentData& data, ReportExperiment& out) {
+  const std::vector<Nanoseconds> times = data.CpuTimes();
+  out.cpu_time = stats::Median(std::vector<double>(times.begin(), times.end()));
+  std::vector<double> busiest;
+  for (const Launch& launch : data.launches) {
+    for (const Burst& burst : launch.bursts) {
+      const std::size_t runs = burst.opening.size() + burst.recorded.size() + burst.traced.size();
+      if (!burst.thread_cpu.empty() && runs > 0)
+        busiest.push_back(static_cast<double>(burst.thread_cpu.front()) / static_cast<double>(runs));
+    }
+  }
+  out.cpu_of_busiest = stats::Median(busiest);
+}
+
+ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<Profile> profile) {
+  const ExperimentData& data = run.experiments[index];
+  ReportExperiment out;
+  out.index = index;
+  out.label = data.label.empty() ? data.name : data.label;
+  out.threads = data.threads;
+  out.etdump_name = data.etdump.filename().string();
+  out.tracer_always_on = data.tracer_always_on;
+  if (!data.trace_enabled) {
+    const std::vector<Nanoseconds> all = data.AllLatencies();
+    const std::vector<Nanoseconds> recorded = data.DescribedLatencies();
+    out.clean_runs = static_cast<std::int64_t>(data.Latencies().size());
+    out.latency_of_all = stats::Describe(std::vector<double>(all.begin(), all.end()));
+    const std::vector<double> latencies(recorded.begin(), recorded.end());
+    out.latency = stats::Describe(latencies);
+    AddCpuTime(data, out);
+    out.period = data.period;
+    if (data.period > 0) {
+      out.late_runs = std::ranges::count_if(all, [&](Nanoseconds latency) { return latency > data.period; });
+    }
+    out.latency_histogram = stats::MakeHistogram(latencies);
+    out.latency_ecdf = stats::MakeEcdf(latencies);
+    if (out.latency.p50) out.interval = IntervalOf(data, run.schedule, *out.latency.p50);
+  }
+  if (const auto first = data.MedianFirstRun()) out.first_run = static_cast<double>(*first);
+  if (const auto load = data.MedianLoad()) out.load = static_cast<double>(*load);
+  out.peak_rss = data.PeakRss();
+  AddBursts(run, data, out);
+  out.profile = std::move(profile);
+  if (out.profile) AddProfile(out, data.trace_enabled);
+  return out;
+}
+
+// The same thing measured twice.
+bool SameConfiguration(const ExperimentData& a, const ExperimentData& b) {
+  return !a.model_sha256.empty() && a.model_sha256 == b.model_sha256 && !a.runner_sha256.empty() &&
+         a.runner_sha256 == b.runner_sha256 && a.threads == b.threads && a.name != b.name &&
+         a.inputs_from == b.inputs_from && !a.configuration_sha256.empty() &&
+         a.configuration_sha256 == b.configuration_sha256;
+}
+
+void AddComparisons(Report& report) {
+  const RunData& run = report.run;
+  for (const ComparePair& pair : run.pairs) {
+    if (pair.baseline >= report.experiments.size() || pair.candidate >= report.experiments.size()) continue;
+    const Sides sides{run, report.experiments[pair.baseline], report.experiments[pair.candidate]};
+    const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
+    const std::string why = baseline.latency.n == 0 ? baseline.label + " has no times"
+                            : candidate.latency.n == 0
+                                ? candidate.label + " has no times"
+                                : WhySmeDoesNotDiffer(sides.BaselineData(), sides.CandidateData());
+    if (!why.empty()) {
+      report.warnings.push_back("no comparison of " + baseline.label + " and " + candidate.label + ": " +
+                                why);
+      continue;
+    }
+    ReportComparison made;
+    made.baseline = pair.baseline;
+    made.candidate = pair.candidate;
+    made.label = pair.label;
+    made.comparison = CompareExperiments(sides, pair.baseline_label, pair.candidate_label);
+    made.costs = CompareSideCosts(sides, made.comparison.pairing == Pairing::kLaunches);
+    if (made.comparison.latency.estimate) made.half_width = made.comparison.latency.estimate->half_width();
+    made.same_configuration = SameConfiguration(sides.BaselineData(), sides.CandidateData());
+    if (made.same_configuration && made.half_width) {
+      const stats::RatioEstimate& estimate = *made.comparison.latency.estimate;
+      // The larger of what the interval spans and what it is off by: an A/A pair's true ratio is 1.
+      const double floor =
+          std::max(std::abs(std::expm1(estimate.log_low)), std::abs(std::expm1(estimate.log_high)));
+      report.noise_floor = std::max(report.noise_floor.value_or(0), floor);
+    }
+    made.outputs = pair.outputs;
+    made.layers = CompareLayers(sides);
+    made.by_source = CompareByName(sides, SourceLineOf);
+    made.by_delegate = CompareByName(sides, DelegateOf);
+    made.by_kernel = CompareByName(sides, KernelOf);
+    made.factors = FactorSpeedup(sides, made.comparison);
+    if (made.comparison.latency_from_trace &&
+        !(baseline.latency_from_trace && candidate.latency_from_trace)) {
+      report.warnings.push_back(candidate.label + " and " + baseline.label +
+                                " share no rounds: they are compared by their traced runs");
+    }
+    for (const std::string& warning : made.comparison.warnings) report.warnings.push_back(warning);
+    report.comparisons.push_back(std::move(made));
+  }
+}
+
+void AddWarnings(Report& report) {
+  std::vector<std::string>& warnings = report.warnings;
+  const auto add_all = [&](const std::vector<std::string>& more) {
+    warnings.insert(warnings.end(), more.begin(), more.end());
+  };
+  add_all(report.run.warnings);
+  add_all(report.run.problems);
+  if (report.run.device) add_all(report.run.device->warnings);
+  for (const ReportExperiment& experiment : report.experiments) {
+    const ExperimentData& data = report.run.experiments[experiment.index];
+    for (const std::string& warning : data.warnings) warnings.push_back(experiment.label + ": " + warning);
+    if (!data.error.empty()) warnings.push_back(experiment.label + ": " + data.error);
+    if (experiment.TablesAreDisturbed())
+      warnings.push_back(
+          experiment.label +
+          ": no traced run had a processor whenever it wanted one, so its tables are of disturbed "
+          "runs. Measure again on an idle machine");
+    if (data.trace_enabled) {
+      warnings.push_back(experiment.label +
+                         ": a kernel-log run: evidence of kernels, its times are not latency");
+    }
+  }
+  const bool coarse = std::ranges::any_of(report.experiments, [](const ReportExperiment& experiment) {
+    return experiment.profile && HasWholeMicroseconds(*experiment.profile);
+  });
+  if (coarse) {
+    warnings.push_back(
+        "the delegate's operators are timed in whole microseconds (XNNPACK's own clock): those below about "
+        "10 µs are not resolved");
+  }
+  // One warning once, in the order of their first appearance.
+  std::set<std::string> seen;
+  std::erase_if(warnings, [&](const std::string& warning) { return !seen.insert(warning).second; });
+}
+
+// The seeds' layouts name no pairs, but their experiments are called "..._sme2_off" and "..._sme2_on": what
+// differs by that alone is a pair.
+void PairOffWithOn(RunData& run) {
+  if (!run.pairs.empty()) return;
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    const std::string& off = run.experiments[i].name;
+    const std::size_t at = off.rfind("off");
+    if (at == std::string::npos) continue;
+    const std::string on = off.substr(0, at) + "on" + off.substr(at + 3);
+    for (std::size_t j = 0; j < run.experiments.size(); ++j) {
+      if (run.experiments[j].name != on || run.experiments[j].threads != run.experiments[i].threads) continue;
+      run.pairs.push_back({.baseline = i, .candidate = j});
+    }
+  }
+}
+
+// Timeline CSVs that were given by themselves say in each row which model they are of: "" where they do not,
+// or are of several.
+std::string ModelOfTimelines(const RunData& run, const std::vector<std::optional<Profile>>& profiles) {
+  std::set<std::string> models;
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    const ExperimentData& data = run.experiments[i];
+    const bool alone = IsTimelineCsv(data.etdump) && data.model.empty();
+    models.insert(alone && i < profiles.size() && profiles[i] ? profiles[i]->model_id : "");
+  }
+  return models.size() == 1 ? *models.begin() : "";
+}
+
+// Of all experiments where one of them shows that the CPU is an Arm one.
+void AddMatrixKernels(Report& report) {
+  const auto isa = [&](const ReportExperiment& made) { return report.run.experiments[made.index].isa_state; };
+  const bool arm = std::ranges::any_of(report.experiments, [&](const ReportExperiment& made) {
+    return made.profile && RanOnArm(*made.profile, isa(made));
+  });
+  for (ReportExperiment& made : report.experiments) {
+    if (arm && made.profile)
+      made.matrix_kernels =
+          MatrixKernels(*made.profile, isa(made), RowsOf(report.watched, report.run.experiments[made.index]));
+  }
+}
+
+}  // namespace
+
+double ReportExperiment::MeanOfGroup(Group group) const {
+  const auto row = static_cast<std::size_t>(group);
+  if (groups.runs == 0 || row >= groups.rows.size()) return 0;
+  return static_cast<double>(groups.rows[row].total) / static_cast<double>(groups.runs);
+}
+
+std::optional<double> ReportExperiment::MeanExecute() const {
+  if (groups.runs == 0) return std::nullopt;
+  return static_cast<double>(groups.total) / static_cast<double>(groups.runs);
+}
+
+const ReportComparison* FindComparison(const Report& report, std::size_t baseline, std::size_t candidate) {
+  const auto found = std::ranges::find_if(report.comparisons, [&](const ReportComparison& pair) {
+    return pair.baseline == baseline && pair.candidate == candidate;
+  });
+  return found == report.comparisons.end() ? nullptr : &*found;
+}
+
+bool InPair(const Report& report, std::size_t experiment) {
+  return std::ranges::any_of(report.comparisons, [&](const ReportComparison& pair) {
+    return pair.baseline == experiment || pair.candidate == experiment;
+  });
+}
+
+std::vector<std::size_t> Subjects(const Report& report) {
+  std::vector<std::size_t> subjects;
+  if (report.ladder) {
+    const Ladder& ladder = *report.ladder;
+    const LadderSetting subject = ladder.best ? ladder.best->setting : LadderSetting{ladder.Highest(), 0};
+    if (ladder.Measured(subject)) subjects.push_back(*ladder.experiments[subject.threads][subject.level]);
+    return subjects;
+  }
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const bool candidate = std::ranges::any_of(
+        report.comparisons, [&](const ReportComparison& pair) { return pair.candidate == i; });
+    if (candidate || !InPair(report, i)) subjects.push_back(i);
+  }
+  return subjects;
+}
+
+Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
+  Report report;
+  report.run = std::move(run);
+  PairOffWithOn(report.run);
+  if (std::string model = ModelOfTimelines(report.run, profiles); !model.empty())
+    report.run.model_id = std::move(model);
+  profiles.resize(report.run.experiments.size());
+  for (std::size_t i = 0; i < report.run.experiments.size(); ++i) {
+    const ExperimentData& data = report.run.experiments[i];
+    report.emulated = report.emulated || data.emulated;
+    report.experiments.push_back(Describe(report.run, i, std::move(profiles[i])));
+    if (ReportExperiment& made = report.experiments.back(); made.profile && report.run.peaks) {
+      if (const PeaksEntry* peaks = PeaksOf(*report.run.peaks, made.label))
+        made.roofline = MakeRoofline(*made.profile, *peaks);
+    }
+    if (report.run.schedule.sustained_seconds > 0)
+      report.experiments.back().sustained = DescribeSustained(data);
+  }
+  report.watched = WatchedOf(report.run);
+  AddMatrixKernels(report);
+  report.bare = report.run.status == RunData::Status::kUnknown;
+  report.model_id = report.run.model_id;
+  SplitModelName(ModelId(report.run.model), report.backend, report.dtype);
+  // Of several models only what they share is the report's.
+  std::set<std::string> models;
+  for (const ExperimentData& data : report.run.experiments) {
+    if (data.model.empty()) continue;
+    std::string backend, dtype;
+    models.insert(ModelId(data.model));
+    SplitModelName(ModelId(data.model), backend, dtype);
+    if (backend != report.backend) report.backend.clear();
+    if (dtype != report.dtype) report.dtype.clear();
+  }
+  if (models.size() > 1) report.models_share = TellApart({models.begin(), models.end()}).shared;
+  if (models.size() == 2 && report.models_share.empty())
+    report.models_share = *models.begin() + ", " + *models.rbegin();
+  AddComparisons(report);
+  report.ladder = FindLadder(report);
+  if (!report.ladder) report.matrices = FindMatrices(report);
+  report.payoffs = FindPayoffs(report);
+  report.latency_plots = FindLatencyPlots(report);
+  AddWarnings(report);
+  report.insights = FindInsights(report);
+  return report;
+}
+
+RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files,
+                     const std::vector<std::string>& labels) {
+  RunData run;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    ExperimentData data;
+    data.name = IsTimelineCsv(files[i]) ? StemOfTimeline(files[i]) : files[i].stem().string();
+    data.label = i < labels.size() && !labels[i].empty() ? labels[i] : data.name;
+    data.etdump = files[i];
+    run.experiments.push_back(std::move(data));
+  }
+  if (!files.empty() && run.experiments.front().name == run.experiments.back().name)
+    run.model_id = run.experiments.front().name;
+  std::vector<std::string> names;
+  for (const ExperimentData& data : run.experiments) names.push_back(data.name);
+  const NamesApart apart = TellApart(names);
+  if (run.model_id.empty()) run.model_id = ModelOfNames(apart);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (run.experiments[i].label == names[i]) run.experiments[i].label = apart.names[i];
+  }
+  if (files.size() == 2) {
+    run.pairs.push_back({.baseline = 0, .candidate = 1});
+    // Two files of two folders may have the same name: the labels must tell the sides apart.
+    if (run.experiments[0].label == run.experiments[1].label) {
+      run.experiments[0].label += " (A)";
+      run.experiments[1].label += " (B)";
+    }
+  }
+  return run;
+}
+
+}  // namespace etprof

@@ -1,0 +1,168 @@
+#include "report/run/layers.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/operators.h"
+#include "compare/module_paths.h"
+#include "core/text/text.h"
+#include "report/run/pair.h"
+
+namespace etprof {
+namespace {
+
+// The number that a path ends with: "features.12" -> 12.
+std::optional<long> NumberOf(const std::string& path) {
+  return AsNumber<long>(std::string_view(path).substr(path.find_last_of('.') + 1));
+}
+
+// Parents before children, children in the order in which they were added.
+class Tree {
+ public:
+  // The row of the innermost of these modules.
+  std::size_t Find(const std::vector<SourceModule>& modules) {
+    if (rows_.empty()) Add("", "", 0, 0);
+    std::size_t at = 0;
+    for (const SourceModule& module : modules) {
+      if (module.path.empty()) {
+        rows_[0].type = module.type;
+        continue;
+      }
+      const auto found = index_.find(module.path);
+      at = found != index_.end() ? found->second : Add(module.path, module.type, at, rows_[at].depth + 1);
+    }
+    return at;
+  }
+
+  std::vector<LayerRow>& rows() { return rows_; }
+
+  // In the order of a walk through the tree.
+  std::vector<LayerRow> Take() {
+    std::vector<std::vector<std::size_t>> children(rows_.size());
+    for (std::size_t i = 1; i < rows_.size(); ++i) children[rows_[i].parent].push_back(i);
+    for (std::vector<std::size_t>& siblings : children) {
+      // Of a Sequential in its order, however early parts of a later one run.
+      const auto number = [&](std::size_t row) { return NumberOf(rows_[row].path); };
+      if (std::ranges::all_of(siblings, [&](std::size_t row) { return number(row).has_value(); }))
+        std::ranges::stable_sort(siblings,
+                                 [&](std::size_t a, std::size_t b) { return *number(a) < *number(b); });
+    }
+    std::vector<LayerRow> ordered;
+    std::vector<std::pair<std::size_t, std::size_t>> pending;  // row, its parent's place in `ordered`
+    if (!rows_.empty()) pending.emplace_back(0, 0);
+    while (!pending.empty()) {
+      const auto [row, parent] = pending.back();
+      pending.pop_back();
+      const std::size_t place = ordered.size();
+      ordered.push_back(std::move(rows_[row]));
+      ordered.back().parent = parent;
+      for (auto child = children[row].rbegin(); child != children[row].rend(); ++child)
+        pending.emplace_back(*child, place);
+    }
+    return ordered;
+  }
+
+ private:
+  std::size_t Add(const std::string& path, const std::string& type, std::size_t parent, int depth) {
+    index_[path] = rows_.size();
+    rows_.push_back({path, type, parent, depth, 0, 0, {}});
+    return rows_.size() - 1;
+  }
+
+  std::vector<LayerRow> rows_;
+  std::map<std::string, std::size_t> index_;
+};
+
+const SourcePlace* PlaceOf(const Profile& profile, std::size_t op) {
+  if (!profile.program || !profile.program->operators[op].place) return nullptr;
+  const SourcePlace& place = profile.program->places[*profile.program->operators[op].place];
+  return place.modules.empty() ? nullptr : &place;
+}
+
+}  // namespace
+
+std::vector<LayerRow> Layers(const Profile& profile) {
+  Tree tree;
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    const SourcePlace* place = PlaceOf(profile, op);
+    if (place == nullptr) continue;
+    const Nanoseconds time = profile.statistics[op].total_self;
+    std::size_t row = tree.Find(place->modules);
+    tree.rows()[row].self += time;
+    for (;; row = tree.rows()[row].parent) {
+      tree.rows()[row].total += time;
+      tree.rows()[row].operators.push_back(op);
+      if (row == 0) break;
+    }
+  }
+  return tree.Take();
+}
+
+std::optional<double> AttributedShare(const Profile& profile) {
+  Nanoseconds all = 0, attributed = 0;
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (!IsOperator(profile.operators[op])) continue;
+    all += profile.statistics[op].total_self;
+    if (PlaceOf(profile, op) != nullptr) attributed += profile.statistics[op].total_self;
+  }
+  if (all == 0) return std::nullopt;
+  return static_cast<double>(attributed) / static_cast<double>(all);
+}
+
+std::vector<LayerDelta> CompareLayers(const Sides& sides) {
+  // The candidate's tree, then what only the baseline has. A wrapper's own rows hold the whole model that is
+  // in it, so that they stand against the whole model of the side without one.
+  const auto paths = [](const std::vector<LayerRow>& layers) {
+    std::vector<std::string> all;
+    for (const LayerRow& layer : layers) all.push_back(layer.path);
+    return all;
+  };
+  const ModulePrefixes prefixes = CommonModules(paths(sides.baseline.layers), paths(sides.candidate.layers));
+  const auto without = [](const std::string& path, const std::string& prefix) {
+    return prefix.starts_with(path + '.') ? "" : WithoutPrefix(path, prefix);
+  };
+  std::vector<LayerDelta> layers;
+  std::vector<OperatorSet> sets;
+  std::map<std::string, std::vector<std::size_t>> index;  // by the path without the prefix: rows
+  for (const LayerRow& row : sides.candidate.layers) {
+    index[without(row.path, prefixes.candidate)].push_back(sets.size());
+    sets.push_back({row.path, {}, row.operators});
+    layers.push_back({row.depth, row.type, {}});
+  }
+  for (const LayerRow& row : sides.baseline.layers) {
+    const auto found = index.find(without(row.path, prefixes.baseline));
+    if (found == index.end()) {
+      sets.push_back({row.path, row.operators, {}});
+      layers.push_back({row.depth, row.type, {}});
+      continue;
+    }
+    for (const std::size_t place : found->second) {
+      // The outermost one: what is in the others is in it.
+      if (sets[place].baseline.empty()) sets[place].baseline = row.operators;
+    }
+  }
+  std::vector<DeltaRow> rows = CompareSetsOf(sides, sets);
+  if (rows.empty()) return {};
+  for (std::size_t i = 0; i < rows.size(); ++i) layers[i].row = std::move(rows[i]);
+  return layers;
+}
+
+std::vector<DeltaRow> CompareByName(const Sides& sides, NameOfOperator name_of) {
+  if (!sides.baseline.profile || !sides.candidate.profile) return {};
+  std::vector<OperatorSet> sets;
+  std::map<std::string, std::size_t> index;
+  for (const bool is_candidate : {true, false}) {
+    const Profile& profile = is_candidate ? *sides.candidate.profile : *sides.baseline.profile;
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      const auto name = name_of(profile, op);
+      if (!name) continue;
+      const auto [place, is_new] = index.try_emplace(*name, sets.size());
+      if (is_new) sets.push_back({*name, {}, {}});
+      OperatorSet& set = sets[place->second];
+      (is_candidate ? set.candidate : set.baseline).push_back(op);
+    }
+  }
+  return CompareSetsOf(sides, sets);
+}
+
+}  // namespace etprof

@@ -1,0 +1,100 @@
+#include "report/run/pair.h"
+
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "stats/ratio/launches.h"
+#include "stats/ratio/verdict.h"
+
+namespace etprof {
+namespace {
+
+Side SideOf(const RunData& run, const ReportExperiment& experiment, const std::string& label) {
+  const ExperimentData& data = run.experiments[experiment.index];
+  Side side;
+  side.label = label.empty() ? experiment.label : label;
+  side.profile = experiment.profile ? &*experiment.profile : nullptr;
+  side.bursts = data.Bursts();
+  side.waited_share = data.WaitedShare();
+  side.emulated = data.emulated;
+  side.trace_enabled = data.trace_enabled;
+  return side;
+}
+
+constexpr std::size_t kFewestLaunches = 5;
+
+// By launch: its logarithm.
+std::map<int, double> LogsOf(const ExperimentData& data, const auto& value_of) {
+  std::map<int, double> logs;
+  for (const Launch& launch : data.launches) {
+    const std::optional<std::int64_t> value = std::invoke(value_of, launch);
+    if (launch.status != Launch::Status::kFailed && value && *value > 0)
+      logs[launch.index] = std::log(static_cast<double>(*value));
+  }
+  return logs;
+}
+
+void Judge(const Sides& sides, const auto& value_of, SideCost& cost) {
+  const ExperimentData &baseline = sides.BaselineData(), &candidate = sides.CandidateData();
+  const std::map<int, double> before = LogsOf(baseline, value_of);
+  std::vector<double> effects;
+  for (const auto& [launch, log] : LogsOf(candidate, value_of)) {
+    if (const auto same = before.find(launch); same != before.end()) effects.push_back(same->second - log);
+  }
+  // Who starts first finds colder caches. The order is random, which takes some launches to even out.
+  const bool emulated = baseline.emulated || candidate.emulated;
+  if (emulated) cost.verdict = stats::Verdict::kEmulated;
+  if (effects.size() < kFewestLaunches) return;
+  const CompareOptions options = CompareOptionsOf(sides.run);
+  cost.estimate = stats::EstimateRatio(effects, options.confidence);
+  if (!cost.estimate || emulated) return;
+  cost.verdict = stats::Judge(cost.estimate->log_low, cost.estimate->log_high, options.margin);
+}
+
+}  // namespace
+
+CompareOptions CompareOptionsOf(const RunData& run) {
+  CompareOptions options;
+  if (run.schedule.margin > 0) options.margin = run.schedule.margin;
+  if (run.schedule.confidence > 0) options.confidence = run.schedule.confidence;
+  options.look_confidence = run.schedule.look_confidence;
+  options.seed = run.schedule.seed != 0 ? run.schedule.seed : 1;
+  return options;
+}
+
+Comparison CompareExperiments(const Sides& sides, const std::string& baseline_label,
+                              const std::string& candidate_label, const std::vector<NodePair>* matches) {
+  CompareOptions options = CompareOptionsOf(sides.run);
+  options.matches = matches;
+  return Compare(SideOf(sides.run, sides.baseline, baseline_label),
+                 SideOf(sides.run, sides.candidate, candidate_label), options);
+}
+
+Comparison CompareLatencies(const Sides& sides) {
+  Side a = SideOf(sides.run, sides.baseline, ""), b = SideOf(sides.run, sides.candidate, "");
+  a.profile = b.profile = nullptr;
+  return Compare(a, b, CompareOptionsOf(sides.run));
+}
+
+std::vector<DeltaRow> CompareSetsOf(const Sides& sides, const std::vector<OperatorSet>& sets) {
+  if (sets.empty()) return {};
+  return CompareSets(SideOf(sides.run, sides.baseline, ""), SideOf(sides.run, sides.candidate, ""), sets,
+                     CompareOptionsOf(sides.run));
+}
+
+SideCosts CompareSideCosts(const Sides& sides, bool paired) {
+  const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
+  SideCosts costs;
+  costs.load = {baseline.load, candidate.load};
+  costs.first_run = {baseline.first_run, candidate.first_run};
+  if (baseline.peak_rss) costs.peak_memory.baseline = static_cast<double>(*baseline.peak_rss);
+  if (candidate.peak_rss) costs.peak_memory.candidate = static_cast<double>(*candidate.peak_rss);
+  if (!paired) return costs;
+  Judge(sides, &Launch::CleanLoad, costs.load);
+  Judge(sides, &Launch::CleanFirstRun, costs.first_run);
+  Judge(sides, &Launch::peak_rss, costs.peak_memory);
+  return costs;
+}
+
+}  // namespace etprof

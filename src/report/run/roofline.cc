@@ -1,0 +1,142 @@
+#include "report/run/roofline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "analysis/operators.h"
+#include "core/units.h"
+#include "measure/store/peaks.h"
+#include "stats/distribution.h"
+#include "stats/ratio/launches.h"
+#include "xnnpack/operator_name.h"
+
+namespace etprof {
+namespace {
+
+OperatorTime TimeOf(const Profile& profile, std::size_t op) {
+  std::map<int, std::vector<double>> launches;
+  for (const std::size_t run : profile.DescribedRuns()) {
+    const Nanoseconds self = profile.Self(op)[run];
+    if (self != Profile::kAbsent)
+      launches[profile.runs[run].label.launch].push_back(static_cast<double>(self));
+  }
+  std::vector<double> logs, all;
+  bool resolved = true;  // a clock of whole µs reads 0 in some launches, and the others are no mean of all
+  for (const auto& [launch, times] : launches) {
+    all.insert(all.end(), times.begin(), times.end());
+    const double median = stats::Median(times).value_or(0);
+    resolved = resolved && median > 0;
+    logs.push_back(std::log(median));
+  }
+  OperatorTime time;
+  if (const auto estimate = resolved ? stats::EstimateRatio(logs, 0.95) : std::nullopt) {
+    time.ns = estimate->ratio();
+    time.low = estimate->low();
+    time.high = estimate->high();
+  } else {
+    time.ns = stats::Median(all).value_or(0);
+  }
+  return time;
+}
+
+// The highest bandwidth that any way of moving so much has: an operator's mix of reads and writes lies
+// between them.
+std::optional<double> Bandwidth(const PeaksEntry& peaks, Bytes bytes) {
+  std::optional<double> best;
+  for (const char* access : {"read", "write", "copy"}) {
+    if (const auto rate = BytesPerSecond(peaks, access, bytes); rate && *rate > best.value_or(0)) best = rate;
+  }
+  return best;
+}
+
+// The compute roofs that the rows are held against, and every level of memory: the fastest way of moving.
+std::vector<Roof> RoofsOf(const std::vector<RooflineRow>& rows, const PeaksEntry& peaks) {
+  std::vector<Roof> roofs;
+  std::set<std::string> types;
+  for (const RooflineRow& row : rows) {
+    if (row.macs > 0) types.insert(row.roof_dtype);
+  }
+  for (const std::string& type : types)
+    roofs.push_back({Roof::Kind::kCompute, type, BestMacsPerSecond(peaks, type).value_or(0)});
+  // By what a level holds; the last one holds all.
+  std::map<Bytes, Roof> levels;
+  for (const protocol::MemoryPeak& peak : peaks.roofs.memory) {
+    const bool told = peak.level != "sweep";
+    const std::string name = told ? peak.level : FormatBytes(static_cast<double>(peak.working_set_bytes));
+    const Bytes capacity = peak.capacity_bytes.value_or(std::numeric_limits<Bytes>::max());
+    Roof& roof = levels.try_emplace(capacity, Roof{Roof::Kind::kMemory, name, 0}).first->second;
+    roof.per_second = std::max(roof.per_second, peak.bytes.best);
+  }
+  for (auto& [capacity, roof] : levels) roofs.push_back(std::move(roof));
+  return roofs;
+}
+
+std::optional<RooflineRow> RowOf(const Profile& profile, std::size_t op, const PeaksEntry& peaks) {
+  const Work& work = profile.program->operators[op].work;
+  if (!work.macs || !work.bytes || (*work.macs == 0 && *work.bytes == 0)) return std::nullopt;
+  RooflineRow row;
+  row.op = op;
+  row.macs = *work.macs;
+  row.bytes = *work.bytes;
+  row.dtype = row.roof_dtype = ComputeType(profile.operators[op], profile.program->operators[op].tensors);
+  auto rate = BestMacsPerSecond(peaks, row.dtype);
+  if (!rate && (row.dtype == "fp16" || row.dtype == "bf16")) {
+    row.roof_dtype = "fp32";
+    rate = BestMacsPerSecond(peaks, row.roof_dtype);
+  }
+  const auto bandwidth = Bandwidth(peaks, row.bytes);
+  if ((row.macs > 0 && !rate) || (row.bytes > 0 && !bandwidth)) return std::nullopt;
+  const double compute = row.macs > 0 ? static_cast<double>(row.macs) / *rate * 1e9 : 0;
+  const double memory = row.bytes > 0 ? static_cast<double>(row.bytes) / *bandwidth * 1e9 : 0;
+  row.bound = compute >= memory ? RooflineRow::Bound::kCompute : RooflineRow::Bound::kMemory;
+  row.roof_ns = std::max(compute, memory);
+  row.time = TimeOf(profile, op);
+  if (row.time.ns <= 0) return std::nullopt;
+  return row;
+}
+
+}  // namespace
+
+std::string ComputeType(const Operator& op, const OperatorTensors& tensors) {
+  if (const auto name = xnnpack::ParseOperatorName(op.name); name && !name->data_types.empty()) {
+    std::string type = name->data_types.front();
+    if (type.starts_with("P")) type.erase(0, 1);  // packed
+    if (type.starts_with("BF16")) return "bf16";
+    if (type == "F16") return "fp16";
+    return type.starts_with("Q") ? "int8" : "fp32";
+  }
+  if (tensors.outputs.empty()) return "fp32";
+  const std::string& type = tensors.outputs.front().type.name;
+  for (const auto& [names, compute] :
+       {std::pair("|float32|fp32|pfp32|", "fp32"), std::pair("|float16|fp16|", "fp16"),
+        std::pair("|bfloat16|bf16|", "bf16")}) {
+    if (std::string_view(names).find('|' + type + '|') != std::string_view::npos) return compute;
+  }
+  return type.ends_with("int8") ? "int8" : "other";
+}
+
+std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& peaks) {
+  if (!profile.program || !profile.program->problem.empty()) return std::nullopt;
+  Roofline roofline;
+  const auto runs = static_cast<double>(profile.CommonSet().size());
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (!IsOperator(profile.operators[op])) continue;
+    if (auto row = RowOf(profile, op, peaks)) {
+      roofline.covered_ns += row->time.ns;
+      roofline.roof_ns += row->roof_ns;
+      roofline.rows.push_back(std::move(*row));
+    } else if (runs > 0) {
+      roofline.not_covered_ns += static_cast<double>(profile.statistics[op].total_self) / runs;
+    }
+  }
+  if (roofline.rows.empty()) return std::nullopt;
+  roofline.roofs = RoofsOf(roofline.rows, peaks);
+  std::ranges::stable_sort(
+      roofline.rows, [](const RooflineRow& a, const RooflineRow& b) { return a.gap_ns() > b.gap_ns(); });
+  return roofline;
+}
+
+}  // namespace etprof

@@ -1,0 +1,185 @@
+#include "report/run/roofline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "etdump/testing.h"
+
+namespace etprof {
+namespace {
+
+using handmade::TraceBuilder;
+using Bound = RooflineRow::Bound;
+
+// A run is a fully connected layer of 100 us, an add of 10 us and a reshape of 1 us; `slower` stretches all
+// of a launch.
+Profile ProfileOfRuns(const std::vector<double>& slower) {
+  TraceBuilder builder;
+  AttributeOptions options;
+  Nanoseconds at = 0;
+  for (std::size_t launch = 0; launch < slower.size(); ++launch) {
+    for (int run = 0; run < 5; ++run) {
+      Nanoseconds now = at + 20;
+      builder.Block("Execute");
+      for (const auto& [name, ns] :
+           {std::pair{"Fully Connected (NC, F32) GEMM #1", 100e3}, std::pair{"Add (ND) #1", 10e3},
+            std::pair{"Static Reshape (NC) #1", 1e3}}) {
+        const auto end = now + static_cast<Nanoseconds>(ns * slower[launch]);
+        builder.Backend(0, name, now, end);
+        now = end;
+      }
+      builder.Framework(0, "DELEGATE_CALL", at + 10, now + 10).Framework(0, "Method::execute", at, now + 20);
+      options.labels.push_back({static_cast<int>(launch), run, Phase::kSteady});
+      at = now + 1000;
+    }
+  }
+  const Trace trace = builder.Take();
+  Profile profile = Attribute(trace, options);
+  profile.program.emplace();
+  profile.program->operators.resize(profile.operators.size());
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    Work& work = profile.program->operators[op].work;
+    const std::string& name = profile.operators[op].name;
+    if (name.starts_with("Fully")) work = {1'000'000, 4000, 4000, 8000};
+    if (name.starts_with("Add")) work = {0, 20'000, 10'000, 30'000};
+    if (name.starts_with("Static")) work = {0, 0, 0, 0};
+  }
+  return profile;
+}
+
+// 20 multiply-adds a ns in fp32; 10 bytes a ns out of what holds 16 kB, 5 beyond.
+PeaksEntry Machine() {
+  PeaksEntry entry;
+  protocol::ComputePeak fma;
+  fma.level = "fma3";
+  fma.dtype = "fp32";
+  fma.macs.best = 20e9;
+  entry.roofs.compute.push_back(fma);
+  for (const auto& [capacity, rate] : {std::pair{std::optional<std::int64_t>(16'384), 10e9},
+                                       std::pair{std::optional<std::int64_t>(), 5e9}}) {
+    protocol::MemoryPeak peak;
+    peak.level = capacity ? "L1" : "DRAM";
+    peak.access = "read";
+    peak.bytes.best = rate;
+    peak.capacity_bytes = capacity;
+    entry.roofs.memory.push_back(peak);
+  }
+  return entry;
+}
+
+TEST(Roofline, LaunchesInWhichTheClockReadZeroAreNotLeftOut) {
+  const auto rows = [](const std::vector<double>& slower) {
+    return MakeRoofline(ProfileOfRuns(slower), Machine()).value().rows;
+  };
+  // The add is 10 µs in two launches of five, and 0 in the others.
+  const Profile profile = ProfileOfRuns({1, 0, 0, 1, 0});
+  EXPECT_FALSE(MakeRoofline(profile, Machine()).has_value());
+  const std::vector<RooflineRow> most = rows({1, 0, 1, 1, 1});
+  ASSERT_EQ(most.size(), 2U);
+  EXPECT_EQ(most[0].time.ns, 100e3);
+  EXPECT_FALSE(most[0].time.low.has_value());
+}
+
+TEST(Roofline, SaysWhatBoundsAnOperatorAndByHowMuch) {
+  const Profile profile = ProfileOfRuns({1, 1, 1});
+  const auto roofline = MakeRoofline(profile, Machine());
+  ASSERT_TRUE(roofline.has_value());
+  ASSERT_EQ(roofline->rows.size(), 2U);  // a reshape is limited by nothing
+  // Compute of what is computed in alone, then memory from the inside.
+  ASSERT_EQ(roofline->roofs.size(), 3U);
+  EXPECT_EQ(roofline->roofs[0].kind, Roof::Kind::kCompute);
+  EXPECT_EQ(roofline->roofs[0].name, "fp32");
+  EXPECT_EQ(roofline->roofs[0].per_second, 20e9);
+  EXPECT_EQ(roofline->roofs[1].name, "L1");
+  EXPECT_EQ(roofline->roofs[1].per_second, 10e9);
+  EXPECT_EQ(roofline->roofs[2].name, "DRAM");
+  const RooflineRow& layer = roofline->rows[0];
+  EXPECT_EQ(profile.operators[layer.op].name, "Fully Connected (NC, F32) GEMM #1");
+  EXPECT_EQ(layer.bound, Bound::kCompute);
+  EXPECT_NEAR(layer.roof_ns, 50e3, 1e-6);  // 1e6 multiply-adds at 20 a ns, against 0.8 us for 8000 bytes
+  EXPECT_NEAR(layer.share(), 0.5, 1e-9);
+  EXPECT_NEAR(layer.macs_per_s(), 10e9, 1);
+  const RooflineRow& add = roofline->rows[1];
+  EXPECT_EQ(add.bound, Bound::kMemory);
+  EXPECT_NEAR(add.roof_ns, 6e3, 1e-6);  // 30 kB do not fit into L1: 5 bytes a ns
+  EXPECT_NEAR(add.share(), 0.6, 1e-9);
+  EXPECT_NEAR(roofline->covered_ns, 110e3, 1e-6);
+  EXPECT_NEAR(roofline->roof_ns, 56e3, 1e-6);
+  EXPECT_NEAR(roofline->not_covered_ns, 1e3, 1e-6);
+}
+
+TEST(Roofline, TheIntervalIsOverLaunches) {
+  const auto steady = MakeRoofline(ProfileOfRuns({1, 1, 1, 1}), Machine());
+  EXPECT_NEAR(*steady->rows[0].time.high - *steady->rows[0].time.low, 0, 1e-6);
+  const auto spread = MakeRoofline(ProfileOfRuns({1, 1.1, 0.9, 1}), Machine());
+  const OperatorTime& time = spread->rows[0].time;
+  EXPECT_LT(*time.low, 95e3);
+  EXPECT_GT(*time.high, 105e3);
+  // The geometric mean of the launches' medians.
+  EXPECT_NEAR(time.ns, 100e3 * std::pow(1.1 * 0.9, 0.25), 1);
+  EXPECT_FALSE(MakeRoofline(ProfileOfRuns({1}), Machine())->rows[0].time.low.has_value());
+}
+
+TEST(Roofline, WhatIsNotKnownHasNoRow) {
+  Profile profile = ProfileOfRuns({1, 1});
+  for (OperatorSource& source : profile.program->operators) source.work.bytes.reset();
+  EXPECT_FALSE(MakeRoofline(profile, Machine()).has_value());
+  profile.program.reset();
+  EXPECT_FALSE(MakeRoofline(profile, Machine()).has_value());
+  PeaksEntry no_roofs;
+  EXPECT_FALSE(MakeRoofline(ProfileOfRuns({1, 1}), no_roofs).has_value());
+}
+
+TEST(Roofline, TheDataTypeIsThatOfTheOperands) {
+  const auto type = [](const std::string& name) {
+    Operator op;
+    op.name = name;
+    return ComputeType(op, {});
+  };
+  EXPECT_EQ(type("Fully Connected (NC, F32) GEMM #1"), "fp32");
+  EXPECT_EQ(type("Convolution (NHWC, PF32) IGEMM #2"), "fp32");
+  EXPECT_EQ(type("Convolution (NHWC, PF16) IGEMM #2"), "fp16");
+  EXPECT_EQ(type("Fully Connected (NC, F32, QC8W) GEMM #1"), "fp32");
+  EXPECT_EQ(type("Fully Connected (NC, QD8, F32, QC4W) GEMM #1"), "int8");
+  EXPECT_EQ(type("Convolution (NHWC, PQS8, QS8, QC8W) IGEMM #1"), "int8");
+  EXPECT_EQ(type("Fully Connected (NC, BF16, F32) GEMM #1"), "bf16");
+  EXPECT_EQ(type("native_call_addmm.out"), "fp32");
+}
+
+// A portable kernel's name tells no type: what it writes does.
+TEST(Roofline, APortableKernelIsHeldAgainstTheRoofOfWhatItWrites) {
+  const auto type = [](const std::string& written, const std::string& name = "native_call_addmm.out") {
+    Operator op;
+    op.name = name;
+    OperatorTensors tensors;
+    tensors.outputs.push_back({{written, {}}, {}, false});
+    return ComputeType(op, tensors);
+  };
+  EXPECT_EQ(type("float32"), "fp32");
+  EXPECT_EQ(type("float16"), "fp16");
+  EXPECT_EQ(type("bfloat16"), "bf16");
+  EXPECT_EQ(type("qint8"), "int8");
+  EXPECT_EQ(type("float64"), "other");
+  EXPECT_EQ(type("int64"), "other");
+  EXPECT_EQ(type("fp16", "Add (ND) #1"), "fp16");
+  // What an int8 operator writes may be fp32.
+  EXPECT_EQ(type("fp32", "Fully Connected (NC, QD8, F32, QC4W) GEMM #1"), "int8");
+
+  // Multiply-adds in a type that no roof is of have none: the add, without any, keeps its row.
+  Profile profile = ProfileOfRuns({1, 1});
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    std::string& name = profile.operators[op].name;
+    if (name.starts_with("Fully")) name = "native_call_addmm.out";
+    profile.program->operators[op].tensors.outputs.push_back({{"float64", {}}, {}, false});
+  }
+  const auto roofline = MakeRoofline(profile, Machine());
+  ASSERT_TRUE(roofline.has_value());
+  ASSERT_EQ(roofline->rows.size(), 1U);
+  EXPECT_EQ(roofline->rows[0].dtype, "other");
+  EXPECT_EQ(roofline->rows[0].macs, 0);
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,168 @@
+#include "report/run/stored_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "core/text/duration.h"
+#include "core/units.h"
+#include "device/describe.h"
+#include "measure/config/config.h"
+
+namespace etprof {
+namespace {
+
+constexpr const char* kUnknown = "not known";
+
+std::string DeviceText(const RunData& run) {
+  if (!run.device) return "";
+  const DeviceProperties& device = *run.device;
+  return fmt::format("{} {}, {} cores", device.platform, device.cpu_model, device.cores);
+}
+
+// Of which model an experiment's times are: the name of its file; "" where only names of traces hint at it.
+std::string ModelOf(const RunData& run, const ExperimentData& data) {
+  if (!data.model.empty()) return ModelId(data.model);
+  return data.foreign ? "" : run.model_id;
+}
+
+bool Timed(const ExperimentData& data) { return !data.trace_enabled; }
+
+}  // namespace
+
+std::string NamesOf(const RunData& run) {
+  std::vector<std::string> names;
+  for (const ExperimentData& data : run.experiments)
+    names.push_back(data.threads == 1 ? data.name : fmt::format("{} ({} threads)", data.name, data.threads));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void ForgetRounds(ExperimentData& data) {
+  for (Launch& launch : data.launches) {
+    for (Burst& burst : launch.bursts) burst.round = -1;
+  }
+  for (RunLabel& label : data.etdump_runs) label.round = -1;
+}
+
+const std::vector<std::string>& MismatchNames() {
+  static const std::vector<std::string> kNames = {"model",  "device", "runner",   "isa",  "threads",
+                                                  "period", "cpus",   "governor", "power"};
+  return kNames;
+}
+
+std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const ExperimentData& baseline,
+                                     const RunData& candidate_run, const ExperimentData& candidate) {
+  std::vector<Mismatch> found;
+  const auto differ = [&](const char* name, const std::string& a, const std::string& b) {
+    found.push_back({name, a.empty() ? kUnknown : a, b.empty() ? kUnknown : b});
+  };
+  // Where both sides say nothing, nothing is known to be alike.
+  const auto must_be_known = [&](const char* name, const std::string& a, const std::string& b) {
+    if (a.empty() || b.empty() || a != b) differ(name, a, b);
+  };
+  const auto may_be_unknown = [&](const char* name, const std::string& a, const std::string& b,
+                                  const char* empty) {
+    if (a != b) differ(name, a.empty() ? empty : a, b.empty() ? empty : b);
+  };
+  const std::string model_a = ModelOf(baseline_run, baseline);
+  const std::string model_b = ModelOf(candidate_run, candidate);
+  if (!model_a.empty() && !model_b.empty() && WithoutBackend(model_a) != WithoutBackend(model_b))
+    differ("model", model_a, model_b);
+  must_be_known("device", DeviceText(baseline_run), DeviceText(candidate_run));
+  if (!baseline.runner_sha256.empty() && !candidate.runner_sha256.empty()) {
+    must_be_known("runner", baseline.runner_sha256.substr(0, 12), candidate.runner_sha256.substr(0, 12));
+  } else {
+    must_be_known("runner", baseline.executorch_version, candidate.executorch_version);
+  }
+  may_be_unknown("isa", baseline.isa, candidate.isa, "all features");
+  if (baseline.threads != candidate.threads)
+    differ("threads", fmt::format("{}", baseline.threads), fmt::format("{}", candidate.threads));
+  if (baseline.period != candidate.period)
+    differ("period", DurationText(baseline.period), DurationText(candidate.period));
+  may_be_unknown("cpus", baseline.cpus, candidate.cpus, "any");
+  may_be_unknown("governor", GovernorText(baseline_run.device), GovernorText(candidate_run.device), kUnknown);
+  may_be_unknown("power", baseline_run.device ? baseline_run.device->power_mode : "",
+                 candidate_run.device ? candidate_run.device->power_mode : "", kUnknown);
+  return found;
+}
+
+RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
+  RunData run;
+  run.status = RunData::Status::kComplete;
+  run.model_id = candidate.model_id;
+  run.model = candidate.model;
+  run.method = candidate.method;
+  run.platform = candidate.platform;
+  run.device = candidate.device;
+  run.generated_at = candidate.generated_at;
+  if (candidate.schedule.margin > 0) run.schedule.margin = candidate.schedule.margin;
+  run.schedule.look_confidence =
+      std::max(baseline.schedule.look_confidence, candidate.schedule.look_confidence);
+  for (const RunData* side : {&baseline, &candidate}) {
+    const std::string of = side == &baseline ? "baseline: " : "candidate: ";
+    for (const std::string& problem : side->problems) run.problems.push_back(of + problem);
+    for (const std::string& warning : side->warnings) run.warnings.push_back(of + warning);
+  }
+  const auto measured_at = [](const RunData& side) {
+    return side.generated_at.empty() ? std::string("at a time not known") : side.generated_at;
+  };
+  run.warnings.insert(
+      run.warnings.begin(),
+      fmt::format(
+          "two sessions (baseline {}, candidate {}): drift between them (temperature, load, updates) may be "
+          "mistaken for a difference; measure both variants in one session to rule it out",
+          measured_at(baseline), measured_at(candidate)));
+  const auto count = [](const RunData& side) { return std::ranges::count_if(side.experiments, Timed); };
+  const bool alone = count(baseline) == 1 && count(candidate) == 1;
+  std::set<const ExperimentData*> matched;
+  for (const ExperimentData& a : baseline.experiments) {
+    for (const ExperimentData& b : candidate.experiments) {
+      const bool alike = a.name == b.name && a.threads == b.threads;
+      if (!Timed(a) || !Timed(b) || (!alike && !alone) || matched.contains(&a) || matched.contains(&b))
+        continue;
+      matched.insert({&a, &b});
+      ComparePair pair;
+      pair.baseline = run.experiments.size();
+      pair.candidate = pair.baseline + 1;
+      pair.label = b.label.empty() ? b.name : b.label;
+      const std::string model_a = ModelOf(baseline, a);
+      const std::string model_b = ModelOf(candidate, b);
+      if (model_a != model_b && !model_a.empty() && WithoutBackend(model_a) == WithoutBackend(model_b)) {
+        run.warnings.push_back(
+            fmt::format("{}: both variants are one model in two forms (baseline {}, candidate {})",
+                        pair.label, model_a, model_b));
+      }
+      for (const ExperimentData* side : {&a, &b}) {
+        run.experiments.push_back(*side);
+        ExperimentData& data = run.experiments.back();
+        if (data.label.empty()) data.label = data.name;
+        data.label += side == &a ? " (baseline)" : " (candidate)";
+        ForgetRounds(data);
+      }
+      run.pairs.push_back(std::move(pair));
+    }
+  }
+  if (run.pairs.empty()) {
+    throw Error(ExitCode::kBadInput,
+                fmt::format("nothing to check: the baseline has {}, the candidate has {}", NamesOf(baseline),
+                            NamesOf(candidate)))
+        .Remedy("give two results directories with experiments of the same names and threads");
+  }
+  for (const RunData* side : {&baseline, &candidate}) {
+    for (const ExperimentData& data : side->experiments) {
+      if (!Timed(data) || matched.contains(&data)) continue;
+      run.warnings.push_back(fmt::format("only the {} has {} with {}: not checked",
+                                         side == &baseline ? "baseline" : "candidate", data.name,
+                                         CountedText(data.threads, "thread")));
+    }
+  }
+  return run;
+}
+
+std::string ModelOfNames(const NamesApart& apart) {
+  return apart.shared.substr(0, apart.shared.size() - (apart.shared.empty() ? 0 : 1));
+}
+
+}  // namespace etprof

@@ -1,0 +1,175 @@
+#include "report/run/stored_runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+RunData RunWith(const std::vector<std::string>& names) {
+  RunData run;
+  run.device.emplace();
+  run.device->platform = "linux-aarch64";
+  run.device->cpu_model = "Cortex-A720";
+  run.device->cores = 8;
+  run.device->cpus.resize(2);
+  for (DeviceProperties::Cpu& cpu : run.device->cpus) cpu.governor = "performance";
+  for (const std::string& name : names) {
+    ExperimentData data;
+    data.name = data.label = name;
+    data.runner_sha256 = std::string(64, 'a');
+    data.executorch_version = "1.5.1";
+    run.experiments.push_back(std::move(data));
+  }
+  return run;
+}
+
+std::vector<std::string> Names(const RunData& a, const RunData& b) {
+  std::vector<std::string> names;
+  for (const Mismatch& mismatch : FindMismatches(a, a.experiments[0], b, b.experiments[0]))
+    names.push_back(mismatch.name);
+  return names;
+}
+
+TEST(FindMismatches, NoneWhereAllIsAlike) { EXPECT_THAT(Names(RunWith({"a"}), RunWith({"a"})), IsEmpty()); }
+
+TEST(FindMismatches, NamesEach) {
+  const RunData baseline = RunWith({"a"});
+  const auto changed = [&](auto change) {
+    RunData candidate = baseline;
+    change(candidate, candidate.experiments[0]);
+    return Names(baseline, candidate);
+  };
+  EXPECT_THAT(changed([](RunData& run, auto&) { run.device->cpu_model = "X"; }), ElementsAre("device"));
+  EXPECT_THAT(changed([](RunData& run, auto&) { run.device->cores = 4; }), ElementsAre("device"));
+  EXPECT_THAT(changed([](RunData&, auto& data) { data.runner_sha256[0] = 'b'; }), ElementsAre("runner"));
+  EXPECT_THAT(changed([](RunData&, auto& data) { data.isa = "-sme2"; }), ElementsAre("isa"));
+  EXPECT_THAT(changed([](RunData&, auto& data) { data.threads = 2; }), ElementsAre("threads"));
+  EXPECT_THAT(changed([](RunData&, auto& data) { data.cpus = "0"; }), ElementsAre("cpus"));
+  EXPECT_THAT(changed([](RunData&, auto& data) { data.period = 33'000'000; }), ElementsAre("period"));
+  EXPECT_THAT(changed([](RunData& run, auto&) { run.device->cpus[1].governor = "schedutil"; }),
+              ElementsAre("governor"));
+  EXPECT_THAT(changed([](RunData& run, auto&) { run.device->power_mode = "on battery"; }),
+              ElementsAre("power"));
+  EXPECT_THAT(changed([](RunData& run, auto& data) {
+                run.device.reset();
+                data.runner_sha256.clear();
+                data.executorch_version.clear();
+                data.isa = "none";
+                data.threads = 2;
+                data.cpus = "0";
+              }),
+              ElementsAre("device", "runner", "isa", "threads", "cpus", "governor"));
+}
+
+TEST(FindMismatches, AnotherModelIsNamedAndAnotherFormOfItIsNot) {
+  RunData baseline = RunWith({"a"});
+  RunData candidate = baseline;
+  baseline.experiments[0].model = "before/net_xnnpack_fp32.pte";
+  const auto with_model = [&](const char* model) {
+    candidate.experiments[0].model = model;
+    return Names(baseline, candidate);
+  };
+  EXPECT_THAT(with_model("after/net_xnnpack_fp32.pte"), IsEmpty());  // another export of it
+  EXPECT_THAT(with_model("after/net_xnnpack_int8.pte"), IsEmpty());
+  EXPECT_THAT(with_model("net_portable_fp32.pte"), IsEmpty());
+  EXPECT_THAT(with_model("net2_xnnpack_fp32.pte"), ElementsAre("model"));
+  EXPECT_THAT(with_model("net.pte"), IsEmpty());
+  EXPECT_THAT(with_model("my_net.pte"), ElementsAre("model"));
+  EXPECT_THAT(with_model(""), IsEmpty());  // nothing says which it was
+  candidate.model_id = "other_xnnpack_fp32";
+  EXPECT_THAT(with_model(""), ElementsAre("model"));
+  candidate.experiments[0].foreign = true;  // a guess from the names of traces
+  EXPECT_THAT(with_model(""), IsEmpty());
+}
+
+TEST(JoinStoredRuns, SaysThatTheSidesAreTwoFormsOfAModel) {
+  RunData baseline = RunWith({"a"});
+  RunData candidate = baseline;
+  baseline.experiments[0].model = "net_xnnpack_fp32.pte";
+  candidate.experiments[0].model = "net_xnnpack_int8.pte";
+  const std::string note =
+      "a: both variants are one model in two forms (baseline net_xnnpack_fp32, candidate net_xnnpack_int8)";
+  EXPECT_THAT(JoinStoredRuns(baseline, candidate).warnings, Contains(note));
+  EXPECT_THAT(JoinStoredRuns(baseline, baseline).warnings, Not(Contains(HasSubstr("two forms"))));
+}
+
+TEST(FindMismatches, WithoutADigestTheVersionDecides) {
+  RunData baseline = RunWith({"a"});
+  RunData candidate = RunWith({"a"});
+  candidate.experiments[0].runner_sha256.clear();
+  EXPECT_THAT(Names(baseline, candidate), IsEmpty());
+  candidate.experiments[0].executorch_version = "1.4.0";
+  EXPECT_THAT(Names(baseline, candidate), ElementsAre("runner"));
+}
+
+TEST(FindMismatches, WhatIsUnknownOnBothSidesIsNotAlike) {
+  RunData run = RunWith({"a"});
+  run.device.reset();
+  run.experiments[0].runner_sha256.clear();
+  run.experiments[0].executorch_version.clear();
+  EXPECT_THAT(Names(run, run), ElementsAre("device", "runner"));
+  const Mismatch device = FindMismatches(run, run.experiments[0], run, run.experiments[0])[0];
+  EXPECT_EQ(device.baseline, "not known");
+}
+
+TEST(FindMismatches, HasOnlyTheNamesThatCanBeAllowed) {
+  RunData other = RunWith({"a"});
+  other.device->cpus.clear();
+  other.experiments[0].isa = "x";
+  for (const std::string& name : Names(RunWith({"a"}), other)) EXPECT_THAT(MismatchNames(), Contains(name));
+}
+
+TEST(JoinStoredRuns, PairsByNameAndThreads) {
+  RunData baseline = RunWith({"a", "b", "c"});
+  RunData candidate = RunWith({"b", "a", "c"});
+  candidate.experiments[2].threads = 4;
+  const RunData joined = JoinStoredRuns(baseline, candidate);
+  ASSERT_EQ(joined.pairs.size(), 2U);
+  EXPECT_EQ(joined.experiments[joined.pairs[0].baseline].name, "a");
+  EXPECT_EQ(joined.experiments[joined.pairs[0].candidate].name, "a");
+  EXPECT_EQ(joined.pairs[1].label, "b");
+  EXPECT_THAT(joined.warnings, Contains("only the baseline has c with 1 thread: not checked"));
+  EXPECT_THAT(joined.warnings, Contains("only the candidate has c with 4 threads: not checked"));
+  EXPECT_THAT(joined.warnings[0], HasSubstr("two sessions"));
+}
+
+TEST(JoinStoredRuns, OneOfEachIsAPairWhateverItsName) {
+  EXPECT_EQ(JoinStoredRuns(RunWith({"base"}), RunWith({"candidate"})).pairs.size(), 1U);
+}
+
+TEST(JoinStoredRuns, TraceEnabledRunsAreLeftOut) {
+  RunData run = RunWith({"a", "b"});
+  run.experiments[1].trace_enabled = true;
+  EXPECT_EQ(JoinStoredRuns(run, run).pairs.size(), 1U);
+}
+
+TEST(JoinStoredRuns, ForgetsTheRounds) {
+  RunData run = RunWith({"a"});
+  run.experiments[0].launches.emplace_back().bursts.emplace_back().round = 3;
+  run.experiments[0].etdump_runs.push_back({0, 3, Phase::kSteady});
+  const RunData joined = JoinStoredRuns(run, run);
+  EXPECT_EQ(joined.experiments[0].launches[0].bursts[0].round, -1);
+  EXPECT_EQ(joined.experiments[1].etdump_runs[0].round, -1);
+}
+
+TEST(JoinStoredRuns, NothingInCommon) {
+  try {
+    JoinStoredRuns(RunWith({"a", "b"}), RunWith({"c", "d"}));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);
+    EXPECT_THAT(error.Message(), HasSubstr("the baseline has a, b, the candidate has c, d"));
+  }
+}
+
+}  // namespace
+}  // namespace etprof

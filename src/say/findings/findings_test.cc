@@ -1,0 +1,486 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "report/example_run.h"
+#include "say/run/report.h"
+
+namespace etprof::say {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Said : FindingWords {
+  double at_stake;
+};
+
+std::optional<Said> FindInsight(const Report& report, Insight::Kind kind) {
+  const auto found = std::ranges::find(report.insights, kind, &Insight::kind);
+  if (found == report.insights.end()) return std::nullopt;
+  return Said{SayFinding(report, *found), found->at_stake};
+}
+
+Report ReportOfRuns(const std::vector<example::Inference>& runs) {
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
+  return Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+}
+
+TEST(Findings, ShowTheShiftOfTheBottleneckWithItsShares) {
+  const Report report = example::MakePair();
+  const auto shift = FindInsight(report, Insight::Kind::kBottleneckShift);
+  ASSERT_TRUE(shift);
+  // 4.002 of 5.147 ms before, 1.002 of 2.147 after; GEMM from 0.5 / 5.147 to 0.5 / 2.147.
+  EXPECT_THAT(shift->text, HasSubstr("GEMM grew from 9.7% of an inference in off to 23% in on"));
+  EXPECT_THAT(shift->text, HasSubstr("Convolution is still the largest, at 47%"));
+}
+
+TEST(Findings, CallNoGroupTheLargestThatAnOverheadExceeds) {
+  Report report = example::MakePair();
+  const auto found = std::ranges::find(report.insights, Insight::Kind::kBottleneckShift, &Insight::kind);
+  ASSERT_NE(found, report.insights.end());
+  finding::BottleneckShift shift = std::get<finding::BottleneckShift>(found->what);
+  shift.grown.group = Group::kFrameworkOverhead;
+  shift.grown.candidate.ns = shift.to.candidate.ns + 1;
+  found->what = shift;
+  EXPECT_THAT(SayFinding(report, *found).text,
+              HasSubstr("Convolution is still the largest group of operators, at 47%"));
+}
+
+// The shares move by as much, but one of the intervals does not exclude that nothing did.
+TEST(Findings, ClaimNoShiftThatTheIntervalsDoNotShow) {
+  Report report = example::MakePair();
+  for (DeltaRow& row : report.comparisons[0].comparison.groups) {
+    if (row.name == GroupName(Group::kGemm) && row.quantity.estimate) row.quantity.estimate->log_high = 2;
+  }
+  report.insights = FindInsights(report);
+  EXPECT_FALSE(FindInsight(report, Insight::Kind::kBottleneckShift));
+  for (DeltaRow& row : report.comparisons[0].comparison.groups) row.quantity.estimate.reset();
+  report.insights = FindInsights(report);
+  EXPECT_FALSE(FindInsight(report, Insight::Kind::kBottleneckShift));
+}
+
+// 400 us stand in the calls' self time; what traced runs take longer than untraced ones is not theirs.
+TEST(Findings, TakeTheTracersCostOffTheDelegates) {
+  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  for (example::Inference& run : runs) run.overhead = 400'000;
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
+  Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  EXPECT_NEAR(FindInsight(report, Insight::Kind::kDelegates)->at_stake, 400'000, 1);
+  report.experiments[0].latency_from_trace = false;
+  report.experiments[0].tracer = -150'000;
+  report.insights = FindInsights(report);
+  EXPECT_NEAR(FindInsight(report, Insight::Kind::kDelegates)->at_stake, 250'000, 1);
+  EXPECT_THAT(
+      FindInsight(report, Insight::Kind::kDelegates)->text,
+      HasSubstr("Delegate overhead: 0.400 of 5.504 ms (7.3%) in 1 call, excluding operators. Up to 0.150 "
+                "ms of it may be tracing overhead."));
+  report.experiments[0].tracer = -400'000;
+  report.insights = FindInsights(report);
+  EXPECT_FALSE(FindInsight(report, Insight::Kind::kDelegates));
+}
+
+// In the first run of a process it is weight packing for the most part.
+TEST(Findings, DoNotBlameADelegateCallForItsFirstRun) {
+  std::vector<example::Inference> runs = example::Inferences(1, 4'000'000);
+  runs[0].overhead = 2'000'000;
+  const Report report = ReportOfRuns(runs);
+  EXPECT_THAT(FindInsight(report, Insight::Kind::kDelegates)->text,
+              HasSubstr("A first inference packs weights in it; steady ones do not."));
+}
+
+// The table of self times adds up as printed, and the finding has its digits.
+TEST(Findings, OfAGroupHaveTheDigitsOfItsRow) {
+  std::vector<example::Inference> runs(8);
+  for (example::Inference& run : runs)
+    run.delegate = {{"Fully Connected (NC, F32) GEMM #1", 2'565'700},
+                    {"Transpose (ND, X32) #1", 1'330'550},
+                    {"Add (ND) #1", 1'189'650}};
+  const Report report = ReportOfRuns(runs);
+  EXPECT_THAT(FindInsight(report, Insight::Kind::kLayout)->text,
+              HasSubstr("Data movement: 1.330 of 5.086 ms"));
+  EXPECT_THAT(FindInsight(report, Insight::Kind::kBottleneck)->text, HasSubstr("GEMM: 2.566 of 5.086 ms"));
+}
+
+TEST(Findings, NameTheCompilersOfTwoRunners) {
+  Report report = example::MakePair();
+  ExperimentData& off = report.run.experiments[0];
+  ExperimentData& on = report.run.experiments[1];
+  const auto text = [&report] {
+    report.insights = FindInsights(report);
+    const auto found = FindInsight(report, Insight::Kind::kCompilers);
+    return found ? found->text : std::string();
+  };
+  off.runner_sha256 = "00";
+  on.runner_sha256 = "01";
+  EXPECT_EQ(text(), "");  // nothing is known
+  on.runner_built = RunnerBuilt{"native", "GCC 12.2.0", {}};
+  EXPECT_THAT(text(),
+              HasSubstr("compilers may differ: off is built with an unknown compiler, on with GCC 12.2.0."));
+  off.runner_sha256.clear();  // a bare trace
+  EXPECT_EQ(text(), "");
+  off.runner_sha256 = "00";
+  off.runner_built = RunnerBuilt{"", "GCC 13.3.1", {}};
+  EXPECT_THAT(
+      text(),
+      HasSubstr("compilers differ: off is built with GCC 13.3.1, on with GCC 12.2.0. Kernels outside of "
+                "delegates: 0.200 of 2.144 ms (9.3%). They can differ by the compiler alone."));
+  EXPECT_NEAR(FindInsight(report, Insight::Kind::kCompilers)->at_stake, 200'000, 1'000);
+  off.runner_sha256 = "01";  // one runner
+  EXPECT_EQ(text(), "");
+  off.runner_sha256 = "00";
+  off.runner_built->compiler = "GCC 12.2.0";
+  EXPECT_EQ(text(), "");
+}
+
+TEST(Findings, NameWhatIsFarBelowTheRoofs) {
+  Report report = example::MakePair();
+  RooflineRow far, near;
+  const auto named = [&](const std::string& name) {
+    const auto& operators = report.experiments[1].profile->operators;
+    const auto found =
+        std::find_if(operators.begin(), operators.end(), [&](const Operator& op) { return op.name == name; });
+    return static_cast<std::size_t>(found - operators.begin());
+  };
+  far.op = named("Fully Connected (NC, PF32) GEMM #1");
+  far.time.ns = 500'000;
+  far.roof_ns = 100'000;
+  far.bound = RooflineRow::Bound::kCompute;
+  near.op = named("Transpose (ND, X32) #1");
+  near.time.ns = 300'000;
+  near.roof_ns = 200'000;
+  report.experiments[1].roofline.emplace().rows = {far, near};
+  report.insights = FindInsights(report);
+  const auto found = FindInsight(report, Insight::Kind::kRoofline);
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(found->at_stake, 400'000, 1);
+  EXPECT_THAT(found->text,
+              HasSubstr("1 operator reaches less than 50% of its roofline; closing the gap would save up to "
+                        "0.400 ms. Largest gap: Fully Connected (NC, PF32) GEMM #1."));
+  EXPECT_THAT(found->evidence, ElementsAre("Fully Connected (NC, PF32) GEMM #1: 0.500 ms, 20% of its compute "
+                                           "roofline; potential saving 0.400 ms"));
+  report.experiments[1].roofline->rows = {near};
+  report.insights = FindInsights(report);
+  EXPECT_FALSE(FindInsight(report, Insight::Kind::kRoofline));
+}
+
+TEST(Findings, BoundWhatDataMovementCouldGive) {
+  const Report report = example::MakePair();
+  const auto layout = FindInsight(report, Insight::Kind::kLayout);
+  ASSERT_TRUE(layout);
+  // 400 004 of 2 144 014 ns are 18.7%, which leaves 1 / (1 - 0.187) = 1.229.
+  EXPECT_THAT(layout->text, HasSubstr("Data movement: 0.400 of 2.144 ms (19%), 2 transposes (0.400 ms)."));
+  EXPECT_THAT(layout->text, HasSubstr("Upper bound if eliminated: 1.23x."));
+  EXPECT_NEAR(layout->at_stake, 400'004, 1);
+}
+
+TEST(Findings, NamePortableOperatorsWithTheirTime) {
+  const Report report = example::MakePair();
+  const auto portable = FindInsight(report, Insight::Kind::kPortable);
+  ASSERT_TRUE(portable);
+  EXPECT_THAT(portable->text, HasSubstr("1 operator is not delegated (mean.out): 0.200 of 2.144 ms (9.3%)."));
+}
+
+TEST(Findings, SayWhatXnnpackCouldTakeOfThePortableOperators) {
+  const Report report = example::MakePair();
+  EXPECT_THAT(FindInsight(report, Insight::Kind::kPortable)->text,
+              HasSubstr("XNNPACK can take it (mean.out, 0.200 ms) in another form."));
+  // argmax is not in the partitioner's list.
+  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  for (example::Inference& run : runs) run.kernels = {{"argmax.out", 200'001}};
+  const Report other = ReportOfRuns(runs);
+  EXPECT_THAT(FindInsight(other, Insight::Kind::kPortable)->text, Not(HasSubstr("XNNPACK")));
+}
+
+// Where the program says it, the reason takes the place of what it might be.
+TEST(Findings, SayWhyPortableOperatorsAreNotDelegated) {
+  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  for (example::Inference& run : runs) run.kernels = {{"mul.Scalar_out", 200'001}, {"argmax.out", 100'001}};
+  Profile profile = Attribute(example::MakeTrace(runs), {});
+  profile.program.emplace();
+  profile.program->operators.resize(profile.operators.size());
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (profile.operators[op].type == "mul.Scalar_out")
+      profile.program->operators[op].why_not_delegated = "XNNPACK takes it of two tensors";
+  }
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(std::move(profile));
+  const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  const auto portable = FindInsight(report, Insight::Kind::kPortable);
+  EXPECT_THAT(portable->text,
+              HasSubstr("XNNPACK can take 1 of them (mul.Scalar_out, 0.200 ms) in another form. "
+                        "mul.Scalar_out: XNNPACK takes it of two tensors."));
+  EXPECT_THAT(portable->text, Not(HasSubstr("kept it out")));
+  EXPECT_THAT(portable->evidence,
+              ElementsAre("mul.Scalar_out: 1 operator, 0.200 ms; XNNPACK takes it of two tensors",
+                          "argmax.out: 1 operator, 0.100 ms"));
+}
+
+TEST(Findings, CountTheLayoutChangesAtTheEdgesOfDelegates) {
+  const Report report = example::MakePair();
+  // The delegate begins with one transpose and ends with the other.
+  EXPECT_THAT(FindInsight(report, Insight::Kind::kLayout)->text,
+              HasSubstr("2 operators (0.400 ms) sit at a delegate boundary."));
+  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  for (example::Inference& run : runs) run.delegate.push_back({"Add (ND) #1", 1'000});
+  const Report inner = ReportOfRuns(runs);
+  EXPECT_THAT(FindInsight(inner, Insight::Kind::kLayout)->text,
+              HasSubstr("1 operator (0.300 ms) sits at a delegate boundary."));
+}
+
+TEST(Findings, BoundWhatEachCategoryCouldGive) {
+  const Report report = example::MakePair();
+  const auto amdahl = FindInsight(report, Insight::Kind::kAmdahl);
+  ASSERT_TRUE(amdahl);
+  // 1 002 001 of 2 144 014 ns: 1 / (1 - 0.4673) = 1.877; 500 007: 1.304; 400 004: 1.229.
+  EXPECT_EQ(
+      amdahl->text,
+      "Upper bounds per category (Amdahl's law): CONV_STANDARD 1.88x, GEMM 1.30x, DATA_MOVEMENT 1.23x.");
+  EXPECT_THAT(amdahl->evidence, testing::Contains(HasSubstr("REDUCTION: 0.200 of 2.144 ms (9.3%), 1.10x")));
+}
+
+// Share, time and bound are of one set of runs: each follows from the printed others.
+TEST(Findings, ABoundIsOneOverOneLessItsShare) {
+  const Report report = example::MakePair();
+  const auto bottleneck = FindInsight(report, Insight::Kind::kBottleneck);
+  ASSERT_TRUE(bottleneck);
+  // 1 / (1 - 1.002 / 2.144) = 1.877. The untraced median of 2.004 ms would have given 2.00x.
+  EXPECT_EQ(bottleneck->text,
+            "Convolution: 1.002 of 2.144 ms (47%), 1 operator. Upper bound if eliminated: 1.88x.");
+}
+
+TEST(Findings, NameTheSlowerOperatorsWithTheirSum) {
+  Report report = example::MakePair();
+  std::int64_t slower = 0;
+  for (OperatorMatch& match : report.comparisons[0].comparison.operators) {
+    if (!match.baseline || !match.candidate || slower == 2) continue;
+    match.quantity.verdict = stats::Verdict::kSlower;
+    match.quantity.baseline_ns = 100'000;
+    match.quantity.candidate_ns = 250'000;
+    ++slower;
+  }
+  report.insights = FindInsights(report);
+  const auto found = FindInsight(report, Insight::Kind::kSlower);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->text, "2 operators are slower in on, by 0.300 ms in total.");
+  EXPECT_THAT(found->evidence, testing::Each(HasSubstr(": 0.100 ms before, 0.250 ms after")));
+}
+
+// The pair's report with the candidate's bursts changed: entry i of `factors` scales burst i in time.
+Report WithBursts(const std::vector<double>& factors, std::vector<RoundConditions> conditions = {}) {
+  RunData run;
+  run.model_id = "net";
+  run.experiments = {example::MakeExperiment("on", 2'000'000)};
+  run.conditions = std::move(conditions);
+  std::size_t i = 0;
+  for (Launch& launch : run.experiments[0].launches) {
+    for (Burst& burst : launch.bursts) {
+      const double factor = factors[i % factors.size()];
+      burst.start = 1'000'000 * static_cast<Nanoseconds>(i++);
+      burst.frequency_khz = static_cast<std::int64_t>(3e6 / factor);
+      for (Nanoseconds& latency : burst.recorded) latency = static_cast<Nanoseconds>(2e6 * factor);
+    }
+  }
+  std::vector<std::optional<Profile>> profiles(1);
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+TEST(Findings, SayWhenLatencyRoseAndWhatTheClockDid) {
+  std::vector<double> rising;
+  for (int i = 0; i < 40; ++i) rising.push_back(1 + 0.2 * i / 39);
+  const Report report = WithBursts(rising);
+  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  ASSERT_TRUE(noise);
+  EXPECT_THAT(noise->text, HasSubstr("Latency drifted up by 18% during the measurement (40 bursts)"));
+  EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.86 GHz, then 2.61 GHz")));
+}
+
+TEST(Findings, SayHowTheDeviceWasMeanwhile) {
+  std::vector<double> rising;
+  for (int i = 0; i < 40; ++i) rising.push_back(1 + 0.2 * i / 39);
+  std::vector<RoundConditions> conditions;
+  for (const Launch& launch : example::MakeExperiment("on", 2'000'000).launches) {
+    for (const Burst& burst : launch.bursts) {
+      RoundConditions round;
+      round.launch = launch.index;
+      round.round = burst.round;
+      round.capped = conditions.size() >= 20;
+      round.vitals.skin_celsius = round.capped ? 44 : 31;
+      conditions.push_back(round);
+    }
+  }
+  const Report report = WithBursts(rising, conditions);
+  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  ASSERT_TRUE(noise);
+  EXPECT_THAT(noise->evidence, testing::IsSupersetOf({"rounds with capped clocks: 0%, then 100%",
+                                                      "skin: 31.00 degrees C, then 44.00 degrees C"}));
+}
+
+TEST(Findings, SayWhenLatencyHasTwoLevels) {
+  const Report report = WithBursts({1, 1, 1.4});
+  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  ASSERT_TRUE(noise);
+  EXPECT_THAT(noise->text,
+              HasSubstr("Latency is bimodal: 2.00 ms in 68% of the bursts, 2.80 ms in the others"));
+  EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 3.00 GHz, then 2.14 GHz")));
+}
+
+TEST(Findings, SayFromWhichBurstOnTheDeviceThrottles) {
+  std::vector<double> factors;
+  for (int i = 0; i < 40; ++i) factors.push_back((i < 26 ? 1 : 1.4) * (1 + 0.002 * (i % 3)));
+  const Report report = WithBursts(factors);
+  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  ASSERT_TRUE(noise);
+  EXPECT_THAT(noise->text,
+              HasSubstr("Latency increased by 40% at burst 27 of 40 (2.81 ms, previously 2.00 ms). "
+                        "Likely cause: thermal throttling"));
+  EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.99 GHz, then 2.14 GHz")));
+  // The trend and the two levels that this is, too, are not said again.
+  EXPECT_EQ(std::count_if(report.insights.begin(), report.insights.end(),
+                          [](const Insight& i) { return i.kind() == Insight::Kind::kNoise; }),
+            1);
+  std::reverse(factors.begin(), factors.end());
+  const Report sped_up = WithBursts(factors);
+  EXPECT_THAT(FindInsight(sped_up, Insight::Kind::kNoise)->text,
+              HasSubstr("Latency decreased by 29% at burst 15 of 40"));
+}
+
+// The log of one process has no bursts: its runs are looked at, counted with those of the warm-up.
+TEST(Findings, SayFromWhichRunOnASingleProcessThrottles) {
+  RunData run;
+  run.model_id = "net";
+  run.experiments = {example::MakeExperiment("on", 2'000'000)};
+  run.experiments[0].launches.resize(1);
+  Launch& launch = run.experiments[0].launches[0];
+  launch.first_run = 9'000'000;
+  launch.warmup = {3'000'000, 2'500'000};
+  launch.bursts.resize(1);
+  launch.bursts[0].round = -1;
+  launch.bursts[0].recorded.clear();
+  for (int i = 0; i < 60; ++i) launch.bursts[0].recorded.push_back(i < 20 ? 2'000'000 : 2'600'000);
+  const Report report = Assemble(std::move(run), std::vector<std::optional<Profile>>(1));
+  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  ASSERT_TRUE(noise);
+  EXPECT_THAT(noise->text,
+              HasSubstr("Latency increased by 30% at run 24 of 63 (2.60 ms, previously 2.00 ms)"));
+}
+
+TEST(Findings, SayNothingOfNoiseWhereThereIsLittle) {
+  EXPECT_FALSE(FindInsight(WithBursts({1, 1.001, 0.999}), Insight::Kind::kNoise));
+  EXPECT_FALSE(FindInsight(example::MakePair(), Insight::Kind::kNoise));
+}
+
+TEST(Findings, AreRankedByTheTimeAtStake) {
+  for (const Report& report : {example::MakePair(), example::MakeBare()}) {
+    ASSERT_FALSE(report.insights.empty());
+    for (std::size_t i = 1; i < report.insights.size(); ++i) {
+      EXPECT_GE(report.insights[i - 1].at_stake, report.insights[i].at_stake);
+    }
+  }
+}
+
+TEST(Findings, EveryOneHasANumber) {
+  for (const Report& report : {example::MakePair(), example::MakeBare()}) {
+    for (const Insight& insight : report.insights) {
+      const FindingWords words = SayFinding(report, insight);
+      EXPECT_NE(words.text.find_first_of("0123456789"), std::string::npos) << words.text;
+      EXPECT_FALSE(words.formula.empty()) << words.text;
+    }
+  }
+}
+
+TEST(Findings, SayWhoTookTheProcessor) {
+  Report report = example::MakePair();
+  Comparison& comparison = report.comparisons[0].comparison;
+  comparison.latency.verdict = stats::Verdict::kContended;
+  comparison.baseline_clean = {80, 200};
+  comparison.candidate_clean = {200, 200};
+  OtherLoad& load = report.run.other_load_during.emplace();
+  load.cores = 2;
+  load.machine_cores = 1.9;
+  load.processes = {{"cc1plus", 2, 1.9}};
+  report.insights = FindInsights(report);
+  EXPECT_EQ(
+      FindInsight(report, Insight::Kind::kContention)->text,
+      "Contended: 80 of 200 runs of off and 200 of 200 runs of on had a processor whenever they wanted one; "
+      "cc1plus used 1.9 of 2 cores. No speedup is reported. Stop the other processes, or allow more time "
+      "(--max-seconds).");
+}
+
+TEST(Findings, SayThatCpuTimeDisagrees) {
+  Report report = example::MakePair();
+  report.experiments[0].cpu_time = 5e6;
+  report.experiments[1].cpu_time = 4e6;
+  report.insights = FindInsights(report);
+  EXPECT_THAT(FindInsight(report, Insight::Kind::kCpuTime)->text,
+              HasSubstr("2.50x in wall time [2.50, 2.50], 1.25x in CPU time"));
+}
+
+// The candidate's traced mean is 2 144 014 ns, its fastest traced run 2 142 000.
+std::string SaidOfTracing(double median, double fastest) {
+  Report report = example::MakePair();
+  report.experiments[1].latency.p50 = median;
+  report.experiments[1].latency.min = fastest;
+  report.insights = FindInsights(report);
+  return FindInsight(report, Insight::Kind::kTracing)->text;
+}
+
+TEST(Findings, SayWhatSetsTracedTimesApart) {
+  EXPECT_EQ(SaidOfTracing(1'500'000, 2'140'000),
+            "Traced runs take 2.144 ms (mean), 43% more than the untraced median of 1.500 ms. Operator times "
+            "are from traced runs, so no upper bounds are reported. Likely cause: disturbed traced runs (the "
+            "fastest takes 2.142 ms). Measure again on an idle machine or with more traced runs (--runs).");
+  EXPECT_THAT(
+      SaidOfTracing(1'500'000, 1'495'000),
+      HasSubstr("Likely cause: a slower machine during traced runs (even the fastest takes 2.142 ms)."));
+  EXPECT_THAT(SaidOfTracing(3'000'000, 2'000'000),
+              HasSubstr("29% less than the untraced median of 3.000 ms. Operator times are from traced runs, "
+                        "so no upper bounds are reported. Likely cause: disturbed untraced runs."));
+  Report report = example::MakePair();
+  const Insight tracer{
+      finding::TracedApart{{2.2e6, 1.9e6}, {finding::TracingCause::Kind::kTracer, 2.1e6, 1'800, 100}}};
+  EXPECT_THAT(SayFinding(report, tracer).text,
+              HasSubstr("Likely cause: tracing overhead, about 1.80 µs for each of 100 events."));
+}
+
+Report WithHeadline(double ratio) {
+  Report report = example::MakePair();
+  stats::RatioEstimate& estimate = *report.comparisons[0].comparison.latency.estimate;
+  estimate.log_ratio = std::log(ratio);
+  estimate.log_low = std::log(ratio * 0.99);
+  estimate.log_high = std::log(ratio * 1.01);
+  return report;
+}
+
+TEST(Findings, SayWhyTablesDoNotAddUpToTheSpeedup) {
+  Report report = WithHeadline(4);
+  report.insights = FindInsights(report);
+  const std::string text = FindInsight(report, Insight::Kind::kTracing)->text;
+  EXPECT_THAT(text,
+              HasSubstr("Operator and group times of off and on add up to 2.40x (5.144 ms to 2.144 ms), "
+                        "not to the measured speedup of 4.00x. Traced runs take 2.8% more time than "
+                        "untraced ones in off and 7.0% more in on. "));
+  EXPECT_THAT(text, Not(HasSubstr("No upper bounds")));  // each side's times agree
+  report.experiments[1].latency.p50 = 1e6;
+  report.insights = FindInsights(report);
+  EXPECT_THAT(FindInsight(report, Insight::Kind::kTracing)->text,
+              HasSubstr("No upper bounds are reported for on."));
+  report = WithHeadline(4);
+  report.comparisons[0].comparison.latency_from_trace = true;
+  for (ReportExperiment& experiment : report.experiments) experiment.latency_from_trace = true;
+  report.insights = FindInsights(report);
+  const std::string of_traces = FindInsight(report, Insight::Kind::kTracing)->text;
+  EXPECT_THAT(of_traces, HasSubstr("The measured speedup is of medians, the sums are of means"));
+  EXPECT_THAT(of_traces, Not(HasSubstr("Likely cause")));
+}
+
+TEST(Findings, NothingIsSaidOfNothing) { EXPECT_TRUE(Assemble({}, {}).insights.empty()); }
+
+}  // namespace
+}  // namespace etprof::say

@@ -1,0 +1,118 @@
+#include "measure/store/counters.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "say/run/report_parts.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kUsualOperators = 20;
+
+// What orders operators: processor time, else cycles, else what there is.
+double Cost(const CountersRow& row) {
+  for (const char* const counter : {"task_clock_ns", "cycles", "instructions"}) {
+    if (const auto mean = row.Mean(counter)) return *mean;
+  }
+  return 0;
+}
+
+bool Is(const CountersRow& row, const char* kind) {
+  return row.key.find(std::string("/") + kind + "/") != std::string::npos;
+}
+
+std::optional<double> Scaled(const std::optional<double>& value, double scale) {
+  return value ? std::optional(*value * scale) : std::nullopt;
+}
+
+std::optional<double> PercentOfCycles(const CountersRow& row, const char* counter) {
+  const auto part = row.Mean(counter), cycles = row.Mean("cycles");
+  return part && cycles && *cycles > 0 ? std::optional(100 * *part / *cycles) : std::nullopt;
+}
+
+Cell Plain(const std::optional<double>& value) { return value ? Cell(Number{*value, ""}) : Cell(); }
+
+struct CounterColumn {
+  const char *id, *title;
+  Cell (*cell)(const CountersRow&);
+};
+
+constexpr CounterColumn kColumns[] = {
+    {"task_clock", "processor time",
+     [](const CountersRow& row) { return Maybe<Duration>(row.Mean("task_clock_ns")); }},
+    {"ghz", "GHz", [](const CountersRow& row) { return Plain(Scaled(row.EffectiveFrequency(), 1e-9)); }},
+    {"instructions_per_cycle", "instructions a cycle",
+     [](const CountersRow& row) { return Plain(row.InstructionsPerCycle()); }},
+    {"cache_misses_per_1000", "cache misses a 1000",
+     [](const CountersRow& row) { return Plain(row.CacheMissesPerThousand()); }},
+    {"branch_misses_per_1000", "branch misses a 1000",
+     [](const CountersRow& row) { return Plain(row.BranchMissesPerThousand()); }},
+    {"stalled_frontend_percent", "stalled in front",
+     [](const CountersRow& row) { return Plain(PercentOfCycles(row, "stalled_cycles_frontend")); }},
+    {"stalled_backend_percent", "stalled behind",
+     [](const CountersRow& row) { return Plain(PercentOfCycles(row, "stalled_cycles_backend")); }},
+    {"page_faults", "page faults", [](const CountersRow& row) { return Plain(row.Mean("page_faults")); }},
+    {"context_switches", "switches",
+     [](const CountersRow& row) { return Plain(row.Mean("context_switches")); }},
+    {"cpu_migrations", "migrations",
+     [](const CountersRow& row) { return Plain(row.Mean("cpu_migrations")); }}};
+
+// The whole method, then the operators with the most processor time.
+std::vector<const CountersRow*> Ordered(const std::vector<CountersRow>& all) {
+  std::vector<const CountersRow*> rows =
+      Falling(all, Cost, [](const CountersRow& row) { return Is(row, "kernel") || Is(row, "backend"); });
+  for (const CountersRow& row : all) {
+    if (Is(row, "method")) rows.insert(rows.begin(), &row);
+  }
+  return rows;
+}
+
+// The columns that any row has. Where a screen is too narrow, the last go first.
+Table TableOf(const std::vector<CountersRow>& all) {
+  const std::vector<const CountersRow*> rows = Ordered(all);
+  Table table{.id = "counters", .columns = {Left("operator")}};
+  table.rows.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.emplace_back(rows[i]->name);
+  for (const CounterColumn& column : kColumns) {
+    std::vector<Cell> cells;
+    for (const CountersRow* const row : rows) cells.push_back(column.cell(*row));
+    if (std::ranges::all_of(cells, [](const Cell& cell) { return IsNothing(cell); })) continue;
+    const int goes =
+        table.columns.size() == 1 ? 0 : static_cast<int>(std::size(kColumns) - table.columns.size());
+    table.columns.push_back({column.id, column.title, true, goes});
+    for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(std::move(cells[i]));
+  }
+  table.usual_rows = kUsualOperators + 1;
+  table.elsewhere = "in its `_counters.csv`";
+  return table;
+}
+
+}  // namespace
+
+std::vector<ExperimentCounters> CountersOf(const RunData& run) {
+  std::vector<ExperimentCounters> counters;
+  std::set<std::filesystem::path> seen;
+  for (const ExperimentData& data : run.experiments) {
+    if (!data.counters.empty() && seen.insert(CountersFile(data)).second)
+      counters.push_back({data.label, data.counters});
+  }
+  return counters;
+}
+
+Document SayCounters(const std::vector<ExperimentCounters>& experiments) {
+  Document document;
+  document.title = "Counters";
+  document.sections_are = "experiment";
+  for (const ExperimentCounters& experiment : experiments) {
+    if (!experiment.rows.empty())
+      document.sections.push_back({experiment.label, Level::kUsual, {TableOf(experiment.rows)}});
+  }
+  document.method =
+      "Means of runs of their own, in which the counters were read at every operator boundary "
+      "(docs/guides/bottlenecks.md). Misses are of 1000 instructions, stalls percent of the cycles.";
+  return document;
+}
+
+}  // namespace etprof::say

@@ -1,0 +1,84 @@
+
+#include "say/run/report_parts.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kUsualValues = 5;
+
+// As the delegate counts it, in the size that suits it.
+Cell ValueCell(const ReportedValue& reported) {
+  if (!reported.values.p50) return {};
+  const double value = *reported.values.p50;
+  const Tone tone = reported.kind == ValueKind::kEstimate  ? Tone::kUnsure
+                    : reported.kind == ValueKind::kUnknown ? Tone::kUnknown
+                                                           : Tone::kPlain;
+  if (reported.unit == "ns") return {Duration{value}, tone};
+  if (reported.unit == "µs") return {Duration{1e3 * value}, tone};
+  if (reported.unit == "bytes") return {Size{value}, tone};
+  if (reported.kind == ValueKind::kUnknown || reported.kind == ValueKind::kCount) {
+    return {Count{value}, tone};
+  }
+  return {Amount{value}, tone};
+}
+
+Table ReportedBy(const ReportExperiment& experiment) {
+  Table table{
+      .id = "delegate_values",
+      .columns = {Names("name"), Left("delegate").Goes(2), Right("instruction").Goes(1).At(Level::kPage),
+                  Left("kind"), Left("unit").Goes(4), Right("median"), Right("runs", "n").Goes(3)}};
+  table.usual_rows = kUsualValues;
+  table.elsewhere = "in `--csv=delegate_values`";
+  for (const ReportedValue& reported : experiment.profile->reported) {
+    table.rows.push_back({reported.name, Known(reported.backend), Count{reported.instruction},
+                          NameOf(reported.kind), Known(reported.unit), ValueCell(reported),
+                          Count{reported.values.n}});
+  }
+  return table;
+}
+
+Table MetadataOf(const ReportExperiment& experiment) {
+  Table table{
+      .id = "delegate_metadata",
+      .columns = {Names("event"), Left("delegate").Goes(2), Right("instruction").Goes(1),
+                  Right("events").Goes(3), Right("size"), Left("text", "metadata of the first").Most(40)}};
+  for (const DelegateMetadata& metadata : experiment.profile->metadata) {
+    const std::string more = metadata.varies ? " (others differ)" : "";
+    table.rows.push_back({metadata.event, Known(metadata.backend), Count{metadata.instruction},
+                          Count{metadata.events}, Size{metadata.size},
+                          (metadata.text.empty() ? "no text, or a long one" : metadata.text) + more});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Section> SayDelegateValues(const Report& report) {
+  Section values{"What the delegate reports", Level::kUsual};
+  Section metadata{"What the delegate adds to its events", Level::kPage};
+  const bool several = report.experiments.size() > 1;
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.profile) continue;
+    const Paragraph label{experiment.label + ':'};
+    if (!experiment.profile->reported.empty()) {
+      if (values.parts.empty()) {
+        values.parts.emplace_back(
+            Paragraph{"These values are not host time. No other time, share, or finding includes them. An "
+                      "estimate is not measured."});
+      }
+      if (several) values.parts.emplace_back(label);
+      values.parts.emplace_back(ReportedBy(experiment));
+    }
+    if (!experiment.profile->metadata.empty()) {
+      if (several) metadata.parts.emplace_back(label);
+      metadata.parts.emplace_back(MetadataOf(experiment));
+    }
+  }
+  std::vector<Section> sections;
+  for (Section* const section : {&values, &metadata}) {
+    if (!section->parts.empty()) sections.push_back(std::move(*section));
+  }
+  return sections;
+}
+
+}  // namespace etprof::say

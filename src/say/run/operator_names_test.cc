@@ -1,0 +1,65 @@
+#include "say/run/operator_names.h"
+
+#include <gtest/gtest.h>
+
+namespace etprof {
+namespace {
+
+TEST(OperatorNames, SayWhichOnlyWhereSeveralHaveOneName) {
+  Profile profile;
+  const auto add = [&](const char* name, int call) {
+    Operator& op = profile.operators.emplace_back();
+    op.key.kind = SpanKind::kBackend;
+    op.name = op.type = name;
+    op.call_index = call;
+  };
+  add("GEMM #1", 0);
+  add("GEMM #2", 0);
+  add("GEMM #1", 4);
+  add("cumsum.out", 2);
+  add("cumsum.out", 3);
+  add("cumsum.out", 7);
+  const OperatorNames calls(profile);
+  EXPECT_EQ(calls.Of(0), "GEMM #1 (call 0)");
+  EXPECT_EQ(calls.Of(1), "GEMM #2");
+  EXPECT_EQ(calls.Of(2), "GEMM #1 (call 4)");
+  EXPECT_EQ(calls.Plain(2), "GEMM #1");
+
+  // Where the layer is known it says more; where two are of one layer, the call tells them apart.
+  ProgramJoin join;
+  join.operators.resize(profile.operators.size());
+  for (const char* const path : {"block.0", "block.1", ""}) {
+    join.places.emplace_back();
+    join.places.back().modules.push_back({path, "torch.nn.Module"});
+  }
+  join.operators[0].place = 0;
+  join.operators[1].place = 0;
+  join.operators[2].place = 1;
+  join.operators[3].place = 0;
+  join.operators[4].place = 0;
+  join.operators[5].place = 2;
+  profile.program = join;
+  const OperatorNames layers(profile);
+  EXPECT_EQ(layers.Of(0), "GEMM #1 (block.0)");
+  EXPECT_EQ(layers.Of(1), "GEMM #2");
+  EXPECT_EQ(layers.Of(2), "GEMM #1 (block.1)");
+  EXPECT_EQ(layers.Of(3), "cumsum.out (block.0, call 2)");
+  EXPECT_EQ(layers.Of(4), "cumsum.out (block.0, call 3)");
+  EXPECT_EQ(layers.Of(5), "cumsum.out (call 7)");  // of the model itself: that is no name
+}
+
+// What brackets a span is called so, of an operator and of a call alike.
+TEST(OperatorNames, AFrameworksSpanIsItsOverhead) {
+  Profile profile;
+  for (const int call : {0, 1}) {
+    Operator& op = profile.operators.emplace_back();
+    op.key.kind = SpanKind::kDelegateCall;
+    op.category.group = Group::kDelegateOverhead;
+    op.name = "DELEGATE_CALL";
+    op.call_index = call;
+  }
+  EXPECT_EQ(OperatorNames(profile).Of(1), "DELEGATE_CALL (overhead) (call 1)");
+}
+
+}  // namespace
+}  // namespace etprof

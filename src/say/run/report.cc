@@ -1,0 +1,303 @@
+#include "say/run/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "core/units.h"
+#include "report/ladder/matrix.h"
+#include "say/run/report_parts.h"
+#include "say/run/views.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kFindings = 3;
+constexpr std::size_t kLadderFindings = 1;  // a ladder's own answer takes the room
+constexpr std::size_t kWarnings = 3;
+
+void Append(std::vector<Section> more, std::vector<Section>& sections) {
+  std::move(more.begin(), more.end(), std::back_inserter(sections));
+}
+
+// Of a thread sweep whose matrix is not shown.
+std::string EfficiencyText(const Report& report, const ReportComparison& pair) {
+  for (const Matrix& matrix : report.matrices) {
+    if (!matrix.threads || !IsOnePair(report, matrix) || matrix.baseline != pair.baseline ||
+        matrix.candidates.front() != pair.candidate)
+      continue;
+    const auto efficiency = EfficiencyOf(pair.comparison.latency, report.experiments[pair.baseline].threads,
+                                         report.experiments[pair.candidate].threads);
+    if (efficiency) return "efficiency " + PercentText(*efficiency);
+  }
+  return "";
+}
+
+Answer AnswerOf(const Report& report, const ReportComparison& pair) {
+  const Comparison& comparison = pair.comparison;
+  const Quantity& latency = comparison.latency;
+  const std::string &candidate = comparison.candidate_label, &baseline = comparison.baseline_label;
+  const VerdictWords words = WordsOf(latency);
+  Answer answer;
+  switch (latency.verdict) {
+    case stats::Verdict::kFaster:
+    case stats::Verdict::kSlower:
+      answer.text = fmt::format("{} is {} than {}", candidate, words.verdict, baseline);
+      break;
+    case stats::Verdict::kSame:
+      answer.text = fmt::format("{} is as fast as {} (same within ±{:g}%)", candidate, baseline,
+                                100 * MarginOf(report));
+      break;
+    default:
+      answer.text = fmt::format("{} compared with {}: {}", candidate, baseline, words.verdict);
+  }
+  if (!words.interval.empty())
+    answer.rest = fmt::format("{:.0f}% CI {}", 100 * latency.estimate->confidence, words.interval);
+  if (const std::string efficiency = EfficiencyText(report, pair); !efficiency.empty())
+    answer.rest += (answer.rest.empty() ? "" : ", ") + efficiency;
+  answer.tone = ToneOf(Cell(Speedup{latency}));
+  return answer;
+}
+
+// "10 interleaved launches x 4 rounds in 31 s, interrupted".
+std::string MeasuredText(const Report& report) {
+  const ScheduleData& schedule = report.run.schedule;
+  std::string text;
+  if (!report.comparisons.empty()) {
+    text = SampleText(report.comparisons.front().comparison, schedule.interleaved);
+  } else if (schedule.launches > 0) {
+    text = fmt::format("{} x {}", CountedText(schedule.launches, "launch", "launches"),
+                       CountedText(schedule.rounds, "round"));
+  }
+  if (schedule.seconds > 0)
+    text += fmt::format("{}{:.0f} s", text.empty() ? "measured in " : " in ", schedule.seconds);
+  if (report.run.status == RunData::Status::kInterrupted)
+    text += text.empty() ? "interrupted" : ", interrupted";
+  return text;
+}
+
+// The id of the table with what a finding is about.
+const char* TableOf(const Insight& insight, const Report& report) {
+  switch (insight.kind()) {
+    case Insight::Kind::kPortable:
+      return "portable";
+    case Insight::Kind::kLayout:
+    case Insight::Kind::kSlower:
+    case Insight::Kind::kUnknown:
+      return "operators";
+    case Insight::Kind::kEvidence:
+    case Insight::Kind::kNotOnKleidiai:
+      return "matrix_kernels";
+    case Insight::Kind::kRoofline:
+      return "roofline";
+    case Insight::Kind::kFirstRun:
+    case Insight::Kind::kNoise:
+    case Insight::Kind::kContention:
+    case Insight::Kind::kCpuTime:
+      return "latency";
+    case Insight::Kind::kCompilers:
+      return "experiments";
+    default:
+      return report.ladder ? "ladder_groups" : "self_times";
+  }
+}
+
+std::vector<Section> SayFindings(const Report& report) {
+  if (report.insights.empty()) return {};
+  // A screen's lines: warnings about the measurement take the place of the last finding.
+  const std::size_t shown =
+      report.ladder ? kLadderFindings : kFindings - (report.warnings.size() > 1 ? 1 : 0);
+  List list{"", {}, shown, true};
+  for (const Insight& insight : report.insights) {
+    auto [text, details, formula] = SayFinding(report, insight);
+    if (!formula.empty()) details.push_back("How: " + formula);
+    // Each finding has its own bound.
+    const bool repeats = insight.kind() == Insight::Kind::kAmdahl;
+    list.items.emplace_back(std::move(text), std::move(details), repeats ? Level::kPage : Level::kUsual,
+                            TableOf(insight, report));
+  }
+  list.level = Level::kBrief;
+  return {{"Findings, largest potential saving first", Level::kBrief, {std::move(list)}}};
+}
+
+std::vector<Section> SayArtifacts(const Report& report) {
+  if (report.artifacts.empty()) return {};
+  return {{"Files", Level::kPage, {List{"", {report.artifacts.begin(), report.artifacts.end()}}}}};
+}
+
+std::string LargestGroup(const ReportExperiment& experiment) {
+  const auto largest = std::ranges::max_element(experiment.groups.rows, {}, &AdditiveRow::total);
+  if (largest == experiment.groups.rows.end() || experiment.groups.total <= 0) return kUndefined;
+  return largest->name + ' ' +
+         PercentText(static_cast<double>(largest->total) / static_cast<double>(experiment.groups.total));
+}
+
+// Two decimals always, so that the product of the printed factors is the printed speedup.
+std::string FactorTimes(double factor) { return fmt::format("{:.{}f}x", factor, factor < 99.5 ? 2 : 0); }
+
+}  // namespace
+
+const ReportComparison* LeadingPair(const Report& report) {
+  const auto change = [](const ReportComparison& pair) {
+    const auto& estimate = pair.comparison.latency.estimate;
+    return estimate ? std::fabs(estimate->log_ratio) : 0;
+  };
+  const auto most = std::ranges::max_element(report.comparisons, {}, change);
+  return most == report.comparisons.end() ? nullptr : &*most;
+}
+
+bool IsOnePair(const Report& report, const Matrix& matrix) {
+  return matrix.candidates.size() == 1 &&
+         std::ranges::any_of(report.comparisons, [&](const ReportComparison& pair) {
+           return pair.baseline == matrix.baseline && pair.candidate == matrix.candidates.front();
+         });
+}
+
+bool InMatrix(const Report& report, std::size_t experiment) {
+  return std::ranges::any_of(report.matrices, [&](const Matrix& matrix) {
+    return !IsOnePair(report, matrix) &&
+           (matrix.baseline == experiment ||
+            std::ranges::find(matrix.candidates, experiment) != matrix.candidates.end());
+  });
+}
+
+bool IsAlone(const Report& report, std::size_t experiment) {
+  if (!report.comparisons.empty() || report.ladder || InMatrix(report, experiment)) return false;
+  std::size_t alone = 0;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) alone += InMatrix(report, i) ? 0 : 1;
+  return alone == 1;
+}
+
+bool HasTimes(const ReportExperiment& experiment) { return experiment.profile && experiment.common_runs > 0; }
+
+Table::Span SpanOfLatencies(const Report& report) {
+  Table::Span span{1e300, 0};
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.latency.p50) continue;
+    span.smallest_ns = std::min(span.smallest_ns, *experiment.latency.p50);
+    span.largest_ns = std::max(span.largest_ns, *experiment.latency.p50);
+  }
+  return span;
+}
+
+std::string TitleSuffix(const Report& report, const ReportComparison& pair) {
+  const Comparison& comparison = pair.comparison;
+  if (report.comparisons.size() < 2) return "";
+  return fmt::format(": {}{} compared with {}", pair.label.empty() ? "" : pair.label + ": ",
+                     comparison.candidate_label, comparison.baseline_label);
+}
+
+std::string TitleSuffix(const Report& report, const ReportExperiment& experiment) {
+  return report.experiments.size() > 1 ? ": " + experiment.label : "";
+}
+
+double MarginOf(const Report& report) {
+  return report.run.schedule.margin > 0 ? report.run.schedule.margin : CompareOptions{}.margin;
+}
+
+Document SayReport(const Report& report) {
+  Document document;
+  document.title = HeaderText(report);
+  document.sections_are = "section";
+  if (report.ladder) {
+    document.answers = LadderAnswers(report);
+  } else {
+    for (const ReportComparison& pair : report.comparisons)
+      document.answers.push_back(AnswerOf(report, pair));
+  }
+  document.measured = MeasuredText(report);
+  std::vector<Section>& sections = document.sections;
+  for (const auto say :
+       {SayLatencies, SaySustained, SayStartup, SaySelfTimes, SayOperators, SayDelegateValues, SayLadder})
+    Append(say(report), sections);
+  for (const Matrix& matrix : report.matrices) {
+    std::vector<Section> of = SayMatrix(report, matrix);
+    for (Section& section : of) section.level = IsOnePair(report, matrix) ? Level::kPage : section.level;
+    Append(std::move(of), sections);
+  }
+  Append(SayPayoffs(report), sections);
+  Append(SayFindings(report), sections);
+  document.notes_title = "Measurement quality";
+  document.notes = SayQuality(report);
+  document.usual_notes = kWarnings;
+  document.hint = "Use --all for every operator, finding, and note. —: inconclusive.";
+  std::vector<Section>& appendix = document.appendix;
+  for (const auto say : {SayConditions, SayPlaces, SayMatrixKernels}) Append(say(report), appendix);
+  for (const By by : {By::kCategory, By::kKernel, By::kLayer, By::kSource, By::kDelegate}) {
+    // A bare trace need not say that its layers are not known.
+    const bool known =
+        (by != By::kLayer && by != By::kSource) ||
+        std::ranges::any_of(report.experiments, [](const auto& one) { return !one.layers.empty(); });
+    if (known || !report.bare) Append(SayBreakdownBy(report, by), appendix);
+  }
+  for (const ReportView& view : ReportViews()) {
+    if (view.breakdown) continue;
+    for (Section& section : view.say(report).sections) {
+      if (*view.prefix != '\0') {
+        section.title = view.prefix + section.title;
+        section.level = Level::kPage;
+      }
+      appendix.push_back(std::move(section));
+    }
+  }
+  Append(SayArtifacts(report), appendix);
+  return document;
+}
+
+void AddExperiments(const Report& report, const std::string& from, Document& list) {
+  if (list.sections.empty()) {
+    list.sections_are = "section";
+    list.usual_notes = 1;
+    Table table{"experiments",
+                "Experiments",
+                {Left("experiment").Keeps(Table::Keep::kDifference), Right("median"), Right("tail").Goes(2),
+                 Right("cv", "CV").Goes(1), Right("runs").Goes(3), Left("largest_group", "largest group"),
+                 Left("verdict", "")}};
+    list.sections = {{"", Level::kUsual, {std::move(table)}}};
+  }
+  auto& table = std::get<Table>(list.sections.front().parts.front());
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const ReportExperiment& experiment = report.experiments[i];
+    const stats::Distribution& latency = experiment.latency;
+    const Tail tail = TailOf(latency);
+    Cell verdict("");
+    const auto pair = std::ranges::find(report.comparisons, i, &ReportComparison::candidate);
+    if (pair != report.comparisons.end()) {
+      const Quantity& quantity = pair->comparison.latency;
+      if (GainText(quantity) != kUndefined)
+        verdict = Cell(VerdictAgainst(quantity, pair->comparison.baseline_label), ToneOf(Speedup{quantity}));
+    }
+    table.rows.push_back({from.empty() ? experiment.label : from + ": " + experiment.label,
+                          Maybe<Duration>(latency.p50),
+                          tail.value ? fmt::format("{} {}", tail.name, FormatMilliseconds(*tail.value)) : "",
+                          Maybe<Share>(latency.cv), Count{latency.n}, LargestGroup(experiment), verdict});
+  }
+  for (const std::string& warning : report.warnings) {
+    if (std::ranges::find(list.notes, warning, &Note::text) == list.notes.end())
+      list.notes.push_back({warning, "warning"});
+  }
+}
+
+std::string FactorsText(const ReportComparison& pair) {
+  if (!pair.factors) return "";
+  const SpeedupFactors& factors = *pair.factors;
+  // Of the slower variant: there they matter most.
+  const bool slower = pair.comparison.latency.verdict == stats::Verdict::kSlower;
+  const double share = slower ? factors.share_of_candidate : factors.share_of_baseline;
+  constexpr double kSame = 0.005;
+  const char* const use = factors.use() > 1 + kSame   ? "better use"
+                          : factors.use() < 1 - kSame ? "worse use"
+                                                      : "the same use";
+  return fmt::format(
+      "Of {} in {} ({} of {}), {} is peak performance ({}) and {} is {} of it ({} "
+      "to {} of peak).",
+      FactorTimes(factors.ratio.ratio()), CountedText(factors.operators, "compute-bound operator"),
+      PercentText(share), slower ? pair.comparison.candidate_label : pair.comparison.baseline_label,
+      FactorTimes(factors.peak()), factors.dtype, FactorTimes(factors.use()), use,
+      PercentText(factors.baseline_of_peak), PercentText(factors.candidate_of_peak));
+}
+
+}  // namespace etprof::say

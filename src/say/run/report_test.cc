@@ -1,0 +1,317 @@
+#include "say/run/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/example_run.h"
+#include "say/run/report_parts.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const Table& TableNamed(const Document& document, const std::string& id) {
+  for (const Section* const section : SectionsOf(document)) {
+    for (const auto& part : section->parts) {
+      if (const auto* table = std::get_if<Table>(&part); table != nullptr && table->id == id) return *table;
+    }
+  }
+  throw std::runtime_error("no table " + id);
+}
+
+const Row& RowNamed(const Table& table, const std::string& name) {
+  for (const Row& row : table.rows) {
+    if (TextOf(row.cells[0]) == name) return row;
+  }
+  throw std::runtime_error("no row " + name);
+}
+
+std::string NoteOf(const Document& document, const std::string& label) {
+  for (const Note& note : document.notes) {
+    if (note.label == label) return note.text;
+  }
+  return "";
+}
+
+TEST(SayReport, AFindingLeadsToATableThatIsThere) {
+  for (const Report& report : {example::MakePair(), example::MakeBare()}) {
+    const Document document = SayReport(report);
+    std::size_t findings = 0;
+    for (const Section* const section : SectionsOf(document)) {
+      for (const Part& part : section->parts) {
+        const auto* const list = std::get_if<List>(&part);
+        if (list == nullptr || !list->numbered) continue;
+        for (const List::Item& item : list->items) {
+          EXPECT_NO_THROW(TableNamed(document, item.table)) << item.text;
+          ++findings;
+        }
+      }
+    }
+    EXPECT_EQ(findings, report.insights.size());
+    EXPECT_GT(findings, 2U);
+  }
+}
+
+TEST(SayReport, AnswersWithAnInterval) {
+  const Document document = SayReport(example::MakePair());
+  ASSERT_EQ(document.answers.size(), 1U);
+  EXPECT_EQ(document.answers[0].text, "on is 2.50x faster than off");
+  EXPECT_EQ(document.answers[0].rest, "95% CI [2.497, 2.497]");
+  EXPECT_EQ(document.answers[0].tone, Tone::kGood);
+  EXPECT_EQ(document.measured, "10 interleaved launches x 4 rounds in 31 s");
+}
+
+TEST(SayReport, AnswersWhatever) {
+  Report report = example::MakePair();
+  Quantity& latency = report.comparisons[0].comparison.latency;
+  const auto answer = [&](stats::Verdict verdict) {
+    latency.verdict = verdict;
+    return SayReport(report).answers.at(0);
+  };
+  EXPECT_EQ(answer(stats::Verdict::kInconclusive).text, "on compared with off: inconclusive, 2.50x");
+  EXPECT_EQ(answer(stats::Verdict::kSame).text, "on is as fast as off (same within ±1%)");
+  EXPECT_EQ(answer(stats::Verdict::kEmulated).text,
+            "on compared with off: emulated CPU: timings not meaningful");
+  EXPECT_EQ(answer(stats::Verdict::kEmulated).rest, "");
+  latency.estimate->log_ratio = std::log(1 / 1.0004);
+  EXPECT_EQ(answer(stats::Verdict::kSlower).text, "on is 1.0004x slower than off");
+  EXPECT_EQ(answer(stats::Verdict::kSlower).tone, Tone::kBad);
+}
+
+TEST(SayReport, EveryPairHasItsAnswer) {
+  RunData run = example::MakePair().run;
+  run.experiments.push_back(example::MakeExperiment("slow", 2'004'000));
+  for (const std::size_t baseline : {std::size_t{2}, std::size_t{0}}) {
+    ComparePair pair;
+    pair.baseline = baseline;
+    pair.candidate = baseline == 2 ? 1 : 2;
+    run.pairs.push_back(pair);
+  }
+  const Document document = SayReport(Assemble(std::move(run), {}));
+  ASSERT_EQ(document.answers.size(), 3U);
+  EXPECT_EQ(document.answers[0].text, "on is 2.50x faster than off");
+  EXPECT_EQ(document.answers[1].text, "on is as fast as slow (same within ±1%)");
+  EXPECT_EQ(document.answers[2].text, "slow is 2.49x faster than off");
+}
+
+// By falling time of the candidate; small groups are one row of a screen.
+TEST(SayReport, SelfTimesFallAndEndInTheMedian) {
+  const Document document = SayReport(example::MakePair());
+  const Table& table = TableNamed(document, "self_times");
+  std::vector<std::string> names;
+  for (const Row& row : table.rows) names.push_back(TextOf(row.cells[0]));
+  EXPECT_THAT(names, testing::ElementsAre("Convolution", "GEMM", "Data Movement", "Other",
+                                          "Delegate overhead", "Framework overhead", "2 smaller groups",
+                                          kTracedTotal, kTracingOverhead, "Median latency"));
+  EXPECT_EQ(RowNamed(table, "Delegate overhead").level, Level::kPage);
+  EXPECT_EQ(RowNamed(table, "2 smaller groups").role, Row::Role::kRest);
+  EXPECT_EQ(RowNamed(table, "Other").level, Level::kUsual);
+  EXPECT_EQ(RowNamed(table, "Median latency").role, Row::Role::kSum);
+}
+
+// The first pair's interval says nothing of the others'.
+TEST(SayReport, EachPairHasItsPrecision) {
+  Report report = example::MakePair();
+  report.noise_floor.reset();
+  report.comparisons.front().half_width = 0.01;
+  EXPECT_THAT(NoteOf(SayReport(report), "precision"), HasSubstr("±1.0% (half-width of the 95% CI): smaller"));
+  report.comparisons.resize(3, report.comparisons.front());
+  report.comparisons[1].half_width = 0.055;
+  report.comparisons[1].comparison.candidate_label = "avx2 on";
+  report.comparisons[2].half_width.reset();
+  EXPECT_THAT(NoteOf(SayReport(report), "precision"), HasSubstr("±1.0% (on), ±5.5% (avx2 on) (half"));
+  report.comparisons.resize(6, report.comparisons.front());
+  EXPECT_THAT(NoteOf(SayReport(report), "precision"),
+              HasSubstr("±1.0% at best, ±5.5% at worst (avx2 on) (half"));
+  report.noise_floor = 0.012;
+  EXPECT_EQ(NoteOf(SayReport(report), "precision"), "noise floor on this machine: 1.2% (A/A).");
+}
+
+TEST(SayReport, SaysWhatAMedianIsOf) {
+  EXPECT_EQ(NoteOf(SayReport(example::MakeBare()), "runs"),
+            "median of 7 traced steady runs, tracing overhead included; 1 first excluded");
+  Report report = example::MakePair();
+  report.experiments[1].clean_runs = 150;
+  EXPECT_EQ(NoteOf(SayReport(report), "runs"), "on: median of 150 clean runs of 200");
+  report.experiments[1].clean_runs = 0;
+  EXPECT_THAT(NoteOf(SayReport(report), "runs"), HasSubstr("on: contended: none of 200 untraced runs"));
+}
+
+TEST(SayReport, SaysThatTheOnlyRunIsTheFirst) {
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(example::MakeTrace(example::Inferences(1, 4'000'000)), {}));
+  const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  EXPECT_EQ(NoteOf(SayReport(report), "runs"), "1 traced run, the first of its process");
+}
+
+// What is between them is no cost of tracing where one of them was disturbed.
+TEST(SayReport, DisturbedRunsAreNotCalledTracingOverhead) {
+  Report report = example::MakePair();
+  EXPECT_EQ(TracerRowName(report.experiments[0]), "Tracing overhead");
+  report.experiments[0].latency.p50 = 2 * *report.experiments[0].MeanExecute();
+  EXPECT_EQ(TracerRowName(report.experiments[0]), "Mean to median");
+  const Document document = SayReport(report);
+  const Table& table = TableNamed(document, "self_times");
+  EXPECT_EQ(TextOf(table.rows.at(table.rows.size() - 2).cells.front()), "Mean to median");
+}
+
+TEST(SayReport, OneRoundIsNoRounds) {
+  Report report = example::MakePair();
+  report.comparisons.clear();
+  report.run.schedule.launches = 14;
+  report.run.schedule.rounds = 1;
+  EXPECT_THAT(SayReport(report).measured, HasSubstr("14 launches x 1 round in"));
+}
+
+// A speedup as printed that is not the ratio of the two means beside it is explained; else nothing is.
+TEST(SayReport, ASpeedupThatIsNoQuotientSaysSo) {
+  const auto explained = [](const Report& report) {
+    for (const Section& section : SayReport(report).sections) {
+      for (const auto& part : section.parts) {
+        const auto* paragraph = std::get_if<Paragraph>(&part);
+        if (paragraph != nullptr && paragraph->text.starts_with("Speedups are ")) return paragraph->text;
+      }
+    }
+    return std::string();
+  };
+  Report report = example::MakePair();
+  EXPECT_EQ(explained(report), "");
+  for (OperatorMatch& match : report.comparisons[0].comparison.operators) {
+    if (match.quantity.verdict == stats::Verdict::kFaster) match.quantity.estimate->log_ratio += 0.1;
+  }
+  EXPECT_EQ(explained(report),
+            "Speedups are geometric means of per-launch ratios and can differ slightly from the ratio of the "
+            "two means shown.");
+  report.comparisons[0].comparison.pairing = Pairing::kUnpaired;
+  EXPECT_THAT(explained(report), HasSubstr("ratios of the runs' medians"));
+}
+
+TEST(SayReport, OperatorsOfOneNameAreToldApart) {
+  Report report = example::MakePair();
+  Profile& profile = *report.experiments[1].profile;
+  const std::vector<OperatorRow>& rows = report.experiments[1].operators;
+  ASSERT_GE(rows.size(), 2U);
+  profile.operators[rows[1].op].name = profile.operators[rows[0].op].name;
+  const Document document = SayReport(report);
+  for (const std::size_t i : {0U, 1U}) {
+    EXPECT_THAT(TextOf(TableNamed(document, "operators").rows[i].cells[0]),
+                HasSubstr("(call " + std::to_string(profile.operators[rows[i].op].call_index) + ")"));
+  }
+}
+
+const Cell& CellOf(const Table& table, std::size_t row, const std::string& column) {
+  const auto found = std::ranges::find(table.columns, column, &Table::Column::id);
+  if (found == table.columns.end()) throw std::runtime_error("no column " + column);
+  return table.rows.at(row).cells.at(static_cast<std::size_t>(found - table.columns.begin()));
+}
+
+// Of a pair a screen has the speedup's interval, and pages those of the two medians, too.
+TEST(SayReport, EachMedianHasItsIntervalAndItsMemory) {
+  Report report = example::MakePair();
+  report.experiments[0].interval = LatencyInterval{4.9e6, 5.1e6, 0.95, 10};
+  report.experiments[1].peak_rss = 30'600'000;
+  const Document document = SayReport(report);
+  const Table& table = TableNamed(document, "latency");
+  EXPECT_EQ(std::get<TimeBounds>(CellOf(table, 0, "interval").value).high_ns, 5.1e6);
+  EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->level, Level::kPage);
+  EXPECT_TRUE(IsNothing(CellOf(table, 0, "peak_memory")));
+  EXPECT_EQ(std::get<Size>(CellOf(table, 1, "peak_memory").value).bytes, 30.6e6);
+  const Document bare = SayReport(example::MakeBare());
+  const std::vector<Table::Column>& columns = TableNamed(bare, "latency").columns;
+  EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->level, Level::kUsual);
+  EXPECT_EQ(std::ranges::find(columns, "peak_memory", &Table::Column::id), columns.end());
+}
+
+TEST(SayReport, ModulesOfAPairHaveTheirOwnTime) {
+  Report report = example::MakePair();
+  report.comparisons[0].layers.resize(2);
+  report.comparisons[0].layers[1].depth = 1;
+  report.comparisons[0].layers[1].row.name = "block";
+  for (std::size_t side = 0; side < 2; ++side) {
+    ReportExperiment& experiment = report.experiments[side];
+    experiment.layers.resize(2);
+    experiment.layers[1].path = "block";
+    experiment.layers[1].self = static_cast<Nanoseconds>(side + 1) * 1000 * experiment.common_runs;
+  }
+  const Document document = SayReport(report);
+  const Table& table = TableNamed(document, "compared_by_layer");
+  EXPECT_EQ(std::get<Time>(CellOf(table, 1, "baseline_own").value).ns, 1000);
+  EXPECT_EQ(std::get<Time>(CellOf(table, 1, "candidate_own").value).ns, 2000);
+  EXPECT_EQ(TextOf(CellOf(table, 0, "candidate_own")), "");
+}
+
+TEST(SayReport, ManyReportsAreALineAnExperiment) {
+  Document list;
+  AddExperiments(example::MakePair(), "runs/a", list);
+  AddExperiments(example::MakeBare(), "", list);
+  const Table& table = TableNamed(list, "experiments");
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_EQ(TextOf(table.rows[0].cells[0]), "runs/a: off");
+  EXPECT_EQ(TextOf(table.rows[0].cells[5]), "Convolution 78%");
+  EXPECT_EQ(TextOf(table.rows[0].cells[6]), "");
+  EXPECT_EQ(TextOf(table.rows[1].cells[6]), "2.50x faster than off");
+  EXPECT_EQ(TextOf(table.rows[2].cells[0]), "net");
+}
+
+// 4x, of which the peak is 2x.
+Report WithFactors(double candidate_of_peak) {
+  Report report = example::MakePair();
+  SpeedupFactors& factors = report.comparisons[0].factors.emplace();
+  factors.dtype = "fp32";
+  factors.operators = 7;
+  factors.macs = 1000;
+  factors.share_of_baseline = 0.78;
+  factors.baseline_peak = 60e9;
+  factors.candidate_peak = 120e9;
+  factors.baseline_of_peak = 0.37;
+  factors.candidate_of_peak = candidate_of_peak;
+  factors.ratio.log_ratio = std::log(factors.peak() * factors.use());
+  return report;
+}
+
+TEST(SayReport, OfWhatIsNotDelegatedWhereItIsWhatItCostsAndWhy) {
+  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  for (example::Inference& run : runs) run.kernels = {{"mul.Scalar_out", 200'001}, {"argmax.out", 100'001}};
+  Profile profile = Attribute(example::MakeTrace(runs), {});
+  ProgramJoin& program = profile.program.emplace();
+  program.operators.resize(profile.operators.size());
+  program.places = {{{{"head.scale", "Scale"}}, SourceFrame{"/home/net.py", 12, "forward", ""}}};
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (profile.operators[op].type != "mul.Scalar_out") continue;
+    program.operators[op].place = 0;
+    program.operators[op].why_not_delegated = "XNNPACK takes it of two tensors";
+  }
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(std::move(profile));
+  const Document document = SayReport(Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles)));
+  const Table& table = TableNamed(document, "portable");
+  const auto texts = [&](const std::string& name) {
+    std::string text;
+    for (const Cell& cell : RowNamed(table, name).cells) text += TextOf(cell) + "|";
+    return text;
+  };
+  EXPECT_EQ(texts("mul.Scalar_out"),
+            "mul.Scalar_out|ELEMENTWISE|head.scale|net.py:12|200 µs|3.8%|XNNPACK takes it of two tensors|");
+  EXPECT_THAT(texts("argmax.out"), HasSubstr("|||100 µs|"));
+}
+
+TEST(FactorsText, SaysBothFactors) {
+  EXPECT_EQ(
+      FactorsText(WithFactors(0.85).comparisons[0]),
+      "Of 4.59x in 7 compute-bound operators (78% of off), 2.00x is peak performance (fp32) and 2.30x is "
+      "better use of it (37% to 85% of peak).");
+  EXPECT_THAT(
+      FactorsText(WithFactors(0.3).comparisons[0]),
+      HasSubstr("2.00x is peak performance (fp32) and 0.81x is worse use of it (37% to 30% of peak)."));
+  EXPECT_THAT(FactorsText(WithFactors(0.371).comparisons[0]), HasSubstr("1.00x is the same use of it"));
+  EXPECT_EQ(FactorsText(example::MakePair().comparisons[0]), "");
+}
+
+}  // namespace
+}  // namespace etprof::say

@@ -1,0 +1,45 @@
+#include "say/run/views.h"
+
+#include "say/run/report_parts.h"
+
+namespace etprof::say {
+namespace {
+
+Document DocumentOf(std::vector<Section> sections) {
+  Document document;
+  document.sections = std::move(sections);
+  return document;
+}
+
+template <By by>
+Document SayBy(const Report& report) {
+  return DocumentOf(SayBreakdownBy(report, by));
+}
+
+constexpr const char* kNotTraced = "it takes an ETDump: no run was traced";
+constexpr const char* kNoLayers = "give the .pte that ran as --model, so that its layers are known";
+constexpr const char* kNotWatched = "no calls were watched in this run (etprof profile --watch)";
+
+constexpr ReportView kReportViews[] = {
+    {"layer", SayBy<By::kLayer>, "", kNoLayers, true},
+    {"source", SayBy<By::kSource>, "", kNoLayers, true},
+    {"delegate", SayBy<By::kDelegate>, "", kNotTraced, true},
+    {"kernel", SayBy<By::kKernel>, "", kNotTraced, true},
+    {"category", SayBy<By::kCategory>, "", kNotTraced, true},
+    {"roofline", [](const Report& report) { return DocumentOf(SayRoofline(report)); }, "",
+     "it takes the machine's roofs (a run without --no-peaks), the .pte that ran (--model), and shapes "
+     "that do not change at run time"},
+    {"counters", [](const Report& report) { return SayCounters(CountersOf(report.run)); },
+     "Counters: ", "no counters were read in this run (etprof profile --counters)"},
+    {"proven", [](const Report& report) { return DocumentOf(SayProven(report.watched)); },
+     "Proven kernels: ", kNotWatched},
+    {"threads", [](const Report& report) { return DocumentOf(SayThreads(report.watched)); },
+     "Threads: ", kNotWatched},
+    {"memory", [](const Report& report) { return DocumentOf(SayMemory(report)); },
+     "Memory: ", "no memory was watched in this run (etprof profile --watch, on Linux or Android)"}};
+
+}  // namespace
+
+std::span<const ReportView> ReportViews() { return kReportViews; }
+
+}  // namespace etprof::say

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "say/run/report_parts.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kUsualWatched = 20;
+constexpr std::size_t kMostNames = 2;
+constexpr std::size_t kUsualCauses = 5;
+
+using Functions = std::vector<const ProvenFunction*>;
+
+std::string NamesOf(const Functions& kernels) {
+  std::vector<std::string> names;
+  for (const ProvenFunction* const function : kernels) names.push_back(function->name);
+  const std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
+  names.resize(names.size() - more);
+  return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(", and {} more", more) : "");
+}
+
+std::int64_t CallsOf(const Functions& kernels) {
+  std::int64_t calls = 0;
+  for (const ProvenFunction* const function : kernels) calls += function->Calls();
+  return calls;
+}
+
+std::int64_t ThreadsOf(const Functions& kernels) {
+  std::int64_t threads = 0;
+  for (const ProvenFunction* const function : kernels) threads = std::max(threads, function->Threads());
+  return threads;
+}
+
+}  // namespace
+
+std::string CauseText(const ThreadUse& use) {
+  if (!use.cause) return "";
+  const auto threads = use.threads.size();
+  switch (*use.cause) {
+    case ThreadCause::kFewTasks:
+      return fmt::format("{} for {} threads", CountedText(use.Tasks() / use.regions, "task"), threads);
+    case ThreadCause::kOneThread:
+      return fmt::format("one thread did {} of the work", PercentText(use.BusiestShare().value_or(0)));
+    case ThreadCause::kSlowCore:
+      return "one thread on a slow core";
+    case ThreadCause::kSharedUnit:
+      return "tasks wait for each other: probably one shared matrix unit";
+  }
+  return "";
+}
+
+std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments) {
+  std::vector<Section> sections;
+  for (const WatchedExperiment& experiment : experiments) {
+    Table table{.id = "proven",
+                .columns = {Names("operator"), Left("code", "proven"),
+                            Left("functions").Keeps(Table::Keep::kEnd).Goes(1), Right("calls").Goes(2),
+                            Right("threads").Goes(3)}};
+    for (const WatchedRow& row : experiment.rows) {
+      if (row.code.empty()) {
+        table.rows.push_back({row.name, Cell(), Cell(), Cell(), Cell()});
+        continue;
+      }
+      const Functions kernels = row.Kernels();
+      table.rows.push_back(
+          {row.name, row.code, NamesOf(kernels), Count{CallsOf(kernels)}, Count{ThreadsOf(kernels)}});
+    }
+    table.usual_rows = kUsualWatched;
+    table.elsewhere = "in its `_watch.json`";
+    sections.push_back({experiment.label, Level::kUsual, {std::move(table)}});
+  }
+  if (!sections.empty()) {
+    sections.front().parts.emplace_back(Paragraph{
+        "Proven: the runner saw these functions called in this operator; their machine code needs what "
+        "is named. —: no call of XNNPACK was seen."});
+  }
+  return sections;
+}
+
+std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiments) {
+  std::vector<Section> sections;
+  for (const WatchedExperiment& experiment : experiments) {
+    const std::vector<const WatchedRow*> rows = Falling(
+        experiment.rows, [](const WatchedRow& row) { return row.threads.time_ns; },
+        [](const WatchedRow& row) { return row.threads.regions > 0; });
+    if (rows.empty()) continue;
+    Table table{.id = "threads",
+                .columns = {Names("operator"), Right("time"), Right("tasks").Goes(3), Right("efficiency"),
+                            Right("busiest", "busiest thread").Goes(2), Right("waiting").Goes(1),
+                            Left("cause", "why threads do not help").At(Level::kPage)}};
+    for (const WatchedRow* const row : rows) {
+      const ThreadUse& use = row->threads;
+      const auto runs = static_cast<double>(std::max<std::int64_t>(use.runs, 1));
+      const double whole = static_cast<double>(use.time_ns) * static_cast<double>(use.threads.size());
+      table.rows.push_back(
+          {row->name, Time{static_cast<double>(use.time_ns) / runs}, Count{use.Tasks() / use.runs},
+           Maybe<Share>(use.Efficiency()), Maybe<Share>(use.BusiestShare()),
+           whole > 0 ? Cell(Share{1 - static_cast<double>(use.BusyNs()) / whole}) : Cell(), CauseText(use)});
+    }
+    table.usual_rows = kUsualWatched;
+    table.elsewhere = "in its `_watch.json`";
+    List causes{"Why threads do not help"};
+    for (const WatchedRow* const row : rows) {
+      if (row->threads.cause)
+        causes.items.emplace_back(fmt::format("{}: {}", row->name, CauseText(row->threads)));
+    }
+    causes.usual_items = kUsualCauses;
+    Section section{experiment.label, Level::kUsual, {std::move(table)}};
+    section.AddUnlessEmpty(std::move(causes));
+    if (experiment.contended) {
+      section.parts.emplace_back(Paragraph{
+          "Other processes took the processors in each of these runs: no cause is named. Repeat it on a "
+          "machine that is idle."});
+    }
+    sections.push_back(std::move(section));
+  }
+  if (!sections.empty()) {
+    sections.front().parts.emplace_back(Paragraph{
+        "Efficiency: the time in tasks over the number of threads times that of the parallel regions. "
+        "Waiting: the share of all threads' time in the operator that is in no task. Watching costs "
+        "time: compare these times with each other only."});
+  }
+  return sections;
+}
+
+}  // namespace etprof::say

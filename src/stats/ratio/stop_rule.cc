@@ -1,0 +1,65 @@
+#include "stats/ratio/stop_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "stats/ratio/launches.h"
+
+namespace etprof::stats {
+namespace {
+
+Decision Stop(StopCause cause, std::string reason, int launches) {
+  return {.stop = true, .cause = cause, .reason = std::move(reason), .next_look = launches};
+}
+
+Decision GoOn(std::string reason, int next_look) {
+  return {.stop = false, .cause = StopCause::kNone, .reason = std::move(reason), .next_look = next_look};
+}
+
+}  // namespace
+
+StopRule MakeStopRule(double confidence) {
+  if (!(confidence >= 0.5 && confidence <= 0.999)) {
+    throw std::invalid_argument("the stop rule is calibrated for confidences from 0.5 to 0.999");
+  }
+  const double error = 1 - confidence;
+  const double share = 1 + 0.2 * std::log10(error);
+  return {.looks = {10, 14, 20, 28, 40, 56, 80, 112, 160},
+          .confidence = confidence,
+          .look_confidence = 1 - share * error};
+}
+
+Decision Decide(const StopRule& rule, int launches, const std::optional<RatioEstimate>& estimate,
+                double precision, double seconds_used, double max_seconds, double seconds_per_launch) {
+  const auto next = std::upper_bound(rule.looks.begin(), rule.looks.end(), launches);
+  const bool is_look = std::binary_search(rule.looks.begin(), rule.looks.end(), launches);
+  if (is_look && estimate && estimate->half_width() <= precision) {
+    return Stop(
+        StopCause::kPrecision,
+        fmt::format("half-width {:.3g}% is within {:.3g}%", 100 * estimate->half_width(), 100 * precision),
+        launches);
+  }
+  if (next == rule.looks.end()) {
+    return Stop(StopCause::kLastLook,
+                fmt::format("{} launches are the most that are measured", rule.looks.back()), launches);
+  }
+  if (seconds_per_launch <= 0) return GoOn("the time that a launch takes is not known yet", launches + 1);
+
+  const double seconds_left = std::max(0.0, max_seconds - seconds_used);
+  const double affordable = launches + std::floor(seconds_left / seconds_per_launch);
+  if (affordable >= *next) {
+    return GoOn(fmt::format("looking again at {} launches", *next), *next);
+  }
+  if (launches >= rule.looks.front() || (launches >= kLeastLaunches && affordable <= launches)) {
+    return Stop(StopCause::kTime,
+                fmt::format("{} launches would take longer than {:.3g} s", *next, max_seconds), launches);
+  }
+  const int fitting = std::max(kLeastLaunches, static_cast<int>(affordable));
+  return GoOn(fmt::format("{} launches are what {:.3g} s allow", fitting, max_seconds), fitting);
+}
+
+}  // namespace etprof::stats

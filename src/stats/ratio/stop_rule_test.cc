@@ -1,0 +1,179 @@
+#include "stats/ratio/stop_rule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "stats/ratio/simulated_launches.h"
+
+namespace etprof::stats {
+namespace {
+
+constexpr double kForever = std::numeric_limits<double>::infinity();
+
+RatioEstimate WithHalfWidth(double relative) {
+  RatioEstimate estimate;
+  estimate.log_low = -std::log1p(relative);
+  estimate.log_high = std::log1p(relative);
+  return estimate;
+}
+
+TEST(Decide, StopsWhenPreciseEnough) {
+  const Decision decision = Decide(MakeStopRule(), 14, WithHalfWidth(0.0042), 0.005, 10, 60, 1);
+  EXPECT_TRUE(decision.stop);
+  EXPECT_EQ(decision.cause, StopCause::kPrecision);
+  EXPECT_EQ(decision.reason, "half-width 0.42% is within 0.5%");
+}
+
+TEST(Decide, AddsLaunchesUntilTheNextLook) {
+  const Decision decision = Decide(MakeStopRule(), 14, WithHalfWidth(0.006), 0.005, 10, 60, 1);
+  EXPECT_FALSE(decision.stop);
+  EXPECT_EQ(decision.next_look, 20);
+}
+
+TEST(Decide, TakesNoNoteOfPrecisionBetweenLooks) {
+  const Decision decision = Decide(MakeStopRule(), 12, WithHalfWidth(0.001), 0.005, 10, 60, 1);
+  EXPECT_FALSE(decision.stop);
+  EXPECT_EQ(decision.next_look, 14);
+}
+
+TEST(Decide, StopsWhenTheNextLookDoesNotFit) {
+  const StopRule rule = MakeStopRule();
+  EXPECT_FALSE(Decide(rule, 10, WithHalfWidth(0.02), 0.005, 40, 60, 5).stop);  // 14 launches end at 60 s
+  const Decision decision = Decide(rule, 10, WithHalfWidth(0.02), 0.005, 41, 60, 5);
+  EXPECT_TRUE(decision.stop);
+  EXPECT_EQ(decision.cause, StopCause::kTime);
+  EXPECT_EQ(decision.reason, "14 launches would take longer than 60 s");
+  EXPECT_EQ(decision.next_look, 10);
+}
+
+TEST(Decide, MeasuresASlowModelWithWhatFits) {
+  const StopRule rule = MakeStopRule();
+  EXPECT_EQ(Decide(rule, 0, std::nullopt, 0.005, 0, 60, 0).next_look, 1)
+      << "to find out how long a launch takes";
+  EXPECT_EQ(Decide(rule, 1, std::nullopt, 0.005, 9, 60, 9).next_look, 6);
+  EXPECT_FALSE(Decide(rule, 5, WithHalfWidth(0.001), 0.005, 45, 60, 9).stop);
+  const Decision full = Decide(rule, 6, WithHalfWidth(0.1), 0.005, 54, 60, 9);
+  EXPECT_TRUE(full.stop);
+  EXPECT_EQ(full.cause, StopCause::kTime);
+}
+
+TEST(Decide, TakesTwoLaunchesHoweverSlow) {
+  const StopRule rule = MakeStopRule();
+  const Decision one = Decide(rule, 1, std::nullopt, 0.005, 100, 60, 100);
+  EXPECT_FALSE(one.stop);
+  EXPECT_EQ(one.next_look, 2);
+  EXPECT_TRUE(Decide(rule, 2, WithHalfWidth(0.1), 0.005, 200, 60, 100).stop);
+}
+
+TEST(Decide, EndsAtTheLastLook) {
+  const StopRule rule = MakeStopRule();
+  const Decision decision = Decide(rule, rule.looks.back(), WithHalfWidth(0.1), 0.005, 1, kForever, 1);
+  EXPECT_TRUE(decision.stop);
+  EXPECT_EQ(decision.cause, StopCause::kLastLook);
+}
+
+TEST(MakeStopRule, KnowsItsLimits) {
+  EXPECT_NEAR(MakeStopRule(0.95).look_confidence, 0.963, 5e-4);
+  EXPECT_THROW(MakeStopRule(0.9999), std::invalid_argument);
+  EXPECT_THROW(MakeStopRule(95), std::invalid_argument);
+}
+
+struct Outcome {
+  double coverage = 0;
+  double mean_launches = 0;
+};
+
+Outcome Measure(const StopRule& rule, SimulatedLaunches simulation, double precision, double max_seconds,
+                int measurements) {
+  Outcome outcome;
+  for (int i = 0; i < measurements; ++i) {
+    std::vector<double> effects;
+    std::optional<RatioEstimate> estimate;
+    for (;;) {
+      const auto launches = static_cast<int>(effects.size());
+      const Decision decision = Decide(rule, launches, estimate, precision, launches, max_seconds, 1);
+      if (decision.stop) break;
+      for (int k = launches; k < decision.next_look; ++k) effects.push_back(*LaunchEffect(simulation.Next()));
+      estimate = EstimateRatio(effects, rule.look_confidence);
+    }
+    outcome.coverage += Covers(*estimate, simulation.true_log_ratio);
+    outcome.mean_launches += static_cast<double>(effects.size());
+  }
+  outcome.coverage /= measurements;
+  outcome.mean_launches /= measurements;
+  return outcome;
+}
+
+SimulatedLaunches Noise(double noise_ratio) {
+  return {.true_log_ratio = std::log(1.02), .launch_sd = 0.02 * noise_ratio, .round_sd = 0.02};
+}
+
+// The half-width at ten launches that this noise gives on average, by which precision is chosen below.
+double TypicalHalfWidth(const StopRule& rule, double noise_ratio) {
+  SimulatedLaunches simulation = Noise(noise_ratio);
+  double sum = 0;
+  for (int i = 0; i < 500; ++i) {
+    std::vector<double> effects;
+    for (int k = 0; k < 10; ++k) effects.push_back(*LaunchEffect(simulation.Next()));
+    sum += EstimateRatio(effects, rule.look_confidence)->half_width();
+  }
+  return sum / 500;
+}
+
+class CoverageOfStopRule : public ::testing::TestWithParam<double> {};
+
+TEST_P(CoverageOfStopRule, IsNominalHoweverItStops) {
+  constexpr int kMeasurements = 3000;
+  const double noise_ratio = GetParam();
+  const StopRule rule = MakeStopRule();
+  const double typical = TypicalHalfWidth(rule, noise_ratio);
+  const auto expect_nominal = [&](double coverage, const char* how) {
+    EXPECT_GT(coverage, 0.93) << how;
+    EXPECT_LT(coverage, 0.97) << how;
+  };
+
+  const Outcome at_once = Measure(rule, Noise(noise_ratio), 5 * typical, kForever, kMeasurements);
+  EXPECT_LT(at_once.mean_launches, 10.5);
+  expect_nominal(at_once.coverage, "at the first look");
+
+  const Outcome soon = Measure(rule, Noise(noise_ratio), 0.8 * typical, kForever, kMeasurements);
+  EXPECT_GT(soon.mean_launches, 11);
+  expect_nominal(soon.coverage, "at one of the first looks");
+
+  const Outcome late = Measure(rule, Noise(noise_ratio), 0.5 * typical, kForever, kMeasurements / 2);
+  EXPECT_GT(late.mean_launches, 28);
+  expect_nominal(late.coverage, "after many looks");
+
+  const Outcome end = Measure(rule, Noise(noise_ratio), 0, 30, kMeasurements);
+  EXPECT_EQ(end.mean_launches, 28);
+  expect_nominal(end.coverage, "when time is up");
+
+  const Outcome slow_model = Measure(rule, Noise(noise_ratio), 0, 4, kMeasurements);
+  EXPECT_EQ(slow_model.mean_launches, 4);
+  expect_nominal(slow_model.coverage, "before the first look");
+}
+
+INSTANTIATE_TEST_SUITE_P(NoiseRatios, CoverageOfStopRule, ::testing::Values(0.0, 0.5, 1.0, 2.0));
+
+// Why the level is adjusted: at the worst precision, intervals at plain 95 % fall short; the adjusted ones do
+// not.
+TEST(StopRuleCalibration, AdjustedLevelsAreNeededAndSuffice) {
+  constexpr int kMeasurements = 10000;  // a standard error of 0.22 % at 95 %
+  for (const double confidence : {0.90, 0.95}) {
+    const SimulatedLaunches noise{.true_log_ratio = 0.02, .launch_sd = 0.02, .rounds = 1};
+    const double worst_precision = 0.02 * (confidence < 0.92 ? 0.40 : 0.45);
+    const StopRule adjusted = MakeStopRule(confidence);
+    StopRule plain = adjusted;
+    plain.look_confidence = confidence;
+    EXPECT_LT(Measure(plain, noise, worst_precision, kForever, kMeasurements).coverage, confidence - 0.01);
+    EXPECT_GT(Measure(adjusted, noise, worst_precision, kForever, kMeasurements).coverage,
+              confidence - 0.005);
+  }
+}
+
+}  // namespace
+}  // namespace etprof::stats

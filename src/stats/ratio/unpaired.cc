@@ -1,0 +1,239 @@
+#include "stats/ratio/unpaired.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numbers>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "stats/compensated_sum.h"
+#include "stats/distribution.h"
+#include "stats/ratio/student_t.h"
+
+namespace etprof::stats {
+namespace {
+
+constexpr std::size_t kLeastBatches = 5;  // a standard error from fewer says nothing
+constexpr int kResamples = 1000;
+
+// A series cut into batches of consecutive runs, as near in length as can be, and its runs in ascending
+// order.
+struct Batches {
+  std::vector<double> sorted;
+  std::vector<std::size_t> batch_of_sorted;
+  std::vector<std::size_t> lengths;
+};
+
+Batches Cut(std::span<const double> runs, std::size_t batch_length) {
+  const std::size_t count = runs.size() / batch_length;
+  std::vector<std::size_t> order(runs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return runs[a] < runs[b]; });
+
+  Batches batches;
+  batches.lengths.assign(count, 0);
+  for (const std::size_t run : order) {
+    const std::size_t batch = run * count / runs.size();
+    batches.sorted.push_back(runs[run]);
+    batches.batch_of_sorted.push_back(batch);
+    ++batches.lengths[batch];
+  }
+  return batches;
+}
+
+// Ranks from 1 on; equal values share the mean of theirs.
+std::vector<double> Ranks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t end = first + 1;
+    while (end < order.size() && values[order[end]] == values[order[first]]) ++end;
+    for (std::size_t i = first; i < end; ++i) ranks[order[i]] = static_cast<double>(first + end + 1) / 2;
+    first = end;
+  }
+  return ranks;
+}
+
+// The correlation of neighbours in a normal autoregressive series that has these runs' rank correlation.
+double NeighbourCorrelation(std::span<const double> runs) {
+  const std::vector<double> ranks = Ranks(runs);
+  const double mean = CompensatedMean(ranks);
+  const double variance = SquaredDeviations(ranks, mean);
+  if (variance == 0) return 0;
+  double covariance = 0;
+  for (std::size_t i = 1; i < ranks.size(); ++i) covariance += (ranks[i] - mean) * (ranks[i - 1] - mean);
+  const double correlation = 2 * std::sin(std::numbers::pi / 6 * covariance / variance);
+  return correlation + (1 + 3 * correlation) / static_cast<double>(runs.size());
+}
+
+// AutocorrelationTime of the indicator of an infinite normal autoregressive series.
+double AutoregressiveTime(double correlation) {
+  constexpr double kLargest = 0.999;
+  constexpr double kNegligible = 1e-6;
+  double time = 1;
+  const double base = std::clamp(correlation, 0.0, kLargest);
+  for (double power = base; power > kNegligible; power *= base)
+    time += 4 / std::numbers::pi * std::asin(power);
+  return time;
+}
+
+// The variance of the logarithm of the median of so many independent runs distributed like these.
+double VarianceOfLogMedian(const std::vector<double>& sorted, double independent) {
+  const double rank_error = std::min(0.5, 0.5 / std::sqrt(independent));
+  const double error =
+      (std::log(Quantile(sorted, 0.5 + rank_error)) - std::log(Quantile(sorted, 0.5 - rank_error))) / 2;
+  // So few scatter less around their own middle than around the true one.
+  return error * error * independent / (independent - 1);
+}
+
+// The median when batch i occurs counts[i] times.
+double MedianOf(const Batches& batches, const std::vector<std::size_t>& counts) {
+  const std::size_t total =
+      std::inner_product(counts.begin(), counts.end(), batches.lengths.begin(), std::size_t{0});
+  const std::size_t lower = (total - 1) / 2;
+  const std::size_t upper = total / 2;
+  std::size_t seen = 0;
+  double at_lower = 0;
+  for (std::size_t i = 0;; ++i) {
+    const std::size_t before = seen;
+    seen += counts[batches.batch_of_sorted[i]];
+    if (before <= lower && lower < seen) at_lower = batches.sorted[i];
+    if (upper < seen) return at_lower + (batches.sorted[i] - at_lower) / 2;
+  }
+}
+
+struct LogMedian {
+  double value;
+  double variance;
+  double degrees_of_freedom;
+};
+
+LogMedian Bootstrap(std::span<const double> runs, double independent, std::mt19937_64& random) {
+  const Batches batches = Cut(runs, BatchLength(runs));
+  const std::size_t count = batches.lengths.size();
+  std::vector<double> resampled;
+  std::vector<std::size_t> counts(count);
+  for (int i = 0; i < kResamples; ++i) {
+    std::ranges::fill(counts, std::size_t{0});
+    // By hand, since the standard leaves open what its distributions make of a seed.
+    for (std::size_t draw = 0; draw < count; ++draw) ++counts[random() % count];
+    resampled.push_back(std::log(MedianOf(batches, counts)));
+  }
+  const double mean = CompensatedMean(resampled);
+  const auto n = static_cast<double>(count);
+  // Resampling b batches has (b - 1) / b of the variance (Davison & Hinkley, 1997, section 2.3).
+  const double of_batches = SquaredDeviations(resampled, mean) / (kResamples - 1) * n / (n - 1);
+  return {.value = std::log(*Median(runs)),
+          .variance = std::max(of_batches, VarianceOfLogMedian(batches.sorted, independent)),
+          .degrees_of_freedom = std::min(n, independent) - 1};
+}
+
+std::vector<double> Usable(std::span<const double> runs) {
+  std::vector<double> usable;
+  std::ranges::copy_if(runs, std::back_inserter(usable), [](double x) { return std::isfinite(x) && x > 0; });
+  return usable;
+}
+
+// The degrees of freedom of the difference of two means whose squared standard errors these are.
+double WelchDegreesOfFreedom(double variance_a, double freedom_a, double variance_b, double freedom_b) {
+  const double spread = variance_a * variance_a / freedom_a + variance_b * variance_b / freedom_b;
+  const double variance = variance_a + variance_b;
+  return spread > 0 ? variance * variance / spread : freedom_a + freedom_b;
+}
+
+// Fills p-value and interval of an estimate whose other members are there.
+RatioEstimate Complete(RatioEstimate estimate, double confidence) {
+  if (estimate.log_ratio != 0 || estimate.standard_error != 0) {
+    estimate.p_value = TwoSidedP(estimate.log_ratio / estimate.standard_error, estimate.degrees_of_freedom);
+  }
+  return WithConfidence(estimate, confidence);
+}
+
+}  // namespace
+
+double AutocorrelationTime(std::span<const double> runs) {
+  const auto n = runs.size();
+  if (n < 2) return 1;
+  const double median = *Median(runs);
+  std::vector<double> above;
+  for (const double run : runs) above.push_back(run > median ? 1 : 0);
+  const double mean = CompensatedMean(above);
+  const double variance = SquaredDeviations(above, mean);
+  if (variance == 0) return 1;
+  double time = 1;
+  for (std::size_t lag = 1; lag < n / 2; ++lag) {
+    double covariance = 0;
+    for (std::size_t i = lag; i < n; ++i) covariance += (above[i] - mean) * (above[i - lag] - mean);
+    time += 2 * covariance / variance;
+    if (static_cast<double>(lag) >= 5 * time) break;
+  }
+  return std::max(1.0, time);
+}
+
+double IndependentRuns(std::span<const double> runs) {
+  if (runs.size() < 2) return 0;
+  const double time = std::max(AutocorrelationTime(runs), AutoregressiveTime(NeighbourCorrelation(runs)));
+  return static_cast<double>(runs.size()) / time;
+}
+
+std::size_t BatchLength(std::span<const double> runs) {
+  const auto n = static_cast<double>(runs.size());
+  const double wanted = std::max(std::cbrt(n), 5 * AutocorrelationTime(runs));
+  const double longest = std::max(1.0, std::floor(n / kLeastBatches));
+  return static_cast<std::size_t>(std::min(std::ceil(wanted), longest));
+}
+
+std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
+                                              std::span<const double> candidate, double confidence,
+                                              std::uint64_t seed) {
+  const std::vector<double> baseline_runs = Usable(baseline);
+  const std::vector<double> candidate_runs = Usable(candidate);
+  if (baseline_runs.size() < kLeastRuns || candidate_runs.size() < kLeastRuns) return std::nullopt;
+  const double baseline_independent = IndependentRuns(baseline_runs);
+  const double candidate_independent = IndependentRuns(candidate_runs);
+  if (std::min(baseline_independent, candidate_independent) < kLeastIndependentRuns) return std::nullopt;
+
+  std::mt19937_64 random(seed);
+  const LogMedian of_baseline = Bootstrap(baseline_runs, baseline_independent, random);
+  const LogMedian of_candidate = Bootstrap(candidate_runs, candidate_independent, random);
+  const double variance = of_baseline.variance + of_candidate.variance;
+
+  RatioEstimate estimate;
+  estimate.log_ratio = of_baseline.value - of_candidate.value;
+  estimate.log_middle = (of_baseline.value + of_candidate.value) / 2;
+  estimate.standard_error = std::sqrt(variance);
+  estimate.degrees_of_freedom = WelchDegreesOfFreedom(of_baseline.variance, of_baseline.degrees_of_freedom,
+                                                      of_candidate.variance, of_candidate.degrees_of_freedom);
+  return Complete(estimate, confidence);
+}
+
+std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> baseline,
+                                                      std::span<const double> candidate, double confidence) {
+  struct Side {
+    double mean = 0, variance = 0, degrees_of_freedom = 0;  // of the mean of the logarithms
+  };
+  const auto side_of = [](std::span<const double> values) -> std::optional<Side> {
+    std::vector<double> logs = Usable(values);
+    if (logs.size() < 2) return std::nullopt;
+    for (double& value : logs) value = std::log(value);
+    const auto n = static_cast<double>(logs.size());
+    const double mean = CompensatedMean(logs);
+    return Side{mean, SquaredDeviations(logs, mean) / (n - 1) / n, n - 1};
+  };
+  const std::optional<Side> a = side_of(baseline);
+  const std::optional<Side> b = side_of(candidate);
+  if (!a || !b) return std::nullopt;
+  RatioEstimate estimate;
+  estimate.log_ratio = a->mean - b->mean;
+  estimate.log_middle = (a->mean + b->mean) / 2;
+  estimate.standard_error = std::sqrt(a->variance + b->variance);
+  estimate.degrees_of_freedom =
+      WelchDegreesOfFreedom(a->variance, a->degrees_of_freedom, b->variance, b->degrees_of_freedom);
+  return Complete(estimate, confidence);
+}
+
+}  // namespace etprof::stats

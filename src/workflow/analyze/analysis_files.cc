@@ -1,0 +1,229 @@
+#include "workflow/analyze/analysis_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <utility>
+
+#include "core/error.h"
+#include "core/file/beneath.h"
+#include "core/parallel.h"
+#include "core/text/escape.h"
+#include "render/csv/csv.h"
+#include "render/csv/kit_files.h"
+#include "render/csv/table_csv.h"
+#include "render/document.h"
+#include "render/json/json.h"
+#include "render/page/html.h"
+#include "render/report.h"
+#include "say/subjects.h"
+#include "timeline/timeline_csv.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+using Contents = std::function<void(std::ostream&)>;
+
+// The model's name as the beginning of a file name: "toy_cnn", "model" where it is not known.
+std::string ModelFileName(const Report& report) {
+  return report.model_id.empty() ? "model" : AsFileName(report.model_id);
+}
+
+std::string StemOf(const fs::path& trace) {
+  return IsTimelineCsv(trace) ? StemOfTimeline(trace) : trace.stem().string();
+}
+
+std::string RelativeName(const fs::path& file, const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path relative = fs::relative(file, folder, ignored);
+  // What lies elsewhere is told by its name alone.
+  if (relative.empty() || *relative.begin() == "..") return file.filename().string();
+  return relative.generic_string();
+}
+
+// What the report itself is in, with what writes it.
+std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) {
+  const std::string model = ModelFileName(report) + "_";
+  // What stands in several files is made once, by whoever comes first.
+  struct Text {
+    std::mutex one_at_a_time;
+    std::string text;
+  };
+  const auto once = [&](void (*render)(const Report&, std::ostream&)) -> Contents {
+    return [&report, render, made = std::make_shared<Text>()](std::ostream& out) {
+      const std::scoped_lock lock(made->one_at_a_time);
+      if (made->text.empty()) {
+        std::ostringstream text;
+        render(report, text);
+        made->text = std::move(text).str();
+      }
+      out << made->text;
+    };
+  };
+  const Contents analysis = once(RenderAnalysisJson);
+  const Contents summary_json = once(RenderPipelineSummaryJson);
+  const Contents summary_markdown = once(RenderPipelineSummaryMarkdown);
+  return {{"analysis_summary.json", analysis},
+          {"pipeline_summary.json", summary_json},
+          {"pipeline_summary.md", summary_markdown},
+          {model + "pipeline_summary.json", summary_json},
+          {model + "pipeline_summary.md", summary_markdown},
+          {"report.md", [&report](std::ostream& out) { RenderMarkdown(report, out); }},
+          {"report.html", [&report, analysis](std::ostream& out) { RenderHtmlOf(report, analysis, out); }}};
+}
+
+}  // namespace
+
+void RequireOwnReports(const fs::path& folder, const std::string& option) {
+  const auto holds = [&](const char* name) { return Exists(folder / name); };
+  if (std::ranges::any_of(
+          std::array{"manifest.json", "metrics.json", "analysis_summary.json", "pipeline_summary.json"},
+          holds))
+    return;
+  for (const char* const name : {"report.md", "report.html"}) {
+    if (!holds(name)) continue;
+    throw Error(ExitCode::kBadInput,
+                "is there already, and may not be etprof's: this is no results directory")
+        .InFile((folder / name).string())
+        .Remedy(fmt::format("give `{} DIR` to write elsewhere, or `{} {}` to replace it", option, option,
+                            folder.empty() ? "." : folder.string()));
+  }
+}
+
+fs::path OutputFolders::TablesOf(const fs::path& input) const {
+  if (!tables.empty()) return tables;
+  return LiesBeneath(report, input.parent_path()) ? input.parent_path() : report;
+}
+
+void AnalysisFiles::WriteAdded() {
+  std::vector<std::string> texts(added_.size());
+  // The last one takes the longest where it is the page, so it begins first. Those before it wait for what
+  // they share with it, so they come after all others.
+  ParallelFor(added_.size(), 0, [&](std::size_t i) {
+    const std::size_t file = (i + added_.size() - 1) % added_.size();
+    std::ostringstream out;
+    added_[file].contents(out);
+    texts[file] = std::move(out).str();
+  });
+  for (std::size_t i = 0; i < added_.size(); ++i)
+    folders_.write(added_[i].path, [&](std::ostream& out) { out << texts[i]; });
+  added_.clear();
+}
+
+void AnalysisFiles::WriteTrace(std::size_t index, const ExperimentData& data, const Trace& trace,
+                               const Profile& profile) {
+  const fs::path folder = folders_.TablesOf(data.etdump);
+  // Files of one name from different folders come together in one.
+  std::string stem = StemOf(data.etdump);
+  for (int i = 2; !names_.insert((folder / stem).string()).second; ++i)
+    stem = fmt::format("{}_{}", StemOf(data.etdump), i);
+  const auto write = [&](const std::string& suffix, const Contents& contents) {
+    const fs::path file = folder / (stem + suffix);
+    std::error_code ignored;
+    // A timeline that was read is not written over.
+    if (!fs::equivalent(file, data.etdump, ignored)) folders_.write(file, contents);
+    written_.push_back(file);
+  };
+  if (folders_.timeline) {
+    write("_exec_all_runs_timeline.csv",
+          [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
+    write("_exec_run0_timeline.csv",
+          [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
+  }
+  stems_.resize(std::max(stems_.size(), index + 1));
+  stems_[index] = folder / stem;
+}
+
+void AnalysisFiles::AddSummaries(const Report& report, const ReportExperiment& experiment) {
+  if (experiment.index >= stems_.size() || stems_[experiment.index].empty()) return;
+  const auto add = [&](const char* suffix, Contents contents) {
+    added_.push_back({stems_[experiment.index].string() + suffix, std::move(contents)});
+  };
+  add("_exec_ops_stats.csv",
+      [&](std::ostream& out) { RenderOperatorStatisticsCsv(*experiment.profile, out); });
+  add("_category_summary.csv", [&](std::ostream& out) { RenderCategorySummaryCsv(experiment, out); });
+  add("_operator_details.csv", [&](std::ostream& out) { RenderOperatorDetailsCsv(experiment, out); });
+  add("_other_top_ops.csv", [&](std::ostream& out) { RenderOtherTopOpsCsv(experiment, out); });
+  add("_e2e_latency.csv", [&](std::ostream& out) { RenderE2eLatencyCsv(report, experiment, out); });
+  if (experiment.sustained)
+    add("_sustained.csv", [&](std::ostream& out) { RenderSustainedCsv(*experiment.sustained, out); });
+  if (experiment.latency.n > 0)
+    add("_robust_stats.json", [&](std::ostream& out) { RenderRobustStatsJson(report, experiment, out); });
+}
+
+void AnalysisFiles::WriteComparisons(const Report& report) {
+  // A results directory has files of these names, of its own experiments as they were measured.
+  AddComparisons(report, Exists(folders_.report / "manifest.json") ? "_compared" : "");
+  WriteAdded();
+}
+
+void AnalysisFiles::AddComparisons(const Report& report, const std::string& suffix) {
+  const auto name_of = [&](std::size_t index) {
+    const ReportExperiment& experiment = report.experiments[index];
+    return AsFileName(
+        fmt::format("{}_t{}", report.run.experiments[experiment.index].name, experiment.threads));
+  };
+  for (const ReportComparison& pair : report.comparisons) {
+    std::string stem = ModelFileName(report) + suffix;
+    if (report.comparisons.size() > 1)
+      stem += fmt::format("_{}_vs_{}", name_of(pair.candidate), name_of(pair.baseline));
+    added_.push_back({folders_.report / (stem + "_comparison.csv"),
+                      [&](std::ostream& out) { RenderComparisonCsv(pair, out); }});
+    added_.push_back({folders_.report / (stem + "_robust_comparison.json"),
+                      [&](std::ostream& out) { RenderRobustComparisonJson(report, pair, out); }});
+  }
+}
+
+// What a run's trace-enabled logs say: `<stem>_kernels.csv` of each log, and kernel_view.md.
+void AnalysisFiles::AddKernels(const KernelReport& kernels) {
+  for (const KernelView& view : kernels.views) {
+    const fs::path table = KernelTableOf(view.log);
+    added_.push_back({folders_.TablesOf(table) / table.filename(),
+                      [&](std::ostream& out) { RenderKernelsCsv(view, out); }});
+  }
+  if (kernels.views.empty()) return;
+  added_.push_back({folders_.report / "kernel_view.md",
+                    [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(kernels), 1, out); }});
+}
+
+// What lies beside the report, for its list of files: what is there, and what is about to be written.
+void AnalysisFiles::ListArtifacts(Report& report) const {
+  const fs::path& folder = folders_.report;
+  std::vector<fs::path> files;
+  const auto add_existing = [&](const fs::path& file) {
+    std::error_code ignored;
+    const bool is_added = std::ranges::find(added_, file, &File::path) != added_.end();
+    if (!file.empty() && (is_added || fs::is_regular_file(file, ignored))) files.push_back(file);
+  };
+  for (const char* name : {"manifest.json", "metrics.json"}) add_existing(folder / name);
+  for (const auto& [name, unused] : ReportFiles(report)) files.push_back(folder / name);
+  add_existing(folder / "kernel_view.md");
+  for (const ExperimentData& data : report.run.experiments) {
+    for (const fs::path& file : {data.etdump, data.log, data.latency_csv, data.xnntrace_log})
+      add_existing(file);
+  }
+  files.insert(files.end(), written_.begin(), written_.end());
+  for (const File& file : added_) files.push_back(file.path);
+  for (const fs::path& file : files) {
+    const std::string name = RelativeName(file, folder);
+    if (std::ranges::find(report.artifacts, name) == report.artifacts.end()) report.artifacts.push_back(name);
+  }
+}
+
+void AnalysisFiles::WriteReport(Report& report, const KernelReport& kernels) {
+  for (const ReportExperiment& experiment : report.experiments) AddSummaries(report, experiment);
+  AddComparisons(report);
+  AddKernels(kernels);
+  ListArtifacts(report);
+  report.title = folders_.title;
+  for (auto& [name, contents] : ReportFiles(report))
+    added_.push_back({folders_.report / name, std::move(contents)});
+  WriteAdded();
+}
+
+}  // namespace etprof

@@ -1,0 +1,375 @@
+#include "workflow/analyze/analyze.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "analysis/host_time.h"
+#include "analysis/join/join.h"
+#include "core/error.h"
+#include "core/file/sha256.h"
+#include "core/parallel.h"
+#include "measure/store/foreign/foreign_layout.h"
+#include "program/read/program_reader.h"
+#include "program/source/source_fit.h"
+#include "report/kernels/kernels.h"
+#include "timeline/timeline_csv.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where the run's manifest says, or, when everything has moved together, in the artifacts beside the runs.
+std::optional<fs::path> Locate(const RunData& run, const ExperimentData& data) {
+  std::vector<fs::path> places = {data.model};
+  if (!run.folder.empty())
+    places.push_back(run.folder.parent_path().parent_path() / "artifacts" / data.model.filename());
+  for (const fs::path& place : places) {
+    std::error_code error;
+    if (fs::is_regular_file(place, error)) return place;
+  }
+  return std::nullopt;
+}
+
+// The one that the profile's runs executed: by its name, or where there is no choice.
+const Method* MethodOf(const Program& program, const Profile& profile) {
+  const std::string name = profile.operators.empty() ? "" : profile.operators.front().key.method;
+  if (const Method* const named = MethodNamed(program, name)) return named;
+  return program.methods.size() == 1 ? &program.methods.front() : nullptr;
+}
+
+// The programs that a run measured, with the .etrecord beside each, read when they are first asked for.
+class RunPrograms {
+ public:
+  // `etrecord`: as ReadOptions.
+  explicit RunPrograms(fs::path etrecord = {}) : etrecord_(std::move(etrecord)) {}
+
+  // Sets Profile::program where the run says which model it measured; its `problem` where that is not at hand
+  // any more or is another file now. Throws Error (kBadInput) for an .etrecord that was asked for and is
+  // none.
+  void Join(const RunData& run, const ExperimentData& data, Profile& profile);
+  // The program that an experiment ran; null where it is not at hand. Throws likewise.
+  const Program* Of(const RunData& run, const ExperimentData& data);
+
+ private:
+  struct Entry {
+    std::optional<Program> program;
+    SourceMap sources;
+    std::string problem, no_sources;  // as ProgramJoin's
+  };
+  const Entry& Find(const RunData& run, const ExperimentData& data);
+  Entry Read(const fs::path& model) const;
+
+  fs::path etrecord_;
+  std::map<std::string, Entry> entries_;
+};
+
+RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
+  Entry entry;
+  try {
+    entry.program = ReadProgramFile(model);
+  } catch (const Error& error) {
+    entry.problem = error.Message();
+    return entry;
+  }
+  RecordedSources sources = ReadSources(*entry.program, model, etrecord_);
+  entry.sources = std::move(sources.map).value_or(SourceMap());
+  entry.no_sources = sources.problem;
+  if (!sources.is_there) entry.no_sources += ", which says what layers operators belong to";
+  return entry;
+}
+
+const RunPrograms::Entry& RunPrograms::Find(const RunData& run, const ExperimentData& data) {
+  const auto [place, is_new] = entries_.try_emplace(data.model.string() + '\n' + data.model_sha256);
+  Entry& entry = place->second;
+  if (!is_new) return entry;
+  const auto model = Locate(run, data);
+  if (!model) {
+    entry.problem = fmt::format("{} is not there any more", data.model.string());
+  } else if (!data.model_sha256.empty() && Sha256HexOfFile(*model) != data.model_sha256) {
+    entry.problem = fmt::format("{} is not the file that was measured", model->string());
+  } else {
+    entry = Read(*model);
+  }
+  return entry;
+}
+
+const Program* RunPrograms::Of(const RunData& run, const ExperimentData& data) {
+  if (data.model.empty()) return nullptr;
+  const Entry& entry = Find(run, data);
+  return entry.program ? &*entry.program : nullptr;
+}
+
+void RunPrograms::Join(const RunData& run, const ExperimentData& data, Profile& profile) {
+  if (data.model.empty()) return;
+  const Entry& entry = Find(run, data);
+  const Method* method = entry.program ? MethodOf(*entry.program, profile) : nullptr;
+  if (method == nullptr) {
+    profile.program.emplace();
+    profile.program->operators.resize(profile.operators.size());
+    profile.program->problem = !entry.problem.empty() ? entry.problem
+                                                      : fmt::format("which method of {} ran is not known",
+                                                                    data.model.filename().string());
+    return;
+  }
+  const auto sources = entry.sources.methods.find(method->name);
+  profile.program = JoinProgram(profile, *entry.program, *method,
+                                sources == entry.sources.methods.end() ? nullptr : &sources->second);
+  if (!entry.no_sources.empty()) profile.program->no_sources = entry.no_sources;
+}
+
+// The trace of an experiment, and what `options` can learn of it.
+Trace ReadTrace(ExperimentData& data, const EtdumpOptions& etdump, AttributeOptions& options) {
+  if (data.etdump_contents) {
+    const std::string& contents = *data.etdump_contents;
+    return ReadEtdump(std::as_bytes(std::span(contents)), data.etdump.string(), etdump);
+  }
+  if (!IsTimelineCsv(data.etdump)) return ReadEtdumpFile(data.etdump, etdump);
+  if (etdump.nanoseconds_per_tick != 1.0) {
+    throw Error(ExitCode::kUsage,
+                "the columns of a timeline CSV are microseconds: --time-scale is for ETDumps")
+        .InFile(data.etdump.string());
+  }
+  Timeline timeline = ReadTimelineCsvFile(data.etdump);
+  if (!timeline.model_id.empty() && data.model.empty()) options.model_id = timeline.model_id;
+  if (options.labels.empty()) options.labels = std::move(timeline.labels);
+  if (data.backends.empty()) data.backends = std::move(timeline.backends);
+  options.method = timeline.method;
+  return std::move(timeline.trace);
+}
+
+// The names of events do not say whose they are; the method does, where it has one backend.
+void NameBackend(const ExperimentData& data, Profile& profile) {
+  if (data.backends.size() != 1) return;
+  for (Operator& op : profile.operators) {
+    if (op.key.kind == SpanKind::kBackend && op.backend.empty()) op.backend = data.backends.front();
+  }
+}
+
+// Where experiment i stood, `places[i]` now stand: one for each method that its trace holds. A pair of two
+// becomes a pair of each of their methods.
+void RewritePairs(const std::vector<std::vector<std::size_t>>& places, RunData& run) {
+  std::vector<ComparePair> pairs;
+  for (const ComparePair& pair : run.pairs) {
+    const std::size_t methods = std::min(places[pair.baseline].size(), places[pair.candidate].size());
+    for (std::size_t method = 0; method < methods; ++method) {
+      pairs.push_back(pair);
+      pairs.back().baseline = places[pair.baseline][method];
+      pairs.back().candidate = places[pair.candidate][method];
+      if (methods == 1) continue;
+      for (std::string* label : {&pairs.back().baseline_label, &pairs.back().candidate_label}) {
+        if (!label->empty()) *label += fmt::format(" method {}", method + 1);
+      }
+    }
+  }
+  run.pairs = std::move(pairs);
+}
+
+// What was read of an experiment's file.
+struct Loaded {
+  Trace trace;
+  std::vector<Profile> methods;
+  std::vector<std::string> backends;
+  std::optional<Error> problem;
+};
+
+// The backend of each call, by the program that ran, or else by the list of the method's, where it has one.
+BackendOf BackendsOf(const ExperimentData& data, const Program* program, const std::string& method) {
+  if (program != nullptr) return BackendsOf(*program, method);
+  if (data.backends.size() != 1) return {};
+  return [backend = data.backends.front()](std::int32_t, std::int32_t) { return backend; };
+}
+
+Loaded Load(const RunData& run, ExperimentData data, const Program* program, EtdumpOptions etdump,
+            std::size_t threads) {
+  Loaded loaded;
+  try {
+    AttributeOptions options;
+    options.experiment = data.name;
+    options.model_id = data.model.empty() ? run.model_id : data.model.stem().string();
+    options.method = run.method;
+    options.labels = data.etdump_runs;
+    options.threads = threads;
+    etdump.threads = threads;
+    loaded.trace = ReadTrace(data, etdump, options);
+    // A timeline says of all its numbers that they are times.
+    if (!IsTimelineCsv(data.etdump)) {
+      // Which method a bare ETDump is of is not said.
+      const std::string method = run.folder.empty() ? "" : run.method;
+      KeepHostTime(loaded.trace, BackendsOf(data, program, method));
+    }
+    loaded.methods = AttributeMethods(loaded.trace, options);
+    loaded.backends = std::move(data.backends);
+  } catch (const Error& error) {
+    loaded.problem = error;
+  }
+  return loaded;
+}
+
+// Files that fit into memory together are read side by side, one thread each; a large one alone, on all.
+constexpr std::uintmax_t kTogether = std::uintmax_t{64} << 20U;
+
+std::size_t SizeOf(const fs::path& file) {
+  std::error_code missing;
+  const std::uintmax_t size = std::filesystem::file_size(file, missing);
+  return missing ? 0 : size;
+}
+
+// The experiments after `first` that are read in one go with it.
+std::vector<Loaded> LoadTogether(const RunData& run, const std::vector<ExperimentData>& experiments,
+                                 std::size_t first, RunPrograms& programs, const EtdumpOptions& etdump) {
+  std::size_t last = first + 1;
+  for (std::uintmax_t size = SizeOf(experiments[first].etdump); last < experiments.size(); ++last) {
+    size += SizeOf(experiments[last].etdump);
+    if (size > kTogether) break;
+  }
+  std::vector<Loaded> loaded(last - first);
+  std::vector<const Program*> ran;
+  for (std::size_t i = first; i < last; ++i) ran.push_back(programs.Of(run, experiments[i]));
+  ParallelFor(loaded.size(), 0, [&](std::size_t i) {
+    if (experiments[first + i].etdump.empty()) return;
+    loaded[i] = Load(run, experiments[first + i], ran[i], etdump, loaded.size() == 1 ? 0 : 1);
+  });
+  return loaded;
+}
+
+// Every table of a run with one pair shows the baseline first, whichever the configuration names first.
+void PutBaselineFirst(RunData& run) {
+  if (run.experiments.size() != 2 || run.pairs.size() != 1) return;
+  ComparePair& pair = run.pairs.front();
+  if (pair.baseline != 1 || pair.candidate != 0) return;
+  std::swap(run.experiments[0], run.experiments[1]);
+  std::swap(pair.baseline, pair.candidate);
+}
+
+// How many runs of a profile are kept for the timeline of report.html: 100, as long as all of the
+// experiments' together stay at some 300,000 spans, which make about 3 MB of the page.
+std::size_t SampleSize(const Profile& profile, std::size_t experiments) {
+  constexpr std::size_t kMostRuns = 100, kMostSpans = 300'000;
+  std::size_t spans = 1;
+  for (const auto& layout : profile.layouts) spans = std::max(spans, layout.size());
+  return std::clamp<std::size_t>(kMostSpans / experiments / spans, 1, kMostRuns);
+}
+
+}  // namespace
+
+RunData OpenRunDirectory(const fs::path& folder) {
+  RunData run = LoadRunDirectory(folder);
+  RecoverInMemory(run);
+  return run;
+}
+
+RunData OpenRun(const std::vector<std::string>& paths, const std::string& one_folder) {
+  if (paths.size() == 1 && IsFolder(paths.front())) return OpenRunDirectory(paths.front());
+  for (const std::string& path : paths) {
+    if (IsFolder(path)) throw Error(ExitCode::kUsage, one_folder).InFile(path);
+  }
+  return RunOfEtdumps({paths.begin(), paths.end()}, {});
+}
+
+RecordedSources ReadSources(const Program& program, const fs::path& model, const fs::path& etrecord) {
+  if (!etrecord.empty()) return {ReadEtrecordOf(program, etrecord), "", true};
+  const fs::path beside = model.string() + ".etrecord";
+  if (!Exists(beside))
+    return {std::nullopt, fmt::format("there is no {}", beside.filename().string()), false};
+  try {
+    return {ReadEtrecordOf(program, beside), "", true};
+  } catch (const Error& error) {
+    return {std::nullopt, error.Message(), true};
+  }
+}
+
+void RequireClockOf(const RunData& run, const EtdumpOptions& etdump) {
+  if (!run.etprof_version.empty() && etdump.nanoseconds_per_tick != 1.0) {
+    throw Error(ExitCode::kUsage, "was measured by etprof, whose runner's clock counts nanoseconds")
+        .InFile(run.folder.string())
+        .Remedy("leave out --time-scale, which is for ETDumps with another clock");
+  }
+}
+
+std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& options,
+                                               const TraceVisitor& visit) {
+  RequireClockOf(run, options.etdump);
+  PutBaselineFirst(run);
+  RunPrograms programs(options.etrecord);
+  std::vector<ExperimentData> files = std::exchange(run.experiments, {});
+  // Of a file that was given by itself nothing else says it.
+  if (run.folder.empty()) std::ranges::for_each(files, LookForTraceLog);
+  std::vector<std::optional<Profile>> profiles;
+  std::vector<std::vector<std::size_t>> places(files.size());
+  std::vector<Loaded> loaded;
+  for (std::size_t file = 0, of_loaded = 0; file < files.size(); ++file, ++of_loaded) {
+    if (of_loaded == loaded.size()) {
+      loaded = LoadTogether(run, files, file, programs, options.etdump);
+      of_loaded = 0;
+    }
+    Loaded read = std::move(loaded[of_loaded]);
+    if (read.problem && (!options.tolerant || read.problem->exit_code() != ExitCode::kBadInput))
+      throw *read.problem;
+    const std::size_t methods = std::max<std::size_t>(1, read.methods.size());
+    for (std::size_t method = 0; method < methods; ++method) {
+      places[file].push_back(run.experiments.size());
+      run.experiments.push_back(files[file]);
+      profiles.emplace_back();
+      ExperimentData& own = run.experiments.back();
+      if (read.problem) own.warnings.push_back(read.problem->Message());
+      if (read.methods.empty()) continue;
+      own.backends = read.backends;
+      if (methods > 1) {
+        own.name = fmt::format("{}_method_{}", own.name, method + 1);
+        own.label = fmt::format("{} method {}", own.label.empty() ? files[file].name : own.label, method + 1);
+      }
+      profiles.back() = std::move(read.methods[method]);
+      NameBackend(own, *profiles.back());
+      if (options.join) programs.Join(run, own, *profiles.back());
+      profiles.back()->sampled =
+          SampleRuns(read.trace, *profiles.back(), SampleSize(*profiles.back(), files.size()));
+      if (visit) visit(own, read.trace, *profiles.back());
+    }
+  }
+  RewritePairs(places, run);
+  return profiles;
+}
+
+Report ReportOf(RunData run, const ReadOptions& options) {
+  std::vector<std::optional<Profile>> profiles = ProfileRun(run, options);
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+Report AnalyzeInto(RunData run, const OutputFolders& folders, const ReadOptions& options,
+                   const TraceVisitor& visit) {
+  AnalysisFiles files(folders);
+  std::vector<std::optional<Profile>> profiles =
+      ProfileRun(run, options, [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
+        if (visit) visit(data, trace, profile);
+        files.WriteTrace(static_cast<std::size_t>(&data - run.experiments.data()), data, trace, profile);
+      });
+  const KernelReport kernels = KernelsOfRun(run, profiles);
+  for (const std::string& note : kernels.notes) run.problems.push_back(note);
+  Report report = Assemble(std::move(run), std::move(profiles));
+  files.WriteReport(report, kernels);
+  return report;
+}
+
+Report AnalyzeRunDirectory(const fs::path& folder, const AnalyzeOptions& options) {
+  const fs::path& into = options.output;
+  const OutputFolders folders = {into.empty() ? folder : into, into, options.timeline};
+  if (into.empty()) RequireOwnReports(folder, "-o");
+  return AnalyzeInto(OpenRunDirectory(folder), folders, options.read);
+}
+
+Report AnalyzeTraces(const std::vector<fs::path>& files, const AnalyzeOptions& options) {
+  RunData run = RunOfEtdumps(files, {});
+  run.pairs.clear();
+  for (ExperimentData& data : run.experiments) data.model = options.model;
+  ReadOptions read = options.read;
+  read.tolerant = false;
+  if (options.output.empty()) return ReportOf(std::move(run), read);
+  return AnalyzeInto(std::move(run), {options.output, options.output, options.timeline}, read);
+}
+
+}  // namespace etprof

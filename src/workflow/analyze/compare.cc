@@ -1,0 +1,193 @@
+#include "workflow/analyze/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
+#include "render/json/json.h"
+#include "render/report.h"
+#include "report/run/stored_runs.h"
+#include "workflow/analyze/analyze.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path Canonical(const fs::path& path) {
+  std::error_code ignored;
+  fs::path canonical = fs::weakly_canonical(path, ignored);
+  if (!canonical.has_filename()) canonical = canonical.parent_path();
+  return canonical;
+}
+
+// By --name1 and --name2, where there is one pair that they can mean.
+void NameSides(const CompareRunsOptions& options, ExperimentData& baseline, ExperimentData& candidate) {
+  if (!options.name1.empty()) baseline.label = options.name1;
+  if (!options.name2.empty()) candidate.label = options.name2;
+}
+
+// Two experiments of one run, given as their folders or ETDumps, were measured alternately: their run pairs
+// them.
+std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
+  const auto folder_of = [](const std::string& path) {
+    const fs::path canonical = Canonical(path);
+    return IsFolder(canonical) ? canonical : canonical.parent_path();
+  };
+  const fs::path a = folder_of(options.baseline);
+  const fs::path b = folder_of(options.candidate);
+  if (a == b || a.parent_path() != b.parent_path()) return std::nullopt;
+  if (!Exists(a.parent_path() / "manifest.json")) return std::nullopt;
+  RunData run = OpenRunDirectory(a.parent_path());
+  const auto belongs = [&](const ExperimentData& data, const std::string& given, const fs::path& folder) {
+    if (!IsFolder(given)) return Canonical(data.etdump) == Canonical(given);
+    return data.name == folder.filename().string();
+  };
+  run.pairs.clear();
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    if (!belongs(run.experiments[i], options.baseline, a)) continue;
+    for (std::size_t j = 0; j < run.experiments.size(); ++j) {
+      if (!belongs(run.experiments[j], options.candidate, b)) continue;
+      if (run.experiments[i].threads != run.experiments[j].threads) continue;
+      run.pairs.push_back({i, j, "", options.name1, options.name2, {}});
+    }
+  }
+  if (run.pairs.empty()) return std::nullopt;
+  // Only what is compared is shown.
+  std::vector<ExperimentData> kept;
+  std::vector<std::size_t> place(run.experiments.size(), 0);
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    const bool used = std::ranges::any_of(
+        run.pairs, [&](const ComparePair& pair) { return pair.baseline == i || pair.candidate == i; });
+    place[i] = kept.size();
+    if (used) kept.push_back(std::move(run.experiments[i]));
+  }
+  run.experiments = std::move(kept);
+  for (ComparePair& pair : run.pairs) {
+    pair.baseline = place[pair.baseline];
+    pair.candidate = place[pair.candidate];
+  }
+  if (run.pairs.size() == 1) {
+    const ComparePair& pair = run.pairs.front();
+    NameSides(options, run.experiments[pair.baseline], run.experiments[pair.candidate]);
+  }
+  return run;
+}
+
+// An experiment's folder is told by the manifest of its results directory, of which only this experiment
+// counts.
+RunData OpenSide(const std::string& path) {
+  const fs::path folder = Canonical(path);
+  const fs::path above = folder.parent_path();
+  if (!IsFolder(folder) || Exists(folder / "manifest.json") || !Exists(above / "manifest.json"))
+    return OpenRun({path});
+  RunData run;
+  try {
+    run = OpenRunDirectory(above);
+  } catch (const Error&) {  // a manifest.json of something else
+    return OpenRun({path});
+  }
+  std::erase_if(run.experiments,
+                [&](const ExperimentData& data) { return data.name != folder.filename().string(); });
+  run.pairs.clear();
+  return run.experiments.empty() ? OpenRun({path}) : run;
+}
+
+RunData Join(const CompareRunsOptions& options) {
+  RunData a = OpenSide(options.baseline);
+  RunData b = OpenSide(options.candidate);
+  for (const RunData* side : {&a, &b}) RequireClockOf(*side, options.etdump);
+  RunData run;
+  if (a.method == b.method) run.method = a.method;
+  run.model_id = a.model_id == b.model_id ? a.model_id : "";
+  run.model = a.model.filename() == b.model.filename() ? a.model : fs::path();
+  if (a.platform == b.platform) run.platform = a.platform;
+  if (a.schedule.margin > 0) run.schedule.margin = a.schedule.margin;
+  for (const RunData* side : {&a, &b}) {
+    const std::string& given = side == &a ? options.baseline : options.candidate;
+    for (const std::string& problem : side->problems) run.problems.push_back(given + ": " + problem);
+    for (const std::string& warning : side->warnings) run.warnings.push_back(given + ": " + warning);
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> found;
+  for (std::size_t i = 0; i < a.experiments.size(); ++i) {
+    for (std::size_t j = 0; j < b.experiments.size(); ++j) {
+      const bool alone = a.experiments.size() == 1 && b.experiments.size() == 1;
+      const bool alike = a.experiments[i].name == b.experiments[j].name &&
+                         a.experiments[i].threads == b.experiments[j].threads;
+      if (alone || alike) found.emplace_back(i, j);
+    }
+  }
+  if (found.empty()) {
+    throw Error(ExitCode::kBadInput, fmt::format("nothing to compare: {} has {}, {} has {}", options.baseline,
+                                                 NamesOf(a), options.candidate, NamesOf(b)))
+        .Remedy("give the folders of two experiments, or of two runs with experiments of the same names");
+  }
+  for (const auto& [i, j] : found) {
+    for (const auto& [k, l] : found) {
+      if ((i == k) == (j == l)) continue;
+      throw Error(ExitCode::kBadInput,
+                  fmt::format("several experiments are called {}", a.experiments[i].name))
+          .Remedy("name the two results directories themselves, not folders above them");
+    }
+  }
+  for (const auto& [i, j] : found) {
+    ExperimentData baseline = a.experiments[i];
+    ExperimentData candidate = b.experiments[j];
+    if (found.size() == 1) NameSides(options, baseline, candidate);
+    if (baseline.label.empty()) baseline.label = baseline.name;
+    if (candidate.label.empty()) candidate.label = candidate.name;
+    if (baseline.label == baseline.name && candidate.label == candidate.name) {
+      const NamesApart apart = TellApart({baseline.name, candidate.name});
+      baseline.label = apart.names[0];
+      candidate.label = apart.names[1];
+      if (run.model_id.empty()) run.model_id = ModelOfNames(apart);
+    }
+    const bool two_models = !a.model_id.empty() && !b.model_id.empty() && a.model_id != b.model_id;
+    if (baseline.label == candidate.label && two_models && options.name1.empty() && options.name2.empty()) {
+      baseline.label += ", " + a.model_id;
+      candidate.label += ", " + b.model_id;
+    }
+    if (baseline.label == candidate.label) {
+      baseline.label += options.name1.empty() ? " (A)" : ", " + options.name1;
+      candidate.label += options.name2.empty() ? " (B)" : ", " + options.name2;
+    }
+    if (a.method != b.method) {
+      baseline.label += ", method " + a.method;
+      candidate.label += ", method " + b.method;
+    }
+    ForgetRounds(baseline);
+    ForgetRounds(candidate);
+    ComparePair pair;
+    pair.baseline = run.experiments.size();
+    pair.candidate = pair.baseline + 1;
+    run.experiments.push_back(std::move(baseline));
+    run.experiments.push_back(std::move(candidate));
+    run.pairs.push_back(std::move(pair));
+  }
+  return run;
+}
+
+}  // namespace
+
+Report CompareRuns(const CompareRunsOptions& options) {
+  std::optional<RunData> run = LoadSharedRun(options);
+  if (!run && !IsFolder(options.baseline) && !IsFolder(options.candidate))
+    run = RunOfEtdumps({options.baseline, options.candidate}, {options.name1, options.name2});
+  if (!run) run = Join(options);
+  Report report = ReportOf(std::move(*run), {.tolerant = false, .etdump = options.etdump});
+  if (options.output.empty()) return report;
+  const OutputFolders folders = {.report = options.output};
+  WriteFileAtomically(options.output / "comparison.json",
+                      [&](std::ostream& out) { RenderAnalysisJson(report, out); });
+  WriteFileAtomically(options.output / "comparison.md",
+                      [&](std::ostream& out) { RenderMarkdown(report, out); });
+  AnalysisFiles(folders).WriteComparisons(report);
+  return report;
+}
+
+}  // namespace etprof

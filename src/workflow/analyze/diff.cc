@@ -1,0 +1,145 @@
+#include "workflow/analyze/diff.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <deque>
+
+#include "core/error.h"
+#include "core/file/sha256.h"
+#include "program/read/program_reader.h"
+#include "workflow/analyze/analyze.h"
+#include "xnnpack/operator_name.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FileOfDiff {
+  fs::path path;
+  std::string sha256;
+  Program program;
+  RecordedSources sources;
+  std::vector<const Profile*> profiles;
+  std::string measured;  // the experiment that the times are of; "": none yet
+
+  DiffSide Side() const { return {&program, sources.map ? &*sources.map : nullptr, profiles}; }
+};
+
+FileOfDiff Read(const fs::path& path, std::vector<std::string>& warnings) {
+  FileOfDiff file;
+  file.path = path;
+  file.program = ReadProgramFile(path);
+  file.sha256 = Sha256HexOfFile(path);
+  file.sources = ReadSources(file.program, path);
+  if (!file.sources.map)
+    warnings.push_back(file.sources.problem +
+                       ": its modules are not known, and operators are matched without them");
+  return file;
+}
+
+class TimesOfRuns {
+ public:
+  TimesOfRuns(std::array<FileOfDiff, 2>& files, std::vector<std::string>& warnings)
+      : files_(files), warnings_(warnings) {}
+
+  void Read(const std::vector<std::string>& runs) {
+    std::size_t bare = 0;
+    for (const std::string& path : runs) {
+      RunData run = OpenRun({path}, "--run takes results directories, or two ETDumps");
+      const bool is_folder = !run.folder.empty();
+      if (!is_folder && bare == files_.size())
+        throw Error(ExitCode::kUsage, "--run: there are more than two ETDumps")
+            .Remedy("give the baseline's and the candidate's, in this order");
+      for (ExperimentData& data : run.experiments) {
+        if (!is_folder) data.model = fs::absolute(files_[bare].path);
+        for (const FileOfDiff& file : files_) {
+          if (is_folder && data.model_sha256 == file.sha256) data.model = fs::absolute(file.path);
+        }
+      }
+      reports_.push_back(ReportOf(std::move(run), {.tolerant = is_folder}));
+      for (std::size_t side = 0; side < files_.size(); ++side) {
+        if (is_folder || side == bare) Take(reports_.back(), path, files_[side], is_folder);
+      }
+      bare += is_folder ? 0 : 1;
+    }
+    for (const FileOfDiff& file : files_) {
+      if (!file.measured.empty() || runs.empty()) continue;
+      throw Error(ExitCode::kBadInput, fmt::format("no run measured {}", file.path.filename().string()))
+          .InFile(runs.front())
+          .Remedy("name the results directories that measured both programs, each with --run");
+    }
+  }
+
+ private:
+  // XNNPACK's names say which type an operator computes in, "Convolution (NHWC, QS8, QC8W) IGEMM".
+  static bool HasType(const std::string& name, const OperatorTensors& tensors) {
+    const auto parsed = xnnpack::ParseOperatorName(name);
+    if (!parsed || parsed->data_types.empty() || tensors.outputs.empty()) return true;
+    std::string_view computes = parsed->data_types.front();
+    if (computes.starts_with('P')) computes.remove_prefix(1);  // packed
+    const std::string& type = tensors.outputs.front().type.name;
+    if (computes == "F32") return type == "fp32";
+    if (computes == "F16") return type == "fp16";
+    if (computes == "QS8") return type.find("int8") != std::string::npos;
+    return true;
+  }
+
+  // A bare ETDump does not say which program ran. Of another one, few operators fit the nodes.
+  static bool Fits(const Profile& profile) {
+    std::size_t all = 0, strange = 0;
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      const OperatorSource& source = profile.program->operators[op];
+      if (profile.operators[op].key.kind != SpanKind::kBackend || !source.graph) continue;
+      ++all;
+      const bool none = source.join == OperatorSource::Join::kNone && source.candidates.empty();
+      strange += none || !HasType(profile.operators[op].name, source.tensors) ? 1 : 0;
+    }
+    return 5 * strange <= all;
+  }
+
+  // Of the first experiment that ran this file, all methods.
+  void Take(const Report& report, const std::string& path, FileOfDiff& file, bool by_hash) {
+    for (const ReportExperiment& experiment : report.experiments) {
+      const ExperimentData& data = report.run.experiments[experiment.index];
+      if (!experiment.profile || (by_hash && data.model_sha256 != file.sha256)) continue;
+      if (!experiment.profile->program) continue;
+      if (!experiment.profile->program->problem.empty())
+        throw Error(ExitCode::kBadInput, experiment.profile->program->problem).InFile(path);
+      if (!by_hash && !Fits(*experiment.profile)) {
+        throw Error(ExitCode::kBadInput,
+                    fmt::format("the operators that ran are not those of {}", file.path.filename().string()))
+            .InFile(path)
+            .Remedy("give an ETDump of the baseline, then one of the candidate");
+      }
+      if (!file.measured.empty() && file.measured != data.name) {
+        warnings_.push_back(fmt::format("the times of {} are those of {}, not of {}",
+                                        file.path.filename().string(), file.measured, data.name));
+        return;
+      }
+      file.measured = data.name;
+      file.profiles.push_back(&*experiment.profile);
+    }
+  }
+
+  std::array<FileOfDiff, 2>& files_;
+  std::vector<std::string>& warnings_;
+  std::deque<Report> reports_;  // they hold the profiles
+};
+
+}  // namespace
+
+DiffOfFiles DiffFiles(const DiffFilesOptions& options) {
+  DiffOfFiles result;
+  std::array<FileOfDiff, 2> files = {Read(options.baseline, result.warnings),
+                                     Read(options.candidate, result.warnings)};
+  if (result.warnings.size() == 2 && result.warnings[0] == result.warnings[1]) result.warnings.pop_back();
+  TimesOfRuns times(files, result.warnings);
+  times.Read(options.runs);
+  result.diff = DiffPrograms(files[0].Side(), files[1].Side());
+  result.diff.same_bytes = files[0].sha256 == files[1].sha256;
+  return result;
+}
+
+}  // namespace etprof

@@ -1,0 +1,168 @@
+#include "workflow/analyze/kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "render/csv/table_csv.h"
+#include "render/document.h"
+#include "say/subjects.h"
+#include "workflow/analyze/analyze.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Logs below a folder that no experiment of it knows: of a kernel-log run without an ETDump.
+std::vector<fs::path> OtherLogs(const fs::path& folder, const KernelReport& report) {
+  std::set<fs::path> known;
+  for (const KernelView& view : report.views) known.insert(view.log.lexically_normal());
+  std::vector<fs::path> found;
+  std::error_code error;
+  auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;
+    const fs::path& path = entry->path();
+    if (entry->is_directory(ignored)) {
+      if (path.filename() == "previous" || entry.depth() > 6) entry.disable_recursion_pending();
+    } else if (path.filename().string().ends_with("_xnntrace.log") &&
+               !known.contains(path.lexically_normal())) {
+      found.push_back(path);
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+void Add(KernelReport&& more, KernelReport& report) {
+  if (report.model_id.empty()) report.model_id = more.model_id;
+  std::move(more.views.begin(), more.views.end(), std::back_inserter(report.views));
+  std::move(more.watched.begin(), more.watched.end(), std::back_inserter(report.watched));
+  std::move(more.evidence.begin(), more.evidence.end(), std::back_inserter(report.evidence));
+  std::move(more.notes.begin(), more.notes.end(), std::back_inserter(report.notes));
+}
+
+void AddFolder(const fs::path& folder, KernelReport& report) {
+  KernelReport own;
+  std::optional<RunData> run;
+  std::optional<Error> problem;
+  try {
+    run = OpenRunDirectory(folder);
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::kBadInput) throw;
+    problem = error;  // it may still hold logs
+  }
+  if (run) {
+    const std::vector<std::optional<Profile>> profiles = ProfileRun(*run, {.join = false});
+    own = KernelsOfRun(*run, profiles);
+  }
+  for (const fs::path& log : OtherLogs(fs::absolute(folder), own)) own.views.push_back(ReadKernelView(log));
+  if (problem && own.views.empty()) throw *problem;
+  if (own.views.empty() && own.evidence.empty() && own.watched.empty()) {
+    throw Error(ExitCode::kBadInput,
+                "holds no watched run, no log of a kernel-log run, and no two variants whose operators could "
+                "be compared")
+        .InFile(folder.string())
+        .Remedy("measure with --watch, or two variants (docs/concepts/kernels.md)");
+  }
+  Add(std::move(own), report);
+}
+
+void AddLog(const std::string& path, const KernelsOptions& options, KernelReport& report) {
+  KernelView view = ReadKernelView(path, "", options.model_id);
+  if (!options.etdump.empty()) {
+    RunData run = RunOfEtdumps({options.etdump}, {});
+    const std::vector<std::optional<Profile>> profiles = ProfileRun(run, {.tolerant = false, .join = false});
+    if (profiles.front()) HoldAgainst(*profiles.front(), view);
+  }
+  if (view.xnnpack_lines == 0 && view.use.kernels.empty()) {
+    if (fs::path(path).extension() == ".etdump") {
+      throw Error(ExitCode::kBadInput, "is an ETDump, not a log of XNNPACK")
+          .InFile(path)
+          .Remedy("for kernels by the names of operators use `etprof compare OFF.etdump ON.etdump --all`");
+    }
+    throw Error(ExitCode::kBadInput, "has no line of XNNPACK's log")
+        .InFile(path)
+        .Remedy("build a runner with XNNPACK's log: `etprof build --executorch DIR --trace`");
+  }
+  report.views.push_back(std::move(view));
+}
+
+// "gemm" of "GEMM"; what has no place in a file's name becomes '_'.
+std::string FileWord(const std::string& text) {
+  std::string word;
+  for (const char c : text) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    word += upper ? static_cast<char>(c - 'A' + 'a') : plain ? c : '_';
+  }
+  return word;
+}
+
+void WriteTable(const fs::path& file, const KernelView& view) {
+  WriteOutput(file, [&](std::ostream& out) { RenderKernelsCsv(view, out); });
+}
+
+// Of every log, whatever the filter is, into a folder.
+void WriteTables(const fs::path& folder, const KernelReport& report) {
+  std::set<std::string> stems;
+  for (const KernelView& view : report.views) {
+    const fs::path table = KernelTableOf(view.log).filename();
+    std::string stem = table.stem().string();
+    for (int i = 2; !stems.insert(stem).second; ++i) stem = fmt::format("{}_{}", table.stem().string(), i);
+    WriteTable(folder / (stem + ".csv"), view);
+  }
+}
+
+// Writes what `options.output` asks for, keeps what the filter says, and returns the file to look at.
+fs::path Write(const KernelsOptions& options, KernelReport& report) {
+  const fs::path output = options.output;
+  // The profiling kit's scripts take the file itself.
+  const bool one_file = IsStdout(output) || !IsFolder(output);
+  const bool one_table = one_file && output.extension() == ".csv";
+  const bool view_alone = IsStdout(output) || (one_file && output.extension() == ".md");
+  if (one_table && report.views.size() != 1)
+    throw Error(ExitCode::kUsage, "--out FILE.csv takes the microkernels of one log: give a folder");
+  if (one_table) WriteTable(output, report.views.front());
+  if (!output.empty() && !one_table && !view_alone) WriteTables(output, report);
+  if (!options.filter.empty()) FilterKernels(options.filter, report);
+  if (output.empty() || one_table) return output;
+  const std::string name =
+      options.filter.empty() ? "kernel_view.md" : "kernel_view_" + FileWord(options.filter) + ".md";
+  const fs::path view = view_alone ? output : output / name;
+  WriteOutput(view, [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(report), 1, out); });
+  return view;
+}
+
+}  // namespace
+
+ReadKernels ReadAndWriteKernels(const KernelsOptions& options) {
+  ReadKernels read;
+  KernelReport& report = read.report;
+  report.title = options.title;
+  report.model_id = options.model_id;
+  for (const std::string& path : options.paths) {
+    if (IsFolder(path)) {
+      AddFolder(path, report);
+    } else {
+      AddLog(path, options, report);
+    }
+  }
+  if (!options.compare.empty()) {
+    for (const std::string& path : {options.compare.at(1), options.compare.at(0)})
+      AddLog(path, options, report);
+    TellApart(report);
+    report.comparison = CompareKernels(report.views, 0, 1);
+  } else if (report.views.size() == 2 && !report.comparison) {
+    CompareOffWithOn(report);
+  }
+  read.written = Write(options, report);
+  return read;
+}
+
+}  // namespace etprof

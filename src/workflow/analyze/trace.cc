@@ -1,0 +1,101 @@
+#include "workflow/analyze/trace.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
+#include "render/page/gzip.h"
+#include "render/trace/trace_contents.h"
+#include "render/trace/trace_writer.h"
+#include "workflow/analyze/analyze.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+TraceChoice ChoiceOf(const std::string& run) {
+  TraceChoice choice;
+  if (run == "all") return choice;
+  if (run == "median") {
+    choice.runs = TraceChoice::Runs::kMedian;
+    return choice;
+  }
+  const auto index = AsNumber<std::size_t>(run);
+  if (!index)
+    throw Error(ExitCode::kUsage,
+                fmt::format("--run `{}` is not \"all\", \"median\", or a number from 0", run));
+  choice.runs = TraceChoice::Runs::kOne;
+  choice.index = *index;
+  return choice;
+}
+
+fs::path DefaultOutput(const fs::path& path, bool is_folder, bool chrome) {
+  const char* ending = chrome ? ".json" : ".pftrace";
+  if (is_folder) return path / (std::string("trace") + ending);
+  return path.parent_path() / (path.stem().string() + ending);
+}
+
+}  // namespace
+
+WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress) {
+  std::string name = Lower(fs::path(options.output).filename().string());
+  const bool compressed = name.ends_with(".gz");
+  if (compressed) name.resize(name.size() - 3);
+  WrittenTrace written;
+  written.chrome = options.format.empty() ? name.ends_with(".json") : options.format == "chrome";
+  const TraceChoice choice = ChoiceOf(options.run);
+  RunData run = OpenRun(options.paths,
+                        "a trace is of one results directory, or of ETDump files; open several "
+                        ".pftrace files together with Perfetto's batch trace processor "
+                        "(docs/guides/traces.md)");
+  const bool is_folder = !run.folder.empty();
+  const fs::path first = options.paths.front();
+  written.file =
+      options.output.empty() ? DefaultOutput(first, is_folder, written.chrome) : fs::path(options.output);
+  if (!options.model.empty()) {
+    run.model = fs::absolute(options.model);
+    for (ExperimentData& data : run.experiments) data.model = run.model;
+  }
+  const auto write = [&](std::ostream& out) {
+    const std::unique_ptr<TraceWriter> writer = written.chrome ? ChromeTraceWriter(out) : PerfettoWriter(out);
+    WriteTraceAttributes(run, ETPROF_VERSION, *writer);
+    ProfileRun(run, {.tolerant = is_folder, .etdump = options.etdump, .etrecord = options.etrecord},
+               [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
+                 written.runs += WriteTraceOf(
+                     run, data, trace, profile, choice,
+                     [&] { progress.StopWhenInterrupted("interrupted: nothing was written"); }, *writer);
+                 ++written.experiments;
+               });
+    writer->Finish();
+    if (written.runs == 0) {
+      throw Error(ExitCode::kBadInput, "no experiment has a traced run")
+          .InFile(first.string())
+          .Remedy("measure with etprof run or profile, or give ETDump files");
+    }
+  };
+  const auto write_form = [&](std::ostream& out) {
+    if (compressed) {
+      WriteGzip(out, write);
+    } else {
+      write(out);
+    }
+  };
+  if (options.output.empty()) {
+    WriteFileAtomically(written.file, write_form);
+  } else {
+    WriteOutput(written.file, write_form);
+  }
+  for (const ExperimentData& data : run.experiments) {
+    for (const std::string& warning : data.warnings) {
+      if (data.etdump.empty()) continue;
+      progress.Message(fmt::format("warning: {}: {}", data.label.empty() ? data.name : data.label, warning));
+    }
+  }
+  return written;
+}
+
+}  // namespace etprof

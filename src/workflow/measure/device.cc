@@ -1,0 +1,120 @@
+#include "workflow/measure/device.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/json/json_members.h"
+#include "device/conditions/clusters.h"
+#include "device/local/local_properties.h"
+#include "device/open_device.h"
+#include "device/shell.h"
+#include "measure/participants/emulation.h"
+#include "measure/participants/participants.h"
+#include "measure/store/peaks.h"
+#include "workflow/measure/locate.h"
+#include "workflow/measure/turn.h"
+
+namespace etprof {
+
+void WorkflowProgress::StopWhenInterrupted(const std::string& what) const {
+  if (Interrupted()) throw Error(ExitCode::kInterrupted, what);
+}
+
+std::unique_ptr<Device> Open(const std::string& name, const DeviceUse& use, WorkflowProgress& progress,
+                             std::size_t place) {
+  RemoteOptions options;
+  options.keep = use.keep;
+  options.notice = [&progress, place](const std::string& text) { progress.Message(place, text); };
+  options.interrupted = [&progress] { return progress.Interrupted(); };
+  return OpenDevice(name, options);
+}
+
+std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties) {
+  const char* given = std::getenv("ETPROF_RUNNER");
+  if (device.Name() == "local" || (given != nullptr && *given != '\0')) return DefaultRunner();
+  const std::string& target = properties.platform;  // they have the same names
+  const std::filesystem::path bundle = BundleFolder(target) / "etprof-runner";
+  if (Exists(bundle)) return bundle;
+  // A machine like this one may run what was built here.
+  if (properties.platform == ReadLocalProperties().platform) return DefaultRunner();
+  throw Error(ExitCode::kBadInput, fmt::format("holds no runner for {} yet", properties.platform))
+      .InFile(bundle.string())
+      .Remedy(fmt::format("build it: `etprof build --target {}`", target));
+}
+
+ConfigContext ContextFor(const Device& device, const DeviceProperties& properties) {
+  try {
+    return {RunnerFor(device, properties)};
+  } catch (const Error&) {
+    return {};  // where an experiment names none either, the configuration's error says so
+  }
+}
+
+protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
+                             const std::string& exec_wrapper) {
+  const std::string runner =
+      given_runner.empty() ? RunnerFor(device, device.Properties()).string() : given_runner;
+  Command command;
+  command.arguments = CommandWords(exec_wrapper);
+  for (const std::string& word : device.PutProgram(runner)) command.arguments.push_back(word);
+  command.arguments.emplace_back("--isa-info");
+  const std::unique_ptr<Process> process = device.Start(command, {});
+  process->CloseInput();
+  std::string text;
+  std::string line;
+  while (process->ReadLine(line, 20) == Process::Read::kLine) text += line + '\n';
+  const std::optional<ExitStatus> status = process->Wait(20);
+  if (!status || !status->Success()) {
+    throw Error(ExitCode::kDeviceFailed, "could not say what this CPU has: " + process->LastErrors())
+        .InFile(runner);
+  }
+  try {
+    return nlohmann::json::parse(text).at("isa").get<protocol::IsaState>();
+  } catch (const nlohmann::json::exception&) {
+    throw Error(ExitCode::kBadInput,
+                "does not say what the CPU has: it is not an etprof-runner of this version")
+        .InFile(runner);
+  }
+}
+
+MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progress) {
+  if (!options.cpus.empty()) CheckCpus(options.cpus);
+  const std::unique_ptr<Device> device =
+      Open(options.devices.empty() ? "local" : options.devices.front(), options.use, progress);
+  const DeviceProperties properties = device->Properties();
+  if (!options.use.power_mode.empty()) device->SetPowerMode(options.use.power_mode);
+  ExperimentConfig experiment;
+  experiment.runner = options.runner;
+  if (options.runner.empty()) experiment.runner = RunnerFor(*device, properties);
+  experiment.exec_wrapper = CommandWords(options.exec_wrapper);
+
+  Interruption interruption;
+  interruption.requested = [&progress] { return progress.Interrupted(); };
+  device->SetInterrupted(interruption.requested);
+  PeaksRequest request;
+  request.start = StartOfRunner(*device, properties, experiment);
+  if (!options.cpus.empty()) request.start.cpus = CpusOf(options.cpus, properties);
+  request.threads = options.threads;
+  request.cpus = options.cpus;
+  request.isa = options.isa;
+  DeviceTurn turn(*device, "peaks", progress);
+  turn.Take();
+  try {
+    return {AskForPeaks(*device, request, interruption, 120), device->Name(),
+            IsEmulated(experiment, properties)};
+  } catch (const WorkerFailure& failure) {
+    if (failure.kind() == WorkerFailure::Kind::kInterrupted)
+      throw Error(ExitCode::kInterrupted, "interrupted");
+    // What the runner refuses (a feature, CPUs that are not there) is the command's, or it is no
+    // etprof-runner.
+    const bool refused = failure.kind() == WorkerFailure::Kind::kRefused;
+    throw Error(refused ? ExitCode::kBadInput : ExitCode::kDeviceFailed, failure.what())
+        .InFile(experiment.runner.string());
+  }
+}
+
+}  // namespace etprof

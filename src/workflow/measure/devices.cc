@@ -1,0 +1,87 @@
+#include "workflow/measure/devices.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/text/text.h"
+#include "device/adb/adb_devices.h"
+#include "device/open_device.h"
+
+namespace etprof {
+namespace {
+
+// Devices that adb lists, and says of that they cannot be asked, are added to `unusable`.
+void AddListedByAdb(const DevicesOptions& options, const std::function<bool()>& interrupted,
+                    std::vector<std::string>& names, DevicesFound& unusable) {
+  try {
+    for (const AdbListing& listed : ListAdbDevices(options.answer_seconds, interrupted)) {
+      const std::string name = "adb:" + listed.serial;
+      if (listed.state == "device") {
+        AddOnce(name, names);
+        continue;
+      }
+      DeviceSurvey device;
+      device.name = name;
+      device.problem = listed.state;
+      device.remedy = listed.remedy;
+      unusable.devices.push_back(std::move(device));
+    }
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted) throw;
+    unusable.notes.push_back("devices behind adb are not listed: " + error.Message());
+  }
+}
+
+std::vector<std::string> NamesToAsk(const DevicesOptions& options, const std::function<bool()>& interrupted,
+                                    DevicesFound& unusable) {
+  std::vector<std::string> names;
+  // What is removed is what was named.
+  if (!options.clean || options.named.empty()) {
+    names.emplace_back("local");
+    AddListedByAdb(options, interrupted, names, unusable);
+  }
+  const bool adb_lists_any =
+      std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("adb:"); });
+  for (const std::string& name : options.named) {
+    if (name == "adb" && adb_lists_any) continue;
+    // One that adb lists as offline may come back when it is connected to.
+    std::erase_if(unusable.devices, [&](const DeviceSurvey& device) { return device.name == name; });
+    AddOnce(name, names);
+  }
+  return names;
+}
+
+std::vector<DeviceSurvey> Ask(const std::vector<std::string>& names, const SurveyOptions& options) {
+  std::vector<DeviceSurvey> devices(names.size());
+  Threads threads;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto ask = [&, i] {
+      try {
+        devices[i] = SurveyDevice(names[i], options);
+      } catch (const std::exception& error) {
+        devices[i].name = names[i];
+        devices[i].problem = error.what();
+      }
+    };
+    if (!threads.Start(ask)) ask();
+  }
+  threads.Join();
+  return devices;
+}
+
+}  // namespace
+
+DevicesFound FindDevices(const DevicesOptions& options, WorkflowProgress& progress) {
+  for (const std::string& name : options.named) CheckDeviceName(name);
+  const auto interrupted = [&progress] { return progress.Interrupted(); };
+  DevicesFound found;
+  const std::vector<std::string> names = NamesToAsk(options, interrupted, found);
+  std::vector<DeviceSurvey> asked = Ask(names, {options.answer_seconds, options.clean, interrupted});
+  progress.StopWhenInterrupted();
+  found.devices.insert(found.devices.begin(), asked.begin(), asked.end());
+  return found;
+}
+
+}  // namespace etprof

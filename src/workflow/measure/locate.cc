@@ -1,0 +1,60 @@
+#include "workflow/measure/locate.h"
+
+#include <cstdlib>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+
+#include <array>
+#endif
+
+#include "core/error.h"
+#include "core/file/file.h"
+
+namespace etprof {
+
+namespace fs = std::filesystem;
+
+fs::path ExecutablePath() {
+#ifdef __APPLE__
+  std::array<char, 4096> buffer{};
+  auto size = static_cast<std::uint32_t>(buffer.size());
+  if (_NSGetExecutablePath(buffer.data(), &size) == 0) return fs::weakly_canonical(buffer.data());
+  return "etprof";
+#else
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path("etprof") : path;
+#endif
+}
+
+fs::path DefaultRunner() {
+  if (const char* given = std::getenv("ETPROF_RUNNER"); given != nullptr && *given != '\0') return given;
+  const fs::path beside = ExecutablePath().parent_path() / "etprof-runner";
+  if (Exists(beside)) return beside;
+  throw Error(ExitCode::kBadInput, "is missing: etprof-runner belongs next to etprof")
+      .InFile(beside.string())
+      .Remedy("run `script/bootstrap`, or set ETPROF_RUNNER");
+}
+
+fs::path BundleFolder(const std::string& target) {
+  return ExecutablePath().parent_path().parent_path() / "bundles" / target;
+}
+
+std::optional<fs::path> CheckoutRoot() {
+  for (fs::path folder = ExecutablePath().parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (Exists(folder / "python" / "etprof" / "export.py")) return folder;
+  }
+  return std::nullopt;
+}
+
+std::string PythonProgram(const std::optional<fs::path>& checkout) {
+  if (const char* chosen = std::getenv("ETPROF_PYTHON"); chosen != nullptr && *chosen != '\0') return chosen;
+  if (checkout) {
+    const fs::path own = *checkout / ".venv" / "bin" / "python";
+    if (Exists(own)) return own.string();
+  }
+  return "python3";
+}
+
+}  // namespace etprof

@@ -1,0 +1,358 @@
+#include "workflow/measure/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <latch>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/parallel.h"
+#include "isa/ladder.h"
+#include "measure/conditions/check_device.h"
+#include "measure/config/device_groups.h"
+#include "measure/config/ladder_config.h"
+#include "measure/config/variant.h"
+#include "measure/measure.h"
+#include "measure/participants/emulation.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+// --- what is to be measured ------------------------------------------------------------------------------
+
+// On a device with SME2 the question is what it brings.
+std::vector<Variant> VariantsOf(const ProfileOptions& options, const DeviceProperties& device) {
+  std::vector<Variant> variants;
+  for (const std::string& spec : options.vs) variants.push_back(ParseVariant(spec));
+  const bool sme2 = std::ranges::any_of(
+      device.features, [](const std::string& feature) { return feature == "sme2" || feature == "SME2"; });
+  if (variants.empty() && sme2) variants.push_back(ParseVariant("isa=-sme,-sme2"));
+  return variants;
+}
+
+Config ConfigOf(const ProfileOptions& options, bool several, const Device& device,
+                const DeviceProperties& properties) {
+  Config config = MakeProfileConfig(ExperimentOf(options.measure, options.model, device, properties),
+                                    VariantsOf(options, properties));
+  Apply(options.measure, config);
+  const fs::path folder = DefaultRunDirectory(options.model, properties.platform);
+  if (config.output_root.empty()) config.output_root = several ? folder.parent_path() : folder;
+  for (ExperimentConfig& experiment : config.experiments) {
+    if (several) experiment.devices = {device.Name()};
+  }
+  return config;
+}
+
+Config ConfigOf(const RunOptions& options, const Device& device, const DeviceProperties& properties) {
+  Config config = ReadConfig(options.config, ContextFor(device, properties));
+  if (!options.only.empty()) KeepOnly(config, options.only);
+  Apply(options.measure, config);
+  ApplyToExperiments(options.measure, config);
+  if (config.output_root.empty())
+    config.output_root = DefaultRunDirectory(config.experiments[0].model, PlatformOf(config, properties));
+  return config;
+}
+
+// A configuration that was read before its device was known: etprof-runner is what names none.
+Config WithRunnerOf(Config config, const Device& device, const DeviceProperties& properties) {
+  for (ExperimentConfig& experiment : config.experiments) {
+    if (experiment.runner.empty()) experiment.runner = RunnerFor(device, properties);
+  }
+  return config;
+}
+
+std::vector<isa::Level> LevelsOf(const protocol::IsaState& state) {
+  if (!state.can_mask) {
+    throw Error(ExitCode::kDeviceFailed, "features cannot be masked on this device: " + state.why_not)
+        .Remedy("without a mask there is only one level, which `etprof profile` measures");
+  }
+  const isa::FeatureSet detected(state.detected.begin(), state.detected.end());
+  std::vector<isa::Level> levels = isa::Ladder(isa::ArchitectureOf(detected), detected);
+  if (levels.size() < 2) {
+    throw Error(ExitCode::kUsage, fmt::format("this CPU has {} and nothing above it that XNNPACK asks for",
+                                              levels.front().name))
+        .Remedy("run `etprof profile` to measure the model as it is");
+  }
+  return levels;
+}
+
+Config ConfigOf(const LadderOptions& options, Device& device, const DeviceProperties& properties) {
+  const MeasureRequest& measure = options.measure;
+  const ExperimentConfig as_given = ExperimentOf(measure, options.model, device, properties);
+  Config config =
+      MakeLadderConfig(as_given, LevelsOf(AskRunner(device, as_given.runner.string(), measure.exec_wrapper)));
+  Apply(measure, config);
+  if (!config.max_seconds && !config.launches) config.max_seconds = DefaultLadderSeconds(config);
+  if (config.output_root.empty())
+    config.output_root = DefaultRunDirectory(options.model, PlatformOf(config, properties) + "-isa");
+  return config;
+}
+
+fs::path FolderOfDevices(const Config& config) {
+  if (!config.output_root.empty()) return config.output_root;
+  return DefaultRunDirectory(config.experiments.at(0).model, "any").parent_path();
+}
+
+std::string StemOf(const std::string& path) { return fs::path(path).stem().string(); }
+
+// --- measuring it ----------------------------------------------------------------------------------------
+
+// Configures the device and checks all that can be checked before something is measured.
+void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& state) {
+  state.properties = device.Properties();
+  state.config = job.configure(device, state.properties);
+  state.platform = PlatformOf(state.config, state.properties);
+  MakePlan(state.config);
+  CheckFiles(state.config);
+  if (!dry_run) return;
+  CheckForDevice(state.config, state.device, state.properties);
+  CheckMasks(state.config, state.properties);
+}
+
+class SeveralDevices {
+ public:
+  SeveralDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
+                 WorkflowProgress& progress)
+      : jobs_(jobs.jobs),
+        what_(jobs.what),
+        request_(request),
+        dry_run_(dry_run),
+        progress_(progress),
+        states_(jobs_.size()),
+        known_(static_cast<std::ptrdiff_t>(jobs_.size())) {}
+
+  // Returns how far every device got, index by index of the jobs.
+  std::vector<Measured> Run() {
+    Threads threads;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (threads.Start([this, i] { RunOn(i); })) continue;
+      states_[i].device = jobs_[i].device;
+      states_[i].error = Error(ExitCode::kDeviceFailed, "the system starts no more threads")
+                             .Remedy("end other programs, raise `ulimit -u`, or name fewer devices at once");
+      known_.count_down();
+    }
+    known_.wait();
+    std::optional<Error> failed;
+    try {
+      NameFolders();
+    } catch (const std::exception& error) {
+      failed = AsError(error);
+    }
+    measure_ = !failed && !dry_run_;
+    go_.count_down();
+    threads.Join();
+    if (failed) throw *failed;
+    return std::move(states_);
+  }
+
+ private:
+  template <typename Step>
+  static void Guarded(Measured& state, Step step) {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      state.error = AsError(error);
+    }
+  }
+
+  // A device's whole life is in one thread: a process that a thread has started ends with that thread
+  // (PR_SET_PDEATHSIG), and a connection may be made anew at any time.
+  void RunOn(std::size_t i) {
+    Measured& state = states_[i];
+    state.device = jobs_[i].device;
+    std::unique_ptr<Device> device;
+    Guarded(state, [&] {
+      progress_.State(i, "connecting");
+      device = Open(state.device, request_.use, progress_, i);
+      Configure(jobs_[i], dry_run_, *device, state);
+      // Of several devices, those that have power modes get it.
+      if (!state.config.power_mode.empty() && !state.properties.platform.starts_with("android")) {
+        progress_.Message(i, "has no power modes: it is measured as it is");
+        state.config.power_mode.clear();
+      }
+    });
+    known_.count_down();
+    go_.wait();
+    if (measure_ && !state.error) Guarded(state, [&] { MeasureOn(i, *device); });
+    if (measure_ || state.error)
+      progress_.State(i, state.Interrupted() ? "interrupted" : state.error ? "failed" : "done");
+    device.reset();
+  }
+
+  void MeasureOn(std::size_t i, Device& device) {
+    Measured& state = states_[i];
+    const fs::path manifest = state.config.output_root / "manifest.json";
+    const auto before = WrittenAt(manifest);
+    try {
+      MeasureOptions options;
+      options.progress = progress_.Of(i);
+      DeviceTurn turn(device, what_, progress_, i);
+      state.run = MeasureConfig(state.config, turn, request_, progress_, options);
+      state.measured = true;
+    } catch (...) {
+      // Where the device was lost, what was measured before is kept.
+      const auto after = WrittenAt(manifest);
+      state.measured = after && after != before;
+      throw;
+    }
+  }
+
+  // Every device that could be reached gets its results directory.
+  void NameFolders() {
+    std::vector<DevicePlatform> places;
+    for (const Measured& state : states_) {
+      if (!state.error) places.push_back({state.device, state.platform});
+    }
+    const std::vector<std::string> folders = DeviceFolders(places);
+    std::size_t place = 0;
+    for (Measured& state : states_) {
+      if (state.error) continue;
+      const fs::path parent = FolderOfDevices(state.config);
+      state.config.output_root = parent / folders[place++];
+      if (!request_.resume) continue;
+      // Then another device could not be reached, or there was none, and the folders had other names.
+      if (Exists(state.config.output_root / "manifest.json")) continue;
+      if (const auto earlier = FindRunOfDevice(parent, state.device)) state.config.output_root = *earlier;
+    }
+  }
+
+  const std::vector<MeasureJob>& jobs_;
+  const std::string& what_;
+  const MeasureRequest& request_;
+  const bool dry_run_;
+  WorkflowProgress& progress_;
+  std::vector<Measured> states_;
+  std::latch known_;     // every thread knows its device, or why there is none
+  std::latch go_{1};     // the main thread has named the folders
+  bool measure_ = true;  // written before go_
+};
+
+}  // namespace
+
+MeasureJobs JobsOf(const ProfileOptions& options) {
+  const std::vector<std::string>& devices = options.measure.devices;
+  CheckDeviceNames(devices);
+  for (const std::string& spec : options.vs) ParseVariant(spec);
+  RequireSensible(options.measure);
+  MeasureJobs all{{}, devices.size() > 1, "profile " + StemOf(options.model)};
+  for (const std::string& device : devices.empty() ? std::vector<std::string>{"local"} : devices) {
+    all.jobs.push_back({device, [&options, several = all.several](Device& on, const DeviceProperties& what) {
+                          return ConfigOf(options, several, on, what);
+                        }});
+  }
+  return all;
+}
+
+MeasureJobs JobsOf(const RunOptions& options) {
+  Config config = ReadConfig(options.config, {.default_runner = {}, .runner_of_device = true});
+  // Where several devices are named, each has a folder of its own, however few of them are asked for now.
+  MeasureJobs all{
+      {}, GroupByDevice(config, options.measure.devices).size() > 1, "run " + StemOf(options.config)};
+  if (!options.only.empty()) KeepOnly(config, options.only);
+  for (DeviceGroup& group : GroupByDevice(config, options.measure.devices)) {
+    if (!all.several) {
+      all.jobs.push_back({group.device, [&options](Device& on, const DeviceProperties& what) {
+                            return ConfigOf(options, on, what);
+                          }});
+      break;
+    }
+    Apply(options.measure, group.config);
+    ApplyToExperiments(options.measure, group.config);
+    MakePlan(group.config);
+    all.jobs.push_back({group.device,
+                        [own = group.config](Device& on, const DeviceProperties& what) {
+                          return WithRunnerOf(own, on, what);
+                        },
+                        FolderOfDevices(group.config)});
+  }
+  return all;
+}
+
+MeasureJobs JobsOf(const LadderOptions& options) {
+  RequireSensible(options.measure);
+  return {{{options.measure.FirstDevice(),
+            [&options](Device& on, const DeviceProperties& what) { return ConfigOf(options, on, what); }}},
+          false,
+          "isa " + StemOf(options.model)};
+}
+
+bool Measured::Interrupted() const {
+  return (error && error->exit_code() == ExitCode::kInterrupted) ||
+         (run && run->status == RunData::Status::kInterrupted);
+}
+
+RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureRequest& request,
+                      WorkflowProgress& progress, MeasureOptions options) {
+  options.resume = options.resume || request.resume;
+  options.counters = request.counters;
+  options.watch = request.watch;
+  options.interrupted = [&progress] { return progress.Interrupted(); };
+  if (options.progress == nullptr) options.progress = progress.Of(0);
+  options.etprof_version = ETPROF_VERSION;
+  options.wait_for_device_seconds = request.use.wait_seconds;
+  options.take_turn = [&turn] { turn.Take(); };
+  return Measure(config, turn.device(), options);
+}
+
+std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
+                                       WorkflowProgress& progress) {
+  const HistoryKeeper history(request.history);
+  std::vector<Measured> states;
+  const auto keep = [&] {
+    for (Measured& state : states) {
+      if (state.run && state.run->status == RunData::Status::kComplete)
+        state.kept = history.Keep({state.run->folder.string()});
+    }
+  };
+  if (!jobs.several) {
+    const MeasureJob& job = jobs.jobs.front();
+    const std::unique_ptr<Device> device = Open(job.device, request.use, progress);
+    Measured& state = states.emplace_back();
+    state.device = job.device;
+    Configure(job, dry_run, *device, state);
+    if (dry_run) return states;
+    DeviceTurn turn(*device, jobs.what, progress);
+    state.run = MeasureConfig(state.config, turn, request, progress, {});
+    state.measured = true;
+    keep();
+    return states;
+  }
+  states = SeveralDevices(jobs, request, dry_run, progress).Run();
+  keep();
+  const Measured& first = states.front();
+  const bool alike = std::ranges::all_of(states, [&](const Measured& state) {
+    return state.error && !state.measured && state.error->Message() == first.error->Message();
+  });
+  const bool interrupted = std::ranges::any_of(states, &Measured::Interrupted);
+  if (alike && !interrupted) throw *first.error;
+  return states;
+}
+
+std::vector<Measured> FindMeasured(const MeasureJobs& jobs, const MeasureRequest& request,
+                                   WorkflowProgress& progress) {
+  std::vector<Measured> states;
+  for (const MeasureJob& job : jobs.jobs) {
+    Measured& state = states.emplace_back();
+    state.device = job.device;
+    if (!jobs.several) {
+      const std::unique_ptr<Device> device = Open(job.device, request.use, progress);
+      state.properties = device->Properties();
+      state.config = job.configure(*device, state.properties);
+      MakePlan(state.config);
+    } else if (const auto run = FindRunOfDevice(job.folder, job.device)) {
+      state.config.output_root = *run;
+    } else {
+      state.error = Error(ExitCode::kBadInput, "has no run there")
+                        .InFile(job.folder.string())
+                        .Remedy("measure it: the same command without --analysis-only");
+      continue;
+    }
+    state.measured = true;
+  }
+  return states;
+}
+
+}  // namespace etprof

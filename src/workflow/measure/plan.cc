@@ -1,0 +1,348 @@
+#include "workflow/measure/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/file/file.h"
+#include "core/json/json_members.h"
+#include "core/json/json_schema_of.h"
+#include "core/text/duration.h"
+#include "core/units.h"
+#include "core/views.h"
+#include "measure/config/config_keys.h"
+#include "measure/participants/emulation.h"
+#include "measure/schedule/forecast.h"
+#include "measure/schedule/schedule.h"
+
+namespace etprof {
+namespace {
+
+struct Planned {
+  const Measured& on;
+  Plan plan;
+  Forecast forecast;
+};
+
+std::vector<Planned> PlansOf(const std::vector<Measured>& devices) {
+  std::vector<Planned> all;
+  for (const Measured& on : devices) {
+    if (on.error) continue;
+    Plan plan = MakePlan(on.config);
+    Forecast forecast = MakeForecast(on.config, plan, on.properties);
+    all.push_back({on, std::move(plan), forecast});
+  }
+  return all;
+}
+
+std::string RangeText(const Forecast::Range& range) {
+  if (range.least == range.most) return fmt::format("{}", range.least);
+  return fmt::format("{} to {}", range.least, range.most);
+}
+
+// "10 launches x 7 rounds of bursts, 0.1 s a round".
+std::string BurstsText(const Planned& planned, int launches) {
+  return fmt::format("{} launches x {} of bursts, {} a round", launches,
+                     CountedText(static_cast<std::size_t>(planned.forecast.rounds.most), "round"),
+                     AboutText(planned.forecast.burst_seconds));
+}
+
+// Where the limit is from.
+std::string LimitText(const Planned& planned) {
+  if (planned.on.config.max_seconds) return "max_seconds";
+  const std::size_t pairs = std::max<std::size_t>(1, planned.plan.pairs.size());
+  return fmt::format("{} for each pair, {}", AboutText(planned.forecast.max_seconds / double(pairs)),
+                     planned.plan.pairs.empty() ? "and so without one" : CountedText(pairs, "pair"));
+}
+
+// How the time comes about, sentence by sentence; the first one is the answer.
+std::vector<std::string> TimeWords(const Planned& planned) {
+  const Forecast& forecast = planned.forecast;
+  const std::string bound = AboutText(forecast.max_seconds);
+  const std::string begun =
+      "a launch is begun only where it fits into that, as those before it tell; two are made in any case";
+  switch (forecast.kind) {
+    case Forecast::Kind::kStopRule:
+      return {fmt::format("at most {} ({})", bound, LimitText(planned)),
+              fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
+                          AboutText(forecast.least_seconds), 100 * planned.on.config.Precision(),
+                          BurstsText(planned, *forecast.usual_launches)),
+              begun};
+    case Forecast::Kind::kLaunchesInTime:
+      return {fmt::format("at most {} ({})", bound, LimitText(planned)),
+              fmt::format("about {} at least ({})", AboutText(forecast.least_seconds),
+                          BurstsText(planned, forecast.launches.most)),
+              begun};
+    case Forecast::Kind::kLaunches:
+      return {fmt::format("about {} at least ({})", AboutText(forecast.least_seconds),
+                          BurstsText(planned, forecast.launches.most)),
+              "no upper bound: launches were given, and no max_seconds"};
+    case Forecast::Kind::kSustained:
+      return {fmt::format("about {} ({} for {})", AboutText(forecast.least_seconds),
+                          AboutText(double(planned.on.config.sustained) / 1e9),
+                          forecast.timed == 1
+                              ? std::string("one experiment")
+                              : fmt::format("each of {} experiments, one after the other", forecast.timed))};
+    case Forecast::Kind::kNothingTimed:
+      return {"no upper bound: nothing is measured for time"};
+  }
+  return {};
+}
+
+// The part of a limited time that is kept for the roofs.
+void AddRoofWords(const Forecast& forecast, std::vector<std::string>& words) {
+  if (forecast.roof_seconds == 0) return;
+  words.push_back(fmt::format("about {} of it for {} of the machine's roofs",
+                              AboutText(forecast.roof_seconds), CountedText(forecast.roofs, "measurement")));
+}
+
+// What is not in that time.
+std::vector<std::string> BesidesWords(const Planned& planned, const MeasureRequest& request) {
+  const Config& config = planned.on.config;
+  std::vector<std::string> words;
+  if (planned.forecast.traced > 0) {
+    words.push_back(CountedText(planned.forecast.traced, "kernel-log run") + ", as long as the runs take");
+  }
+  if (request.counters) words.emplace_back("runs for the processor's counters");
+  if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
+  if (planned.forecast.roofs > 0 && planned.forecast.roof_seconds == 0)
+    words.push_back(CountedText(planned.forecast.roofs, "measurement") + " of the machine's roofs");
+  if (config.wait_minutes > 0) {
+    words.push_back(fmt::format("waiting for a quiet and cool device, at most {} before it begins",
+                                AboutText(60 * config.wait_minutes)));
+  }
+  if (config.max_temp) {
+    words.push_back(fmt::format("waiting for {} °C or less, at most {} before each round", *config.max_temp,
+                                AboutText(config.max_temp_wait)));
+  }
+  words.emplace_back("starting and analysis");
+  return words;
+}
+
+std::string LaunchWords(const Forecast& forecast) {
+  switch (forecast.kind) {
+    case Forecast::Kind::kStopRule:
+      return fmt::format("{} to {} of each experiment, fewer (at least {}) where time is short",
+                         *forecast.usual_launches, forecast.launches.most, forecast.launches.least);
+    case Forecast::Kind::kLaunchesInTime:
+      return fmt::format("{} of each experiment, fewer (at least {}) where time is short",
+                         forecast.launches.most, forecast.launches.least);
+    case Forecast::Kind::kLaunches:
+    case Forecast::Kind::kSustained:
+      return fmt::format("{} of each experiment", forecast.launches.most);
+    case Forecast::Kind::kNothingTimed:
+      break;
+  }
+  return "none for time";
+}
+
+std::string RoundWords(const Forecast& forecast) {
+  if (forecast.rounds.most == 0) return "none: one burst after the other";
+  std::string words = RangeText(forecast.rounds) + " in a launch";
+  if (forecast.rounds.least < forecast.rounds.most) words += ", as many as time allows";
+  return words + "; of an executor_runner one long one";
+}
+
+// Recorded runs of each experiment. How many fit is known once a run has been timed.
+std::string RunWords(const Planned& planned) {
+  if (planned.on.config.sustained > 0) return "one after the other, as many as the time holds";
+  int traced = 0;
+  for (const ExperimentConfig& experiment : planned.on.config.experiments)
+    traced = std::max(traced, experiment.runs);
+  return fmt::format(
+      "at least {} untraced of each experiment, then at least {} traced in each launch, {} traced in all "
+      "where time allows; fewer only where that does not fit",
+      kLeastUntraced, kLeastTraced, traced);
+}
+
+// The paths of a kind, each once; of several whose each is.
+void AddPaths(const Planned& planned, const char* name, std::filesystem::path ExperimentConfig::*member,
+              say::Facts& facts) {
+  std::vector<std::pair<std::string, std::string>> paths;  // with the labels that have them
+  for (const Unit& unit : planned.plan.units) {
+    const std::string path = FromHere(planned.on.config.experiments[unit.experiment].*member);
+    if (path.empty()) continue;  // of a device that is not known yet
+    auto found = std::ranges::find(paths, path, &std::pair<std::string, std::string>::first);
+    if (found == paths.end()) found = paths.insert(found, {path, ""});
+    found->second += (found->second.empty() ? "" : ", ") + unit.label;
+  }
+  for (const auto& [path, labels] : paths)
+    facts.Add(name, paths.size() > 1 ? fmt::format("{} ({})", path, labels) : path);
+}
+
+say::Table UnitsOf(const Planned& planned) {
+  say::Table table{"experiments",
+                   "",
+                   {{"experiment", "experiment"},
+                    {"threads", "threads", true},
+                    {"isa", "isa"},
+                    {"cpus", "CPUs"},
+                    {"mode", "mode"},
+                    {"traced_runs", "traced runs", true}}};
+  for (const Unit& unit : planned.plan.units) {
+    const ExperimentConfig& experiment = planned.on.config.experiments[unit.experiment];
+    table.rows.push_back({unit.label, say::Count{unit.threads},
+                          experiment.isa.empty() ? "all" : experiment.isa,
+                          experiment.cpu_affinity.empty() ? "any" : experiment.cpu_affinity, experiment.mode,
+                          say::Count{experiment.runs}});
+  }
+  return table;
+}
+
+say::Section SectionOf(const Planned& planned, const MeasureRequest& request) {
+  say::Facts facts{"plan", ""};
+  const auto add = [&](const char* name, std::string text) { facts.Add(name, std::move(text)); };
+  for (const UnitPair& pair : planned.plan.pairs)
+    add("compare", fmt::format("{} (baseline) with {}", pair.baseline_label, pair.candidate_label));
+  if (planned.plan.pairs.empty()) add("compare", "nothing: there is no pair");
+  add("launches", LaunchWords(planned.forecast));
+  if (planned.forecast.timed > 0) add("rounds", RoundWords(planned.forecast));
+  if (planned.forecast.timed > 0) add("runs", RunWords(planned));
+  std::vector<std::string> time = TimeWords(planned);
+  AddRoofWords(planned.forecast, time);
+  for (std::string& words : time) add("time", std::move(words));
+  for (std::string& words : BesidesWords(planned, request)) add("besides", std::move(words));
+  AddPaths(planned, "runner", &ExperimentConfig::runner, facts);
+  AddPaths(planned, "model", &ExperimentConfig::model, facts);
+  add("into", planned.on.config.output_root.string());
+  return {planned.on.device, say::Level::kUsual, {std::move(facts), UnitsOf(planned)}};
+}
+
+struct RangeJson {
+  Forecast::Range range;
+
+  static constexpr const char* kSchemaName = "range";
+  static void Describe(auto& v) {
+    v("at_least", [](const RangeJson& json) { return json.range.least; });
+    v("at_most", [](const RangeJson& json) { return json.range.most; });
+  }
+};
+
+struct SecondsJson {
+  double least = 0;
+  std::optional<double> most;
+
+  static constexpr const char* kSchemaName = "seconds";
+  static void Describe(auto& v) {
+    v("at_least", &SecondsJson::least,
+      {.meaning = "about, of models whose runs take some milliseconds at most", .least = 0});
+    v("at_most", &SecondsJson::most, {.meaning = "null: there is no bound", .least = 0});
+  }
+};
+
+struct UnitJson {
+  const Unit& unit;
+  const ExperimentConfig& experiment;
+
+  static void Describe(auto& v) {
+    using J = const UnitJson&;
+    v("experiment", [](J json) { return json.experiment.name; });
+    v("label", [](J json) { return json.unit.label; });
+    v("mode", [](J json) { return json.experiment.mode; }, {.choices = kModes});
+    v("threads", [](J json) { return json.unit.threads; }, {.least = 1});
+    v("isa", [](J json) { return json.experiment.isa; }, {.meaning = "empty: nothing is masked"});
+    v("cpus", [](J json) { return json.experiment.cpu_affinity; }, {.meaning = "empty: any"});
+    v("period_ns", [](J json) { return json.experiment.period; }, {.meaning = "0: back to back"});
+    v("runs", [](J json) { return json.experiment.runs; }, {.meaning = "traced ones", .least = 1});
+    v("runner", [](J json) { return json.experiment.runner; });
+    v("model", [](J json) { return json.experiment.model; });
+  }
+};
+
+struct PairJson {
+  const UnitPair& pair;
+
+  static void Describe(auto& v) {
+    using J = const PairJson&;
+    v("baseline", [](J json) { return json.pair.baseline_label; });
+    v("candidate", [](J json) { return json.pair.candidate_label; });
+    v("label", [](J json) { return json.pair.label; });
+  }
+};
+
+struct PlannedJson {
+  const MeasureRequest& request;
+  const Planned& planned;
+
+  static constexpr const char* kSchemaName = "device";
+  static void Describe(auto& v) {
+    using J = const PlannedJson&;
+    v("device", [](J json) { return json.planned.on.device; });
+    v("platform", [](J json) { return PlatformOf(json.planned.on.config, json.planned.on.properties); });
+    v("output_root", [](J json) { return json.planned.on.config.output_root; },
+      {.meaning = "the results directory"});
+    v("experiments",
+      [](J json) {
+        std::vector<UnitJson> units;
+        for (const Unit& unit : json.planned.plan.units)
+          units.push_back({unit, json.planned.on.config.experiments[unit.experiment]});
+        return units;
+      },
+      {.some = true});
+    v("pairs", [](J json) { return ViewsOf<PairJson>(json.planned.plan.pairs); });
+    v("launches", [](J json) { return RangeJson{json.planned.forecast.launches}; },
+      {.meaning = "of each experiment that is measured for time"});
+    v("rounds", [](J json) { return RangeJson{json.planned.forecast.rounds}; },
+      {.meaning = "of a launch; 0 where it is sustained"});
+    v("precision", [](J json) { return json.planned.on.config.Precision(); },
+      {.meaning = "relative half-width asked for", .least = 0, .open = true});
+    v("seconds", [](J json) {
+      return SecondsJson{json.planned.forecast.least_seconds, json.planned.forecast.most_seconds};
+    });
+    v("how", [](J json) { return TimeWords(json.planned); },
+      {.meaning = "how the seconds come about", .some = true});
+    v("besides", [](J json) { return BesidesWords(json.planned, json.request); },
+      {.meaning = "what is not in the seconds"});
+  }
+};
+
+struct PlansJson {
+  const std::vector<Planned>& all;
+  const MeasureRequest& request;
+
+  // They measure side by side, so that the slowest one counts.
+  SecondsJson Seconds() const {
+    SecondsJson seconds{0, 0};
+    for (const Planned& planned : all) {
+      seconds.least = std::max(seconds.least, planned.forecast.least_seconds);
+      const std::optional<double>& most = planned.forecast.most_seconds;
+      seconds.most = seconds.most && most ? std::optional(std::max(*seconds.most, *most)) : std::nullopt;
+    }
+    return seconds;
+  }
+
+  static void Describe(auto& v) {
+    using J = const PlansJson&;
+    v.Constant("schema_version", 1);
+    v("seconds", &PlansJson::Seconds,
+      {.meaning = "of the device that takes longest: they measure side by side"});
+    v("devices", [](J json) { return ViewsOf<PlannedJson>(json.all, json.request); }, {.some = true});
+  }
+};
+
+}  // namespace
+
+say::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRequest& request) {
+  const std::vector<Planned> all = PlansOf(devices);
+  say::Document document;
+  document.title = "etprof run --dry-run";
+  document.sections_are = "device";
+  for (const Planned& planned : all) document.sections.push_back(SectionOf(planned, request));
+  if (all.size() > 1) document.notes = {{"the devices measure at the same time"}};
+  return document;
+}
+
+nlohmann::ordered_json PlanJson(const std::vector<Measured>& devices, const MeasureRequest& request) {
+  const std::vector<Planned> all = PlansOf(devices);
+  return ToJson(PlansJson{all, request});
+}
+
+nlohmann::ordered_json DryRunSchema() {
+  return SchemaOf<PlansJson>("`etprof run --dry-run --json`",
+                             "What would be measured and how long it takes (docs/concepts/measurement.md).");
+}
+
+}  // namespace etprof

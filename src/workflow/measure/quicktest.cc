@@ -1,0 +1,280 @@
+#include "workflow/measure/quicktest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
+#include "core/text/text.h"
+#include "core/units.h"
+#include "device/describe.h"
+#include "device/local/local_process.h"
+#include "isa/features.h"
+#include "workflow/doctor.h"
+#include "workflow/measure/device.h"
+#include "workflow/measure/locate.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+using State = QuickTestStep::State;
+
+constexpr double kMostSeconds = 180;  // of one step; they take seconds
+constexpr double kGraceSeconds = 10;  // of a step that was interrupted
+constexpr const char* kModelFile = "toy_cnn_xnnpack_fp32.pte";
+
+// What etprof said last on stderr: "Problem. Remedy." of its error and hint, else the last line.
+std::string LastError(const std::string& text) {
+  constexpr std::string_view kError = "error: ";
+  constexpr std::string_view kHint = "hint: ";
+  std::istringstream lines(text);
+  std::string problem;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kError)) {
+      problem = line.substr(kError.size());
+    } else if (line.starts_with(kHint) && !problem.empty()) {
+      problem += ". " + line.substr(kHint.size());
+    }
+  }
+  return problem.empty() ? LastLine(text) : problem;
+}
+
+std::string Shown(const fs::path& path) { return path.lexically_proximate(fs::current_path()).string(); }
+
+// One that was exported before, else the one that the tests have.
+fs::path StoredModel() {
+  std::vector<fs::path> places = {fs::path("out_toy_cnn") / "artifacts" / kModelFile};
+  if (const auto root = CheckoutRoot()) {
+    places.push_back(*root / places[0]);
+    places.push_back(*root / "tests" / "data" / "toy_cnn.pte");
+  }
+  for (const fs::path& place : places) {
+    std::error_code error;
+    if (fs::is_regular_file(place, error)) return place;
+  }
+  throw Error(ExitCode::kBadInput, "no model: PyTorch is not installed, and no model was exported before")
+      .Remedy("run `script/bootstrap`, or give a model with `--model`");
+}
+
+Error Wrong(const fs::path& file, const std::string& problem) {
+  return Error(ExitCode::kCheckFailed, problem).InFile(file.string());
+}
+
+Bytes SizeOfFile(const fs::path& file) {
+  std::error_code error;
+  const auto size = fs::file_size(file, error);
+  if (error) throw Wrong(file, "is not there");
+  return static_cast<Bytes>(size);
+}
+
+nlohmann::json JsonOfFile(const fs::path& file) {
+  SizeOfFile(file);
+  nlohmann::json json = ParseJson(ReadTextFile(file));
+  if (!json.is_object()) throw Wrong(file, "is no JSON object");
+  return json;
+}
+
+void EndNow(Process& process) {
+  process.Terminate();
+  if (!process.Wait(kGraceSeconds)) process.Kill();
+}
+
+}  // namespace
+
+QuickTest::QuickTest(QuickTestOptions options, WorkflowProgress& progress)
+    : options_(std::move(options)), progress_(progress) {
+  result_.run = options_.folder / "runs" / "quick_test";
+  result_.report = result_.run / "report.html";
+  result_.log = options_.folder / "quick_test.log";
+  std::error_code error;
+  fs::create_directories(options_.folder, error);
+  log_.open(result_.log);
+  if (!log_) {
+    throw Error(ExitCode::kDeviceFailed, "cannot be written")
+        .InFile(result_.log.string())
+        .Remedy("name another folder with --outdir");
+  }
+}
+
+const QuickTestStep* QuickTest::Next() {
+  struct Named {
+    const char* name;
+    std::string (QuickTest::*action)();
+  };
+  constexpr std::array<Named, 5> kSteps = {{{"export", &QuickTest::Export},
+                                            {"run", &QuickTest::Measure},
+                                            {"analyze", &QuickTest::Analyze},
+                                            {"report", &QuickTest::Report},
+                                            {"validate", &QuickTest::Validate}}};
+  if (result_.steps.size() == kSteps.size()) return nullptr;
+  const auto& [name, action] = kSteps[result_.steps.size()];
+  const bool over = !result_.Passed();
+  QuickTestStep& step = result_.steps.emplace_back();
+  step.name = name;
+  if (over) return &step;
+  const double start = MonotonicSeconds();
+  try {
+    progress_.StopWhenInterrupted();
+    step.said = (this->*action)();
+    step.state = State::kPassed;
+  } catch (const Error& error) {
+    result_.interrupted = error.exit_code() == ExitCode::kInterrupted;
+    step.said = error.Message();
+    if (!result_.interrupted) step.state = State::kFailed;
+    step.exit_code = static_cast<int>(error.exit_code());
+  }
+  step.seconds = MonotonicSeconds() - start;
+  return &step;
+}
+
+std::string QuickTest::Export() {
+  if (!options_.model.empty()) {
+    model_ = options_.model;
+    return "not exported: " + Shown(model_);
+  }
+  const DoctorGroup needs = ExportNeeds();
+  if (!needs.Ready()) {
+    const auto missing = std::ranges::find(needs.checks, DoctorCheck::State::kMissing, &DoctorCheck::state);
+    model_ = StoredModel();
+    return fmt::format("not exported, since {} is {}: {}", missing->name, missing->found, Shown(model_));
+  }
+  const fs::path artifacts = options_.folder / "artifacts";
+  Etprof({"export", "--model", "toy_cnn", "--outdir", artifacts.string()});
+  model_ = artifacts / kModelFile;
+  return fmt::format("{}, {}", Shown(model_), FormatBytes(double(SizeOfFile(model_))));
+}
+
+// The widest extension off and on, where the device has one; else the same twice.
+std::string QuickTest::Mask() {
+  const std::vector<std::string> features = FeaturesOf(Open(options_.device, {}, progress_)->Properties());
+  const isa::FeatureSet here(features.begin(), features.end());
+  const auto widest = isa::WidestExtension(isa::ArchitectureOf(here), here);
+  return widest ? widest->off : "all";
+}
+
+std::string QuickTest::Measure() {
+  nlohmann::ordered_json config;
+  config["model"] = fs::absolute(model_).lexically_normal().string();
+  config["output_root"] = fs::absolute(result_.run).lexically_normal().string();
+  config["launches"] = 3;
+  config["rounds"] = 3;
+  config["runs"] = 12;
+  config["max_seconds"] = 10;
+  config["peaks"] = false;
+  const std::string mask = Mask();
+  config["experiments"] = {{{"name", "off"}, {"label", "isa " + mask}, {"isa", mask}},
+                           {{"name", "on"}, {"label", "as it is"}}};
+  const fs::path file = options_.folder / "config.json";
+  WriteFileAtomically(file, config.dump(2) + "\n");
+  Etprof({"run", file.string(), "--device", options_.device});
+  const nlohmann::json manifest = JsonOfFile(result_.run / "manifest.json");
+  const std::string status = manifest.value("status", "");
+  if (status != "complete") throw Wrong(result_.run / "manifest.json", "says that the run is " + status);
+  for (const char* name : {"off", "on"}) {
+    bool traced = false;
+    for (const auto& entry : fs::directory_iterator(result_.run / name))
+      traced = traced || (entry.path().extension() == ".etdump" && SizeOfFile(entry.path()) > 0);
+    if (!traced) throw Wrong(result_.run / name, "has no .etdump");
+  }
+  return fmt::format("{} against {}, 3 launches", mask, "all features");
+}
+
+std::string QuickTest::Analyze() {
+  Etprof({"analyze", result_.run.string()});
+  const nlohmann::json summary = JsonOfFile(result_.run / "analysis_summary.json");
+  const auto groups = summary.find("category_totals_ms");
+  if (groups == summary.end() || groups->empty())
+    throw Wrong(result_.run / "analysis_summary.json", "tells of no category");
+  std::size_t tables = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(result_.run)) {
+    if (entry.path().extension() == ".csv" && SizeOfFile(entry.path()) > 0) ++tables;
+  }
+  return fmt::format("{} tables", tables);
+}
+
+std::string QuickTest::Report() {
+  Etprof({"report", result_.run.string()});
+  for (const fs::path& file : {result_.run / "report.md", result_.report}) {
+    if (SizeOfFile(file) == 0) throw Wrong(file, "is empty");
+  }
+  return fmt::format("{}, {}", Shown(result_.report), FormatBytes(double(SizeOfFile(result_.report))));
+}
+
+std::string QuickTest::Validate() {
+  Etprof({"validate", result_.run.string()});
+  return "all is well";
+}
+
+// Runs this etprof with other arguments; what it says goes to the log. Throws Error with its exit code and
+// the last line that it said, Interruption.
+void QuickTest::Etprof(std::vector<std::string> words) {
+  Command command;
+  command.arguments = {ExecutablePath().string()};
+  command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+  Say("$ " + CommandText(command));
+  const std::unique_ptr<Process> process = StartLocalProcess(
+      command, [this](std::string_view text) { log_ << text; }, [this] { return progress_.Interrupted(); });
+  const double end = MonotonicSeconds() + kMostSeconds;
+  std::string line, last;
+  for (bool reading = true; reading;) {
+    switch (process->ReadLine(line, std::max(0.0, end - MonotonicSeconds()))) {
+      case Process::Read::kLine:
+        Say(line);
+        if (!line.empty()) last = line;
+        break;
+      case Process::Read::kEnd:
+        reading = false;
+        break;
+      case Process::Read::kInterrupted:
+        EndNow(*process);
+        progress_.StopWhenInterrupted();
+        break;
+      case Process::Read::kTimeout:
+      case Process::Read::kTooLong:
+        EndNow(*process);
+        throw Error(ExitCode::kDeviceFailed,
+                    fmt::format("etprof {} did not end within {:.0f} s", words[0], kMostSeconds))
+            .InFile(result_.log.string());
+    }
+  }
+  const auto status = process->Wait(kGraceSeconds);
+  log_.flush();
+  progress_.StopWhenInterrupted();
+  if (status && status->Success()) return;
+  // Most is said on stderr; `validate` says what is broken on stdout.
+  std::string said = LastError(process->LastErrors());
+  if (said.empty()) said = last;
+  if (said.empty()) said = status ? fmt::format("etprof {} {}", words[0], status->Text()) : "it does not end";
+  const bool own = status && status->signal == 0 && status->code >= 1 && status->code <= 5;
+  throw Error(own ? static_cast<ExitCode>(status->code) : ExitCode::kDeviceFailed, said);
+}
+
+void QuickTest::Say(const std::string& line) { log_ << line << "\n"; }
+
+bool QuickTestResult::Passed() const {
+  return std::ranges::all_of(steps, [](const QuickTestStep& step) { return step.state == State::kPassed; });
+}
+
+double QuickTestResult::Seconds() const {
+  double seconds = 0;
+  for (const QuickTestStep& step : steps) seconds += step.seconds;
+  return seconds;
+}
+
+int QuickTestResult::exit_code() const {
+  if (interrupted) return static_cast<int>(ExitCode::kInterrupted);
+  for (const QuickTestStep& step : steps) {
+    if (step.state == State::kFailed) return step.exit_code;
+  }
+  return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace etprof

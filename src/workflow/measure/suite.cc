@@ -1,0 +1,442 @@
+#include "workflow/measure/suite.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
+#include "core/parallel.h"
+#include "core/text/duration.h"
+#include "core/text/text.h"
+#include "core/units.h"
+#include "device/tool.h"
+#include "measure/config/device_groups.h"
+#include "measure/schedule/forecast.h"
+#include "measure/store/run_directory.h"
+#include "render/document.h"
+#include "say/gates.h"
+#include "workflow/analyze/analyze.h"
+#include "workflow/analyze/report.h"
+#include "workflow/measure/locate.h"
+#include "workflow/measure/suite_device.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStateFile = "suite_state.json";
+constexpr double kExportSeconds = 4 * 3600;
+
+// --- programs --------------------------------------------------------------------------------------------
+
+fs::path ArtifactsOf(const SuiteConfig& suite, const SuiteModel& model) {
+  return suite.output_root / "artifacts" / model.name;
+}
+
+// What was exported: names end in "_<dtype>.pte". Empty: nothing.
+fs::path ExportedIn(const fs::path& folder, const std::string& dtype) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().ends_with("_" + dtype + ".pte")) found.push_back(entry.path());
+  }
+  return found.empty() ? fs::path() : *std::ranges::min_element(found);
+}
+
+// Empty: it is still to be exported.
+fs::path ProgramOf(const SuiteConfig& suite, const SuiteCell& cell) {
+  const SuiteModel& model = suite.models[cell.model];
+  const auto given = model.programs.find(cell.dtype);
+  return given != model.programs.end() ? given->second : ExportedIn(ArtifactsOf(suite, model), cell.dtype);
+}
+
+// Moves what an export has made to where it belongs; a program last, so that one that is there is whole.
+void TakeExported(const fs::path& from, const fs::path& to) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(from)) files.push_back(entry.path());
+  std::stable_partition(files.begin(), files.end(),
+                        [](const fs::path& file) { return file.extension() != ".pte"; });
+  for (const fs::path& file : files) fs::rename(file, to / file.filename());
+}
+
+// What etprof said on stderr of its error, on one line.
+std::string LastErrorOf(const std::string& errors) {
+  const std::size_t at = errors.rfind("error: ");
+  std::string text = at == std::string::npos ? LastLine(errors) : errors.substr(at + 7);
+  text = text.substr(0, text.find('\n'));
+  return text.empty() ? "the export failed" : text;
+}
+
+void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector<std::string>& dtypes,
+            const WorkflowProgress& progress) {
+  const fs::path folder = ArtifactsOf(suite, model), part = folder / ".exporting";
+  std::error_code ignored;
+  fs::remove_all(part, ignored);  // of one that was cut off
+  fs::create_directories(part);
+  std::vector<std::string> words = {ExecutablePath().string(),
+                                    "export",
+                                    "--model",
+                                    model.source,
+                                    "--dtype",
+                                    fmt::format("{}", fmt::join(dtypes, ",")),
+                                    "--outdir",
+                                    part.string()};
+  if (!suite.backend.empty()) words.insert(words.end(), {"--backend", suite.backend});
+  const ToolResult result = RunTool(words, {.timeout_seconds = kExportSeconds,
+                                            .interrupted = [&progress] { return progress.Interrupted(); }});
+  TakeExported(part, folder);  // of several types some may be there
+  fs::remove_all(part, ignored);
+  if (result.Success()) return;
+  throw Error(ExitCode::kDeviceFailed,
+              result.timed_out ? "it takes longer than four hours" : LastErrorOf(result.errors));
+}
+
+// Exports what the cells lack, before anything is measured, since it keeps this machine busy. Returns why
+// that failed, by the model's index.
+std::map<std::size_t, std::string> ExportMissing(const SuiteConfig& suite,
+                                                 const std::vector<SuiteCell>& cells,
+                                                 WorkflowProgress& progress) {
+  std::map<std::size_t, std::vector<std::string>> missing;  // data types, by the model's index
+  for (const SuiteCell& cell : cells) {
+    if (ProgramOf(suite, cell).empty()) AddOnce(cell.dtype, missing[cell.model]);
+  }
+  std::map<std::size_t, std::string> why;
+  int done = 0;
+  for (const auto& [m, dtypes] : missing) {
+    if (progress.Interrupted()) break;
+    const SuiteModel& model = suite.models[m];
+    progress.Step(fmt::format("exporting {} ({})", model.name, fmt::join(dtypes, ", ")), ++done,
+                  static_cast<int>(missing.size()));
+    try {
+      Export(suite, model, dtypes, progress);
+    } catch (const std::exception& error) {
+      why[m] = AsError(error).Message();
+    }
+  }
+  return why;
+}
+
+// --- state -----------------------------------------------------------------------------------------------
+
+// One of the suite's cells as it is now; those that it no longer has are gone from it, and stay on disk.
+SuiteState StateOf(const SuiteConfig& suite, const std::vector<SuiteCell>& cells) {
+  const SuiteState old = ReadSuiteState(suite.output_root);
+  SuiteState state;
+  state.suite = suite.file.string();
+  state.devices = suite.devices;
+  state.max_slowdown = suite.max_slowdown;
+  for (const SuiteCell& cell : cells) {
+    SuiteState::Cell& made = state.cells.emplace_back();
+    const auto known = std::ranges::find(old.cells, cell.folder, &SuiteState::Cell::folder);
+    if (known != old.cells.end()) made = *known;
+    made.model = suite.models[cell.model].name;
+    made.dtype = cell.dtype;
+    made.device = cell.device;
+    made.variants = cell.variants;
+    made.folder = cell.folder;
+  }
+  return state;
+}
+
+// --- report ----------------------------------------------------------------------------------------------
+
+bool IsAnalyzed(const fs::path& run) {
+  const auto analyzed = WrittenAt(run / "analysis_summary.json"), measured = WrittenAt(run / "manifest.json");
+  return analyzed && measured && *analyzed >= *measured;
+}
+
+// `write`: runs that were measured since their analysis get a new one.
+SuiteReport ReportOfSuite(const SuiteState& state, const fs::path& folder, bool write,
+                          const SuiteOptions& options, WorkflowProgress& progress) {
+  SuiteReport suite;
+  suite.name = fs::path(state.suite).stem().string();
+  suite.folder = folder.string();
+  suite.devices = state.devices;
+  suite.limit = options.max_slowdown ? options.max_slowdown : state.max_slowdown;
+  suite.require_conclusive = options.require_conclusive;
+  int done = 0;
+  for (const SuiteState::Cell& of : state.cells) {
+    progress.StopWhenInterrupted();
+    SuiteCellReport cell;
+    cell.model = of.model;
+    cell.dtype = of.dtype;
+    cell.device = of.device;
+    cell.folder = of.folder.lexically_relative(folder).string();
+    cell.status = of.status;
+    cell.reason = of.reason;
+    if (Exists(of.folder / "manifest.json")) {
+      progress.Step("analyzing", ++done, static_cast<int>(state.cells.size()));
+      try {
+        const Report report =
+            write && !IsAnalyzed(of.folder) ? AnalyzeRunDirectory(of.folder) : ReadReport(of.folder.string());
+        TakeRun(report, of.variants, cell);
+      } catch (const std::exception& error) {
+        cell.status = SuiteCellStatus::kFailed;
+        cell.reason = AsError(error).Message();
+      }
+    }
+    suite.cells.push_back(std::move(cell));
+  }
+  JudgeSuite(suite);
+  return suite;
+}
+
+// --- plan ------------------------------------------------------------------------------------------------
+
+struct PlannedCell {
+  const SuiteCell* cell = nullptr;
+  std::string state;
+  std::optional<double> least, most;  // seconds
+};
+
+PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
+                     Device& device, const DeviceProperties& properties) {
+  PlannedCell planned{&cell, "to be measured", {}, {}};
+  fs::path program = ProgramOf(suite, cell);
+  const bool missing = program.empty();
+  // Its name does not matter for how long it takes.
+  if (missing) program = ArtifactsOf(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
+  const ProfileOptions profile = ProfileOf(suite, cell, options, program);
+  Config config = ConfigOfCell(suite, profile, device, properties);
+  const Plan plan = MakePlan(config);
+  if (!suite.launches || suite.max_seconds)
+    config.max_seconds = suite.max_seconds.value_or(60) * double(std::max<std::size_t>(1, plan.pairs.size()));
+  if (missing) {
+    planned.state = "to be exported and measured";
+  } else {
+    CheckFiles(config);
+    const StoredCell stored = LookAtCell(cell.folder);
+    const bool same = stored.there && stored.hash == ConfigHash(config);
+    if (same && stored.complete) return {&cell, "measured", {}, {}};
+    if (stored.there) planned.state = same ? "to be resumed" : "to be measured anew: something of it changed";
+  }
+  const Forecast forecast = MakeForecast(config, plan, properties);
+  planned.least = forecast.least_seconds;
+  planned.most = forecast.most_seconds;
+  return planned;
+}
+
+}  // namespace
+
+SuiteConfig LoadSuite(const SuiteOptions& options) {
+  SuiteConfig suite = ReadSuite(options.path);
+  if (!options.output_root.empty()) suite.output_root = fs::absolute(options.output_root).lexically_normal();
+  if (options.max_minutes) suite.max_minutes = options.max_minutes;
+  if (options.max_seconds) suite.max_seconds = options.max_seconds;
+  if (options.max_slowdown) suite.max_slowdown = options.max_slowdown;
+  if (!options.use.power_mode.empty()) suite.power_mode = options.use.power_mode;
+  if (options.use.max_temp) suite.max_temp = options.use.max_temp;
+  if (options.use.max_temp_wait) suite.max_temp_wait = options.use.max_temp_wait;
+  if (options.use.wait_minutes) suite.wait_minutes = options.use.wait_minutes;
+  DevicesOf(suite, options);
+  CellsOf(suite);
+  return suite;
+}
+
+std::vector<std::string> DevicesOf(const SuiteConfig& suite, const SuiteOptions& options) {
+  if (options.devices.empty()) return suite.devices;
+  CheckDeviceNames(options.devices);
+  for (const std::string& device : options.devices) {
+    if (std::ranges::find(suite.devices, device) != suite.devices.end()) continue;
+    throw Error(ExitCode::kUsage, fmt::format("the suite has no device {}", device))
+        .Remedy(fmt::format("it has {}", fmt::join(suite.devices, ", ")));
+  }
+  return options.devices;
+}
+
+say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
+  const std::vector<SuiteCell> cells = CellsOf(suite);
+  say::Table table{"cells",
+                   "",
+                   {{"model", "model"},
+                    {"dtype", "type"},
+                    {"device", "device"},
+                    {"variants", "variants", true},
+                    {"state", "state"},
+                    {"at_least", "at least", true},
+                    {"at_most", "at most", true}}};
+  say::Facts totals{"devices", ""};
+  double longest = 0;
+  bool bounded = true;
+  std::size_t all_unplanned = 0;
+  std::vector<say::Paragraph> problems;
+  for (const std::string& name : DevicesOf(suite, options)) {
+    progress.StopWhenInterrupted();
+    std::unique_ptr<Device> device;
+    DeviceProperties properties;
+    std::string unreachable;
+    try {
+      device = Open(name, options.use, progress);
+      properties = device->Properties();
+    } catch (const Error& error) {
+      if (error.exit_code() == ExitCode::kInterrupted) throw;
+      unreachable = error.Message();
+      problems.push_back({unreachable});
+    }
+    double most = 0;
+    std::size_t count = 0, unplanned = 0;
+    for (const SuiteCell& cell : cells) {
+      if (cell.device != name) continue;
+      ++count;
+      PlannedCell planned{&cell, unreachable, {}, {}};
+      try {
+        if (device) planned = PlanCell(suite, cell, options, *device, properties);
+      } catch (const Error& error) {
+        planned.state = error.Message();
+        if (problems.empty() || problems.back().text != planned.state) problems.push_back({planned.state});
+        ++unplanned;
+      }
+      if (!device) ++unplanned;
+      most += planned.most.value_or(0);
+      bounded = bounded && (planned.most || !planned.least);
+      const auto seconds = [](const std::optional<double>& of) {
+        return of ? say::Cell(say::Duration{1e9 * *of}) : say::Cell();
+      };
+      table.rows.push_back({suite.models[cell.model].name, cell.dtype, name,
+                            say::Count{static_cast<std::int64_t>(cell.variants.size())}, planned.state,
+                            seconds(planned.least), seconds(planned.most)});
+    }
+    if (suite.max_minutes) most = std::min(most, 60 * *suite.max_minutes);
+    longest = std::max(longest, most);
+    all_unplanned += unplanned;
+    const std::string cells_text = CountedText(count, "cell");
+    totals.Add(name, unplanned == 0       ? fmt::format("{}, at most {}", cells_text, AboutText(most))
+                     : unplanned == count ? fmt::format("{}; how long they take is not known", cells_text)
+                                          : fmt::format("{}, at most {} for {} of them", cells_text,
+                                                        AboutText(most), count - unplanned));
+  }
+  say::Document document;
+  document.title = "etprof suite --dry-run";
+  document.facts = {suite.file.stem().string(), CountedText(cells.size(), "cell")};
+  document.answers = {{bounded ? fmt::format("At most {}", AboutText(longest))
+                               : std::string("No upper bound: launches were given, and no time"),
+                       all_unplanned == 0 ? "the devices measure side by side"
+                                          : fmt::format("without {} that cannot be planned",
+                                                        CountedText(all_unplanned, "cell"))}};
+  if (suite.max_minutes) {
+    totals.Add("time", fmt::format("{:g} min on each device; what cells leave goes to the "
+                                   "least certain ones",
+                                   *suite.max_minutes));
+  }
+  totals.Add("besides", "exports, waiting for a free, quiet, and cool device, starting, and analysis");
+  totals.Add("into", FromHere(suite.output_root));
+  document.sections = {{"", say::Level::kUsual, {std::move(totals)}}};
+  std::vector<say::Part>& parts = document.sections.front().parts;
+  for (say::Paragraph& problem : problems) parts.emplace_back(std::move(problem));
+  parts.emplace_back(std::move(table));
+  return document;
+}
+
+SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
+  const std::vector<SuiteCell> cells = CellsOf(suite);
+  const std::vector<std::string> devices = DevicesOf(suite, options);
+  const auto measures = [&](const SuiteCell& cell) {
+    return std::ranges::find(devices, cell.device) != devices.end();
+  };
+  const HistoryKeeper history(options.history);
+  const RunDirectory folder = RunDirectory::Open(suite.output_root);  // for its lock
+  SuiteState state = StateOf(suite, cells);
+  std::mutex mutex;
+  const std::function<void(const std::function<void()>&)> change = [&](const std::function<void()>& set) {
+    const std::lock_guard lock(mutex);
+    set();
+    WriteFileAtomically(suite.output_root / kStateFile, JsonText(ToJson(state, suite.output_root), 1) + "\n");
+  };
+  change([] {});
+  std::vector<SuiteCell> now;
+  std::ranges::copy_if(cells, std::back_inserter(now), measures);
+  const std::map<std::size_t, std::string> why_not = ExportMissing(suite, now, progress);
+  std::vector<std::vector<SuiteTask>> tasks(devices.size());
+  for (std::size_t i = 0; i < cells.size() && !progress.Interrupted(); ++i) {
+    if (!measures(cells[i])) continue;
+    const fs::path program = ProgramOf(suite, cells[i]);
+    if (program.empty()) {
+      change([&] {
+        state.cells[i].status = SuiteCellStatus::kFailed;
+        const auto why = why_not.find(cells[i].model);
+        state.cells[i].reason = "could not be exported: " +
+                                (why != why_not.end() ? why->second : "the export made no such program");
+      });
+      continue;
+    }
+    const auto place = std::ranges::find(devices, cells[i].device) - devices.begin();
+    tasks[static_cast<std::size_t>(place)].push_back({&cells[i], &state.cells[i], program});
+  }
+  Threads threads;
+  std::mutex failing;
+  std::optional<Error> failed;  // where the state cannot be written
+  for (std::size_t i = 0; i < devices.size() && !progress.Interrupted(); ++i) {
+    if (tasks[i].empty()) continue;
+    const auto measure = [&, i] {
+      try {
+        SuiteDevice(suite, options, i, std::move(tasks[i]), change, progress).Run();
+      } catch (const std::exception& error) {
+        const std::lock_guard lock(failing);
+        failed = AsError(error);
+      }
+    };
+    if (!threads.Start(measure)) measure();
+  }
+  threads.Join();
+  if (progress.Interrupted()) return {{}, true, {}};
+  if (failed) throw Error(*failed);
+  SuiteOutcome outcome{ReportOfSuite(state, suite.output_root, true, options, progress), false, {}};
+  for (std::size_t i = 0; i < cells.size() && options.history.Asked(); ++i) {
+    if (state.cells[i].status == SuiteCellStatus::kMeasured && measures(cells[i]))
+      outcome.kept.push_back(history.Keep({cells[i].folder.string()}, HistoryFile::OfOther::kStays));
+  }
+  WriteSuite(outcome.report, "");
+  return outcome;
+}
+
+SuiteState ReadSuiteState(const fs::path& folder) {
+  SuiteState state;
+  const fs::path file = folder / kStateFile;
+  if (!Exists(file)) return state;
+  const nlohmann::json json = ParseJson(ReadTextFile(file));
+  if (!json.is_object()) {
+    throw Error(ExitCode::kBadInput, "is no JSON object: it is damaged")
+        .InFile(file.string())
+        .Remedy("remove it, and repeat `etprof suite SUITE.json`: cells that were measured are kept");
+  }
+  FromJsonTolerantly(json, state, folder);
+  return state;
+}
+
+bool IsSuiteFolder(const std::string& path) { return Exists(fs::path(path) / kStateFile); }
+
+SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progress) {
+  const fs::path folder = fs::absolute(options.path).lexically_normal();
+  if (!IsSuiteFolder(options.path)) {
+    throw Error(ExitCode::kBadInput, "is not a suite's folder: it has no suite_state.json")
+        .InFile(options.path)
+        .Remedy("give the folder that `etprof suite SUITE.json` wrote, or the suite's file");
+  }
+  return ReportOfSuite(ReadSuiteState(folder), folder, false, options, progress);
+}
+
+std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out) {
+  std::vector<fs::path> files = {out};
+  if (out.empty() || NamesFolder(out)) {
+    const fs::path folder = out.empty() ? fs::path(suite.folder) : fs::path(out);
+    files = {folder / "suite_report.md", folder / "suite_report.html", folder / "suite_report.json"};
+  }
+  const say::Document document = say::SaySuite(suite);
+  for (const fs::path& file : files) {
+    WriteOutput(file, [&](std::ostream& stream) {
+      if (file.extension() == ".json") return WriteJson(suite, 2, stream);
+      IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
+    });
+  }
+  return files;
+}
+
+}  // namespace etprof

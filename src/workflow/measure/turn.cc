@@ -1,0 +1,68 @@
+#include "workflow/measure/turn.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+// "anna@desk, suite nightly (process 12)".
+std::string WhoWeAre(const std::string& what) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  const char* user = std::getenv("USER");
+  return fmt::format("{}@{}, {} (process {})", user != nullptr && *user != '\0' ? user : "somebody",
+                     host.data(), what, ::getpid());
+}
+
+}  // namespace
+
+DeviceTurn::DeviceTurn(Device& device, std::string what, WorkflowProgress& progress, std::size_t place,
+                       std::string label)
+    : device_(device), what_(std::move(what)), progress_(progress), place_(place), label_(std::move(label)) {}
+
+DeviceTurn::~DeviceTurn() {
+  try {
+    End();
+  } catch (const std::exception&) {
+    // It ends with the connection, or with this etprof.
+  }
+}
+
+void DeviceTurn::Take() {
+  if (taken_) return;
+  const double start = MonotonicSeconds();
+  bool waits = false;
+  queued_ = true;
+  try {
+    device_.TakeTurn(WhoWeAre(what_), [&](const std::string& text) {
+      progress_.State(place_, label_.empty() ? text : label_ + ": " + text);
+      waits = true;
+    });
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted || device_.Name() != "local") {
+      waited_ += MonotonicSeconds() - start;
+      throw;
+    }
+    progress_.Message(
+        place_, fmt::format("warning: No turn is taken, so another etprof may measure at the same time: {}",
+                            error.Message()));
+  }
+  taken_ = true;
+  waited_ += MonotonicSeconds() - start;
+  if (waits) progress_.State(place_, label_.empty() ? "starting" : label_);
+}
+
+void DeviceTurn::End() {
+  taken_ = false;
+  if (std::exchange(queued_, false)) device_.EndTurn();
+}
+
+}  // namespace etprof
