@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from etprof.comparison import Comparison, compare
     from etprof.etdump import Etdump, Profile, read_etdump
     from etprof.history import History
-    from etprof.workflows import analyze, check, inspect, report, validate
+    from etprof.workflows import analyze, check, check_programs, diff, inspect, kernels, report, trace, validate
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,10 +28,14 @@ __all__ = [
     "__version__",
     "analyze",
     "check",
+    "check_programs",
     "compare",
+    "diff",
     "inspect",
+    "kernels",
     "read_etdump",
     "report",
+    "trace",
     "validate",
 ]
 
@@ -45,7 +49,10 @@ _WHERE = {
     "Profile": "etdump",
     "History": "history",
     "read_etdump": "etdump",
-    **dict.fromkeys(("analyze", "check", "inspect", "report", "validate"), "workflows"),
+    **dict.fromkeys(
+        ("analyze", "check", "check_programs", "diff", "inspect", "kernels", "report", "trace", "validate"),
+        "workflows",
+    ),
 }
 
 

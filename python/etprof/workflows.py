@@ -36,6 +36,26 @@ def check(baseline: Path_, candidate: Path_ | None = None, max_slowdown: float =
     return json.loads(_native.check(paths, max_slowdown))
 
 
+def check_programs(baseline: Path_, candidate: Path_, thresholds: Path_ | None = None) -> dict:
+    """Compare two .pte without running them, with the limits of a file if any: `etprof check --static`."""
+    return json.loads(_native.check_programs(os.fspath(baseline), os.fspath(candidate), os.fspath(thresholds or "")))
+
+
+def diff(baseline: Path_, candidate: Path_, *runs: Path_) -> dict:
+    """Show what differs between two .pte, with times where `runs` measured them."""
+    return json.loads(_native.diff(os.fspath(baseline), os.fspath(candidate), [os.fspath(run) for run in runs]))
+
+
+def kernels(*paths: Path_, filter_op: str = "") -> dict:
+    """Show the microkernels that logs of kernel-log runs, or results directories, tell of."""
+    return json.loads(_native.kernels([os.fspath(path) for path in paths], filter_op))
+
+
+def trace(*paths: Path_, out: Path_, model: Path_ | None = None) -> Path:
+    """Write the runs of a results directory or of traces as a timeline: Perfetto's, or Chrome's for a .json."""
+    return Path(_native.trace([os.fspath(path) for path in paths], os.fspath(out), os.fspath(model or "")))
+
+
 def validate(run: Path_) -> dict:
     """Verify the integrity of a results directory; see "ok" and "findings"."""
     return json.loads(_native.validate(os.fspath(run)))

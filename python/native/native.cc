@@ -26,8 +26,10 @@
 #include "etdump/trace.h"
 #include "history.h"
 #include "program/read/program_reader.h"
+#include "render/document.h"
 #include "render/inspect.h"
 #include "render/json/json.h"
+#include "say/subjects.h"
 #include "stats/ratio/launches.h"
 #include "stats/ratio/multiple.h"
 #include "stats/ratio/student_t.h"
@@ -35,7 +37,11 @@
 #include "workflow/analyze/analyze.h"
 #include "workflow/check.h"
 #include "workflow/analyze/compare.h"
+#include "workflow/analyze/diff.h"
+#include "workflow/analyze/kernels.h"
 #include "workflow/analyze/report.h"
+#include "workflow/analyze/trace.h"
+#include "workflow/static_check.h"
 #include "workflow/validate.h"
 
 namespace nb = nanobind;
@@ -379,6 +385,37 @@ void BindWorkflows(nb::module_& module) {
     });
   }, "model"_a);
   module.def("check", &CheckRuns, "runs"_a, "max_slowdown"_a);
+  module.def("check_programs", [](const std::string& baseline, const std::string& candidate,
+                                  const std::string& thresholds) {
+    return JsonOf([&](std::ostream& out) {
+      etprof::WriteJson(etprof::CheckStaticFiles({baseline, candidate, thresholds, {}}), 2, out);
+    });
+  }, "baseline"_a, "candidate"_a, "thresholds"_a);
+  module.def("diff", [](const std::string& baseline, const std::string& candidate,
+                        const std::vector<std::string>& runs) {
+    return JsonOf([&](std::ostream& out) {
+      const etprof::DiffOfFiles found = etprof::DiffFiles({baseline, candidate, runs});
+      etprof::RenderDocumentJson(etprof::say::SayDiff(found.diff, baseline, candidate, found.warnings), out);
+    });
+  }, "baseline"_a, "candidate"_a, "runs"_a);
+  module.def("kernels", [](const std::vector<std::string>& paths, const std::string& filter) {
+    return JsonOf([&](std::ostream& out) {
+      etprof::KernelsOptions options;
+      options.paths = paths;
+      options.filter = filter;
+      etprof::WriteJson(etprof::ReadAndWriteKernels(options).report, 1, out);
+    });
+  }, "paths"_a, "filter_op"_a);
+  module.def("trace", [](const std::vector<std::string>& paths, const std::string& output,
+                         const std::string& model) {
+    const nb::gil_scoped_release others_go_on;
+    etprof::TraceOptions options;
+    options.paths = paths;
+    options.output = output;
+    options.model = model;
+    etprof::WorkflowProgress silent;
+    return etprof::WriteTrace(options, silent).file.string();
+  }, "paths"_a, "output"_a, "model"_a);
   module.def("validate", [](const std::string& run) {
     return JsonOf([&](std::ostream& out) {
       out << etprof::JsonText(etprof::ToJson(etprof::ValidateRun(run)));

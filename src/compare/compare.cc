@@ -310,7 +310,8 @@ class Comparer {
     if (contended_ || dependent_ || row.baseline_total <= 0 || row.candidate_total <= 0) return;
     const double rounding = std::max(RoundingError(*a_, of_a, *quantity.baseline_ns),
                                      RoundingError(*b_, of_b, *quantity.candidate_ns));
-    if (!std::isfinite(rounding)) return;
+    quantity.too_short = !std::isfinite(rounding);
+    if (quantity.too_short) return;
     quantity.estimate = Estimate(SeriesOfOperators(*a_, of_a), SeriesOfOperators(*b_, of_b));
     if (quantity.estimate && rounding > 0) {
       quantity.estimate =

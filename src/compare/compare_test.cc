@@ -270,6 +270,7 @@ TEST(Compare, OneTickOfWholeMicrosecondsIsNoEvidence) {
     EXPECT_EQ(convolution.verdict, stats::Verdict::kInconclusive);
     // A time of one tick can be of any length below the next one.
     EXPECT_EQ(convolution.estimate.has_value(), a != 2'600);
+    EXPECT_EQ(convolution.too_short, a == 2'600);
   }
 }
 

@@ -83,6 +83,7 @@ struct Quantity {  // a time of one side against the other; ratio = baseline / c
   std::optional<stats::RatioEstimate>
       estimate;  // absent where a side has no time or there are too few launches
   stats::Verdict verdict = stats::Verdict::kInconclusive;
+  bool too_short = false;  // for the clock: of whole microseconds its times have no part that is sure
 
   // None of an emulated CPU, whose timings are not meaningful.
   std::optional<stats::RatioEstimate> Told() const {
@@ -128,7 +129,8 @@ struct OperatorMatch {
 
 // What a latency is measured on.
 constexpr std::string_view LatencyFrom(bool from_trace) { return from_trace ? "trace" : "untraced"; }
-inline constexpr About kLatencyFrom{.choices = "untraced|trace"};
+inline constexpr About kLatencyFrom{.meaning = "`trace` where there are no untraced runs",
+                                    .choices = "untraced|trace"};
 
 struct Comparison {
   std::string baseline_label, candidate_label;

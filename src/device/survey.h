@@ -61,8 +61,8 @@ struct DeviceSurvey {
         {.meaning = "what makes timings there less steady"});
       v("freed_bytes",
         [](J json) {
-          const std::optional<StoredFiles>& removed = json.of.removed;
-          return removed ? std::optional(removed->cache + removed->old_runs) : std::nullopt;
+          const std::optional<StoredFiles>& gone = json.of.removed;
+          return gone ? std::optional(gone->cache + gone->old_runs) : std::nullopt;
         },
         {.meaning = "with `--clean`", .if_any = true});
     }

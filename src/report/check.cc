@@ -160,7 +160,9 @@ class Assembler {
       item.limit = *limits_.operator_slowdown;
       item.baseline = match.quantity.baseline_ns;
       item.candidate = match.quantity.candidate_ns;
-      AddItem(std::move(item), match.quantity.estimate, refusal);
+      const bool too_short = refusal.empty() && match.quantity.too_short;
+      AddItem(std::move(item), match.quantity.estimate,
+              too_short ? "it is too short for a clock of whole microseconds" : refusal);
     }
   }
 

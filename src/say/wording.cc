@@ -132,6 +132,7 @@ constexpr std::string_view kNoInterval = ", too few independent runs for an inte
 VerdictWords WordsOf(const Quantity& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated) return {"emulated CPU: timings not meaningful", ""};
   if (quantity.verdict == stats::Verdict::kContended) return {"contended: too few clean runs", ""};
+  if (quantity.too_short) return {"too short for a clock of whole microseconds", ""};
   if (!quantity.estimate) {
     if (quantity.baseline_ns && quantity.candidate_ns && *quantity.candidate_ns > 0)
       return {RatioText(*quantity.baseline_ns / *quantity.candidate_ns).append(kNoInterval), ""};

@@ -230,7 +230,9 @@ def test_memory_and_load_are_checked_when_asked(bench):
     results = {item["name"]: item["result"] for item in found["pairs"][0]["checks"] if item["check"] != "operator"}
     assert results == {"latency": "pass", "peak memory": "fail", "load": "pass"}
     operators = [item for item in found["pairs"][0]["checks"] if item["check"] == "operator"]
-    assert operators and all(item["result"] == "pass" for item in operators)  # the same ETDump on both sides
+    # The same ETDump on both sides, in whole microseconds: of short operators they do not tell 5%.
+    assert {item["result"] for item in operators if item["name"].startswith("Convolution")} == {"pass"}
+    assert {item["result"] for item in operators} <= {"pass", "inconclusive"}
     check(bench, bench.out, code=PASS)  # not asked for
 
 

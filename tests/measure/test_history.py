@@ -185,7 +185,7 @@ def test_cells_of_a_suite_are_added_and_stay_with_their_commit(bench):
     keys |= {"variants": ["threads=2"], "output_root": str(bench.out), "runner_path": str(FAKE_WORKER), "runs": 4}
     keys |= {"launches": 2, "peaks": False, "env": {"FAKE_STATE": str(bench.folder / "state")}}
     suite.write_text(json.dumps(keys))
-    for commit, said in (("c1", "added as one of commit c1"), ("c2", "already there, nothing added")):
+    for commit, said in (("c1", "added to commit c1"), ("c2", "already there, nothing added")):
         result = bench.run("suite", suite, "--history", "h.sqlite", "--commit", commit)
         assert result.returncode == 0, result.stderr
         assert result.stderr.splitlines()[-2].endswith(said)

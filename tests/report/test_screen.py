@@ -76,8 +76,9 @@ def test_all_of_a_report(command):
 
 def test_all_of_many_is_every_note():
     files = [ETDUMP, *SIDES]
-    assert found(r"^  warning  the delegate's", shown("analyze", *files))
-    assert found(r"^  warning  the delegate's", shown("analyze", *files, "--all"))
+    brief, everything = shown("analyze", *files), shown("analyze", *files, "--all")
+    assert found(r"^  warning  the two variants", brief) and found(r"and 1 more \(--all shows them\)", brief)
+    assert found(r"^ +the delegate's operators are timed in whole", everything)
 
 
 def test_profile_and_run_and_what_they_left(folder, tmp_path):

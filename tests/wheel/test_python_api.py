@@ -146,6 +146,20 @@ def test_the_functions_are_the_programs_commands(etprof, tmp_path):
     assert etprof.check(run, run, max_slowdown=0.05) == json.loads(told.stdout)
     with pytest.raises(ValueError, match="is no results directory"):
         etprof.check(pte)
+    other = program.ROOT / "tests" / "fuzz" / "corpus" / "program" / "int8.pte"
+    assert etprof.check_programs(pte, other) == json.loads(
+        program.run("check", "--static", pte, other, "--json").stdout
+    )
+    assert etprof.diff(pte, other) == json.loads(program.run("diff", pte, other, "--json").stdout)
+    log = program.DATA / "toy_cnn.t1.log"
+    assert etprof.kernels(log, filter_op="IGEMM") == json.loads(
+        program.run("kernels", log, "--filter-op", "IGEMM", "--json").stdout
+    )
+    assert etprof.trace(ETDUMPS[0], out=tmp_path / "a.json", model=pte) == tmp_path / "a.json"
+    program.run("trace", ETDUMPS[0], "--model", pte, "-o", tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    with pytest.raises(ValueError, match="toy_cnn"):
+        etprof.diff(pte, ETDUMPS[0])
 
 
 def test_bad_files_are_refused_with_their_place(etprof, tmp_path):

@@ -76,7 +76,7 @@ class ReadKeys {
 
  private:
   static void Take(auto&& found, auto& value) {
-    if (found) value = std::move(*found);
+    if (found) value = static_cast<std::decay_t<decltype(value)>>(*std::move(found));
   }
   template <typename M>
   void Read(const char* key, std::optional<M>& value, const About& about) {

@@ -72,7 +72,7 @@ struct Burst {
   static void Describe(auto& v) {
     v("round", &Burst::round, {.least = -1});
     v("order", &Burst::order);
-    v("level", &Burst::level);
+    v("level", &Burst::level, {.meaning = "false: the opening runs ended before the latency stabilized"});
     v("opening_runs", [](const Burst& burst) { return burst.opening.size(); });
     v("recorded_runs", [](const Burst& burst) { return burst.recorded.size(); });
     v("clean_runs", [](const Burst& burst) { return burst.CleanLatencies().size(); },
@@ -338,15 +338,19 @@ struct ExperimentData {
     v("xnntrace_log", &ExperimentData::xnntrace_log, {.or_null = true, .below = true});
     v("error", &ExperimentData::error, {.or_null = true});
     v("warnings", &ExperimentData::warnings);
-    v("trace_enabled", &ExperimentData::trace_enabled);
+    v("trace_enabled", &ExperimentData::trace_enabled,
+      {.meaning = "a kernel-log run: its times are never compared"});
     v("foreign", &ExperimentData::foreign);
     v("emulated", &ExperimentData::emulated);
-    v("tracer_always_on", &ExperimentData::tracer_always_on);
+    v("tracer_always_on", &ExperimentData::tracer_always_on, {.meaning = "latencies include tracing"});
     v("runner_path", &ExperimentData::runner);
     v("runner_sha256", &ExperimentData::runner_sha256, {.pattern = kSha256Pattern, .or_null = true});
-    v("runner_built", &ExperimentData::runner_built, {.if_any = true});
+    v("runner_built", &ExperimentData::runner_built,
+      {.meaning = "preset, compiler of the portable and optimized kernels", .if_any = true});
     v("configuration_sha256", &ExperimentData::configuration_sha256,
-      {.pattern = kSha256Pattern, .or_null = true});
+      {.meaning = "of everything except names: two equal ones are an A/A pair",
+       .pattern = kSha256Pattern,
+       .or_null = true});
     v("command_line", &ExperimentData::command_line);
     v("model", &ExperimentData::model);
     v("model_sha256", &ExperimentData::model_sha256, {.pattern = kSha256Pattern, .or_null = true});
@@ -438,7 +442,7 @@ struct StoredPair {
     v("baseline", &StoredPair::baseline);
     v("candidate", &StoredPair::candidate);
     v("label", &StoredPair::label);
-    v("outputs", &StoredPair::outputs, {.if_any = true});
+    v("outputs", &StoredPair::outputs, {.meaning = "how the outputs of the two differ", .if_any = true});
   }
 };
 std::vector<StoredPair> StoredPairs(const RunData& run);
@@ -506,7 +510,8 @@ struct ScheduleData {
     v("precision", &ScheduleData::precision, {.least = 0});
     v("margin", &ScheduleData::margin, {.least = 0});
     v("confidence", &ScheduleData::confidence, {.least = 0, .most = 1});
-    v("look_confidence", &ScheduleData::look_confidence, {.least = 0, .most = 1});
+    v("look_confidence", &ScheduleData::look_confidence,
+      {.meaning = "of each look, if there are several, else 0", .least = 0, .most = 1});
   }
 };
 
@@ -548,11 +553,12 @@ struct RunData {
   // `results`) are among them.
   static void Describe(auto& v) {
     v.Constant("schema_version", kManifestSchema, {.meaning = "keys may be added under the same number"});
-    v("status", &RunData::status, {.choices = "running|complete|interrupted|failed"});
+    v("status", &RunData::status,
+      {.meaning = "`running` also means killed", .choices = "running|complete|interrupted|failed"});
     v("generated_at", &RunData::generated_at,
       {.pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"});
     v("etprof_version", &RunData::etprof_version);
-    v("config", &RunData::config, {.or_null = true});
+    v("config", &RunData::config, {.meaning = "the configuration's file", .or_null = true});
     v("config_hash", &RunData::config_hash, {.meaning = "what --resume compares", .pattern = kSha256Pattern});
     v("model", &RunData::model);
     v("model_id", &RunData::model_id);

@@ -22,7 +22,7 @@ struct DataFileEntry {
     std::vector<std::uint8_t> dim_order;  // from the outermost dimension to the innermost
 
     static void Describe(auto& v) {
-      v("dtype", [](const Layout& layout) -> const auto& { return layout.type.name; });
+      v("dtype", [](const Layout& json) -> const auto& { return json.type.name; });
       v("shape", &Layout::shape);
       v("dim_order", &Layout::dim_order);
     }

@@ -74,7 +74,7 @@ struct MatrixCellJson {
   static void Describe(auto& v) {
     v.Flat(&MatrixCellJson::Of);
     v("efficiency", &MatrixCellJson::Efficiency,
-      {.meaning = "of a thread sweep: speed-up over the ratio of the threads", .least = 0});
+      {.meaning = "of a thread sweep: speedup over the ratio of the threads; 1 is perfect", .least = 0});
   }
 };
 
@@ -93,9 +93,11 @@ struct MatrixRowJson {
         return KeyText(json.report.experiments[json.matrix.baseline].profile->operators[*json.row.op].key);
       },
       {.meaning = "of an operator of the baseline"});
-    v("against", [](J json) {
-      return ViewsUpTo<MatrixCellJson>(json.row.against.size(), json.report, json.matrix, json.row);
-    });
+    v("against",
+      [](J json) {
+        return ViewsUpTo<MatrixCellJson>(json.row.against.size(), json.report, json.matrix, json.row);
+      },
+      {.meaning = "in the order of the candidates"});
   }
 };
 
@@ -186,8 +188,10 @@ struct OperatorPairJson {
 
   static void Describe(auto& v) {
     using J = const OperatorPairJson&;
-    v("baseline_key", [](J json) { return MaybeKey(json.baseline); });
-    v("candidate_key", [](J json) { return MaybeKey(json.candidate); });
+    v("baseline_key", [](J json) { return MaybeKey(json.baseline); },
+      {.meaning = "null: only the candidate has it"});
+    v("candidate_key", [](J json) { return MaybeKey(json.candidate); },
+      {.meaning = "null: only the baseline has it"});
     v("baseline_name", [](J json) { return MaybeName(json.baseline); });
     v("candidate_name", [](J json) { return MaybeName(json.candidate); });
     v("change",
@@ -245,11 +249,13 @@ struct ComparisonJson {
     v("candidate", [](J json) { return json.Of().candidate_label; });
     v("baseline_experiment", [](J json) { return NameOfExperiment(json.report, json.Baseline()); });
     v("candidate_experiment", [](J json) { return NameOfExperiment(json.report, json.Candidate()); });
-    v("pairing", [](J json) { return json.Of().pairing; });
+    v("pairing", [](J json) { return json.Of().pairing; },
+      {.meaning = "`launches`: interleaved; `unpaired`: drift is invisible; `none`: no interval"});
     v("launches", [](J json) { return json.Of().launches; });
     v("rounds", [](J json) { return json.Of().rounds; });
-    v("half_width", [](J json) { return json.pair.half_width; });
-    v("same_configuration", [](J json) { return json.pair.same_configuration; });
+    v("half_width", [](J json) { return json.pair.half_width; },
+      {.meaning = "of the latency's interval, relative"});
+    v("same_configuration", [](J json) { return json.pair.same_configuration; }, {.meaning = "an A/A pair"});
     v("latency_from", [](J json) { return LatencyFrom(json.Of().latency_from_trace); }, kLatencyFrom);
     v("latency", [](J json) -> const auto& { return json.Of().latency; });
     v("baseline_runs", [](J json) { return json.Of().baseline_runs; });
@@ -265,9 +271,11 @@ struct ComparisonJson {
     v("by_delegate", [](J json) { return json.Rows(json.pair.by_delegate); });
     v("operators", &ComparisonJson::Operators);
     v("outputs", [](J json) { return json.pair.outputs; });
-    v("load", [](J json) { return TimeCostJson{json.pair.costs.load}; });
+    v("load", [](J json) { return TimeCostJson{json.pair.costs.load}; },
+      {.meaning = "medians over launches; estimates from five interleaved launches on"});
     v("first_run", [](J json) { return TimeCostJson{json.pair.costs.first_run}; });
-    v("peak_memory", [](J json) { return MemoryCostJson{json.pair.costs.peak_memory}; });
+    v("peak_memory", [](J json) { return MemoryCostJson{json.pair.costs.peak_memory}; },
+      {.meaning = "the maximum over launches"});
     v("speedup_factors", [](J json) { return MaybeView<FactorsJson>(json.pair.factors, json.pair); },
       {.meaning = "ratio = peak_ratio x use_ratio, of the operators that the compute peak limits in both "
                   "variants"});

@@ -386,7 +386,8 @@ struct ExperimentJson {
     v("peak_rss_bytes", [](J json) { return json.of.peak_rss; });
     v("launches", [](J json) { return json.of.launches; });
     v("bursts", [](J json) { return json.of.bursts.size(); });
-    v("disturbed_bursts", [](J json) { return json.of.disturbed_bursts; });
+    v("disturbed_bursts", [](J json) { return json.of.disturbed_bursts; },
+      {.meaning = "of `bursts`; they are included"});
     v.Object("burst_medians",
              [](auto& in) {
                const auto column = [](auto member) {

@@ -74,7 +74,10 @@ struct InsightJson {
     using J = const InsightJson&;
     v("kind", [](J json) { return json.insight.kind(); });
     v("text", [](J json) { return json.words.text; });
-    v("at_stake_ms", [](J json) { return json.insight.at_stake; }, {.scale = 1e6, .or_null = true});
+    v("at_stake_ms", [](J json) { return json.insight.at_stake; },
+      {.meaning = "of one inference; findings are sorted by it, after those of kind `tracing`",
+       .scale = 1e6,
+       .or_null = true});
     v("experiment",
       [](J json) { return NameOfExperiment(json.report, json.report.experiments[json.insight.experiment]); });
     v("evidence", [](J json) { return json.words.evidence; });
@@ -121,7 +124,8 @@ struct AnalysisJson {
     v("platform", [](J json) { return json.report.run.platform; }, {.or_null = true});
     v("generated_at", [](J json) { return json.report.run.generated_at; }, {.or_null = true});
     v("status", [](J json) { return json.report.run.status; });
-    v("noise_floor", [](J json) { return json.report.noise_floor; }, {.least = 0});
+    v("noise_floor", [](J json) { return json.report.noise_floor; },
+      {.meaning = "the smallest relative change that an A/A pair of this run can show", .least = 0});
     v("conditions", [](J json) { return say::RunFacts(json.report).facts; },
       {.meaning = "what is the same in the whole run, in words"});
     v("category_totals_ms", &AnalysisJson::GroupTotals, kMs);
@@ -129,7 +133,9 @@ struct AnalysisJson {
     v("csv_files", &AnalysisJson::Tables);
     v("experiments", [](J json) { return ViewsOf<ExperimentJson>(json.report.experiments, json.report); });
     v("comparisons", [](J json) { return ViewsOf<ComparisonJson>(json.report.comparisons, json.report); });
-    v("matrices", [](J json) { return ViewsOf<MatrixJson>(json.report.matrices, json.report); });
+    v("matrices", [](J json) { return ViewsOf<MatrixJson>(json.report.matrices, json.report); },
+      {.meaning = "several experiments compared with one baseline; false discovery is controlled within a "
+                  "comparison, not over a matrix"});
     v("latency_plots", [](J json) { return ViewsOf<PlotJson>(json.report.latency_plots, json.report); });
     v("ladder", [](J json) { return MaybeView<LadderJson>(json.report.ladder, json.report); });
     v("isa_threads", [](J json) -> const auto& { return json.report.payoffs; },
