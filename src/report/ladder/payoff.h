@@ -26,7 +26,7 @@ struct PayoffRow {
   static void Describe(auto& v) {
     v("name", &PayoffRow::name);
     v("gain", [](const PayoffRow& row) {
-      return Each(row.gain, [](const auto& gain) { return MaybeView<Gain>(gain); });
+      return Each(row.gain, [](const auto& one) { return MaybeView<Gain>(one); });
     });
     v("no_longer_from_threads", &PayoffRow::stops,
       {.meaning = "from here on the verdict is same or slower, after it was faster", .least = 1});
