@@ -99,7 +99,14 @@ Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const f
   Contents contents;
   contents.files = CollectLibraries(
       // The backend is not linked: the runner loads it once CPU features are masked.
-      {runner, wheel_libraries / kBackend}, NeededLibraries, [&](const std::string& name) {
+      {runner, wheel_libraries / kBackend},
+      [](const fs::path& file) {
+        if (!ElfFile::Open(file))
+          throw Error(ExitCode::kDeviceFailed, "is not a 64-bit ELF file: it is damaged")
+              .InFile(file.string());
+        return NeededLibraries(file);
+      },
+      [&](const std::string& name) {
         return Exists(wheel_libraries / name) ? wheel_libraries / name : SystemLibrary(toolchain, name);
       });
   if (!contents.files.contains(loader)) contents.files[loader] = SystemLibrary(toolchain, loader);
