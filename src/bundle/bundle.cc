@@ -101,10 +101,11 @@ Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const f
       // The backend is not linked: the runner loads it once CPU features are masked.
       {runner, wheel_libraries / kBackend},
       [](const fs::path& file) {
-        if (!ElfFile::Open(file))
+        const auto elf = ElfFile::Open(file);
+        if (!elf)
           throw Error(ExitCode::kDeviceFailed, "is not a 64-bit ELF file: it is damaged")
               .InFile(file.string());
-        return NeededLibraries(file);
+        return elf->DynamicTexts(ElfFile::kNeeded);
       },
       [&](const std::string& name) {
         return Exists(wheel_libraries / name) ? wheel_libraries / name : SystemLibrary(toolchain, name);

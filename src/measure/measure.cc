@@ -166,9 +166,7 @@ class Measurement {
 
   // Throws where it is not the worker that failed.
   void RequireDevice(const WorkerFailure& failure) {
-    if (failure.kind() == WorkerFailure::Kind::kInterrupted)
-      throw Error(ExitCode::kInterrupted, "interrupted");
-    if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(device_.Name(), failure.what());
+    if (WasInterrupted(failure, device_)) throw Error(ExitCode::kInterrupted, "interrupted");
   }
 
   void ProbeRunners() {

@@ -37,12 +37,6 @@ void Report(const std::string& what, const RunData& run, Progress* progress) {
   progress->Update(update);
 }
 
-// Throws DeviceLost where that is why.
-bool WasInterrupted(const WorkerFailure& failure, Device& device) {
-  if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(device.Name(), failure.what());
-  return failure.kind() == WorkerFailure::Kind::kInterrupted;
-}
-
 void Warn(const Besides& besides, const std::string& text, ExperimentData& data) {
   AddOnce(fmt::format("{}: {}", besides.what, text), data.warnings);
 }
@@ -89,6 +83,11 @@ using Conditions = std::tuple<std::string, std::vector<std::string>, std::map<st
                               std::string, std::string>;
 
 }  // namespace
+
+bool WasInterrupted(const WorkerFailure& failure, Device& device) {
+  if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(device.Name(), failure.what());
+  return failure.kind() == WorkerFailure::Kind::kInterrupted;
+}
 
 void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, Progress* progress, RunData& run) {
   Besides counters{"counters", "only etprof-runner reads them", "an emulated CPU has none", false, {}};

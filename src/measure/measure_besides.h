@@ -22,6 +22,9 @@ void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, Progress* progr
 // `--watch`: runs whose calls the runner watches; writes `_watch.json` beside the log.
 void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, Progress* progress, RunData& run);
 
+// Whether that is why the worker failed. Throws DeviceLost where the device is why.
+bool WasInterrupted(const WorkerFailure& failure, Device& device);
+
 // The given units of the plan, apart by what their roofs depend on: runner, wrapper, environment, mask,
 // threads and CPUs. In the order of the units.
 std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,

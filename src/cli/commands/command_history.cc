@@ -32,13 +32,12 @@ const std::map<std::string, std::vector<std::string>>& OptionsOfActions() {
     std::map<std::string, std::vector<std::string>> all;
     all["add"] = {"run", "--commit", "--time", "--reference"};
     all["show"] = ViewOptionNames();
-    for (const char* of_series :
-         {"--model", "--device", "--experiment", "--operator", "--last", "--smallest"})
-      all["show"].emplace_back(of_series);
+    all["show"].insert(all["show"].end(),
+                       {"--model", "--device", "--experiment", "--operator", "--last", "--smallest"});
     all["check"] = all["show"];
     all["export"] = {"--model", "--device", "--experiment", "--last", "--format", "--out"};
-    for (const char* gate : {"--since", "--require-conclusive", "--junit", "--github-summary"})
-      all["check"].emplace_back(gate);
+    all["check"].insert(all["check"].end(),
+                        {"--since", "--require-conclusive", "--junit", "--github-summary"});
     return all;
   }();
   return kOptions;

@@ -238,10 +238,10 @@ void AddSystem(const std::string& system, const std::string& release, const std:
   properties.kernel = fmt::format("{} {}", system, release);
   properties.platform = system == "Darwin" ? "mac" : "linux-" + properties.architecture;
   if (!properties.virtualization.empty()) {
-    const bool both = properties.virtualization.find(", ") != std::string::npos;
-    properties.warnings.push_back(
-        fmt::format("running in a {}: other guests can disturb timings",
-                    both ? "virtual machine and a container" : properties.virtualization));
+    std::string kinds = properties.virtualization;  // "virtual machine, container"
+    if (const std::size_t comma = kinds.find(", "); comma != std::string::npos)
+      kinds.replace(comma, 2, " and a ");
+    properties.warnings.push_back(fmt::format("running in a {}: other guests can disturb timings", kinds));
   }
 }
 

@@ -263,13 +263,12 @@ class Scheduler {
     Refresh(used());
     const int wanted = options_.launches.value_or(rule_.looks.front());
     if (AnyLeft() && !hooks_.interrupted() && data_.launches < wanted) {
-      const std::string which =
-          options_.launches
-              ? fmt::format("only {} of {} launches fit in the {:.3g} s budget", data_.launches, wanted,
-                            options_.max_seconds)
-              : fmt::format("only {} launches fit in the {:.3g} s budget (recommended: {} or more)",
-                            data_.launches, options_.max_seconds, wanted);
-      warnings_.push_back(which + ": increase --max-seconds for a narrower interval");
+      const bool asked = options_.launches.has_value();
+      warnings_.push_back(fmt::format(
+          "only {}{} launches fit in the {:.3g} s budget{}: increase --max-seconds for a narrower "
+          "interval",
+          data_.launches, asked ? fmt::format(" of {}", wanted) : "", options_.max_seconds,
+          asked ? "" : fmt::format(" (recommended: {} or more)", wanted)));
     }
   }
 

@@ -110,11 +110,9 @@ std::string ComputeType(const Operator& op, const OperatorTensors& tensors) {
   }
   if (tensors.outputs.empty()) return "fp32";
   const std::string& type = tensors.outputs.front().type.name;
-  for (const auto& [names, compute] :
-       {std::pair("|float32|fp32|pfp32|", "fp32"), std::pair("|float16|fp16|", "fp16"),
-        std::pair("|bfloat16|bf16|", "bf16")}) {
-    if (std::string_view(names).find('|' + type + '|') != std::string_view::npos) return compute;
-  }
+  if (type == "float32" || type == "fp32" || type == "pfp32") return "fp32";
+  if (type == "float16" || type == "fp16") return "fp16";
+  if (type == "bfloat16" || type == "bf16") return "bf16";
   return type.ends_with("int8") ? "int8" : "other";
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/units.h"
 #include "report/ladder/matrix.h"
+#include "report/run/pair.h"
 #include "say/run/report_parts.h"
 #include "say/run/views.h"
 #include "say/wording.h"
@@ -194,9 +195,7 @@ std::string TitleSuffix(const Report& report, const ReportExperiment& experiment
   return report.experiments.size() > 1 ? ": " + experiment.label : "";
 }
 
-double MarginOf(const Report& report) {
-  return report.run.schedule.margin > 0 ? report.run.schedule.margin : CompareOptions{}.margin;
-}
+double MarginOf(const Report& report) { return CompareOptionsOf(report.run).margin; }
 
 Document SayReport(const Report& report) {
   Document document;

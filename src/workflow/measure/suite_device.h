@@ -35,7 +35,7 @@ StoredCell LookAtCell(const std::filesystem::path& folder);
 
 struct SuiteTask {
   const SuiteCell* cell = nullptr;
-  SuiteState::Cell* state = nullptr;  // written with `save` alone
+  SuiteState::Cell* state = nullptr;  // written within `change` alone
   std::filesystem::path program;
   std::optional<StoredCell> stored = {};  // as SuiteDevice::Stored read it; absent: not since it was measured
 };
