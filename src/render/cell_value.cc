@@ -10,6 +10,7 @@ struct IntoValue {
   void operator()(const std::string&) { into.kind = CellKind::kText; }
   void operator()(const say::Duration& duration) { Measured(CellKind::kDuration, duration.ns, "ns"); }
   void operator()(const say::Time& time) { Measured(CellKind::kTime, time.ns, "ns"); }
+  void operator()(const say::PartTime& part) { Measured(CellKind::kTime, part.ns(), "ns"); }
   void operator()(const say::TimeBounds& bounds) {
     into.kind = CellKind::kInterval;
     into.low = bounds.low_ns;
@@ -25,6 +26,7 @@ struct IntoValue {
     into.high = number.high;
   }
   void operator()(const say::Share& share) { Measured(CellKind::kShare, share.share); }
+  void operator()(const say::Ratio& ratio) { Measured(CellKind::kRatio, ratio.ratio); }
   void operator()(const say::Change& change) {
     Measured(CellKind::kChange, change.change);
     into.low = change.low;

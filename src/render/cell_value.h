@@ -18,16 +18,18 @@ enum class CellKind {
   kAmount,
   kNumber,
   kShare,
+  kRatio,
   kChange,
   kSpeedup,
   kInterval
 };
 template <>
 inline constexpr NamedValue<CellKind> kNames<CellKind>[] = {
-    {CellKind::kNothing, "nothing"}, {CellKind::kText, "text"},       {CellKind::kDuration, "duration"},
-    {CellKind::kTime, "time"},       {CellKind::kSize, "size"},       {CellKind::kCount, "count"},
-    {CellKind::kAmount, "amount"},   {CellKind::kNumber, "number"},   {CellKind::kShare, "share"},
-    {CellKind::kChange, "change"},   {CellKind::kSpeedup, "speedup"}, {CellKind::kInterval, "interval"}};
+    {CellKind::kNothing, "nothing"},  {CellKind::kText, "text"},     {CellKind::kDuration, "duration"},
+    {CellKind::kTime, "time"},        {CellKind::kSize, "size"},     {CellKind::kCount, "count"},
+    {CellKind::kAmount, "amount"},    {CellKind::kNumber, "number"}, {CellKind::kShare, "share"},
+    {CellKind::kRatio, "ratio"},      {CellKind::kChange, "change"}, {CellKind::kSpeedup, "speedup"},
+    {CellKind::kInterval, "interval"}};
 
 // A cell of a document as data, for formats that other programs read.
 struct CellValue {

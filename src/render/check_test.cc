@@ -40,7 +40,9 @@ pugi::xml_document Junit(const CheckReport& check) {
   return document;
 }
 
-std::string HeadlineOf(const CheckReport& check) { return say::SayCheck(check).answers.at(0).text; }
+std::string HeadlineOf(const CheckReport& check) {
+  return TextOf(say::SayCheck(check).answers.at(0).text, {});
+}
 
 TEST(CheckWords, Numbers) {
   EXPECT_EQ(say::ChangeText(0.02), "+2.00%");
@@ -81,7 +83,8 @@ TEST(CheckWords, WhatCouldNotBeMeasuredIsAnErrorAlsoWhereADecisionIsRequired) {
   SuiteReport suite = example::MakeSuite();
   suite.decision = GateDecision::kInconclusive;
   suite.require_conclusive = true;
-  EXPECT_THAT(say::SaySuite(suite).answers.at(0).text, StartsWith("ERROR: 4 of 6 cells measured, 1 failed"));
+  EXPECT_THAT(TextOf(say::SaySuite(suite).answers.at(0).text, {}),
+              StartsWith("ERROR: 4 of 6 cells measured, 1 failed"));
 }
 
 TEST(CheckJunit, HasACaseForEachPair) {

@@ -28,6 +28,7 @@ using testing::Not;
 
 using example::Counted;
 using example::OneOfEach;
+using Json = nlohmann::json;
 
 std::string OnScreen(const say::Document& document, const TerminalOptions& options) {
   std::ostringstream out;
@@ -100,6 +101,28 @@ TEST(DocumentMarkdown, HasEverythingThatIsNowhereElse) {
             Not(HasSubstr("FLOP")), HasSubstr("- a note"), HasSubstr("the method")));
 }
 
+// The times of texts, in the unit and with the digits of the document's; only JSON keeps the values apart.
+TEST(DocumentTexts, EveryFormatWritesTheirValues) {
+  const char* const texts[] = {"a part takes 0.500 of 1.500 ms (33%)", "an item of 2.500 ms", "or <0.001 ms",
+                               "a note of 1.250 ms"};
+  const std::string screen = OnScreen(OneOfEach(), {.all = true, .more = ""});
+  std::ostringstream page;
+  RenderDocumentJson(OneOfEach(), page);
+  for (const std::string text : texts) {
+    EXPECT_THAT(screen, HasSubstr(text));
+    EXPECT_THAT(page.str(), HasSubstr(text));
+    EXPECT_THAT(read::Unescaped(OnPage(OneOfEach())), HasSubstr(text));
+  }
+  const Json parts = Json::parse(page.str())["sections"][0]["parts"];
+  const Json& values = parts[parts.size() - 2]["paragraph"]["values"];
+  ASSERT_EQ(values.size(), 3U);
+  EXPECT_EQ(values[0], Json::parse(R"({"kind":"time","text":"0.500","value":500000.0,"unit":"ns"})"));
+  EXPECT_EQ(values[1], Json::parse(R"({"kind":"time","text":"1.500 ms","value":1500000.0,"unit":"ns"})"));
+  EXPECT_EQ(values[2]["kind"], "share");
+  EXPECT_EQ(parts.back()["list"]["items"][0]["values"][0]["value"], 2.5e6);
+  EXPECT_FALSE(parts[0]["paragraph"].contains("values"));
+}
+
 TEST(DocumentTables, PartsAddUpAsPrinted) {
   using Role = say::Row::Role;
   say::Document document;
@@ -167,6 +190,7 @@ TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
             "one,interval,,,1.9,2.1,,,x\n"
             "one,scaling,2,,,,faster,0.5,x\n"
             "one,bounds,,ms,2,2.25,,,x\n"
+            "one,ratio,2.5,,,,,,x\n"
             "one,change,0.1,,0.09,0.11,,,worse\n");
   EXPECT_EQ(AsCsv(document, "facts"),
             "section,name,value\none,known,a value\none,note,one\none,note,other\n");
@@ -202,7 +226,6 @@ TEST(SayCounters, NothingOfNothingAndLittleOfMuch) {
 
 // --- every format has every value of every table of every subject ------------------------------------------
 
-using Json = nlohmann::json;
 using read::Rows;
 
 struct ExampleTable {
@@ -428,7 +451,7 @@ TEST(DocumentJson, HasOneOfEach) {
   EXPECT_EQ(json.at("title"), "all <of> it");
   EXPECT_EQ(json.at("facts"), Json({"a fact"}));
   EXPECT_EQ(json.at("answers"), Json::array({{{"text", "the answer"}, {"tone", "good"}}}));
-  EXPECT_EQ(json.at("notes"), Json({"a note"}));
+  EXPECT_EQ(json.at("notes"), Json({"a note", "a note of 1.250 ms"}));
   EXPECT_EQ(json.at("method"), "the method");
   const Json& parts = json.at("sections")[0].at("parts");
   EXPECT_EQ(parts[0], Json({{"paragraph", {{"text", "usual words"}, {"level", "usual"}}}}));

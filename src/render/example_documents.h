@@ -58,6 +58,7 @@ inline say::Document OneOfEach() {
                     {"interval", say::Interval{TwiceAsFast()}, "x"},
                     {"scaling", say::Speedup{TwiceAsFast(), 0.5}, "x"},
                     {"bounds", say::TimeBounds{2e6, 2.25e6}, "x"},
+                    {"ratio", say::Ratio{2.5}, "x"},
                     {"change", say::Change{0.1, 0.09, 0.11}, say::Cell("worse", say::Tone::kBad)}}};
   say::Table more{"more", "More", {{"name", "name"}}, {{"folded away"}}, say::Level::kFolded};
   using Role = say::Row::Role;
@@ -85,7 +86,8 @@ inline say::Document OneOfEach() {
   document.facts = {"a fact"};
   document.answers = {{"the answer", "", say::Tone::kGood}};
   document.concludes = true;
-  document.notes = {{"a note"}};
+  document.notes = {{"a note"}, {say::Say("a note of {}", say::Time{1.25e6})}};
+  document.span = say::Span{1.5e6, 1.5e6};
   document.method = "the method";
   document.sections = {
       {"one",
@@ -96,8 +98,11 @@ inline say::Document OneOfEach() {
         say::Chart{{{"rising",
                      {1.0, 2.0, std::nullopt, 3.0},
                      [](double ms) { return say::Cell(say::Duration{ms * 1e6}); }}}},
-        say::Facts{"facts", "", {{"known", "a value"}, {"note", "one"}, {"note", "other"}}},
-        std::move(tree)}},
+        say::Facts{"facts", "", {{"known", "a value"}, {"note", "one"}, {"note", "other"}}}, std::move(tree),
+        say::Paragraph{say::Say("a part takes {} of {} ({})", say::PartTime{{5e5, 1e6}, 0}, say::Time{1.5e6},
+                                say::Share{1.0 / 3})},
+        say::List{"values",
+                  {{say::Say("an item of {}", say::Time{2.5e6}), {say::Say("or {}", say::Time{90})}}}}}},
       {"two", say::Level::kPage, {std::move(elsewhere)}},
       {"three",
        say::Level::kFolded,

@@ -209,8 +209,8 @@ void ExpectDocument(const Json& truth, const say::Document& document) {
   EXPECT_EQ(seen.contains("compared_operators"), !truth["comparisons"].empty());
   if (truth["comparisons"].empty()) return;
   const VerdictWords words = WordsOf(QuantityOf(truth["comparisons"][0]["latency"]));
-  EXPECT_THAT(document.answers.at(0).text, testing::HasSubstr(words.verdict));
-  EXPECT_EQ(document.answers.at(0).rest, "95% CI " + words.interval);
+  EXPECT_THAT(TextOf(document.answers.at(0).text, {}), testing::HasSubstr(words.verdict));
+  EXPECT_EQ(TextOf(document.answers.at(0).rest, {}), "95% CI " + words.interval);
 }
 
 // --- CSV --------------------------------------------------------------------------------------------------

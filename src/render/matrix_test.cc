@@ -75,7 +75,7 @@ TEST(RenderMatrix, OperatorsThatThreadsMakeNoFasterAreNamed) {
     for (const auto& part : sections.front().parts) {
       const auto* list = std::get_if<say::List>(&part);
       if (list == nullptr || list->title != "No faster with more threads") continue;
-      for (const say::List::Item& item : list->items) lines.push_back(item.text);
+      for (const say::List::Item& item : list->items) lines.push_back(TextOf(item.text, {}));
     }
     return lines;
   };

@@ -238,7 +238,9 @@ TEST(ReportPage, TheShortFormSaysTheSameInLess) {
   EXPECT_THAT(text, testing::StartsWith("### net"));
   EXPECT_THAT(text, HasSubstr("**on is 2.50x faster than off** 95% CI \\[2.497, 2.497\\]"));
   EXPECT_THAT(text, HasSubstr("| Convolution | 4.002 | 1.002 | 3.99x | 47% |"));
-  EXPECT_THAT(text, HasSubstr(say::SayFinding(pair, pair.insights.front()).text.substr(0, 20)));
+  EXPECT_THAT(text,
+              HasSubstr(TextOf(say::SayFinding(pair, pair.insights.front()).text, say::SpanOfLatencies(pair))
+                            .substr(0, 20)));
   EXPECT_LT(text.size(), Page(pair).size() / 4);
   // What is folded is closed again.
   EXPECT_LT(text.find("<details>"), text.find("</details>"));

@@ -103,7 +103,7 @@ TableText TextOf(const say::Table& table, std::size_t most,
                  const std::function<bool(const say::Row&)>& shows) {
   TableText text;
   const double largest = LargestTimeOf(table);
-  const say::Table::Span span = table.span.value_or(say::Table::Span{largest, largest});
+  const say::Span span = table.span.value_or(say::Span{largest, largest});
   const TimeScale scale = ScaleFor(span.smallest_ns, span.largest_ns);
   std::vector<std::vector<std::string>> adding_up;  // column by column
   for (std::size_t c = 0; c < table.columns.size(); ++c) {

@@ -48,11 +48,11 @@ std::string PassingOperators(const CheckPair& pair) {
 }
 
 // The operators that changed, one a line, then what only one side has.
-std::vector<std::string> MovedLines(const CheckPair& pair) {
-  std::vector<std::string> lines;
+std::vector<Text> MovedLines(const CheckPair& pair) {
+  std::vector<Text> lines;
   for (const MovedOperator& op : pair.moved) {
-    lines.push_back(fmt::format("{}: {} -> {}, {}", op.name, FormatMilliseconds(op.baseline_ns),
-                                FormatMilliseconds(op.candidate_ns), ChangeText(op.growth, op.low, op.high)));
+    lines.push_back(Say("{}: {} -> {}, {}", op.name, Duration{op.baseline_ns}, Duration{op.candidate_ns},
+                        Change{op.growth, op.low, op.high}));
   }
   for (const std::string& op : pair.only_baseline) lines.push_back("only in the baseline: " + op);
   for (const std::string& op : pair.only_candidate) lines.push_back("only in the candidate: " + op);
@@ -60,8 +60,8 @@ std::vector<std::string> MovedLines(const CheckPair& pair) {
 }
 
 // "Convolution (NHWC, F32) IGEMM #2: FMA3 -> AVX-512"; where nothing differs, that alone.
-std::vector<std::string> ProvenLines(const CheckPair& pair) {
-  std::vector<std::string> lines;
+std::vector<Text> ProvenLines(const CheckPair& pair) {
+  std::vector<Text> lines;
   const auto text = [](const ProvenOperator::Side& side) {
     return side.code + (side.kernel.empty() ? "" : fmt::format(" ({})", side.kernel));
   };
@@ -104,7 +104,7 @@ Section SectionOf(const CheckPair& pair) {
     table.level = Level::kFolded;
     section.parts.emplace_back(std::move(table));
   }
-  const std::vector<std::string> moved = MovedLines(pair), proven = ProvenLines(pair);
+  const std::vector<Text> moved = MovedLines(pair), proven = ProvenLines(pair);
   section.AddUnlessEmpty(List{pair.moved.empty() ? "operators of one variant" : "operators that changed",
                               {moved.begin(), moved.end()},
                               kUsualMoved});
@@ -145,9 +145,9 @@ std::string DetailsOf(const CheckPair& pair) {
     if (IsListed(item)) text += ItemLine(item) + "\n";
   }
   if (const std::string passing = PassingOperators(pair); !passing.empty()) text += passing + "\n";
-  const auto add = [&](const char* title, const std::vector<std::string>& lines) {
+  const auto add = [&](const char* title, const std::vector<Text>& lines) {
     if (!lines.empty()) text += title;
-    for (const std::string& line : lines) text += "  " + line + "\n";
+    for (const Text& line : lines) text += "  " + TextOf(line, {}) + "\n";
   };
   add("operators that changed:\n", MovedLines(pair));
   add("kernels that differ, proven:\n", ProvenLines(pair));

@@ -113,7 +113,7 @@ class DevicesText {
       if (!run.comparisons.empty()) continue;
       for (const ReportExperiment& experiment : run.experiments)
         answers.push_back(
-            {where + experiment.label + ": " + TextOf(Maybe<Duration>(experiment.latency.p50)), ""});
+            {Say("{}{}: {}", where, experiment.label, Maybe<Duration>(experiment.latency.p50).value), ""});
     }
   }
 

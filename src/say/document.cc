@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include "core/units.h"
 #include "report/ladder/matrix.h"
 #include "say/gates.h"
@@ -15,6 +19,7 @@ struct Words {
   std::string operator()(const std::string& text) const { return text; }
   std::string operator()(const Duration& duration) const { return FormatDuration(duration.ns); }
   std::string operator()(const Time& time) const { return FormatDuration(time.ns); }
+  std::string operator()(const PartTime& part) const { return FormatDuration(part.ns()); }
   std::string operator()(const TimeBounds& bounds) const {
     return fmt::format("[{}, {}]", FormatDuration(bounds.low_ns), FormatDuration(bounds.high_ns));
   }
@@ -25,12 +30,10 @@ struct Words {
     const std::string bounds = number.low && number.high ? fmt::format(" [{}, {}]", FormatNumber(*number.low),
                                                                        FormatNumber(*number.high))
                                                          : "";
-    return FormatNumber(number.value) + bounds +
-           (number.unit.empty()  ? ""
-            : number.unit == "x" ? "x"
-                                 : " " + number.unit);
+    return FormatNumber(number.value) + bounds + (number.unit.empty() ? "" : " " + number.unit);
   }
   std::string operator()(const Share& share) const { return PercentText(share.share); }
+  std::string operator()(const Ratio& ratio) const { return RatioText(ratio.ratio); }
   std::string operator()(const Speedup& speedup) const {
     const Quantity& quantity = speedup.quantity;
     const auto ratio = RatioOf(quantity);
@@ -45,7 +48,64 @@ struct Words {
   }
 };
 
+// The same in a text whose times have one unit and as many digits.
+struct ScaledWords {
+  const TimeScale& scale;
+
+  std::string operator()(const auto& value) const { return Words()(value); }
+  std::string operator()(const Time& time) const { return scale.Text(time.ns); }
+  std::string operator()(const TimeBounds& bounds) const {
+    return fmt::format("[{}, {}] {}", scale.Number(bounds.low_ns), scale.Number(bounds.high_ns), scale.unit);
+  }
+  std::string operator()(const PartTime& part) const {
+    // Of equal remainders the larger part's is rounded up, as in a table by falling time.
+    std::vector<std::size_t> order(part.parts_ns.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return part.parts_ns[i]; });
+    std::vector<double> falling;
+    for (const std::size_t i : order) falling.push_back(part.parts_ns[i]);
+    const auto place = static_cast<std::size_t>(std::ranges::find(order, part.index) - order.begin());
+    return scale.OfUnits(AddingUpUnits({falling}, scale)[place], part.ns());
+  }
+};
+
 }  // namespace
+
+void Text::Add(Cell::Value piece) {
+  const auto* const words = std::get_if<std::string>(&piece);
+  auto* const before = pieces_.empty() ? nullptr : std::get_if<std::string>(&pieces_.back());
+  if (words != nullptr && words->empty()) return;
+  if (words != nullptr && before != nullptr) {
+    *before += *words;
+  } else {
+    pieces_.push_back(std::move(piece));
+  }
+}
+
+Text& Text::operator+=(const Text& more) {
+  for (const Cell::Value& piece : std::vector(more.pieces_)) Add(piece);
+  return *this;
+}
+
+Text Said(std::string_view words, const std::vector<Text>& texts) {
+  Text said;
+  for (const Text& text : texts) {
+    const std::size_t at = words.find("{}");
+    said += std::string(words.substr(0, at));
+    said += text;
+    words.remove_prefix(at + 2);
+  }
+  return said + std::string(words);
+}
+
+Text Joined(const std::vector<Text>& texts, const char* between) {
+  Text joined;
+  for (const Text& text : texts) {
+    if (&text != &texts.front()) joined += between;
+    joined += text;
+  }
+  return joined;
+}
 
 Table TableOf(const Facts& facts) {
   Table table{facts.id, facts.title, {Left("name", ""), Left("value", "")}, {}, facts.level};
@@ -95,8 +155,16 @@ std::string HeadingOf(const Document& document) {
   return heading;
 }
 
-std::string TextOf(const Note& note) {
-  return (note.label == Note().label ? "" : note.label + ": ") + note.text;
+std::string TextOf(const Text& text, const std::optional<Span>& span) {
+  const TimeScale scale = span ? ScaleFor(span->smallest_ns, span->largest_ns) : TimeScale();
+  std::string words;
+  for (const Cell::Value& piece : text.pieces())
+    words += span ? std::visit(ScaledWords{scale}, piece) : std::visit(Words(), piece);
+  return words;
+}
+
+std::string TextOf(const Note& note, const std::optional<Span>& span) {
+  return (note.label == Note().label ? "" : note.label + ": ") + TextOf(note.text, span);
 }
 
 std::vector<Note> NotesOf(const std::vector<std::string>& texts, const std::string& label) {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -29,8 +30,17 @@ struct Nothing {};  // not known, or not defined: "—"
 struct Duration {   // in the unit that suits it
   double ns = 0;
 };
-struct Time {  // in the unit of its table, which the heading of the table's first column names
+// In the unit of its table, which the heading of the table's first column names; in words in the unit of the
+// document, which stands behind it.
+struct Time {
   double ns = 0;
+};
+// In words: of times that are a whole together the one with that index, rounded as their table prints it,
+// whose rows add up. Without a unit: "0.565 of 1.086 ms", the whole has it.
+struct PartTime {
+  std::vector<double> parts_ns;
+  std::size_t index = 0;
+  double ns() const { return parts_ns[index]; }
 };
 struct TimeBounds {  // the same, of two: "[3.98, 4.06]"
   double low_ns = 0, high_ns = 0;
@@ -57,6 +67,9 @@ struct Number {  // three significant digits; `unit` stands behind it, and its b
 struct Share {  // of a whole: 0 to 1
   double share = 0;
 };
+struct Ratio {  // "1.84x"
+  double ratio = 0;
+};
 // A relative change, +0.02 for 2 % more, with its bounds where there are any.
 struct Change {
   double change = 0;
@@ -75,8 +88,8 @@ struct Interval {
 };
 
 struct Cell {
-  using Value = std::variant<Nothing, std::string, Duration, Time, TimeBounds, Size, Count, Amount, Number,
-                             Share, Change, Speedup, Interval>;
+  using Value = std::variant<Nothing, std::string, Duration, Time, TimeBounds, PartTime, Size, Count, Amount,
+                             Number, Share, Ratio, Change, Speedup, Interval>;
   Value value = Nothing();
   Tone tone = Tone::kPlain;     // of a Speedup its verdict's, unless another is given
   Level level = Level::kUsual;  // kPage: a screen leaves it empty unless all is asked for
@@ -104,6 +117,55 @@ inline Cell Known(const std::string& text) { return text.empty() ? Cell() : Cell
 inline Cell ShareOf(Arithmetic auto part, Arithmetic auto whole) {
   return whole > 0 ? Cell(Share{static_cast<double>(part) / static_cast<double>(whole)}) : Cell();
 }
+
+// Words, and values among them, which the formats write.
+class Text {
+ public:
+  Text() = default;
+  // NOLINTBEGIN(google-explicit-constructor): most texts are words alone
+  template <typename T>
+    requires std::constructible_from<Cell::Value, T>
+  Text(T&& of) {
+    Add(std::forward<T>(of));
+  }
+  Text(std::string_view words) { Add(std::string(words)); }
+  // NOLINTEND(google-explicit-constructor)
+
+  Text& operator+=(const Text& more);
+  friend Text operator+(Text text, const Text& more) { return text += more; }
+  bool empty() const { return pieces_.empty(); }
+  // Words are strings; no two of them follow each other, and none is empty.
+  const std::vector<Cell::Value>& pieces() const { return pieces_; }
+
+ private:
+  void Add(Cell::Value piece);
+  std::vector<Cell::Value> pieces_;
+};
+
+// The words of a sentence with a "{}" for each of N texts.
+template <std::size_t N>
+struct Pattern {
+  std::string_view words;
+  // NOLINTNEXTLINE(google-explicit-constructor): a literal
+  consteval Pattern(const char* of) : words(of) {
+    std::size_t places = 0;
+    for (std::size_t at = words.find("{}"); at != words.npos; at = words.find("{}", at + 2)) ++places;
+    if (places != N) throw "the words have another number of places";
+  }
+};
+Text Said(std::string_view words, const std::vector<Text>& texts);
+// "{} in the first {}" with what stands there.
+template <typename... T>
+Text Say(Pattern<sizeof...(T)> pattern, T&&... texts) {
+  return Said(pattern.words, {Text(std::forward<T>(texts))...});
+}
+// "a, b, c"
+Text Joined(const std::vector<Text>& texts, const char* between = ", ");
+
+// The times whose unit and digits a table or a document takes over.
+struct Span {
+  double smallest_ns = 0, largest_ns = 0;
+};
 
 // One row of a table.
 struct Row {
@@ -149,10 +211,6 @@ struct Table {
     Column& Wraps() { return wraps = true, *this; }
     Column& Most(int width) { return most = width, *this; }
     Column& At(Level from) { return level = from, *this; }
-  };
-  // Of the times whose unit and digits a table takes over.
-  struct Span {
-    double smallest_ns = 0, largest_ns = 0;
   };
   std::string id;          // stable. Tables of one id have the same columns, and are one table as CSV
   std::string title = {};  // "": none
@@ -202,20 +260,21 @@ inline Table::Column VariantColumn(std::string id, std::string variant) {
 }
 
 struct Paragraph {
-  std::string text;
+  Text text;
   Level level = Level::kUsual;
 };
 
 struct List {
   struct Item {
-    std::string text;
-    std::vector<std::string> details;  // on pages, and on screens where all is asked for
-    Level level = Level::kUsual;       // kPage: only there
-    std::string table = {};            // the id of the one with the numbers; a page leads there
+    Text text;
+    std::vector<Text> details;    // on pages, and on screens where all is asked for
+    Level level = Level::kUsual;  // kPage: only there
+    std::string table = {};       // the id of the one with the numbers; a page leads there
 
     // NOLINTBEGIN(google-explicit-constructor)
     Item(const char* of) : text(of) {}
-    Item(std::string of, std::vector<std::string> more = {}, Level at = Level::kUsual, std::string in = "")
+    Item(const std::string& of) : text(of) {}
+    Item(Text of, std::vector<Text> more = {}, Level at = Level::kUsual, std::string in = "")
         : text(std::move(of)), details(std::move(more)), level(at), table(std::move(in)) {}
     // NOLINTEND(google-explicit-constructor)
   };
@@ -308,14 +367,14 @@ struct Section {
 };
 
 struct Answer {
-  std::string text;  // in one sentence
-  std::string rest;  // how sure that is: "95% CI [1.69, 1.83]"
+  Text text;  // in one sentence
+  Text rest;  // how sure that is: "95% CI [1.69, 1.83]"
   Tone tone = Tone::kPlain;
 };
 
 // What one has to know to trust it.
 struct Note {
-  std::string text;
+  Text text;
   std::string label = "note";  // "precision", "warning"
   Level level = Level::kUsual;
 };
@@ -334,6 +393,7 @@ struct Document {
   std::size_t usual_notes = SIZE_MAX;  // of one label, that a screen shows
   std::string hint;                    // for a screen that does not show all
   std::string method;                  // how it was found out, for a page; ""
+  std::optional<Span> span = {};       // of the times in its texts; absent: each has its own unit
 };
 
 inline bool IsNothing(const Cell& cell) { return std::holds_alternative<Nothing>(cell.value); }
@@ -346,6 +406,8 @@ Table TableOf(const Facts& facts);
 
 // The value in words, as sentences, screens, and pages have it; a Time as a Duration.
 std::string TextOf(const Cell& cell);
+// Its times in the unit and with the digits for `span`, that of the document.
+std::string TextOf(const Text& text, const std::optional<Span>& span);
 // Of a Speedup its verdict's, unless the cell has another.
 Tone ToneOf(const Cell& cell);
 
@@ -353,7 +415,7 @@ Tone ToneOf(const Cell& cell);
 std::string HeadingOf(const Document& document);
 
 // "warning: ..."; a plain note is its text.
-std::string TextOf(const Note& note);
+std::string TextOf(const Note& note, const std::optional<Span>& span);
 
 // Notes that differ in their texts alone.
 std::vector<Note> NotesOf(const std::vector<std::string>& texts, const std::string& label = "note");

@@ -187,9 +187,9 @@ class LadderText {
   Answer Fastest(const LadderBest& best) const {
     const auto with_median = [&](const LadderSetting& of) {
       const auto ns = ladder_.latency.At(of).ns;
-      return ns ? NameOf(of) + ", " + FormatMilliseconds(*ns) : NameOf(of);
+      return ns ? Say("{}, {}", NameOf(of), Time{*ns}) : Text(NameOf(of));
     };
-    const std::string setting = with_median(best.setting);
+    const Text setting = with_median(best.setting);
     std::vector<std::string> alike, unclear, contended;
     LadderSetting lowest = best.setting;
     const LadderBest::Other* next = nullptr;
@@ -212,7 +212,7 @@ class LadderText {
     if (next == nullptr && !best.others.empty()) {
       return {fmt::format("None of {} {} is significantly the fastest.", best.others.size() + 1,
                           ladder_.threads.size() == 1 ? "levels" : "settings"),
-              fmt::format("Lowest median: {}.", with_median(lowest))};
+              Say("Lowest median: {}.", with_median(lowest))};
     }
     std::vector<std::string> rest;
     if (!alike.empty())
@@ -225,7 +225,7 @@ class LadderText {
       const VerdictWords words = WordsOf(next->against);
       rest.push_back(fmt::format("{} than {} {}.", words.verdict, NameOf(next->setting), words.interval));
     }
-    return {"Fastest: " + setting + ".", fmt::format("{}", fmt::join(rest, " ")), Tone::kGood};
+    return {Say("Fastest: {}.", setting), fmt::format("{}", fmt::join(rest, " ")), Tone::kGood};
   }
 
   std::string Margin() const { return fmt::format("{:.3g}%", MarginOf(report_) * 100); }

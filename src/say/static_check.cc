@@ -159,7 +159,7 @@ std::string DetailsOf(const StaticCheck& check, const StaticItem& item) {
   for (const Part& part : section.parts) {
     const List& list = std::get<List>(part);
     text += list.title + ":\n";
-    for (const List::Item& of : list.items) text += "  " + of.text + "\n";
+    for (const List::Item& of : list.items) text += "  " + TextOf(of.text, {}) + "\n";
   }
   return text;
 }

@@ -159,7 +159,7 @@ class SuiteText {
       quantity.verdict = variant.verdict;
       table.rows.push_back(
           {NameOfPair(variant), variant.device.empty() ? "all" : variant.device,
-           variant.ratio ? Cell(Number{*variant.ratio, "x"}) : Cell(),
+           variant.ratio ? Cell(Ratio{*variant.ratio}) : Cell(),
            variant.estimate ? Cell(Interval{quantity}) : Cell(),
            variant.estimate ? std::string(etprof::NameOf(variant.verdict)) : "needs two models",
            Count{variant.models}, Count{variant.ratios}});

@@ -38,9 +38,10 @@ constexpr About kShownAt{.meaning =
                              "pages; on a page once it is unfolded"};
 
 struct PrintedCellJson {
-  const say::Cell& cell;
-  TableText::Cell text = {say::TextOf(cell), say::ToneOf(cell), std::nullopt};
-  CellValue value = ValueOf(cell);
+  TableText::Cell text;
+  CellValue value;
+
+  PrintedCellJson(const say::Cell& cell, TableText::Cell as) : text(std::move(as)), value(ValueOf(cell)) {}
 
   static constexpr const char* kSchemaName = "cell";
   static void Describe(auto& v) {
@@ -70,6 +71,21 @@ struct PrintedCellJson {
       {.meaning = "the length of its bar", .least = 0, .if_any = true});
   }
 };
+
+using DocumentSpan = std::optional<say::Span>;
+
+// The numbers of a text.
+std::vector<PrintedCellJson> ValuesOf(const say::Text& text, const DocumentSpan& span) {
+  std::vector<PrintedCellJson> values;
+  for (const say::Cell::Value& piece : text.pieces()) {
+    if (std::holds_alternative<std::string>(piece)) continue;
+    const say::Cell cell(piece);
+    values.push_back({cell, {say::TextOf(say::Text(piece), span), say::ToneOf(cell), std::nullopt}});
+  }
+  return values;
+}
+
+constexpr About kValues{.meaning = "the numbers in `text`, in their order", .if_any = true};
 
 struct RowJson {
   const say::Row& row;
@@ -138,28 +154,39 @@ struct TableJson {
 };
 
 struct ParagraphJson {
+  const DocumentSpan& span;
   const say::Paragraph& paragraph;
 
   static void Describe(auto& v) {
     using J = const ParagraphJson&;
-    v("text", [](J json) -> const auto& { return json.paragraph.text; });
+    v("text", [](J json) { return say::TextOf(json.paragraph.text, json.span); });
+    v("values", [](J json) { return ValuesOf(json.paragraph.text, json.span); }, kValues);
     v("level", [](J json) { return json.paragraph.level; }, kShownAt);
   }
 };
 
 struct ItemJson {
+  const DocumentSpan& span;
   const say::List::Item& item;
 
   static void Describe(auto& v) {
     using J = const ItemJson&;
-    v("text", [](J json) -> const auto& { return json.item.text; });
-    v("details", [](J json) -> const auto& { return json.item.details; }, kTextIfAny);
+    v("text", [](J json) { return say::TextOf(json.item.text, json.span); });
+    v("values", [](J json) { return ValuesOf(json.item.text, json.span); }, kValues);
+    v(
+        "details",
+        [](J json) {
+          return Each(json.item.details,
+                      [&](const say::Text& detail) { return say::TextOf(detail, json.span); });
+        },
+        kTextIfAny);
     v("table", [](J json) -> const auto& { return json.item.table; },
       {.meaning = "the id of the table with the numbers", .if_any = true});
   }
 };
 
 struct ListJson {
+  const DocumentSpan& span;
   const say::List& list;
 
   static void Describe(auto& v) {
@@ -167,7 +194,7 @@ struct ListJson {
     v("title", [](J json) -> const auto& { return json.list.title; }, kTextIfAny);
     v("level", [](J json) { return json.list.level; }, kShownAt);
     v("numbered", [](J json) { return json.list.numbered; });
-    v("items", [](J json) { return ViewsOf<ItemJson>(json.list.items); });
+    v("items", [](J json) { return ViewsOf<ItemJson>(json.list.items, json.span); });
     v("usual_items", [](J json) { return Unusual<SIZE_MAX>(json.list.usual_items); },
       {.meaning = "how many of them are shown where there is little room; no key: all", .if_any = true});
   }
@@ -193,7 +220,11 @@ struct SeriesJson {
   static void Describe(auto& v) {
     using J = const SeriesJson&;
     v("name", [](J json) -> const auto& { return json.series.name; });
-    v("values", [](J json) { return ViewsOf<PrintedCellJson>(json.cells); });
+    v("values", [](J json) {
+      return Each(json.cells, [](const say::Cell& cell) {
+        return PrintedCellJson(cell, {say::TextOf(cell), say::ToneOf(cell), std::nullopt});
+      });
+    });
   }
 };
 
@@ -209,24 +240,30 @@ struct ChartJson {
 };
 
 struct PartJson {
+  const DocumentSpan& span;
   const say::Part& part;
 
   template <typename View, typename Of>
   static std::optional<View> As(const PartJson& json) {
     return MaybeView<View>(std::get_if<Of>(&json.part));
   }
+  template <typename View, typename Of>
+  static std::optional<View> InWords(const PartJson& json) {
+    return MaybeView<View>(std::get_if<Of>(&json.part), json.span);
+  }
 
   static constexpr const char* kSchemaName = "part";
   static void Describe(auto& v) {
-    v("paragraph", &As<ParagraphJson, say::Paragraph>, {.if_any = true});
+    v("paragraph", &InWords<ParagraphJson, say::Paragraph>, {.if_any = true});
     v("table", &As<TableJson, say::Table>, {.if_any = true});
-    v("list", &As<ListJson, say::List>, {.if_any = true});
+    v("list", &InWords<ListJson, say::List>, {.if_any = true});
     v("facts", &As<FactsJson, say::Facts>, {.if_any = true});
     v("chart", &As<ChartJson, say::Chart>, {.if_any = true});
   }
 };
 
 struct SectionJson {
+  const DocumentSpan& span;
   const say::Section& section;
   bool appendix;
 
@@ -234,7 +271,7 @@ struct SectionJson {
   std::vector<PartJson> Parts() const {
     std::vector<PartJson> parts;
     for (const say::Part& part : section.parts) {
-      if (!say::IsPicture(part)) parts.push_back({part});
+      if (!say::IsPicture(part)) parts.push_back({span, part});
     }
     return parts;
   }
@@ -250,12 +287,14 @@ struct SectionJson {
 };
 
 struct AnswerJson {
+  const DocumentSpan& span;
   const say::Answer& answer;
 
   static void Describe(auto& v) {
     using J = const AnswerJson&;
-    v("text", [](J json) -> const auto& { return json.answer.text; });
-    v("rest", [](J json) -> const auto& { return json.answer.rest; },
+    v("text", [](J json) { return say::TextOf(json.answer.text, json.span); });
+    v("values", [](J json) { return ValuesOf(json.answer.text, json.span); }, kValues);
+    v("rest", [](J json) { return say::TextOf(json.answer.rest, json.span); },
       {.meaning = "how sure that is", .if_any = true});
     v("tone", [](J json) { return Unusual<say::Tone::kPlain>(json.answer.tone); }, {.if_any = true});
   }
@@ -269,20 +308,23 @@ struct DocumentJson {
     v.Constant("schema_version", 1, {.meaning = "keys may be added under the same number"});
     v("title", [](J json) -> const auto& { return json.document.title; });
     v("facts", [](J json) -> const auto& { return json.document.facts; }, {.meaning = "beside the title"});
-    v("answers", [](J json) { return ViewsOf<AnswerJson>(json.document.answers); });
+    v("answers", [](J json) { return ViewsOf<AnswerJson>(json.document.answers, json.document.span); });
     v("measured", [](J json) -> const auto& { return json.document.measured; },
       {.meaning = "what they are of: launches, rounds, seconds", .if_any = true});
     v("sections_are", [](J json) -> const auto& { return json.document.sections_are; },
       {.meaning = "what the titles of sections name", .if_any = true});
     v("sections", [](J json) {
       std::vector<SectionJson> sections;
-      for (const say::Section& section : json.document.sections) sections.push_back({section, false});
-      for (const say::Section& section : json.document.appendix) sections.push_back({section, true});
+      for (const say::Section& section : json.document.sections)
+        sections.push_back({json.document.span, section, false});
+      for (const say::Section& section : json.document.appendix)
+        sections.push_back({json.document.span, section, true});
       return sections;
     });
     v("notes_title", [](J json) -> const auto& { return json.document.notes_title; }, kTextIfAny);
     v("notes", [](J json) {
-      return Each(json.document.notes, [](const say::Note& note) { return say::TextOf(note); });
+      return Each(json.document.notes,
+                  [&](const say::Note& note) { return say::TextOf(note, json.document.span); });
     });
     v("method", [](J json) -> const auto& { return json.document.method; },
       {.meaning = "how it was found out", .if_any = true});

@@ -70,17 +70,21 @@ struct InsightJson {
   const Insight& insight;
   say::FindingWords words = say::SayFinding(report, insight);
 
+  std::string InWords(const say::Text& text) const { return say::TextOf(text, say::SpanOfLatencies(report)); }
+
   static void Describe(auto& v) {
     using J = const InsightJson&;
     v("kind", [](J json) { return json.insight.kind(); });
-    v("text", [](J json) { return json.words.text; });
+    v("text", [](J json) { return json.InWords(json.words.text); });
     v("at_stake_ms", [](J json) { return json.insight.at_stake; },
       {.meaning = "of one inference; findings are sorted by it, after those of kind `tracing`",
        .scale = 1e6,
        .or_null = true});
     v("experiment",
       [](J json) { return NameOfExperiment(json.report, json.report.experiments[json.insight.experiment]); });
-    v("evidence", [](J json) { return json.words.evidence; });
+    v("evidence", [](J json) {
+      return Each(json.words.evidence, [&](const say::Text& line) { return json.InWords(line); });
+    });
     v("formula", [](J json) { return json.words.formula; });
   }
 };

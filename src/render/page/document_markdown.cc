@@ -39,7 +39,8 @@ class MarkdownOut {
 
 class SectionPage {
  public:
-  SectionPage(int depth, say::Level most, MarkdownOut& out) : depth_(depth), most_(most), out_(out) {}
+  SectionPage(int depth, say::Level most, const std::optional<say::Span>& span, MarkdownOut& out)
+      : depth_(depth), most_(most), span_(span), out_(out) {}
 
   void Write(const say::Section& section) {
     if (section.level > most_) return;
@@ -56,7 +57,7 @@ class SectionPage {
   }
 
   void Part(const say::Paragraph& paragraph) {
-    if (paragraph.level <= most_) out_ << paragraph.text << "\n\n";
+    if (paragraph.level <= most_) out_ << TextOf(paragraph.text, span_) << "\n\n";
   }
 
   void Part(const say::List& list) {
@@ -72,9 +73,9 @@ class SectionPage {
       } else {
         out_ << "- ";
       }
-      out_ << item.text << '\n';
-      for (const std::string& detail : item.details) {
-        if (!brief) out_ << (list.numbered ? "   - " : "  - ") << detail << '\n';
+      out_ << TextOf(item.text, span_) << '\n';
+      for (const say::Text& detail : item.details) {
+        if (!brief) out_ << (list.numbered ? "   - " : "  - ") << TextOf(detail, span_) << '\n';
       }
     }
     out_ << '\n';
@@ -141,6 +142,7 @@ class SectionPage {
   int depth_;
   int tables_ = 0;  // depth of their titles
   say::Level most_;
+  const std::optional<say::Span>& span_;  // of the document
   MarkdownOut& out_;
 };
 
@@ -151,12 +153,12 @@ void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostre
   out << std::string(static_cast<std::size_t>(depth), '#').c_str() << ' ' << say::HeadingOf(document)
       << "\n\n";
   for (const say::Answer& answer : document.answers) {
-    out << "**" << answer.text << "**";
-    if (!answer.rest.empty()) out << ' ' << answer.rest;
+    out << "**" << TextOf(answer.text, document.span) << "**";
+    if (!answer.rest.empty()) out << ' ' << TextOf(answer.rest, document.span);
     out << "\n\n";
   }
   if (!document.measured.empty()) out << document.measured << "\n\n";
-  SectionPage page(depth + 1, most, out);
+  SectionPage page(depth + 1, most, document.span, out);
   for (const say::Section& section : document.sections) page.Write(section);
   bool noted = false;
   for (const say::Note& note : document.notes) {
@@ -165,7 +167,7 @@ void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostre
       out << std::string(static_cast<std::size_t>(depth) + 1, '#').c_str() << ' ' << document.notes_title
           << "\n\n";
     noted = true;
-    out << "- " << say::TextOf(note) << '\n';
+    out << "- " << TextOf(note, document.span) << '\n';
   }
   if (noted) out << '\n';
   for (const say::Section& section : document.appendix) page.Write(section);

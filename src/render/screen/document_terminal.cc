@@ -39,13 +39,14 @@ Color ColorOfTone(say::Tone tone) {
 class SectionScreen {
  public:
   // `hinted`: the document says itself that all is more.
-  SectionScreen(const TerminalOptions& options, bool hinted, std::ostream& out)
-      : options_(options), hinted_(hinted), out_(out) {}
+  SectionScreen(const TerminalOptions& options, bool hinted, const std::optional<say::Span>& span,
+                std::ostream& out)
+      : options_(options), hinted_(hinted), span_(span), out_(out) {}
 
   void Draw(const say::Section& section) {
     if (!Shown(section.level)) return;
     std::ostringstream drawn;
-    SectionScreen parts(options_, hinted_, drawn);
+    SectionScreen parts(options_, hinted_, span_, drawn);
     for (const auto& part : section.parts) {
       parts.first_ = section.title.empty() && drawn.str().empty();
       const auto before = drawn.tellp();
@@ -65,7 +66,7 @@ class SectionScreen {
   void Part(const say::Paragraph& paragraph) {
     if (!Shown(paragraph.level)) return;
     if (below_table_) out_ << '\n';
-    Line(paragraph.text);
+    Line(TextOf(paragraph.text, span_));
   }
 
   void Part(const say::List& list) {
@@ -76,9 +77,10 @@ class SectionScreen {
       if (!Shown(item.level) || (!options_.all && shown == list.usual_items)) continue;
       ++shown;
       const std::string mark = list.numbered ? fmt::format("  {}.", shown) : "  ";
-      WriteWrapped(mark, item.text, list.numbered ? 5 : 4, options_.width, out_);
+      WriteWrapped(mark, TextOf(item.text, span_), list.numbered ? 5 : 4, options_.width, out_);
       if (!options_.all) continue;
-      for (const std::string& detail : item.details) WriteWrapped("       ", detail, 9, options_.width, out_);
+      for (const say::Text& detail : item.details)
+        WriteWrapped("       ", TextOf(detail, span_), 9, options_.width, out_);
     }
     if (shown < list.items.size() && !hinted_)
       Line(fmt::format("and {} more{}", list.items.size() - shown, kAllShows));
@@ -248,6 +250,7 @@ class SectionScreen {
 
   const TerminalOptions& options_;
   bool hinted_;
+  const std::optional<say::Span>& span_;  // of the document
   std::ostream& out_;
   bool first_ = false;  // nothing of the section is drawn yet, not even a title
   bool below_table_ = false;
@@ -271,7 +274,7 @@ class DocumentScreen {
     } else if (!document_.concludes && !document_.answers.empty()) {
       out_ << '\n';
     }
-    SectionScreen screen(options_, !document_.hint.empty(), out_);
+    SectionScreen screen(options_, !document_.hint.empty(), document_.span, out_);
     for (const say::Section* const section : say::SectionsOf(document_)) screen.Draw(*section);
     const bool noted = Notes();
     if (options_.all && !document_.method.empty())
@@ -309,8 +312,8 @@ class DocumentScreen {
     for (const say::Note& note : notes) widest = std::max(widest, DisplayWidth(note.label));
     std::string before;
     for (const say::Note& note : notes) {
-      WriteWrapped(note.label == before ? "" : "  " + note.label, note.text, widest + 4, options_.width,
-                   out_);
+      WriteWrapped(note.label == before ? "" : "  " + note.label, TextOf(note.text, document_.span),
+                   widest + 4, options_.width, out_);
       before = note.label;
     }
     return !notes.empty();
@@ -318,7 +321,8 @@ class DocumentScreen {
 
   void Answers() {
     for (const say::Answer& answer : document_.answers) {
-      const std::string text = OneLine(answer.text), rest = OneLine(answer.rest);
+      const std::string text = OneLine(TextOf(answer.text, document_.span)),
+                        rest = OneLine(TextOf(answer.rest, document_.span));
       if (!rest.empty() && DisplayWidth(text + rest) + 3 <= options_.width) {
         out_ << Paint(text, ColorOfTone(answer.tone), options_.colors) << "   " << rest << '\n';
         continue;

@@ -15,14 +15,26 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Said : FindingWords {
-  double at_stake;
+// A finding as it is printed.
+struct Printed {
+  std::string text;
+  std::vector<std::string> evidence;
+  std::string formula;
+  double at_stake = 0;
+
+  Printed(const Report& report, const Insight& insight) : at_stake(insight.at_stake) {
+    const FindingWords words = SayFinding(report, insight);
+    const Span span = SpanOfLatencies(report);
+    text = TextOf(words.text, span);
+    for (const Text& line : words.evidence) evidence.push_back(TextOf(line, span));
+    formula = words.formula;
+  }
 };
 
-std::optional<Said> FindInsight(const Report& report, Insight::Kind kind) {
+std::optional<Printed> FindInsight(const Report& report, Insight::Kind kind) {
   const auto found = std::ranges::find(report.insights, kind, &Insight::kind);
   if (found == report.insights.end()) return std::nullopt;
-  return Said{SayFinding(report, *found), found->at_stake};
+  return Printed(report, *found);
 }
 
 Report ReportOfRuns(const std::vector<example::Inference>& runs) {
@@ -48,7 +60,7 @@ TEST(Findings, CallNoGroupTheLargestThatAnOverheadExceeds) {
   shift.grown.group = Group::kFrameworkOverhead;
   shift.grown.candidate.ns = shift.to.candidate.ns + 1;
   found->what = shift;
-  EXPECT_THAT(SayFinding(report, *found).text,
+  EXPECT_THAT(Printed(report, *found).text,
               HasSubstr("Convolution is still the largest group of operators, at 47%"));
 }
 
@@ -327,7 +339,7 @@ TEST(Findings, SayWhenLatencyHasTwoLevels) {
   const auto noise = FindInsight(report, Insight::Kind::kNoise);
   ASSERT_TRUE(noise);
   EXPECT_THAT(noise->text,
-              HasSubstr("Latency is bimodal: 2.00 ms in 68% of the bursts, 2.80 ms in the others"));
+              HasSubstr("Latency is bimodal: 2.000 ms in 68% of the bursts, 2.800 ms in the others"));
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 3.00 GHz, then 2.14 GHz")));
 }
 
@@ -338,7 +350,7 @@ TEST(Findings, SayFromWhichBurstOnTheDeviceThrottles) {
   const auto noise = FindInsight(report, Insight::Kind::kNoise);
   ASSERT_TRUE(noise);
   EXPECT_THAT(noise->text,
-              HasSubstr("Latency increased by 40% at burst 27 of 40 (2.81 ms, previously 2.00 ms). "
+              HasSubstr("Latency increased by 40% at burst 27 of 40 (2.806 ms, previously 2.004 ms). "
                         "Likely cause: thermal throttling"));
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.99 GHz, then 2.14 GHz")));
   // The trend and the two levels that this is, too, are not said again.
@@ -368,7 +380,7 @@ TEST(Findings, SayFromWhichRunOnASingleProcessThrottles) {
   const auto noise = FindInsight(report, Insight::Kind::kNoise);
   ASSERT_TRUE(noise);
   EXPECT_THAT(noise->text,
-              HasSubstr("Latency increased by 30% at run 24 of 63 (2.60 ms, previously 2.00 ms)"));
+              HasSubstr("Latency increased by 30% at run 24 of 63 (2.600 ms, previously 2.000 ms)"));
 }
 
 TEST(Findings, SayNothingOfNoiseWhereThereIsLittle) {
@@ -388,7 +400,7 @@ TEST(Findings, AreRankedByTheTimeAtStake) {
 TEST(Findings, EveryOneHasANumber) {
   for (const Report& report : {example::MakePair(), example::MakeBare()}) {
     for (const Insight& insight : report.insights) {
-      const FindingWords words = SayFinding(report, insight);
+      const Printed words(report, insight);
       EXPECT_NE(words.text.find_first_of("0123456789"), std::string::npos) << words.text;
       EXPECT_FALSE(words.formula.empty()) << words.text;
     }
@@ -445,7 +457,7 @@ TEST(Findings, SayWhatSetsTracedTimesApart) {
   Report report = example::MakePair();
   const Insight tracer{
       finding::TracedApart{{2.2e6, 1.9e6}, {finding::TracingCause::Kind::kTracer, 2.1e6, 1'800, 100}}};
-  EXPECT_THAT(SayFinding(report, tracer).text,
+  EXPECT_THAT(Printed(report, tracer).text,
               HasSubstr("Likely cause: tracing overhead, about 1.80 µs for each of 100 events."));
 }
 

@@ -186,7 +186,7 @@ Table TableOf(const Told& told, By by) {
   const double other = pair ? told.baseline->latency.p50.value_or(latency) : latency;
   Table table{.id = fmt::format("{}by_{}", pair ? "compared_" : "", WordsOf(by).name),
               .elsewhere = fmt::format("in `etprof analyze --csv={}`", WordsOf(by).table),
-              .span = Table::Span{std::min(latency, other), std::max(latency, other)}};
+              .span = Span{std::min(latency, other), std::max(latency, other)}};
   using Of = PartOfModel;
   // What one variant lacks takes no time there, and not 0.
   const auto time = [](Nanoseconds Of::*of, const ReportExperiment* side, bool blank) {

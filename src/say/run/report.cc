@@ -174,8 +174,8 @@ bool IsAlone(const Report& report, std::size_t experiment) {
 
 bool HasTimes(const ReportExperiment& experiment) { return experiment.profile && experiment.common_runs > 0; }
 
-Table::Span SpanOfLatencies(const Report& report) {
-  Table::Span span{1e300, 0};
+Span SpanOfLatencies(const Report& report) {
+  Span span{1e300, 0};
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.latency.p50) continue;
     span.smallest_ns = std::min(span.smallest_ns, *experiment.latency.p50);
@@ -208,6 +208,7 @@ Document SayReport(const Report& report) {
       document.answers.push_back(AnswerOf(report, pair));
   }
   document.measured = MeasuredText(report);
+  document.span = SpanOfLatencies(report);
   std::vector<Section>& sections = document.sections;
   for (const auto say :
        {SayLatencies, SaySustained, SayStartup, SaySelfTimes, SayOperators, SayDelegateValues, SayLadder})
@@ -252,9 +253,9 @@ void AddExperiments(const Report& report, const std::string& from, Document& lis
     list.usual_notes = 1;
     Table table{"experiments",
                 "Experiments",
-                {Left("experiment").Keeps(Table::Keep::kDifference), Right("median"), Right("tail").Goes(2),
-                 Right("cv", "CV").Goes(1), Right("runs").Goes(3), Left("largest_group", "largest group"),
-                 Left("verdict", "")}};
+                {Left("experiment").Keeps(Table::Keep::kDifference), Right("median"),
+                 Left("tail_is", "tail").Goes(2), Right("tail", "").Goes(2), Right("cv", "CV").Goes(1),
+                 Right("runs").Goes(3), Left("largest_group", "largest group"), Left("verdict", "")}};
     list.sections = {{"", Level::kUsual, {std::move(table)}}};
   }
   auto& table = std::get<Table>(list.sections.front().parts.front());
@@ -270,13 +271,14 @@ void AddExperiments(const Report& report, const std::string& from, Document& lis
         verdict = Cell(VerdictAgainst(quantity, pair->comparison.baseline_label), ToneOf(Speedup{quantity}));
     }
     table.rows.push_back({from.empty() ? experiment.label : from + ": " + experiment.label,
-                          Maybe<Duration>(latency.p50),
-                          tail.value ? fmt::format("{} {}", tail.name, FormatMilliseconds(*tail.value)) : "",
-                          Maybe<Share>(latency.cv), Count{latency.n}, LargestGroup(experiment), verdict});
+                          Maybe<Duration>(latency.p50), tail.value ? tail.name : "",
+                          OrBlank<Duration>(tail.value), Maybe<Share>(latency.cv), Count{latency.n},
+                          LargestGroup(experiment), verdict});
   }
   for (const std::string& warning : report.warnings) {
-    if (std::ranges::find(list.notes, warning, &Note::text) == list.notes.end())
-      list.notes.push_back({warning, "warning"});
+    Note note{warning, "warning"};
+    const auto said = [&](const Note& of) { return TextOf(of, {}) == TextOf(note, {}); };
+    if (std::ranges::none_of(list.notes, said)) list.notes.push_back(std::move(note));
   }
 }
 

@@ -15,11 +15,14 @@ Facts RunFacts(const Report& report);
 // What ran, and how it was set up: mask, CPUs, runner, versions, hashes, command line. Only what is known.
 Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment);
 
-// A finding in words, plain text.
+// Of the medians: of the times in texts about a report, and of tables that end with a median.
+Span SpanOfLatencies(const Report& report);
+
+// A finding in words.
 struct FindingWords {
-  std::string text;                   // one or two sentences, with its numbers and their units
-  std::vector<std::string> evidence;  // "Transpose (ND, X32): 14 operators, 0.62 ms"
-  std::string formula;                // how its numbers come about
+  Text text;                   // one or two sentences, with its numbers and their units
+  std::vector<Text> evidence;  // "Transpose (ND, X32): 14 operators, 0.62 ms"
+  std::string formula;         // how its numbers come about
 };
 
 // `insight` is one of the report's.

@@ -22,7 +22,6 @@ bool InMatrix(const Report& report, std::size_t experiment);
 // The experiment whose tables a screen shows because it is the only one.
 bool IsAlone(const Report& report, std::size_t experiment);
 bool HasTimes(const ReportExperiment& experiment);  // a trace with runs to make tables of
-Table::Span SpanOfLatencies(const Report& report);  // for tables that end with a median
 // ": on compared with off", where there are several pairs; else "".
 std::string TitleSuffix(const Report& report, const ReportComparison& pair);
 // ": on", where there are several experiments; else "".

@@ -100,20 +100,19 @@ std::string RunsText(const ReportExperiment& experiment) {
 }
 
 // What somebody who uses the device as it is meets, where that is not what the clean runs show.
-std::string TailsOfAllRuns(const Report& report) {
-  std::vector<std::string> tails;
+Text TailsOfAllRuns(const Report& report) {
+  std::vector<Text> tails;
   bool disturbed = false;
   for (const ReportExperiment& experiment : report.experiments) {
     const stats::Distribution& all = experiment.latency_of_all;
     const Tail tail = TailOf(all);
-    if (all.n == 0 || !tail.value) return "";
+    if (all.n == 0 || !tail.value) return {};
     const double lost = static_cast<double>(all.n - experiment.clean_runs) / static_cast<double>(all.n);
     disturbed = disturbed || lost > kHardlyAny;
     const bool several = report.experiments.size() > 1;
-    tails.push_back(fmt::format("{}{} {}", several ? experiment.label + ' ' : "", tail.name,
-                                FormatMilliseconds(*tail.value)));
+    tails.push_back(Say("{}{} {}", several ? experiment.label + ' ' : "", tail.name, Time{*tail.value}));
   }
-  return disturbed ? fmt::format("all untraced runs, clean or not: {}", fmt::join(tails, ", ")) : "";
+  return disturbed ? Say("all untraced runs, clean or not: {}", Joined(tails)) : Text();
 }
 
 void AddRuns(const Report& report, std::vector<Note>& notes) {
@@ -126,7 +125,7 @@ void AddRuns(const Report& report, std::vector<Note>& notes) {
     if (!texts[i].empty())
       notes.push_back({alike ? texts[i] : report.experiments[i].label + ": " + texts[i], "runs"});
   }
-  if (const std::string tails = TailsOfAllRuns(report); !tails.empty()) notes.push_back({tails, "runs"});
+  if (const Text tails = TailsOfAllRuns(report); !tails.empty()) notes.push_back({tails, "runs"});
   for (const ReportExperiment& experiment : report.experiments) {
     if (experiment.traced_runs == 0) continue;
     notes.push_back(
@@ -154,9 +153,9 @@ void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
     if (!experiment.profile) continue;
     for (const HealthEntry& entry : experiment.profile->health.entries()) {
       const bool info = entry.severity == HealthEntry::Severity::kInfo;
-      std::string text =
+      Text text =
           fmt::format("{}: {} x {}: {}", experiment.label, entry.count, entry.name, entry.explanation);
-      if (entry.amount != 0) text += ", " + FormatDuration(static_cast<double>(entry.amount));
+      if (entry.amount != 0) text += Say(", {}", Duration{static_cast<double>(entry.amount)});
       if (!entry.first_place.empty()) text += " (first: " + entry.first_place + ")";
       const bool again = !said.insert(experiment.label + entry.name).second;
       notes.push_back({text, "trace", info || again ? Level::kPage : Level::kUsual});
@@ -202,7 +201,7 @@ Table KernelsOf(const ReportExperiment& experiment) {
   using Of = MatrixKernelRow;
   const std::vector<Of>& rows = experiment.matrix_kernels;
   const double scaled = experiment.latency.p50.value_or(0);
-  Table table{.id = "matrix_kernels", .span = Table::Span{scaled, scaled}};
+  Table table{.id = "matrix_kernels", .span = Span{scaled, scaled}};
   table.Fill<Of>({{Left("kernels"), [](const Of& row) { return MatrixKernelsText(row.ran); }},
                   {Left("proven"), [](const Of& row) { return Known(row.proven); },
                    std::ranges::any_of(rows, [](const Of& row) { return !row.proven.empty(); })},

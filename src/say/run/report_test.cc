@@ -34,7 +34,7 @@ const Row& RowNamed(const Table& table, const std::string& name) {
 
 std::string NoteOf(const Document& document, const std::string& label) {
   for (const Note& note : document.notes) {
-    if (note.label == label) return note.text;
+    if (note.label == label) return TextOf(note.text, document.span);
   }
   return "";
 }
@@ -48,7 +48,7 @@ TEST(SayReport, AFindingLeadsToATableThatIsThere) {
         const auto* const list = std::get_if<List>(&part);
         if (list == nullptr || !list->numbered) continue;
         for (const List::Item& item : list->items) {
-          EXPECT_NO_THROW(TableNamed(document, item.table)) << item.text;
+          EXPECT_NO_THROW(TableNamed(document, item.table)) << TextOf(item.text, {});
           ++findings;
         }
       }
@@ -61,8 +61,8 @@ TEST(SayReport, AFindingLeadsToATableThatIsThere) {
 TEST(SayReport, AnswersWithAnInterval) {
   const Document document = SayReport(example::MakePair());
   ASSERT_EQ(document.answers.size(), 1U);
-  EXPECT_EQ(document.answers[0].text, "on is 2.50x faster than off");
-  EXPECT_EQ(document.answers[0].rest, "95% CI [2.497, 2.497]");
+  EXPECT_EQ(TextOf(document.answers[0].text, {}), "on is 2.50x faster than off");
+  EXPECT_EQ(TextOf(document.answers[0].rest, {}), "95% CI [2.497, 2.497]");
   EXPECT_EQ(document.answers[0].tone, Tone::kGood);
   EXPECT_EQ(document.measured, "10 interleaved launches x 4 rounds in 31 s");
 }
@@ -74,13 +74,14 @@ TEST(SayReport, AnswersWhatever) {
     latency.verdict = verdict;
     return SayReport(report).answers.at(0);
   };
-  EXPECT_EQ(answer(stats::Verdict::kInconclusive).text, "on compared with off: inconclusive, 2.50x");
-  EXPECT_EQ(answer(stats::Verdict::kSame).text, "on is as fast as off (same within ±1%)");
-  EXPECT_EQ(answer(stats::Verdict::kEmulated).text,
+  EXPECT_EQ(TextOf(answer(stats::Verdict::kInconclusive).text, {}),
+            "on compared with off: inconclusive, 2.50x");
+  EXPECT_EQ(TextOf(answer(stats::Verdict::kSame).text, {}), "on is as fast as off (same within ±1%)");
+  EXPECT_EQ(TextOf(answer(stats::Verdict::kEmulated).text, {}),
             "on compared with off: emulated CPU: timings not meaningful");
-  EXPECT_EQ(answer(stats::Verdict::kEmulated).rest, "");
+  EXPECT_EQ(TextOf(answer(stats::Verdict::kEmulated).rest, {}), "");
   latency.estimate->log_ratio = std::log(1 / 1.0004);
-  EXPECT_EQ(answer(stats::Verdict::kSlower).text, "on is 1.0004x slower than off");
+  EXPECT_EQ(TextOf(answer(stats::Verdict::kSlower).text, {}), "on is 1.0004x slower than off");
   EXPECT_EQ(answer(stats::Verdict::kSlower).tone, Tone::kBad);
 }
 
@@ -95,9 +96,9 @@ TEST(SayReport, EveryPairHasItsAnswer) {
   }
   const Document document = SayReport(Assemble(std::move(run), {}));
   ASSERT_EQ(document.answers.size(), 3U);
-  EXPECT_EQ(document.answers[0].text, "on is 2.50x faster than off");
-  EXPECT_EQ(document.answers[1].text, "on is as fast as slow (same within ±1%)");
-  EXPECT_EQ(document.answers[2].text, "slow is 2.49x faster than off");
+  EXPECT_EQ(TextOf(document.answers[0].text, {}), "on is 2.50x faster than off");
+  EXPECT_EQ(TextOf(document.answers[1].text, {}), "on is as fast as slow (same within ±1%)");
+  EXPECT_EQ(TextOf(document.answers[2].text, {}), "slow is 2.49x faster than off");
 }
 
 // By falling time of the candidate; small groups are one row of a screen.
@@ -175,7 +176,8 @@ TEST(SayReport, ASpeedupThatIsNoQuotientSaysSo) {
     for (const Section& section : SayReport(report).sections) {
       for (const auto& part : section.parts) {
         const auto* paragraph = std::get_if<Paragraph>(&part);
-        if (paragraph != nullptr && paragraph->text.starts_with("Speedups are ")) return paragraph->text;
+        const std::string text = paragraph != nullptr ? TextOf(paragraph->text, {}) : "";
+        if (text.starts_with("Speedups are ")) return text;
       }
     }
     return std::string();
@@ -253,9 +255,9 @@ TEST(SayReport, ManyReportsAreALineAnExperiment) {
   const Table& table = TableNamed(list, "experiments");
   ASSERT_EQ(table.rows.size(), 3U);
   EXPECT_EQ(TextOf(table.rows[0].cells[0]), "runs/a: off");
-  EXPECT_EQ(TextOf(table.rows[0].cells[5]), "Convolution 78%");
-  EXPECT_EQ(TextOf(table.rows[0].cells[6]), "");
-  EXPECT_EQ(TextOf(table.rows[1].cells[6]), "2.50x faster than off");
+  EXPECT_EQ(TextOf(table.rows[0].cells[6]), "Convolution 78%");
+  EXPECT_EQ(TextOf(table.rows[0].cells[7]), "");
+  EXPECT_EQ(TextOf(table.rows[1].cells[7]), "2.50x faster than off");
   EXPECT_EQ(TextOf(table.rows[2].cells[0]), "net");
 }
 

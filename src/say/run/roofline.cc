@@ -75,15 +75,13 @@ Roofs RoofsOf(const Roofline& roofline) {
   return roofs;
 }
 
-std::string RooflineText(const Roofline& roofline) {
-  const TimeScale scale = ScaleFor(roofline.covered_ns, roofline.covered_ns);
-  std::string text =
-      fmt::format("{} operators take {}. At their rooflines they would take {} ({}).", roofline.rows.size(),
-                  scale.Text(roofline.covered_ns), scale.Text(roofline.roof_ns),
-                  PercentText(roofline.roof_ns / roofline.covered_ns));
+Text RooflineText(const Roofline& roofline) {
+  Text text =
+      Say("{} operators take {}. At their rooflines they would take {} ({}).", Count{roofline.rows.size()},
+          Time{roofline.covered_ns}, Time{roofline.roof_ns}, Share{roofline.roof_ns / roofline.covered_ns});
   if (roofline.not_covered_ns >= 0.005 * roofline.covered_ns) {
-    text += fmt::format(" Not modeled: {} (operators with unknown work, or without a roof).",
-                        scale.Text(roofline.not_covered_ns));
+    text += Say(" Not modeled: {} (operators with unknown work, or without a roof).",
+                Time{roofline.not_covered_ns});
   }
   return text;
 }

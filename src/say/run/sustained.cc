@@ -50,12 +50,12 @@ Table TableOf(const Sustained& sustained) {
   return table;
 }
 
-std::string SustainedText(const Sustained& sustained) {
-  std::string text = Length(sustained.seconds);
+Text SustainedText(const Sustained& sustained) {
+  Text text = Length(sustained.seconds);
   if (!sustained.first_ns || !sustained.last_ns) return text;
   const std::string window = sustained.window_seconds == 60 ? "minute" : Length(sustained.window_seconds);
-  text += fmt::format(": {} in the first {}, {} in the last", FormatDuration(*sustained.first_ns), window,
-                      FormatDuration(*sustained.last_ns));
+  text += Say(": {} in the first {}, {} in the last", Time{*sustained.first_ns}, window,
+              Time{*sustained.last_ns});
   if (!sustained.change) return text;
   const stats::RatioEstimate& change = *sustained.change;
   if (change.log_low <= 0 && change.log_high >= 0) {

@@ -5,15 +5,16 @@
 namespace etprof::say {
 namespace {
 
-Document DocumentOf(std::vector<Section> sections) {
+Document DocumentOf(std::vector<Section> sections, const Report& report) {
   Document document;
+  document.span = SpanOfLatencies(report);
   document.sections = std::move(sections);
   return document;
 }
 
 template <By by>
 Document SayBy(const Report& report) {
-  return DocumentOf(SayBreakdownBy(report, by));
+  return DocumentOf(SayBreakdownBy(report, by), report);
 }
 
 constexpr const char* kNotTraced = "it takes an ETDump: no run was traced";
@@ -26,16 +27,16 @@ constexpr ReportView kReportViews[] = {
     {"delegate", SayBy<By::kDelegate>, "", kNotTraced, true},
     {"kernel", SayBy<By::kKernel>, "", kNotTraced, true},
     {"category", SayBy<By::kCategory>, "", kNotTraced, true},
-    {"roofline", [](const Report& report) { return DocumentOf(SayRoofline(report)); }, "",
+    {"roofline", [](const Report& report) { return DocumentOf(SayRoofline(report), report); }, "",
      "it takes the machine's roofs (a run without --no-peaks), the .pte that ran (--model), and shapes "
      "that do not change at run time"},
     {"counters", [](const Report& report) { return SayCounters(CountersOf(report.run)); },
      "Counters: ", "no counters were read in this run (etprof profile --counters)"},
-    {"proven", [](const Report& report) { return DocumentOf(SayProven(report.watched)); },
+    {"proven", [](const Report& report) { return DocumentOf(SayProven(report.watched), report); },
      "Proven kernels: ", kNotWatched},
-    {"threads", [](const Report& report) { return DocumentOf(SayThreads(report.watched)); },
+    {"threads", [](const Report& report) { return DocumentOf(SayThreads(report.watched), report); },
      "Threads: ", kNotWatched},
-    {"memory", [](const Report& report) { return DocumentOf(SayMemory(report)); },
+    {"memory", [](const Report& report) { return DocumentOf(SayMemory(report), report); },
      "Memory: ", "no memory was watched in this run (etprof profile --watch, on Linux or Android)"}};
 
 }  // namespace

@@ -291,7 +291,8 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
         if (device) planned = PlanCell(suite, cell, options, *device, properties);
       } catch (const Error& error) {
         planned.state = error.Message();
-        if (problems.empty() || problems.back().text != planned.state) problems.push_back({planned.state});
+        if (problems.empty() || TextOf(problems.back().text, {}) != planned.state)
+          problems.push_back({planned.state});
         ++unplanned;
       }
       if (!device) ++unplanned;
