@@ -23,22 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import etprof
-from etprof import (
-    artifacts,
-    backends,
-    calibration,
-    check,
-    errors,
-    explain,
-    find,
-    inputs,
-    models,
-    options,
-    places,
-    programs,
-    shapes,
-    summary,
-)
+from etprof import artifacts, backends, errors, models, programs
 from etprof.errors import (
     EXIT_BAD_INPUT,
     EXIT_CHECK_FAILED,
@@ -48,11 +33,12 @@ from etprof.errors import (
     ExportError,
     failing_as,
 )
+from etprof.exporting import calibration, check, explain, find, inputs, options, places, shapes, summary
 
 if TYPE_CHECKING:
     import torch
 
-    from etprof import lower
+    from etprof.exporting import lower
 
 _WORST = (EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_UNDECIDED)  # of several exports
 
@@ -139,7 +125,7 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
     with stage(errors.FIND_MODEL, "run `script/bootstrap`"):
         _require("torch", name)
         _require("executorch", name)
-        from etprof import lower
+        from etprof.exporting import lower
 
         found = find.find_model(request.model)
         partitioners = backends.partitioners(name, request.backend, request.quantize)
@@ -212,7 +198,7 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
 
 def _trace(methods: dict[str, find.BuiltModel]) -> tuple[dict[str, torch.export.ExportedProgram], list[str]]:
     """torch.export's programs, and what to know of them though nothing failed."""
-    from etprof import lower
+    from etprof.exporting import lower
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -253,7 +239,7 @@ def _check(
     runner = programs.runner()
     if runner is None:
         return check.not_checked("there is no etprof-runner to run it: build it, or name it in ETPROF_RUNNER")
-    from etprof import lower
+    from etprof.exporting import lower
 
     def eager(case: check.Case) -> list[Any]:
         model = find.BuiltModel(reference[case.method].module, case.args, case.kwargs, None)

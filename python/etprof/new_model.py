@@ -17,8 +17,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from etprof import errors, find, local, models
+from etprof import errors, models
 from etprof.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_USAGE
+from etprof.exporting import find, local
 
 TEMPLATE = Path(__file__).resolve().parent / "template"
 TEMPLATE_NAME = "my_model"

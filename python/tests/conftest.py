@@ -8,7 +8,7 @@ import copy
 import gc
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,21 +71,5 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
             export_model(request)
         made.add(request.pte)
         return request.pte
-
-    return export
-
-
-# Of a model of pairs.py, beside the name of a backend.
-FORMS: dict[str, dict[str, str]] = {"fp16": {"dtype": "fp16"}, "int8": {"quantize": "static"}}
-
-
-@pytest.fixture(scope="session")
-def variant(exported: Exported) -> Callable[[str], Path]:
-    """variant("Base"), or variant("Base FORM"), gives the path of pairs.py's model, exported and not checked."""
-
-    def export(text: str) -> Path:
-        name, _, form = text.partition(" ")
-        model = f"{Path(__file__).with_name('pairs.py')}:{name}"
-        return exported(model, check=False, **FORMS.get(form, {"backend": form or "xnnpack"}))
 
     return export

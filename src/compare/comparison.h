@@ -32,8 +32,8 @@ inline constexpr int kLeastCleanLaunches = 6;
 // clocks in another state, in every launch alike, so that an interval of the launches does not show it. The
 // largest such error of a ratio's logarithm, for each share of the time that the threads of the side that
 // waited more had to wait (Side::waited_share): 0.025 where they waited half of the time. Measured
-// (bench/results/contention.md): models of 0.1 ms beside three and four busy loops on two cores; of models of
-// 1 ms and more the error is below the spread between launches.
+// (bench/results/statistics/contention.md): models of 0.1 ms beside three and four busy loops on two cores;
+// of models of 1 ms and more the error is below the spread between launches.
 inline constexpr double kErrorOfWaiting = 0.05;
 
 struct Side {

@@ -71,10 +71,10 @@ struct GateOptions {
 };
 
 // The part of q for each of the stop rule's looks (stats/ratio/stop_rule.h: at most nine, each at 1.4 times
-// the launches of the last). Simulated with normal launch effects at the limit (bench/gate prints the table),
-// the chance that one of nine looks decides falsely is 3.8 times a level of 0.05, 5.0 times one of 0.01 and
-// up to 6.5 times smaller ones, so that 1 / 6.5 of q for each look keeps q for all. (Bonferroni's 1 / 9 is
-// more than looks at growing parts of the same launches take.)
+// the launches of the last). Simulated with normal launch effects at the limit (bench/statistics/gate prints
+// the table), the chance that one of nine looks decides falsely is 3.8 times a level of 0.05, 5.0 times one
+// of 0.01 and up to 6.5 times smaller ones, so that 1 / 6.5 of q for each look keeps q for all. (Bonferroni's
+// 1 / 9 is more than looks at growing parts of the same launches take.)
 inline constexpr double kLookShare = 0.15;
 
 // Judges all claims of one invocation together.

@@ -46,7 +46,7 @@ std::string PlaceText(const Trend& trend, const TrendChange& change, std::option
   std::string text = fmt::format("after {} and not after {}, most likely at {}", commit(change.before),
                                  commit(change.after), commit(change.at));
   // A commit is found where a run lies a fifth of the change from its level
-  // (bench/results/change_point.md).
+  // (bench/results/statistics/change_point.md).
   // More launches take away of its spread only what launches explain.
   const double fixed = std::pow(trend.between_sd.value_or(0), 2);
   const double wanted = std::pow(std::log1p(change.growth) / 5, 2) - fixed;

@@ -17,7 +17,7 @@ constexpr std::size_t kLeastSide = 2;         // runs on either side of a split
 constexpr std::size_t kMostOfInterval = 200;  // runs on either side that the interval of a place looks at
 constexpr int kIntervalPermutations = 399;
 // Of the level at which a place is refused: the step and the residuals are those of the best place found, so
-// that a test at the full level covers 93 % instead of 95 % (bench/change_point).
+// that a test at the full level covers 93 % instead of 95 % (bench/statistics/change_point).
 constexpr double kPartOfLevel = 0.6;
 // A place is refused when none of so many draws is as far off. The chance that the others would have accepted
 // it costs the interval less than 0.05 % of its coverage (the integral of (1 - p)^100 above the level).

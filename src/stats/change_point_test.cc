@@ -189,7 +189,7 @@ TEST(PValuesOfChanges, AreThoseOfATest) {
   }
 }
 
-// What is promised, over many series (bench/change_point has longer ones, and recorded noise).
+// What is promised, over many series (bench/statistics/change_point has longer ones, and recorded noise).
 TEST(ChangePoints, Promises) {
   constexpr int kSeries = 300;
   int false_alarms = 0, shown = 0, right = 0, held = 0, covered = 0;

@@ -1,5 +1,5 @@
-// Answers questions about numbers by etprof's statistics, so that python/tests/test_stats_scipy.py can hold
-// the answers against SciPy's. Reads a JSON array of cases from stdin and writes the array of answers to
+// Answers questions about numbers by etprof's statistics, so that python/tests/runs/test_stats_scipy.py can
+// hold the answers against SciPy's. Reads a JSON array of cases from stdin and writes the array of answers to
 // stdout; absent is null.
 
 #include <iostream>

@@ -1,4 +1,4 @@
-"""What README.md quotes from bench/results/noise.md is what that file says."""
+"""What README.md quotes from bench/results/statistics/noise.md is what that file says."""
 
 import re
 
@@ -17,7 +17,7 @@ def false_claims(noise: str) -> list[float]:
 def test_the_readme_quotes_the_noise_bench_as_it_is():
     quoted = QUOTED.search((ROOT / "README.md").read_text())
     assert quoted is not None, "README.md says it in other words now"
-    said = false_claims((ROOT / "bench/results/noise.md").read_text())
+    said = false_claims((ROOT / "bench/results/statistics/noise.md").read_text())
     assert [int(number) for number in quoted.groups()] == pytest.approx(said, abs=ROUNDING)
 
 

@@ -45,7 +45,7 @@ def test_a_row_has_its_counterpart(scripts, options, commands):
 def test_options_that_stay_the_same_are_in_the_program():
     """Where the table says "the same", the option is one of the command that the section runs."""
     reference = (ROOT / "docs/reference/cli.md").read_text()
-    exporting = (ROOT / "python/etprof/options.py").read_text()
+    exporting = (ROOT / "python/etprof/exporting/options.py").read_text()
     checked = 0
     for scripts, _, _ in ROWS:
         text = section(scripts)

@@ -3,7 +3,7 @@
 An export of a small model takes 11 s of processor time, of which 8 are imports and what ExecuTorch computes once, and documents
 export thirty times. So a server does that once and forks for each command. Its client is what $ETPROF_PYTHON names: it hands
 over its arguments, folder, environment and streams, and ends as the command does. Whatever else is asked of that Python
-the real one does. That an export works in a Python of its own is what python/tests/test_export.py and tests/wheel prove.
+the real one does. That an export works in a Python of its own is what python/tests/export/test_export.py and tests/wheel prove.
 
 `warm.py SOCKET` is the server. The client is this file again, with REAL and SOCKET put before it (`client`).
 """

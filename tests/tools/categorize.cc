@@ -1,5 +1,5 @@
 // Reads operator names, one a line, and writes name, fine category, headline group, whether the category
-// table knows it and whether XNNPACK can take it, separated by tabs. python/tests/test_categories.py and
+// table knows it and whether XNNPACK can take it, separated by tabs. python/tests/runs/test_categories.py and
 // test_delegable.py hold the tables against ExecuTorch's own.
 #include <iostream>
 #include <string>

@@ -1,6 +1,7 @@
 // Reads names of microkernels, one a line, and writes name, family, operation, data types, shape, instruction
 // set and variant of each, separated by tabs; of a name that is none the name alone.
-// python/tests/test_microkernels.py holds the parser against the names that ExecuTorch's own libraries hold.
+// python/tests/runs/test_microkernels.py holds the parser against the names that ExecuTorch's own libraries
+// hold.
 #include <iostream>
 #include <string>
 

@@ -127,7 +127,7 @@ def test_every_schema_is_one():
         "suite",  # tests/validate/test_configs.py
         "suite_report",  # tests/devices/test_suite.py
         "suite_state",  # likewise
-        "static_check",  # python/tests/test_static_gate.py
+        "static_check",  # python/tests/programs/test_static_gate.py
         "thresholds",  # likewise
         "validate",
     }

@@ -71,7 +71,7 @@ OptionFacts FactsOf(const CLI::Option& option) {
   return facts;
 }
 
-// Generated when etprof is built, from python/etprof/options.py and python/etprof/fleet/options.py.
+// Generated when etprof is built, from python/etprof/exporting/options.py and python/etprof/fleet/options.py.
 std::vector<OptionFacts> PythonOptions(const std::string& command) {
   if (command == "fleet") {
     return {

@@ -27,8 +27,8 @@ struct StopRule {
 //   look_confidence = 1 - (1 + 0.2 log10(1 - confidence)) (1 - confidence)        0.95 -> 0.963
 //
 // Coverage of the final interval at `confidence` 0.95, over all precisions: 95.1 to 96.4 %, where plain 95 %
-// at each look gives 93.3 % at worst; bench/stop_rule prints the table. Throws std::invalid_argument for a
-// confidence outside [0.5, 0.999].
+// at each look gives 93.3 % at worst; bench/statistics/stop_rule prints the table. Throws
+// std::invalid_argument for a confidence outside [0.5, 0.999].
 StopRule MakeStopRule(double confidence = 0.95);
 
 enum class StopCause {

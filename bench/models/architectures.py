@@ -1,0 +1,266 @@
+"""Architectures of transformers, timm and torchvision with random weights and small inputs.
+
+bench/models/models.py --libraries measures them as they are. python/tests/export/test_architectures.py exports each with few layers.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from etprof import wrappers
+from etprof.models.seeded import seeded
+
+
+def _image(side: int) -> torch.Tensor:
+    return torch.randn(1, 3, side, side)
+
+
+class _Network:
+    """A class that `etprof export` takes."""
+
+    inputs: tuple[torch.Tensor, ...] = ()
+    weights_kept = False  # of what no calibration reaches, such as a cache
+    types: tuple[str, ...] = ("fp32", "fp16", "int8")  # that make sense
+    options: dict = {}  # noqa: RUF012 - of network()
+    few: dict | None = None  # those that differ where it has few layers; None: its library makes no smaller one
+
+    def network(self) -> nn.Module:
+        raise NotImplementedError
+
+    def get_eager_model(self) -> nn.Module:
+        with seeded():
+            made = self.network().eval()
+            if self.weights_kept:
+                return made
+            # Of more than one, so that a channel's variance over a small map is none of chance.
+            batch = [
+                torch.cat([one, *(torch.randn_like(one) for _ in range(7))]) if one.is_floating_point() else one
+                for one in self.example()
+            ]
+            return wrappers.calibrated(made, *batch)
+
+    def get_example_inputs(self) -> tuple[torch.Tensor, ...]:
+        with seeded():
+            return self.example()
+
+    def example(self) -> tuple[torch.Tensor, ...]:
+        return (_image(64),)
+
+
+class _Timm(_Network):
+    name = ""
+    side = 64
+
+    def network(self) -> nn.Module:
+        import timm
+
+        return timm.create_model(self.name, pretrained=False, **self.options)
+
+    def example(self) -> tuple[torch.Tensor, ...]:
+        return (_image(self.side),)
+
+
+class TimmRepvit(_Timm):
+    name = "repvit_m1"
+    few = {"embed_dim": (16, 32), "depth": (1, 1)}  # noqa: RUF012
+
+
+class TimmMobilenetv3(_Timm):
+    name = "mobilenetv3_small_050"
+
+
+class TimmVit(_Timm):
+    name = "vit_tiny_patch16_224"
+    options = {"img_size": 64, "depth": 2}  # noqa: RUF012
+    few = {"depth": 1}  # noqa: RUF012
+
+
+class TimmConvnext(_Timm):
+    name = "convnext_atto"
+    few = {"depths": (1, 1, 1, 1), "dims": (8, 16, 24, 32)}  # noqa: RUF012
+
+
+class TimmEfficientnet(_Timm):
+    name = "efficientnet_lite0"
+
+
+class TimmLevit(_Timm):
+    name = "levit_128s"
+    options = {"img_size": 224}  # noqa: RUF012
+    few = {"img_size": 64, "embed_dim": (32,), "num_heads": (2,), "depth": (1,)}  # noqa: RUF012
+
+    def example(self) -> tuple[torch.Tensor, ...]:
+        return (_image(self.options["img_size"]),)
+
+
+class TvResnet18(_Network):
+    options = {"layers": [2, 2, 2, 2]}  # noqa: RUF012
+    few = {"layers": [1, 1, 1, 1]}  # noqa: RUF012
+
+    def network(self) -> nn.Module:
+        from torchvision.models import resnet
+
+        return resnet.ResNet(resnet.BasicBlock, **self.options)
+
+
+class TvMobilenetV3Small(_Network):
+    options = {"arch": "mobilenet_v3_small"}  # noqa: RUF012
+    few = {"blocks": 3}  # noqa: RUF012
+
+    def network(self) -> nn.Module:
+        from torchvision.models import mobilenetv3
+
+        blocks, last = mobilenetv3._mobilenet_v3_conf(self.options["arch"])
+        return mobilenetv3.MobileNetV3(blocks[: self.options.get("blocks")], last)
+
+
+class TvMobilenetV2(_Network):
+    few = {"inverted_residual_setting": [[1, 16, 1, 1], [6, 24, 2, 2]]}  # noqa: RUF012
+
+    def network(self) -> nn.Module:
+        import torchvision
+
+        return torchvision.models.mobilenet_v2(weights=None, **self.options)
+
+
+class TvSqueezenet(_Network):
+    def network(self) -> nn.Module:
+        import torchvision
+
+        return torchvision.models.squeezenet1_1(weights=None)
+
+
+class TvShufflenet(_Network):
+    options = {"stages_repeats": [4, 8, 4]}  # noqa: RUF012
+    few = {"stages_repeats": [2, 1, 1]}  # noqa: RUF012
+
+    def network(self) -> nn.Module:
+        import torchvision
+
+        return torchvision.models.ShuffleNetV2(stages_out_channels=[24, 48, 96, 192, 1024], **self.options)
+
+
+class TvSsdlite(_Network):
+    """A detector with its post-processing, which no export takes."""
+
+    weights_kept = True
+    types = ("fp32",)
+    options = {"side": 320}  # noqa: RUF012
+    few = {"side": 32}  # noqa: RUF012
+
+    def network(self) -> nn.Module:
+        from torchvision.models import detection
+
+        if self.options["side"] == 320:
+            return detection.ssdlite320_mobilenet_v3_large(weights=None, weights_backbone=None)
+        # The same detector on another backbone.
+        backbone = nn.Conv2d(3, 8, 3, stride=8)
+        backbone.out_channels = [8]
+        anchors = detection.anchor_utils.DefaultBoxGenerator([[2]])
+        return detection.ssd.SSD(backbone, anchors, (32, 32), num_classes=3)
+
+    def example(self) -> tuple[list[torch.Tensor]]:
+        return ([torch.randn(3, self.options["side"], self.options["side"])],)
+
+
+_TOKEN_TYPES = ("fp32", "fp16", "int8dyn")
+_SIZES = {"vocab_size": 256, "num_attention_heads": 4, "hidden_size": 64}
+
+
+class _Layers(_Network):
+    options = {"num_hidden_layers": 2}  # noqa: RUF012
+    few = {"num_hidden_layers": 1}  # noqa: RUF012
+
+
+class _Tokens(_Layers):
+    types = _TOKEN_TYPES
+
+    def example(self) -> tuple[torch.Tensor, ...]:
+        return (torch.randint(0, 256, (1, 16)),)
+
+
+class HfDistilbert(_Tokens):
+    def network(self) -> nn.Module:
+        from transformers import DistilBertConfig, DistilBertForSequenceClassification
+
+        config = DistilBertConfig(
+            vocab_size=256, dim=64, n_heads=4, **self.options, hidden_dim=128, max_position_embeddings=32
+        )
+        return wrappers.Select(DistilBertForSequenceClassification(config), "logits")
+
+
+class HfBert(_Tokens):
+    def network(self) -> nn.Module:
+        from transformers import BertConfig, BertForSequenceClassification
+
+        config = BertConfig(**_SIZES, **self.options, intermediate_size=128, max_position_embeddings=32)
+        return wrappers.Select(BertForSequenceClassification(config), "logits")
+
+
+class HfLlama(_Tokens):
+    def network(self) -> nn.Module:
+        from transformers import LlamaConfig, LlamaForCausalLM
+
+        config = LlamaConfig(
+            **_SIZES,
+            **self.options,
+            intermediate_size=128,
+            num_key_value_heads=2,
+            max_position_embeddings=32,
+            use_cache=False,
+        )
+        return wrappers.Select(LlamaForCausalLM(config), "logits")
+
+
+class HfLlamaStaticCache(_Layers):
+    weights_kept = True
+    types = _TOKEN_TYPES
+
+    def network(self) -> nn.Module:
+        from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
+        from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
+
+        model = LlamaForCausalLM(
+            LlamaConfig(**_SIZES, **self.options, intermediate_size=128, num_key_value_heads=2)
+        ).eval()
+        model.generation_config = GenerationConfig(
+            use_cache=True,
+            cache_implementation="static",
+            max_length=32,
+            cache_config={"batch_size": 1, "max_cache_len": 32},
+        )
+        return TorchExportableModuleWithStaticCache(model)
+
+    def get_example_inputs(self) -> tuple[()]:
+        return ()
+
+    def get_example_kwarg_inputs(self) -> dict[str, torch.Tensor]:
+        return {"input_ids": torch.tensor([[1]]), "cache_position": torch.tensor([3])}
+
+
+class HfVit(_Layers):
+    def network(self) -> nn.Module:
+        from transformers import ViTConfig, ViTForImageClassification
+
+        sizes = {key: value for key, value in _SIZES.items() if key != "vocab_size"}
+        return wrappers.Select(
+            ViTForImageClassification(ViTConfig(**sizes, **self.options, intermediate_size=128, image_size=64)),
+            "logits",
+        )
+
+
+_all = {
+    name: network
+    for name, network in globals().items()
+    if isinstance(network, type) and issubclass(network, _Network) and not name.startswith("_")
+}
+# What is exported of each.
+TYPES = {name: network.types for name, network in _all.items()}
+# The same with few layers: of TvResnet18 it is SmallTvResnet18.
+SMALL = {
+    f"Small{name}": type(f"Small{name}", (network,), {"options": {**network.options, **network.few}})
+    for name, network in _all.items()
+    if network.few is not None
+}
+globals().update(SMALL)

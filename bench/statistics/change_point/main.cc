@@ -1,0 +1,270 @@
+// Series of runs with known truth, drawn from recorded noise (bench/statistics/noise.py), and what
+// FindChangePoints makes of them.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "history/trends.h"
+#include "noise/recording.h"
+#include "stats/change_point.h"
+#include "stats/ratio/launches.h"
+
+namespace etprof::bench {
+namespace {
+
+struct Plan {
+  int runs = 40;      // in a series, one of a commit
+  int at = 25;        // the first run of the slower code
+  int launches = 20;  // of a run
+  double drift = 0;   // from run to run, beyond the launches: standard deviation
+};
+
+struct Result {
+  int series = 0, alarms = 0, found = 0, right = 0, held = 0, covered = 0, several = 0;
+  double spread = 0;  // mean standard deviation of a run around its level
+  double width = 0;   // mean number of places in the interval
+};
+
+// A run's launches are one stretch of the recording, wherever it begins, so that what lasts longer than a
+// launch is in it. Which side is the reference is drawn, too: the recording is of one thing against itself.
+std::vector<stats::RunLaunches> Draw(const std::vector<double>& effects, const Plan& plan, double step,
+                                     std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  std::uniform_int_distribution<std::size_t> where(0, effects.size() - 1);
+  std::bernoulli_distribution turned(0.5);
+  std::vector<stats::RunLaunches> series;
+  for (int i = 0; i < plan.runs; ++i) {
+    stats::RunLaunches run;
+    run.group = i;
+    const double own = (i >= plan.at ? step : 0) + plan.drift * normal(random);
+    for (int taken = 0; taken < plan.launches;) {
+      std::size_t from = where(random);
+      for (int j = 0; j < 10 && taken < plan.launches; ++j, ++taken)
+        run.logs.push_back(own + (turned(random) ? 1 : -1) *
+                                     effects[(from + static_cast<std::size_t>(j)) % effects.size()]);
+    }
+    series.push_back(std::move(run));
+  }
+  return series;
+}
+
+Result Simulate(const std::vector<double>& effects, const Plan& plan, double step, int series,
+                std::mt19937_64& random) {
+  Result result;
+  const double size = std::log1p(step);
+  for (int i = 0; i < series; ++i) {
+    stats::ChangePointOptions options;
+    options.permutations = 399;
+    options.seed = random();
+    const auto found = stats::FindChangePoints(Draw(effects, plan, size, random), options);
+    ++result.series;
+    result.spread += found.run_sd.value_or(0) / series;
+    result.alarms += found.changes.empty() ? 0 : 1;
+    result.several += found.changes.size() > 1 ? 1 : 0;
+    if (found.changes.empty()) continue;
+    const auto at = static_cast<std::size_t>(plan.at);
+    const auto& change = *std::ranges::min_element(found.changes, {}, [&](const stats::LevelChange& one) {
+      return std::abs(static_cast<double>(one.at) - static_cast<double>(at));
+    });
+    ++result.found;
+    result.right += change.at == at ? 1 : 0;
+    result.held += change.earliest <= at && at <= change.latest ? 1 : 0;
+    result.covered += change.log_low <= size && size <= change.log_high ? 1 : 0;
+    result.width += static_cast<double>(change.latest - change.earliest + 1);
+  }
+  if (result.found > 0) result.width /= result.found;
+  return result;
+}
+
+// What a check of a series, its reference, and so many operators finds.
+struct Reports {
+  int reports = 0, latencies = 0, operators = 0, any = 0, found = 0, right = 0, others = 0;
+};
+
+// The machine drifts by 3 % from run to run, which the reference takes out. Noise of operators is that of the
+// recording, half of which all of a model share. `step`: of the first operator.
+std::vector<TrendData> DrawTrends(const std::vector<double>& effects, const Plan& plan, int operators,
+                                  double step, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  Plan still = plan;
+  still.at = plan.runs;
+  const auto draw = [&] { return Draw(effects, still, 0, random); };
+  const std::vector<stats::RunLaunches> of_base = draw(), of_reference = draw(), shared = draw();
+  TrendData base, reference;
+  base.key = {"net", "forward", "base", 1, "", "local"};
+  reference.key = {"fixed", "forward", "fixed", 1, "", "local"};
+  const auto ns = [](double log) { return std::llround(std::exp(log)); };
+  for (std::size_t i = 0; i < of_base.size(); ++i) {
+    TrendPoint point;
+    point.commit = fmt::format("c{}", i);
+    point.time = point.measured_at = static_cast<UnixTime>(i);
+    point.reference = "fixed";
+    TrendPoint other = point;
+    const double machine = 16 + 0.03 * normal(random);
+    for (std::size_t l = 0; l < of_base[i].logs.size(); ++l) {
+      const double level = machine + of_reference[i].logs[l], relative = of_base[i].logs[l];
+      point.launches.push_back({static_cast<int>(l), ns(level + relative), 10, 10, relative, ns(level)});
+      other.launches.push_back({static_cast<int>(l), ns(level), 10, 10, std::nullopt, ns(level)});
+      point.reference_traced.push_back(ns(level));
+    }
+    base.points.push_back(std::move(point));
+    reference.points.push_back(std::move(other));
+  }
+  for (int op = 0; op < operators; ++op) {
+    const std::vector<stats::RunLaunches> own = draw();
+    OperatorTimes times{fmt::format("{}", op), "op", 1.0 / operators, {}};
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      SelfTime self;
+      const double slower = op == 0 && static_cast<int>(i) >= plan.at ? std::log1p(step) : 0;
+      for (std::size_t l = 0; l < own[i].logs.size(); ++l) {
+        const double log = std::log(static_cast<double>(base.points[i].reference_traced[l]) / operators) +
+                           slower + std::sqrt(0.5) * (own[i].logs[l] + shared[i].logs[l]);
+        self.by_launch.push_back(ns(log));
+      }
+      self.mean = static_cast<double>(self.by_launch.front());
+      times.times.push_back(std::move(self));
+    }
+    base.operators.push_back(std::move(times));
+  }
+  return {std::move(base), std::move(reference)};
+}
+
+Reports CheckOperators(const std::vector<double>& effects, const Plan& plan, int operators, double step,
+                       int reports, std::mt19937_64& random) {
+  Reports result;
+  for (int i = 0; i < reports; ++i) {
+    const HistoryReport report = FindTrends(DrawTrends(effects, plan, operators, step, random), "");
+    const Trend& base = report.trends[0];
+    const bool latency = !base.changes.empty() || !report.trends[1].changes.empty();
+    bool other = false;
+    for (const OperatorTrend& op : base.operators) {
+      other = other || op.key != "0" || step == 0;
+      if (op.key != "0" || step == 0) continue;
+      ++result.found;
+      result.right += op.changes[0].at == static_cast<std::size_t>(plan.at) ? 1 : 0;
+    }
+    ++result.reports;
+    result.latencies += latency ? 1 : 0;
+    result.operators += base.operators.empty() ? 0 : 1;
+    result.any += latency || !base.operators.empty() ? 1 : 0;
+    result.others += other ? 1 : 0;
+  }
+  return result;
+}
+
+std::vector<double> EffectsOf(const std::string& file) {
+  std::ifstream in(file);
+  std::vector<double> effects;
+  for (const stats::LaunchBursts& launch : ReadRecording(in).launches) {
+    if (const auto effect = stats::LaunchEffect(launch)) effects.push_back(*effect);
+  }
+  return effects;
+}
+
+std::string Percent(int part, int whole) {
+  return whole == 0 ? "-" : fmt::format("{:.1f} %", 100.0 * part / whole);
+}
+
+void PrintSeries(const std::vector<std::string>& files, int runs, int at, int series, double step,
+                 const std::vector<int>& launches) {
+  fmt::print(
+      "# When something changed, in recorded noise\n\n"
+      "What `etprof history check` finds in series of {} runs, one a commit, whose launches are drawn from "
+      "recordings of a model against itself (`bench/results/statistics/noise_*.csv`, a shared two-core "
+      "x86-64 virtual "
+      "machine): stretches of ten launches, relative to the other side as to a reference. {} series a line "
+      "as they are (A/A), and as many of which the code takes {:g} % longer from run {} on.\n\n"
+      "- **false alarms**: a change was found where there is none. At most 5 % of whole series "
+      "are promised; one standard error of {} is {:.1f} points.\n"
+      "- **right commit**: of the steps found, those that were said to be most likely at the right commit.\n"
+      "- **interval holds it**: the interval of commits, at 95 %, holds the right one; beside it how many "
+      "commits are "
+      "in it.\n"
+      "- **size covered**: the interval of the size, at 95 %, holds the true one.\n"
+      "- **more than one**: a second change was found, which is not there.\n"
+      "- **run against step**: the standard deviation of a run around its level, as a part of the step. At a "
+      "fifth, "
+      "the right commit is found in more than 95 %.\n",
+      runs, series, 100 * step, at + 1, series, 100 * std::sqrt(0.05 * 0.95 / series));
+  for (const std::string& file : files) {
+    std::mt19937_64 random(1);
+    const std::vector<double> effects = EffectsOf(file);
+    std::string name = std::filesystem::path(file).stem().string();
+    fmt::print("\n## {}\n\n{} launches recorded.\n\n", name.substr(name.find('_') + 1), effects.size());
+    fmt::print(
+        "| launches of a run | run against step | false alarms, A/A | step found | right commit | interval "
+        "holds it | commits "
+        "in the interval | size covered | more than one |\n");
+    fmt::print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    for (const int count : launches) {
+      const Plan plan{runs, at, count, 0};
+      const Result none = Simulate(effects, plan, 0, series, random);
+      const Result one = Simulate(effects, plan, step, series, random);
+      fmt::print("| {} | {:.2f} | {} | {} | {} | {} | {:.1f} | {} | {} |\n", count,
+                 one.spread / std::log1p(step), Percent(none.alarms, none.series),
+                 Percent(one.found, one.series), Percent(one.right, one.found), Percent(one.held, one.found),
+                 one.width, Percent(one.covered, one.found), Percent(one.several, one.series));
+    }
+  }
+}
+
+void PrintOperators(const std::vector<std::string>& files, int runs, int at, int operators, int reports) {
+  fmt::print(
+      "# When an operator changed, in recorded noise\n\n"
+      "Whole checks of a series, its reference, and {} operators, of {} runs with 20 launches. The machine "
+      "drifts by 3 % from run to run; the noise of an operator is the recording's, half of which all share. "
+      "{} checks a line without any change (A/A), and as many in which one operator takes 5 % longer from "
+      "run "
+      "{} on. One standard error of 5 % is {:.1f} points.\n\n"
+      "| recording | any change, A/A | of a latency | of an operator | the operator found | at the right "
+      "commit | another one, too |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+      operators, runs, reports, at + 1, 100 * std::sqrt(0.05 * 0.95 / reports));
+  for (const std::string& file : files) {
+    std::mt19937_64 random(2);
+    const std::vector<double> effects = EffectsOf(file);
+    const std::string name = std::filesystem::path(file).stem().string();
+    const Plan plan{runs, at, 20, 0};
+    const Reports none = CheckOperators(effects, plan, operators, 0, reports, random);
+    const Reports one = CheckOperators(effects, plan, operators, 0.05, reports, random);
+    fmt::print("| {} | {} | {} | {} | {} | {} | {} |\n", name.substr(name.find('_') + 1),
+               Percent(none.any, none.reports), Percent(none.latencies, none.reports),
+               Percent(none.operators, none.reports), Percent(one.found, one.reports),
+               Percent(one.right, one.found), Percent(one.others, one.reports));
+  }
+}
+
+}  // namespace
+}  // namespace etprof::bench
+
+int main(int argc, char** argv) {
+  using namespace etprof::bench;
+  CLI::App app("What `etprof history check` finds in recorded noise");
+  std::vector<std::string> files;
+  int series = 2000, runs = 40, at = 25, operators = 30, reports = 0;
+  double step = 0.02;
+  std::vector<int> launches = {10, 20, 40, 80, 160, 320};
+  app.add_option("recording", files)->required();
+  app.add_option("--series", series, "0: not this part");
+  app.add_option("--runs", runs);
+  app.add_option("--at", at);
+  app.add_option("--operators", operators);
+  app.add_option("--reports", reports, "Checks with operators; 0: not this part");
+  app.add_option("--step", step);
+  app.add_option("--launches", launches)->delimiter(',');
+  CLI11_PARSE(app, argc, argv);
+  if (series > 0) PrintSeries(files, runs, at, series, step, launches);
+  if (reports > 0) PrintOperators(files, runs, at, operators, reports);
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  fmt::print("\nPeak memory of the simulation: {:.0f} MB.\n", static_cast<double>(usage.ru_maxrss) / 1e3);
+  return 0;
+}

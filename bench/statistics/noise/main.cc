@@ -1,0 +1,166 @@
+// What the comparison says of effects that are known, in noise that was recorded (bench/statistics/noise.py):
+// the bursts of a model measured against itself, into which a slow-down of the candidate is put. Beside it
+// the way of measuring all of A and then all of B in one process each, as the kit that etprof replaces did.
+// Writes bench/results/statistics/noise.md to the standard output.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "noise/recording.h"
+#include "noise/ways.h"
+
+namespace {
+
+using etprof::bench::Alternating;
+using etprof::bench::Claims;
+using etprof::bench::Recording;
+
+constexpr etprof::bench::Settings kSettings;
+constexpr double kPromise = 0.05;  // share of false claims that etprof's intervals allow
+constexpr std::array kEffects = {0.0, 0.005, 0.01, 0.02, 0.05};
+
+std::string Share(int count, int of) { return fmt::format("{:.1f} %", 100.0 * count / of); }
+
+std::string Candidate(double effect) {
+  return effect == 0 ? "as fast" : fmt::format("{:.1f} % slower", 100 * effect);
+}
+
+std::string FalseAndFound(const Claims& claims) {
+  return fmt::format("{} | **{}** | {} | {}", Candidate(claims.effect),
+                     Share(claims.false_claims(), claims.measurements),
+                     claims.effect == 0 ? "-" : Share(claims.slower, claims.measurements),
+                     Share(claims.same, claims.measurements));
+}
+
+std::string Errors(const Claims& claims) {
+  return fmt::format("{:.2f} % | {:.2f} %", 100 * claims.ErrorQuantile(0.5),
+                     100 * claims.ErrorQuantile(0.95));
+}
+
+void PrintIntroduction(const std::string& machine, int measurements) {
+  fmt::print(
+      "# Verdicts in recorded noise\n\n"
+      "Recorded on {}; one run. Models were measured against themselves, so whatever the two sides of a "
+      "recording differ in is noise. Then the times of one side, the candidate, were made 0, 0.5, 1, 2 and "
+      "5 % longer, and two ways of measuring had to find that out:\n\n",
+      machine);
+  fmt::print(
+      "- **etprof** alternates short bursts of both sides, in launch after launch, until its stop rule ends "
+      "it (precision {:.1f} %, {:.0f} s at most), and judges by the 95 % interval (margin {:.0f} %). A line "
+      "is {} measurements, simulated by drawing launches from the recording.\n",
+      100 * kSettings.precision, kSettings.max_seconds, 100 * kSettings.margin, measurements);
+  fmt::print(
+      "- **The kit's way** is that of the SME2 profiling kit: all runs of A in one process, then all runs of "
+      "B in another, and the ratio of the two medians is the speed-up. Its report prints that with two "
+      "decimals, without an interval and without a rule for when it means something, so the number itself "
+      "is what its readers conclude from. Here they are taken to be more careful than that: only a "
+      "difference above {:.0f} % (etprof's margin) is a claim, a smaller one is \"same\". A line is every "
+      "such measurement that the recording holds (each process with each of the next launch).\n\n",
+      100 * kSettings.margin);
+  fmt::print(
+      "How to read the tables:\n\n"
+      "- **false claim**: a direction was claimed that is not there: \"faster\" of a slower candidate, "
+      "\"faster\" or \"slower\" of one that is as fast. etprof promises at most {:.0f} %.\n"
+      "- **found**: the slower candidate was called slower. This counts only against the false claims of the "
+      "first line: who calls half of everything slower also finds half of what is.\n"
+      "- **same**, **inconclusive**: nothing was claimed. etprof says \"same\" only where its interval lies "
+      "within the margin, and \"inconclusive\" where it cannot tell; the kit's way has no such word.\n"
+      "- **false by sign**: false claims of a reader who takes every ratio other than 1 for a difference.\n"
+      "- **off by**: how far the measured ratio was from the true one: half of the measurements at most so "
+      "much, and 95 of 100.\n"
+      "- **time**: of a measurement, wall clock, both sides, mean. The kit's way ends after one process of "
+      "each side; the recordings are too short to try it for as long as etprof takes.\n",
+      100 * kPromise);
+}
+
+void PrintEtprof(const Recording& recording, int measurements) {
+  fmt::print(
+      "\n### etprof\n\n"
+      "| candidate | false claim | found | same | inconclusive | off by, half | off by, 95 of 100 | time | "
+      "interval covers the truth | mean half-width |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  std::mt19937_64 random(1);
+  for (const double effect : kEffects) {
+    const Alternating claims = Alternate(recording, effect, measurements, kSettings, random);
+    fmt::print("| {} | {} | {} | {:.0f} s | {} | {:.2f} % |\n", FalseAndFound(claims),
+               Share(claims.inconclusive, claims.measurements), Errors(claims), claims.seconds,
+               Share(claims.covered, claims.measurements), 100 * claims.half_width);
+  }
+}
+
+void PrintOneAfterTheOther(const Recording& recording) {
+  const std::vector<double> log_ratios = OneAfterTheOther(recording);
+  fmt::print(
+      "\n### The kit's way\n\n"
+      "{} measurements a line, about {:.0f} runs of each side (the kit's default is 100).\n\n"
+      "| candidate | false claim | found | same | false by sign | off by, half | off by, 95 of 100 | time |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+      log_ratios.size(), recording.runs_per_process);
+  for (const double effect : kEffects) {
+    const Claims claims =
+        etprof::bench::ReadWithoutInterval(log_ratios, effect, std::log1p(kSettings.margin));
+    fmt::print("| {} | {} | {} | {:.1f} s |\n", FalseAndFound(claims),
+               Share(claims.wrong_side, claims.measurements), Errors(claims), recording.seconds_per_launch);
+  }
+  const double careful = etprof::bench::ThresholdForFalseClaims(log_ratios, kPromise);
+  const auto found = [&](double effect) {
+    const Claims claims = etprof::bench::ReadWithoutInterval(log_ratios, effect, careful);
+    return Share(claims.slower, claims.measurements);
+  };
+  fmt::print(
+      "\nTo claim a difference in at most {:.0f} of 100 measurements where there is none, this way would "
+      "need a threshold of {:.1f} % instead of {:.0f} %. It would then find {} of the candidates that are "
+      "2 % slower and {} of those that are 5 % slower.\n",
+      100 * kPromise, 100 * std::expm1(careful), 100 * kSettings.margin, found(0.02), found(0.05));
+}
+
+// noise_toy_cnn.csv is of toy_cnn.
+std::string ModelName(const std::filesystem::path& path) {
+  const std::string stem = path.stem().string(), prefix = "noise_";
+  return stem.starts_with(prefix) ? stem.substr(prefix.size()) : stem;
+}
+
+Recording Read(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw std::runtime_error("cannot be opened");
+  Recording recording = etprof::bench::ReadRecording(in);
+  if (recording.launches.size() < 10) throw std::runtime_error("fewer than 10 recorded launches");
+  return recording;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("What etprof and the kit's way say of known effects in recorded noise, as Markdown.");
+  std::vector<std::string> paths;
+  std::string machine;
+  int measurements = 4000;
+  app.add_option("recordings", paths, "CSV files of bench/statistics/noise.py, noise_MODEL.csv")->required();
+  app.add_option("--machine", machine, "What they were recorded on, for people")->required();
+  app.add_option("--measurements", measurements, "Simulated measurements of a line")
+      ->check(CLI::Range(100, 1'000'000))
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  PrintIntroduction(machine, measurements);
+  for (const std::string& path : paths) try {
+      const Recording recording = Read(path);
+      fmt::print("\n## {}\n\n{} launches recorded, {:.2f} s each.\n", ModelName(path),
+                 recording.launches.size(), recording.seconds_per_launch);
+      PrintEtprof(recording, measurements);
+      PrintOneAfterTheOther(recording);
+    } catch (const std::exception& error) {
+      std::cerr << path << ": " << error.what() << '\n';
+      return 3;
+    }
+}

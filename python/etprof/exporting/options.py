@@ -1,0 +1,177 @@
+"""The command line of `etprof export`."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from etprof import backends, errors, models
+from etprof.exporting import calibration, shapes
+from etprof.exporting.agreement import MIN_SQNR_DB
+
+QUANTIZATIONS = ("static", "dynamic")
+# By what files are named: the type of weights and inputs, and the quantization.
+TYPES = {
+    "fp32": ("fp32", None),
+    "fp16": ("fp16", None),
+    "bf16": ("bf16", None),
+    "int8": ("fp32", "static"),
+    "int8dyn": ("fp32", "dynamic"),
+}
+
+Options = argparse.Namespace
+
+
+_EXAMPLES = """examples:
+  etprof export --model toy_cnn
+  etprof export --model mobilenet_v3_small --dtype fp16 --outdir out_mobilenet_v3_small/artifacts
+  etprof export --model path/to/model.py:MyModel --quantize --calibrate images.npz
+  etprof export --model path/to/model.py:MyModel --input-shape image=1x3x64..512x64..512
+
+exit codes: 0 done, 1 the .pte does not compute what the model computes (the files are kept), 2 usage, 3 bad input,
+5 the check could not decide, 130 interrupted. docs/reference/export.md has it all.
+"""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The options of `etprof export`: also what its completion and docs/reference/cli.md are made of when etprof is built.
+
+    An action's `suggestions`, where it has them, are values worth offering; others are taken too.
+    """
+    parser = errors.Parser(
+        prog="etprof export",
+        description="Export a PyTorch model to ExecuTorch: <model>_<backend>_<dtype>.pte and, beside it, its "
+        ".etrecord, .inputs and .json. Then run it and compare it with PyTorch.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    model = parser.add_argument("positional", nargs="?", metavar="MODEL", help="Same as --model MODEL")
+    _suggest(model, models.model_names())
+    _add_options(parser)
+    return parser
+
+
+def parse(arguments: list[str]) -> Options:
+    """The options; a wrong command line ends the process with 2, as argparse does."""
+    parser = make_parser()
+    options, unknown = parser.parse_known_args(_with_kind_of_quantization(arguments))
+    if unknown:
+        known = [option for action in parser._actions for option in action.option_strings]
+        close = difflib.get_close_matches(unknown[0].partition("=")[0], known, n=1)
+        parser.error(f"unknown argument `{unknown[0]}`" + (f". Did you mean `{close[0]}`?" if close else ""))
+    _check_usage(parser, options)
+    try:
+        options.input_shape = [shapes.parse_bounds(text) for text in options.input_shape]
+    except ValueError as error:
+        parser.error(f"--input-shape {error}")
+    return options
+
+
+def _suggest(action: argparse.Action, values: Iterable[str]) -> None:
+    action.suggestions = tuple(values)  # type: ignore[attr-defined]
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    model = add(
+        "--model",
+        metavar="MODEL",
+        help="Model to export: one of --list-models or of a package in this folder; path/to/model.py:Class; "
+        "path/to/package",
+    )
+    add("--list-models", action="store_true", help="Print the names of all known models")
+    backend = add(
+        "--backend",
+        default="xnnpack",
+        help=f"Backend: {', '.join(backends.BUILT_IN)}, or package.module:Class of a partitioner (default: xnnpack)",
+    )
+    dtype = add(
+        "--dtype",
+        default="fp32",
+        metavar="TYPE[,TYPE]...",
+        help=f"Data type of weights and inputs: {', '.join(TYPES)} (--quantize static, dynamic). Several make a .pte each "
+        "(default: fp32)",
+    )
+    _suggest(dtype, TYPES)
+    add(
+        "--quantize",
+        choices=QUANTIZATIONS,
+        help="Quantize to int8: static (if no value is given), with ranges from the calibration inputs, or dynamic, with "
+        "ranges computed in every run",
+    )
+    add(
+        "--calibrate",
+        type=Path,
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="Inputs to calibrate static int8 on: .inputs, .pt, or .npz (default: the example inputs)",
+    )
+    add(
+        "--input-shape",
+        action="append",
+        default=[],
+        metavar="NAME=SHAPE",
+        help="Shape of an input; a range makes a dimension dynamic: image=1x3x64..512x64..512; may be repeated",
+    )
+    add("--outdir", type=Path, metavar="DIR", help="Folder to write to (default: out_<model>/artifacts)")
+    add("--name", help="Model's name in file names (default: the class's in snake case)")
+    add("--save-graph", action="store_true", help="Write the exported, edge, and lowered graphs as .pte.graph.txt")
+    add("--no-check", dest="check", action="store_false", help="Do not run the .pte and compare it with PyTorch")
+    add(
+        "--min-sqnr",
+        type=float,
+        metavar="DB",
+        help="Minimum signal-to-noise ratio that passes the check "
+        f"(default: {', '.join(f'{kind} {least:g}' for kind, least in MIN_SQNR_DB.items())})",
+    )
+    add("--verbose", action="store_true", help="Show what PyTorch and ExecuTorch print")
+    _suggest(model, models.model_names())
+    _suggest(backend, backends.BUILT_IN)
+
+
+def _with_kind_of_quantization(arguments: list[str]) -> list[str]:
+    """`--quantize` alone is `--quantize=static`; what follows it may be the model."""
+    following = [*arguments[1:], ""][: len(arguments)]
+    return [
+        "--quantize=static" if argument == "--quantize" and after not in QUANTIZATIONS else argument
+        for argument, after in zip(arguments, following, strict=True)
+    ]
+
+
+def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
+    """Settle which model is meant, and refuse what contradicts itself."""
+    if options.model and options.positional:
+        parser.error(f"two models were given: {shlex.join([options.positional, options.model])}")
+    options.model = options.model or options.positional
+    if not options.model and not options.list_models:
+        parser.error("no model was given; --list-models lists those known")
+    if (wrong := backends.what_is_wrong(options.backend)) is not None:
+        parser.error(f"--backend: {wrong}")
+    options.dtypes = list(dict.fromkeys(options.dtype.split(",")))
+    if unknown := [kind for kind in options.dtypes if kind not in TYPES]:
+        parser.error(f"--dtype: there is no {unknown[0] or 'empty type'}; there are {', '.join(TYPES)}")
+    if options.quantize and options.dtype != "fp32":
+        parser.error(f"--quantize makes an int8 model out of an fp32 one; leave --dtype {options.dtype} out")
+    if (why_not := backends.refused(options.backend, options.dtypes, options.quantize)) is not None:
+        parser.error(why_not)
+    if options.name and (Path(options.name).name != options.name or options.name in (".", "..")):
+        parser.error(f"--name is a part of a file name, not a path: {options.name}")
+    if options.min_sqnr is not None and not (options.check and 0 < options.min_sqnr < 400):
+        parser.error("--min-sqnr is a number of decibels above 0, and goes with the check")
+    _check_calibration(parser, options)
+
+
+def _check_calibration(parser: argparse.ArgumentParser, options: Options) -> None:
+    if not options.calibrate:
+        return
+    if options.quantize != "static" and "int8" not in options.dtypes:
+        parser.error("--calibrate goes with --quantize static: nothing else has ranges to calibrate")
+    for path in options.calibrate:
+        if path.suffix not in calibration.SUFFIXES:
+            parser.error(f"--calibrate reads {', '.join(calibration.SUFFIXES)} files, not {path}")

@@ -1,0 +1,212 @@
+"""Shapes of inputs: `--input-shape`, and the ends of a program's dynamic shapes."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from etprof import errors
+from etprof.errors import ExportError
+from etprof.exporting.check import Case
+from etprof.exporting.find import BuiltModel
+
+if TYPE_CHECKING:
+    import torch
+
+_REMEDY = "write --input-shape NAME=1x3x64..512x64..512, a number or LOW..HIGH for each dimension"
+_DIMENSION = re.compile(r"(\d+)(?:\.\.(\d+))?")
+_LARGEST = 1 << 40  # elements of a dimension: more is a slip of the keyboard
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """`[METHOD.]NAME=1x3x64..512`: the input's name or number, and of each dimension the least and the largest size."""
+
+    text: str
+    method: str  # empty: that of a model with a single one
+    name: str
+    sizes: tuple[tuple[int, int], ...]
+
+
+def parse_bounds(text: str) -> Bounds:
+    """What was typed after --input-shape.
+
+    Raises:
+        ValueError: It is not of that form.
+    """
+    target, equals, shape = text.partition("=")
+    method, _, name = target.rpartition(".")
+    matches = [_DIMENSION.fullmatch(part) for part in shape.split("x")] if shape else []
+    if not equals or not name or not matches or not all(matches):
+        raise ValueError(f"{text!r} is no input's shape; {_REMEDY}")
+    sizes = []
+    for match in matches:
+        low = int(match[1])
+        high = int(match[2]) if match[2] is not None else low
+        if not 1 <= low <= high <= _LARGEST:
+            raise ValueError(f"{text!r}: {match[0]} is no range of sizes; the least is 1, and comes first")
+        sizes.append((low, high))
+    return Bounds(text, method, name, tuple(sizes))
+
+
+def with_bounds(model_name: str, methods: dict[str, BuiltModel], all_bounds: Sequence[Bounds]) -> dict[str, BuiltModel]:
+    """The methods with their example inputs brought within the bounds, and their dimensions with a range dynamic.
+
+    A method that is given bounds has no other dynamic shapes.
+
+    Raises:
+        ExportError: There is no such method or input, or it has another number of dimensions.
+    """
+    by_method: dict[str, list[Bounds]] = {}
+    for bounds in all_bounds:
+        name = bounds.method or next(iter(methods))
+        if name not in methods or (not bounds.method and len(methods) > 1):
+            raise ExportError(
+                model_name,
+                errors.EXAMPLE_INPUTS,
+                f"--input-shape {bounds.text} names no method of the model",
+                f"write it as METHOD.NAME=..., with a method of {', '.join(methods)}",
+            )
+        by_method.setdefault(name, []).append(bounds)
+    return {
+        name: _bounded(model_name, method, by_method[name]) if name in by_method else method
+        for name, method in methods.items()
+    }
+
+
+def _bounded(model_name: str, method: BuiltModel, all_bounds: list[Bounds]) -> BuiltModel:
+    from torch.export import Dim, ShapesCollection
+    from torch.utils import _pytree
+
+    leaves, structure = _pytree.tree_flatten((method.args, method.kwargs))
+    dynamic = {}
+    for bounds in all_bounds:
+        position = _position(model_name, method, bounds)
+        leaf = leaves[position]
+        if not hasattr(leaf, "shape") or leaf.dim() != len(bounds.sizes):
+            found = f"has shape {list(leaf.shape)}" if hasattr(leaf, "shape") else "is not a tensor"
+            why = f"--input-shape {bounds.text}: the example input {bounds.name} {found}"
+            raise ExportError(model_name, errors.EXAMPLE_INPUTS, why, "give as many dimensions as it has")
+        sizes = [_within(size, *ends) for size, ends in zip(leaf.shape, bounds.sizes, strict=True)]
+        # A clone: one tensor may be two inputs, and torch.export tells them apart by identity.
+        leaves[position] = resized(leaf, sizes).clone()
+        ranges = {number: ends for number, ends in enumerate(bounds.sizes) if ends[0] < ends[1]}
+        if ranges:
+            dynamic[position] = {number: Dim.DYNAMIC(min=low, max=high) for number, (low, high) in ranges.items()}
+    args, kwargs = _pytree.tree_unflatten(leaves, structure)
+    collection = ShapesCollection()
+    for position, dimensions in dynamic.items():
+        collection[leaves[position]] = dimensions
+    shapes = collection.dynamic_shapes(method.module, args, kwargs) if dynamic else None
+    return dataclasses.replace(method, args=args, kwargs=kwargs, dynamic_shapes=shapes)
+
+
+def _within(size: int, low: int, high: int) -> int:
+    """The size nearest to `size` in the range; not 1 if it can be helped, for torch.export takes a 1 for a constant."""
+    nearest = min(max(size, low), high)
+    return min(2, high) if nearest == 1 and low < high else nearest
+
+
+def _position(model_name: str, method: BuiltModel, bounds: Bounds) -> int:
+    """The number of the input, flat: a number as it is, a name by the parameters of forward()."""
+    names = input_names(method)
+    if bounds.name in names:
+        return names.index(bounds.name)
+    if bounds.name.isdecimal() and int(bounds.name) < len(names):
+        return int(bounds.name)
+    known = ", ".join(name or str(number) for number, name in enumerate(names))
+    why = f"--input-shape {bounds.text}: there is no input {bounds.name}"
+    raise ExportError(model_name, errors.EXAMPLE_INPUTS, why, f"the inputs are {known}, or their numbers from 0")
+
+
+def input_names(method: BuiltModel) -> list[str]:
+    """For each flat input the parameter of forward() that it is; empty where it is a part of one (a tuple's, a dict's)."""
+    from torch.utils import _pytree
+
+    try:
+        bound = inspect.signature(method.module.forward).bind(*method.args, **method.kwargs)
+        names = [name for name in bound.arguments if name not in ("args", "kwargs")][: len(method.args)]
+    except (TypeError, ValueError):
+        names = []
+    names += [""] * (len(method.args) - len(names))
+    result: list[str] = []
+    for name, value in [*zip(names, method.args, strict=True), *method.kwargs.items()]:
+        leaves = len(_pytree.tree_leaves(value))
+        result += [name] if leaves == 1 else [""] * leaves
+    return result
+
+
+def parameters(module: torch.nn.Module) -> list[str]:
+    """The names of forward()'s parameters."""
+    return list(inspect.signature(module.forward).parameters)
+
+
+def resized(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """The tensor cut, or repeated, to a shape of as many dimensions: so its values stay those of real inputs."""
+    for dimension, size in enumerate(shape):
+        if (have := tensor.shape[dimension]) < size:
+            repeats = [1] * tensor.dim()
+            repeats[dimension] = math.ceil(size / max(have, 1))
+            tensor = tensor.repeat(repeats)
+        tensor = tensor.narrow(dimension, 0, size)
+    return tensor.contiguous()
+
+
+def cases(name: str, method: BuiltModel, program: torch.export.ExportedProgram) -> list[Case]:
+    """The inputs to check with: the example's and, of a program with dynamic shapes, its smallest and largest."""
+    example = Case(name, "example", method.args, method.kwargs)
+    if not program.range_constraints:
+        return [example]
+    ends = {"smallest": _shapes_at(program, 0), "largest": _shapes_at(program, 1)}
+    return [example, *(_resized_case(case, example, shapes) for case, shapes in ends.items())]
+
+
+def _resized_case(name: str, example: Case, shapes: list[list[int] | None]) -> Case:
+    from torch.utils import _pytree
+
+    leaves, structure = _pytree.tree_flatten((example.args, example.kwargs))
+    resized_leaves = [
+        leaf if shape is None else resized(leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)
+    ]
+    args, kwargs = _pytree.tree_unflatten(resized_leaves, structure)
+    return Case(example.method, name, args, kwargs)
+
+
+def _shapes_at(program: torch.export.ExportedProgram, end: int) -> list[list[int] | None]:
+    """The shape of each flat input with all sizes at the lower (0) or upper (1) end; what has no end is as traced."""
+    import torch
+
+    values = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    inputs = [
+        spec
+        for spec in program.graph_signature.input_specs
+        if spec.kind == torch.export.graph_signature.InputKind.USER_INPUT
+    ]
+    shapes: list[list[int] | None] = []
+    for spec in inputs:
+        value = values.get(getattr(spec.arg, "name", ""))
+        is_tensor = isinstance(value, torch.Tensor)
+        shapes.append([_size_at(program, size, end) for size in value.shape] if is_tensor else None)
+    return shapes
+
+
+def _size_at(program: torch.export.ExportedProgram, size: int | torch.SymInt, end: int) -> int:
+    if isinstance(size, int):
+        return size
+    expression = size.node.expr
+    values = {}
+    for symbol in expression.free_symbols:
+        found = program.range_constraints.get(symbol)
+        bound = (found.lower, found.upper)[end] if found is not None else None
+        try:
+            values[symbol] = max(1, int(bound))
+        except (TypeError, OverflowError, ValueError):  # without a bound
+            values[symbol] = int(size.node.hint)
+        if values[symbol] > _LARGEST:
+            values[symbol] = int(size.node.hint)
+    return int(expression.subs(values))

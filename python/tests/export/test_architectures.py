@@ -1,0 +1,149 @@
+"""Architectures of transformers, timm and torchvision, with few layers: exported, checked, run with a trace, and their
+multiply-adds compared with PyTorch's own count.
+
+bench/models/models.py --libraries measures them with as many layers as they have.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from etprof.errors import ExportError
+from etprof.exporting import find
+from exports import Exported
+from libraries import need_libraries
+
+ROOT = Path(__file__).parents[3]
+ETPROF = ROOT / "build" / "etprof"
+RUNNER = ROOT / "build" / "etprof-runner"
+FILE = ROOT / "bench" / "models" / "architectures.py"
+sys.path.append(str(FILE.parent))
+
+from architectures import SMALL  # noqa: E402
+
+OPTIONS = {
+    "fp32": {},
+    "fp16": {"dtype": "fp16"},
+    "int8": {"quantize": "static"},
+    "int8dyn": {"quantize": "dynamic"},
+}
+DETECTORS = {"SmallTvSsdlite"}
+# Each once, since an export takes seconds; with ETPROF_TEST_EVERY_TYPE in every type that makes sense.
+KINDS = {name: "fp32" for name in SMALL if name not in DETECTORS} | {
+    "SmallHfBert": "int8dyn",
+    "SmallHfLlamaStaticCache": "int8dyn",
+    "SmallHfVit": "int8",
+    "SmallTimmVit": "fp16",
+    "SmallTvMobilenetV2": "fp16",
+    "SmallTvResnet18": "int8",
+}
+
+
+EVERY = [(name, kind) for name, network in SMALL.items() if name not in DETECTORS for kind in network.types]
+CASES = EVERY if os.environ.get("ETPROF_TEST_EVERY_TYPE") else list(KINDS.items())
+
+
+# Eight bits are too few for these random weights, in PyTorch too.
+TOO_COARSE = {("SmallTimmVit", "int8")}
+
+
+@pytest.fixture(autouse=True)
+def _libraries():
+    need_libraries()
+
+
+def multiply_adds(built: find.BuiltModel) -> int:
+    """PyTorch's count, and what it does not count: a batch normalization behind a linear layer, which is not folded into it."""
+    factors = []
+    for norm in built.module.modules():
+        if isinstance(norm, torch.nn.BatchNorm1d):
+            norm.register_forward_hook(lambda _norm, _args, out: factors.append(out.numel()))
+    # The counter does not know the attention kernel that PyTorch has for CPUs.
+    with FlopCounterMode(display=False) as counter, torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+        built.module(*built.args, **built.kwargs)
+    return counter.get_total_flops() // 2 + sum(factors)
+
+
+def test_they_are_twelve_or_more_of_three_libraries():
+    assert len(KINDS) >= 12
+    assert {name.removeprefix("Small")[:2] for name in KINDS} == {"Ti", "Tv", "Hf"}
+    assert all(kind in SMALL[name].types for name, kind in KINDS.items())
+
+
+def run(*command: object) -> str:
+    done = subprocess.run(list(map(str, command)), check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def is_of_the_model(experiment: dict, model: str, delegation: dict):
+    """What was measured is what PyTorch has: each operator's module, all multiply-adds, and why what is outside is there."""
+    assert experiment["program"]["problem"] is None
+    operators = experiment["operators"]
+    # Of reshapes several may fit equally well.
+    assert {one["type"] for one in operators if one["program"]["join"] == "none"} <= {"Static Reshape (NC)"}
+    built = find.build_model(find.find_model(model))
+    assert sum(one["program"]["macs"] or 0 for one in operators) == multiply_adds(built)
+    portable = [one for one in operators if one["portable"]]
+    modules = dict(built.module.named_modules())
+    for one in portable:
+        assert one["total_ns"] > 0
+        if one["type"] != "copy_":  # of a buffer's new value: no module's
+            assert one["program"]["layer"] in modules
+    lines = [one["program"]["source"] for one in portable if one["program"]["source"]]
+    assert all(re.fullmatch(r".+\.py:\d+", line) for line in lines)
+    assert 2 * len(lines) >= len(portable)
+    whys = Counter(one["program"]["why_not_delegated"] for one in portable)
+    assert whys == sum((Counter({one["why"]: one["calls"]}) for one in delegation["not_delegated"]), Counter())
+
+
+def delegation_of(pte: Path, *, too_coarse: bool = False) -> dict:
+    manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
+    check = manifest["check"]
+    if too_coarse:
+        assert check["verdict"] == "fail" and "so is PyTorch in the same type" in check["why"]
+    else:
+        assert check["verdict"] == "pass", check["why"]
+    (delegation,) = manifest["delegation"]
+    assert delegation["delegated_share_of_macs"] == 1
+    return delegation
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_an_architecture(exported: Exported, tmp_path: Path, name: str, kind: str):
+    model = f"{FILE}:{name}"
+    pte = exported(model, **OPTIONS[kind])
+    etdump = tmp_path / "x.etdump"
+    run(RUNNER, "--model_path", pte, "--num_executions", 5, "--cpu_threads", 1, "--etdump_path", etdump)
+    (experiment,) = json.loads(run(ETPROF, "analyze", etdump, "--model", pte, "--json"))["experiments"]
+    is_of_the_model(experiment, model, delegation_of(pte, too_coarse=(name, kind) in TOO_COARSE))
+
+
+def test_edgetam_is_profiled(exported: Exported, tmp_path: Path):
+    pte = exported("edgetam")
+    short = ["--launches", 2, "--runs", 2, "--warmup", 0, "--max-seconds", 1, "--no-peaks", "--output-root", tmp_path]
+    run(ETPROF, "profile", pte, *short)
+    summary = json.loads((tmp_path / "analysis_summary.json").read_text())
+    (experiment,) = summary["experiments"]
+    assert experiment["all_runs"] > 0
+    is_of_the_model(experiment, "edgetam", delegation_of(pte))
+    (left,) = [one["type"] for one in experiment["operators"] if one["portable"]]
+    assert left == "upsample_nearest2d.vec_out"
+
+
+@pytest.mark.parametrize("name", sorted(DETECTORS))
+def test_a_detectors_post_processing_is_not_exported(exported: Exported, name: str):
+    """As docs/guides/models.md says."""
+    with pytest.raises(ExportError, match=r"torch\.export failed") as raised:
+        exported(f"{FILE}:{name}")
+    assert len(str(raised.value).splitlines()) == 1
+    assert raised.value.what_to_do.startswith("export backbone and head; post-processing cannot be exported. See ")

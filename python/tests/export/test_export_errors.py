@@ -1,0 +1,140 @@
+"""docs/guides/export-errors.md: each model of export_errors.md fails with the message that the guide has, and its fix, which
+is what the guide shows, exports and passes the check."""
+
+import re
+import sys
+import textwrap
+import warnings
+from pathlib import Path
+
+import pytest
+
+from etprof.export import main
+from etprof.exporting import explain
+
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "export-errors.md"
+HEAD = "import dataclasses\nimport numpy\nimport torch\nfrom torch import nn\nfrom etprof import wrappers\n"
+
+
+def sections(document: Path) -> dict[str, str]:
+    """By title."""
+    parts = re.split(r"^## (.+)$", document.read_text(encoding="utf-8"), flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+MODELS = sections(Path(__file__).with_name("export_errors.md"))
+
+
+def anchor(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def block(section: str, language: str, holding: str = "") -> str:
+    (found,) = [one for one in re.findall(rf"```{language}\n(.*?)```", section, re.S) if holding in one]
+    return found
+
+
+def export(capfd: pytest.CaptureFixture, section: str, name: str) -> tuple[int, str]:
+    # Messages name the lines of this file. A fix inherits from what fails.
+    models = block(section, "python", "class Failing"), block(section, "python", "class Fixed")
+    Path("model.py").write_text(HEAD + "\n\n".join(models))
+    options = re.findall(r"^With `(--[^`]+)`:$", section, re.M)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code = main([f"model.py:{name}", "--outdir", "out", *(options[0].split() if options else [])])
+    return code, capfd.readouterr().err
+
+
+def test_the_guide_has_a_section_for_each():
+    assert list(sections(GUIDE)) == list(MODELS)
+
+
+@pytest.mark.parametrize("title", MODELS)
+def test_a_model_that_fails_says_so_as_documented_and_the_fixed_one_exports(
+    title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+):
+    monkeypatch.chdir(tmp_path)
+    section = sections(GUIDE)[title]
+    message = block(section, "text")
+    code, err = export(capfd, MODELS[title], "Failing")
+    assert message in err
+    assert f"docs/guides/export-errors.md#{anchor(title)}" in err
+    is_note = message.startswith("  note ")
+    assert code == (0 if is_note else 3)
+    assert is_note or not Path("out").exists()
+    code, err = export(capfd, MODELS[title], "Fixed")
+    assert code == 0, err
+    assert "check         passed" in err
+    assert "note" not in err
+    fix = textwrap.dedent(block(MODELS[title], "python", "class Fixed"))
+    shown = block(section, "python").rstrip()
+    assert shown in fix or textwrap.indent(shown, "    ") in re.sub(r"^ +$", "", fix, flags=re.M)
+
+
+CUSTOM = """\
+@torch.library.custom_op("guide::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+@twice.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+class Failing(nn.Module):
+    def forward(self, x):
+        return twice(x) + 1
+
+    def get_example_inputs(self):
+        return (torch.ones(1, 3),)
+"""
+
+
+def test_an_operator_of_the_users_own_needs_a_kernel_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+):
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(HEAD + CUSTOM)
+    assert main(["model.py:Failing", "--outdir", "out"]) == 3
+    err = capfd.readouterr().err
+    assert "ExecuTorch has no kernel for guide.twice (model.py, line 18: return twice(x) + 1)" in err
+    assert f"#{anchor('Operators that ExecuTorch lacks')}" in err
+
+
+def test_every_section_that_a_message_names_is_there():
+    text = GUIDE.read_text(encoding="utf-8")
+    titles = {anchor(title) for title in re.findall(r"^#+ (.+)$", text, re.M)}
+    source = "".join(
+        Path(sys.modules[f"etprof.{name}"].__file__).read_text() for name in ("export", "exporting.explain")
+    )
+    named = set(re.findall(r"_to_do\([^#]*?\"([a-z-]+)\"\s*,?\s*\)", source)) | set(
+        re.findall(r"GUIDE\}#([a-z-]+)", source)
+    )
+    assert len(named) > 10
+    assert named <= titles
+
+
+def test_a_line_in_a_library_is_not_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Nor one that is quoted of them; a package that the user installed is."""
+    import json
+
+    import torch
+
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("def f():\n    g(  1 )\n")
+    Path("site-packages").mkdir()
+    Path("site-packages/theirs.py").write_text("x\x1b = 1\n" + "y" * 200)
+    said = 'File "{}", line {}, in f'
+    mine = said.format(tmp_path / "mine.py", 2)
+    libraries = [said.format(module.__file__, 3) for module in (json, torch, explain)]
+    assert explain.place(None, "\n".join([mine, *libraries]), with_code=True) == " (mine.py, line 2: g( 1 ))"
+    assert explain.place(None, "\n".join(libraries)) == ""
+    theirs = said.format(tmp_path / "site-packages" / "theirs.py", 1)
+    assert explain.place(None, theirs, with_code=True) == " (site-packages/theirs.py, line 1: x = 1)"
+    cut = explain.place(None, theirs.replace("line 1", "line 2"), with_code=True)
+    assert cut.endswith("yyy...)") and len(cut) < 130
+    try:
+        json.loads("{")
+    except ValueError as error:
+        assert "test_export_errors.py" in explain.place(error)

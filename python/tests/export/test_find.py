@@ -1,0 +1,175 @@
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from etprof.errors import ExportError
+from etprof.exporting import find
+
+WORKING = """
+import torch
+from dataclasses import dataclass
+from neighbour import WIDTH
+
+@dataclass
+class Options:
+    width: int = WIDTH
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(Options().width, 2)
+    def forward(self, x):
+        return self.linear(x)
+
+class TinyNetModel:
+    def get_eager_model(self):
+        return Net()
+    def get_example_inputs(self):
+        return (torch.randn(1, WIDTH),)
+
+class Itself(Net):
+    def get_example_inputs(self):
+        return (torch.randn(1, WIDTH),)
+"""
+
+
+@pytest.fixture
+def model_file(tmp_path: Path) -> Path:
+    (tmp_path / "neighbour.py").write_text("WIDTH = 5\n")
+    path = tmp_path / "model.py"
+    path.write_text(WORKING)
+    return path
+
+
+def fail_to_find(spec: str) -> ExportError:
+    with pytest.raises(ExportError) as raised:
+        find.build_model(find.find_model(spec))
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("toy_cnn", "toy_cnn"),
+        ("a/b/model.py:ToyCNN", "toy_cnn"),
+        ("model.py:MyNetV2Model", "my_net_v2_model"),
+        ("model.py:HTTPNet", "http_net"),
+        ("a/model.py", "model"),
+    ],
+)
+def test_the_name_in_file_names(spec: str, name: str):
+    assert find.default_name(spec) == name
+
+
+@pytest.mark.parametrize("class_name", ["TinyNetModel", "Itself"])
+def test_a_class_in_a_users_file(model_file: Path, class_name: str):
+    built = find.build_model(find.find_model(f"{model_file}:{class_name}"))
+    assert not built.module.training
+    assert built.args[0].shape == (1, 5)
+    assert built.module(*built.args).shape == (1, 2)
+
+
+def test_unseeded_models_are_the_same_every_time(model_file: Path):
+    first, second = (find.build_model(find.find_model(f"{model_file}:TinyNetModel")) for _ in range(2))
+    assert torch.equal(first.args[0], second.args[0])
+    assert torch.equal(first.module.linear.weight, second.module.linear.weight)
+
+
+def test_a_misspelt_name_gets_a_suggestion():
+    error = fail_to_find("mobilnet_v3_smal")
+    assert error.stage == "find model"
+    assert "did you mean mobilenet_v3_small?" in error.what_to_do
+    assert "did you mean" not in fail_to_find("zzzzzzzz").what_to_do
+
+
+def test_executorchs_own_examples():
+    built = find.build_model(find.find_model("add"))
+    assert len(built.args) == 2
+
+
+@pytest.mark.parametrize("forget", [True, False])
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, forget: bool):
+    """Also by ExecuTorch's examples and by transformers, which raise errors of their own; no remedy replaces PyTorch."""
+    if forget:
+        monkeypatch.setitem(sys.modules, "torchvision", None)
+    package = "torchvision" if forget else "not_there"
+    hidden = f"try:\n    import {package}\nexcept ImportError as e:\n    raise ModuleNotFoundError('odd') from e\n"
+    (tmp_path / "hidden.py").write_text(hidden)
+    errors = [fail_to_find(f"{tmp_path}/hidden.py:Net"), *([fail_to_find("mv3")] if forget else [])]
+    for error in errors:
+        assert error.why == f"it needs the Python package {package}, which is not installed"
+        remedy = "run `script/bootstrap --models`" if forget else f"install not_there torch=={torch.__version__}`"
+        assert remedy in error.what_to_do
+
+
+def test_an_import_that_fails_says_by_what(tmp_path: Path):
+    (tmp_path / "odd.py").write_text("raise ModuleNotFoundError('odd') from RuntimeError('no operator')\n")
+    assert fail_to_find(f"{tmp_path}/odd.py:Net").why == "an import failed: RuntimeError: no operator"
+
+
+def test_a_missing_file(tmp_path: Path):
+    error = fail_to_find(f"{tmp_path}/absent.py:Model")
+    assert error.stage == "find model"
+    assert "no such file" in error.why
+
+
+def test_a_missing_class_gets_a_suggestion_or_the_list(model_file: Path):
+    assert f"did you mean {model_file}:TinyNetModel?" in fail_to_find(f"{model_file}:TinyNetModle").what_to_do
+    error = fail_to_find(str(model_file))
+    assert "no class" in error.why
+    assert f"{model_file}:TinyNetModel" in error.what_to_do
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = 1\nraise ValueError('boom')\n", ["ValueError: boom", "line 2"]),
+        ("import sys\nsys.exit(0)\n", ["SystemExit", "line 2"]),
+        ("def broken(:\n", ["SyntaxError"]),
+        ("import no_such_package_xyz\n", ["package no_such_package_xyz"]),
+        (
+            "try:\n    import no_such_package_xyz\nexcept ImportError as e:\n    raise RuntimeError('oh') from e\n",
+            ["package no_such_package_xyz"],
+        ),
+        ("from .sibling import x\n", ["ImportError", "relative import"]),
+        ("Model = 3\n", ["no class Model"]),
+        ("class Model:\n    pass\n", ["no get_example_inputs and no get_eager_model"]),
+        ("import torch\nclass Model(torch.nn.Module):\n    pass\n", ["no get_example_inputs"]),
+    ],
+)
+def test_a_hostile_file_is_one_clear_error(tmp_path: Path, text: str, words: list[str]):
+    path = tmp_path / "model.py"
+    path.write_text(text)
+    error = fail_to_find(f"{path}:Model")
+    assert error.stage == "find model"
+    assert all(word in error.why for word in words), error.why
+    assert "\n" not in error.why
+    assert error.what_to_do
+
+
+@pytest.mark.parametrize(
+    ("model", "example", "stage", "word"),
+    [
+        ("raise RuntimeError('no weights')", "return (torch.ones(1),)", "build model", "no weights"),
+        ("return 3", "return (torch.ones(1),)", "build model", "int, not a torch.nn.Module"),
+        (
+            "import urllib.request; urllib.request.urlopen('http://127.0.0.1:1/weights')",
+            "return (torch.ones(1),)",
+            "build model",
+            "a download failed: ",
+        ),
+        ("return torch.nn.ReLU()", "raise RuntimeError('no data')", "example inputs", "no data"),
+        ("return torch.nn.ReLU()", "return torch.ones(1)", "example inputs", "Tensor, not a tuple"),
+    ],
+)
+def test_a_class_that_fails_is_told_by_stage(tmp_path: Path, model: str, example: str, stage: str, word: str):
+    path = tmp_path / "model.py"
+    path.write_text(
+        f"import torch\nclass Model:\n    def get_eager_model(self):\n        {model}\n"
+        f"    def get_example_inputs(self):\n        {example}\n"
+    )
+    error = fail_to_find(f"{path}:Model")
+    assert error.stage == stage
+    assert word in error.why

@@ -1,0 +1,179 @@
+"""Packages of the user's own, found from the current folder."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from etprof import models
+from etprof.errors import ExportError
+from etprof.export import main
+from etprof.exporting import find, local
+
+MODEL = """
+import torch
+from .parts import WIDTH
+
+class Model:
+    def get_eager_model(self):
+        return torch.nn.Linear(WIDTH, 2)
+    def get_example_inputs(self):
+        return (torch.ones(1, WIDTH),)
+"""
+HEAD = "from etprof.models import register_model\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder; what is registered and imported in it is forgotten afterwards."""
+    before = set(sys.modules)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(models, "_registered", dict(models._registered))
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def package(folder: Path, init: str, width: int = 3) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(init)
+    (folder / "model.py").write_text(MODEL)
+    (folder / "parts.py").write_text(f"WIDTH = {width}\n")
+    return folder
+
+
+def fails(spec: str) -> ExportError:
+    with pytest.raises(ExportError) as raised:
+        find.find_model(spec)
+    assert raised.value.stage == "find model"
+    assert "\n" not in str(raised.value)
+    return raised.value
+
+
+def width_of(spec: str) -> int:
+    return find.build_model(find.find_model(spec)).module.in_features
+
+
+def test_a_package_in_the_current_folder_is_found_by_the_name_it_registers(here: Path):
+    package(here / "mine_a", HEAD + "register_model('net-a', f'{__name__}.model:Model')")
+    package(here / "mine_b", HEAD + "from .model import Model\nregister_model('net-b', Model)", width=4)
+    assert (width_of("net-a"), width_of("net-b")) == (3, 4)
+    assert width_of("net-a") == 3  # a second time, when it is in the registry
+    assert find.find_model("net-a").source == str(here / "mine_a" / "__init__.py")
+    assert (width_of("mine_a/"), width_of(str(here / "mine_b"))) == (3, 4)
+
+
+def test_the_seeds_form_a_folder_of_models_that_registers_them(here: Path):
+    package(here / "models" / "your_model", "from .model import Model as YourModelClass")
+    (here / "models" / "__init__.py").write_text(
+        HEAD + "from . import your_model\nregister_model('your_model', your_model.YourModelClass)"
+    )
+    assert width_of("your_model") == 3
+
+
+def test_a_folder_of_models_that_is_no_package(here: Path):
+    package(here / "models" / "mine_c", HEAD + "register_model('mine_c', f'{__name__}.model:Model')", width=5)
+    assert width_of("mine_c") == 5
+
+
+def test_listing_imports_nothing(here: Path, capfd: pytest.CaptureFixture):
+    package(here / "mine_d", HEAD + "raise SystemExit('imported')\nregister_model('net-d', int)")
+    (here / "binary").mkdir()
+    (here / "binary" / "__init__.py").write_bytes(b"register_model\0\xff")
+    (here / "broken").mkdir()
+    (here / "broken" / "__init__.py").write_text("register_model('x', \n")
+    (here / "loop").mkdir()
+    (here / "loop" / "__init__.py").symlink_to("__init__.py")
+    assert main(["--list-models"]) == 0
+    listed = capfd.readouterr().out.splitlines()
+    assert listed[-1] == "net-d"
+    assert {"toy_cnn", "mv3"} < set(listed)
+    assert list(local.registered(here)) == ["net-d"]
+
+
+def test_two_models_of_one_name_are_refused(here: Path):
+    for name in ("mine_e", "mine_f"):
+        package(here / name, HEAD + "register_model('net-e', int)")
+    why = fails("net-e").why
+    assert "two models have the name net-e" in why
+    assert "mine_e/__init__.py" in why and "mine_f/__init__.py" in why
+    package(here / "mine_g", HEAD + "register_model('toy_cnn', int)\nregister_model('mv3', int)")
+    assert "etprof's example and the one of" in fails("toy_cnn").why
+    assert fails("toy_cnn").what_to_do == "say which: mine_g:toy_cnn"
+    assert fails("./mine_g").why == "mine_g registers several models"
+    error = fails("./mine_g:none")
+    assert error.why == "mine_g registers no model none"
+    assert error.what_to_do == "name one: mine_g:toy_cnn, mine_g:mv3"
+
+
+def test_ones_own_model_comes_before_executorchs(here: Path):
+    package(here / "mine_m", HEAD + "register_model('mv3', f'{__name__}.model:Model')", width=6)
+    assert "mv3" in find.executorch_examples()
+    assert width_of("mv3") == 6
+    package(here / "mine_n", HEAD + "register_model('toy_cnn', f'{__name__}.model:Model')", width=7)
+    assert width_of("mine_n:toy_cnn") == 7
+    assert find.default_name("mine_n:toy_cnn") == "toy_cnn"
+
+
+def test_names_that_a_package_computes(here: Path):
+    """They cannot be seen without running it: it has to be named."""
+    loop = "for width in (3, 4):\n    register_model(f'net-{width}', f'{__name__}.model:Model')"
+    package(here / "mine_o", HEAD + loop, width=8)
+    assert local.registered(here) == {}
+    assert fails("net-3").what_to_do.startswith(
+        "mine_o/__init__.py registers models by names that it computes: if this is one of them, give mine_o:net-3. "
+    )
+    assert width_of("mine_o:net-3") == width_of("./mine_o:net-4") == 8
+    assert fails("mine_o:net-5").why == "mine_o/__init__.py registers no model net-5"
+    assert fails("./mine_o").what_to_do == "name the model: mine_o:NAME"
+
+
+def test_a_package_that_registers_nothing_is_told_how(here: Path):
+    package(here / "mine_h", "")
+    error = fails("mine_h")
+    assert error.why == "mine_h/__init__.py registers no model mine_h"
+    assert 'register_model("mine_h", f"{__name__}.model:Class")' in error.what_to_do
+    assert "registers no model" in fails("./mine_h").why
+    (here / "plain").mkdir()
+    assert "without an __init__.py" in fails("./plain").why
+
+
+@pytest.mark.parametrize(
+    ("init", "words"),
+    [
+        (
+            "x = 1\nraise ValueError('boom')\nregister_model('net-i', int)",
+            "ValueError: boom (mine_i/__init__.py, line 3)",
+        ),
+        ("import no_such_package_xyz\nregister_model('net-i', int)", "package no_such_package_xyz"),
+        ("register_model('net-i', f'{__name__}.model:Modle')", "has no attribute 'Modle'"),
+        ("register_model('net-i', f'{__name__}.modle:Model')", "there is no module mine_i.modle"),
+        ("register_model('net-i', int)", "the class int of"),
+        ("register_model('net-i', 3)", "register_model takes a class"),
+        ("if False:\n    register_model('net-i', int)", "no class"),
+    ],
+)
+def test_a_package_that_fails_is_one_clear_error(here: Path, init: str, words: str):
+    package(here / "mine_i", HEAD + init)
+    assert words in fails("net-i").why
+
+
+def test_a_package_that_another_module_hides(here: Path):
+    package(here / "json", HEAD + "register_model('net-j', f'{__name__}.model:Model')")
+    assert "the name of the package json is taken by" in fails("net-j").why
+
+
+def test_a_file_of_a_package_says_to_name_the_package(here: Path):
+    package(here / "mine_k", HEAD + "register_model('net-k', f'{__name__}.model:Model')")
+    error = fails("mine_k/model.py:Model")
+    assert "relative import" in error.why and "(mine_k/model.py, line 3)" in error.why
+    assert "give the package's folder" in error.what_to_do
+
+
+def test_what_a_registered_model_computes(here: Path):
+    package(here / "mine_l", HEAD + "register_model('net-l', f'{__name__}.model:Model')")
+    built = find.build_model(find.find_model("net-l"))
+    assert torch.equal(built.args[0], torch.ones(1, 3))
+    assert built.module(*built.args).shape == (1, 2)

@@ -1,0 +1,75 @@
+"""What script/bootstrap --models installs: that it fits. What exports with it is in test_architectures.py."""
+
+import importlib.metadata
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from packaging.requirements import Requirement
+
+from etprof import models, torchvision_operators
+from etprof.exporting import explain
+from libraries import need_libraries
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def _libraries():
+    need_libraries()
+
+
+def test_the_libraries_have_left_pytorch_as_it_was():
+    lines = (ROOT / "requirements/models.txt").read_text().splitlines()
+    wanted = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    here = [one for one in wanted if one.marker is None or one.marker.evaluate()]
+    pinned = [(one.name, str(one.specifier).removeprefix("==")) for one in here]
+    pinned += [("torch", re.search(r"^TORCH_VERSION=(.+)$", (ROOT / "script/bootstrap").read_text(), re.MULTILINE)[1])]
+    assert len(pinned) == 4
+    for package, version in pinned:
+        assert importlib.metadata.version(package).partition("+")[0] == version
+    assert torch.__version__.partition("+")[0] == pinned[-1][1]
+
+
+def test_torchvision_and_timm_can_be_imported():
+    torchvision_operators.declare_when_missing()
+    finders = len(sys.meta_path)
+    torchvision_operators.declare_when_missing()
+    assert len(sys.meta_path) == finders
+    import timm
+    import torchvision  # noqa: F401
+
+    assert timm.is_model("repvit_m1")
+
+
+def test_mobilenet_v3_small_is_one_model_with_and_without_torchvision(monkeypatch: pytest.MonkeyPatch):
+    model = models.registered_class("mobilenet_v3_small")()
+    theirs = model.get_eager_model()
+    assert type(theirs).__module__ == "torchvision.models.mobilenetv3"
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    ours = model.get_eager_model()
+    assert type(ours).__module__ == "etprof.models.mobilenet_v3_small"
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    assert all(
+        torch.equal(one, other)
+        for one, other in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True)
+    )
+
+    def graph(network: torch.nn.Module) -> str:
+        return str(torch.export.export(network, model.get_example_inputs()).run_decompositions({}).graph)
+
+    assert graph(ours) == graph(theirs)
+
+
+def test_a_detectors_post_processing_is_named():
+    """The error that ssdlite320_mobilenet_v3_large ends with, which names all boxes."""
+    boxes = Path(importlib.util.find_spec("torchvision").origin).parent / "ops" / "boxes.py"
+    sizes = " + ".join(f"4*Min(300, u{number})" for number in range(90))
+    said = f'Could not guard on data-dependent expression {sizes} > 4000 (unhinted: ...)\n  File "{boxes}", line 1'
+    why, what_to_do = explain.not_traced(RuntimeError(said), {})
+    assert len(why.splitlines()) == 1
+    assert len(why) < 300 and "torchvision/ops/boxes.py, line 1" in why
+    assert what_to_do.startswith("export backbone and head; post-processing cannot be exported. See ")

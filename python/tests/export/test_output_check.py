@@ -1,0 +1,368 @@
+"""What the check after an export finds, end to end by etprof-runner, and what it must not let pass."""
+
+import json
+import math
+import os
+import re
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+import torch
+
+from etprof import errors, programs
+from etprof.export import Request, export_model, main
+from etprof.exporting import agreement, check, inputs, summary
+from etprof.exporting.check import CannotRun, Case
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs/schema/export.schema.json").read_text())
+NET = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.linear = torch.nn.Linear(8, 4)
+
+    def forward(self, x):
+        exporting = torch.compiler.is_exporting()
+        {forward}
+
+    def get_example_inputs(self):
+        return (torch.linspace(-1, 1, 16).reshape(2, 8),)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _programs():
+    if programs.runner() is None or programs.etprof() is None:
+        pytest.fail("etprof and etprof-runner are not built: run script/bootstrap")
+
+
+def write(folder: Path, forward: str) -> str:
+    path = folder / "net.py"
+    path.write_text(NET.format(forward=forward))
+    return f"{path}:Net"
+
+
+def export(folder: Path, forward: str, *options: str) -> tuple[int, dict]:
+    """The exit code, and the .json."""
+    arguments = [write(folder, forward), "--outdir", str(folder / "out"), *options]
+    code = main(arguments)
+    manifest = max((folder / "out").glob("*.pte.json"), key=lambda path: path.stat().st_mtime_ns)
+    assert manifest.with_suffix("").is_file()  # the .pte stays whatever the check says
+    return code, json.loads(manifest.read_text())
+
+
+def last_line(capfd: pytest.CaptureFixture) -> str:
+    return capfd.readouterr().err.splitlines()[-1]
+
+
+def test_a_right_pte_passes(tmp_path: Path, capfd: pytest.CaptureFixture):
+    code, manifest = export(tmp_path, "return self.linear(x).relu()")
+    assert code == 0
+    assert last_line(capfd) == "  check         passed: at least 85 dB is required"
+    answer = manifest["check"]
+    assert (answer["verdict"], answer["why"], answer["warnings"]) == ("pass", None, [])
+    (case,) = answer["cases"]
+    assert (case["method"], case["inputs"], case["shapes"]) == ("forward", "example", [[2, 8]])
+    assert case["pytorch_same_type"] == []
+    assert case["outputs"][0]["max_abs_diff"] < 1e-5
+    (method,) = manifest["delegation"]
+    assert (method["delegated_share_of_operators"], method["not_delegated"]) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("forward", "said"),
+    [
+        ("return self.linear(x) * (1.001 if exporting else 1)", "SQNR"),
+        ("return self.linear(x) if exporting else self.linear(x).roll(1)", "SQNR"),
+        ("return self.linear(x)[:, :2] if exporting else self.linear(x)", "shape [2, 2] in place of [2, 4]"),
+        ("return (x, x) if exporting else (x,)", "2 outputs in place of 1"),
+        ("return self.linear(x).argmax(1) + (1 if exporting else 0)", "2 elements are not equal"),
+        ("return torch.log(x - 2) if exporting else torch.log(x + 2)", "16 elements are NaN or infinite on one side"),
+        ("return x / (0 if exporting else 2)", "NaN or infinite on one side"),
+    ],
+)
+def test_a_wrong_pte_is_caught(tmp_path: Path, capfd: pytest.CaptureFixture, forward: str, said: str):
+    code, manifest = export(tmp_path, forward)
+    assert code == 1
+    line = last_line(capfd)
+    assert line.startswith("  check         FAILED: forward: output 0: ")
+    assert said in line
+    assert manifest["check"]["verdict"] == "fail"
+    assert said in manifest["check"]["why"]
+
+
+@pytest.mark.parametrize(
+    ("forward", "compared"),
+    [
+        ("return x.argmax(1)", "integers: all equal"),
+        ("return x.argmax(1) + (1 if exporting else 0)", "integers: 2 differ"),
+        ("return torch.log(x - 2)", "no element that is finite in both"),
+        ("return x[:, :2] if exporting else x", "not comparable"),
+    ],
+)
+def test_what_cannot_be_subtracted_is_compared_in_words(
+    tmp_path: Path, capfd: pytest.CaptureFixture, forward: str, compared: str
+):
+    code, _ = export(tmp_path, forward)
+    lines = capfd.readouterr().err.splitlines()
+    assert f"  compared      {compared}" in lines
+    assert (lines[-1] == "  check         passed: all elements are equal") == (code == 0) == compared.endswith("equal")
+
+
+def test_a_check_that_was_interrupted_is_none_that_was_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("etprof.export._check", interrupt)
+    code, manifest = export(tmp_path, "return self.linear(x)")
+    assert code == 130
+    jsonschema.validate(manifest, SCHEMA)
+    assert (manifest["check"]["verdict"], manifest["check"]["cases"]) == ("undecided", [])
+    assert "interrupted" in manifest["check"]["why"]
+
+
+@pytest.mark.parametrize("layer", ["LSTM", "GRU"])
+def test_layers_that_hold_their_weights_in_lists_forget_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch, layer: str
+):
+    """torch.export warns of them as of the attribute that is lost here."""
+    monkeypatch.setattr(sys.modules[__name__], "NET", NET.replace("nn.Linear(8, 4)", f"nn.{layer}(8, 4)"))
+    code, manifest = export(tmp_path, "return self.linear(x)[0]")
+    assert (code, manifest["check"]["warnings"]) == (0, [])
+    assert "note" not in capfd.readouterr().err
+    _, manifest = export(tmp_path, "self.last = self.linear(x)[0]; return self.last * 2")
+    assert "forward() assigns self.last, which is not a buffer" in manifest["check"]["warnings"][0]
+    assert "_flat_weights" not in str(manifest["check"]["warnings"])
+
+
+def test_a_program_that_cannot_be_recorded_is_written_without(tmp_path: Path, capfd: pytest.CaptureFixture):
+    """A condition whose branches hold constants; without them it has its .etrecord."""
+    forward = "return torch.cond(x.max() > 0, lambda y: {}, lambda y: y.cos(), (x,))"
+    code, manifest = export(tmp_path, forward.format("y.sin()"), "--backend", "portable")
+    assert code == 0
+    assert "net_portable_fp32.pte.etrecord" in manifest["files"]
+    assert "note" not in capfd.readouterr().err
+    code, manifest = export(tmp_path, forward.format("y * 2"), "--backend", "portable")
+    assert code == 0
+    assert sorted(manifest["files"]) == ["net_portable_fp32.pte", "net_portable_fp32.pte.inputs"]
+    assert not list((tmp_path / "out").glob("*.etrecord"))
+    out, err = capfd.readouterr()
+    assert ".etrecord" not in out
+    (note,) = (line for line in err.splitlines() if line.startswith("  note "))
+    assert "there is no .etrecord, so layers and source lines will not be known: PyTorch cannot serialize" in note
+
+
+def test_a_class_that_wants_arguments_is_told_what_to_give(tmp_path: Path, capfd: pytest.CaptureFixture):
+    path = tmp_path / "net.py"
+    path.write_text(NET.format(forward="return x").replace("__init__(self)", "__init__(self, width)"))
+    assert main([f"{path}:Net", "--outdir", str(tmp_path / "out")]) == 3
+    assert capfd.readouterr().err.splitlines()[-1] == (
+        "hint: The class is made without arguments: give `width` a default."
+    )
+
+
+def test_without_the_check_nothing_is_run(tmp_path: Path, capfd: pytest.CaptureFixture):
+    code, manifest = export(tmp_path, "return self.linear(x) * (2 if exporting else 1)", "--no-check")
+    assert code == 0
+    assert manifest["check"] is None
+    assert manifest["delegation"] is not None
+    assert "  check " not in capfd.readouterr().err
+
+
+def test_min_sqnr_is_what_is_asked_for(tmp_path: Path):
+    forward = "return self.linear(x) * (1.001 if exporting else 1)"  # 60 dB
+    assert export(tmp_path, forward, "--min-sqnr", "59")[0] == 0
+    assert export(tmp_path, forward, "--min-sqnr", "61")[0] == 1
+
+
+def test_nan_and_inf_are_said(tmp_path: Path, capfd: pytest.CaptureFixture):
+    code, manifest = export(tmp_path, "return torch.log(torch.relu(x))")  # -inf where x <= 0
+    assert code == 0
+    assert (
+        "  numbers       forward: output 0: Inf in 8 elements of PyTorch's, 8 of the .pte's\n" in capfd.readouterr().err
+    )
+    assert manifest["check"]["cases"][0]["outputs"][0]["expected"] == {"nan": 0, "inf": 8}
+    code, manifest = export(tmp_path, "return torch.log(x - 2)")
+    assert code == 5
+    err = capfd.readouterr().err
+    assert "NaN in 16 elements of PyTorch's, 16 of the .pte's" in err
+    assert err.endswith("undecided: forward: it gives no finite number to compare\n")
+
+
+def test_what_fp16_alone_loses_is_told_from_what_the_lowering_loses(tmp_path: Path, capfd: pytest.CaptureFixture):
+    overflow = "return (self.linear(x) * 300).square().sum(1)"
+    code, manifest = export(tmp_path, overflow, "--dtype", "fp16")
+    assert code == 1
+    assert "PyTorch: 0 NaN, 0 Inf" in (line := last_line(capfd))
+    assert "the type or the quantization is the cause" in line
+    wrong = "return self.linear(x) * (1.5 if exporting and x.dtype == torch.float16 else 1)"
+    code, manifest = export(tmp_path, wrong, "--dtype", "fp16")
+    assert code == 1
+    assert manifest["check"]["cases"][0]["pytorch_same_type"][0]["sqnr_db"] < 40
+    code, _ = export(tmp_path, "return self.linear(x)", "--dtype", "fp16")
+    assert code == 0
+
+
+def test_one_output_is_described_the_worst_and_why(tmp_path: Path, capfd: pytest.CaptureFixture):
+    fading = "y = self.linear(x)\n        return y, y * 1e-5, y * 1e-9"
+    assert export(tmp_path, fading, "--dtype", "fp16")[0] == 1
+    *_, compared, answer, hint = capfd.readouterr().err.splitlines()
+    said = r"  compared      output 2, the worst of 3: largest difference (\S+), relative 1, SQNR 0\.0 dB \(.*\)\. "
+    said += r"Output 2 is 0 throughout: its largest value (\S+) is below the smallest fp16 number"
+    found = re.fullmatch(said, compared)
+    assert found, compared
+    assert float(found[1]) == pytest.approx(float(found[2]), rel=0.05)
+    assert answer.startswith("  check         FAILED: forward: output 2: ")
+    assert "wrappers.calibrated" in hint
+    few = agreement.compare(torch.tensor([1e-6, 3e-6]).half(), torch.tensor([1e-6, 3e-6]))
+    assert few.faded() == "is in the range where fp16 has few digits: its largest value is 3e-06"
+    for right in (torch.zeros(2), torch.ones(2)):
+        assert agreement.compare(torch.ones(2).half(), right).faded() is None
+
+
+def test_a_model_that_lowers_badly_is_noticed(tmp_path: Path, capfd: pytest.CaptureFixture):
+    code, manifest = export(tmp_path, "return self.linear(x)", "--dtype", "bf16")
+    assert code == 0
+    err = capfd.readouterr().err
+    assert "warning: Low delegation: 100% of MACs run on portable kernels\n" in err
+    assert "XNNPACK takes no bfloat16" in err
+    assert manifest["delegation"][0]["delegated_share_of_macs"] == 0
+    export(tmp_path, "return self.linear(x)")
+    assert "Low delegation" not in capfd.readouterr().err
+
+
+def test_a_model_with_state_is_run_as_it_was_built(tmp_path: Path):
+    (tmp_path / "net.py").write_text(
+        NET.format(forward="self.count += 1\n        return self.linear(x) * self.count").replace(
+            "self.linear = ", "self.register_buffer('count', torch.ones(1))\n        self.linear = "
+        )
+    )
+    done = export_model(Request(f"{tmp_path / 'net.py'}:Net", outdir=tmp_path / "out"))
+    assert done.check.verdict == "pass", done.check.why
+
+
+def a_case() -> Case:
+    return Case("forward", "example", (torch.ones(2),), {})
+
+
+def test_a_pte_that_does_not_run_is_no_and_one_that_runs_elsewhere_undecided():
+    def runs_not(elsewhere: bool) -> check.Run:
+        def run(_case: Case) -> list:
+            raise CannotRun("boom", elsewhere)
+
+        return run
+
+    for elsewhere, verdict in ((False, "fail"), (True, "undecided")):
+        answer = check.check([a_case()], runs_not(elsewhere), lambda case: list(case.args), None, "fp32")
+        assert (answer.verdict, answer.why) == (verdict, "forward: the .pte does not run: boom")
+
+
+def test_the_runners_error_is_passed_on(tmp_path: Path):
+    run = check.runner_of(tmp_path / "no.pte", programs.runner())
+    with pytest.raises(CannotRun, match=r"no\.pte") as raised:
+        run(a_case())
+    assert not raised.value.elsewhere
+    with pytest.raises(CannotRun) as raised:
+        check.runner_of(tmp_path / "no.pte", tmp_path / "no-runner")(a_case())
+    assert raised.value.elsewhere
+    crash = tmp_path / "crash"
+    crash.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    crash.chmod(0o755)
+    with pytest.raises(CannotRun, match="etprof-runner ended with -11") as raised:
+        check.runner_of(tmp_path / "no.pte", crash)(a_case())
+    assert not raised.value.elsewhere
+
+
+def test_a_pytorch_that_fails_decides_nothing():
+    def fails(_case: Case) -> list:
+        raise RuntimeError("boom")
+
+    answer = check.check([a_case()], lambda case: list(case.args), fails, None, "fp32")
+    assert (answer.verdict, answer.why) == ("undecided", "forward: PyTorch itself fails: RuntimeError: boom")
+
+
+def test_without_a_runner_it_could_not_decide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+):
+    monkeypatch.setenv("ETPROF_RUNNER", str(tmp_path / "none"))
+    monkeypatch.setenv("ETPROF", str(tmp_path / "none"))
+    code, manifest = export(tmp_path, "return self.linear(x)")
+    assert code == 5
+    assert manifest["delegation"] is None
+    lines = capfd.readouterr().err.splitlines()[-2:]
+    assert lines[0].startswith("  delegated     not known: there is no etprof")
+    assert lines[1].startswith("  check         undecided: there is no etprof-runner")
+
+
+def test_programs_are_those_of_the_checkout_unless_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ETPROF_RUNNER", raising=False)
+    assert programs.runner() == Path(check.__file__).resolve().parents[3] / "build" / "etprof-runner"
+    monkeypatch.setenv("ETPROF_RUNNER", sys.executable)
+    assert programs.runner() == Path(sys.executable)
+    monkeypatch.setenv("ETPROF_RUNNER", os.devnull)
+    assert programs.runner() is None
+
+
+def test_outputs_are_read_back():
+    values = [torch.ones(2, dtype=torch.bfloat16), 3, math.inf, None, "text", True, torch.tensor([1, 2])]
+    (read,) = [inputs.decode(inputs.encode({"m": values}))["m"]]
+    assert torch.equal(read[0], values[0])
+    assert read[1:6] == values[1:6]
+    assert torch.equal(read[6], values[6])
+    for bad in (b"", b"\xff" * 8, b"abcdefghijkl", b"\x02" + bytes(7) + b"[]"):
+        with pytest.raises(ValueError, match="format"):
+            inputs.decode(bad)
+
+
+def test_no_delegate_is_said_by_method():
+    method = check.MethodDelegation("decode", {}, 0, 2, 0.0, None, [{"name": "aten::x.out", "calls": 2, "why": None}])
+    lines = summary.lines("xnnpack", [method, method], None)
+    assert lines[0] == "  delegated     decode: nothing; 2 operators by portable kernels"
+    assert lines[1] == "  not delegated decode: 2 aten::x.out: why is not known"
+    assert lines[2] == "warning: decode: Low delegation: 100% of operators run on portable kernels"
+    assert summary.lines("portable", [method], None) == ["  delegated     nothing; 2 operators by portable kernels"]
+
+
+def test_substitutes_are_pointed_at_where_there_are_some():
+    left = [
+        {"name": f"aten::{name}.out", "calls": 4, "why": "XNNPACK has no such operator"} for name in ("any", "sort")
+    ]
+    method = check.MethodDelegation("forward", {"XnnpackBackend": 3}, 9, 8, 0.53, 1.0, left)
+    assert not any(line.startswith("hint: ") for line in summary.lines("xnnpack", [method], None))
+    left += [dict(left[0], name="aten::native_layer_norm.out"), dict(left[0], name="aten::logical_not.out")]
+    said = summary.lines("xnnpack", [method], None)
+    expected = "Use etprof.wrappers' substitute for layer normalization, attention. See docs/guides/models.md#wrappers."
+    assert said[-1] == f"hint: {expected}"
+    portable = check.MethodDelegation("forward", {}, 0, 8, 0.0, 0.0, left)
+    assert not any(line.startswith("hint: ") for line in summary.lines("portable", [portable], None))
+
+
+def test_where_what_is_not_delegated_is(tmp_path: Path, capfd: pytest.CaptureFixture):
+    """The module and the line, and what to do; modules that differ in a number are one place."""
+    layers = "self.layers = torch.nn.ModuleList([torch.nn.LayerNorm(4) for _ in range(2)])"
+    net = NET.format(forward="y = self.linear(x)\n        return self.layers[1](self.layers[0](y)), (y * 3).mean(0)")
+    (tmp_path / "net.py").write_text(net.replace("self.linear =", f"{layers}\n        self.linear ="))
+    assert main([f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path / "out"), "--no-check"]) == 0
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("  at  ", "hint: "))]
+    line = next(
+        number for number, text in enumerate((tmp_path / "net.py").read_text().splitlines(), 1) if "* 3" in text
+    )
+    norms = next(text for text in said if text.startswith("  at            layers.*"))
+    assert norms.endswith(": 2 native_layer_norm")
+    itself = next(text for text in said if text.startswith("  at            the model itself"))
+    assert itself.endswith(f"net.py, line {line}): 1 _to_dim_order_copy, 1 mean")
+    assert said[-3].startswith("hint: Use etprof.wrappers' substitute for layer normalization.")
+    assert {text.partition(",")[0] for text in said[-2:]} == {
+        "hint: Take a mean over the last two of four dimensions and keep them (keepdim=True)",
+        "hint: An integer in arithmetic is converted in every run: write 3.0 for 3; for nn.Hardsigmoid use wrappers.Hardsigmoid.",
+    }
+
+
+def test_stages_have_names_of_their_own():
+    names = [getattr(errors, name) for name in dir(errors) if name.isupper() and not name.startswith("_")]
+    assert len(names) == len(set(names))

@@ -1,0 +1,53 @@
+"""Patterns of XNNPACK's passes are left out only where nothing could match them."""
+
+from importlib import import_module
+
+import pytest
+import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+
+from etprof.exporting import lower, patterns
+
+
+class Softmax(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x @ x, -1) @ x
+
+
+class NoProduct(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x, -1)
+
+
+class Product(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x @ x
+
+
+SEARCHES = pytest.mark.parametrize("search", patterns.SEARCHES, ids=lambda search: search[2])
+
+
+@SEARCHES
+def test_every_pattern_has_an_operator_that_it_is_made_for(search: tuple):
+    """This version of ExecuTorch is one whose passes are known; a match has all operators of its pattern."""
+    file, name, maker, getter, _, names = search
+    module = import_module(f"executorch.backends.xnnpack._passes.{file}")
+    assert callable(getattr(module, name).call)
+    made = list(getattr(getattr(module, maker), getter)())
+    assert made and all(patterns.may_have(pattern.graph, names) for pattern in made)
+
+
+@pytest.mark.parametrize(("model", "expected"), [(Softmax, {"sdpa"}), (NoProduct, set()), (Product, set())])
+def test_they_are_made_where_one_may_be_found(monkeypatch: pytest.MonkeyPatch, model: type, expected: set):
+    asked = set()
+    before = []
+    for file, name, maker, getter, *_ in patterns.SEARCHES:
+        module = import_module(f"executorch.backends.xnnpack._passes.{file}")
+        get = getattr(getattr(module, maker), getter)
+        monkeypatch.setattr(getattr(module, maker), getter, lambda get=get, maker=maker: asked.add(maker) or get())
+        before.append((module, name, maker, getattr(module, name).call, getattr(module, maker)))
+    program = torch.export.export(model(), (torch.rand(1, 4, 4),))
+    lower.to_edge({"forward": program}, [XnnpackPartitioner()], quantized=False)
+    assert asked == expected
+    for module, name, maker, call, made in before:
+        assert getattr(module, name).call is call and getattr(module, maker) is made

@@ -1,0 +1,102 @@
+"""--input-shape: what is typed, what the program then takes, and that it computes right at both ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from executorch.runtime import Runtime
+
+from etprof.export import main
+from etprof.exporting import shapes
+
+NET = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.conv = torch.nn.Conv2d(3, 4, 3, padding=1)
+
+    def forward(self, image, other, scale=2.0):
+        return (self.conv(image) + self.conv(other)).relu() * scale
+
+    def get_example_inputs(self):
+        return (torch.randn(1, 3, 20, 20), torch.randn(1, 3, 20, 20))
+"""
+
+
+def export(folder: Path, *arguments: str) -> tuple[int, Path]:
+    (folder / "net.py").write_text(NET)
+    code = main([f"{folder / 'net.py'}:Net", "--outdir", str(folder), *arguments])
+    return code, folder / "net_xnnpack_fp32.pte"
+
+
+def manifest_of(pte: Path) -> dict:
+    return json.loads(pte.with_name(f"{pte.name}.json").read_text())
+
+
+def test_bounds_are_parsed():
+    bounds = shapes.parse_bounds("x=1x3x64..512")
+    assert (bounds.method, bounds.name, bounds.sizes) == ("", "x", ((1, 1), (3, 3), (64, 512)))
+    assert shapes.parse_bounds("decode.keys=1x2").method == "decode"
+    for bad in ("x", "=1", "x=", "x=1x", "x=ax2", "x=0x2", "x=5..4", "x=-1", "x=1..", f"x={10**20}"):
+        with pytest.raises(ValueError, match=r"no input's shape|no range"):
+            shapes.parse_bounds(bad)
+
+
+def test_any_shape_within_the_bounds_runs(tmp_path: Path):
+    code, pte = export(tmp_path, "--input-shape", "image=1x3x8..40x20..30", "--input-shape", "1=1x3x8..40x20..30")
+    assert code == 0
+    manifest = manifest_of(pte)
+    assert [one["shape"] for one in manifest["inputs"]] == [[1, 3, 40, 30], [1, 3, 40, 30]]
+    assert all(one["dynamic"] for one in manifest["inputs"])
+    checked = {case["inputs"]: case["shapes"][0] for case in manifest["check"]["cases"]}
+    assert checked == {"example": [1, 3, 20, 20], "smallest": [1, 3, 8, 20], "largest": [1, 3, 40, 30]}
+    torch.manual_seed(3)
+    conv = torch.nn.Conv2d(3, 4, 3, padding=1)
+    method = Runtime.get().load_program(pte).load_method("forward")
+    for height, width in ((8, 20), (40, 30), (17, 23)):
+        image, other = torch.randn(1, 3, height, width), torch.randn(1, 3, height, width)
+        with torch.no_grad():
+            expected = (conv(image) + conv(other)).relu() * 2
+        torch.testing.assert_close(method.execute((image, other))[0], expected, rtol=1e-4, atol=1e-5)
+    with pytest.raises(RuntimeError):
+        method.execute((torch.randn(1, 3, 41, 30), torch.randn(1, 3, 41, 30)))
+
+
+def test_a_shape_without_ranges_is_another_static_one(tmp_path: Path):
+    code, pte = export(tmp_path, "--input-shape", "image=2x3x6x9", "--input-shape", "other=2x3x6x9")
+    assert code == 0
+    assert manifest_of(pte)["inputs"][0] == {
+        "type": "tensor",
+        "dtype": "float32",
+        "shape": [2, 3, 6, 9],
+        "dynamic": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("shape", "said", "remedy"),
+    [
+        ("picture=1x3x8x8", "there is no input picture", "The inputs are image, other"),
+        ("2=1x3x8x8", "there is no input 2", "numbers from 0"),
+        ("image=3x8x8", "has shape [1, 3, 20, 20]", "as many dimensions"),
+        ("prefill.image=1x3x8x8", "names no method", "METHOD.NAME"),
+        ("image=1x4x20x20", "", ""),  # the convolution takes three channels: torch says so
+    ],
+)
+def test_a_wrong_shape_is_one_message(tmp_path: Path, capfd: pytest.CaptureFixture, shape: str, said: str, remedy: str):
+    code, _ = export(tmp_path, "--input-shape", shape)
+    assert code == 3
+    message, what_to_do = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("error", "hint"))]
+    assert message.startswith("error: ") and "`net`" in message
+    assert said in message
+    assert remedy in what_to_do
+
+
+def test_inputs_are_cut_and_repeated():
+    tensor = torch.arange(6).reshape(2, 3)
+    assert shapes.resized(tensor, (3, 2)).tolist() == [[0, 1], [3, 4], [0, 1]]
+    assert shapes.resized(tensor, (2, 7)).tolist() == [[0, 1, 2, 0, 1, 2, 0], [3, 4, 5, 3, 4, 5, 3]]

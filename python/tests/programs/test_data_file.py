@@ -1,0 +1,120 @@
+"""`etprof inspect` of a .ptd, against ExecuTorch's own reading of it, and of the .pte that takes its weights from there."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+from executorch.exir.scalar_type import ScalarType
+from executorch.extension.flat_tensor.serialize.serialize import FlatTensorHeader, _deserialize_to_flat_tensor
+
+ROOT = Path(__file__).parents[3]
+ETPROF = ROOT / "build" / "etprof"
+SCHEMAS = ROOT / "docs" / "schema"
+DTYPES = {ScalarType.FLOAT: "float32"}
+
+
+class Net(torch.nn.Module):
+    """One layer that XNNPACK takes, and one that stays portable."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(16, 8)
+        self.norm = torch.nn.LayerNorm(8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(self.linear(x))
+
+
+@pytest.fixture(scope="module", params=["portable", "xnnpack"])
+def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp(request.param)
+    program = torch.export.export(Net().eval(), (torch.randn(2, 16),), strict=True)
+    partitioner = [XnnpackPartitioner()] if request.param == "xnnpack" else []
+    edge = to_edge_transform_and_lower(program, partitioner=partitioner)
+    made = edge.to_executorch(ExecutorchBackendConfig(external_constants=True))
+    pte = folder / "net.pte"
+    pte.write_bytes(made.buffer)
+    made.write_tensor_data_to_file(str(folder))
+    (ptd,) = folder.glob("*.ptd")
+    return pte, ptd
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([ETPROF, "inspect", *map(str, words)], check=False, capture_output=True, text=True)
+
+
+def document(schema: str, *words: object) -> dict:
+    done = run(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    parsed = json.loads(done.stdout)
+    jsonschema.validate(parsed, json.loads((SCHEMAS / f"{schema}.schema.json").read_text()))
+    return parsed
+
+
+def test_as_executorch_reads_it(files: tuple[Path, Path]):
+    _, ptd = files
+    raw = ptd.read_bytes()
+    header = FlatTensorHeader.from_bytes(raw[8 : 8 + FlatTensorHeader.EXPECTED_LENGTH])
+    own = _deserialize_to_flat_tensor(raw[: header.flatbuffer_offset + header.flatbuffer_size])
+    read = document("inspect_data", ptd)
+    assert read["version"] == own.version
+    assert read["file_bytes"] == len(raw)
+    assert read["flatbuffer_bytes"] == header.flatbuffer_offset + header.flatbuffer_size
+    assert [(segment["offset"], segment["bytes"]) for segment in read["segments"]] == [
+        (header.segment_base_offset + segment.offset, segment.size) for segment in own.segments
+    ]
+    assert len(read["data"]) >= 2
+    for mine, theirs in zip(read["data"], own.named_data, strict=True):
+        assert (mine["key"], mine["segment"]) == (theirs.key, theirs.segment_index)
+        layout = theirs.tensor_layout
+        if layout is None:
+            assert mine["dtype"] is None
+            continue
+        assert mine["dtype"] == DTYPES[layout.scalar_type]
+        assert (mine["shape"], mine["dim_order"]) == (layout.sizes, list(layout.dim_order))
+    screen = run(ptd).stdout
+    assert all(entry["key"][-15:] in screen for entry in read["data"])
+
+
+def test_the_program_says_what_it_expects(files: tuple[Path, Path]):
+    pte, ptd = files
+    alone = document("inspect", pte)["external_data"]
+    assert alone["missing"] is None
+    assert set(alone["names"]) == {entry["key"] for entry in document("inspect_data", ptd)["data"]}
+    assert document("inspect", pte, "--data", ptd)["external_data"] == {"names": alone["names"], "missing": []}
+    assert "all are there" in run(pte, "--data", ptd).stdout
+    assert "--data FILE.ptd" in run(pte).stdout
+    # A model that takes nothing from there, and a file that has nothing of it.
+    other = ROOT / "tests" / "data" / "toy_cnn.pte"
+    assert document("inspect", other)["external_data"] == {"names": [], "missing": None}
+    assert ".ptd" not in run(other).stdout
+
+
+def test_another_models_data_lacks_what_it_needs(files: tuple[Path, Path]):
+    pte, _ = files
+    small = ROOT / "tests" / "fuzz" / "corpus" / "data_file" / "two_tensors.ptd"
+    missing = document("inspect", pte, "--data", small)["external_data"]["missing"]
+    assert missing
+    screen = run(pte, "--data", small, "--all").stdout
+    assert f"{len(missing)} are missing" in screen
+    assert all(f"\n    {name}\n" in screen for name in missing)
+
+
+def test_what_is_none_is_refused_in_a_line(files: tuple[Path, Path], tmp_path: Path):
+    pte, ptd = files
+    raw = ptd.read_bytes()
+    for size in (0, 4, 8, 40, 60, len(raw) - 1):
+        cut = tmp_path / "cut.ptd"
+        cut.write_bytes(raw[:size])
+        done = run(cut)
+        assert done.returncode == 3, size
+        assert [line.partition(": ")[0] for line in done.stderr.splitlines()] in (["error"], ["error", "hint"])
+    assert "is no .ptd" in run(pte, "--data", pte).stderr
+    done = run(ptd, "--data", ptd)
+    assert done.returncode == 2
+    assert "--data goes with a .pte" in done.stderr

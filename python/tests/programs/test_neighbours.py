@@ -1,0 +1,98 @@
+"""What operators give to each other, against the program as ExecuTorch's Python reads it and against PyTorch's graph."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import jsonschema
+import pytest
+from executorch.devtools import parse_etrecord
+
+from exports import Exported
+from graphs import MODELS, Edges, PythonsProgram, contracted, name_of, steps_of
+
+REPOSITORY = Path(__file__).parents[3]
+ETPROF = REPOSITORY / "build" / "etprof"
+RUNNER = REPOSITORY / "build" / "etprof-runner"
+SCHEMA = REPOSITORY / "docs" / "schema" / "analysis_summary.schema.json"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def needs_build() -> None:
+    for program in (ETPROF, RUNNER):
+        if not program.is_file():
+            message = f"{program} is not built (script/bootstrap builds it)"
+            if os.environ.get("CI", "") == "true":
+                pytest.fail(message)
+            pytest.skip(message)
+
+
+@pytest.fixture(params=MODELS, ids=name_of)
+def pte(request: pytest.FixtureRequest, exported: Exported) -> Path:
+    return exported(**request.param)
+
+
+def operators_of(pte: Path, folder: Path) -> list[dict]:
+    etdump = folder / "x.etdump"
+    command = [RUNNER, "--model_path", pte, "--num_executions", "3", "--cpu_threads", "1", "--etdump_path", etdump]
+    subprocess.run(command, check=True, capture_output=True)
+    command = [ETPROF, "analyze", etdump, "--model", pte, "--json"]
+    document = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    (experiment,) = document["experiments"]
+    return experiment["operators"]
+
+
+def edges_of(operators: list[dict]) -> Edges:
+    """Pairs of keys; both lists of an operator say the same."""
+    consumers = {(op["key"], other) for op in operators for other in op["program"]["consumers"]}
+    assert consumers == {(other, op["key"]) for op in operators for other in op["program"]["producers"]}
+    return consumers
+
+
+def test_neighbours_are_those_of_the_program(pte: Path, tmp_path: Path):
+    operators = sorted(operators_of(pte, tmp_path), key=lambda op: [int(part) for part in op["key"].split("/")[1::2]])
+    program = PythonsProgram(pte, tmp_path)
+    owner, pairs, without = steps_of(operators)
+    # An operator of which only the kind is known, not the node, is taken out on both sides.
+    steps = contracted(program.edges(), set(program.reads) - set(owner))
+    second = dict(pairs)
+    expected = set(pairs)
+    for a, b in steps:
+        to = next((first for first, other in pairs if other == owner[b]), owner[b])
+        if owner[a] != owner[b]:
+            expected.add((owner[a], to))
+    assert contracted(edges_of(operators), without) == expected
+    assert len(expected) > len(operators) / 2
+    assert len(without) <= len(operators) / 10
+    assert all(op["program"]["producers"] for op in operators if op["key"] in {*without, *second.values()})
+
+
+def merged(groups: Iterable[Iterable[int]]) -> dict[int, int]:
+    """A name for each number, the same for all that stand in one group together, directly or over others."""
+    name: dict[int, int] = {}
+    for group in map(list, groups):
+        known = {name.setdefault(number, number) for number in group}
+        name |= {number: min(known) for number, old in name.items() if old in known}
+    return name
+
+
+def test_neighbours_are_those_of_pytorchs_graph(pte: Path, tmp_path: Path):
+    operators = operators_of(pte, tmp_path)
+    # What stands for a node of PyTorch's graph; the conversions between stand for none.
+    handles = {op["key"]: op["program"]["debug_handles"] for op in operators if not op["program"]["between"]}
+    handles = {key: own for key, own in handles.items() if own}
+    name = merged(handles.values())
+    named = {key: name[own[0]] for key, own in handles.items()}
+    between = {op["key"] for op in operators} - set(handles)
+    found = {(named[a], named[b]) for a, b in contracted(edges_of(operators), between) if named[a] != named[b]}
+
+    record = parse_etrecord(f"{pte}.etrecord").edge_dialect_program
+    nodes = [node for node in record.graph_module.graph.nodes if node.op == "call_function"]
+    edges = {(before, node) for node in nodes for before in node.all_input_nodes if before in nodes}
+    covered = {node: name[node.meta["debug_handle"]] for node in nodes if node.meta.get("debug_handle") in name}
+    left = contracted(edges, [node for node in nodes if node not in covered])
+    expected = {(covered[a], covered[b]) for a, b in left if covered[a] != covered[b]}
+    assert found == expected

@@ -1,0 +1,367 @@
+"""The static gate: of pairs of programs with one known change it names that change, what got worse, and nothing else."""
+
+import json
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import program
+import pytest
+import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import ExecutorchBackendConfig, schema, to_edge_transform_and_lower
+from executorch.exir._serialize._program import deserialize_pte_binary
+from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, naive
+from executorch.exir.passes import MemoryPlanningPass
+
+from etprof.export import Request, export_model
+from etprof.exporting import lower
+from test_pairs import PAIRS, undelegated
+
+SMALL = program.ROOT / "tests" / "fuzz" / "corpus" / "program"
+MIXED, PORTABLE = SMALL / "mixed_delegates.pte", SMALL / "portable.pte"
+
+Changes = tuple[str, ...] | Callable[[list[str]], bool]
+
+
+def around_transposes(changes: list[str]) -> bool:
+    """A delegate for each operator transposes what it takes and gives, or keeps the layout."""
+    return bool(changes) and all(change.endswith(" Transpose") or ": output " in change for change in changes)
+
+
+# Baseline, candidate, what gets worse, and what changed.
+WORSE: dict[str, tuple[str, str, set[str], Changes]] = {
+    "divided by a portable kernel": (
+        "Base",
+        "Split",
+        {"delegated", "delegates", "portable", "planned", "file_size"},
+        PAIRS["divided by a portable kernel"].changes,
+    ),
+    "inserted": ("Base", "InsertedConv", {"file_size"}, PAIRS["inserted"].changes),
+    "wider": ("Base", "Wider", {"file_size"}, PAIRS["wider"].changes),
+    "depthwise": ("Undilated", "Depthwise", {"sme2"}, PAIRS["depthwise"].changes),
+    "repeated block": ("ThreeBlocks", "FourBlocks", {"file_size"}, PAIRS["repeated block"].changes),
+    "not delegated": (
+        "Base",
+        "Base portable",
+        {"delegated", "delegated_macs", "sme2", "portable", "planned", "file_size"},
+        undelegated,
+    ),
+    "a delegate for each operator": (
+        "Base",
+        "Base gate_backends:PerOperatorPartitioner",
+        {"delegates", "planned", "file_size"},
+        around_transposes,
+    ),
+    "linear layers not delegated": (
+        "Base",
+        "Base gate_backends:WithoutLinearPartitioner",
+        {"delegated", "delegated_macs", "sme2", "delegates", "portable", "planned", "file_size"},
+        (
+            "+ fc1 Transpose",
+            "fc1 Linear 16→32: delegate XnnpackBackend → portable",
+            "+ fc2 Transpose",
+            "fc2 Linear 32→10: delegate XnnpackBackend → portable",
+        ),
+    ),
+    "memory planned without reuse": ("Split", "Split unplanned", {"planned"}, ()),
+    "a method less": ("two methods", "one method", {"methods"}, ()),
+}
+# What changed, and nothing is worse for it.
+HARMLESS = [
+    "other weights",
+    "removed",
+    "inserted activation",
+    "fused",
+    "swapped activation",
+    "dilated",
+    "wrapper",
+    "wrappers with an operator of their own",
+    "removed block",
+    "removed residual",
+    "other names",
+]
+
+
+def plan_without_reuse(edge, _quantized: bool):
+    planning = MemoryPlanningPass(MemoryPlanningAlgorithmSuite(algo_list=[naive]))
+    return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning))
+
+
+class Exports:
+    """Each program is exported when it is first asked for."""
+
+    def __init__(self, folder: Path, variant: Callable[[str], Path]) -> None:
+        self.folder = folder
+        self.variant = variant
+        self.made: dict[str, Path] = {}
+
+    def __getitem__(self, name: str) -> Path:
+        if name not in self.made:
+            own = self.unplanned if name.endswith(" unplanned") else self.methods if " method" in name else self.variant
+            self.made[name] = own(name)
+        return self.made[name]
+
+    def unplanned(self, name: str) -> Path:
+        model = f"{Path(__file__).with_name('pairs.py')}:{name.partition(' ')[0]}"
+        request = Request(model, outdir=self.folder, check=False, command=["pytest"])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lower, "to_executorch", plan_without_reuse)
+            export_model(request)
+        return request.pte
+
+    def methods(self, name: str) -> Path:
+        wanted = ["encode", "decode"] if name == "two methods" else ["encode"]
+        exported = {
+            method: torch.export.export(torch.nn.Linear(4, 4).eval(), (torch.ones(1, 4),), strict=True)
+            for method in wanted
+        }
+        lowered = to_edge_transform_and_lower(exported, partitioner={m: [XnnpackPartitioner()] for m in wanted})
+        path = self.folder / f"{name.replace(' ', '_')}.pte"
+        path.write_bytes(lowered.to_executorch().buffer)
+        return path
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory: pytest.TempPathFactory, variant: Callable[[str], Path]) -> Exports:
+    return Exports(tmp_path_factory.mktemp("gate"), variant)
+
+
+def check(*arguments: str | Path, code: int) -> dict:
+    done = program.run("check", "--static", *arguments, "--json")
+    assert done.returncode == code, done.stdout + done.stderr
+    return program.fitting("static_check", done.stdout)
+
+
+def failed(found: dict) -> set[str]:
+    return {item["fact"] for item in found["checks"] if item["result"] != "pass"}
+
+
+def named(found: dict) -> list[str]:
+    return [change["operator"] for change in found["changes"]]
+
+
+def counted(pte: Path) -> list[dict[str, int]]:
+    """By method what ExecuTorch's own Python reads."""
+    return [
+        {
+            "delegates": len(plan.delegates),
+            "portable": sum(
+                isinstance(instruction.instr_args, schema.KernelCall)
+                for chain in plan.chains
+                for instruction in chain.instructions
+            ),
+            "planned": sum(plan.non_const_buffer_sizes[1:]),
+        }
+        for plan in deserialize_pte_binary(pte.read_bytes()).program.execution_plan
+    ]
+
+
+@pytest.mark.parametrize("name", WORSE)
+def test_it_names_what_is_worse_and_the_change(exports: Exports, name: str) -> None:
+    baseline, candidate, worse, changes = WORSE[name]
+    found = check(exports[baseline], exports[candidate], code=1)
+    assert failed(found) == worse
+    assert changes(named(found)) if callable(changes) else sorted(named(found)) == sorted(changes)
+    assert found["result"] == "fail"
+    # A gate over programs knows lines of the model wherever its export does.
+    assert all(change["source"].startswith("pairs.py:") for change in found["changes"])
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_change_that_makes_nothing_worse_passes_and_is_named(exports: Exports, name: str) -> None:
+    pair = PAIRS[name]
+    found = check(exports[pair.baseline], exports[pair.candidate], code=0)
+    assert failed(found) == set()
+    assert sorted(named(found)) == sorted(pair.changes)
+
+
+@pytest.mark.parametrize("name", sorted({side for pair in WORSE.values() for side in pair[:2]}))
+def test_a_program_is_not_worse_than_itself(exports: Exports, name: str) -> None:
+    found = check(exports[name], exports[name], code=0)
+    assert (failed(found), named(found)) == (set(), [])
+
+
+@pytest.mark.parametrize("name", sorted({side for pair in WORSE.values() for side in pair[:2]}))
+def test_its_counts_are_those_of_executorch(exports: Exports, name: str) -> None:
+    pte = exports[name]
+    found = check(pte, pte, code=0)
+    values = {}
+    for item in found["checks"]:
+        assert item["low"] == item["high"] == item["baseline_low"], "etprof reads all of XNNPACK's payloads"
+        values.setdefault(item["method"], {})[item["fact"]] = item["low"]
+    assert values.pop(None) == {"file_size": pte.stat().st_size}
+    kept = [{fact: facts[fact] for fact in ("delegates", "portable", "planned")} for facts in values.values()]
+    assert kept == counted(pte)
+
+
+def test_why_an_operator_is_not_delegated_is_said_with_its_module_and_line(exports: Exports) -> None:
+    done = program.run("inspect", exports["Split"], "--require-delegated", "100%", width=120)
+    assert done.returncode == 1
+    assert "layer2.0 Cumsum (pairs.py:" in done.stdout
+    assert "XNNPACK has no such operator" in done.stdout
+    assert program.run("inspect", exports["Base"], "--require-delegated", "100%").returncode == 0
+
+
+def test_limits_of_one_program() -> None:
+    """At a limit it passes, and beyond it fails: the numbers are those of `etprof inspect`."""
+    (method,) = json.loads(program.run("inspect", MIXED, "--json").stdout)["methods"]
+    portable = sum(operator["calls"] for operator in method["operators"])
+    nodes = sum(delegate["nodes"] * delegate["calls"] for delegate in method["delegates"])
+    at = {
+        "--max-delegates": len(method["delegates"]),
+        "--max-portable": portable,
+        "--max-planned": method["planned_bytes"],
+        "--max-file-size": MIXED.stat().st_size,
+    }
+    for option, limit in at.items():
+        assert program.run("inspect", MIXED, option, str(limit)).returncode == 0, option
+        assert program.run("inspect", MIXED, option, str(limit - 1)).returncode == 1, option
+    percent = 100 * nodes // (nodes + portable)
+    assert program.run("inspect", MIXED, "--require-delegated", f"{percent}%").returncode == 0
+    assert program.run("inspect", MIXED, "--require-delegated", f"{percent + 1}%").returncode == 1
+    assert program.run("inspect", MIXED, "--require-delegated-macs", "100%").returncode == 0
+    assert program.run("inspect", MIXED, "--require-sme2", "100%").returncode == 0
+    assert program.run("inspect", PORTABLE, "--require-sme2", "1%").returncode == 1
+
+
+def test_junit_json_and_markdown_say_the_same(tmp_path: Path) -> None:
+    junit, summary = tmp_path / "gate.xml", tmp_path / "summary.md"
+    found = check(MIXED, PORTABLE, "--junit", junit, f"--github-summary={summary}", code=1)
+    suite = ElementTree.parse(junit).getroot().find("testsuite")  # noqa: S314 - ours
+    cases = suite.findall("testcase")
+    assert len(cases) == len(found["checks"]) == int(suite.get("tests"))
+    failures = [case for case in cases if case.find("failure") is not None]
+    assert len(failures) == int(suite.get("failures")) == sum(item["result"] == "fail" for item in found["checks"])
+    assert all(case.find("failure").get("type") == "regression" for case in failures)
+    assert "Linear 4→3: delegate XnnpackBackend → portable" in failures[0].find("failure").text
+    text = summary.read_text(encoding="utf-8")
+    assert text.count("FAIL |") == len(failures)
+    assert f"FAIL: {len(failures)} of {len(cases)} checks fail" in text
+
+
+def test_limits_in_a_file(tmp_path: Path) -> None:
+    thresholds = tmp_path / "limits.json"
+    thresholds.write_text(
+        '{\n  // of every model\n  "require_delegated": "60%", "max_delegates": 2, "max_planned": "1 kB"\n}'
+    )
+    limits = ["inspect", MIXED, "--thresholds", thresholds]
+    assert program.run(*limits).returncode == 0
+    assert program.run(*limits, "--max-delegates", "1").returncode == 1, "the option is before the file"
+    found = check(MIXED, PORTABLE, "--thresholds", thresholds, code=1)
+    limit_checks = [item for item in found["checks"] if item["check"] == "limit"]
+    assert {(item["fact"], item["result"]) for item in limit_checks} == {
+        ("delegated", "fail"),
+        ("delegates", "pass"),
+        ("planned", "fail"),
+    }
+
+
+def test_a_tolerance_in_a_file(tmp_path: Path, exports: Exports) -> None:
+    thresholds = tmp_path / "limits.json"
+    thresholds.write_text('{"tolerance": {"file_size": "10%"}}')
+    sides = [exports["Base"], exports["InsertedConv"]]
+    assert failed(check(*sides, code=1)) == {"file_size"}
+    assert failed(check(*sides, "--thresholds", thresholds, code=0)) == set()
+
+
+LIMITS = jsonschema.Draft202012Validator(
+    json.loads((program.ROOT / "docs" / "schema" / "thresholds.schema.json").read_text())
+)
+
+
+def test_what_the_schema_of_limits_takes_is_read(tmp_path: Path) -> None:
+    """Each key of the schema, with a value of each of its forms."""
+    properties = LIMITS.schema["properties"]
+    values = {"require": ["99.5%", "100 %", "0%"], "max": [0, 7, "3"], "tolerance": [{"planned": "2.5%"}]}
+    sizes = ["300kB", "2 MB", "1.5MiB", "12 b", "4GB"]
+    limits = {key: values[key.split("_")[0]] for key in properties if key != "$schema"}
+    for key in ("max_planned", "max_file_size"):
+        limits[key] = [*limits[key], *sizes]
+    thresholds = tmp_path / "limits.json"
+    for key, forms in limits.items():
+        for value in forms:
+            document = {"$schema": "thresholds.schema.json", key: value}
+            assert LIMITS.is_valid(document), document
+            thresholds.write_text(json.dumps(document))
+            done = program.run("check", "--static", MIXED, MIXED, "--thresholds", thresholds)
+            assert done.returncode in (0, 1), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{\n"max_delegates": 1,\n"max_delegate": 1\n}', "line 3"),
+        ('{"max_delegate": 1}', 'did you mean "max_delegates"?'),
+        ('{\n\n"require_delegated": "101%"}', "line 3"),
+        ('{"require_delegated": 0.9}', "must be a percentage from 0% to 100%, but is 0.9"),
+        ('{"max_planned": "2 parsecs"}', "must be a size"),
+        ('{"max_portable": 1.5}', "must be a whole number"),
+        ('{"tolerance": {"planed": "1%"}}', 'did you mean "planned"?'),
+        ('{"tolerance": {"planned": "-1%"}}', "must be a percentage from 0%"),
+        ('{"tolerance": 1}', "must be an object"),
+        ('{"max_delegates": 1', "is not JSON"),
+        ("", "is empty"),
+        ("{}", "has no limit"),
+    ],
+)
+def test_thresholds_that_are_none(tmp_path: Path, text: str, said: str) -> None:
+    thresholds = tmp_path / "limits.json"
+    thresholds.write_text(text)
+    done = program.run("inspect", MIXED, "--thresholds", thresholds)
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert said.lower() in program.one_error(done.stderr).lower()
+    if text not in ("", "{}") and "not JSON" not in said:
+        assert not LIMITS.is_valid(json.loads(text))
+
+
+def test_input_that_is_none(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pte"
+    cut.write_bytes(MIXED.read_bytes()[:-100])
+    gone = tmp_path / "gone.pte"
+    for command, code, said in [
+        (["check", "--static", MIXED, gone], 3, "no such file"),
+        (["check", "--static", MIXED, cut], 3, "cut.pte"),
+        (["check", "--static", cut, MIXED], 3, "cut.pte"),
+        (["check", "--static", MIXED], 2, "--static compares two programs"),
+        (["check", "--static", MIXED, MIXED, "--baseline", MIXED], 2, "is a third program"),
+        (["check", "--static", MIXED, MIXED, "--max-slowdown", "2%"], 2, "excludes"),
+        (["check", "--static", MIXED, MIXED, "--thresholds", gone], 3, "no such file"),
+        (["check", MIXED, MIXED, "--thresholds", gone], 2, "requires --static"),
+        (["inspect", cut, "--max-delegates", "1"], 3, "cut.pte"),
+        (["inspect", MIXED, "--require-delegated", "101%"], 2, "is not a percentage from 0% to 100%"),
+        (["inspect", MIXED, "--max-delegates", "-1"], 2, "is not a whole number"),
+        (["inspect", MIXED, "--junit", tmp_path / "x.xml"], 2, "none is given"),
+    ]:
+        done = program.run(*command)
+        assert done.returncode == code, done.stderr
+        assert said in program.one_error(done.stderr)
+    assert list(tmp_path.iterdir()) == [cut], "nothing is written for what cannot be read"
+
+
+def test_methods_have_results_of_their_own(exports: Exports) -> None:
+    done = program.run("inspect", exports["two methods"], "--max-delegates", "1", "--max-file-size", "1MB", "--json")
+    assert done.returncode == 0
+    items = program.fitting("static_check", done.stdout)["checks"]
+    assert [(item["fact"], item["method"]) for item in items] == [
+        ("delegates", "decode"),
+        ("delegates", "encode"),
+        ("file_size", None),
+    ]
+    found = check(exports["two methods"], exports["one method"], code=1)
+    (lost,) = [item for item in found["checks"] if item["fact"] == "methods"]
+    assert lost["why"] == "the candidate has no method `decode`"
+    found = check(exports["one method"], exports["two methods"], code=1)
+    assert failed(found) == {"file_size"}
+    assert found["notes"] == ["`decode` is a method of the candidate only"]
+
+
+def test_without_a_file_of_limits_none_is_read(tmp_path: Path) -> None:
+    """Whatever lies in the current folder."""
+    (tmp_path / "thresholds.json").write_text("{")
+    command = [program.etprof(), "check", "--static", MIXED, MIXED]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
