@@ -1,10 +1,10 @@
 """Every example model in every data type and quantization: exported, compared with PyTorch, measured.
 
-One row each: the share of multiply-adds that XNNPACK takes, the largest difference from eager fp32 and the signal-to-noise
+One row each: the share of MACs that XNNPACK takes, the largest difference from eager fp32 and the signal-to-noise
 ratio, the median latency, and what the CPU's widest extension (`etprof isa --widest`) is worth: the ratio of the latencies
 without and with it, with its 95 % interval.
 
-With --libraries those of bench/models/architectures.py instead (transformers, timm, torchvision), with their multiply-adds against
+With --libraries those of bench/models/architectures.py instead (transformers, timm, torchvision), with their MACs compared with
 PyTorch's own counter.
 
     .venv/bin/python bench/models/models.py [MODEL...] [--libraries] [--seconds 30] [--threads 1] [--folder DIR] [--out bench/results/models/models.md]
@@ -73,7 +73,7 @@ def export(model: str, variant: str, folder: Path) -> Path | str:
 
 
 def flops(model: str) -> dict[str, float]:
-    """By method: the multiply-adds that PyTorch's counter finds in the eager model, or nothing where it does not run."""
+    """By method: the MACs that PyTorch's counter finds in the eager model, or nothing where it does not run."""
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode

@@ -1,4 +1,4 @@
-"""How steady are the roofs that the runner measures? Ten launches of it, and their spread.
+"""How steady are the peaks that the runner measures? Ten launches of it, and their spread.
 
 .venv/bin/python bench/models/peaks.py [--launches 10] [--threads 1,2] [--runner PATH] [--out bench/results/models/peaks.md]
 """
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--runner", type=Path, default=ROOT / "build" / "etprof-runner")
     parser.add_argument("--out", type=Path, default=ROOT / "bench/results/models/peaks.md")
     arguments = parser.parse_args()
-    lines = ["# The roofs of a machine, launch by launch", ""]
+    lines = ["# Machine peaks, launch by launch", ""]
     load = os.getloadavg()[0]
     lines += [
         f"`etprof-runner --measure-peaks`, {arguments.launches} launches one after the other, on a machine of "

@@ -1,4 +1,4 @@
-"""How much of the machine's roofs each operator of three models and of one large matrix multiplication reaches.
+"""What share of its roofline each operator of three models and of one large matrix multiplication reaches.
 
     .venv/bin/python bench/models/roofline.py [--seconds 20]
 
@@ -41,9 +41,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20, help="of measuring, a model")
     seconds = parser.parse_args().seconds
     lines = [
-        "# Operators against the machine's roofs",
+        "# Operators and the machine's roofline",
         "",
-        "One run of `bench/models/roofline.py`; fp32, one thread. Rows are the operators with the most multiply-adds or bytes;",
+        "One run of `bench/models/roofline.py`; fp32, one thread. Rows are the operators with the most MACs or bytes;",
         "what is above 100 % is explained in docs/guides/bottlenecks.md.",
         "",
     ]
@@ -63,7 +63,7 @@ def main() -> None:
                 f"## {pte.stem}",
                 "",
                 f"{len(roofline['rows'])} operators, {roofline['covered_ms']:.3f} ms, "
-                f"at the roofs {roofline['roof_ms']:.3f} ms: {share:.0%}.",
+                f"at their rooflines {roofline['roof_ms']:.3f} ms: {share:.0%}.",
                 "",
                 "| operator | time | GFLOP/s | GB/s | bound by | of the roof |",
                 "|---|--:|--:|--:|---|--:|",

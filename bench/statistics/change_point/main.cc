@@ -185,7 +185,7 @@ void PrintSeries(const std::vector<std::string>& files, int runs, int at, int se
       "- **false alarms**: a change was found where there is none. At most 5 % of whole series "
       "are promised; one standard error of {} is {:.1f} points.\n"
       "- **right commit**: of the steps found, those that were said to be most likely at the right commit.\n"
-      "- **interval holds it**: the interval of commits, at 95 %, holds the right one; beside it how many "
+      "- **interval holds it**: the interval of commits, at 95 %, holds the right one; next to it how many "
       "commits are "
       "in it.\n"
       "- **size covered**: the interval of the size, at 95 %, holds the true one.\n"

@@ -52,17 +52,17 @@ void PrintIntroduction(const std::string& machine, int measurements) {
   fmt::print(
       "# Verdicts in recorded noise\n\n"
       "Recorded on {}; one run. Models were measured against themselves, so whatever the two sides of a "
-      "recording differ in is noise. Then the times of one side, the candidate, were made 0, 0.5, 1, 2 and "
+      "recording differ in is noise. Then the times of the candidate were made 0, 0.5, 1, 2 and "
       "5 % longer, and two ways of measuring had to find that out:\n\n",
       machine);
   fmt::print(
-      "- **etprof** alternates short bursts of both sides, in launch after launch, until its stop rule ends "
+      "- **etprof** interleaves short bursts of both variants, in launch after launch, until its stop rule ends "
       "it (precision {:.1f} %, {:.0f} s at most), and judges by the 95 % interval (margin {:.0f} %). A line "
       "is {} measurements, simulated by drawing launches from the recording.\n",
       100 * kSettings.precision, kSettings.max_seconds, 100 * kSettings.margin, measurements);
   fmt::print(
       "- **The kit's way** is that of the SME2 profiling kit: all runs of A in one process, then all runs of "
-      "B in another, and the ratio of the two medians is the speed-up. Its report prints that with two "
+      "B in another, and the ratio of the two medians is the speedup. Its report prints that with two "
       "decimals, without an interval and without a rule for when it means something, so the number itself "
       "is what its readers conclude from. Here they are taken to be more careful than that: only a "
       "difference above {:.0f} % (etprof's margin) is a claim, a smaller one is \"same\". A line is every "
@@ -79,7 +79,7 @@ void PrintIntroduction(const std::string& machine, int measurements) {
       "- **false by sign**: false claims of a reader who takes every ratio other than 1 for a difference.\n"
       "- **off by**: how far the measured ratio was from the true one: half of the measurements at most so "
       "much, and 95 of 100.\n"
-      "- **time**: of a measurement, wall clock, both sides, mean. The kit's way ends after one process of "
+      "- **time**: of a measurement, wall clock, both variants, mean. The kit's way ends after one process of "
       "each side; the recordings are too short to try it for as long as etprof takes.\n",
       100 * kPromise);
 }
