@@ -5,7 +5,7 @@ import re
 import pytest
 from documents import ROOT
 
-QUOTED = re.compile(r"without any effect, (\d+) in 100 .*?one side after the other, (\d+) in 100", re.S)
+QUOTED = re.compile(r"without any effect, (\d+) in 100 .*?one variant after the other, (\d+) in 100", re.S)
 ROUNDING = 0.5 + 1e-9
 
 

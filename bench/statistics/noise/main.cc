@@ -51,36 +51,40 @@ std::string Errors(const Claims& claims) {
 void PrintIntroduction(const std::string& machine, int measurements) {
   fmt::print(
       "# Verdicts in recorded noise\n\n"
-      "Recorded on {}; one run. Models were measured against themselves, so whatever the two sides of a "
-      "recording differ in is noise. Then the times of the candidate were made 0, 0.5, 1, 2 and "
+      "Recorded on {}; one run. Models were measured against themselves, so whatever the two variants of "
+      "a recording differ in is noise. Then the times of one variant, the candidate, were made 0, 0.5, 1, 2 "
+      "and "
       "5 % longer, and two ways of measuring had to find that out:\n\n",
       machine);
   fmt::print(
-      "- **etprof** interleaves short bursts of both variants, in launch after launch, until its stop rule ends "
-      "it (precision {:.1f} %, {:.0f} s at most), and judges by the 95 % interval (margin {:.0f} %). A line "
+      "- **etprof** interleaves short bursts of both variants, in launch after launch, until its stop rule "
+      "ends "
+      "it (precision {:.1f} %, {:.0f} s at most), and judges by the 95 % interval (margin {:.0f} %). A row "
       "is {} measurements, simulated by drawing launches from the recording.\n",
       100 * kSettings.precision, kSettings.max_seconds, 100 * kSettings.margin, measurements);
   fmt::print(
       "- **The kit's way** is that of the SME2 profiling kit: all runs of A in one process, then all runs of "
       "B in another, and the ratio of the two medians is the speedup. Its report prints that with two "
-      "decimals, without an interval and without a rule for when it means something, so the number itself "
-      "is what its readers conclude from. Here they are taken to be more careful than that: only a "
-      "difference above {:.0f} % (etprof's margin) is a claim, a smaller one is \"same\". A line is every "
+      "decimals, without an interval and without a rule for when it is significant, so its readers conclude "
+      "from the number itself. Here they are assumed to be more careful: only a difference above {:.0f} % "
+      "(etprof's margin) is a claim, a smaller one is \"same\". A row is every "
       "such measurement that the recording holds (each process with each of the next launch).\n\n",
       100 * kSettings.margin);
   fmt::print(
       "How to read the tables:\n\n"
       "- **false claim**: a direction was claimed that is not there: \"faster\" of a slower candidate, "
-      "\"faster\" or \"slower\" of one that is as fast. etprof promises at most {:.0f} %.\n"
-      "- **found**: the slower candidate was called slower. This counts only against the false claims of the "
-      "first line: who calls half of everything slower also finds half of what is.\n"
-      "- **same**, **inconclusive**: nothing was claimed. etprof says \"same\" only where its interval lies "
-      "within the margin, and \"inconclusive\" where it cannot tell; the kit's way has no such word.\n"
+      "\"faster\" or \"slower\" of one that is as fast. Nominal for etprof: {:.0f} % at most.\n"
+      "- **found**: the slower candidate was called slower. Compare it with the false claims of the first "
+      "row: a method that calls half of everything slower also finds half of what is slower.\n"
+      "- **same**, **inconclusive**: nothing was claimed. etprof says \"same\" only if its interval lies "
+      "within the margin, and \"inconclusive\" if it cannot decide. The kit's way has no such verdict.\n"
       "- **false by sign**: false claims of a reader who takes every ratio other than 1 for a difference.\n"
-      "- **off by**: how far the measured ratio was from the true one: half of the measurements at most so "
-      "much, and 95 of 100.\n"
-      "- **time**: of a measurement, wall clock, both variants, mean. The kit's way ends after one process of "
-      "each side; the recordings are too short to try it for as long as etprof takes.\n",
+      "- **off by**: how far the measured ratio was from the true one, at most, in half of the measurements "
+      "and "
+      "in 95 of 100.\n"
+      "- **time**: mean wall-clock time of a measurement of both variants. The kit's way ends after one "
+      "process "
+      "of each variant; the recordings are too short to try it for as long as etprof takes.\n",
       100 * kPromise);
 }
 
