@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Cell, Document, Part } from "../src/document";
+import type { Cell, Document, Part, Row } from "../src/document";
 import { closeBrowser, described, exported, kEtprof, kHostile, kRoot, lacking, open, violations } from "./browser";
 import { pagesOf } from "./pdf";
 
@@ -31,7 +31,7 @@ function everything(): Document {
   ];
   const nothing: Cell = { kind: "nothing", text: "—" };
   const rows = kHostile.map((name, i) => ({ cells: [text(name), time((7 - i) * 1e6), nothing], role: "part" as const, depth: i % 2 }));
-  const sum = { cells: [text("all of it"), time(27e6), { kind: "speedup", text: "2.00x", value: 2, low: 1.9, high: 2.1, verdict: "faster", tone: "good" }], role: "sum" as const };
+  const sum: Row = { cells: [text("all of it"), time(27e6), { kind: "speedup", text: "2.00x", value: 2, low: 1.9, high: 2.1, verdict: "faster", tone: "good" }], role: "sum" };
   const many = Array.from({ length: 300 }, (_, i) => ({ cells: [text(`row ${i}`), time(i * 1e6), nothing] }));
   const parts: Part[] = [
     { table: { id: "times", title: "Times", level: "usual", columns, rows: [...rows, sum] } },
@@ -40,6 +40,7 @@ function everything(): Document {
   ];
   const list = kHostile.map((name) => ({ text: name, details: [`detail of ${name}`] }));
   return {
+    schema_version: 1,
     title: kHostile[0] as string,
     facts: ["a fact", kHostile[1] as string],
     answers: [{ text: "the answer", rest: "95% CI [1.90, 2.10]", tone: "good" }],

@@ -1,85 +1,13 @@
 // Documents (docs/schema/document.schema.json): what etprof says of any subject, as data. The page draws them and knows
 // none of the subjects.
 import type { Field } from "./table";
+import type { Cell, Document, Part, Row, Table } from "../schema/document";
 
-export type Level = "brief" | "usual" | "page" | "folded";
-
-export interface Cell {
-  kind: string;
-  text: string; // as it is printed everywhere
-  value?: number; // in ns, bytes, of 1, ...
-  unit?: string;
-  low?: number;
-  high?: number | null;
-  verdict?: string;
-  efficiency?: number;
-  tone?: string;
-  bar?: number;
-}
-
-export interface Row {
-  cells: Cell[];
-  role?: "part" | "sum";
-  depth?: number;
-}
-
-export interface Table {
-  id: string;
-  title?: string;
-  level: Level;
-  columns: { id: string; title: string; right: boolean }[];
-  rows: Row[];
-}
-
-export interface Paragraph {
-  text: string;
-  level: Level;
-}
-
-export interface List {
-  title?: string;
-  level: Level;
-  numbered: boolean;
-  items: { text: string; details?: string[]; table?: string }[];
-}
-
-export interface FactList {
-  id: string;
-  title?: string;
-  level: Level;
-  facts: { name: string; value: string }[];
-}
-
-export interface Series {
-  name: string;
-  values: Cell[];
-}
-
-export interface Part {
-  paragraph?: Paragraph;
-  table?: Table;
-  list?: List;
-  facts?: FactList;
-  chart?: { series: Series[]; points?: string[] };
-}
-
-export interface Section {
-  title?: string;
-  level: Level;
-  appendix?: boolean; // behind the notes
-  parts: Part[];
-}
-
-export interface Document {
-  title: string;
-  facts: string[];
-  answers: { text: string; rest?: string; tone?: string }[];
-  measured?: string;
-  sections: Section[];
-  notes_title?: string;
-  notes: string[];
-  method?: string;
-}
+export type { Cell, Document, Part, Row, Table };
+export type Section = Document["sections"][number];
+export type List = NonNullable<Part["list"]>;
+export type FactList = NonNullable<Part["facts"]>;
+export type Series = NonNullable<Part["chart"]>["series"][number];
 
 // A column without a title belongs to the one before it; read alone, it needs one: "avx", "" of "avx_over_below" is
 // "over below".

@@ -4,7 +4,7 @@ import { Chart } from "../chart";
 import { colorOfName } from "../colors";
 import { escapeHtml, share, time } from "../format";
 import { Choice, ComparisonChoice } from "../parts";
-import type { Comparison, Experiment, Report, Row } from "../report";
+import type { Breakdown, Comparison, Experiment, Report } from "../report";
 import { useTheme } from "../theme";
 
 export type By = "groups" | "categories";
@@ -18,7 +18,7 @@ export interface StackRow {
 // The rows of every experiment's breakdown, in the order of the first that has them.
 export function stack(experiments: Experiment[], by: By): StackRow[] {
   const names: string[] = [];
-  const rowsOf = (e: Experiment): Row[] => e[by]?.rows ?? [];
+  const rowsOf = (e: Experiment): Breakdown["rows"] => e[by]?.rows ?? [];
   for (const e of experiments) {
     for (const row of rowsOf(e)) if (!names.includes(row.name)) names.push(row.name);
   }

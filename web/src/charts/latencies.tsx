@@ -21,7 +21,7 @@ export function latencyRange(fastest: number, p90: number, slowest: number): { s
 
 // The share of runs that take at most so long.
 function Latencies({ report }: { report: Report }) {
-  const shown = report.experiments.filter((e) => e.latency_ecdf && e.latency_ecdf.ms.length > 0);
+  const shown = report.experiments.filter((e) => e.latency_ecdf.ms.length > 0);
   const fastest = Math.min(...shown.map((e) => e.latency_ms.min ?? 0));
   const slowest = Math.max(...shown.map((e) => e.latency_ms.max ?? 0));
   // At first without the far end of the tail, which would leave no room for the rest.
@@ -44,7 +44,7 @@ function Latencies({ report }: { report: Report }) {
         step: "end",
         lineStyle: { type: kDashes[Math.floor(i / kColors.light.length) % kDashes.length] },
         showSymbol: false,
-        data: e.latency_ecdf?.ms.map((ms, i) => [ms, e.latency_ecdf?.share[i]]),
+        data: e.latency_ecdf.ms.map((ms, i) => [ms, e.latency_ecdf.share[i]]),
       })),
     };
   }, [report]);

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { time, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice } from "../parts";
-import { type ComparisonRow, type Layer, namesOf, type Report, sidesOf } from "../report";
+import { type Delta, type Layer, namesOf, type Report, sidesOf } from "../report";
 
 // A module in the icicle: where it stands, as parts of the whole's width.
 export interface Piece {
@@ -29,19 +29,19 @@ export function pieces(layers: Layer[]): Piece[] {
 const kRow = 24;
 
 // Faster is green and slower red, where it is certain; the stronger, the further from 1, up to 4x.
-export function strength(row: ComparisonRow | undefined): number {
+export function strength(row: Delta | undefined): number {
   if (!row || !row.ratio || (row.verdict !== "faster" && row.verdict !== "slower")) return 0;
   return Math.min(1, 0.25 + (0.75 * Math.abs(Math.log(row.ratio))) / Math.log(4));
 }
 
-function color(row: ComparisonRow | undefined): string {
+function color(row: Delta | undefined): string {
   return `color-mix(in srgb, var(--${row?.verdict === "slower" ? "slower" : "faster"}-soft) ${(100 * strength(row)).toFixed(0)}%, var(--same-soft))`;
 }
 
 export function Icicle(props: {
   layers: Layer[];
   runs: number;
-  compared: Map<string, ComparisonRow>;
+  compared: Map<string, Delta>;
   root: number;
   onRoot: (index: number) => void;
 }) {

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { escapeHtml, bytes, count, interval, NONE, share, time, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice, Facts, RatioNote, Section, VerdictText } from "../parts";
-import { type Comparison, type Experiment, type Operator, type OperatorComparison, type Report, sidesOf } from "../report";
+import { type Comparison, type Experiment, type Operator, type OperatorDelta, type Report, sidesOf } from "../report";
 import { setQuery, useRoute } from "../route";
 import { type Column, DataTable, verdictFields } from "../table";
 import { readTimeline, type Timeline, timesOf } from "../timeline";
@@ -15,7 +15,7 @@ export interface OperatorRow {
   name: string;
   before: Operator | null;
   after: Operator | null;
-  compared: OperatorComparison | null;
+  compared: OperatorDelta | null;
 }
 
 export function rowsOf(report: Report, comparison: Comparison | undefined, experiment: Experiment | undefined): OperatorRow[] {
@@ -37,8 +37,8 @@ export function rowsOf(report: Report, comparison: Comparison | undefined, exper
   return timed.map((row) => ({
     id: `${row.baseline_key ?? ""}|${row.candidate_key ?? ""}`,
     name: row.name,
-    before: row.baseline_key === null ? null : (before.get(row.baseline_key) ?? null),
-    after: row.candidate_key === null ? null : (after.get(row.candidate_key) ?? null),
+    before: before.get(row.baseline_key ?? "") ?? null,
+    after: after.get(row.candidate_key ?? "") ?? null,
     compared: row,
   }));
 }
@@ -113,17 +113,17 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
 }
 
 // "Clipped": no operator of either side.
-const isClipped = (row: OperatorComparison): boolean => row.baseline_key === null && row.candidate_key === null;
+export const isClipped = (row: OperatorDelta): boolean => !row.baseline_key && !row.candidate_key;
 
-function Verdict({ row, comparison }: { row: OperatorComparison; comparison: Comparison }) {
+function Verdict({ row, comparison }: { row: OperatorDelta; comparison: Comparison }) {
   if (isClipped(row)) return NONE;
-  if (row.baseline_key === null) return <span class="quiet">only in {comparison.candidate}</span>;
-  if (row.candidate_key === null) return <span class="quiet">only in {comparison.baseline}</span>;
+  if (!row.baseline_key) return <span class="quiet">only in {comparison.candidate}</span>;
+  if (!row.candidate_key) return <span class="quiet">only in {comparison.baseline}</span>;
   return <VerdictText row={row} />;
 }
 
 // What the framework itself takes: there is no operator behind it.
-function Overhead({ row, comparison }: { row: OperatorComparison; comparison: Comparison }) {
+function Overhead({ row, comparison }: { row: OperatorDelta; comparison: Comparison }) {
   return (
     <div>
       <h3>{row.name}</h3>

@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { escapeHtml, bytes, count, digits, NONE, share, time } from "../format";
 import { Choice, Facts, Section } from "../parts";
-import type { Experiment, Report, Roof, Roofline, RooflineRow } from "../report";
+import type { Experiment, Report, Roofline } from "../report";
 import { type Column, DataTable } from "../table";
 import { operatorAddress } from "./timeline";
 
@@ -19,14 +19,14 @@ export function rate(value: number, unit: string): string {
 }
 
 // What the picture shows of: an operator that computes nothing has no place on a logarithmic axis.
-export function points(roofline: Roofline): RooflineRow[] {
+export function points(roofline: Roofline): Roofline["rows"][number][] {
   return roofline.rows.filter((row) => row.macs > 0 && row.flops_per_byte !== null && row.flops_per_byte > 0);
 }
 
 // The roofs as lines between two intensities (FLOPs a byte): memory's rise until they meet the highest of
 // computing, which are level. FLOP/s.
 export function roofs(roofline: Roofline, from: number, to: number): { name: string; line: [number, number][] }[] {
-  const of = (kind: Roof["kind"]) => roofline.roofs.filter((roof) => roof.kind === kind);
+  const of = (kind: Roofline["roofs"][number]["kind"]) => roofline.roofs.filter((roof) => roof.kind === kind);
   const highest = Math.max(0, ...of("compute").map((roof) => 2 * roof.per_s));
   const fastest = Math.max(0, ...of("memory").map((roof) => roof.per_s));
   const memory = of("memory").map((roof) => {
@@ -100,7 +100,7 @@ export function RooflineView({ report }: { report: Report }) {
   const chosen = having[at];
   if (!chosen) return <p>Machine peaks were not measured (--no-peaks), or the work of the operators is unknown.</p>;
   const { experiment, roofline, index } = chosen;
-  const columns: Column<RooflineRow>[] = [
+  const columns: Column<Roofline["rows"][number]>[] = [
     { id: "name", title: "Operator", value: (r) => r.name },
     { id: "time", title: "Time", value: (r) => r.time_ms, text: (r) => time(r.time_ms), unit: "ms", numeric: true },
     { id: "roof", title: "Time at roofline", value: (r) => r.roof_ms, text: (r) => time(r.roof_ms), unit: "ms", numeric: true },

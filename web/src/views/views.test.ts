@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { type Comparison, type ComparisonRow, type Experiment, type Layer, namesOf, type Report, type Roofline } from "../report";
+import { type Comparison, type Delta, type Experiment, type Layer, namesOf, type Report, type Roofline } from "../report";
 import { ticksIn } from "../chart";
 import { pieces, strength } from "../charts/modules";
 import { meanOf, stack, steps } from "../charts/breakdown";
 import { latencyRange } from "../charts/latencies";
 import { contentsOf } from "./document";
-import { rowsOf, shareNow } from "./operators";
+import { isClipped, rowsOf, shareNow } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
 import { rate, roofs } from "./roofline";
 import { chosenRun, isTyping, missingRun, moved, operatorAddress, zoomed } from "./timeline";
@@ -84,7 +84,7 @@ it("operators that one side lacks stay in the table", () => {
       { name: "both", baseline_key: "1", candidate_key: "1", baseline_ms: 2, candidate_ms: 1 },
       { name: "old", baseline_key: "2", candidate_key: null, baseline_ms: 2, candidate_ms: null },
       { name: "new", baseline_key: null, candidate_key: "3", baseline_ms: null, candidate_ms: 1 },
-      { name: "Clipped", baseline_key: null, candidate_key: null, baseline_ms: null, candidate_ms: null },
+      { name: "Clipped", baseline_ms: null, candidate_ms: null },
     ],
   } as unknown as Comparison;
   const rows = rowsOf(report, pair, undefined);
@@ -93,6 +93,7 @@ it("operators that one side lacks stay in the table", () => {
     ["old", "2", undefined],
     ["new", undefined, "3"],
   ]);
+  expect(pair.operators.map(isClipped)).toEqual([false, false, false, true]);
 });
 
 it("names are text, never markup", () => {
@@ -100,7 +101,7 @@ it("names are text, never markup", () => {
 });
 
 it("a module's color is the stronger, the further its ratio is from 1, and none where it is not certain", () => {
-  const row = (verdict: string, ratio: number) => ({ verdict, ratio }) as unknown as ComparisonRow;
+  const row = (verdict: string, ratio: number) => ({ verdict, ratio }) as unknown as Delta;
   expect(strength(row("faster", 4))).toBe(1);
   expect(strength(row("slower", 1 / 9))).toBe(1);
   expect(strength(row("faster", 2))).toBeCloseTo(0.625, 9);
@@ -139,7 +140,7 @@ it("the run that the address asks for, else the median", () => {
 });
 
 it("what adds nothing to the difference is no step", () => {
-  const row = (name: string, delta_numerator_ns: number) => ({ name, delta_numerator_ns }) as unknown as ComparisonRow;
+  const row = (name: string, delta_numerator_ns: number) => ({ name, delta_numerator_ns }) as unknown as Delta;
   const groups = [row("Clipped", 0), row("GEMM", -4_000_000), row("Gone", 2_000_000)];
   expect(steps({ ...comparison("faster", 1.67), groups }, "groups")).toEqual([
     { name: "GEMM", delta: -1 },
