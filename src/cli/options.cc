@@ -9,6 +9,7 @@
 
 #include "cli/show.h"
 #include "core/error.h"
+#include "core/text/text.h"
 #include "render/csv/table_csv.h"
 #include "render/document.h"
 
@@ -73,12 +74,15 @@ void AddAllOption(CLI::App& app, bool& all) {
 void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv, ByOption by) {
   app.add_flag("--json", view.json, json);
   if (!csv.empty()) {
-    app.add_flag(fmt::format("--csv{{{}}}", csv), view.csv,
+    view.usual_table = csv;
+    app.add_flag(fmt::format("--csv{{{}}}", kUsualTable), view.csv,
                  Default(fmt::format("Show one table as CSV: --csv={}, or any other of the report, which a "
                                      "wrong name lists",
                                      fmt::join(ReportTableNames(), "|")),
-                         csv))
-        ->check(TableName());
+                         csv + (by == ByOption::kYes ? ", or that of --by" : "")))
+        ->check(TableName())
+        ->option_text("[=TABLE]")
+        ->excludes(app.get_option("--json"));
     AddFileOptions(app, view);
   }
   if (by == ByOption::kYes) {
@@ -90,7 +94,11 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
   AddAllOption(app, view.all);
 }
 
-void AddDocumentOptions(CLI::App& app, View& view, const std::vector<std::string>& names) {
+void AddDocumentOptions(CLI::App& app, View& view, const std::vector<say::Document>& of_nothing) {
+  std::vector<std::string> names;
+  for (const say::Document& document : of_nothing) {
+    for (const std::string& name : TableIds(document)) AddOnce(name, names);
+  }
   const std::string those =
       names.empty() ? "a wrong name lists them" : fmt::format("{}", fmt::join(names, "|"));
   CLI::Option* const option = AddOption(app, "--csv TABLE", view.csv, "Show one table as CSV: " + those)
@@ -113,7 +121,7 @@ std::vector<std::string> ViewOptionNames() {
 
 void RequireTable(const View& view, bool several_devices) {
   const std::vector<std::string>& names = ReportTableNames();
-  if (view.csv.empty() || (!several_devices && std::ranges::find(names, view.csv) != names.end())) return;
+  if (view.csv.empty() || (!several_devices && std::ranges::find(names, view.Table()) != names.end())) return;
   throw Error(ExitCode::kUsage, several_devices
                                     ? "--csv shows a table of one device"
                                     : fmt::format("--csv={} is not among the tables of every run", view.csv))

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "etdump/reader.h"
+#include "say/document.h"
 #include "workflow/measure/request.h"
 
 // Options that several commands have.
@@ -22,14 +23,19 @@ CLI::Option* AddOption(CLI::App& app, const std::string& words, Value& value, co
   return option;
 }
 
+// What --csv is without a name.
+inline constexpr const char* kUsualTable = "usual";
+
 // How a result is shown on stdout.
 struct View {
-  std::string csv;  // a table, in place of the rest; empty: none
-  std::string by;   // a breakdown, in place of the screen; empty: none
+  std::string csv;          // a table, in place of the rest; empty: none; kUsualTable
+  std::string usual_table;  // of the command
+  std::string by;           // a breakdown, in place of the screen; empty: none
   bool json = false, all = false, quiet = false;
   std::map<std::string, std::string> files;  // that it is written to, by the format's name; empty: not
 
   bool HasFiles() const;
+  std::string Table() const { return csv == kUsualTable ? usual_table : csv; }
 };
 // What a command that shows one result was given.
 template <typename Options>
@@ -44,8 +50,9 @@ enum class ByOption { kNo, kYes };
 void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv = "",
                     ByOption by = ByOption::kNo);
 // For another result that is a document: --csv TABLE, in place of the command's --json, and those options.
-// `names`: what TABLE may be; empty: that depends on the result.
-void AddDocumentOptions(CLI::App& app, View& view, const std::vector<std::string>& names = {});
+// `of_nothing`: what is said of a result without anything in it, which has every table that TABLE may be;
+// empty: that depends on the result.
+void AddDocumentOptions(CLI::App& app, View& view, const std::vector<say::Document>& of_nothing = {});
 // The names of all of these: "--json", "--html", ..., "--csv", "--all".
 std::vector<std::string> ViewOptionNames();
 // Whether it names a file that a document is written to: "--html".

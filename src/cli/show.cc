@@ -41,6 +41,14 @@ void ShowBy(const Report& report, View view) {
   for (say::Section& section : document.sections) {
     if (section.level == say::Level::kPage) section.level = say::Level::kUsual;  // this is what was asked for
   }
+  const std::vector<std::string> tables = TableIds(document);
+  if (!view.csv.empty() && tables.empty())
+    throw Error(ExitCode::kUsage, fmt::format("--by {} has no table here: {}", view.by, by.nothing));
+  if (view.csv == kUsualTable && tables.size() > 1) {
+    throw Error(ExitCode::kUsage, fmt::format("--by {} has several tables", view.by))
+        .Remedy(fmt::format("give one of them: --csv={}", fmt::join(tables, "|")));
+  }
+  if (!tables.empty()) view.usual_table = tables.front();
   ShowDocument(document, view, "");
 }
 
@@ -92,10 +100,10 @@ std::vector<std::string> AllByNames() {
 }
 
 void ShowReport(const Report& report, const View& view, const std::string& more) {
-  if (!view.by.empty() && view.csv.empty()) return ShowBy(report, view);
+  if (!view.by.empty()) return ShowBy(report, view);
   if (view.HasFiles() ? !WriteFiles(say::SayReport(report), view, &report) : view.quiet) return FlushStdout();
   if (!view.csv.empty()) {
-    ShowTable(report, view.csv);
+    ShowTable(report, view.Table());
   } else if (view.json) {
     RenderAnalysisJson(report, std::cout);
   } else {
@@ -123,7 +131,7 @@ bool ShowDocument(const say::Document& document, const View& view, const std::st
   if (shows && view.json) {
     json ? json(std::cout) : RenderDocumentJson(document, std::cout);
   } else if (shows && !view.csv.empty()) {
-    RenderDocumentCsv(document, view.csv, std::cout);
+    RenderDocumentCsv(document, view.Table(), std::cout);
   } else if (shows) {
     RenderDocumentTerminal(document, ScreenOf(view, more), std::cout);
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "core/error.h"
@@ -408,6 +409,27 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
     }
     for (const auto& [id, count] : rows) EXPECT_EQ(read::Csv(AsCsv(document, id)).rows.size(), count) << id;
   }
+}
+
+// What --csv may be is known before anything is measured: of a result without anything, too.
+TEST(Documents, OfNothingHaveEveryTable) {
+  const auto ids = [](const std::vector<say::Document>& documents) {
+    std::set<std::string> all;
+    for (const say::Document& document : documents) {
+      for (const std::string& id : TableIds(document)) all.insert(id);
+    }
+    return all;
+  };
+  SuiteReport without_limit = example::MakeSuite();
+  without_limit.limit.reset();
+  EXPECT_EQ(ids({say::SayCheck({}), say::SayStaticCheck({})}),
+            ids({say::SayCheck(example::Everything()), example::StaticCheckDocument()}));
+  EXPECT_EQ(ids({say::SaySuite({})}), ids({say::SaySuite(example::MakeSuite())}));
+  EXPECT_EQ(ids({say::SaySuite({})}), ids({say::SaySuite(without_limit)}));
+  EXPECT_EQ(ids({say::SayHistory({}, "")}), ids({example::HistoryDocument(false)}));
+  EXPECT_EQ(ids({say::SayHistoryCheck({}, "", false)}), ids({example::HistoryDocument(true)}));
+  EXPECT_EQ(ids({say::SayBisection({})}), ids({example::BisectionDocument()}));
+  EXPECT_EQ(ids({say::SayPeaks({}, "", false)}), ids({example::PeaksDocument()}));
 }
 
 TEST(DocumentHtml, LeavesOutManyRowsThatAreElsewhereForWhoReadsAPage) {

@@ -10,6 +10,7 @@
 #include "program/program.h"
 #include "program/read/data_file.h"
 #include "program/read/program_reader.h"
+#include "protocol/peaks.h"
 #include "report/bisection.h"
 #include "report/check.h"
 #include "report/cpu_features.h"
@@ -278,6 +279,18 @@ inline say::Document BisectionDocument() {
   return say::SayBisection(bisection);
 }
 
+inline say::Document PeaksDocument() {
+  protocol::Peaks peaks;
+  peaks.clock_hz = 3e9;
+  peaks.compute = {{"avx2", "fp32", "vfmadd", {9e10, 8e10, 7e10, 5}}};
+  protocol::MemoryPeak& memory = peaks.memory.emplace_back();
+  memory.level = "L1";
+  memory.access = "read";
+  memory.bytes = {2e11, 1.9e11, 1e11, 5};
+  memory.working_set_bytes = 16'384;
+  return say::SayPeaks(peaks, "local", true);
+}
+
 // A new subject's comes here: then every format of it is tested (document_test.cc).
 inline std::vector<say::Document> Documents() {
   return {OneOfEach(),
@@ -293,7 +306,8 @@ inline std::vector<say::Document> Documents() {
           StaticCheckDocument(),
           HistoryDocument(false),
           HistoryDocument(true),
-          BisectionDocument()};
+          BisectionDocument(),
+          PeaksDocument()};
 }
 
 }  // namespace etprof::example

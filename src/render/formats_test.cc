@@ -200,12 +200,14 @@ void ExpectDocument(const Json& truth, const say::Document& document) {
   for (const say::Table* const table : TablesOf(document)) {
     SCOPED_TRACE(table->id);
     seen.insert(table->id);
-    if (table->id == "latency") ExpectLatency(truth, *table);
+    EXPECT_THAT(ReportTableNames(), testing::Not(testing::Contains(table->id)));  // one id, one table
+    if (table->id == "report_latency") ExpectLatency(truth, *table);
     if (table->id == "self_times") ExpectSelfTimes(truth, "groups", *table);
-    if (table->id == "operators") ExpectOperators(truth, *table);
+    if (table->id == "report_operators") ExpectOperators(truth, *table);
     if (table->id == "compared_operators") ExpectComparedOperators(truth["comparisons"][0], *table);
   }
-  for (const char* const id : {"latency", "self_times", "operators"}) EXPECT_TRUE(seen.contains(id)) << id;
+  for (const char* const id : {"report_latency", "self_times", "report_operators"})
+    EXPECT_TRUE(seen.contains(id)) << id;
   EXPECT_EQ(seen.contains("compared_operators"), !truth["comparisons"].empty());
   if (truth["comparisons"].empty()) return;
   const VerdictWords words = WordsOf(QuantityOf(truth["comparisons"][0]["latency"]));

@@ -306,6 +306,11 @@ Document DocumentOf(const HistoryReport& history, const std::string& file, bool 
   if (!history.operator_name.empty()) document.facts.push_back("self time of " + history.operator_name);
   document.sections.push_back({"", Level::kUsual, {SeriesTable(history, gate)}});
   for (const Trend& trend : history.trends) document.sections.push_back(SectionOf(trend, history, gate));
+  if (history.trends.empty()) {  // without rows, so that CSV has every id of any history
+    const Trend none;
+    document.sections.push_back(
+        {"", Level::kUsual, {ChangesTable(none), gate ? OperatorsTable(none) : RunsTable(none, false)}});
+  }
   document.notes = NotesOf(history.notes);
   document.method = fmt::format(
       "A measurement is the unit. Its value is the interquartile mean of its launches. Changes are found by "

@@ -118,7 +118,7 @@ Section SectionOf(const StaticCheck& check, const std::string& method) {
   return section;
 }
 
-// The file's own last.
+// The file's own last. Of a check of nothing, too: the tables are there.
 std::vector<std::string> MethodsOf(const StaticCheck& check) {
   std::vector<std::string> methods;
   bool of_file = false;
@@ -129,7 +129,7 @@ std::vector<std::string> MethodsOf(const StaticCheck& check) {
       AddOnce(item.method, methods);
   }
   for (const StaticOperator& of : check.changes) AddOnce(of.method, methods);
-  if (of_file) methods.emplace_back();
+  if (of_file || methods.empty()) methods.emplace_back();
   return methods;
 }
 

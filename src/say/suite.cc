@@ -49,6 +49,7 @@ class SuiteText {
     if (Table failures = Failures(); !failures.rows.empty())
       document.sections.push_back({"Failures", Level::kBrief, {std::move(failures)}});
     document.sections.push_back({"Cells", Level::kPage, {Cells()}});
+    if (Section absent = Absent(); !absent.parts.empty()) document.sections.push_back(std::move(absent));
     document.notes = Notes();
     document.method = fmt::format(
         "In a cell, the variants were interleaved. The verdicts of all pairs and variants are those of one "
@@ -147,7 +148,7 @@ class SuiteText {
     });
   }
 
-  Section Worth() const {
+  Table Worths() const {
     Table table{
         .id = "variants",
         .columns = {Left("variant"), Left("device"), Right("geometric_mean", "geometric mean"),
@@ -164,13 +165,15 @@ class SuiteText {
            variant.estimate ? std::string(etprof::NameOf(variant.verdict)) : "needs two models",
            Count{variant.models}, Count{variant.ratios}});
     }
-    return {
-        "What each variant is worth",
-        Level::kBrief,
-        {std::move(table),
-         Paragraph{"The interval's unit is the model: the ratios of a model's data types (and devices) are "
-                   "averaged first.",
-                   Level::kPage}}};
+    return table;
+  }
+
+  Section Worth() const {
+    return {"What each variant is worth",
+            Level::kBrief,
+            {Worths(), Paragraph{"The interval's unit is the model: the ratios of a model's data types (and "
+                                 "devices) are averaged first.",
+                                 Level::kPage}}};
   }
 
   Table Gate() const {
@@ -221,6 +224,20 @@ class SuiteText {
           {cell.model, cell.dtype, cell.device, std::string(etprof::NameOf(cell.status)), cell.reason});
     }
     return table;
+  }
+
+  // The tables that this suite has nothing for: without rows, so that CSV has every id of any suite.
+  Section Absent() const {
+    Section section{"", Level::kUsual};
+    const auto add = [&](bool absent, Table table) {
+      table.rows.clear();
+      if (absent) section.parts.emplace_back(std::move(table));
+    };
+    add(Variants().empty(), VerdictsOf(""));
+    add(suite_.variants.empty(), Worths());
+    add(!suite_.limit, Gate());
+    add(Failures().rows.empty(), Failures());
+    return section;
   }
 
   // A row a pair, for those who go on with the numbers.

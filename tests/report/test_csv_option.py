@@ -86,18 +86,25 @@ def test_every_table_of_the_document_is_offered(tmp_path):
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "document.json").read_text(encoding="utf-8"))
     tables = [part["table"] for section in document["sections"] for part in section["parts"] if "table" in part]
-    of_files = {"operators", "groups", "categories", "latency", "layers", "sources", "delegates"}
-    names = [of["id"] for of in tables if of["id"] not in of_files]
-    assert {"self_times", "places"} <= set(names)
+    names = {of["id"] for of in tables}
+    assert {"self_times", "places", "report_latency", "report_operators"} <= names
     for name in names:
         rows = table("analyze", FILE, f"--csv={name}")
         assert len(rows) == sum(len(of["rows"]) for of in tables if of["id"] == name)
     assert {row["value"] for row in table("analyze", FILE, "--csv=conditions")} == {FILE.name}
 
 
+def test_by_selects_the_table():
+    rows = table("analyze", FILE, "--by", "category", "--csv")
+    assert rows == table("analyze", FILE, "--by", "category", "--csv=by_category")
+    assert "category" in rows[0] and len(rows) > 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--by", "category", "--csv=operators"], 'error: There is no table "operators"\nhint: Tables: by_category.'),
+        (["--by", "counters", "--csv"], "error: --by counters has no table here: no counters"),
         (["--csv=operator"], "operators"),
         (["--csv=comparison"], "nothing is compared"),
         (["--csv", str(program.DATA / "sme2_emulated")], "--csv shows one report"),

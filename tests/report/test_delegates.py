@@ -225,7 +225,7 @@ def test_estimates_are_marked_in_every_format(written, tmp_path):
     assert packed
     document = json.loads(gzip.decompress(base64.b64decode(packed[1], validate=True)))
     tables = [part["table"] for section in document["sections"] for part in section["parts"] if "table" in part]
-    (of_delegate,) = [one for one in tables if one["id"] == "delegate_values"]
+    (of_delegate,) = [one for one in tables if one["id"] == "report_delegate_values"]
     assert all("estimate" in json.dumps(row) for row in of_delegate["rows"]) and len(of_delegate["rows"]) == 2
     assert [row["kind"] for row in csv.DictReader(io.StringIO(table))] == ["estimate", "estimate"]
 

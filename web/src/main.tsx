@@ -26,14 +26,14 @@ interface View {
 }
 
 const kViews: View[] = [
-  { id: "operators", title: "Operators", view: Operators, holds: traced, tables: ["operators", "changed_operators"] },
+  { id: "operators", title: "Operators", view: Operators, holds: traced, tables: ["report_operators", "changed_operators"] },
   { id: "timeline", title: "Timeline", view: Timelines, holds: traced, tables: [] },
   { id: "roofline", title: "Roofline", view: RooflineView, holds: (report) => report.experiments.some((e) => e.roofline), tables: ["roofline"] },
 ];
 
 // Charts of a report that stand below the first table of one of these ids in its document.
 const kBeside: Beside = {
-  latency: LatencyCharts,
+  report_latency: LatencyCharts,
   self_times: Breakdown,
   side_by_side: Breakdown,
   ladder_groups: Breakdown,

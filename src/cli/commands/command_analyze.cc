@@ -39,7 +39,8 @@ int RunAnalyze(AnalyzeArguments& arguments) {
     throw Error(ExitCode::kUsage,
                 fmt::format("{} one report: give one results directory, or files", one_report));
   }
-  const bool list = paths.size() > kScreens && !view.json && view.csv.empty() && !view.HasFiles();
+  const bool list =
+      paths.size() > kScreens && !view.json && view.csv.empty() && view.by.empty() && !view.HasFiles();
   say::Document lines;
   bool first = true;
   const auto show = [&, &view = view](const Report& report, const std::string& name,

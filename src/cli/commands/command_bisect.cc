@@ -45,7 +45,7 @@ std::function<int()> BisectCommand(CLI::App& app) {
                      .several_threads = false});
   AddModelOptions(app, options.measure);
   AddViewOptions(app, view, "Show the result as JSON");
-  AddDocumentOptions(app, view, {"steps"});
+  AddDocumentOptions(app, view, {say::SayBisection({})});
   return [parsed] { return RunBisect(parsed->options, parsed->view); };
 }
 

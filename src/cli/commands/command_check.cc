@@ -84,7 +84,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
   AddHistoryOptions(app, options.measure.history);
   AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
-  AddDocumentOptions(app, arguments->view, {"checks", "limits"});
+  AddDocumentOptions(app, arguments->view, {say::SayCheck({}), say::SayStaticCheck({})});
   CLI::Option* is_static =
       app.add_flag("--static", arguments->is_static,
                    "Compare two programs without running them: delegation, SME2, memory, and size");

@@ -131,7 +131,7 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   AddOption(app, "--out FILE", arguments->out, "File to export to (default: stdout)");
   AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
-  AddDocumentOptions(app, arguments->view, {"series", "changes", "operator_changes", "trend"});
+  AddDocumentOptions(app, arguments->view, {say::SayHistory({}, ""), say::SayHistoryCheck({}, "", false)});
   return [&app, arguments] { return RunHistory(app, *arguments); };
 }
 

@@ -30,7 +30,7 @@ std::function<int()> PeaksCommand(CLI::App& app) {
   AddOption(app, "--exec-wrapper \"CMD ..\"", options.exec_wrapper,
             "Command to put before the runner: an emulator");
   app.add_flag("--json", view.json, "Show them as JSON (docs/guides/bottlenecks.md)");
-  AddDocumentOptions(app, view, {"compute", "memory"});
+  AddDocumentOptions(app, view, {say::SayPeaks({}, "", false)});
   return [parsed] { return RunPeaks(parsed->options, parsed->view); };
 }
 

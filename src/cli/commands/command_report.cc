@@ -29,8 +29,11 @@ void PrintName(const std::filesystem::path& file) {
 
 void ReportSeveral(const ReportArguments& arguments) {
   const View& view = arguments.view;
-  if (arguments.brief || view.all)
-    throw Error(ExitCode::kUsage, fmt::format("{} is for one run", arguments.brief ? "--brief" : "--all"));
+  const char* const of_one = arguments.brief    ? "--brief"
+                             : view.all         ? "--all"
+                             : !view.by.empty() ? "--by"
+                                                : nullptr;
+  if (of_one != nullptr) throw Error(ExitCode::kUsage, fmt::format("{} is for one run", of_one));
   for (const std::string& run : arguments.runs) {
     if (!IsSuiteFolder(run)) continue;
     throw Error(ExitCode::kUsage, "is a suite's folder, which has a report of its own")
@@ -66,12 +69,7 @@ void RunReport(const ReportArguments& arguments) {
   report.title = title;
   if (brief && out.empty() && !view.json) {
     RenderBriefMarkdown(report, std::cout);
-  } else if (view.json) {
-    View json;
-    json.json = true;
-    json.files = view.files;
-    ShowReport(report, json, "");
-  } else if (!view.csv.empty() || !view.by.empty() || view.all || view.HasFiles()) {
+  } else if (view.json || !view.csv.empty() || !view.by.empty() || view.all || view.HasFiles()) {
     ShowReport(report, view, "");
   } else {
     for (const std::filesystem::path& file : WriteReport(report, runs.front(), out, brief)) PrintName(file);

@@ -82,8 +82,7 @@ std::function<int()> SuiteCommand(CLI::App& app) {
   AddHistoryOptions(app, options.history);
   AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
-  AddDocumentOptions(app, arguments->view,
-                     {"latency", "verdicts", "variants", "limit", "operators", "failures", "cells"});
+  AddDocumentOptions(app, arguments->view, {say::SaySuite({})});
   return [arguments] { return RunSuiteCommand(*arguments); };
 }
 

@@ -24,7 +24,7 @@ Cell ValueCell(const ReportedValue& reported) {
 
 Table ReportedBy(const ReportExperiment& experiment) {
   Table table{
-      .id = "delegate_values",
+      .id = "report_delegate_values",
       .columns = {Names("name"), Left("delegate").Goes(2), Right("instruction").Goes(1).At(Level::kPage),
                   Left("kind"), Left("unit").Goes(4), Right("median"), Right("runs", "n").Goes(3)}};
   table.usual_rows = kUsualValues;

@@ -88,7 +88,7 @@ const char* TableOf(const Insight& insight, const Report& report) {
     case Insight::Kind::kLayout:
     case Insight::Kind::kSlower:
     case Insight::Kind::kUnknown:
-      return "operators";
+      return "report_operators";
     case Insight::Kind::kEvidence:
     case Insight::Kind::kNotOnKleidiai:
       return "matrix_kernels";
@@ -98,7 +98,7 @@ const char* TableOf(const Insight& insight, const Report& report) {
     case Insight::Kind::kNoise:
     case Insight::Kind::kContention:
     case Insight::Kind::kCpuTime:
-      return "latency";
+      return "report_latency";
     case Insight::Kind::kCompilers:
       return "experiments";
     default:

@@ -25,7 +25,7 @@ Table OperatorsOf(const ReportExperiment& experiment, const std::string& suffix)
     return Table::Column{.id = id, .title = title, .right = right, .goes = goes, .level = Level::kPage};
   };
   Table table{
-      "operators",
+      "report_operators",
       "Most expensive operators" + suffix,
       {Names("operator", "Operator"), page("group", "group", false, 3), page("place", "runs on", false, 2),
        page("call", "call", true, 1), Right("mean", "self time"), Right("share", "% of total"),

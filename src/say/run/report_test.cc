@@ -202,7 +202,7 @@ TEST(SayReport, OperatorsOfOneNameAreToldApart) {
   profile.operators[rows[1].op].name = profile.operators[rows[0].op].name;
   const Document document = SayReport(report);
   for (const std::size_t i : {0U, 1U}) {
-    EXPECT_THAT(TextOf(TableNamed(document, "operators").rows[i].cells[0]),
+    EXPECT_THAT(TextOf(TableNamed(document, "report_operators").rows[i].cells[0]),
                 HasSubstr("(call " + std::to_string(profile.operators[rows[i].op].call_index) + ")"));
   }
 }
@@ -219,13 +219,13 @@ TEST(SayReport, EachMedianHasItsIntervalAndItsMemory) {
   report.experiments[0].interval = LatencyInterval{4.9e6, 5.1e6, 0.95, 10};
   report.experiments[1].peak_rss = 30'600'000;
   const Document document = SayReport(report);
-  const Table& table = TableNamed(document, "latency");
+  const Table& table = TableNamed(document, "report_latency");
   EXPECT_EQ(std::get<TimeBounds>(CellOf(table, 0, "interval").value).high_ns, 5.1e6);
   EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->level, Level::kPage);
   EXPECT_TRUE(IsNothing(CellOf(table, 0, "peak_memory")));
   EXPECT_EQ(std::get<Size>(CellOf(table, 1, "peak_memory").value).bytes, 30.6e6);
   const Document bare = SayReport(example::MakeBare());
-  const std::vector<Table::Column>& columns = TableNamed(bare, "latency").columns;
+  const std::vector<Table::Column>& columns = TableNamed(bare, "report_latency").columns;
   EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->level, Level::kUsual);
   EXPECT_EQ(std::ranges::find(columns, "peak_memory", &Table::Column::id), columns.end());
 }

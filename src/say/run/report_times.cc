@@ -221,7 +221,8 @@ std::vector<Section> SayLatencies(const Report& report) {
   const auto time = [](std::optional<double> Latencies::*of, std::int64_t least = 0) {
     return [=](const Of& one) { return one.latency.n >= least ? Maybe<Time>(one.latency.*of) : Cell(); };
   };
-  Table table{.id = "latency", .title = "Latency", .level = Level::kBrief, .span = SpanOfLatencies(report)};
+  Table table{
+      .id = "report_latency", .title = "Latency", .level = Level::kBrief, .span = SpanOfLatencies(report)};
   table.Fill<Of>(
       {{Left("experiment", "Latency").Keeps(kVariant), &Of::label},
        {Right("median"), time(&Latencies::p50)},
