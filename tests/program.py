@@ -1,5 +1,7 @@
 """Where the built etprof is, for the tests that run it, and what several of them know of its files."""
 
+import base64
+import gzip
 import json
 import os
 import re
@@ -67,6 +69,13 @@ def fitting(schema: str, text: str) -> dict:
     published = (ROOT / "docs" / "schema" / f"{schema}.schema.json").read_text(encoding="utf-8")
     jsonschema.validate(document, json.loads(published), cls=jsonschema.Draft202012Validator)
     return document
+
+
+def held_in_page(page: Path, name: str) -> bytes:
+    """The JSON that the element `name` of a report.html holds."""
+    match = re.search(f'id="{name}"[^>]*>([^<]*)<', page.read_text(encoding="utf-8"))
+    assert match
+    return gzip.decompress(base64.b64decode(match[1], validate=True))
 
 
 def measure_two(

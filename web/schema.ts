@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { compile } from "json-schema-to-typescript";
 
-const kNames = { analysis_summary: "Report", document: "Document" };
+const kNames = { analysis_summary: "Report", document: "Document", timeline: "Timeline" };
 
 mkdirSync("schema", { recursive: true });
 for (const [file, name] of Object.entries(kNames)) {

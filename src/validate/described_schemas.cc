@@ -61,6 +61,7 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
       {"devices_report", DevicesReportSchema()},
       {"analysis_summary", AnalysisSummarySchema()},
       {"pipeline_summary", PipelineSummarySchema()},
+      {"timeline", TimelineSchema()},
       {"robust_stats", RobustStatsSchema()},
       {"robust_comparison", RobustComparisonSchema()},
       {"inspect", InspectSchema()},

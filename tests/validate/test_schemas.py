@@ -27,6 +27,7 @@ OPTIONAL = {
     # Not of an emulated CPU, or of older runners.
     "watch": {"memory", "load", "delegates", "timeline"},
     "check": {"proven_kernels"},
+    "timeline": {"watched"},  # of a run with --watch
 }
 # Objects whose keys are names, or that are somebody else's.
 FREE = re.compile(r"(\.|^)(node_types|category_totals_ms|fine_category_totals_ms|configuration|model_info)(\.|\[|$)")
@@ -129,6 +130,7 @@ def test_every_schema_is_one():
         "suite_state",  # likewise
         "static_check",  # python/tests/programs/test_static_gate.py
         "thresholds",  # likewise
+        "timeline",  # of the page
         "validate",
     }
     for name in names:
@@ -194,12 +196,16 @@ def document_of(name: str, measured: Path, across: Path) -> dict:
         return kernels_document(across.parent)
     if name == "devices_report":
         return read(across)
+    if name == "timeline":
+        return json.loads(program.held_in_page(measured / "report.html", "etprof-timeline"))
     if name == "dry_run":
         return json.loads(program.run("run", measured / "config.json", "--dry-run", "--json").stdout)
     return read(next(measured.rglob(f"*_{name}.json")) if name in SUFFIXES else measured / f"{name}.json")
 
 
-@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES, "check", "devices_report", "dry_run", "inspect", "kernels"])
+@pytest.mark.parametrize(
+    "name", [*WRITTEN, *SUFFIXES, "check", "devices_report", "dry_run", "inspect", "kernels", "timeline"]
+)
 def test_whatever_is_spoilt_is_refused(name, measured, across):
     document = thinned(document_of(name, measured, across))
     assert errors(name, document) == []

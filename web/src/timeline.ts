@@ -1,48 +1,10 @@
-// The spans of some runs of each experiment, as etprof writes them beside the report
-// (src/render/json/json.h). Times are whole nanoseconds from the start of the run.
+// The spans of some runs of each experiment, as etprof writes them beside the report (docs/schema/timeline.schema.json).
+// Times are whole nanoseconds from the start of the run.
+import type { ExperimentTimeline, Timeline, WatchedRun } from "../schema/timeline";
 import type { Report } from "./report";
 import { sidesOf, unpack } from "./report";
 
-export interface TimelineOperator {
-  key: string;
-  name: string;
-  kind: string; // "method", "operator_call", "delegate_call", "kernel", "backend", "other"
-  category: string;
-  group: string;
-}
-
-export interface TimelineRun {
-  run: number; // of the trace, from 0
-  shape: number;
-  phase: string;
-  launch: number;
-  round: number;
-  times: number[]; // by span: the gap before it, and its duration
-}
-
-// One run of another process, whose calls were watched.
-export interface WatchedRun {
-  op: number[];
-  depth: number[];
-  times: number[]; // by span: its begin and duration
-  slices: { thread: number[]; span: number[]; times: number[]; tasks: number[]; busy: number[] }; // in order of time
-  threads: number;
-  left_out: number; // slices
-}
-
-export interface ExperimentTimeline {
-  label: string;
-  traced_runs: number;
-  median: number | null; // index into runs
-  operators: TimelineOperator[];
-  shapes: { op: number[]; depth: number[] }[];
-  runs: TimelineRun[];
-  watched?: WatchedRun;
-}
-
-export interface Timeline {
-  experiments: (ExperimentTimeline | null)[]; // as Report.experiments
-}
+export type { ExperimentTimeline, Timeline, TimelineOperator } from "../schema/timeline";
 
 export const TIMELINE_ID = "etprof-timeline";
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/json/json_line.h"
 #include "core/json/json_members.h"
 #include "core/json/json_schema_of.h"
 
@@ -113,6 +114,7 @@ TEST(Describe, WritesEveryMember) {
     "object": {"a": [1]}, "file": "a/b.csv", "color": "green", "point": null,
     "points": [{"x": -3, "y": 1.25}, {"x": 3, "y": null}], "wholes": [{"left": 1, "right": 2}],
     "words": {"k": "v"}, "note": "n", "nested": {"twice": 8}, "count": 2})"));
+  EXPECT_EQ(ToJson<JsonLine>(Example(), "/run").Text(), ToJson(Example(), "/run").dump());
   EXPECT_FALSE(ToJson(Everything()).contains("note"));
   EXPECT_EQ(ToJson(Example())["file"], "/run/a/b.csv");
 }

@@ -1,13 +1,14 @@
-#include <fmt/format.h>
-
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "analysis/sampled_runs.h"
-#include "core/json/json.h"
+#include "core/json/json_line.h"
+#include "core/json/json_members.h"
+#include "core/json/json_schema_of.h"
+#include "core/views.h"
 #include "measure/store/watch.h"
 #include "render/json/json.h"
 #include "render/watched_run.h"
@@ -15,109 +16,190 @@
 namespace etprof {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// Tens of thousands of times are written as they are: each as a value of its own would take ten times as
-// long.
-void WriteRun(const Profile& profile, const SampledRuns::Run& run, fmt::memory_buffer& out) {
-  const RunLabel& label = profile.runs[run.run].label;
-  fmt::format_to(std::back_inserter(out),
-                 R"({{"run":{},"shape":{},"phase":"{}","launch":{},"round":{},"times":[)", run.run, run.shape,
-                 NameOf(label.phase), label.launch, label.round);
-  const auto append = [&](Nanoseconds time, char after) {
-    const fmt::format_int digits(time);
-    out.append(digits.data(), digits.data() + digits.size());
-    out.push_back(after);
-  };
-  for (std::size_t i = 0; i < run.gap.size(); ++i) {
-    append(run.gap[i], ',');
-    append(run.duration[i], i + 1 < run.gap.size() ? ',' : ']');
+// Two times of each of `spans`.
+std::vector<Nanoseconds> Pairs(const auto& spans, const auto& first, const auto& second) {
+  std::vector<Nanoseconds> times;
+  times.reserve(2 * spans.size());
+  for (const auto& span : spans) {
+    times.push_back(first(span));
+    times.push_back(second(span));
   }
-  out.push_back('}');
+  return times;
 }
 
-// The run that was watched; null: there is none. What the profile has not is added to `operators`.
-Json WatchedRun(const Profile& profile, const WatchData* watch, Json& operators) {
-  if (watch == nullptr || !watch->reply.timeline || watch->reply.timeline->spans.empty()) return nullptr;
+struct TimelineOperatorJson {
+  std::string key;
+  std::string_view name, kind, category, group;
+
+  static constexpr const char* kSchemaName = "timeline_operator";
+  static void Describe(auto& v) {
+    using J = TimelineOperatorJson;
+    v("key", &J::key);
+    v("name", &J::name);
+    v("kind", &J::kind, {.meaning = "method, operator_call, delegate_call, kernel, backend, other"});
+    v("category", &J::category, {.meaning = "empty: only the watched run has it"});
+    v("group", &J::group, {.meaning = "likewise"});
+  }
+};
+
+struct TimelineShapeJson {
+  const SampledRuns::Shape& of;
+
+  static void Describe(auto& v) {
+    using J = const TimelineShapeJson&;
+    v("op", [](J json) -> const auto& { return json.of.op; }, {.meaning = "index of `operators`, by span"});
+    v("depth", [](J json) -> const auto& { return json.of.depth; }, {.meaning = "likewise; 0: the method"});
+  }
+};
+
+struct TimelineRunJson {
+  const Profile& profile;
+  const SampledRuns::Run& of;
+
+  const RunLabel& Label() const { return profile.runs[of.run].label; }
+  std::vector<Nanoseconds> Times() const {
+    std::vector<Nanoseconds> times;
+    times.reserve(2 * of.gap.size());
+    for (std::size_t i = 0; i < of.gap.size(); ++i) {
+      times.push_back(of.gap[i]);
+      times.push_back(of.duration[i]);
+    }
+    return times;
+  }
+
+  static void Describe(auto& v) {
+    using J = const TimelineRunJson&;
+    v("run", [](J json) { return json.of.run; }, {.meaning = "of the trace, from 0"});
+    v("shape", [](J json) { return json.of.shape; }, {.meaning = "index of `shapes`"});
+    v("phase", [](J json) { return json.Label().phase; });
+    v("launch", [](J json) { return json.Label().launch; });
+    v("round", [](J json) { return json.Label().round; }, {.meaning = "-1: none", .least = -1});
+    v("times", &TimelineRunJson::Times,
+      {.meaning = "by span two, in ns: the gap since the span before it under the same parent, or since the "
+                  "parent's start, and the duration"});
+  }
+};
+
+struct WatchedRunJson {
+  const protocol::WatchReply& reply;
+  std::vector<std::size_t> operators;  // by span
+  PlacedWatch placed = PlacedWatch(*reply.timeline);
+
+  static constexpr const char* kSchemaName = "watched_run";
+  static void Describe(auto& v) {
+    using J = const WatchedRunJson&;
+    using Span = PlacedWatch::Span;
+    using Slice = PlacedWatch::Slice;
+    v("op", [](J json) -> const auto& { return json.operators; },
+      {.meaning = "index of `operators`, by span"});
+    v("depth", [](J json) { return Each(json.placed.spans, &Span::depth); }, {.meaning = "likewise"});
+    v("times",
+      [](J json) {
+        return Pairs(
+            json.placed.spans, [](const Span& span) { return span.begin; },
+            [](const Span& span) { return span.end - span.begin; });
+      },
+      {.meaning = "by span two, in ns: its begin, since that of the run, and its duration"});
+    v.Object("slices",
+             [](auto& in) {
+               const auto column = [](auto member) {
+                 return [member](J json) {
+                   return Each(json.placed.slices, [&](const Slice& of) { return of.slice->*member; });
+                 };
+               };
+               using protocol::WatchedSlice;
+               in("thread", column(&WatchedSlice::thread));
+               in("span", [](J json) { return Each(json.placed.slices, &Slice::span); });
+               in("times",
+                  [](J json) {
+                    return Pairs(
+                        json.placed.slices, [](const Slice& of) { return of.slice->begin_ns; },
+                        [](const Slice& of) { return of.slice->end_ns - of.slice->begin_ns; });
+                  },
+                  {.meaning = "by slice two, likewise"});
+               in("tasks", column(&WatchedSlice::tasks));
+               in("busy", column(&WatchedSlice::busy_ns), {.meaning = "ns"});
+             },
+             {.meaning = "what one thread did in one parallel region, in order of time; in columns"});
+    v("threads", [](J json) { return json.reply.threads; });
+    v("left_out", [](J json) { return json.reply.timeline->left_out; },
+      {.meaning = "slices that are not here: there are too many"});
+  }
+};
+
+struct ExperimentTimelineJson {
+  const ReportExperiment& experiment;
+  const Profile& profile;
+  std::vector<TimelineOperatorJson> operators;
+  std::optional<WatchedRunJson> watched;
+
+  static constexpr const char* kSchemaName = "experiment_timeline";
+  static void Describe(auto& v) {
+    using J = const ExperimentTimelineJson&;
+    v("label", [](J json) -> const auto& { return json.experiment.label; });
+    v("traced_runs", [](J json) { return json.profile.runs.size(); });
+    v("median", [](J json) { return json.profile.sampled.median; }, {.meaning = "index of `runs`"});
+    v("operators", [](J json) -> const auto& { return json.operators; });
+    v("shapes", [](J json) { return ViewsOf<TimelineShapeJson>(json.profile.sampled.shapes); },
+      {.meaning = "what the spans of a run are; runs share it"});
+    v("watched", [](J json) -> const auto& { return json.watched; },
+      {.meaning = "one run of another process, whose calls were watched", .if_any = true});
+    v("runs", [](J json) { return ViewsOf<TimelineRunJson>(json.profile.sampled.runs, json.profile); },
+      {.meaning = "some of them, spread over the trace"});
+  }
+};
+
+// The run that was watched. What the profile has not is added to `operators`.
+std::optional<WatchedRunJson> WatchedRunOf(const Profile& profile, const WatchData* watch,
+                                           std::vector<TimelineOperatorJson>& operators) {
+  if (watch == nullptr || !watch->reply.timeline || watch->reply.timeline->spans.empty()) return std::nullopt;
   std::map<std::string, std::size_t> index = OperatorsByKey(profile);
-  const auto index_of = [&](const protocol::WatchedOperator& op) {
+  std::vector<std::size_t> by_span;
+  for (const protocol::WatchedSpan& span : watch->reply.timeline->spans) {
+    const protocol::WatchedOperator& op = watch->reply.operators[static_cast<std::size_t>(span.op)];
     const std::string key = op.place.KeyText(watch->method);
     const auto [known, added] = index.emplace(key, operators.size());
-    if (added) {
-      operators.push_back(
-          {{"key", key}, {"name", op.name}, {"kind", op.place.kind}, {"category", ""}, {"group", ""}});
-    }
-    return known->second;
-  };
-  const PlacedWatch placed(*watch->reply.timeline);
-  Json json = {{"op", Json::array()}, {"depth", Json::array()}, {"times", Json::array()}};
-  for (const PlacedWatch::Span& span : placed.spans) {
-    json["op"].push_back(index_of(watch->reply.operators[span.op]));
-    json["depth"].push_back(span.depth);
-    json["times"].push_back(span.begin);
-    json["times"].push_back(span.end - span.begin);
+    if (added) operators.push_back({key, op.name, op.place.kind, "", ""});
+    by_span.push_back(known->second);
   }
-  Json& list = json["slices"] = {{"thread", Json::array()},
-                                 {"span", Json::array()},
-                                 {"times", Json::array()},
-                                 {"tasks", Json::array()},
-                                 {"busy", Json::array()}};
-  for (const auto& [span, slice] : placed.slices) {
-    list["thread"].push_back(slice->thread);
-    list["span"].push_back(span);
-    list["times"].push_back(slice->begin_ns);
-    list["times"].push_back(slice->end_ns - slice->begin_ns);
-    list["tasks"].push_back(slice->tasks);
-    list["busy"].push_back(slice->busy_ns);
-  }
-  json["threads"] = watch->reply.threads;
-  json["left_out"] = watch->reply.timeline->left_out;
-  return json;
+  return WatchedRunJson{watch->reply, std::move(by_span)};
 }
 
-void WriteTimelineOf(const ReportExperiment& experiment, const ExperimentData& data,
-                     fmt::memory_buffer& out) {
-  if (!experiment.profile || experiment.profile->sampled.runs.empty())
-    return out.append(std::string_view("null"));
-  const Profile& profile = *experiment.profile;
-  Json json = {{"label", experiment.label},
-               {"traced_runs", profile.runs.size()},
-               {"median", profile.sampled.median ? Json(*profile.sampled.median) : Json(nullptr)},
-               {"operators", Json::array()},
-               {"shapes", Json::array()}};
-  for (const Operator& op : profile.operators) {
-    json["operators"].push_back({{"key", KeyText(op.key)},
-                                 {"name", op.name},
-                                 {"kind", std::string(SpanKindName(op.key.kind))},
-                                 {"category", std::string(op.category.name)},
-                                 {"group", std::string(GroupName(op.category.group))}});
+struct TimelineJson {
+  const Report& report;
+
+  std::vector<std::optional<ExperimentTimelineJson>> Experiments() const {
+    return Each(
+        report.experiments, [&](const ReportExperiment& experiment) -> std::optional<ExperimentTimelineJson> {
+          if (!experiment.profile || experiment.profile->sampled.runs.empty()) return std::nullopt;
+          const Profile& profile = *experiment.profile;
+          auto operators = Each(profile.operators, [](const Operator& op) {
+            return TimelineOperatorJson{KeyText(op.key), op.name, SpanKindName(op.key.kind), op.category.name,
+                                        GroupName(op.category.group)};
+          });
+          auto watched =
+              WatchedRunOf(profile, report.run.experiments[experiment.index].watch.get(), operators);
+          return ExperimentTimelineJson{experiment, profile, std::move(operators), std::move(watched)};
+        });
   }
-  for (const SampledRuns::Shape& shape : profile.sampled.shapes)
-    json["shapes"].push_back({{"op", shape.op}, {"depth", shape.depth}});
-  if (Json watched = WatchedRun(profile, data.watch.get(), json["operators"]); !watched.is_null())
-    json["watched"] = std::move(watched);
-  // Names come from files (JsonText).
-  const std::string text = JsonText(json);
-  out.append(std::string_view(text).substr(0, text.size() - 1));  // without the brace
-  for (std::size_t i = 0; i < profile.sampled.runs.size(); ++i) {
-    out.append(std::string_view(i == 0 ? R"(,"runs":[)" : ","));
-    WriteRun(profile, profile.sampled.runs[i], out);
+
+  static void Describe(auto& v) {
+    v("experiments", &TimelineJson::Experiments,
+      {.meaning = "in the order of analysis_summary.json; null of one without a trace"});
   }
-  out.append(std::string_view("]}"));
-}
+};
 
 }  // namespace
 
 void RenderTimelineJson(const Report& report, std::ostream& out) {
-  fmt::memory_buffer text;
-  const auto append = [&](std::string_view more) { text.append(more); };
-  append(R"({"experiments":[)");
-  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
-    if (i > 0) append(",");
-    WriteTimelineOf(report.experiments[i], report.run.experiments[report.experiments[i].index], text);
-  }
-  append("]}\n");
-  out << std::string_view(text.data(), text.size());
+  out << ToJson<JsonLine>(TimelineJson{report}).Text() << '\n';
+}
+
+nlohmann::ordered_json TimelineSchema() {
+  return SchemaOf<TimelineJson>("Timelines of report.html",
+                                "What the page draws as timelines: the spans of some runs of each "
+                                "experiment. Of a run they are parents "
+                                "before children, siblings in order of time.");
 }
 
 }  // namespace etprof
