@@ -26,14 +26,15 @@ fs::path CheckoutAbove(const fs::path& runner) {
 }
 
 // The record that lies beside the runner, where it is of this very file.
-void ReadRecord(const fs::path& runner, RunnerProvenance& provenance) {
+BuildRecord ReadRecord(const fs::path& runner) {
   try {
-    const nlohmann::json record = ParseJson(ReadTextFile(runner.parent_path() / "etprof-build.json"));
-    if (record.at("runner_sha256") != Sha256HexOfFile(runner)) return;
-    FromJsonTolerantly(record, provenance, {});
+    BuildRecord record;
+    FromJsonTolerantly(ParseJson(ReadTextFile(runner.parent_path() / "etprof-build.json")), record, {});
+    if (record.runner_sha256 == Sha256HexOfFile(runner)) return record;
   } catch (const std::exception&) {
     // Somebody else built it, or the record is damaged: then nothing is known.
   }
+  return {};
 }
 
 // The files of `git status --porcelain`'s lines ("XY path") that were written after `time`.
@@ -62,8 +63,7 @@ std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner,
     if (problem.exit_code() == ExitCode::kInterrupted) throw;
     return std::nullopt;
   }
-  RunnerProvenance provenance;
-  ReadRecord(runner, provenance);
+  RunnerProvenance provenance{ReadRecord(runner), {}};
   const auto built = WrittenAt(runner);
   if (!checkout.commit || !built) return provenance;
   const auto warn = [&](const std::string& what) {

@@ -64,6 +64,11 @@ BuildHost ReadBuildHost(const Checkout& checkout, const std::filesystem::path& o
 struct MissingRequirement {
   std::string problem;
   std::string remedy;
+
+  static void Describe(auto& v) {
+    v("problem", &MissingRequirement::problem);
+    v("remedy", &MissingRequirement::remedy);
+  }
 };
 std::vector<MissingRequirement> MissingRequirements(const Checkout& checkout,
                                                     const std::vector<RunnerPreset>& presets, bool llm,

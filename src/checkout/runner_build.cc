@@ -13,12 +13,12 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/file/sha256.h"
+#include "core/json/json_members.h"
 #include "core/utc.h"
 
 namespace etprof {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 namespace {
 
@@ -131,34 +131,43 @@ void TryHelp(const RunnerBuild& build, const std::function<bool()>& interrupted)
   if (run.output.find("model_path") == std::string::npos) throw refuse("does not name --model_path");
 }
 
-void WriteRecord(const RunnerBuild& build, const std::optional<Sme2Sources>& sources, double seconds) {
+struct RecordFile {
+  const BuildRecord& record;
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v.Flat([](const RecordFile& file) -> const auto& { return file.record; });
+  }
+};
+
+BuildRecord RecordOf(const RunnerBuild& build, const std::optional<Sme2Sources>& sources, double seconds) {
   const Checkout& checkout = build.checkout;
   const RunnerBinary binary = ReadRunnerBinary(build.Runner());
   CheckCode(build, binary);
-  const std::string compiler = CompilerOf(build.Folder());
-  json record = {
-      {"schema_version", 1},
-      {"preset", build.preset.name},
-      {"trace_enabled", build.preset.trace},
-      {"llm_kernels", build.llm},
-      {"sme",
-       {{"sources", sources ? json(sources->xnnpack) : json()},
-        {"kleidiai_sources", sources ? json(sources->kleidiai) : json()},
-        {"in_code", binary.sme ? json(*binary.sme) : json()}}},
-      {"runner_sha256", Sha256HexOfFile(build.Runner())},
-      {"executorch_version", checkout.version.empty() ? json() : json(checkout.version)},
-      {"commit", checkout.commit ? json(*checkout.commit) : json()},
-      {"dirty", checkout.commit ? json(checkout.dirty) : json()},
-      {"changed", checkout.changed},
-      {"compiler", compiler.empty() ? json() : json(compiler)},
-      {"cmake", build.host.cmake->version},
-      {"ninja", build.host.ninja->version},
-      {"ndk", build.preset.platform == RunnerPreset::Platform::kAndroid ? json(NdkVersion(*build.host.ndk))
-                                                                        : json()},
-      {"built_at", UtcNow()},
-      {"seconds", std::round(seconds * 10) / 10},
-      {"etprof_version", build.etprof_version}};
-  WriteFileAtomically(build.Record(), record.dump(2) + "\n");
+  BuildRecord record;
+  record.preset = build.preset.name;
+  record.trace_enabled = build.preset.trace;
+  record.llm_kernels = build.llm;
+  if (sources) {
+    record.sme2_sources = sources->xnnpack;
+    record.kleidiai_sources = sources->kleidiai;
+  }
+  record.sme_in_code = binary.sme;
+  record.runner_sha256 = Sha256HexOfFile(build.Runner());
+  record.executorch_version = checkout.version;
+  if (checkout.commit) {
+    record.commit = *checkout.commit;
+    record.dirty = checkout.dirty;
+  }
+  record.changed = checkout.changed;
+  record.compiler = CompilerOf(build.Folder());
+  record.cmake = build.host.cmake->version;
+  record.ninja = build.host.ninja->version;
+  if (build.preset.platform == RunnerPreset::Platform::kAndroid) record.ndk = NdkVersion(*build.host.ndk);
+  record.built_at = UtcNow();
+  record.seconds = std::round(seconds * 10) / 10;
+  record.etprof_version = build.etprof_version;
+  return record;
 }
 
 }  // namespace
@@ -207,8 +216,8 @@ std::vector<std::string> InstallPresets(const fs::path& checkout) {
   }
 }
 
-void BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
-                 const std::function<bool()>& interrupted) {
+BuildRecord BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
+                        const std::function<bool()>& interrupted) {
   const auto began = std::chrono::steady_clock::now();
   std::error_code error;
   if (build.clean) fs::remove_all(build.Folder(), error);
@@ -232,8 +241,10 @@ void BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
         .Remedy("see " + build.Log().string() + ", then try again with `--clean`");
   }
   if (build.ForThisMachine()) TryHelp(build, interrupted);
-  WriteRecord(build, sources,
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  BuildRecord record = RecordOf(build, sources, took.count());
+  WriteFileAtomically(build.Record(), JsonText(ToJson(RecordFile{record}), 2) + "\n");
+  return record;
 }
 
 }  // namespace etprof

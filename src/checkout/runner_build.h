@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "checkout/build_record.h"
 #include "checkout/checkout.h"
 #include "checkout/presets.h"
 #include "checkout/requirements.h"
@@ -49,7 +50,7 @@ std::vector<std::string> InstallPresets(const std::filesystem::path& checkout);
 // it was built from in Record(). A step that fails to download is tried once more, configuring from a fresh
 // cache. Throws Error (kDeviceFailed), naming the log, when a step fails, or when the preset is to have
 // kernels for SME2 and has none, or the other way round; (kInterrupted) when `interrupted` says so.
-void BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
-                 const std::function<bool()>& interrupted);
+BuildRecord BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
+                        const std::function<bool()>& interrupted);
 
 }  // namespace etprof

@@ -104,8 +104,8 @@ void PrepareCheckout(ExecutorchBuild& plan, WorkflowProgress& progress) {
   plan.presets_of_checkout = InstallPresets(checkout.folder);
 }
 
-void BuildExecutorchRunner(const ExecutorchBuild& plan, const RunnerBuild& runner,
-                           WorkflowProgress& progress) {
+BuildRecord BuildExecutorchRunner(const ExecutorchBuild& plan, const RunnerBuild& runner,
+                                  WorkflowProgress& progress) {
   const std::string& name = runner.preset.name;
   if (std::ranges::find(plan.presets_of_checkout, name) != plan.presets_of_checkout.end())
     progress.Message(
@@ -113,7 +113,7 @@ void BuildExecutorchRunner(const ExecutorchBuild& plan, const RunnerBuild& runne
   const BuildProgress steps = {
       [&](std::string_view text) { progress.Step(fmt::format("{}: {}", name, text)); },
       [&](int done, int total) { progress.Step(name + ": building", done, total); }};
-  BuildRunner(runner, steps, [&progress] { return progress.Interrupted(); });
+  return BuildRunner(runner, steps, [&progress] { return progress.Interrupted(); });
 }
 
 }  // namespace etprof

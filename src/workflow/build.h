@@ -40,7 +40,32 @@ ExecutorchBuild PlanExecutorchBuild(const ExecutorchBuildOptions& options, Workf
 // Installs etprof's presets. Throws as InstallPresets.
 void PrepareCheckout(ExecutorchBuild& plan, WorkflowProgress& progress);
 // Builds one of its runners. Throws as BuildRunner.
-void BuildExecutorchRunner(const ExecutorchBuild& plan, const RunnerBuild& runner,
-                           WorkflowProgress& progress);
+BuildRecord BuildExecutorchRunner(const ExecutorchBuild& plan, const RunnerBuild& runner,
+                                  WorkflowProgress& progress);
+
+// What `etprof build --executorch` did, or would do.
+struct BuiltRunner {
+  std::filesystem::path runner, log;
+  BuildRecord record;
+
+  static void Describe(auto& v) {
+    v("runner", &BuiltRunner::runner);
+    v("log", &BuiltRunner::log, {.meaning = "the commands and all their output"});
+    v.Flat(&BuiltRunner::record);
+  }
+};
+struct ExecutorchBuilt {
+  std::vector<MissingRequirement> missing;
+  std::vector<std::string> commands;
+  std::vector<BuiltRunner> runners;
+
+  static void Describe(auto& v) {
+    using B = ExecutorchBuilt;
+    v.Constant("schema_version", 1);
+    v("missing", &B::missing, {.meaning = "what the build lacks: nothing was built", .if_any = true});
+    v("commands", &B::commands, {.meaning = "of --dry-run: those that would be run", .if_any = true});
+    v("runners", &B::runners, {.meaning = "what was built, as their etprof-build.json", .if_any = true});
+  }
+};
 
 }  // namespace etprof

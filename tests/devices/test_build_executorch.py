@@ -228,7 +228,7 @@ def test_a_dirty_checkout_is_said_and_recorded(checkout):
     done = build(checkout.folder, "--preset", "native", "--json")
     assert "differs from its commit" in done.stderr
     assert "\n   M runner.c\n" in done.stderr
-    (runner,) = json.loads(done.stdout)["runners"]
+    (runner,) = program.fitting("build_executorch", done.stdout)["runners"]
     assert runner["dirty"] is True
     assert runner["changed"] == [" M runner.c"]
     # What etprof itself wrote there is not a change of the checkout.
@@ -303,7 +303,8 @@ def test_a_dry_run_changes_nothing(checkout):
     assert "--preset native" in configure
     assert compile_.endswith("--target executor_runner --parallel 3")
     assert sorted(checkout.folder.iterdir()) == before
-    listed = json.loads(build(checkout.folder, "--preset", "native", "--jobs", "3", "--dry-run", "--json").stdout)
+    done = build(checkout.folder, "--preset", "native", "--jobs", "3", "--dry-run", "--json")
+    listed = program.fitting("build_executorch", done.stdout)
     assert listed["commands"] == [configure, compile_]
 
 
@@ -364,7 +365,7 @@ def test_android_without_an_ndk_is_refused(checkout):
 def test_everything_that_is_missing_is_told_at_once(tmp_path):
     checkout = StandIn(tmp_path / "executorch-main")
     done = build(checkout.folder, "--preset", "android-arm64-v9a", "--json", code=3)
-    missing = json.loads(done.stdout)["missing"]
+    missing = program.fitting("build_executorch", done.stdout)["missing"]
     assert len(missing) == 2
     assert "is named executorch-main" in missing[0]["problem"]
     assert "ANDROID_NDK" in missing[1]["problem"]

@@ -111,6 +111,7 @@ def test_every_schema_is_one():
         *WRITTEN,
         *SUFFIXES,
         "build",  # tests/devices
+        "build_executorch",  # likewise
         "config",
         "check",
         "devices",

@@ -37,50 +37,34 @@ int BuildPortable(const BuildArguments& arguments) {
   return 0;
 }
 
-void PrintList(const char* key, const nlohmann::json& list) {
-  PrintJson({{"schema_version", 1}, {key, list}});
-}
-
-int TellMissing(const std::vector<MissingRequirement>& missing, bool as_json) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const auto& [problem, remedy] : missing) {
-    SayError(Error(ExitCode::kBadInput, problem).Remedy(remedy));
-    list.push_back({{"problem", problem}, {"remedy", remedy}});
-  }
-  if (as_json) PrintList("missing", list);
+int TellMissing(std::vector<MissingRequirement> missing, bool as_json) {
+  for (const auto& [problem, remedy] : missing) SayError(Error(ExitCode::kBadInput, problem).Remedy(remedy));
+  if (as_json) PrintJson(ToJson(ExecutorchBuilt{std::move(missing), {}, {}}));
   return static_cast<int>(ExitCode::kBadInput);
 }
 
 int ShowCommands(const std::vector<RunnerBuild>& builds, bool as_json) {
-  nlohmann::json list = nlohmann::json::array();
+  ExecutorchBuilt shown;
   for (const RunnerBuild& build : builds) {
     for (const Command& command : BuildCommands(build)) {
-      list.push_back(CommandText(command));
-      if (!as_json) Print("{}\n", CommandText(command));
+      shown.commands.push_back(CommandText(command));
+      if (!as_json) Print("{}\n", shown.commands.back());
     }
   }
-  if (as_json) PrintList("commands", list);
+  if (as_json) PrintJson(ToJson(shown));
   return 0;
 }
 
 // With the end of the build's log where that failed.
-void BuildOne(const ExecutorchBuild& plan, const RunnerBuild& build) {
+BuildRecord BuildOne(const ExecutorchBuild& plan, const RunnerBuild& build) {
   try {
     TerminalProgress progress;
-    BuildExecutorchRunner(plan, build, progress);
+    return BuildExecutorchRunner(plan, build, progress);
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kDeviceFailed && Exists(build.Log()))
       SayText("\n" + ManyLines(FailureIn(ReadTextFile(build.Log()), kShownLogLines)) + "\n\n");
     throw;
   }
-}
-
-nlohmann::json RunnerJson(const RunnerBuild& build) {
-  nlohmann::json runner = nlohmann::json::parse(ReadTextFile(build.Record()));
-  runner.erase("schema_version");
-  runner["runner"] = build.Runner().string();
-  runner["log"] = build.Log().string();
-  return runner;
 }
 
 int BuildExecutorch(const BuildArguments& arguments) {
@@ -89,14 +73,13 @@ int BuildExecutorch(const BuildArguments& arguments) {
   if (!plan.missing.empty()) return TellMissing(plan.missing, arguments.json);
   if (arguments.dry_run) return ShowCommands(plan.runners, arguments.json);
   PrepareCheckout(plan, progress);
-  nlohmann::json runners = nlohmann::json::array();
+  ExecutorchBuilt built;
   for (const RunnerBuild& build : plan.runners) {
-    BuildOne(plan, build);
-    runners.push_back(RunnerJson(build));
+    built.runners.push_back({build.Runner(), build.Log(), BuildOne(plan, build)});
     if (!arguments.json) Print("{}\n", build.Runner().string());
     std::fflush(stdout);
   }
-  if (arguments.json) PrintList("runners", runners);
+  if (arguments.json) PrintJson(ToJson(built));
   return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "measure/config/thresholds.h"
 #include "report/cpu_features.h"
 #include "validate/json_schema.h"
+#include "workflow/build.h"
 #include "workflow/doctor.h"
 #include "workflow/measure/device.h"
 #include "workflow/measure/devices.h"
@@ -110,6 +111,9 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
     all["dry_run"] = DryRunSchema();
     all["build"] = SchemaOf<Bundle>("`etprof build --target --json`",
                                     "The bundle that was built (docs/guides/boards.md).");
+    all["build_executorch"] =
+        SchemaOf<ExecutorchBuilt>("`etprof build --executorch --json`",
+                                  "The runners that were built (docs/reference/build-executorch.md).");
     all["devices"] = SchemaOf<DevicesFound>("`etprof devices --json`",
                                             "Devices and what they say (docs/reference/devices.md).");
     all["machine_peaks"] =
