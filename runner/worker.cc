@@ -84,6 +84,19 @@ json Reply(const char* command, json body = json::object()) {
   return body;
 }
 
+// What is answered where a command fails.
+struct Failure {
+  std::string error;
+  std::optional<std::string> command;  // absent: the line names none
+  ExitCode exit_code = ExitCode::kUsage;
+
+  static void Describe(auto& v) {
+    v("error", &Failure::error);
+    v("cmd", &Failure::command);
+    v("exit_code", [](const Failure& failure) { return static_cast<int>(failure.exit_code); });
+  }
+};
+
 class Worker {
  public:
   json Answer(const json& request) {
@@ -197,29 +210,25 @@ int ServeWorker(int replies, const protocol::Ready& ready) {
   while (const std::optional<std::string> line = lines.Next()) {
     if (line->find_first_not_of(" \t\r") == std::string::npos) continue;
     json answer;
-    json command = nullptr;
+    std::optional<std::string> command;
     try {
       const json request = json::parse(*line, nullptr, /*allow_exceptions=*/false);
       if (request.is_discarded()) throw std::invalid_argument("is not JSON");
       if (!request.is_object()) throw std::invalid_argument("is not a JSON object");
       const auto named = request.find("cmd");
       if (named == request.end() || !named->is_string()) throw std::invalid_argument("has no \"cmd\"");
-      command = *named;
+      command = named->get<std::string>();
       if (command == "quit") {
         WriteLine(replies, Reply("quit"));
         return 0;
       }
       answer = worker.Answer(request);
     } catch (const Error& error) {
-      answer = {
-          {"error", error.Message()}, {"cmd", command}, {"exit_code", static_cast<int>(error.exit_code())}};
+      answer = Failure{error.Message(), command, error.exit_code()};
     } catch (const std::bad_alloc&) {
-      answer = {{"error", "out of memory"},
-                {"cmd", command},
-                {"exit_code", static_cast<int>(ExitCode::kDeviceFailed)}};
+      answer = Failure{"out of memory", command, ExitCode::kDeviceFailed};
     } catch (const std::exception& error) {
-      const std::string message = fmt::format("{}{}", command.is_null() ? "the line " : "", error.what());
-      answer = {{"error", message}, {"cmd", command}, {"exit_code", static_cast<int>(ExitCode::kUsage)}};
+      answer = Failure{(command ? "" : "the line ") + std::string(error.what()), command, ExitCode::kUsage};
     }
     if (!WriteLine(replies, answer)) return 0;
   }

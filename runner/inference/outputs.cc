@@ -12,6 +12,7 @@
 
 #include "core/file/sha256.h"
 #include "core/json/json.h"
+#include "core/json/json_members.h"
 #include "inference/dtypes.h"
 #include "inference/safetensors.h"
 
@@ -65,11 +66,51 @@ protocol::OutputDigest DigestOf(const Tensor& tensor) {
   return digest;
 }
 
-json CompareTensors(const TensorBytes& a, const TensorBytes& b) {
-  if (a.dtype != b.dtype) return {{"problem", fmt::format("dtype {} against {}", a.dtype, b.dtype)}};
+// An output of two files.
+struct OutputDifference {
+  std::string name;
+  std::string problem;  // why they cannot be compared; all else is absent
+  std::optional<bool> identical;
+  // Of tensors.
+  std::string dtype;
+  std::optional<std::vector<std::int64_t>> shape;
+  std::optional<double> largest, largest_relative, mean;  // the mean of no finite element is NaN
+  std::optional<std::int64_t> nan_mismatches;
+
+  static void Describe(auto& v) {
+    using D = OutputDifference;
+    constexpr About kIfAny{.if_any = true};
+    v("name", &D::name);
+    v("problem", &D::problem, kIfAny);
+    v("identical", &D::identical, kIfAny);
+    v("dtype", &D::dtype, kIfAny);
+    v("shape", &D::shape, kIfAny);
+    v("max_abs_diff", &D::largest, kIfAny);
+    v("max_rel_diff", &D::largest_relative, kIfAny);
+    v("mean_abs_diff", &D::mean, kIfAny);
+    v("nan_mismatches", &D::nan_mismatches, kIfAny);
+  }
+};
+
+struct OutputDifferences {
+  bool identical = true;
+  std::vector<OutputDifference> outputs;
+
+  static void Describe(auto& v) {
+    v("identical", &OutputDifferences::identical);
+    v("outputs", &OutputDifferences::outputs);
+  }
+};
+
+void CompareTensors(const TensorBytes& a, const TensorBytes& b, OutputDifference& result) {
+  if (a.dtype != b.dtype) {
+    result.problem = fmt::format("dtype {} against {}", a.dtype, b.dtype);
+    return;
+  }
   if (a.shape != b.shape) {
-    return {{"problem",
-             fmt::format("shape [{}] against [{}]", fmt::join(a.shape, ", "), fmt::join(b.shape, ", "))}};
+    result.problem =
+        fmt::format("shape [{}] against [{}]", fmt::join(a.shape, ", "), fmt::join(b.shape, ", "));
+    return;
   }
   const std::vector<double> x = NumbersOf(a.dtype, a.bytes);
   const std::vector<double> y = NumbersOf(b.dtype, b.bytes);
@@ -87,13 +128,13 @@ json CompareTensors(const TensorBytes& a, const TensorBytes& b) {
     absolute = std::max(absolute, difference);
     if (larger > 0) relative = std::max(relative, difference / larger);
   }
-  return {{"dtype", a.dtype},
-          {"shape", a.shape},
-          {"identical", std::ranges::equal(a.bytes, b.bytes)},
-          {"max_abs_diff", absolute},
-          {"max_rel_diff", relative},
-          {"mean_abs_diff", compared > 0 ? json(sum / static_cast<double>(compared)) : json(nullptr)},
-          {"nan_mismatches", mismatches}};
+  result.identical = std::ranges::equal(a.bytes, b.bytes);
+  result.dtype = a.dtype;
+  result.shape = a.shape;
+  result.largest = absolute;
+  result.largest_relative = relative;
+  result.mean = sum / static_cast<double>(compared);
+  result.nan_mismatches = mismatches;
 }
 
 }  // namespace
@@ -189,8 +230,7 @@ void PrintOutputs(const et::Method& method, std::size_t edge) {
 json CompareOutputs(const std::filesystem::path& a, const std::filesystem::path& b) {
   const Safetensors first = ReadSafetensors(a);
   const Safetensors second = ReadSafetensors(b);
-  json outputs = json::array();
-  bool identical = true;
+  OutputDifferences differences;
   std::set<std::string> names;
   for (const auto& file : {&first, &second}) {
     for (const auto& [name, tensor] : file->tensors) names.insert(name);
@@ -198,24 +238,21 @@ json CompareOutputs(const std::filesystem::path& a, const std::filesystem::path&
   }
   names.erase("format");
   for (const std::string& name : names) {
-    json entry;
+    OutputDifference& entry = differences.outputs.emplace_back();
+    entry.name = name;
     const auto tensor_a = first.tensors.find(name), tensor_b = second.tensors.find(name);
     const auto text_a = first.metadata.find(name), text_b = second.metadata.find(name);
     if (tensor_a != first.tensors.end() && tensor_b != second.tensors.end()) {
-      entry = CompareTensors(tensor_a->second, tensor_b->second);
+      CompareTensors(tensor_a->second, tensor_b->second, entry);
     } else if (text_a != first.metadata.end() && text_b != second.metadata.end()) {
-      entry = {{"identical", text_a->second == text_b->second}};
+      entry.identical = text_a->second == text_b->second;
     } else {
-      entry = {{"problem",
-                fmt::format("only in {}", (first.tensors.contains(name) || first.metadata.contains(name))
-                                              ? a.string()
-                                              : b.string())}};
+      const bool in_first = first.tensors.contains(name) || first.metadata.contains(name);
+      entry.problem = fmt::format("only in {}", in_first ? a.string() : b.string());
     }
-    identical = identical && entry.value("identical", false);
-    entry["name"] = name;
-    outputs.push_back(std::move(entry));
+    differences.identical = differences.identical && entry.identical.value_or(false);
   }
-  return {{"identical", identical}, {"outputs", std::move(outputs)}};
+  return ToJson<json>(differences);
 }
 
 }  // namespace etprof::runner
