@@ -3,14 +3,44 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 
 #include "cli/show.h"
 #include "core/error.h"
+#include "core/file/file.h"
 #include "core/json/json_members.h"
 #include "program/static_facts.h"
+#include "render/document.h"
+#include "render/export/junit.h"
 #include "say/gates.h"
 
 namespace etprof {
+
+CheckOutputs CheckOutputs::Resolved() const {
+  if (github_summary != "true") return *this;
+  const char* file = std::getenv("GITHUB_STEP_SUMMARY");
+  if (file == nullptr || *file == '\0') {
+    throw Error(ExitCode::kUsage, "--github-summary: GITHUB_STEP_SUMMARY is not set")
+        .Remedy("name a file: --github-summary=FILE");
+  }
+  return {junit, file};
+}
+
+void CheckOutputs::Write(const say::TestSuite& suite, const say::Document& document) const {
+  if (!junit.empty()) WriteOutput(junit, [&](std::ostream& out) { RenderJunit(suite, out); });
+  if (github_summary.empty()) return;
+  // It collects what several commands of a step have to say, and may be one that cannot be replaced.
+  std::ofstream out(github_summary, std::ios::app | std::ios::binary);
+  RenderDocumentMarkdown(document, 2, out);
+  out.close();
+  if (!out) {
+    throw Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(errno))
+        .InFile(github_summary);
+  }
+}
 
 void AddGateFileOptions(CLI::App& app, CheckOutputs& files) {
   AddOption(app, "--junit FILE", files.junit, "Write a JUnit file");

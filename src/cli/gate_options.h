@@ -6,11 +6,24 @@
 
 #include "cli/options.h"
 #include "report/static_check.h"
+#include "say/document.h"
+#include "say/gates.h"
 #include "workflow/check.h"
 #include "workflow/static_check.h"
 
 // What the commands that are gates share.
 namespace etprof {
+
+// Where a gate's result is written, beside the screen; empty: nowhere.
+struct CheckOutputs {
+  std::string junit, github_summary;  // one that exists is appended to
+
+  // With the file that $GITHUB_STEP_SUMMARY names in place of the `github_summary` "true". Throws Error
+  // (kUsage) where it names none.
+  CheckOutputs Resolved() const;
+  // Throws Error (kDeviceFailed).
+  void Write(const say::TestSuite& suite, const say::Document& document) const;
+};
 
 // --junit and --github-summary.
 void AddGateFileOptions(CLI::App& app, CheckOutputs& files);

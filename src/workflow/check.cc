@@ -4,11 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "core/error.h"
 #include "core/file/file.h"
@@ -16,8 +12,6 @@
 #include "measure/config/device_groups.h"
 #include "measure/config/variant.h"
 #include "measure/measure.h"
-#include "render/document.h"
-#include "render/export/junit.h"
 #include "report/run/stored_runs.h"
 #include "stats/ratio/stop_rule.h"
 #include "workflow/analyze/analyze.h"
@@ -305,29 +299,6 @@ Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress) {
                 "--allow-mismatch is for two stored runs; variants that are measured now always match");
   }
   return CheckNow(sides, options, progress);
-}
-
-CheckOutputs CheckOutputs::Resolved() const {
-  if (github_summary != "true") return *this;
-  const char* file = std::getenv("GITHUB_STEP_SUMMARY");
-  if (file == nullptr || *file == '\0') {
-    throw Error(ExitCode::kUsage, "--github-summary: GITHUB_STEP_SUMMARY is not set")
-        .Remedy("name a file: --github-summary=FILE");
-  }
-  return {junit, file};
-}
-
-void CheckOutputs::Write(const say::TestSuite& suite, const say::Document& document) const {
-  if (!junit.empty()) WriteOutput(junit, [&](std::ostream& out) { RenderJunit(suite, out); });
-  if (github_summary.empty()) return;
-  // It collects what several commands of a step have to say, and may be one that cannot be replaced.
-  std::ofstream out(github_summary, std::ios::app | std::ios::binary);
-  RenderDocumentMarkdown(document, 2, out);
-  out.close();
-  if (!out) {
-    throw Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(errno))
-        .InFile(github_summary);
-  }
 }
 
 }  // namespace etprof

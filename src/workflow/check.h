@@ -6,8 +6,6 @@
 
 #include "measure/store/run_data.h"
 #include "report/check.h"
-#include "say/document.h"
-#include "say/gates.h"
 #include "workflow/measure/request.h"
 
 namespace etprof {
@@ -34,16 +32,5 @@ struct Checked {
 // options that do not go with stored runs; kBadInput for what is not there or cannot be compared;
 // kDeviceFailed.
 Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress);
-
-// Where a gate's result is written, beside the screen; empty: nowhere.
-struct CheckOutputs {
-  std::string junit, github_summary;  // one that exists is appended to
-
-  // With the file that $GITHUB_STEP_SUMMARY names in place of the `github_summary` "true". Throws Error
-  // (kUsage) where it names none.
-  CheckOutputs Resolved() const;
-  // Throws Error (kDeviceFailed).
-  void Write(const say::TestSuite& suite, const say::Document& document) const;
-};
 
 }  // namespace etprof

@@ -9,6 +9,7 @@
 #include "cli/show.h"
 #include "cli/terminal.h"
 #include "core/error.h"
+#include "core/file/file.h"
 #include "core/units.h"
 #include "say/gates.h"
 #include "workflow/analyze/history.h"
@@ -72,7 +73,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
   if (arguments.action == "add") return RunAdd(arguments);
   const std::string& file = arguments.read.file;
   if (arguments.action == "export") {
-    ExportHistory(arguments.read, arguments.format, arguments.out);
+    ExportHistory(arguments.read, arguments.format, arguments.out, WriteOutput);
     return 0;
   }
   if (arguments.action == "show") {

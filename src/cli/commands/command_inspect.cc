@@ -106,6 +106,7 @@ void AddLimitOptions(CLI::App& app, StaticLimits& limits) {
 std::function<int()> InspectCommand(CLI::App& app) {
   const auto arguments = std::make_shared<InspectArguments>();
   ModelExplorerOptions& options = arguments->explorer;
+  options.write = WriteOutput;
   AddOption(app, "model MODEL.pte", options.model, "Program to inspect, a .pte, or a .ptd")->required();
   CLI::Option* data =
       AddOption(app, "--data FILE.ptd", arguments->data, "Check external weights in this .ptd file");

@@ -43,6 +43,7 @@ int RunKernels(KernelsArguments& arguments) {
 std::function<int()> KernelsCommand(CLI::App& app) {
   const auto arguments = std::make_shared<KernelsArguments>();
   auto& [options, on, off, view] = *arguments;
+  options.write = WriteOutput;
   AddAlias(app, "--xnntrace,--run-dir",
            app.add_option("path", options.paths,
                           "Logs of kernel-log runs (executor_runner's output, or logcat's), or results "

@@ -43,7 +43,7 @@ void ReportSeveral(const ReportArguments& arguments) {
   DevicesReport report = ReadDevices(arguments.runs);
   report.title = arguments.title;
   if (view.json || !view.csv.empty() || view.HasFiles()) return ShowDevicesReport(report, view, "");
-  PrintName(FromHere(WriteDevices(report, arguments.out)));
+  PrintName(FromHere(WriteDevices(report, arguments.out, WriteOutput)));
 }
 
 void ReportSuite(const ReportArguments& arguments) {
@@ -56,7 +56,8 @@ void ReportSuite(const ReportArguments& arguments) {
   if (!arguments.title.empty()) suite.name = arguments.title;
   if (view.json || !view.csv.empty() || view.all || view.HasFiles())
     return ShowSuite(suite, say::SaySuite(suite), view);
-  for (const std::filesystem::path& file : WriteSuite(suite, arguments.out)) PrintName(FromHere(file));
+  for (const std::filesystem::path& file : WriteSuite(suite, arguments.out, WriteOutput))
+    PrintName(FromHere(file));
 }
 
 void RunReport(const ReportArguments& arguments) {
@@ -72,7 +73,8 @@ void RunReport(const ReportArguments& arguments) {
   } else if (view.json || !view.csv.empty() || !view.by.empty() || view.all || view.HasFiles()) {
     ShowReport(report, view, "");
   } else {
-    for (const std::filesystem::path& file : WriteReport(report, runs.front(), out, brief)) PrintName(file);
+    for (const std::filesystem::path& file : WriteReport(report, runs.front(), out, brief, WriteOutput))
+      PrintName(file);
   }
 }
 

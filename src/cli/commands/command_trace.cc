@@ -24,6 +24,7 @@ int RunTrace(const TraceOptions& options) {
 
 std::function<int()> TraceCommand(CLI::App& app) {
   const auto options = std::make_shared<TraceOptions>();
+  options->write = WriteOutput;
   AddAlias(app, "--run-dir,--etdump",
            app.add_option("path", options->paths, "Results directory, or ETDump files and timeline CSVs")
                ->required());

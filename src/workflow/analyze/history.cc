@@ -145,10 +145,11 @@ HistoryReport ReadHistory(const HistoryOptions& options) {
   return FindTrends(std::move(data), options.filter.operator_name, options.trends);
 }
 
-void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out) {
+void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out,
+                   const Output& write) {
   const HistoryReport history = ReadHistory(options);
   const auto found = std::ranges::find(HistoryFormats(), format, &HistoryFormat::name);
-  WriteOutput(out, [&](std::ostream& stream) { found->render(history, stream); });
+  write(out, [&](std::ostream& stream) { found->render(history, stream); });
 }
 
 std::vector<std::string> HistoryFormatNames() {

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "history/history_file.h"
 #include "history/trends.h"
+#include "workflow/output.h"
 
 namespace etprof {
 
@@ -82,8 +83,9 @@ struct HistoryOptions {
 // Throws Error (kBadInput) where there is no such file, or no series that the filter leaves.
 HistoryReport ReadHistory(const HistoryOptions& options);
 
-// Writes what the filter leaves in a format of HistoryFormatNames(); "-" is stdout. Throws likewise.
-void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out);
+// Writes what the filter leaves in a format of HistoryFormatNames(). Throws likewise.
+void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out,
+                   const Output& write = WriteNamedFile);
 std::vector<std::string> HistoryFormatNames();
 
 }  // namespace etprof

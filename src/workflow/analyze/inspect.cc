@@ -111,7 +111,7 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
   std::vector<fs::path> files;
   const auto write = [&](const fs::path& file, const std::function<void(std::ostream&)>& render) {
     progress.StopWhenInterrupted();
-    WriteOutput(file, render);
+    options.write(file, render);
     files.push_back(file);
   };
   // Node data beside the graphs, with a name of its own before the ending.

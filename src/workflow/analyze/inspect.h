@@ -4,13 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "workflow/output.h"
 #include "workflow/progress.h"
 
 namespace etprof {
 
 struct ModelExplorerOptions {
-  std::filesystem::path model;     // the .pte
-  std::filesystem::path output;    // the graph's file, ending with .json
+  std::filesystem::path model;   // the .pte
+  std::filesystem::path output;  // the graph's file, ending with .json
+  Output write = WriteNamedFile;
   std::vector<std::string> runs;   // a results directory, or ETDumps and timeline CSVs; empty: without times
   std::filesystem::path etrecord;  // in place of the one beside the model; empty: that one
   std::string by;                  // "layer", "delegate"; "": by layer where the .etrecord tells them

@@ -104,18 +104,18 @@ std::string FileWord(const std::string& text) {
   return word;
 }
 
-void WriteTable(const fs::path& file, const KernelView& view) {
-  WriteOutput(file, [&](std::ostream& out) { RenderKernelsCsv(view, out); });
+void WriteTable(const fs::path& file, const KernelView& view, const Output& write) {
+  write(file, [&](std::ostream& out) { RenderKernelsCsv(view, out); });
 }
 
 // Of every log, whatever the filter is, into a folder.
-void WriteTables(const fs::path& folder, const KernelReport& report) {
+void WriteTables(const fs::path& folder, const KernelReport& report, const Output& write) {
   std::set<std::string> stems;
   for (const KernelView& view : report.views) {
     const fs::path table = KernelTableOf(view.log).filename();
     std::string stem = table.stem().string();
     for (int i = 2; !stems.insert(stem).second; ++i) stem = fmt::format("{}_{}", table.stem().string(), i);
-    WriteTable(folder / (stem + ".csv"), view);
+    WriteTable(folder / (stem + ".csv"), view, write);
   }
 }
 
@@ -128,14 +128,14 @@ fs::path Write(const KernelsOptions& options, KernelReport& report) {
   const bool view_alone = IsStdout(output) || (one_file && output.extension() == ".md");
   if (one_table && report.views.size() != 1)
     throw Error(ExitCode::kUsage, "--out FILE.csv takes the microkernels of one log: give a folder");
-  if (one_table) WriteTable(output, report.views.front());
-  if (!output.empty() && !one_table && !view_alone) WriteTables(output, report);
+  if (one_table) WriteTable(output, report.views.front(), options.write);
+  if (!output.empty() && !one_table && !view_alone) WriteTables(output, report, options.write);
   if (!options.filter.empty()) FilterKernels(options.filter, report);
   if (output.empty() || one_table) return output;
   const std::string name =
       options.filter.empty() ? "kernel_view.md" : "kernel_view_" + FileWord(options.filter) + ".md";
   const fs::path view = view_alone ? output : output / name;
-  WriteOutput(view, [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(report), 1, out); });
+  options.write(view, [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(report), 1, out); });
   return view;
 }
 

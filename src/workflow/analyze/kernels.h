@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/kernels/kernels.h"
+#include "workflow/output.h"
 
 namespace etprof {
 
@@ -13,8 +14,9 @@ struct KernelsOptions {
   std::vector<std::string> compare;  // or two logs, the one with SME2 first
   std::string etdump;                // of the same run: whether it has the log's operators
   // <log>_kernels.csv and kernel_view.md go into this folder; FILE.md, FILE.csv: that one alone; "-": the
-  // view to stdout; empty: nothing is written.
+  // view alone; empty: nothing is written.
   std::string output;
+  Output write = WriteNamedFile;
   std::string model_id, filter, title;
 };
 

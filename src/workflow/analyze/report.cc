@@ -48,7 +48,7 @@ Report ReadReport(const std::string& path) {
 }
 
 std::vector<fs::path> WriteReport(const Report& report, const std::string& path, const std::string& out,
-                                  bool brief) {
+                                  bool brief, const Output& write) {
   fs::path folder = out;
   if (out.empty()) folder = IsFolder(path) ? fs::path(path) : fs::path(path).parent_path();
   std::vector<fs::path> files = {folder};
@@ -58,11 +58,17 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
   }
   if (out.empty()) RequireOwnReports(folder, "--out");
   for (const fs::path& file : files) {
-    WriteOutput(file, [&](std::ostream& stream) {
+    write(file, [&](std::ostream& stream) {
       (brief ? RenderBriefMarkdown : IsPage(file) ? RenderHtml : RenderMarkdown)(report, stream);
     });
   }
   return files;
+}
+
+void WriteNamedFile(const fs::path& file, const std::function<void(std::ostream&)>& write) {
+  if (IsStdout(file))
+    throw Error(ExitCode::kUsage, "is the command line's standard output").InFile("-").Remedy("name a file");
+  WriteOutput(file, write);
 }
 
 DevicesReport ReadDevices(const std::vector<std::string>& paths) {
@@ -74,17 +80,17 @@ DevicesReport ReadDevices(const std::vector<std::string>& paths) {
   return AssembleDevices(std::move(reports));
 }
 
-fs::path WriteDevices(const DevicesReport& report, const std::string& out) {
+fs::path WriteDevices(const DevicesReport& report, const std::string& out, const Output& write) {
   fs::path file = out.empty() ? FolderOfRuns(report.runs) / kDevicesFile : fs::path(out);
   if (!out.empty() && NamesFolder(out)) file /= kDevicesFile;
   const say::Document document = say::SayDevices(report);
-  WriteOutput(file, [&](std::ostream& stream) {
+  write(file, [&](std::ostream& stream) {
     IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
   });
   if (IsStdout(file)) return file;
   fs::path json = file;
   json.replace_extension(".json");
-  WriteOutput(json, [&](std::ostream& stream) { RenderDevicesJson(report, stream); });
+  write(json, [&](std::ostream& stream) { RenderDevicesJson(report, stream); });
   return file;
 }
 

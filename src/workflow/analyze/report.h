@@ -6,6 +6,7 @@
 
 #include "report/devices.h"
 #include "report/report.h"
+#include "workflow/output.h"
 
 namespace etprof {
 
@@ -22,7 +23,8 @@ Report ReadReport(const std::string& path);
 // `path`, which the report is of; where that is no results directory of etprof, only what is not there yet.
 // Returns what was written. Throws Error (kBadInput, kDeviceFailed).
 std::vector<std::filesystem::path> WriteReport(const Report& report, const std::string& path,
-                                               const std::string& out, bool brief);
+                                               const std::string& out, bool brief,
+                                               const Output& write = WriteNamedFile);
 
 // The results directories of several devices, or of one at several times, side by side.
 DevicesReport ReadDevices(const std::vector<std::string>& paths);
@@ -31,6 +33,7 @@ DevicesReport ReadDevices(const std::vector<std::string>& paths);
 // (.html: a page; else Markdown; "-": stdout, and no JSON). `out` empty: into the folder that holds all
 // results directories; where they lie in different ones, the current folder. Returns the file. Throws Error
 // (kDeviceFailed).
-std::filesystem::path WriteDevices(const DevicesReport& report, const std::string& out);
+std::filesystem::path WriteDevices(const DevicesReport& report, const std::string& out,
+                                   const Output& write = WriteNamedFile);
 
 }  // namespace etprof

@@ -87,7 +87,7 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
   if (options.output.empty()) {
     WriteFileAtomically(written.file, write_form);
   } else {
-    WriteOutput(written.file, write_form);
+    options.write(written.file, write_form);
   }
   for (const ExperimentData& data : run.experiments) {
     for (const std::string& warning : data.warnings) {

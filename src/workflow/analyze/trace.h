@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "etdump/reader.h"
+#include "workflow/output.h"
 #include "workflow/progress.h"
 
 namespace etprof {
 
 struct TraceOptions {
   std::vector<std::string> paths;  // one results directory, or ETDumps and timeline CSVs
-  std::string output;  // a file, "-": stdout; empty: trace.* in the results directory, or beside the file
-  std::string format;  // "perfetto", "chrome"; empty: by the file's name
+  std::string output;              // a file; empty: trace.* in the results directory, or beside the file
+  Output write = WriteNamedFile;
+  std::string format;                     // "perfetto", "chrome"; empty: by the file's name
   std::string run = "all";                // "all", "median", or the number of a traced run from 0
   std::filesystem::path model, etrecord;  // as AnalyzeOptions
   EtdumpOptions etdump = {};

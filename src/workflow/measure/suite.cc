@@ -424,7 +424,7 @@ SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progr
   return ReportOfSuite(ReadSuiteState(folder), folder, false, options, progress);
 }
 
-std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out) {
+std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out, const Output& write) {
   std::vector<fs::path> files = {out};
   if (out.empty() || NamesFolder(out)) {
     const fs::path folder = out.empty() ? fs::path(suite.folder) : fs::path(out);
@@ -432,7 +432,7 @@ std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& ou
   }
   const say::Document document = say::SaySuite(suite);
   for (const fs::path& file : files) {
-    WriteOutput(file, [&](std::ostream& stream) {
+    write(file, [&](std::ostream& stream) {
       if (file.extension() == ".json") return WriteJson(suite, 2, stream);
       IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
     });

@@ -10,6 +10,7 @@
 #include "report/suite.h"
 #include "say/document.h"
 #include "workflow/measure/request.h"
+#include "workflow/output.h"
 
 namespace etprof {
 
@@ -58,6 +59,7 @@ SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progr
 // Writes suite_report.md, .html, and .json into `out`, a folder, or one of them as the file `out` (by its
 // extension; else Markdown; "-": stdout). `out` empty: into the suite's folder. Returns what was written.
 // Throws Error (kDeviceFailed).
-std::vector<std::filesystem::path> WriteSuite(const SuiteReport& suite, const std::string& out);
+std::vector<std::filesystem::path> WriteSuite(const SuiteReport& suite, const std::string& out,
+                                              const Output& write = WriteNamedFile);
 
 }  // namespace etprof
