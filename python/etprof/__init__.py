@@ -4,6 +4,7 @@
     dump = etprof.read_etdump("model.etdump")  # NumPy columns
     dump.to_pandas()                           # as ExecuTorch's Inspector has it
     etprof.compare("off.etdump", "on.etdump").interval
+    etprof.profile("model.pte", "isa=-avx2")   # measures both, and returns the report
 
 Importing this package imports neither torch nor ExecuTorch nor NumPy, so that `etprof export --help` answers at once.
 """
@@ -14,46 +15,29 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from etprof.comparison import Comparison, compare
-    from etprof.etdump import Etdump, Profile, read_etdump
-    from etprof.history import History
-    from etprof.workflows import analyze, check, check_programs, diff, inspect, kernels, report, trace, validate
+    from etprof.comparison import *  # noqa: F403
+    from etprof.etdump import *  # noqa: F403
+    from etprof.history import *  # noqa: F403
+    from etprof.workflows import *  # noqa: F403
+
+# The names of this package, and the module that each comes from.
+_WHERE = {
+    name: module
+    for module, names in {
+        "comparison": "Comparison compare",
+        "etdump": "Etdump Profile read_etdump",
+        "history": "History",
+        "workflows": """analyze bisect build check check_programs devices diff doctor inspect isa kernels peaks profile
+                        quick_test recover report run suite trace validate""",
+    }.items()
+    for name in names.split()
+}
 
 __version__ = "0.1.0"
-__all__ = [
-    "Comparison",
-    "Etdump",
-    "History",
-    "Profile",
-    "__version__",
-    "analyze",
-    "check",
-    "check_programs",
-    "compare",
-    "diff",
-    "inspect",
-    "kernels",
-    "read_etdump",
-    "report",
-    "trace",
-    "validate",
-]
+__all__ = ["__version__", *_WHERE]
 
 # In a checkout the compiled part is where script/bootstrap has built it.
-__path__.append(os.path.join(__path__[0], "..", "..", "build", "release", "python", "native"))  # noqa: PTH118
-
-_WHERE = {
-    "Comparison": "comparison",
-    "compare": "comparison",
-    "Etdump": "etdump",
-    "Profile": "etdump",
-    "History": "history",
-    "read_etdump": "etdump",
-    **dict.fromkeys(
-        ("analyze", "check", "check_programs", "diff", "inspect", "kernels", "report", "trace", "validate"),
-        "workflows",
-    ),
-}
+__path__.append(os.path.join(__path__[0], "..", "..", "build", "release", "python", "native"))  # noqa: PTH118, F405
 
 
 def __getattr__(name: str) -> Any:

@@ -31,6 +31,11 @@ def _candidates(name: str, variable: str) -> list[Path]:
     return [Path(chosen)] if chosen else [here / "bin" / name, here.parents[1] / "build" / name]
 
 
+def place() -> Path:
+    """Where etprof itself is, or where it would be."""
+    return etprof() or _candidates("etprof", "ETPROF")[-1]
+
+
 def program() -> Path:
     """Return the etprof program, as `etprof()`.
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from etprof import _native
+from etprof import _native, programs
 
 Path_ = str | os.PathLike[str]
+Progress = Callable[[dict[str, Any]], object]
 
 
 def analyze(path: Path_) -> dict:
@@ -28,12 +32,6 @@ def report(path: Path_, out: Path_ | None = None) -> list[Path]:
 def inspect(model: Path_) -> dict:
     """Show what is in a .pte: instructions, delegates, tensors, sizes, MACs."""
     return json.loads(_native.inspect(os.fspath(model)))
-
-
-def check(baseline: Path_, candidate: Path_ | None = None, max_slowdown: float = 0.02) -> dict:
-    """Compare two results directories, or the pairs of one, with a limit (0.02: latency +2%); see "result"."""
-    paths = [os.fspath(baseline)] + ([os.fspath(candidate)] if candidate is not None else [])
-    return json.loads(_native.check(paths, max_slowdown))
 
 
 def check_programs(baseline: Path_, candidate: Path_, thresholds: Path_ | None = None) -> dict:
@@ -59,3 +57,106 @@ def trace(*paths: Path_, out: Path_, model: Path_ | None = None) -> Path:
 def validate(run: Path_) -> dict:
     """Verify the integrity of a results directory; see "ok" and "findings"."""
     return json.loads(_native.validate(os.fspath(run)))
+
+
+# Those that measure have the options of their commands (`max_seconds` is --max-seconds), which their descriptions in C++
+# list: help(etprof.profile).
+
+
+def profile(model: Path_, *vs: str, progress: Progress | None = None, **options: Any) -> dict:
+    """Measure a .pte, or compare it with variants of it ("isa=-avx2", "threads=2"), and analyze the results."""
+    return _do("profile", progress, options, model=model, vs=vs)
+
+
+def run(config: Path_, *, dry_run: bool = False, progress: Progress | None = None, **options: Any) -> dict:
+    """Measure the experiments of a configuration, and analyze the results; `dry_run`: the plan, and nothing is measured."""
+    return _do("plan" if dry_run else "run", progress, options, config=config)
+
+
+def isa(model: Path_ | None = None, *, progress: Progress | None = None, **options: Any) -> dict:
+    """Measure a .pte at each feature level of the CPU, and analyze the results; without one: what the CPU has."""
+    return _do("isa", progress, options, model=model or "")
+
+
+def check(
+    baseline: Path_, candidate: Path_ | str | None = None, *, progress: Progress | None = None, **options: Any
+) -> dict:
+    """Compare two models or configurations, which are measured, or two results directories; see "result".
+
+    The candidate of a model may be a variant of it ("isa=-avx2"); a configuration or a results directory alone has pairs.
+    """
+    return _do("check", progress, options, baseline=baseline, candidate=candidate or "")
+
+
+def bisect(good: str, bad: str, command: list[str], *, progress: Progress | None = None, **options: Any) -> dict:
+    """Find the commit that made a model or a runner slower; `command` builds a commit."""
+    return _do("bisect", progress, options, good=good, bad=bad, command=command)
+
+
+def suite(path: Path_, *, progress: Progress | None = None, **options: Any) -> dict:
+    """Measure the models of a suite's file on its devices; a suite's folder is read."""
+    return _do("suite", progress, options, path=path)
+
+
+def peaks(*, progress: Progress | None = None, **options: Any) -> dict:
+    """Measure what a device can compute and load at most."""
+    return _do("peaks", progress, options)
+
+
+def devices(*, progress: Progress | None = None, **options: Any) -> dict:
+    """List this machine and the devices that can be reached."""
+    return _do("devices", progress, options)
+
+
+def doctor() -> dict:
+    """Show what this machine has of what the commands need; see "ready"."""
+    return _do("doctor", None, {})
+
+
+def quick_test(*, progress: Progress | None = None, **options: Any) -> dict:
+    """Take a small model from the export to the report, with the etprof program; see "passed"."""
+    return _do("quick_test", progress, options)
+
+
+def build(target: str, *, progress: Progress | None = None, **options: Any) -> dict:
+    """Build etprof-runner for "linux-aarch64", "android", "macos-arm64", or "native", in a checkout of etprof."""
+    return _do("build", progress, options, target=target)
+
+
+def recover(path: Path_) -> dict:
+    """Merge and analyze what a killed measurement left, and verify it; see "recovered" and "ok"."""
+    return _do("recover", None, {}, run=path)
+
+
+def _do(name: str, progress: Progress | None, options: dict[str, Any], **given: Any) -> dict:
+    known = json.loads(_native.options(name))
+    for option in options:
+        if option not in known or option in given:
+            raise TypeError(f"{name}() got an unexpected keyword argument {option!r}; it takes {', '.join(known)}")
+    os.environ.setdefault("ETPROF_PYTHON", sys.executable)  # for what a suite exports
+    _native.set_program(os.fspath(programs.place()))
+    told = {key: value for key, value in (options | given).items() if value is not None}
+    return json.loads(_native.measure(name, json.dumps(told, default=os.fspath), progress))
+
+
+def _describe_options() -> None:
+    """End each function's documentation with its options, as C++ describes them, and what all of them raise."""
+    for function in (profile, run, isa, check, bisect, suite, peaks, devices, quick_test, build):
+        lines = []
+        for name, schema in json.loads(_native.options(function.__name__)).items():
+            meaning = schema.get("description")
+            if name not in function.__code__.co_varnames:  # its parameters
+                lines.append(f"    {name}: {meaning}" if meaning else f"    {name}")
+        function.__doc__ = "\n".join([function.__doc__ or "", "", "Options:", *lines, _RAISES])
+
+
+_RAISES = """
+`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+
+Raises:
+    ValueError: what was given is wrong
+    RuntimeError: something failed; what was measured is kept
+    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
+    Exception: what `progress` raises ends the measurement, too"""
+
+_describe_options()

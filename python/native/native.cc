@@ -25,6 +25,7 @@
 #include "etdump/reader.h"
 #include "etdump/trace.h"
 #include "history.h"
+#include "measuring.h"
 #include "program/read/program_reader.h"
 #include "render/document.h"
 #include "render/inspect.h"
@@ -35,7 +36,6 @@
 #include "stats/ratio/student_t.h"
 #include "text.h"
 #include "workflow/analyze/analyze.h"
-#include "workflow/check.h"
 #include "workflow/analyze/compare.h"
 #include "workflow/analyze/diff.h"
 #include "workflow/analyze/kernels.h"
@@ -276,20 +276,6 @@ std::string JsonOf(Render render) {
   return std::move(out).str();
 }
 
-std::string CheckRuns(const std::vector<std::string>& runs, double max_slowdown) {
-  return JsonOf([&](std::ostream& out) {
-    etprof::CheckOptions options;
-    options.paths = runs;
-    options.limits.slowdown = max_slowdown;
-    for (const std::string& run : runs) {
-      if (!etprof::IsFolder(run))
-        throw etprof::Error(etprof::ExitCode::kUsage, "is no results directory").InFile(run);
-    }
-    etprof::WorkflowProgress silent;
-    etprof::WriteJson(*etprof::CheckVariants(options, silent).report, 2, out);
-  });
-}
-
 // The experiments of a results directory, in its order: what a fleet's tables are made of. Nothing is written.
 nb::list RunExperiments(const std::string& path) {
   etprof::RunData run;
@@ -384,7 +370,6 @@ void BindWorkflows(nb::module_& module) {
       etprof::RenderInspectJson(etprof::ReadProgramFile(model), model, nullptr, out);
     });
   }, "model"_a);
-  module.def("check", &CheckRuns, "runs"_a, "max_slowdown"_a);
   module.def("check_programs", [](const std::string& baseline, const std::string& candidate,
                                   const std::string& thresholds) {
     return JsonOf([&](std::ostream& out) {
@@ -436,6 +421,7 @@ NB_MODULE(_native, module) {
   BindTrace(module);
   BindProfile(module);
   BindWorkflows(module);
+  etprof::BindMeasuring(module);
   etprof::BindArrow(module);
   etprof::BindHistory(module);
   module.def("read_etdump", &Read, "path"_a, "nanoseconds_per_tick"_a = 1.0,

@@ -11,7 +11,6 @@
 #include "core/text/escape.h"
 #include "core/units.h"
 #include "workflow/analyze/analyze.h"
-#include "workflow/analyze/report.h"
 #include "workflow/measure/plan.h"
 
 namespace etprof {
@@ -65,22 +64,11 @@ int ShowOne(const std::filesystem::path& folder, const View& view) {
   return kDone;
 }
 
-// Analyzes the runs of several devices, and shows and writes the report over all of them.
 int ShowSeveral(const std::vector<const Measured*>& devices, const View& view) {
-  std::vector<Report> reports;
-  for (const Measured* device : devices) {
-    try {
-      reports.push_back(AnalyzeRunDirectory(device->config.output_root));
-    } catch (const Error& error) {
-      Tell(*device, error);
-    }
-  }
-  const bool failed = reports.size() < devices.size();
-  if (!reports.empty()) {
-    const DevicesReport report = AssembleDevices(std::move(reports));
-    ShowDevicesReport(report, view, FromHere(WriteDevices(report, "")));
-  }
-  return failed ? kFailed : kDone;
+  const AnalyzedDevices analyzed = AnalyzeDevices(devices);
+  for (const auto& [device, error] : analyzed.failed) Tell(*device, error);
+  if (analyzed.report) ShowDevicesReport(*analyzed.report, view, FromHere(analyzed.written));
+  return analyzed.failed.empty() ? kDone : kFailed;
 }
 
 }  // namespace

@@ -16,6 +16,12 @@ struct PortableRunnerOptions {
   std::string target;            // "linux-aarch64", "android", "macos-arm64", "native"
   std::filesystem::path output;  // empty: build/bundles/TARGET of the checkout
   int jobs = 0;                  // 0: as Ninja chooses
+
+  static void Describe(auto& v) {
+    v("target", &PortableRunnerOptions::target);
+    v("output", &PortableRunnerOptions::output, {.meaning = "the folder to create"});
+    v("jobs", &PortableRunnerOptions::jobs, {.meaning = "files that are compiled at once", .most = 1024});
+  }
 };
 // Throws Error (kUsage, kBadInput, kDeviceFailed).
 Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgress& progress);

@@ -292,6 +292,12 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
 }  // namespace
 
 Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress) {
+  for (const std::string& name : options.allowed) {
+    const std::vector<std::string>& known = MismatchNames();
+    if (std::ranges::find(known, name) != known.end()) continue;
+    throw Error(ExitCode::kUsage, fmt::format("--allow-mismatch `{}` is not a condition", name))
+        .Remedy(fmt::format("give one of {}", fmt::join(known, ", ")));
+  }
   const CheckSides sides = SidesOf(options);
   if (sides.kind == Kind::kRuns) return CheckStored(sides, options);
   if (!options.allowed.empty()) {

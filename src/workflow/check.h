@@ -20,6 +20,31 @@ struct CheckOptions {
   CheckLimits limits;
   std::optional<double> budget;      // seconds for all pairs together
   std::vector<std::string> allowed;  // as MismatchNames: in what two stored runs may differ
+
+  static constexpr auto Limit(auto member) {
+    return [member](auto& all) -> auto& { return all.limits.*member; };
+  }
+  static constexpr About Growth(std::string_view of) { return {.meaning = of, .least = -1, .open = true}; }
+  static void Describe(auto& v) {
+    using O = CheckOptions;
+    v("baseline", &O::baseline);
+    v("candidate", &O::candidate);
+    v("max_slowdown", Limit(&CheckLimits::slowdown), Growth("of the latency: 0.02 for 2%"));
+    v("max_operator_slowdown", Limit(&CheckLimits::operator_slowdown),
+      Growth("of every operator's self time"));
+    v("min_operator_share", Limit(&CheckLimits::least_operator_share),
+      {.meaning = "of the time; operators below it are not checked", .least = 0, .most = 1});
+    v("max_memory_growth", Limit(&CheckLimits::memory_growth), Growth("of the peak memory"));
+    v("max_load_slowdown", Limit(&CheckLimits::load_slowdown), Growth("of the time to load"));
+    v("require_conclusive", Limit(&CheckLimits::require_conclusive),
+      {.meaning = "what cannot be decided counts as failed"});
+    v("allow_mismatch", &O::allowed, {.meaning = "in what two stored runs may differ", .one = true});
+    v("budget", &O::budget, {.meaning = "seconds for all pairs together", .least = 0.1, .most = 1e7});
+    MeasureRequest::DescribeUsual(v);
+    MeasureRequest::DescribeModel(v);
+    MeasureRequest::DescribeWatch(v);
+    MeasureRequest::DescribeHistory(v);
+  }
 };
 
 struct Checked {

@@ -39,17 +39,6 @@ void ShowLadder(const Report& report, const std::filesystem::path& folder, const
   ShowReport(report, view, (folder / "report.html").string());
 }
 
-// A level that the model cannot run at is part of the answer; the CPU as it is is not.
-bool FailedAsAWhole(const Ladder& ladder) {
-  const std::size_t top = ladder.levels.size() - 1;
-  std::size_t measured = 0;
-  for (std::size_t l = 0; l <= top; ++l) measured += ladder.Measured({l, 0}) ? 1 : 0;
-  bool top_failed = false;
-  for (std::size_t t = 0; t < ladder.threads.size(); ++t)
-    top_failed = top_failed || !ladder.Measured({top, t});
-  return top_failed || measured < 2;
-}
-
 int MeasureLadder(const LadderOptions& options, const View& view) {
   RequireTable(view, false);
   const std::vector<Measured> devices = MeasureAll(JobsOf(options), options.measure);

@@ -52,6 +52,12 @@ struct HistoryRequest {
   std::string commit = "HEAD";  // any name that git knows here, or any other name
   std::string reference;        // an experiment of every run; "": none
   bool Asked() const { return !file.empty(); }
+
+  static void Describe(auto& v) {
+    v("history", &HistoryRequest::file, {.meaning = "the history that the finished measurement is added to"});
+    v("commit", &HistoryRequest::commit, {.meaning = "that is measured: any name"});
+    v("reference", &HistoryRequest::reference, {.meaning = "an experiment that no commit changes"});
+  }
 };
 
 // What became of adding measurements to a history; nothing of both: none was asked for, or none is finished.

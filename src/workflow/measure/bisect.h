@@ -17,6 +17,19 @@ struct BisectOptions {
   // What the command leaves there, relative to the checkout. At least one of them.
   std::string built_model, built_runner;
   std::string model;  // that stays the same; where no model is built
+
+  static void Describe(auto& v) {
+    using O = BisectOptions;
+    v("good", &O::good);
+    v("bad", &O::bad);
+    v("command", &O::command);
+    v("repository", &O::repository, {.meaning = "where the commits are"});
+    v("built_model", &O::built_model, {.meaning = "what the command leaves, relative to the checkout"});
+    v("built_runner", &O::built_runner, {.meaning = "what the command leaves, relative to the checkout"});
+    v("model", &O::model, {.meaning = "that stays the same"});
+    MeasureRequest::DescribeUsual(v);
+    MeasureRequest::DescribeModel(v);
+  }
 };
 
 // Finds the commit of the first-parent line from good to bad that made it slower: builds commits in a

@@ -20,6 +20,24 @@ struct DeviceUse {
   double wait_seconds = 60;  // for a device whose connection broke
   std::string power_mode;    // empty: none, or the configuration's
   std::optional<double> max_temp, max_temp_wait, wait_minutes;
+
+  // Of an object whose DeviceUse is `use` of it.
+  static void DescribeReaching(auto& v, auto use) {
+    v("keep", [use](auto& all) -> auto& { return use(all).keep; },
+      {.meaning = "the run's own folder stays on the device"});
+    v("wait_for_device", [use](auto& all) -> auto& { return use(all).wait_seconds; },
+      {.meaning = "seconds to wait for a lost device", .least = 0, .most = 1e6});
+    v("power_mode", [use](auto& all) -> auto& { return use(all).power_mode; },
+      {.meaning = "of Android, reset at the end", .choices = "unconstrained-boost|app-developer"});
+  }
+  static void DescribeCooling(auto& v, auto use) {
+    v("max_temp", [use](auto& all) -> auto& { return use(all).max_temp; },
+      {.meaning = "degrees Celsius below which a round begins", .least = 0, .most = 150});
+    v("max_temp_wait", [use](auto& all) -> auto& { return use(all).max_temp_wait; },
+      {.meaning = "seconds to wait for that, per round", .least = 0, .most = 1e6});
+    v("wait_minutes", [use](auto& all) -> auto& { return use(all).wait_minutes; },
+      {.meaning = "to wait for a cool and quiet device before it begins", .least = 0, .most = 1e4});
+  }
 };
 
 // Opens it; what takes long there is a message of its `place` in `progress`, which outlives the device.
@@ -46,6 +64,17 @@ struct PeaksOptions {
   DeviceUse use;
   std::string isa, cpus, runner, exec_wrapper;  // empty: nothing masked, any CPU, RunnerFor the device, none
   int threads = 1;
+
+  static void Describe(auto& v) {
+    using O = PeaksOptions;
+    v("device", &O::devices, {.meaning = "this machine without it", .one = true});
+    DeviceUse::DescribeReaching(v, [](auto& all) -> auto& { return all.use; });
+    v("isa", &O::isa, {.meaning = "CPU features to mask: \"-avx2\""});
+    v("cpus", &O::cpus, {.meaning = "that it runs on: \"0,2-3\", \"big\""});
+    v("runner", &O::runner, {.meaning = "the device's etprof-runner"});
+    v("exec_wrapper", &O::exec_wrapper, {.meaning = "a command before the runner, such as an emulator"});
+    v("threads", &O::threads, {.least = 1, .most = kMostThreads});
+  }
 };
 struct MeasuredPeaks {
   protocol::Peaks peaks;

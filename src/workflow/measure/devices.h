@@ -12,6 +12,14 @@ struct DevicesOptions {
   std::vector<std::string> named;  // beside this machine and those that adb lists
   double answer_seconds = 10;      // one that does not answer for so long cannot be reached
   bool clean = false;              // remove what etprof left on those that are named, or on all
+
+  static void Describe(auto& v) {
+    using O = DevicesOptions;
+    v("device", &O::named, {.meaning = "more than this machine and those that adb lists", .one = true});
+    v("clean", &O::clean, {.meaning = "remove what etprof left there"});
+    v("timeout", &O::answer_seconds,
+      {.meaning = "seconds after which a device cannot be reached", .least = 0.1, .most = 3600});
+  }
 };
 
 struct DevicesFound {

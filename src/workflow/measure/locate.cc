@@ -14,7 +14,20 @@ namespace etprof {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Of a process that is another program: Python.
+fs::path& NamedExecutable() {
+  static fs::path path;
+  return path;
+}
+
+}  // namespace
+
+void SetExecutablePath(const fs::path& etprof) { NamedExecutable() = fs::weakly_canonical(etprof); }
+
 fs::path ExecutablePath() {
+  if (!NamedExecutable().empty()) return NamedExecutable();
 #ifdef __APPLE__
   std::array<char, 4096> buffer{};
   auto size = static_cast<std::uint32_t>(buffer.size());

@@ -6,8 +6,9 @@
 
 namespace etprof {
 
-// The running program's own file.
+// etprof's own file: that of the running program, or what a process of another program named.
 std::filesystem::path ExecutablePath();
+void SetExecutablePath(const std::filesystem::path& etprof);
 
 // etprof-runner: $ETPROF_RUNNER, or the one beside this program. Throws Error (kBadInput) where neither is
 // there.

@@ -15,6 +15,8 @@
 #include "measure/config/variant.h"
 #include "measure/measure.h"
 #include "measure/participants/emulation.h"
+#include "workflow/analyze/analyze.h"
+#include "workflow/analyze/report.h"
 
 namespace etprof {
 namespace {
@@ -282,6 +284,32 @@ MeasureJobs JobsOf(const LadderOptions& options) {
 bool Measured::Interrupted() const {
   return (error && error->exit_code() == ExitCode::kInterrupted) ||
          (run && run->status == RunData::Status::kInterrupted);
+}
+
+AnalyzedDevices AnalyzeDevices(const std::vector<const Measured*>& devices) {
+  AnalyzedDevices analyzed;
+  std::vector<Report> reports;
+  for (const Measured* device : devices) {
+    try {
+      reports.push_back(AnalyzeRunDirectory(device->config.output_root));
+    } catch (const Error& error) {
+      analyzed.failed.emplace_back(device, error);
+    }
+  }
+  if (reports.empty()) return analyzed;
+  analyzed.report = AssembleDevices(std::move(reports));
+  analyzed.written = WriteDevices(*analyzed.report, "");
+  return analyzed;
+}
+
+bool FailedAsAWhole(const Ladder& ladder) {
+  const std::size_t top = ladder.levels.size() - 1;
+  std::size_t measured = 0;
+  for (std::size_t l = 0; l <= top; ++l) measured += ladder.Measured({l, 0}) ? 1 : 0;
+  bool top_failed = false;
+  for (std::size_t t = 0; t < ladder.threads.size(); ++t)
+    top_failed = top_failed || !ladder.Measured({top, t});
+  return top_failed || measured < 2;
 }
 
 RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureRequest& request,

@@ -8,6 +8,8 @@
 
 #include "measure/measure.h"
 #include "measure/store/run_data.h"
+#include "report/devices.h"
+#include "report/ladder/ladder.h"
 #include "workflow/measure/request.h"
 #include "workflow/measure/turn.h"
 
@@ -34,17 +36,43 @@ struct ProfileOptions {
   MeasureRequest measure;
   std::string model;
   std::vector<std::string> vs;  // as ParseVariant; empty: on a device with SME2, without it
+
+  static void Describe(auto& v) {
+    v("model", &ProfileOptions::model);
+    v("vs", &ProfileOptions::vs, {.one = true});
+    MeasureRequest::DescribeUsual(v);
+    MeasureRequest::DescribePrecision(v);
+    MeasureRequest::DescribeModel(v);
+    MeasureRequest::DescribeKind(v);
+    MeasureRequest::DescribeHistory(v);
+  }
 };
 // The experiments of a configuration file.
 struct RunOptions {
   MeasureRequest measure;
   std::string config;
   std::vector<std::string> only;  // experiments; empty: all
+
+  static void Describe(auto& v) {
+    v("config", &RunOptions::config);
+    v("only", &RunOptions::only, {.meaning = "measure these experiments only", .one = true});
+    MeasureRequest::DescribeUsual(v);
+    MeasureRequest::DescribeKind(v);
+    MeasureRequest::DescribeHistory(v);
+  }
 };
 // A model at every feature level of the CPU.
 struct LadderOptions {
   MeasureRequest measure;
   std::string model;
+
+  static void Describe(auto& v) {
+    v("model", &LadderOptions::model);
+    MeasureRequest::DescribeUsual(v);
+    MeasureRequest::DescribePrecision(v);
+    MeasureRequest::DescribeModel(v);
+    MeasureRequest::DescribeHistory(v);
+  }
 };
 // What they are to measure. Throws Error (kUsage, kBadInput) for what is known to be wrong before there is a
 // device.
@@ -78,6 +106,19 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
 // without one has an `error` (kBadInput).
 std::vector<Measured> FindMeasured(const MeasureJobs& jobs, const MeasureRequest& request,
                                    WorkflowProgress& progress);
+
+// The results directories of several devices, analyzed, and the report over all of them, which is written
+// (WriteDevices).
+struct AnalyzedDevices {
+  std::optional<DevicesReport> report;  // absent: none could be analyzed
+  std::filesystem::path written;
+  std::vector<std::pair<const Measured*, Error>> failed;
+};
+AnalyzedDevices AnalyzeDevices(const std::vector<const Measured*>& devices);
+
+// Whether a ladder has nothing to say. A level that the model cannot run at is part of the answer; the CPU as
+// it is is not.
+bool FailedAsAWhole(const Ladder& ladder);
 
 // Measures what `config` says on one device that is open, once it is its turn, which it keeps; `options` but
 // for what the others say.

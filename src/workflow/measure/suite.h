@@ -14,6 +14,8 @@
 
 namespace etprof {
 
+inline constexpr auto kUseOfSuite = [](auto& all) -> auto& { return all.use; };
+
 struct SuiteOptions {
   std::string path;                  // the suite's file, or the folder of one that was measured
   std::vector<std::string> devices;  // of the suite, to measure on now; empty: all
@@ -22,6 +24,21 @@ struct SuiteOptions {
   std::optional<double> max_minutes, max_seconds, max_slowdown;
   bool require_conclusive = false;
   HistoryRequest history;
+
+  static void Describe(auto& v) {
+    using O = SuiteOptions;
+    v("path", &O::path);
+    v("device", &O::devices, {.meaning = "of the suite, to measure on now", .one = true});
+    DeviceUse::DescribeReaching(v, kUseOfSuite);
+    DeviceUse::DescribeCooling(v, kUseOfSuite);
+    v("output_root", &O::output_root, {.meaning = "the suite's folder"});
+    v("max_minutes", &O::max_minutes, {.meaning = "on each device", .least = 0.01, .most = 1e5});
+    v("max_seconds", &O::max_seconds, {.meaning = "for each pair at first", .least = 0.1, .most = 1e6});
+    v("max_slowdown", &O::max_slowdown,
+      {.meaning = "that is allowed: 0.02 for 2%", .least = -1, .open = true});
+    v("require_conclusive", &O::require_conclusive, {.meaning = "what cannot be decided counts as failed"});
+    v.Flat(&O::history);
+  }
 };
 
 // The suite that the file says, with what `options` say in its place. Throws as ReadSuite, and Error (kUsage)

@@ -1,0 +1,281 @@
+#include "measuring.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nanobind/stl/string.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calling_thread.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
+#include "core/json/json_schema_of.h"
+#include "measure/store/run_data.h"
+#include "render/devices.h"
+#include "render/document.h"
+#include "render/json/json.h"
+#include "say/gates.h"
+#include "workflow/analyze/analyze.h"
+#include "workflow/build.h"
+#include "workflow/check.h"
+#include "workflow/doctor.h"
+#include "workflow/measure/bisect.h"
+#include "workflow/measure/device.h"
+#include "workflow/measure/devices.h"
+#include "workflow/measure/locate.h"
+#include "workflow/measure/measure.h"
+#include "workflow/measure/plan.h"
+#include "workflow/measure/quicktest.h"
+#include "workflow/measure/suite.h"
+#include "workflow/validate.h"
+
+namespace etprof {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <typename Render>
+std::string Written(Render render) {
+  std::ostringstream out;
+  render(out);
+  return std::move(out).str();
+}
+
+template <Described T>
+std::string JsonOfValue(const T& value) {
+  return JsonText(ToJson(value));
+}
+
+// --- what was measured, analyzed; what failed is the exception's ---------------------------------------
+
+std::vector<std::string> ProblemsOf(const Measured& device) {
+  std::vector<std::string> problems;
+  if (device.error) problems.push_back(device.device + ": " + device.error->Message());
+  for (const ExperimentData& data : device.run ? device.run->experiments : std::vector<ExperimentData>()) {
+    if (!data.error.empty()) problems.push_back("experiment `" + data.label + "` failed: " + data.error);
+  }
+  if (device.kept.error) problems.push_back(device.kept.error->Message());
+  return problems;
+}
+
+void Require(const std::vector<std::string>& problems, const std::filesystem::path& folder) {
+  if (problems.empty()) return;
+  Error error(ExitCode::kDeviceFailed, fmt::format("{}", fmt::join(problems, "; ")));
+  if (!folder.empty()) error.Remedy("what was measured is in " + folder.string());
+  throw error;
+}
+
+std::string Analyzed(const MeasureJobs& jobs, const MeasureRequest& request, PythonProgress& progress) {
+  std::vector<std::string> names;
+  for (const MeasureJob& job : jobs.jobs) names.push_back(job.device);
+  progress.SetDevices(names);
+  const std::vector<Measured> devices = MeasureOnDevices(jobs, request, false, progress);
+  progress.StopWhenInterrupted();
+  std::vector<const Measured*> measured;
+  std::vector<std::string> problems;
+  for (const Measured& device : devices) {
+    for (std::string& problem : ProblemsOf(device)) problems.push_back(std::move(problem));
+    const bool nothing = device.run && device.run->status == RunData::Status::kFailed;
+    if (device.measured && !nothing) measured.push_back(&device);
+  }
+  if (!jobs.several) {
+    const std::filesystem::path& folder = devices.front().config.output_root;
+    if (measured.empty()) Require(problems, {});
+    const Report report = AnalyzeRunDirectory(folder);
+    Require(problems, folder);
+    return Written([&](std::ostream& out) { RenderAnalysisJson(report, out); });
+  }
+  const AnalyzedDevices analyzed = AnalyzeDevices(measured);
+  for (const auto& [device, error] : analyzed.failed) problems.push_back(device->device + ": " + error.Message());
+  Require(problems, analyzed.written.parent_path());
+  return Written([&](std::ostream& out) { RenderDevicesJson(*analyzed.report, out); });
+}
+
+std::string Profile(const ProfileOptions& options, PythonProgress& progress) {
+  return Analyzed(JobsOf(options), options.measure, progress);
+}
+
+std::string Run(const RunOptions& options, PythonProgress& progress) {
+  return Analyzed(JobsOf(options), options.measure, progress);
+}
+
+std::string Plan(const RunOptions& options, PythonProgress& progress) {
+  const std::vector<Measured> devices = MeasureOnDevices(JobsOf(options), options.measure, true, progress);
+  for (const Measured& device : devices) Require(ProblemsOf(device), {});
+  return JsonText(PlanJson(devices, options.measure));
+}
+
+// Of no model what the CPU has. A level that the model cannot run at is part of the answer.
+std::string Isa(const LadderOptions& options, PythonProgress& progress) {
+  if (options.model.empty()) return JsonOfValue(ReadCpuFeatures(options.measure, progress));
+  const std::vector<Measured> devices = MeasureOnDevices(JobsOf(options), options.measure, false, progress);
+  progress.StopWhenInterrupted();
+  const Measured& measured = devices.front();
+  const Report report = AnalyzeRunDirectory(measured.run->folder);
+  if (!report.ladder || FailedAsAWhole(*report.ladder)) Require(ProblemsOf(measured), measured.run->folder);
+  if (measured.kept.error) throw *measured.kept.error;
+  return Written([&](std::ostream& out) { RenderAnalysisJson(report, out); });
+}
+
+// --- the rest ------------------------------------------------------------------------------------------
+
+std::string Peaks(const PeaksOptions& options, PythonProgress& progress) {
+  return JsonOfValue(MeasurePeaks(options, progress));
+}
+
+std::string Check(const CheckOptions& options, PythonProgress& progress) {
+  const Checked checked = CheckVariants(options, progress);
+  progress.StopWhenInterrupted();
+  if (checked.kept.error) throw *checked.kept.error;
+  return JsonOfValue(*checked.report);
+}
+
+std::string Bisected(const BisectOptions& options, PythonProgress& progress) {
+  const Bisection bisection = Bisect(options, progress);
+  return Written([&](std::ostream& out) { RenderDocumentJson(say::SayBisection(bisection), out); });
+}
+
+std::string Suite(const SuiteOptions& options, PythonProgress& progress) {
+  if (IsFolder(options.path)) return JsonOfValue(ReadSuiteFolder(options, progress));
+  const SuiteConfig suite = LoadSuite(options);
+  progress.SetDevices(DevicesOf(suite, options));
+  const SuiteOutcome outcome = RunSuite(suite, options, progress);
+  progress.StopWhenInterrupted();
+  for (const KeptInHistory& kept : outcome.kept) {
+    if (kept.error) throw *kept.error;
+  }
+  return JsonOfValue(outcome.report);
+}
+
+std::string Devices(const DevicesOptions& options, PythonProgress& progress) {
+  return JsonOfValue(FindDevices(options, progress));
+}
+
+std::string Build(const PortableRunnerOptions& options, PythonProgress& progress) {
+  return JsonOfValue(BuildPortableRunner(options, progress));
+}
+
+// What the workflows that take a single value are given.
+struct DoctorOptions {
+  static void Describe(auto&) {}
+};
+std::string Doctor(const DoctorOptions&, PythonProgress&) { return JsonOfValue(ExamineThisMachine()); }
+
+struct QuickOptions {
+  std::string outdir = "out_quick_test", device = "local", model;
+
+  static void Describe(auto& v) {
+    v("outdir", &QuickOptions::outdir, {.meaning = "the folder for everything"});
+    v("device", &QuickOptions::device, {.meaning = "where it is measured"});
+    v("model", &QuickOptions::model, {.meaning = "in place of toy_cnn"});
+  }
+};
+std::string Quick(const QuickOptions& options, PythonProgress& progress) {
+  QuickTest test({std::filesystem::absolute(options.outdir).lexically_normal(), options.device, options.model},
+                 progress);
+  while (const QuickTestStep* step = test.Next()) progress.Message(step->name + ": " + step->said);
+  return JsonOfValue(test.result());
+}
+
+struct RecoverOptions {
+  std::string run;
+
+  static void Describe(auto& v) { v("run", &RecoverOptions::run); }
+};
+struct Recovered {
+  bool recovered = false;
+  Validation validation;
+
+  static void Describe(auto& v) {
+    v("recovered", &Recovered::recovered);
+    v.Flat(&Recovered::validation);
+  }
+};
+std::string Recover(const RecoverOptions& options, PythonProgress&) {
+  const bool recovered = RecoverRunDirectory(options.run);
+  AnalyzeRunDirectory(options.run);
+  return JsonOfValue(Recovered{recovered, ValidateRun(options.run)});
+}
+
+// --- by name -------------------------------------------------------------------------------------------
+
+// A single value may stand for a list of it.
+template <Described Options>
+Options Read(nlohmann::json given) {
+  const nlohmann::ordered_json schema = SchemaOf<Options>("", "");
+  for (auto& [key, value] : given.items()) {
+    if (schema.at("properties").at(key).contains("anyOf") && !value.is_array() && !value.is_null())
+      value = nlohmann::json::array({value});
+  }
+  Options options;
+  FromJson(given, options);
+  return options;
+}
+
+struct Workflow {
+  const char* name;
+  std::string (*run)(const nlohmann::json& given, PythonProgress& progress);
+  nlohmann::ordered_json (*schema)();
+};
+
+template <auto Function>
+struct Of;
+template <typename Options, std::string (*kFunction)(const Options&, PythonProgress&)>
+struct Of<kFunction> {
+  static constexpr Workflow Named(const char* name) {
+    return {name,
+            [](const nlohmann::json& given, PythonProgress& progress) {
+              return kFunction(Read<Options>(given), progress);
+            },
+            [] { return SchemaOf<Options>("", ""); }};
+  }
+};
+
+constexpr Workflow kWorkflows[] = {
+    Of<Profile>::Named("profile"), Of<Run>::Named("run"),
+    Of<Plan>::Named("plan"),       Of<Isa>::Named("isa"),
+    Of<Peaks>::Named("peaks"),     Of<Check>::Named("check"),
+    Of<Bisected>::Named("bisect"), Of<Suite>::Named("suite"),
+    Of<Devices>::Named("devices"), Of<Doctor>::Named("doctor"),
+    Of<Quick>::Named("quick_test"), Of<Build>::Named("build"),
+    Of<Recover>::Named("recover")};
+
+const Workflow& WorkflowNamed(const std::string& name) {
+  for (const Workflow& workflow : kWorkflows) {
+    if (name == workflow.name) return workflow;
+  }
+  throw nb::key_error(name.c_str());
+}
+
+}  // namespace
+
+void BindMeasuring(nb::module_& module) {
+  module.def("set_program", [](const std::string& etprof) { SetExecutablePath(etprof); }, "etprof"_a,
+             "where the etprof program is, with its runner beside it");
+  module.def("options", [](const std::string& name) {
+    return WorkflowNamed(name).schema().at("properties").dump();
+  }, "name"_a, "a workflow's options, as the properties of a JSON Schema");
+  module.def("measure", [](const std::string& name, const std::string& options, const nb::object& progress) {
+    const Workflow& workflow = WorkflowNamed(name);
+    try {
+      return Attended(progress, [&](PythonProgress& attended) {
+        return workflow.run(nlohmann::json::parse(options), attended);
+      });
+    } catch (const Error& error) {
+      // Of what was given it is a ValueError, as everywhere.
+      if (error.exit_code() == ExitCode::kUsage || error.exit_code() == ExitCode::kBadInput) throw;
+      throw std::runtime_error(error.Message());
+    }
+  }, "name"_a, "options"_a, "progress"_a.none());
+}
+
+}  // namespace etprof

@@ -1,0 +1,232 @@
+"""`import etprof` measures as the commands do: real measurements of a small model, and of scripted workers."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import program
+import pytest
+
+import etprof
+
+TOY = program.DATA / "toy_cnn.pte"
+SHORT = {"launches": 2, "runs": 3, "no_peaks": True}
+# What the command line alone has: how a result is shown, and what other functions are for.
+VIEWS = {"all", "csv", "json", "help", "html", "markdown", "document", "junit", "github-summary", "dry-run"}
+OTHERS = {
+    "run": {"analysis-only", "config"},  # analyze; its argument
+    "isa": {"widest"},  # isa()["widest"]
+    "check": {"static", "thresholds"},  # check_programs
+    "build": {"executorch", "preset", "trace", "llm", "clean"},  # of another checkout
+}
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch, tmp_path):
+    """What waits for the device's turn is no other test."""
+    monkeypatch.setenv("ETPROF_DEVICE_DIR", str(tmp_path / "turns"))
+    monkeypatch.setenv("ETPROF", str(program.etprof()))
+
+
+def children() -> set[int]:
+    """The processes that this one has started and that are there."""
+    found: set[int] = set()
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # a thread that has ended meanwhile
+            found.update(map(int, (task / "children").read_text().split()))
+    return found
+
+
+def test_a_profile_is_measured_and_analyzed_without_a_word(tmp_path, capfd):
+    run, said = tmp_path / "run", []
+    result = etprof.profile(TOY, "threads=2", output_root=run, progress=said.append, **SHORT)
+    assert capfd.readouterr() == ("", "")
+    assert [one["launches"] for one in result["comparisons"]] == [2]
+    assert len(result["experiments"]) == 2 and result["status"] == "complete"
+    assert result == json.loads((run / "analysis_summary.json").read_text())
+    assert etprof.validate(run)["ok"]
+    measuring = [one for one in said if one["kind"] == "measuring"]
+    assert measuring and {one["device"] for one in measuring} <= {"local"}
+    assert measuring[-1]["done"] == 2 and measuring[-1]["estimates"][0]["candidate"] == "2 threads"
+    # Two stored runs, and two models that are measured now.
+    assert etprof.check(run)["result"] in ("pass", "fail", "inconclusive")
+    checked = etprof.check(TOY, "threads=2", max_slowdown=9, output_root=tmp_path / "check", launches=2, runs=3)
+    assert [pair["candidate"] for pair in checked["pairs"]] == ["2 threads"]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_configuration_is_planned_and_measured(tmp_path):
+    config = {
+        "model": str(TOY),
+        "output_root": str(tmp_path / "run"),
+        "runs": 3,
+        "launches": 2,
+        "rounds": 1,
+        "peaks": False,
+        "experiments": [{"name": "one"}, {"name": "two", "threads": 2}],
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    plan = etprof.run(tmp_path / "config.json", dry_run=True)
+    told = program.run("run", tmp_path / "config.json", "--dry-run", "--json")
+    assert plan == json.loads(told.stdout)
+    assert not (tmp_path / "run").exists()
+    result = etprof.run(tmp_path / "config.json", only="two")
+    assert [one["name"] for one in result["experiments"]] == ["two"]
+
+
+def test_a_suite_is_measured_and_read_again(tmp_path):
+    suite = {
+        "models": [{"name": "toy", "programs": {"fp32": str(TOY)}}],
+        "dtypes": ["fp32"],
+        "devices": ["local"],
+        "variants": ["threads=2"],
+        "output_root": str(tmp_path / "out"),
+        "runs": 3,
+        "launches": 2,
+        "rounds": 1,
+        "peaks": False,
+    }
+    (tmp_path / "suite.json").write_text(json.dumps(suite))
+    result = etprof.suite(tmp_path / "suite.json")
+    assert [cell["status"] for cell in result["cells"]] == ["measured"]
+    assert etprof.suite(tmp_path / "out")["cells"] == result["cells"]
+
+
+def test_what_there_is_to_measure_with():
+    assert etprof.isa()["features"]
+    assert etprof.peaks()["compute"]
+    assert "local" in [device["name"] for device in etprof.devices(timeout=20)["devices"]]
+    told = json.loads(program.run("doctor", "--json").stdout)
+    assert [group["name"] for group in etprof.doctor()["groups"]] == [group["name"] for group in told["groups"]]
+
+
+def test_a_quick_test_takes_the_whole_way(tmp_path):
+    result = etprof.quick_test(outdir=tmp_path, model=TOY)
+    assert result["passed"], result
+    assert Path(result["report"]).is_file()
+
+
+def interrupt_at(moment: threading.Event) -> threading.Thread:
+    """Ctrl-C, as soon as that moment has come."""
+
+    def press() -> None:
+        assert moment.wait(120)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    return thread
+
+
+def test_ctrl_c_ends_the_workers_and_keeps_what_was_measured(tmp_path):
+    run, second_launch = tmp_path / "run", threading.Event()
+
+    def look(said: dict) -> None:
+        if said["kind"] == "measuring" and said["done"] >= 2:
+            second_launch.set()
+
+    before = children()
+    pressing = interrupt_at(second_launch)
+    options = {"launches": 5, "runs": 3, "no_peaks": True, "output_root": run}
+    with pytest.raises(KeyboardInterrupt):
+        etprof.profile(TOY, "threads=2", progress=look, **options)
+    pressing.join()
+    assert children() <= before
+    assert etprof.analyze(run)["status"] == "interrupted"
+    assert etprof.recover(run)["ok"]
+    assert etprof.recover(run) == {"recovered": False} | etprof.validate(run)
+    result = etprof.profile(TOY, "threads=2", resume=True, **options)
+    assert [one["launches"] for one in result["comparisons"]] == [5]
+
+
+def test_what_progress_raises_ends_the_measurement(tmp_path):
+    def stop(said: dict) -> None:
+        if said["kind"] == "measuring":
+            raise ZeroDivisionError(said["kind"])
+
+    before = children()
+    with pytest.raises(ZeroDivisionError, match="measuring"):
+        etprof.profile(TOY, launches=10_000, no_peaks=True, output_root=tmp_path / "run", progress=stop)
+    assert children() <= before
+
+
+def test_a_killed_python_leaves_a_run_to_recover(tmp_path):
+    run = tmp_path / "run"
+    text = f"""
+import etprof, os, signal
+def kill(said):
+    if said["kind"] == "measuring" and said["done"] >= 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+etprof.profile({str(TOY)!r}, launches=10_000, no_peaks=True, output_root={str(run)!r}, progress=kill)
+"""
+    path = os.pathsep.join([str(Path(etprof.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run([sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}, timeout=300, check=False)
+    assert done.returncode == -signal.SIGKILL
+    recovered = etprof.recover(run)
+    assert recovered["recovered"] and recovered["ok"], recovered
+
+
+def test_other_threads_go_on_and_may_measure(tmp_path):
+    told: dict[str, object] = {}
+
+    def measure() -> None:
+        told["result"] = etprof.profile(TOY, output_root=tmp_path / "run", progress=lambda _: None, **SHORT)
+
+    thread = threading.Thread(target=measure)
+    thread.start()
+    turns = 0
+    while thread.is_alive():
+        thread.join(0.01)
+        turns += 1
+    assert told["result"]["status"] == "complete"
+    assert turns > 5
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda: etprof.profile(TOY, max_secnds=1), TypeError, "unexpected keyword argument 'max_secnds'"),
+        (lambda: etprof.profile(TOY, launches=1), ValueError, "launches"),
+        (lambda: etprof.profile(TOY, launches="many"), ValueError, "launches"),
+        (lambda: etprof.profile(TOY, "speed=2"), ValueError, "speed"),
+        (lambda: etprof.profile("nowhere.pte"), ValueError, "nowhere"),
+        (lambda: etprof.run("nowhere.json"), ValueError, "nowhere"),
+        (lambda: etprof.check(TOY), ValueError, "nothing to be compared with"),
+        (lambda: etprof.check(TOY, TOY, allow_mismatch="weather"), ValueError, "`weather` is not a condition"),
+        (lambda: etprof.report(program.DATA / "toy_cnn.t1.etdump", out="-"), ValueError, "standard output"),
+        (lambda: etprof.bisect("HEAD", "HEAD", ["true"]), ValueError, "built"),
+        (lambda: etprof.build("toaster"), ValueError, "unknown target `toaster`"),
+        (lambda: etprof.recover("nowhere"), ValueError, "nowhere"),
+        (lambda: etprof.profile(TOY, runner="/bin/false", launches=2, runs=1), RuntimeError, "exited with 1"),
+    ],
+)
+def test_what_is_wrong_is_an_exception(call, error, match, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=match):
+        call()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", etprof.__all__)
+def test_no_module_takes_a_name_of_the_package(name):
+    assert importlib.util.find_spec(f"etprof.{name}") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["profile", "run", "isa", "peaks", "check", "bisect", "suite", "devices", "quick_test", "build"]
+)
+def test_the_options_are_the_commands(name):
+    helped = program.run(name.replace("_", "-"), "--help", width=200).stdout
+    of_command = set(re.findall(r"^ +(?:-\w,\s*)?--([a-z][a-z-]*)", helped, re.MULTILINE))
+    documented = set(re.findall(r"^    (\w+)(?::|$)", getattr(etprof, name).__doc__, re.MULTILINE))
+    documented -= {"ValueError", "RuntimeError", "KeyboardInterrupt", "Exception"}
+    parameters = set(getattr(etprof, name).__code__.co_varnames)
+    options = {option.replace("-", "_") for option in of_command - VIEWS - OTHERS.get(name, set())}
+    assert documented == options - parameters
