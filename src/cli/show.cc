@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <sstream>
 
 #include "cli/terminal.h"
 #include "core/error.h"
@@ -21,6 +22,7 @@
 #include "say/run/views.h"
 #include "say/subjects.h"
 #include "say/wording.h"
+#include "workflow/validate.h"
 
 namespace etprof {
 namespace {
@@ -141,28 +143,15 @@ bool ShowDocument(const say::Document& document, const View& view, const std::st
 
 void PrintJson(const nlohmann::ordered_json& json) { Print("{}\n", JsonText(json, 2)); }
 
-std::string ValidationText(const Validation& result) {
-  std::string text;
-  for (const Finding& finding : result.findings) {
-    // As an Error's message: names come from files, and control characters stay off the terminal.
-    Error line(ExitCode::kCheckFailed, fmt::format("{} [{}]", finding.problem, finding.check));
-    text += fmt::format("{}  {}\n", finding.severity == Finding::Severity::kBroken ? "broken " : "warning",
-                        line.InFile(finding.file).Message());
-  }
-  const auto broken = result.Count(Finding::Severity::kBroken);
-  const auto warnings = result.Count(Finding::Severity::kWarning);
-  const std::string said = warnings == 0   ? ""
-                           : warnings == 1 ? ", 1 warning"
-                                           : fmt::format(", {} warnings", warnings);
-  const std::string well = result.foreign ? "can be read" : "all is well";
-  return text +
-         fmt::format("{}: {}{}\n", result.run, broken == 0 ? well : fmt::format("{} broken", broken), said);
-}
-
 int ValidateRecovered(const std::string& folder) {
-  const Validation result = ValidateRun(folder);
-  if (result.AllWell()) return static_cast<int>(ExitCode::kDone);
-  SayText(ValidationText(result));
+  const Validations found{{ValidateRun(folder)}};
+  if (found.AllWell()) return static_cast<int>(ExitCode::kDone);
+  TerminalOptions options = OptionsOfStdout();
+  options.colors = false;
+  options.more = "";
+  std::ostringstream text;
+  RenderDocumentTerminal(say::SayValidations(found), options, text);
+  SayText(text.str());
   return static_cast<int>(ExitCode::kDeviceFailed);
 }
 

@@ -14,7 +14,6 @@
 #include "report/suite.h"
 #include "say/document.h"
 #include "workflow/measure/measure.h"
-#include "workflow/validate.h"
 
 // Results on stdout. Each throws Error (kDeviceFailed) where that cannot be written.
 namespace etprof {
@@ -57,8 +56,6 @@ int TellKept(const std::vector<KeptInHistory>& kept, const std::string& file, in
 // Those lines; notes go to stderr.
 void TellAdded(const AddedToHistory& added, const std::function<void(const std::string&)>& write);
 
-// The findings and how many there are, for a person.
-std::string ValidationText(const Validation& result);
 // Validates a run that was recovered or resumed. Shows on stderr what is broken; returns the exit code: kDone
 // or kDeviceFailed.
 int ValidateRecovered(const std::string& folder);

@@ -75,6 +75,42 @@ TEST(DocumentTerminal, ShowsEverythingWhereAllIsAskedFor) {
                     HasSubstr("     point, ms   time\n  A  placed     4.000\n     small      1.000\n")));
 }
 
+TEST(DocumentTerminal, ShowsAllOfWhatWraps) {
+  const std::string path = "/a/" + std::string(90, 'p') + "/" + std::string(60, 'q');
+  say::Document document;
+  say::Table table{"few", "", {say::Left("name"), say::Left("where", "").Wraps()}, {{"x", "in " + path}}};
+  document.sections = {{"", say::Level::kUsual, {std::move(table)}}};
+  std::string shown;
+  std::istringstream lines(OnScreen(document, {.width = 60, .more = ""}));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(DisplayWidth(line), 60);
+    if (line.size() > 9) shown += line.substr(8);
+  }
+  EXPECT_THAT(shown, HasSubstr(path));
+}
+
+TEST(DocumentTerminal, ARemedyIsBelowWhatWasFoundAndAColumnOfItsOwnElsewhere) {
+  const say::Document document = example::ExaminationDocument();
+  EXPECT_EQ(OnScreen(document, {.more = ""}),
+            "etprof doctor\n\n"
+            "  profile\n\n"
+            "  state    check       found\n"
+            "  ok       runner      0.1.0, /here|there\n"
+            "  warning  steadiness  a virtual machine\n"
+            "                       -> use another\n\n"
+            "  devices over adb\n\n"
+            "  state    check  found\n"
+            "  missing  adb    not found\n"
+            "                  -> get it\n\n"
+            "  not ready  devices over adb (no adb)\n\n"
+            "this machine can measure\n");
+  EXPECT_EQ(AsCsv(document, "checks"),
+            "commands,state,check,found,remedy\n"
+            "profile,ok,runner,\"0.1.0, /here|there\",\n"
+            "profile,warning,steadiness,a virtual machine,use another\n"
+            "devices over adb,missing,adb,not found,get it\n");
+}
+
 TEST(DocumentTerminal, KeepsToItsWidth) {
   say::Document document = OneOfEach();
   auto& table = std::get<say::Table>(document.sections[0].parts[3]);
@@ -430,6 +466,9 @@ TEST(Documents, OfNothingHaveEveryTable) {
   EXPECT_EQ(ids({say::SayHistoryCheck({}, "", false)}), ids({example::HistoryDocument(true)}));
   EXPECT_EQ(ids({say::SayBisection({})}), ids({example::BisectionDocument()}));
   EXPECT_EQ(ids({say::SayPeaks({}, "", false)}), ids({example::PeaksDocument()}));
+  EXPECT_EQ(ids({say::SayExamination({{DoctorGroup()}})}), ids({example::ExaminationDocument()}));
+  EXPECT_EQ(ids({say::SayQuickTest({})}), ids({example::QuickTestDocument()}));
+  EXPECT_EQ(ids({say::SayValidations({{Validation()}})}), ids({example::ValidationsDocument()}));
 }
 
 TEST(DocumentHtml, LeavesOutManyRowsThatAreElsewhereForWhoReadsAPage) {

@@ -14,13 +14,16 @@
 #include "report/bisection.h"
 #include "report/check.h"
 #include "report/cpu_features.h"
+#include "report/examination.h"
 #include "report/example_check.h"
 #include "report/example_run.h"
 #include "report/example_suite.h"
 #include "report/kernels/kernels.h"
+#include "report/quicktest.h"
 #include "report/run/sustained.h"
 #include "report/static_check.h"
 #include "report/suite.h"
+#include "report/validation.h"
 #include "say/document.h"
 #include "say/gates.h"
 #include "say/run/report.h"
@@ -291,6 +294,36 @@ inline say::Document PeaksDocument() {
   return say::SayPeaks(peaks, "local", true);
 }
 
+inline say::Document ExaminationDocument() {
+  using State = DoctorCheck::State;
+  return say::SayExamination(
+      {{{"measure",
+         "profile",
+         {{"runner", State::kOk, "0.1.0, /here|there", ""},
+          {"steadiness", State::kWarning, "a virtual machine", "use another"}}},
+        {"adb", "devices over adb", {{"adb", State::kMissing, "not found", "get it"}}}}});
+}
+
+inline say::Document QuickTestDocument() {
+  using State = QuickTestStep::State;
+  QuickTestResult result;
+  result.steps = {{"export", State::kPassed, 1.5, "a|b.pte", 0},
+                  {"run", State::kFailed, 0.5, "`x` is not there", 3},
+                  {"analyze", State::kNotTried, 0, "", 0}};
+  result.log = "/out/quick_test.log";
+  return say::SayQuickTest(result);
+}
+
+inline say::Document ValidationsDocument() {
+  using Severity = Finding::Severity;
+  return say::SayValidations({{{"runs/good", false, {}},
+                               {"runs/bad",
+                                false,
+                                {{Severity::kBroken, "csv", "a|b.csv", "is cut short"},
+                                 {Severity::kWarning, "finished", ".", "was interrupted"}}},
+                               {"runs/foreign", true, {}}}});
+}
+
 // A new subject's comes here: then every format of it is tested (document_test.cc).
 inline std::vector<say::Document> Documents() {
   return {OneOfEach(),
@@ -307,7 +340,10 @@ inline std::vector<say::Document> Documents() {
           HistoryDocument(false),
           HistoryDocument(true),
           BisectionDocument(),
-          PeaksDocument()};
+          PeaksDocument(),
+          ExaminationDocument(),
+          QuickTestDocument(),
+          ValidationsDocument()};
 }
 
 }  // namespace etprof::example

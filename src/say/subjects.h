@@ -10,10 +10,13 @@ struct CpuFeatures;
 struct DataFile;
 struct DeviceSurvey;
 struct DevicesReport;
+struct Examination;
 struct KernelReport;
 struct Program;
 struct ProgramDiff;
+struct QuickTestResult;
 struct Report;
+struct Validations;
 namespace protocol {
 struct Peaks;
 }
@@ -48,6 +51,13 @@ Document SayInspect(const DataFile& data, const std::string& file);
 // Of equal ones every table is empty. `warnings`: what the reader has to know.
 Document SayDiff(const ProgramDiff& diff, const std::string& baseline, const std::string& candidate,
                  const std::vector<std::string>& warnings);
+
+// What commands need, a group of them a section, and whether this machine can measure.
+Document SayExamination(const Examination& found);
+// How far a small model came, step by step.
+Document SayQuickTest(const QuickTestResult& result);
+// What is wrong with results directories, each a section.
+Document SayValidations(const Validations& validations);
 
 // A log is a section, then what differs between two, then what the operators' names prove.
 Document SayKernels(const KernelReport& report);

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json/describe.h"
+#include "report/validation.h"
 
 namespace etprof {
 
@@ -14,27 +14,6 @@ struct CheckInfo {
   std::string_view promise;
 };
 const std::vector<CheckInfo>& AllChecks();
-
-struct Finding {
-  enum class Severity {
-    kBroken,   // a promise is broken
-    kWarning,  // worth knowing; the directory is none the worse for it, or never promised it
-  };
-  Severity severity = Severity::kBroken;
-  std::string check;    // CheckInfo::name
-  std::string file;     // relative to the results directory; "." for the directory itself
-  std::string problem;  // one clause
-
-  static void Describe(auto& v) {
-    v("severity", &Finding::severity);
-    v("check", &Finding::check, {.meaning = "its name in docs/reference/files.md"});
-    v("file", &Finding::file, {.meaning = "relative to the results directory; \".\": the directory itself"});
-    v("problem", &Finding::problem);
-  }
-};
-template <>
-inline constexpr NamedValue<Finding::Severity> kNames<Finding::Severity>[] = {
-    {Finding::Severity::kBroken, "broken"}, {Finding::Severity::kWarning, "warning"}};
 
 // Collects findings. Of one check and file at most kMost are kept, and then how many more there were.
 class Findings {

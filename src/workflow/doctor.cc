@@ -294,10 +294,6 @@ DoctorGroup Emulated(const std::optional<fs::path>& root) {
 
 }  // namespace
 
-bool DoctorGroup::Ready() const {
-  return std::ranges::none_of(checks, [](const Check& check) { return check.state == CheckState::kMissing; });
-}
-
 Examination ExamineThisMachine() {
   const std::optional<fs::path> root = CheckoutRoot();
   const PythonPackages packages = AskPython(root);

@@ -1,6 +1,5 @@
 #include "workflow/validate.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -11,11 +10,6 @@
 #include "workflow/analyze/analyze.h"
 
 namespace etprof {
-
-std::ptrdiff_t Validation::Count(Finding::Severity severity) const {
-  return std::ranges::count_if(findings,
-                               [&](const Finding& finding) { return finding.severity == severity; });
-}
 
 Validation ValidateRun(const std::string& folder) {
   Validator validator(folder, ETPROF_VERSION);

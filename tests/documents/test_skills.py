@@ -205,7 +205,7 @@ DAMAGES = {
     "validate-workflow": [
         NOT_THERE,
         f"head -c 3000 {RUN}/isa_on/{STEM}_isa_on_t1.etdump > cut && mv cut {RUN}/isa_on/{STEM}_isa_on_t1.etdump",
-        "echo 'all is well' > out_toy_cnn/damaged.txt",
+        "echo 'all is well' > out_toy_cnn/damaged.csv",
         changed("out_toy_cnn/quick_test.json", "d['passed'] = False"),
         changed("out_toy_cnn/itself.json", "d['result'] = 'fail'"),
     ],

@@ -29,19 +29,18 @@ def quick_test(etprof, folder, *arguments, **environment) -> subprocess.Complete
 
 
 def words(done: subprocess.CompletedProcess) -> list[list[str]]:
-    """Of the lines of the steps: their first two words."""
-    return [line.split()[:2] for line in done.stdout.splitlines()[:-1]]
+    """Of the steps: their names and results."""
+    lines = [line.split()[:2] for line in done.stdout.splitlines()]
+    return [line for line in lines if line and line[0] in STEPS]
 
 
 def test_a_model_goes_the_whole_way(etprof, tmp_path):
     done = quick_test(etprof, tmp_path, "--model", MODEL)
     assert done.returncode == 0, done.stdout + done.stderr
     assert words(done) == [[step, "ok"] for step in STEPS]
-    assert all(" s  " in line for line in done.stdout.splitlines()[:-1])
-    last = done.stdout.splitlines()[-1]
-    assert last.startswith("pass: 5 steps in ")
-    report = tmp_path / last.rpartition(": ")[2]
-    assert report == tmp_path / "out_quick_test" / "runs" / "quick_test" / "report.html"
+    assert "\npass: 5 steps in " in done.stdout
+    report = tmp_path / "out_quick_test" / "runs" / "quick_test" / "report.html"
+    assert done.stdout.endswith(f"the report: {report.relative_to(tmp_path)}\n")
     assert report.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html")
     log = (tmp_path / "out_quick_test" / "quick_test.log").read_text(encoding="utf-8")
     assert [line.split()[2] for line in log.splitlines() if line.startswith("$ ")] == STEPS[1:]
@@ -72,13 +71,13 @@ def test_a_broken_runner_fails(etprof, tmp_path):
     runner = broken(tmp_path, "#!/bin/sh\necho 'cannot find my libraries' >&2\nexit 127\n")
     done = quick_test(etprof, tmp_path, "--model", MODEL, ETPROF_RUNNER=str(runner))
     assert done.returncode in (3, 4), done.stdout
-    assert words(done) == [["export", "ok"], ["run", "FAILED"], *[[step, "-"] for step in STEPS[2:]]]
+    assert words(done) == [["export", "ok"], ["run", "FAILED"], *[[step, "—"] for step in STEPS[2:]]]
     assert "\nfail: run (out_quick_test/quick_test.log has all that was said)\n" in done.stdout
     assert not (tmp_path / "out_quick_test" / "runs" / "quick_test" / "report.html").exists()
     again = quick_test(etprof, tmp_path, "--model", MODEL, "--json", ETPROF_RUNNER=str(runner))
     assert again.returncode == done.returncode
     assert not fitting("quick_test", again.stdout)["passed"]
-    assert again.stderr.startswith("error: run: ") and again.stderr.count("\n") == 1
+    assert again.stderr.splitlines()[-1].startswith("error: run: ")
     assert json.loads(again.stdout)["steps"][1]["said"] in again.stderr
     assert [step["state"] for step in json.loads(again.stdout)["steps"]] == ["passed", "failed"] + ["not tried"] * 3
 
@@ -128,7 +127,7 @@ def test_without_pytorch_a_stored_model_does(alone, tmp_path):
     shutil.copy(MODEL, stored)
     done = quick_test(program, tmp_path, **environment)
     assert done.returncode == 0, done.stdout
-    assert "not exported, since PyTorch is not installed" in done.stdout.splitlines()[0]
+    assert "not exported, since PyTorch is not installed" in " ".join(done.stdout.split())
 
 
 def test_ctrl_c_leaves_nothing_running(etprof, tmp_path):

@@ -201,9 +201,17 @@ class SectionScreen {
       std::stringstream lines;
       WriteWrapped("", row.back().text, 0, room, lines);
       for (std::string line; std::getline(lines, line);) {
-        row.back().text = Fitted(line, room);
-        rows.push_back(row);
-        for (ScreenTable::Cell& cell : row) cell = {};
+        while (!line.empty()) {  // a path may be wider than a line: all of it is shown
+          std::string piece = line;
+          if (DisplayWidth(line) > room) {
+            piece = Fitted(line + "  ", room + 1);
+            piece.resize(piece.size() - std::string_view("…").size());
+          }
+          line.erase(0, piece.size());
+          row.back().text = std::move(piece);
+          rows.push_back(row);
+          for (ScreenTable::Cell& cell : row) cell = {};
+        }
       }
     }
     table.rows = std::move(rows);

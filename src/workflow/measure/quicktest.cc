@@ -120,6 +120,7 @@ const QuickTestStep* QuickTest::Next() {
   QuickTestStep& step = result_.steps.emplace_back();
   step.name = name;
   if (over) return &step;
+  progress_.Step(step.name, static_cast<int>(result_.steps.size()), static_cast<int>(kSteps.size()));
   const double start = MonotonicSeconds();
   try {
     progress_.StopWhenInterrupted();
@@ -258,23 +259,5 @@ void QuickTest::Etprof(std::vector<std::string> words) {
 }
 
 void QuickTest::Say(const std::string& line) { log_ << line << "\n"; }
-
-bool QuickTestResult::Passed() const {
-  return std::ranges::all_of(steps, [](const QuickTestStep& step) { return step.state == State::kPassed; });
-}
-
-double QuickTestResult::Seconds() const {
-  double seconds = 0;
-  for (const QuickTestStep& step : steps) seconds += step.seconds;
-  return seconds;
-}
-
-int QuickTestResult::exit_code() const {
-  if (interrupted) return static_cast<int>(ExitCode::kInterrupted);
-  for (const QuickTestStep& step : steps) {
-    if (step.state == State::kFailed) return step.exit_code;
-  }
-  return static_cast<int>(ExitCode::kDone);
-}
 
 }  // namespace etprof

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json/describe.h"
+#include "report/quicktest.h"
 #include "workflow/progress.h"
 
 namespace etprof {
@@ -14,51 +14,6 @@ struct QuickTestOptions {
   std::filesystem::path folder;  // everything is left there
   std::string device = "local";  // as --device takes it
   std::filesystem::path model;   // empty: toy_cnn, exported, or stored where PyTorch is not installed
-};
-
-// One step of the way from a model to a report.
-struct QuickTestStep {
-  enum class State { kPassed, kFailed, kNotTried };
-  std::string name;
-  State state = State::kNotTried;
-  double seconds = 0;
-  std::string said;   // one line: what came of it, or what is wrong
-  int exit_code = 0;  // where it failed: that of its command, or 1
-
-  static void Describe(auto& v) {
-    v("name", &QuickTestStep::name);
-    v("state", &QuickTestStep::state);
-    v("seconds", &QuickTestStep::seconds, {.least = 0});
-    v("said", &QuickTestStep::said, {.meaning = "what came of it, or what is wrong"});
-  }
-};
-template <>
-inline constexpr NamedValue<QuickTestStep::State> kNames<QuickTestStep::State>[] = {
-    {QuickTestStep::State::kPassed, "passed"},
-    {QuickTestStep::State::kFailed, "failed"},
-    {QuickTestStep::State::kNotTried, "not tried"}};
-
-struct QuickTestResult {
-  std::vector<QuickTestStep> steps;
-  std::filesystem::path run;     // the results directory
-  std::filesystem::path report;  // its page
-  std::filesystem::path log;     // of all steps
-  bool interrupted = false;
-  bool Passed() const;  // every step so far
-  double Seconds() const;
-  int exit_code() const;
-
-  static void Describe(auto& v) {
-    using R = QuickTestResult;
-    v.Constant("schema_version", 1);
-    v("passed", &R::Passed);
-    v("interrupted", &R::interrupted);
-    v("seconds", &R::Seconds, {.least = 0});
-    v("run", &R::run, {.meaning = "the results directory"});
-    v("report", &R::report, {.meaning = "its page"});
-    v("log", &R::log, {.meaning = "of all steps"});
-    v("steps", &R::steps);
-  }
 };
 
 // Takes a small model the whole way: export, run, analyze, report, validate, each by its own etprof as a user

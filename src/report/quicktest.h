@@ -1,0 +1,75 @@
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/json/describe.h"
+
+namespace etprof {
+
+// What `etprof quick-test` comes to: one step of the way from a model to a report.
+struct QuickTestStep {
+  enum class State { kPassed, kFailed, kNotTried };
+  std::string name;
+  State state = State::kNotTried;
+  double seconds = 0;
+  std::string said;   // one line: what came of it, or what is wrong
+  int exit_code = 0;  // where it failed: that of its command, or 1
+
+  static void Describe(auto& v) {
+    v("name", &QuickTestStep::name);
+    v("state", &QuickTestStep::state);
+    v("seconds", &QuickTestStep::seconds, {.least = 0});
+    v("said", &QuickTestStep::said, {.meaning = "what came of it, or what is wrong"});
+  }
+};
+template <>
+inline constexpr NamedValue<QuickTestStep::State> kNames<QuickTestStep::State>[] = {
+    {QuickTestStep::State::kPassed, "passed"},
+    {QuickTestStep::State::kFailed, "failed"},
+    {QuickTestStep::State::kNotTried, "not tried"}};
+
+struct QuickTestResult {
+  std::vector<QuickTestStep> steps;
+  std::filesystem::path run;     // the results directory
+  std::filesystem::path report;  // its page
+  std::filesystem::path log;     // of all steps
+  bool interrupted = false;
+
+  // The one that failed; null: there is none.
+  const QuickTestStep* Failed() const {
+    const auto failed = std::ranges::find(steps, QuickTestStep::State::kFailed, &QuickTestStep::state);
+    return failed == steps.end() ? nullptr : &*failed;
+  }
+  bool Passed() const {  // every step so far
+    return std::ranges::count(steps, QuickTestStep::State::kPassed, &QuickTestStep::state) ==
+           std::ssize(steps);
+  }
+  double Seconds() const {
+    double seconds = 0;
+    for (const QuickTestStep& step : steps) seconds += step.seconds;
+    return seconds;
+  }
+  int exit_code() const {
+    if (interrupted) return static_cast<int>(ExitCode::kInterrupted);
+    return Failed() != nullptr ? Failed()->exit_code : static_cast<int>(ExitCode::kDone);
+  }
+
+  static void Describe(auto& v) {
+    using R = QuickTestResult;
+    v.Constant("schema_version", 1);
+    v("passed", &R::Passed);
+    v("interrupted", &R::interrupted);
+    v("seconds", &R::Seconds, {.least = 0});
+    v("run", &R::run, {.meaning = "the results directory"});
+    v("report", &R::report, {.meaning = "its page"});
+    v("log", &R::log, {.meaning = "of all steps"});
+    v("steps", &R::steps);
+  }
+};
+
+}  // namespace etprof

@@ -1,0 +1,58 @@
+#include "report/examination.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/text/text.h"
+#include "say/subjects.h"
+
+namespace etprof::say {
+namespace {
+
+Tone ToneOfCheck(DoctorCheck::State state) {
+  return state == DoctorCheck::State::kOk        ? Tone::kGood
+         : state == DoctorCheck::State::kMissing ? Tone::kBad
+                                                 : Tone::kUnsure;
+}
+
+// A screen has no room for a remedy beside what was found: it is the line below.
+Table NeedsOf(const DoctorGroup& group) {
+  Table table{
+      .id = "checks",
+      .columns = {Left("state"), Left("check"), Left("found"), Left("remedy").Wraps().At(Level::kPage)}};
+  for (const DoctorCheck& check : group.checks) {
+    table.rows.push_back({Cell(std::string(NameOf(check.state)), ToneOfCheck(check.state)), check.name,
+                          check.found, check.remedy});
+    if (!check.remedy.empty())
+      table.rows.push_back(Row({"", "", "-> " + check.remedy, ""}, Row::Role::kRest));
+  }
+  return table;
+}
+
+std::string MissingOf(const DoctorGroup& group) {
+  std::vector<std::string> names;
+  for (const DoctorCheck& check : group.checks) {
+    if (check.state == DoctorCheck::State::kMissing) AddOnce(check.name, names);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+Document SayExamination(const Examination& found) {
+  Document document;
+  document.title = "etprof doctor";
+  document.sections_are = "commands";
+  document.concludes = true;
+  const std::string missing = MissingOf(found.groups.front());
+  document.answers = {missing.empty() ? Answer{"this machine can measure", "", Tone::kGood}
+                                      : Answer{"this machine cannot measure: no " + missing, "", Tone::kBad}};
+  for (const DoctorGroup& group : found.groups) {
+    document.sections.push_back({group.title, Level::kUsual, {NeedsOf(group)}});
+    if (const std::string lacks = MissingOf(group); !lacks.empty())
+      document.notes.push_back({fmt::format("{} (no {})", group.title, lacks), "not ready"});
+  }
+  return document;
+}
+
+}  // namespace etprof::say

@@ -1,0 +1,52 @@
+#include "report/quicktest.h"
+
+#include <fmt/format.h>
+
+#include "core/file/file.h"
+#include "core/units.h"
+#include "say/subjects.h"
+
+namespace etprof::say {
+namespace {
+
+Cell ResultOfStep(QuickTestStep::State state) {
+  return state == QuickTestStep::State::kPassed   ? Cell("ok", Tone::kGood)
+         : state == QuickTestStep::State::kFailed ? Cell("FAILED", Tone::kBad)
+                                                  : Cell();
+}
+
+Table StepsOfTest(const QuickTestResult& result) {
+  Table table{.id = "steps",
+              .columns = {Left("step"), Left("result"), Right("time"), Left("said", "").Wraps()}};
+  for (const QuickTestStep& step : result.steps) {
+    table.rows.push_back({step.name, ResultOfStep(step.state),
+                          step.seconds > 0 ? Cell(Duration{1e9 * step.seconds}) : Cell(""),
+                          step.said.empty() ? "not tried" : step.said});
+  }
+  return table;
+}
+
+Answer TestAnswer(const QuickTestResult& result) {
+  if (result.interrupted)
+    return {"interrupted: what is there is kept in " + FromHere(result.log.parent_path()), "", Tone::kUnsure};
+  if (const QuickTestStep* const failed = result.Failed()) {
+    return {fmt::format("fail: {} ({} has all that was said)", failed->name, FromHere(result.log)), "",
+            Tone::kBad};
+  }
+  return {fmt::format("pass: {} in {:.0f} s; the report: {}", CountedText(result.steps.size(), "step"),
+                      result.Seconds(), FromHere(result.report)),
+          "", Tone::kGood};
+}
+
+}  // namespace
+
+Document SayQuickTest(const QuickTestResult& result) {
+  Document document;
+  document.title = "etprof quick-test";
+  document.concludes = true;
+  document.answers = {TestAnswer(result)};
+  document.sections = {{"", Level::kUsual, {StepsOfTest(result)}}};
+  return document;
+}
+
+}  // namespace etprof::say
