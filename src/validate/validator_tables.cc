@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/text/csv_members.h"
 #include "core/text/csv_reader.h"
-#include "core/text/text.h"
 #include "measure/store/latency_csv.h"
 #include "render/csv/csv.h"
 #include "render/csv/table_csv.h"
+#include "timeline/timeline_row.h"
 #include "validate/difference.h"
 #include "validate/validator.h"
 
@@ -19,64 +21,38 @@ namespace {
 using nlohmann::json;
 
 // The seeds' columns, which a timeline of any tool begins with.
-const std::vector<std::string>& TimelineColumns() {
-  static const std::vector<std::string> columns = {"model_id", "name",      "type",        "delegate_backend",
-                                                   "start_us", "end_us",    "duration_ms", "pct_total",
-                                                   "node_id",  "run_index", "block"};
+std::vector<std::string> SeedsColumns() {
+  std::vector<std::string> columns = CsvColumnsOf<TimelineRow>();
+  columns.erase(std::ranges::find(columns, "instruction"), columns.end());
   return columns;
-}
-
-bool IsCount(std::string_view text, std::int64_t& value) {
-  const auto number = AsNumber<std::int64_t>(text);
-  if (!number || *number < 0) return false;
-  value = *number;
-  return true;
 }
 
 // A phase of a round of a launch; the round is -1 before the first.
 struct Place {
   std::int64_t launch = 0, round = -1;
-  std::string phase;
+  LatencyRow::Phase phase;
   auto operator<=>(const Place&) const = default;
 };
 
 std::string Text(const Place& place) {
   std::string text = fmt::format("launch {}", place.launch);
   if (place.round >= 0) text += fmt::format(", round {}", place.round);
-  return text + ", phase " + place.phase;
-}
-
-// launch,round,order,position,phase,traced,latency_ns
-std::string ReadPlace(const std::vector<std::string_view>& fields, Place& place) {
-  std::int64_t number = 0;
-  if (!IsCount(fields[0], place.launch)) return "launch is no number";
-  const bool before_rounds = fields[1].empty() && fields[2].empty();
-  if (!before_rounds && (!IsCount(fields[1], place.round) || !IsCount(fields[2], number))) {
-    return "round or order is no number";
-  }
-  if (!IsCount(fields[3], number)) return "position is no number";
-  place.phase = fields[4];
-  const bool known = before_rounds
-                         ? place.phase == "first" || place.phase == "warmup"
-                         : place.phase == "opening" || place.phase == "recorded" || place.phase == "traced";
-  if (!known) return fmt::format("phase is \"{}\"", place.phase);
-  if (fields[5] != "0" && fields[5] != "1") return "traced is neither 0 nor 1";
-  if (!IsCount(fields[6], number)) return "latency_ns is no number";
-  return "";
+  return text + ", phase " + NameOf(place.phase);
 }
 
 // What the manifest counts.
 std::map<Place, std::int64_t> CountsOf(const json& result) {
+  using RunPhase = LatencyRow::Phase;
   std::map<Place, std::int64_t> counts;
   for (const json& launch : result.at("launches")) {
     const auto index = launch.at("index").get<std::int64_t>();
-    if (launch.at("first_run_ns").is_number()) counts[{index, -1, "first"}] = 1;
-    counts[{index, -1, "warmup"}] = launch.at("warmup_runs").get<std::int64_t>();
+    if (launch.at("first_run_ns").is_number()) counts[{index, -1, RunPhase::kFirst}] = 1;
+    counts[{index, -1, RunPhase::kWarmup}] = launch.at("warmup_runs").get<std::int64_t>();
     for (const json& burst : launch.at("bursts")) {
       const auto round = burst.at("round").get<std::int64_t>();
-      counts[{index, round, "opening"}] += burst.at("opening_runs").get<std::int64_t>();
-      counts[{index, round, "recorded"}] += burst.at("recorded_runs").get<std::int64_t>();
-      counts[{index, round, "traced"}] += burst.at("traced_runs").get<std::int64_t>();
+      counts[{index, round, RunPhase::kOpening}] += burst.at("opening_runs").get<std::int64_t>();
+      counts[{index, round, RunPhase::kRecorded}] += burst.at("recorded_runs").get<std::int64_t>();
+      counts[{index, round, RunPhase::kTraced}] += burst.at("traced_runs").get<std::int64_t>();
     }
   }
   return counts;
@@ -119,13 +95,12 @@ void Validator::CheckLatencies(const json& result) {
   bool readable = true;
   const auto take = [&](std::uint64_t line, const std::vector<std::string_view>& fields) {
     if (line == 1) return;
-    Place place;
-    const std::string wrong = ReadPlace(fields, place);
-    if (wrong.empty()) {
-      ++counts[place];
-    } else {
+    try {
+      const auto row = ReadCsvRow<LatencyRow>(fields);
+      ++counts[{row.launch, row.place ? row.place->round : -1, row.phase}];
+    } catch (const std::invalid_argument& wrong) {
       readable = false;
-      findings_.Broken("latency_csv", name, fmt::format("line {}: {}", line, wrong));
+      findings_.Broken("latency_csv", name, fmt::format("line {}: {}", line, wrong.what()));
     }
   };
   const std::string problem = ReadRecords(text, name, take);
@@ -222,7 +197,7 @@ void Validator::CheckOtherCsvFiles() {
                                   mapped.bytes().size());
       const bool is_timeline = name.ends_with("_timeline.csv");
       const auto take = [&](std::uint64_t line, const std::vector<std::string_view>& fields) {
-        const auto& columns = TimelineColumns();
+        static const std::vector<std::string> columns = SeedsColumns();
         if (line == 1 && is_timeline &&
             (fields.size() < columns.size() || !std::equal(columns.begin(), columns.end(), fields.begin()))) {
           findings_.Broken("csv", name, "has not the columns of a timeline");

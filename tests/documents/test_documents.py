@@ -46,7 +46,7 @@ def test_every_mark_is_of_a_document():
     assert all_marks().keys() - {name_of(document) for document in DOCUMENTS} == set()
 
 
-GENERATED = ["docs/reference/cli.md", "docs/reference/fleet.md", "docs/reference/json.md"]
+GENERATED = [f"docs/reference/{name}.md" for name in ("cli", "csv", "fleet", "json")]
 LONGEST = 100
 
 

@@ -314,7 +314,7 @@ TEST_F(DamagedRun, ALatencyCsvCutAtEachByteKeepsItsWholeRows) {
     }
     std::vector<std::string> problems;
     ReadLatencies(path, launches, problems);
-    std::string again = kLatencyHeader;
+    std::string again = LatencyHeader();
     for (const Launch& launch : launches) again += LatencyRows(launch, false);
     const auto lines = std::count(text.begin(), text.end(), '\n');
     ASSERT_EQ(std::count(again.begin(), again.end(), '\n'), std::max<std::ptrdiff_t>(1, lines));

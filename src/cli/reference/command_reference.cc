@@ -14,6 +14,7 @@
 #include "core/json/json_schema_of.h"
 #include "core/text/escape.h"
 #include "measure/config/thresholds.h"
+#include "render/csv/table_csv.h"
 #include "report/cpu_features.h"
 #include "validate/json_schema.h"
 #include "workflow/build.h"
@@ -100,8 +101,8 @@ std::string Reference(const std::vector<CommandFacts>& commands) {
 std::function<int()> ReferenceCommand(CLI::App& app) {
   const auto schemas = std::make_shared<std::filesystem::path>();
   app.add_option("--schemas", *schemas,
-                 "Write the JSON Schemas that are made of descriptions there, and reference/json.md next to "
-                 "that folder");
+                 "Write the JSON Schemas that are made of descriptions there, and reference/json.md and "
+                 "reference/csv.md next to that folder");
   return [schemas] {
     if (schemas->empty()) {
       Print("{}", Reference(CommandsAndOptions()));
@@ -132,7 +133,9 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
     // What people write: docs/reference/config.md and docs/guides/ci.md have the keys.
     all.erase("config");
     all.erase("thresholds");
-    WriteFileAtomically(schemas->parent_path() / "reference" / "json.md", SchemaReference(all));
+    const std::filesystem::path pages = schemas->parent_path() / "reference";
+    WriteFileAtomically(pages / "json.md", SchemaReference(all));
+    WriteFileAtomically(pages / "csv.md", CsvReference(CsvSchemas()));
     return 0;
   };
 }

@@ -44,10 +44,16 @@ std::string Bounds(const Schema& schema) {
   return bounds.empty() ? "" : fmt::format(" {}", fmt::join(bounds, ", "));
 }
 
+// How the tables name things: of JSON, or of a CSV file's rows.
+struct Words {
+  const char* key;
+  std::map<std::string, std::string> types;  // others than the schema's own
+};
+
 // The tables of one schema.
 class Tables {
  public:
-  explicit Tables(const Schema& schema) : schema_(schema) {}
+  Tables(const Schema& schema, const Words& words) : schema_(schema), words_(words) {}
 
   std::string Text() {
     std::string text = TableOf(schema_);
@@ -60,7 +66,7 @@ class Tables {
 
  private:
   std::string TableOf(const Schema& object) {
-    table_ = "| key | value | meaning |\n| --- | --- | --- |\n";
+    table_ = fmt::format("| {} | value | meaning |\n| --- | --- | --- |\n", words_.key);
     AddMembers(object, "");
     return std::move(table_);
   }
@@ -87,7 +93,7 @@ class Tables {
     if (others != member.end() && others->is_object()) AddNested(*others, path + ".*");
   }
 
-  static std::string FormOf(const Schema& schema) {
+  std::string FormOf(const Schema& schema) const {
     if (const auto reference = schema.find("$ref"); reference != schema.end()) {
       const auto text = reference->get<std::string>();
       return Code(text.substr(text.rfind('/') + 1));
@@ -108,14 +114,25 @@ class Tables {
       forms.push_back(name == "array"                                  ? "list of " + FormOf(schema["items"])
                       : name == "integer" || name == "number"          ? name + Bounds(schema)
                       : name == "string" && schema.contains("pattern") ? "string, " + Code(schema["pattern"])
+                      : words_.types.contains(name)                    ? words_.types.at(name)
                                                                        : name);
     }
     return fmt::format("{}", fmt::join(forms, " or "));
   }
 
   const Schema& schema_;
+  const Words& words_;
   std::string table_;
 };
+
+std::string Sections(const std::map<std::string, Schema>& schemas, const Words& words) {
+  std::string text;
+  for (const auto& [name, schema] : schemas) {
+    text += fmt::format("\n## {}\n\n{}: {}\n\n{}", name, WithCode(schema["title"].get<std::string>()),
+                        WithCode(schema["description"].get<std::string>()), Tables(schema, words).Text());
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -126,16 +143,21 @@ std::string CodeCell(const std::string& text) {
 }
 
 std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>& schemas) {
-  std::string text =
-      "# JSON\n\n"
-      "Made by `script/reference` from the descriptions that write the files and outputs. Each is a JSON\n"
-      "Schema in `docs/schema`, too. A list's elements are `key[]`, what is not known is null, and keys\n"
-      "may be added under the same `schema_version`.\n";
-  for (const auto& [name, schema] : schemas) {
-    text += fmt::format("\n## {}\n\n{}: {}\n\n{}", name, WithCode(schema["title"].get<std::string>()),
-                        WithCode(schema["description"].get<std::string>()), Tables(schema).Text());
-  }
-  return text;
+  return "# JSON\n\n"
+         "Made by `script/reference` from the descriptions that write the files and outputs. Each is a JSON\n"
+         "Schema in `docs/schema`, too. A list's elements are `key[]`, what is not known is null, and keys\n"
+         "may be added under the same `schema_version`.\n" +
+         Sections(schemas, {.key = "key", .types = {}});
+}
+
+std::string CsvReference(const std::map<std::string, nlohmann::ordered_json>& schemas) {
+  return "# CSV\n\n"
+         "Made by `script/reference` from the descriptions that write the tables, and read those of\n"
+         "measurements. [Files](files.md#what-the-analysis-writes) says what all of them have in common.\n"
+         "Columns stand in this order. Their names end in the unit: `_ms`, `_us`, `_ns`, `_bytes`; `pct` is\n"
+         "percent.\n" +
+         Sections(schemas,
+                  {.key = "column", .types = {{"null", "empty"}, {"string", "text"}, {"boolean", "0 or 1"}}});
 }
 
 }  // namespace etprof

@@ -12,4 +12,7 @@ std::string CodeCell(const std::string& text);
 // docs/reference/json.md: the keys of every file and output that a schema describes, in tables.
 std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>& schemas);
 
+// docs/reference/csv.md: the columns of every CSV table, likewise.
+std::string CsvReference(const std::map<std::string, nlohmann::ordered_json>& schemas);
+
 }  // namespace etprof

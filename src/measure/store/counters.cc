@@ -4,34 +4,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <stdexcept>
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/text/csv_members.h"
 #include "core/text/csv_reader.h"
-#include "core/text/escape.h"
-#include "core/text/text.h"
 
 namespace etprof {
 namespace {
-
-constexpr const char* kDerived[] = {"effective_ghz", "instructions_per_cycle",
-                                    "cache_misses_per_1000_instructions",
-                                    "branch_misses_per_1000_instructions"};
-
-std::string Text(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : ""; }
 
 std::optional<double> Ratio(const std::optional<double>& above, const std::optional<double>& below,
                             double times = 1) {
   if (!above || !below || *below <= 0) return std::nullopt;
   return *above / *below * times;
-}
-
-std::vector<std::string> Header() {
-  std::vector<std::string> header = {"key", "name", "runs"};
-  for (const char* const name : protocol::kCounterNames) header.emplace_back(name);
-  for (const char* const name : kDerived) header.emplace_back(name);
-  return header;
 }
 
 }  // namespace
@@ -108,17 +94,8 @@ std::vector<std::string> RemarksOn(const protocol::CountersReply& reply) {
 }
 
 void WriteCounters(const std::vector<CountersRow>& rows, std::ostream& out) {
-  out << fmt::format("{}\n", fmt::join(Header(), ","));
-  for (const CountersRow& row : rows) {
-    out << CsvField(row.key) << ',' << CsvField(row.name) << ',' << row.runs;
-    for (const char* const name : protocol::kCounterNames) out << ',' << Text(row.Mean(name));
-    const std::optional<double> frequency = row.EffectiveFrequency();
-    out << ',' << Text(frequency ? std::optional(*frequency / 1e9) : std::nullopt);
-    for (const auto& value :
-         {row.InstructionsPerCycle(), row.CacheMissesPerThousand(), row.BranchMissesPerThousand()})
-      out << ',' << Text(value);
-    out << '\n';
-  }
+  CsvRows<CountersCsv> table(out);
+  for (const CountersRow& row : rows) table.Row({row});
 }
 
 std::vector<CountersRow> ParseCounters(std::string_view text, const std::string& file_name) {
@@ -129,25 +106,15 @@ std::vector<CountersRow> ParseCounters(std::string_view text, const std::string&
     error.InFile(file_name).AtLine(reader.line());
     return error;
   };
-  const std::vector<std::string> header = Header();
-  if (!reader.Next(fields) || !std::ranges::equal(fields, header))
+  if (!reader.Next(fields) || !std::ranges::equal(fields, CsvColumnsOf<CountersCsv>()))
     throw wrong("has not the columns of counters");
   std::vector<CountersRow> rows;
   while (reader.Next(fields)) {
-    CountersRow row;
-    row.key = fields[0];
-    row.name = fields[1];
-    const auto runs = AsNumber<std::int64_t>(fields[2]);
-    if (!runs || *runs < 0) throw wrong("runs is no number");
-    row.runs = *runs;
-    for (std::size_t i = 0; i < std::size(protocol::kCounterNames); ++i) {
-      if (fields[3 + i].empty()) continue;
-      const auto value = AsNumber<double>(fields[3 + i]);
-      if (!value || !std::isfinite(*value) || *value < 0)
-        throw wrong(fmt::format("{} is no number", protocol::kCounterNames[i]));
-      row.means[protocol::kCounterNames[i]] = *value;
+    try {
+      rows.push_back(ReadCsvRow<CountersCsv>(fields));
+    } catch (const std::invalid_argument& problem) {
+      throw wrong(problem.what());
     }
-    rows.push_back(std::move(row));
   }
   return rows;
 }

@@ -21,6 +21,30 @@ std::vector<std::string> RemarksOn(const protocol::CountersReply& reply);
 // Of so many delegate calls that a reply could not tell apart.
 std::string UnmatchedRemark(std::int64_t calls);
 
+// A row of the file.
+struct CountersCsv : CountersRow {
+  static constexpr int kDigits = 6;
+
+  static void Describe(auto& v) {
+    using C = CountersCsv;
+    v("key", &C::key, {.meaning = "as `node_id` of timelines"});
+    v("name", &C::name);
+    v("runs", &C::runs);
+    for (const char* const counter : protocol::kCounterNames) {
+      v.Converted(
+          counter, [counter](const C& row) { return row.Mean(counter); },
+          [counter](C& row, const std::optional<double>& mean) {
+            if (mean) row.means[counter] = *mean;
+          },
+          {.meaning = "mean of a run; empty if closed", .least = 0});
+    }
+    v("effective_ghz", &C::EffectiveFrequency, {.meaning = "cycles per processor time", .scale = 1e9});
+    v("instructions_per_cycle", &C::InstructionsPerCycle);
+    v("cache_misses_per_1000_instructions", &C::CacheMissesPerThousand);
+    v("branch_misses_per_1000_instructions", &C::BranchMissesPerThousand);
+  }
+};
+
 // RFC 4180; an empty field where a counter is closed.
 void WriteCounters(const std::vector<CountersRow>& rows, std::ostream& out);
 // Throws Error (kBadInput) with file and line.

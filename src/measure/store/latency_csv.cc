@@ -2,90 +2,88 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <set>
+#include <sstream>
+#include <stdexcept>
 
 #include "core/error.h"
 #include "core/file/beneath.h"
 #include "core/file/file.h"
+#include "core/text/csv_members.h"
 #include "core/text/text.h"
 
 namespace etprof {
 namespace {
 
-struct Row {
-  int launch = 0, round = -1, order = 0;
-  std::string_view phase;
-  Nanoseconds latency = 0;
-  Nanoseconds wait = -1, cpu = -1;  // -1: not known
-};
+using RunPhase = LatencyRow::Phase;
 
-constexpr std::string_view kHeaderWithoutWaits = "launch,round,order,position,phase,traced,latency_ns\n";
-
-template <typename Integer>
-bool ReadInteger(std::string_view text, Integer& value) {
-  const auto number = AsNumber<Integer>(text);
-  if (number) value = *number;
-  return number.has_value();
-}
-
-bool ReadRow(std::string_view line, Row& row) {
-  std::array<std::string_view, 9> cells;
-  std::size_t count = 0;
-  for (bool more = true; more; ++count) {
-    if (count == cells.size()) return false;
-    const std::size_t comma = line.find(',');
-    more = comma != std::string_view::npos;
-    cells[count] = line.substr(0, comma);
-    if (more) line.remove_prefix(comma + 1);
+// Absent: it cannot be read.
+std::optional<LatencyRow> ReadLatencyRow(std::string_view line) {
+  static const std::size_t columns = CsvColumnsOf<LatencyRow>().size();
+  std::vector<std::string_view> cells;
+  for (std::size_t comma = 0; comma != std::string_view::npos; line.remove_prefix(comma + 1)) {
+    comma = line.find(',');
+    cells.push_back(line.substr(0, comma));
+    if (comma == std::string_view::npos) break;
   }
-  if (count != 7 && count != cells.size()) return false;
-  if (!cells[1].empty() && (!ReadInteger(cells[1], row.round) || !ReadInteger(cells[2], row.order)))
-    return false;
-  const auto optional = [](std::string_view cell, Nanoseconds& value) {
-    return cell.empty() || (ReadInteger(cell, value) && value >= 0);
-  };
-  row.phase = cells[4];
-  return ReadInteger(cells[0], row.launch) && ReadInteger(cells[6], row.latency) &&
-         optional(cells[7], row.wait) && optional(cells[8], row.cpu);
+  if (cells.size() != columns && cells.size() != columns - 2) return std::nullopt;
+  try {
+    return ReadCsvRow<LatencyRow>(cells);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
 
+void LatencyRow::Check(const LatencyRow& row) {
+  if (row.place.has_value() == (row.phase == RunPhase::kFirst || row.phase == RunPhase::kWarmup))
+    throw std::invalid_argument(fmt::format("phase is \"{}\"", NameOf(row.phase)));
+}
+
+std::string LatencyHeader() { return fmt::format("{}\n", fmt::join(CsvColumnsOf<LatencyRow>(), ",")); }
+
 bool IsLatencyCsv(std::string_view text) {
-  return text.starts_with(kLatencyHeader) || text.starts_with(kHeaderWithoutWaits);
+  const std::string header = LatencyHeader();
+  return text.starts_with(header) || text.starts_with(header.substr(0, header.find(",wait_ns")) + '\n');
 }
 
 std::string LatencyRows(const Launch& launch, bool tracer_always_on) {
-  std::string text;
-  int position = 0;
-  const auto cell = [](const std::vector<Nanoseconds>& values, std::size_t run) {
-    return run < values.size() && values[run] >= 0 ? std::to_string(values[run]) : std::string();
+  std::ostringstream text;
+  CsvRows<LatencyRow> rows(text, {});
+  LatencyRow row;
+  row.launch = launch.index;
+  const auto known = [](const std::vector<Nanoseconds>& values, std::size_t run) {
+    return run < values.size() && values[run] >= 0 ? std::optional(values[run]) : std::nullopt;
   };
-  const auto add = [&](const std::string& place, const char* phase, bool traced,
-                       const std::vector<Nanoseconds>& latencies, const std::vector<Nanoseconds>& waits,
-                       const std::vector<Nanoseconds>& cpu) {
+  const auto add = [&](RunPhase phase, const std::vector<Nanoseconds>& latencies,
+                       const std::vector<Nanoseconds>& waits, const std::vector<Nanoseconds>& cpu) {
+    row.phase = phase;
+    row.traced = tracer_always_on || phase == RunPhase::kFirst || phase == RunPhase::kTraced;
     for (std::size_t run = 0; run < latencies.size(); ++run) {
-      text +=
-          fmt::format("{},{},{},{},{},{},{},{}\n", launch.index, place, position++, phase,
-                      traced || tracer_always_on ? 1 : 0, latencies[run], cell(waits, run), cell(cpu, run));
+      row.latency = latencies[run];
+      row.wait = known(waits, run);
+      row.cpu = known(cpu, run);
+      rows.Row(row);
+      ++row.position;
     }
   };
-  if (launch.first_run)
-    add(",", "first", true, {*launch.first_run}, {launch.first_run_wait.value_or(-1)}, {});
-  add(",", "warmup", false, launch.warmup, {}, {});
+  if (launch.first_run) add(RunPhase::kFirst, {*launch.first_run}, {launch.first_run_wait.value_or(-1)}, {});
+  add(RunPhase::kWarmup, launch.warmup, {}, {});
   for (const Burst& burst : launch.bursts) {
-    const std::string place = fmt::format("{},{}", burst.round, burst.order);
-    position = 0;
-    add(place, "opening", false, burst.opening, burst.opening_wait, {});
-    add(place, "recorded", false, burst.recorded, burst.recorded_wait, burst.recorded_cpu);
-    add(place, "traced", true, burst.traced, burst.traced_wait, {});
+    row.place = LatencyPlace{burst.round, burst.order};
+    row.position = 0;
+    add(RunPhase::kOpening, burst.opening, burst.opening_wait, {});
+    add(RunPhase::kRecorded, burst.recorded, burst.recorded_wait, burst.recorded_cpu);
+    add(RunPhase::kTraced, burst.traced, burst.traced_wait, {});
   }
-  return text;
+  rows.Flush();
+  return std::move(text).str();
 }
 
 void AppendLatencies(const std::filesystem::path& path, const Launch& launch, bool tracer_always_on) {
@@ -98,7 +96,7 @@ void AppendLatencies(const std::filesystem::path& path, const Launch& launch, bo
   if (descriptor < 0) throw cannot(errno);
   struct stat status {};
   ::fstat(descriptor, &status);
-  std::string text = status.st_size == 0 ? kLatencyHeader : "";
+  std::string text = status.st_size == 0 ? LatencyHeader() : "";
   text += LatencyRows(launch, tracer_always_on);
   int error = 0;
   for (std::size_t done = 0; done < text.size() && error == 0;) {
@@ -127,38 +125,40 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
   while (start < text.size()) {
     const std::size_t end = text.find('\n', start);
     if (end == std::string::npos) break;  // a cut last row
-    Row row;
-    if (!ReadRow(std::string_view(text).substr(start, end - start), row)) {
+    const auto row = ReadLatencyRow(std::string_view(text).substr(start, end - start));
+    if (!row) {
       ++malformed;
     } else {
       Launch* launch = nullptr;
       for (Launch& candidate : launches) {
-        if (candidate.index == row.launch) launch = &candidate;
+        if (candidate.index == row->launch) launch = &candidate;
       }
       Burst* burst = nullptr;
-      for (std::size_t i = 0; launch != nullptr && i < launch->bursts.size(); ++i) {
+      for (std::size_t i = 0; launch != nullptr && row->place && i < launch->bursts.size(); ++i) {
         // A burst that was repeated shares its round, not its order.
         Burst& candidate = launch->bursts[i];
-        if (candidate.round == row.round && (burst == nullptr || candidate.order == row.order))
+        if (candidate.round == row->place->round &&
+            (burst == nullptr || candidate.order == row->place->order))
           burst = &candidate;
       }
-      if (launch != nullptr && row.phase == "first") {
-        launch->first_run = row.latency;
-        if (row.wait >= 0) launch->first_run_wait = row.wait;
-      } else if (launch != nullptr && row.phase == "warmup") {
-        launch->warmup.push_back(row.latency);
-      } else if (burst != nullptr && row.phase == "opening") {
-        burst->opening.push_back(row.latency);
-        burst->opening_wait.push_back(row.wait);
-      } else if (burst != nullptr && row.phase == "recorded") {
-        burst->recorded.push_back(row.latency);
-        burst->recorded_wait.push_back(row.wait);
-        burst->recorded_cpu.push_back(row.cpu);
-      } else if (burst != nullptr && row.phase == "traced") {
-        burst->traced.push_back(row.latency);
-        burst->traced_wait.push_back(row.wait);
-      } else {
+      const Nanoseconds wait = row->wait.value_or(-1);
+      if (launch == nullptr || (row->place && burst == nullptr)) {
         ++unknown;
+      } else if (row->phase == RunPhase::kFirst) {
+        launch->first_run = row->latency;
+        if (row->wait) launch->first_run_wait = row->wait;
+      } else if (row->phase == RunPhase::kWarmup) {
+        launch->warmup.push_back(row->latency);
+      } else if (row->phase == RunPhase::kOpening) {
+        burst->opening.push_back(row->latency);
+        burst->opening_wait.push_back(wait);
+      } else if (row->phase == RunPhase::kRecorded) {
+        burst->recorded.push_back(row->latency);
+        burst->recorded_wait.push_back(wait);
+        burst->recorded_cpu.push_back(row->cpu.value_or(-1));
+      } else {
+        burst->traced.push_back(row->latency);
+        burst->traced_wait.push_back(wait);
       }
     }
     start = end + 1;

@@ -1,23 +1,63 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/json/describe.h"
+#include "core/units.h"
 #include "measure/store/run_data.h"
 
 namespace etprof {
 
-// `<stem>_latency.csv`: one row a run, in the order they ran:
-//   launch,round,order,position,phase,traced,latency_ns,wait_ns,cpu_ns
-// launch and round are counted from 0; round and order are empty before the first round; position counts the
-// runs of the burst (or of the launch's beginning); phase is first, warmup, opening, recorded or traced;
-// traced is 0 or 1; wait_ns and cpu_ns are as in Burst (run_data.h), empty where they are not known. Files
-// without these two columns are read as well.
-inline constexpr const char* kLatencyHeader =
-    "launch,round,order,position,phase,traced,latency_ns,wait_ns,cpu_ns\n";
-// Whether the text begins with these columns, or with all but the last two.
+// A burst. (Not within the row, as clang makes no std::optional of such a one.)
+struct LatencyPlace {
+  int round = 0, order = 0;
+
+  static void Describe(auto& v) {
+    v("round", &LatencyPlace::round, {.meaning = "counted from 0; empty before the first round"});
+    v("order", &LatencyPlace::order, {.meaning = "another one of a repeated burst of the same round"});
+  }
+};
+// A row of `<stem>_latency.csv`: a run, in the order they ran. Files without the last two columns are read as
+// well.
+struct LatencyRow {
+  enum class Phase { kFirst, kWarmup, kOpening, kRecorded, kTraced };
+  int launch = 0;
+  std::optional<LatencyPlace> place;  // absent: before the first round
+  int position = 0;
+  Phase phase = Phase::kFirst;
+  bool traced = false;
+  Nanoseconds latency = 0;
+  std::optional<Nanoseconds> wait, cpu;  // as in Burst (run_data.h)
+
+  static void Describe(auto& v) {
+    using L = LatencyRow;
+    v("launch", &L::launch, {.meaning = "counted from 0"});
+    v.Flat(&L::place, {.or_null = true});
+    v("position", &L::position, {.meaning = "of the run in its burst, or before the first round"});
+    v("phase", &L::phase, {.meaning = "`recorded`: the latencies"});
+    v("traced", &L::traced, {.meaning = "1: with the tracer on"});
+    v("latency_ns", &L::latency);
+    v("wait_ns", &L::wait,
+      {.meaning = "how long the threads waited for a processor since the run before; empty if unknown"});
+    v("cpu_ns", &L::cpu, {.meaning = "processor time of all threads; empty if unknown"});
+  }
+  // Before the first round there are other phases than in one.
+  static void Check(const LatencyRow& row);
+};
+template <>
+inline constexpr NamedValue<LatencyRow::Phase> kNames<LatencyRow::Phase>[] = {
+    {LatencyRow::Phase::kFirst, "first"},
+    {LatencyRow::Phase::kWarmup, "warmup"},
+    {LatencyRow::Phase::kOpening, "opening"},
+    {LatencyRow::Phase::kRecorded, "recorded"},
+    {LatencyRow::Phase::kTraced, "traced"}};
+
+std::string LatencyHeader();
+// Whether the text begins with the header, or with that of all but the last two columns.
 bool IsLatencyCsv(std::string_view text);
 std::string LatencyRows(const Launch& launch, bool tracer_always_on);
 

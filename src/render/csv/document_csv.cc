@@ -2,15 +2,27 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
+#include "core/text/escape.h"
 #include "core/text/text.h"
+#include "core/views.h"
 #include "render/cell_value.h"
-#include "render/csv/csv_table.h"
 #include "render/document.h"
 
 namespace etprof {
 namespace {
+
+// The shortest text that reads back as the same double; empty for what is not defined.
+std::string NumberCell(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
+}
+std::string MsCell(const std::optional<double>& ns) { return ns ? NumberCell(*ns / 1e6) : ""; }
+
+std::string CsvLine(const std::vector<std::string>& cells) {
+  return fmt::format("{}\n", fmt::join(Each(cells, CsvField), ","));
+}
 
 // The fields of a value: their names, behind the column's, and what stands in them.
 struct Field {
@@ -102,7 +114,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
   for (std::size_t i = 0; i < columns.size(); ++i) {
     for (const std::string& suffix : suffixes[i]) titles.push_back(columns[i].id + suffix);
   }
-  CsvTable csv(out, titles);
+  out << CsvLine(titles);
   for (const CsvRow& row : rows) {
     std::vector<std::string> texts = {*row.section};
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -112,7 +124,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
         texts.push_back(field == fields.end() ? "" : field->text);
       }
     }
-    csv.Row(texts);
+    out << CsvLine(texts);
   }
 }
 

@@ -3,31 +3,84 @@
 
 #include <map>
 
-#include "render/csv/csv_table.h"
+#include "core/json/json_schema_of.h"
+#include "core/text/csv_members.h"
 #include "render/csv/table_csv.h"
 
 namespace etprof {
+namespace {
+
+struct OfKernel {
+  const std::string& model_id;
+  const xnnpack::LoggedKernel& kernel;
+  int operators;
+
+  static void Describe(auto& v) {
+    using Of = const OfKernel&;
+    using M = xnnpack::Microkernel;
+    // Of the parts of a name; nothing of a name of no scheme that is known.
+    const auto part = [&](const char* column, auto read, std::string_view meaning) {
+      v(column,
+        [read](Of of) { return of.kernel.parsed ? std::string(read(*of.kernel.parsed)) : std::string(); },
+        {.meaning = meaning, .or_null = true});
+    };
+    v("model_id", [](Of of) { return of.model_id; }, {.or_null = true});
+    v("kernel_name", [](Of of) { return of.kernel.name; }, {.meaning = "as XNNPACK logs it"});
+    v("category",
+      [](Of of) { return of.kernel.parsed ? xnnpack::CategoryName(of.kernel.parsed->family) : "OTHER"; },
+      {.meaning =
+           "GEMM, CONV (igemm), CONV_DEPTHWISE, CONV_STANDARD, CONV_POINTWISE (spmm), POOL, RESIZE, "
+           "REDUCTION, ACTIVATION, ELEMENTWISE, QUANT (conversions), DATA_MOVEMENT (transposes, copies, "
+           "packing), OTHER (unknown)"});
+    v("count", [](Of of) { return of.kernel.count; }, {.meaning = "how many lines registered it"});
+    part("dtype", [](const M& k) { return k.DataTypes(); }, "data types: `f32`, `qs8_qc8w`, `pf32`");
+    v("xnn_op", [](Of of) { return of.kernel.parsed ? of.kernel.parsed->op : of.kernel.role; },
+      {.meaning = "operation: `gemm`, `igemm`, `dwconv`, `vadd`, `transposec`"});
+    part(
+        "variant", [](const M& k) { return k.variant; },
+        "the rest of its name: `broadcast`, `dup_ld64`, `cortex_a55`, `rr2_p5`");
+    part(
+        "ukernel_shape", [](const M& k) { return k.Shape(); },
+        "rows x columns (`7x32`, with `c`: k-blocking, `s`: shuffle), taps and channels (`9p16c`), tile "
+        "(`8x8`), or elements at once (`u32`)");
+    part(
+        "arch_chain", [](const M& k) { return (k.assembly ? "asm_" : "") + k.Isa(); },
+        "instruction set: `avx512f`, `aarch64_neonfma`, `neonsme2`; `asm_` before it: written in assembly");
+    v("has_sme", [](Of of) { return of.kernel.parsed && of.kernel.parsed->HasSme(); },
+      {.meaning = "1: it uses SME or SME2"});
+    v("has_sme2", [](Of of) { return of.kernel.parsed && of.kernel.parsed->HasSme2(); });
+    v("status", [](Of of) { return of.kernel.status; });
+    v("operators", &OfKernel::operators, {.meaning = "how many are proven to have run it"});
+    v("superseded_by", [](Of of) { return of.kernel.superseded_by; },
+      {.meaning = "its replacement", .or_null = true});
+    part("activation", [](const M& k) { return k.activation; }, "`minmax`, `relu`");
+    v("accumulators", [](Of of) { return of.kernel.parsed ? of.kernel.parsed->accumulators : std::nullopt; },
+      {.meaning = "sums that it keeps at once"});
+    v("config", [](Of of) { return fmt::format("{}", fmt::join(of.kernel.configs, ";")); },
+      {.meaning = "the functions that registered it", .or_null = true});
+    v("source",
+      [](Of of) {
+        return of.kernel.file.empty() ? "" : fmt::format("{}:{}", of.kernel.file, of.kernel.line);
+      },
+      {.meaning = "file and line of the first", .or_null = true});
+  }
+};
+
+}  // namespace
+
+nlohmann::ordered_json KernelsCsvSchema() {
+  return SchemaOf<OfKernel>(
+      "`<stem>_kernels.csv`",
+      "One row per microkernel, in the order of the log. The columns up to `has_sme2` are "
+      "the SME2 profiling kit's.");
+}
 
 void RenderKernelsCsv(const KernelView& view, std::ostream& out) {
-  CsvTable table(out, {"model_id", "kernel_name", "category", "count", "dtype", "xnn_op", "variant",
-                       "ukernel_shape", "arch_chain", "has_sme", "has_sme2", "status", "operators",
-                       "superseded_by", "activation", "accumulators", "config", "source"});
+  CsvRows<OfKernel> rows(out);
   std::map<std::string, int> uses;
   for (const xnnpack::OperatorUse& op : view.use.operators) ++uses[op.kernel];
-  for (const xnnpack::LoggedKernel& kernel : view.use.kernels) {
-    const auto& parsed = kernel.parsed;
-    const auto part = [&](const std::string& text) { return parsed ? text : std::string(); };
-    const xnnpack::Microkernel none;
-    const xnnpack::Microkernel& k = parsed ? *parsed : none;
-    table.Row({view.model_id, kernel.name, parsed ? std::string(xnnpack::CategoryName(k.family)) : "OTHER",
-               fmt::format("{}", kernel.count), part(k.DataTypes()), parsed ? k.op : kernel.role,
-               part(k.variant), part(k.Shape()), part((k.assembly ? "asm_" : "") + k.Isa()),
-               k.HasSme() ? "1" : "0", k.HasSme2() ? "1" : "0", std::string(NameOf(kernel.status)),
-               fmt::format("{}", uses[kernel.name]), kernel.superseded_by, part(k.activation),
-               k.accumulators ? fmt::format("{}", *k.accumulators) : "",
-               fmt::format("{}", fmt::join(kernel.configs, ";")),
-               kernel.file.empty() ? "" : fmt::format("{}:{}", kernel.file, kernel.line)});
-  }
+  for (const xnnpack::LoggedKernel& kernel : view.use.kernels)
+    rows.Row({view.model_id, kernel, uses[kernel.name]});
 }
 
 }  // namespace etprof

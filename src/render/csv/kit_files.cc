@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/json/json_schema_of.h"
+#include "core/text/csv_members.h"
+#include "render/csv/csv.h"
 #include "render/csv/csv_table.h"
 #include "report/findings/robust.h"
 #include "say/wording.h"
@@ -13,42 +17,167 @@
 namespace etprof {
 namespace {
 
-// An operator, or (absent) the time that was clipped.
-struct OfDetails {
-  const ReportExperiment& experiment;
-  std::optional<std::size_t> index;
-  Nanoseconds total = 0;
+using D = stats::Distribution;
 
-  const Operator& op() const { return experiment.profile->operators[*index]; }
-  const SpanStatistics& statistics() const { return experiment.profile->statistics[*index]; }
+// Every operator, the framework's spans too, by falling self time: indices into Profile::operators.
+std::vector<std::size_t> ByFallingTime(const Profile& profile) {
+  std::vector<std::size_t> order(profile.operators.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return profile.statistics[a].total_self > profile.statistics[b].total_self;
+  });
+  return order;
+}
+
+// A mean of whole nanoseconds need not be one: to the nearest nanosecond here, exact as total / count. Absent
+// of no runs.
+std::optional<Nanoseconds> NearestMean(Nanoseconds total, std::int64_t n) {
+  if (n <= 0) return std::nullopt;
+  const Nanoseconds rest = total % n;  // of total's sign, and less than n
+  const std::int64_t up = (rest < 0 ? -rest : rest) >= n - (rest < 0 ? -rest : rest) ? 1 : 0;
+  return total / n + (total < 0 ? -up : up);
+}
+
+// An operator, or (absent) the time that was clipped.
+struct OperatorOrClipped {
+  const Profile& profile;
+  std::optional<std::size_t> index;
+
+  const Operator& op() const { return profile.operators[*index]; }
+  const SpanStatistics& sums() const { return profile.statistics[*index]; }
+
+  // What `read` says of an operator, else `clipped`, or nothing.
+  static auto Text(auto read, const char* clipped) {
+    return [=](const auto& of) { return of.index ? std::string(read(of)) : clipped; };
+  }
+  static auto Own(auto read) {
+    return [=](const auto& of) { return of.index ? std::optional(read(of)) : std::nullopt; };
+  }
+  static auto Spread(std::optional<double> D::*member) {
+    return [=](const auto& of) { return of.index ? of.sums().self.*member : std::nullopt; };
+  }
 };
 
-CsvColumns<OfDetails> OperatorColumns() {
-  using Of = OfDetails;
-  // `of_operator` of an operator, else `clipped`.
-  const auto either = [](auto of_operator, const char* clipped) {
-    return [=](const Of& of) { return of.index ? std::string(of_operator(of)) : clipped; };
-  };
-  return {{"operator", either([](const Of& of) { return of.op().name; }, "Clipped")},
-          {"category", either([](const Of& of) { return of.op().category.name; }, "framework")},
-          {"total_ms", [](const Of& of) { return ExactMilliseconds(of.total); }},
-          {"avg_ms", [](const Of& of) { return MeanMsCell(of.total, of.experiment.common_runs); }},
-          {"pct_of_e2e", [](const Of& of) { return PercentCell(of.total, of.experiment.groups.total); }},
-          {"event_count", either([](const Of& of) { return std::to_string(of.statistics().runs); }, "")},
-          {"key", either([](const Of& of) { return KeyText(of.op().key); }, "clipped")},
-          {"type", either([](const Of& of) { return of.op().type; }, "Clipped")},
-          {"delegate_backend", either([](const Of& of) { return of.op().backend; }, "")},
-          {"group", either([](const Of& of) { return GroupName(of.op().category.group); }, "Clipped")},
-          {"runs", [](const Of& of) { return std::to_string(of.experiment.common_runs); }},
-          {"median_ms", either([](const Of& of) { return MsCell(of.statistics().self.p50); }, "")},
-          {"max_ms", either([](const Of& of) { return MsCell(of.statistics().self.max); }, "")},
-          {"cv", either([](const Of& of) { return NumberCell(of.statistics().self.cv); }, "")},
-          {"layer",
-           either([](const Of& of) { return LayerOf(*of.experiment.profile, *of.index).value_or(""); }, "")},
-          {"source",
-           either([](const Of& of) { return SourceLineOf(*of.experiment.profile, *of.index).value_or(""); },
-                  "")}};
-}
+struct OperatorStatisticsRow : OperatorOrClipped {
+  static constexpr int kDigits = 6;
+  Nanoseconds self = 0, whole = 0;
+  std::int64_t runs = 0;
+
+  static void Describe(auto& v) {
+    using Of = const OperatorStatisticsRow&;
+    v("model_id", [](Of of) { return of.profile.model_id; });
+    v("name", Text([](Of of) { return of.op().name; }, "Clipped"));
+    v("type", Text([](Of of) { return of.op().type; }, "Clipped"));
+    v("delegate_backend", Text([](Of of) { return of.op().backend; }, ""), {.or_null = true});
+    v("count", Own([](Of of) { return of.sums().runs; }),
+      {.meaning = "runs of the common set in which it ran"});
+    v("total_ms", Own([](Of of) { return of.sums().total_duration; }),
+      {.meaning = "its duration over the common set", .scale = 1e6});
+    v("avg_ms",
+      [](Of of) { return of.index ? NearestMean(of.sums().total_duration, of.sums().runs) : std::nullopt; },
+      {.meaning = "divided by `count`", .scale = 1e6});
+    v("pct_total", Own([](Of of) { return PercentOf{of.sums().total_duration, of.whole}; }),
+      {.meaning = "of all `Method::execute`; nested, does not add up"});
+    v("key", Text([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kAsNodeId});
+    v("category", Text([](Of of) { return of.op().category.name; }, "framework"));
+    v("group", Text([](Of of) { return GroupName(of.op().category.group); }, "Clipped"));
+    v("self_total_ms", &OperatorStatisticsRow::self,
+      {.meaning = "self time over the common set; the column adds up to all `Method::execute`",
+       .scale = 1e6});
+    v("self_avg_ms", [](Of of) { return NearestMean(of.self, of.runs); },
+      {.meaning = "divided by `runs`", .scale = 1e6});
+    v("self_pct", [](Of of) { return PercentOf{of.self, of.whole}; }, {.meaning = kOfMethod});
+    v("runs", &OperatorStatisticsRow::runs, {.meaning = kRunsOfCommonSet});
+    v("p50_ms", Spread(&D::p50), {.meaning = "of the self time over all steady-state runs", .scale = 1e6});
+    v("p90_ms", Spread(&D::p90), kMs);
+    v("p95_ms", Spread(&D::p95), kMs);
+    v("p99_ms", Spread(&D::p99), kMs);
+    v("min_ms", Spread(&D::min), kMs);
+    v("max_ms", Spread(&D::max), kMs);
+    v("sd_ms", Spread(&D::sd), kMs);
+    v("cv", Spread(&D::cv), {.meaning = kMeaningOfCv});
+  }
+};
+
+struct DetailsRow : OperatorOrClipped {
+  const ReportExperiment& experiment;
+  Nanoseconds total = 0;
+
+  static void Describe(auto& v) {
+    using Of = const DetailsRow&;
+    v("operator", Text([](Of of) { return of.op().name; }, "Clipped"));
+    v("category", Text([](Of of) { return of.op().category.name; }, "framework"));
+    v("total_ms", &DetailsRow::total, kSelfTotal);
+    v("avg_ms", [](Of of) { return MaybeMean(of.total, of.experiment.common_runs); },
+      {.meaning = "divided by `runs`", .scale = 1e6});
+    v("pct_of_e2e", [](Of of) { return MaybePercent(of.total, of.experiment.groups.total); },
+      {.meaning = kOfMethod});
+    v("event_count", Own([](Of of) { return of.sums().runs; }),
+      {.meaning = "runs of the common set in which it ran"});
+    v("key", Text([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kAsNodeId});
+    v("type", Text([](Of of) { return of.op().type; }, "Clipped"));
+    v("delegate_backend", Text([](Of of) { return of.op().backend; }, ""), {.or_null = true});
+    v("group", Text([](Of of) { return GroupName(of.op().category.group); }, "Clipped"));
+    v("runs", [](Of of) { return of.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
+    v("median_ms", Spread(&D::p50), {.meaning = "of the self time over all steady-state runs", .scale = 1e6});
+    v("max_ms", Spread(&D::max), kMs);
+    v("cv", Spread(&D::cv), {.meaning = kMeaningOfCv});
+    v("layer", [](Of of) { return of.index ? LayerOf(*of.experiment.profile, *of.index) : std::nullopt; },
+      {.meaning = "innermost module"});
+    v("source",
+      [](Of of) { return of.index ? SourceLineOf(*of.experiment.profile, *of.index) : std::nullopt; });
+  }
+};
+
+struct CategoryRow {
+  const Breakdown& categories;
+  const AdditiveRow& row;
+
+  static void Describe(auto& v) {
+    using Of = const CategoryRow&;
+    v("category", [](Of of) { return of.row.name; });
+    v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
+    v("avg_ms", [](Of of) { return MaybeMean(of.row.total, of.categories.runs); },
+      {.meaning = "divided by `runs`", .scale = 1e6});
+    v("pct_of_e2e", [](Of of) { return MaybePercent(of.row.total, of.categories.total); },
+      {.meaning = kOfMethod});
+    v("operator_count", [](Of of) { return of.row.operators; });
+    v("runs", [](Of of) { return of.categories.runs; }, {.meaning = kRunsOfCommonSet});
+  }
+};
+
+struct E2eRow {
+  const Report& report;
+  const ReportExperiment& experiment;
+  std::optional<Nanoseconds> min, max;  // of a run of the common set
+
+  static void Describe(auto& v) {
+    using Of = const E2eRow&;
+    const auto latency = [&](const char* name, auto member) {
+      v(name, [member](Of of) { return of.experiment.latency.*member; }, kMs);
+    };
+    v("model_name", [](Of of) { return of.experiment.profile->model_id; });
+    v("num_runs", [](Of of) { return of.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
+    v("total_ms", [](Of of) { return of.experiment.groups.total; },
+      {.meaning = "`Method::execute` over the common set", .scale = 1e6});
+    v("avg_ms", [](Of of) { return MaybeMean(of.experiment.groups.total, of.experiment.common_runs); },
+      {.meaning = "divided by `num_runs`", .scale = 1e6});
+    v("min_ms", &E2eRow::min, kMs);
+    v("max_ms", &E2eRow::max, kMs);
+    v("experiment", [](Of of) { return of.report.run.experiments[of.experiment.index].name; });
+    v("threads", [](Of of) { return of.experiment.threads; }, {.least = 1});
+    v("latency_from", [](Of of) { return of.experiment.LatencySource(); }, kLatencyFrom);
+    v("latency_runs", [](Of of) { return of.experiment.latency.n; });
+    latency("latency_median_ms", &D::p50);
+    latency("latency_mean_ms", &D::mean);
+    latency("latency_sd_ms", &D::sd);
+    latency("latency_p90_ms", &D::p90);
+    latency("latency_p99_ms", &D::p99);
+    v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs);
+    v("load_ms", [](Of of) { return of.experiment.load; }, kMs);
+    v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; });
+  }
+};
 
 std::optional<double> Percent(const std::optional<double>& ratio) {
   return ratio ? std::optional(*ratio * 100) : std::nullopt;
@@ -69,7 +198,6 @@ struct RobustStatsJson {
     using J = const RobustStatsJson&;
     const auto all = [](auto member) { return [member](J json) { return json.robust.all.*member; }; };
     const auto inside = [](auto member) { return [member](J json) { return json.robust.inside.*member; }; };
-    using D = stats::Distribution;
     v.Constant("schema_version", 1);
     v("name", [](J json) { return json.experiment.label; });
     v("count", all(&D::n));
@@ -114,6 +242,48 @@ struct RobustStatsJson {
     v("latency_from", [](J json) { return json.experiment.LatencySource(); }, kLatencyFrom);
     v("experiment", [](J json) { return json.report.run.experiments[json.experiment.index].name; });
     v("threads", [](J json) { return json.experiment.threads; }, {.least = 1});
+  }
+};
+
+constexpr std::string_view kBaseline = "<baseline>", kCandidate = "<candidate>";
+
+struct ComparisonRow {
+  const Comparison& comparison;
+  const DeltaRow& row;
+  std::optional<double> before, after;  // mean self times, ns
+
+  std::optional<double> Speedup() const {
+    return row.baseline_total > 0 && row.candidate_total > 0 ? Quotient(before, after) : std::nullopt;
+  }
+  std::optional<double> Delta() const {
+    return before && after ? std::optional(*after - *before) : std::nullopt;
+  }
+
+  static void Describe(auto& v) {
+    using Of = const ComparisonRow&;
+    const auto estimate = [&](const char* name, auto read) {
+      v(name, [read](Of of) -> std::optional<double> {
+        const auto& told = of.row.quantity.estimate;
+        return told ? std::invoke(read, *told) : std::optional<double>();
+      });
+    };
+    using E = stats::RatioEstimate;
+    v("category", [](Of of) { return of.row.name; });
+    v("<baseline>_ms", &ComparisonRow::before, {.meaning = "mean self time; adds up", .scale = 1e6});
+    v("<candidate>_ms", &ComparisonRow::after, kMs);
+    v("speedup", &ComparisonRow::Speedup, {.meaning = "their quotient; above 1: the candidate is faster"});
+    v("<baseline>_pct",
+      [](Of of) { return MaybePercent(of.row.baseline_total, of.comparison.baseline_total); },
+      {.meaning = kOfMethod});
+    v("<candidate>_pct",
+      [](Of of) { return MaybePercent(of.row.candidate_total, of.comparison.candidate_total); });
+    v("delta_ms", &ComparisonRow::Delta, {.meaning = "candidate minus baseline; adds up", .scale = 1e6});
+    estimate("ratio", &E::ratio);
+    estimate("ratio_low", &E::low);
+    estimate("ratio_high", &E::high);
+    estimate("p_value", &E::p_value);
+    v("verdict",
+      [](Of of) { return of.row.name == "Clipped" ? std::nullopt : std::optional(of.row.quantity.verdict); });
   }
 };
 
@@ -179,16 +349,42 @@ struct RobustComparisonJson {
 
 }  // namespace
 
+std::map<std::string, nlohmann::ordered_json> KitCsvSchemas() {
+  return {{"_exec_ops_stats.csv",
+           SchemaOf<OperatorStatisticsRow>("`<stem>_exec_ops_stats.csv`",
+                                           "One row per operator (by identity, not by name), by falling self "
+                                           "time. A last row `Clipped` completes the sums if spans were "
+                                           "truncated.")},
+          {"_category_summary.csv",
+           SchemaOf<CategoryRow>("`<stem>_category_summary.csv`", "One row per category.")},
+          {"_operator_details.csv",
+           SchemaOf<DetailsRow>("`<stem>_operator_details.csv`, `<stem>_other_top_ops.csv`",
+                                "One row per operator; per operator of the category `OTHER`.")},
+          {"_e2e_latency.csv", SchemaOf<E2eRow>("`<stem>_e2e_latency.csv`",
+                                                "One row: `Method::execute`, then the headline latency.")},
+          {"_comparison.csv",
+           SchemaOf<ComparisonRow>("`<model>_comparison.csv`",
+                                   "One row per category. The labels of the pair stand for `<baseline>` and "
+                                   "`<candidate>`.")}};
+}
+
+void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out) {
+  const std::vector<std::size_t> common = profile.CommonSet();
+  Nanoseconds whole = 0, clipped = 0;
+  for (const std::size_t run : common) {
+    whole += profile.runs[run].total;
+    clipped += profile.runs[run].clipped;
+  }
+  const auto runs = static_cast<std::int64_t>(common.size());
+  CsvRows<OperatorStatisticsRow> rows(out);
+  for (const std::size_t op : ByFallingTime(profile))
+    rows.Row({{profile, op}, profile.statistics[op].total_self, whole, runs});
+  if (clipped != 0) rows.Row({{profile, std::nullopt}, clipped, whole, runs});
+}
+
 void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& out) {
   const Breakdown& categories = experiment.categories;
-  using Of = AdditiveRow;
-  CsvRows<Of> table(out,
-                    {{"category", [](const Of& of) { return of.name; }},
-                     {"total_ms", [](const Of& of) { return ExactMilliseconds(of.total); }},
-                     {"avg_ms", [&](const Of& of) { return MeanMsCell(of.total, categories.runs); }},
-                     {"pct_of_e2e", [&](const Of& of) { return PercentCell(of.total, categories.total); }},
-                     {"operator_count", [](const Of& of) { return std::to_string(of.operators); }},
-                     {"runs", [&](const Of&) { return std::to_string(categories.runs); }}});
+  CsvRows<CategoryRow> table(out);
   std::vector<AdditiveRow> rows = categories.rows;
   if (rows.empty()) return;
   const AdditiveRow clipped = rows.back();
@@ -196,25 +392,25 @@ void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& 
   std::ranges::stable_sort(rows,
                            [](const AdditiveRow& a, const AdditiveRow& b) { return a.total > b.total; });
   if (clipped.total != 0) rows.push_back(clipped);
-  for (const AdditiveRow& row : rows) table.Row(row);
+  for (const AdditiveRow& row : rows) table.Row({categories, row});
 }
 
 void RenderOperatorDetailsCsv(const ReportExperiment& experiment, std::ostream& out) {
-  CsvRows<OfDetails> table(out, OperatorColumns());
+  CsvRows<DetailsRow> table(out);
   Nanoseconds rest = experiment.groups.total;
   for (const std::size_t op : ByFallingTime(*experiment.profile)) {
     const Nanoseconds total = experiment.profile->statistics[op].total_self;
-    table.Row({experiment, op, total});
+    table.Row({{*experiment.profile, op}, experiment, total});
     rest -= total;
   }
-  if (rest != 0) table.Row({experiment, std::nullopt, rest});
+  if (rest != 0) table.Row({{*experiment.profile, std::nullopt}, experiment, rest});
 }
 
 void RenderOtherTopOpsCsv(const ReportExperiment& experiment, std::ostream& out) {
-  CsvRows<OfDetails> table(out, OperatorColumns());
+  CsvRows<DetailsRow> table(out);
   for (const std::size_t op : ByFallingTime(*experiment.profile)) {
     if (experiment.profile->operators[op].category.name == "OTHER")
-      table.Row({experiment, op, experiment.profile->statistics[op].total_self});
+      table.Row({{*experiment.profile, op}, experiment, experiment.profile->statistics[op].total_self});
   }
 }
 
@@ -227,28 +423,7 @@ void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experimen
     min = std::min(min.value_or(total), total);
     max = std::max(max.value_or(total), total);
   }
-  const auto exact = [](const std::optional<Nanoseconds>& ns) { return ns ? ExactMilliseconds(*ns) : ""; };
-  using Of = ReportExperiment;
-  CsvRows<Of> table(
-      out, {{"model_name", [&](const Of&) { return profile.model_id; }},
-            {"num_runs", [](const Of& of) { return std::to_string(of.common_runs); }},
-            {"total_ms", [](const Of& of) { return ExactMilliseconds(of.groups.total); }},
-            {"avg_ms", [](const Of& of) { return MeanMsCell(of.groups.total, of.common_runs); }},
-            {"min_ms", [&](const Of&) { return exact(min); }},
-            {"max_ms", [&](const Of&) { return exact(max); }},
-            {"experiment", [&](const Of& of) { return report.run.experiments[of.index].name; }},
-            {"threads", [](const Of& of) { return std::to_string(of.threads); }},
-            {"latency_from", [](const Of& of) { return std::string(of.LatencySource().value_or("")); }},
-            {"latency_runs", [](const Of& of) { return std::to_string(of.latency.n); }},
-            {"latency_median_ms", [](const Of& of) { return MsCell(of.latency.p50); }},
-            {"latency_mean_ms", [](const Of& of) { return MsCell(of.latency.mean); }},
-            {"latency_sd_ms", [](const Of& of) { return MsCell(of.latency.sd); }},
-            {"latency_p90_ms", [](const Of& of) { return MsCell(of.latency.p90); }},
-            {"latency_p99_ms", [](const Of& of) { return MsCell(of.latency.p99); }},
-            {"first_run_ms", [](const Of& of) { return MsCell(of.first_run); }},
-            {"load_ms", [](const Of& of) { return MsCell(of.load); }},
-            {"peak_rss_bytes", [](const Of& of) { return IntegerCell(of.peak_rss); }}});
-  table.Row(experiment);
+  CsvRows<E2eRow>(out).Row({report, experiment, min, max});
 }
 
 void RenderRobustStatsJson(const Report& report, const ReportExperiment& experiment, std::ostream& out) {
@@ -264,41 +439,18 @@ nlohmann::ordered_json RobustStatsSchema() {
 
 void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
   const Comparison& comparison = pair.comparison;
-  const std::string& a = comparison.baseline_label;
-  const std::string& b = comparison.candidate_label;
-  struct Of {
-    const DeltaRow& row;
-    std::optional<double> before, after;
-    bool clipped = row.name == "Clipped";
-  };
-  using E = stats::RatioEstimate;
-  const auto estimate = [](auto member) {
-    return [member](const Of& of) { return EstimateCell(of.row.quantity, member); };
-  };
-  CsvRows<Of> table(
-      out,
-      {{"category", [](const Of& of) { return of.row.name; }},
-       {a + "_ms", [](const Of& of) { return MsCell(of.before); }},
-       {b + "_ms", [](const Of& of) { return MsCell(of.after); }},
-       {"speedup",
-        [](const Of& of) {
-          const bool both = of.row.baseline_total > 0 && of.row.candidate_total > 0;
-          return both ? NumberCell(Quotient(of.before, of.after)) : "";
-        }},
-       {a + "_pct",
-        [&](const Of& of) { return PercentCell(of.row.baseline_total, comparison.baseline_total); }},
-       {b + "_pct",
-        [&](const Of& of) { return PercentCell(of.row.candidate_total, comparison.candidate_total); }},
-       {"delta_ms",
-        [](const Of& of) { return of.before && of.after ? NumberCell((*of.after - *of.before) / 1e6) : ""; }},
-       {"ratio", estimate(&E::ratio)},
-       {"ratio_low", estimate(&E::low)},
-       {"ratio_high", estimate(&E::high)},
-       {"p_value", estimate(&E::p_value)},
-       {"verdict", [](const Of& of) { return of.clipped ? "" : NameOf(of.row.quantity.verdict); }}});
+  std::vector<std::string> columns = CsvColumnsOf<ComparisonRow>();
+  for (std::string& column : columns) {
+    if (column.starts_with(kBaseline)) {
+      column.replace(0, kBaseline.size(), comparison.baseline_label);
+    } else if (column.starts_with(kCandidate)) {
+      column.replace(0, kCandidate.size(), comparison.candidate_label);
+    }
+  }
+  CsvRows<ComparisonRow> table(out, columns);
   for (const DeltaRow& row : comparison.categories) {
     if (row.name == "Clipped" && row.baseline_total == 0 && row.candidate_total == 0) continue;
-    table.Row({row, MaybeMean(row.baseline_total, comparison.baseline_runs),
+    table.Row({comparison, row, MaybeMean(row.baseline_total, comparison.baseline_runs),
                MaybeMean(row.candidate_total, comparison.candidate_runs)});
   }
 }

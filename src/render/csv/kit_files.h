@@ -1,12 +1,14 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
+#include <string>
 
 #include "report/report.h"
 
 // The summary files of the SME2 profiling kit, with its columns and keys first and in its order
-// (docs/reference/files.md). The values are not the kit's where it counted nested spans twice or took
+// (docs/reference/csv.md). The values are not the kit's where it counted nested spans twice or took
 // operators of one name for one: times are self time over the common set of runs, so they add up to
 // Method::execute.
 namespace etprof {
@@ -30,5 +32,8 @@ nlohmann::ordered_json RobustStatsSchema();
 void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out);
 void RenderRobustComparisonJson(const Report& report, const ReportComparison& pair, std::ostream& out);
 nlohmann::ordered_json RobustComparisonSchema();
+
+// The columns of these CSV files and of RenderOperatorStatisticsCsv's, by the end of the file's name.
+std::map<std::string, nlohmann::ordered_json> KitCsvSchemas();
 
 }  // namespace etprof

@@ -1,48 +1,74 @@
-#include "render/csv/csv_table.h"
+#include "core/json/json_schema_of.h"
+#include "core/text/csv_members.h"
 #include "render/csv/table_csv.h"
 
 namespace etprof {
 namespace {
 
-void AddQuantity(const std::optional<Quantity>& quantity, std::vector<std::string>& cells) {
-  const auto told = quantity ? quantity->Told() : std::nullopt;
-  cells.push_back(told ? NumberCell(told->ratio()) : "");
-  cells.push_back(told ? NumberCell(told->low()) : "");
-  cells.push_back(told ? NumberCell(told->high()) : "");
-  cells.emplace_back(quantity ? NameOf(quantity->verdict) : "");
-}
+struct OfLadder {
+  const Report& report;
+  const char* what;
+  const LadderRow& row;
+  LadderSetting at;
+
+  const Ladder& ladder() const { return *report.ladder; }
+  const LadderCell& cell() const { return row.At(at); }
+  const Operator* op() const {
+    if (!cell().op) return nullptr;
+    return &report.experiments[*ladder().experiments[at.threads][at.level]].profile->operators[*cell().op];
+  }
+
+  static void Describe(auto& v) {
+    using Of = const OfLadder&;
+    v("model_id", [](Of of) { return of.report.model_id; });
+    v("level", [](Of of) { return of.ladder().levels[of.at.level].name; });
+    v("threads", [](Of of) { return of.ladder().threads[of.at.threads]; }, {.least = 1});
+    v("what", &OfLadder::what, {.choices = "latency|group|category|operator"});
+    v("name", [](Of of) { return of.op() != nullptr ? of.op()->name : of.row.name; });
+    v("key", [](Of of) { return of.op() != nullptr ? KeyText(of.op()->key) : ""; }, {.or_null = true});
+    v("ms", [](Of of) { return of.cell().ns; }, kMs);
+    const auto over = [&](const char* names[4], auto member) {
+      const auto told = [&](const char* name, auto read) {
+        v(name, [member, read](Of of) {
+          const std::optional<Quantity>& quantity = of.cell().*member;
+          const auto estimate = quantity ? quantity->Told() : std::nullopt;
+          return estimate ? std::optional(((*estimate).*read)()) : std::nullopt;
+        });
+      };
+      using E = stats::RatioEstimate;
+      told(names[0], &E::ratio);
+      told(names[1], &E::low);
+      told(names[2], &E::high);
+      v(names[3], [member](Of of) {
+        const std::optional<Quantity>& quantity = of.cell().*member;
+        return quantity ? std::optional(quantity->verdict) : std::nullopt;
+      });
+    };
+    const char* below[] = {"over_below", "over_below_low", "over_below_high", "over_below_verdict"};
+    const char* lowest[] = {"over_lowest", "over_lowest_low", "over_lowest_high", "over_lowest_verdict"};
+    const char* fewest[] = {"over_fewest_threads", "over_fewest_threads_low", "over_fewest_threads_high",
+                            "over_fewest_threads_verdict"};
+    over(below, &LadderCell::over_below);
+    over(lowest, &LadderCell::over_lowest);
+    over(fewest, &LadderCell::over_fewest);
+    v("efficiency", [](Of of) { return EfficiencyAt(of.ladder(), of.row, of.at); },
+      {.meaning = "speedup over the ratio of threads"});
+  }
+};
 
 }  // namespace
 
+nlohmann::ordered_json LadderCsvSchema(std::string_view title, std::string_view description) {
+  return SchemaOf<OfLadder>(title, description);
+}
+
 void RenderLadderCsv(const Report& report, std::ostream& out) {
-  std::vector<std::string> columns = {"model_id", "level", "threads", "what", "name", "key", "ms"};
-  for (const char* against : {"over_below", "over_lowest", "over_fewest_threads"}) {
-    for (const char* column : {"", "_low", "_high", "_verdict"})
-      columns.push_back(std::string(against) + column);
-  }
-  columns.emplace_back("efficiency");
-  CsvTable table(out, columns);
+  CsvRows<OfLadder> rows(out);
   if (!report.ladder) return;
   const Ladder& ladder = *report.ladder;
   const auto add = [&](const char* what, const LadderRow& row) {
     for (std::size_t t = 0; t < ladder.threads.size(); ++t) {
-      for (std::size_t l = 0; l < ladder.levels.size(); ++l) {
-        const LadderCell& cell = row.cells[t][l];
-        const Operator* op = nullptr;
-        if (cell.op) op = &report.experiments[*ladder.experiments[t][l]].profile->operators[*cell.op];
-        std::vector<std::string> cells = {report.model_id,
-                                          ladder.levels[l].name,
-                                          std::to_string(ladder.threads[t]),
-                                          what,
-                                          op != nullptr ? op->name : row.name,
-                                          op != nullptr ? KeyText(op->key) : "",
-                                          MsCell(cell.ns)};
-        AddQuantity(cell.over_below, cells);
-        AddQuantity(cell.over_lowest, cells);
-        AddQuantity(cell.over_fewest, cells);
-        cells.push_back(NumberCell(EfficiencyAt(ladder, row, {l, t})));
-        table.Row(cells);
-      }
+      for (std::size_t l = 0; l < ladder.levels.size(); ++l) rows.Row({report, what, row, {l, t}});
     }
   };
   add("latency", ladder.latency);

@@ -1,208 +1,181 @@
 #include "render/csv/table_csv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
-#include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json/json_schema_of.h"
+#include "core/text/csv_members.h"
+#include "core/views.h"
+#include "measure/store/counters.h"
+#include "measure/store/latency_csv.h"
 #include "render/csv/csv_table.h"
-#include "say/wording.h"
+#include "render/csv/kit_files.h"
+#include "timeline/timeline_row.h"
 
 namespace etprof {
 namespace {
+
+using D = stats::Distribution;
 
 // What a row is of. Every table begins with the experiment.
 struct OfExperiment {
   const Report& report;
   const ReportExperiment& experiment;
+
+  static void Describe(auto& v) {
+    using Of = const OfExperiment&;
+    v("model_id", [](Of of) {
+      const auto& profile = of.experiment.profile;
+      return profile && !profile->model_id.empty() ? profile->model_id : of.report.model_id;
+    });
+    v("experiment", [](Of of) { return of.report.run.experiments[of.experiment.index].name; });
+    v("label", [](Of of) { return of.experiment.label; });
+    v("threads", [](Of of) { return of.experiment.threads; }, {.least = 1});
+  }
 };
+
+struct OfLatency : OfExperiment {
+  static void Describe(auto& v) {
+    OfExperiment::Describe(v);
+    using Of = const OfLatency&;
+    const auto ms = [&](const char* key, auto member, std::string_view meaning = {}) {
+      v(key, [member](Of of) { return of.experiment.latency.*member; }, {.meaning = meaning, .scale = 1e6});
+    };
+    const auto bound = [&](const char* key, double LatencyInterval::*member) {
+      v(key,
+        [member](Of of) {
+          return of.experiment.interval ? std::optional(*of.experiment.interval.*member) : std::nullopt;
+        },
+        {.meaning = "of the median, over launches", .scale = 1e6});
+    };
+    v("latency_from", [](Of of) { return of.experiment.LatencySource(); }, kLatencyFrom);
+    v("runs", [](Of of) { return of.experiment.latency.n; });
+    ms("median_ms", &D::p50);
+    ms("mean_ms", &D::mean);
+    ms("sd_ms", &D::sd, "standard deviation");
+    v("cv", [](Of of) { return of.experiment.latency.cv; }, {.meaning = kMeaningOfCv});
+    ms("min_ms", &D::min);
+    ms("max_ms", &D::max);
+    ms("p90_ms", &D::p90);
+    ms("p95_ms", &D::p95);
+    ms("p99_ms", &D::p99);
+    ms("mad_ms", &D::mad, "median absolute deviation");
+    ms("trimmed_mean_5_ms", &D::trimmed_mean_5, "without the lowest and highest 5%");
+    ms("trimmed_mean_10_ms", &D::trimmed_mean_10, "without the lowest and highest 10%");
+    v("outliers", [](Of of) { return of.experiment.latency.outliers; },
+      {.meaning = "outside Tukey's fences"});
+    bound("interval_low_ms", &LatencyInterval::low);
+    bound("interval_high_ms", &LatencyInterval::high);
+    v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs);
+    v("load_ms", [](Of of) { return of.experiment.load; }, kMs);
+    v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; });
+  }
+};
+
+// `kColumn`: what the rows are.
+template <const char* kColumn>
 struct OfBreakdown : OfExperiment {
   const Breakdown& whole;
   const AdditiveRow& row;
+
+  static void Describe(auto& v) {
+    OfExperiment::Describe(v);
+    using Of = const OfBreakdown&;
+    v(kColumn, [](Of of) { return of.row.name; });
+    v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
+    v("mean_ms", [](Of of) { return MaybeMean(of.row.total, of.whole.runs); }, kMs);
+    v("pct_total", [](Of of) { return MaybePercent(of.row.total, of.whole.total); }, {.meaning = kOfMethod});
+    v("operators", [](Of of) { return of.row.operators; });
+    v("runs", [](Of of) { return of.whole.runs; }, {.meaning = kRunsOfCommonSet});
+  }
 };
+
 struct OfOperator : OfExperiment {
   const OperatorRow& row;
 
   const Profile& profile() const { return *experiment.profile; }
   const Operator& op() const { return profile().operators[row.op]; }
   Work work() const { return profile().program ? profile().program->operators[row.op].work : Work(); }
+
+  static void Describe(auto& v) {
+    OfExperiment::Describe(v);
+    using Of = const OfOperator&;
+    const auto ms = [&](const char* name, auto member) {
+      v(name, [member](Of of) { return of.row.self.*member; }, kMs);
+    };
+    v("key", [](Of of) { return KeyText(of.op().key); }, {.meaning = kAsNodeId});
+    v("name", [](Of of) { return of.op().name; });
+    v("type", [](Of of) { return of.op().type; });
+    v("delegate_backend", [](Of of) { return of.op().backend; }, {.or_null = true});
+    v("category", [](Of of) { return of.op().category.name; });
+    v("group", [](Of of) { return GroupName(of.op().category.group); });
+    v("portable", [](Of of) { return of.op().portable; }, {.meaning = "1: a kernel that is not delegated"});
+    v("runs", [](Of of) { return of.row.runs; }, {.meaning = "of the common set in which it ran"});
+    v("total_ms", [](Of of) { return of.row.total_self; }, kSelfTotal);
+    v("mean_ms", [](Of of) { return of.row.mean_self; }, kMs);
+    v("pct_total", [](Of of) { return MaybePercent(of.row.total_self, of.experiment.groups.total); },
+      {.meaning = kOfMethod});
+    ms("p50_ms", &D::p50);
+    ms("p90_ms", &D::p90);
+    ms("p99_ms", &D::p99);
+    ms("min_ms", &D::min);
+    ms("max_ms", &D::max);
+    ms("sd_ms", &D::sd);
+    v("cv", [](Of of) { return of.row.self.cv; }, {.meaning = kMeaningOfCv});
+    v("layer", [](Of of) { return LayerOf(of.profile(), of.row.op); }, {.meaning = "innermost module"});
+    v("source", [](Of of) { return SourceLineOf(of.profile(), of.row.op); });
+    v("macs", [](Of of) { return of.work().macs; }, {.meaning = "multiply-accumulates of one run"});
+    v("bytes", [](Of of) { return of.work().bytes; }, {.meaning = "read and written by one run"});
+  }
 };
+
 struct OfReported : OfExperiment {
   const ReportedValue& value;
+
+  static void Describe(auto& v) {
+    OfExperiment::Describe(v);
+    using Of = const OfReported&;
+    v("delegate_backend", [](Of of) { return of.value.backend; }, {.or_null = true});
+    v("instruction", [](Of of) { return of.value.instruction; });
+    v("name", [](Of of) { return of.value.name; });
+    v("kind", [](Of of) { return of.value.kind; });
+    v("unit", [](Of of) { return of.value.unit; }, {.or_null = true});
+    v("median", [](Of of) { return of.value.values.p50; });
+    v("min", [](Of of) { return of.value.values.min; });
+    v("max", [](Of of) { return of.value.values.max; });
+    v("runs", [](Of of) { return of.value.values.n; });
+  }
 };
+
+// A module; or (of no depth) another row of the table by layer.
 struct OfLayer : OfExperiment {
-  std::string name, type, depth;
+  std::string name, type;
+  std::optional<int> depth;
   Nanoseconds total, self;
   std::size_t operators;
 
   const Breakdown& whole() const { return experiment.by_layer; }
+
+  static void Describe(auto& v) {
+    OfExperiment::Describe(v);
+    using Of = const OfLayer&;
+    v("layer", &OfLayer::name, {.meaning = "the module's path"});
+    v("type", &OfLayer::type, {.or_null = true});
+    v("depth", &OfLayer::depth);
+    v("total_ms", &OfLayer::total,
+      {.meaning = "self time of all that runs in it, over the common set; modules are nested", .scale = 1e6});
+    v("mean_ms", [](Of of) { return MaybeMean(of.total, of.whole().runs); }, kMs);
+    v("pct_total", [](Of of) { return MaybePercent(of.total, of.whole().total); },
+      {.meaning = "of `Method::execute`"});
+    v("self_ms", &OfLayer::self, {.meaning = "of `total_ms`, what is in no inner module", .scale = 1e6});
+    v("operators", &OfLayer::operators);
+    v("runs", [](Of of) { return of.whole().runs; }, {.meaning = kRunsOfCommonSet});
+  }
 };
-
-template <typename Of>
-CsvColumns<Of> WithExperiment(CsvColumns<Of> more) {
-  CsvColumns<Of> columns = {
-      {"model_id",
-       [](const auto& of) {
-         const auto& profile = of.experiment.profile;
-         return profile && !profile->model_id.empty() ? profile->model_id : of.report.model_id;
-       }},
-      {"experiment", [](const auto& of) { return of.report.run.experiments[of.experiment.index].name; }},
-      {"label", [](const auto& of) { return of.experiment.label; }},
-      {"threads", [](const auto& of) { return std::to_string(of.experiment.threads); }}};
-  std::ranges::move(more, std::back_inserter(columns));
-  return columns;
-}
-
-void Latency(const Report& report, std::ostream& out) {
-  using Of = OfExperiment;
-  using D = stats::Distribution;
-  const auto ms = [](auto member) {
-    return [member](const Of& of) { return MsCell(of.experiment.latency.*member); };
-  };
-  const auto bound = [](double LatencyInterval::*member) {
-    return [member](const Of& of) {
-      return of.experiment.interval ? NumberCell(*of.experiment.interval.*member / 1e6) : "";
-    };
-  };
-  CsvRows<Of> rows(
-      out, WithExperiment<Of>(
-               {{"latency_from",
-                 [](const Of& of) { return std::string(of.experiment.LatencySource().value_or("")); }},
-                {"runs", [](const Of& of) { return std::to_string(of.experiment.latency.n); }},
-                {"median_ms", ms(&D::p50)},
-                {"mean_ms", ms(&D::mean)},
-                {"sd_ms", ms(&D::sd)},
-                {"cv", [](const Of& of) { return NumberCell(of.experiment.latency.cv); }},
-                {"min_ms", ms(&D::min)},
-                {"max_ms", ms(&D::max)},
-                {"p90_ms", ms(&D::p90)},
-                {"p95_ms", ms(&D::p95)},
-                {"p99_ms", ms(&D::p99)},
-                {"mad_ms", ms(&D::mad)},
-                {"trimmed_mean_5_ms", ms(&D::trimmed_mean_5)},
-                {"trimmed_mean_10_ms", ms(&D::trimmed_mean_10)},
-                {"outliers", [](const Of& of) { return std::to_string(of.experiment.latency.outliers); }},
-                {"interval_low_ms", bound(&LatencyInterval::low)},
-                {"interval_high_ms", bound(&LatencyInterval::high)},
-                {"first_run_ms", [](const Of& of) { return MsCell(of.experiment.first_run); }},
-                {"load_ms", [](const Of& of) { return MsCell(of.experiment.load); }},
-                {"peak_rss_bytes", [](const Of& of) { return IntegerCell(of.experiment.peak_rss); }}}));
-  for (const ReportExperiment& experiment : report.experiments) rows.Row({report, experiment});
-}
-
-void Breakdowns(const Report& report, const char* name, const Breakdown ReportExperiment::*member,
-                std::ostream& out) {
-  using Of = OfBreakdown;
-  CsvRows<Of> rows(out,
-                   WithExperiment<Of>(
-                       {{name, [](const Of& of) { return of.row.name; }},
-                        {"total_ms", [](const Of& of) { return ExactMilliseconds(of.row.total); }},
-                        {"mean_ms", [](const Of& of) { return MeanMsCell(of.row.total, of.whole.runs); }},
-                        {"pct_total", [](const Of& of) { return PercentCell(of.row.total, of.whole.total); }},
-                        {"operators", [](const Of& of) { return std::to_string(of.row.operators); }},
-                        {"runs", [](const Of& of) { return std::to_string(of.whole.runs); }}}));
-  for (const ReportExperiment& experiment : report.experiments) {
-    const Breakdown& breakdown = experiment.*member;
-    for (const AdditiveRow& row : breakdown.rows) rows.Row({{report, experiment}, breakdown, row});
-  }
-}
-
-void Operators(const Report& report, std::ostream& out) {
-  using Of = OfOperator;
-  using D = stats::Distribution;
-  const auto ms = [](auto member) { return [member](const Of& of) { return MsCell(of.row.self.*member); }; };
-  CsvRows<Of> rows(
-      out, WithExperiment<Of>(
-               {{"key", [](const Of& of) { return KeyText(of.op().key); }},
-                {"name", [](const Of& of) { return of.op().name; }},
-                {"type", [](const Of& of) { return of.op().type; }},
-                {"delegate_backend", [](const Of& of) { return of.op().backend; }},
-                {"category", [](const Of& of) { return std::string(of.op().category.name); }},
-                {"group", [](const Of& of) { return std::string(GroupName(of.op().category.group)); }},
-                {"portable", [](const Of& of) { return of.op().portable ? "1" : "0"; }},
-                {"runs", [](const Of& of) { return std::to_string(of.row.runs); }},
-                {"total_ms", [](const Of& of) { return ExactMilliseconds(of.row.total_self); }},
-                {"mean_ms", [](const Of& of) { return MsCell(of.row.mean_self); }},
-                {"pct_total",
-                 [](const Of& of) { return PercentCell(of.row.total_self, of.experiment.groups.total); }},
-                {"p50_ms", ms(&D::p50)},
-                {"p90_ms", ms(&D::p90)},
-                {"p99_ms", ms(&D::p99)},
-                {"min_ms", ms(&D::min)},
-                {"max_ms", ms(&D::max)},
-                {"sd_ms", ms(&D::sd)},
-                {"cv", [](const Of& of) { return NumberCell(of.row.self.cv); }},
-                {"layer", [](const Of& of) { return LayerOf(of.profile(), of.row.op).value_or(""); }},
-                {"source", [](const Of& of) { return SourceLineOf(of.profile(), of.row.op).value_or(""); }},
-                {"macs", [](const Of& of) { return IntegerCell(of.work().macs); }},
-                {"bytes", [](const Of& of) { return IntegerCell(of.work().bytes); }}}));
-  for (const ReportExperiment& experiment : report.experiments) {
-    for (const OperatorRow& row : experiment.operators) rows.Row({{report, experiment}, row});
-  }
-}
-
-void DelegateValues(const Report& report, std::ostream& out) {
-  using Of = OfReported;
-  using D = stats::Distribution;
-  const auto number = [](auto member) {
-    return [member](const Of& of) { return NumberCell(of.value.values.*member); };
-  };
-  CsvRows<Of> rows(
-      out,
-      WithExperiment<Of>({{"delegate_backend", [](const Of& of) { return of.value.backend; }},
-                          {"instruction", [](const Of& of) { return std::to_string(of.value.instruction); }},
-                          {"name", [](const Of& of) { return of.value.name; }},
-                          {"kind", [](const Of& of) { return std::string(NameOf(of.value.kind)); }},
-                          {"unit", [](const Of& of) { return of.value.unit; }},
-                          {"median", number(&D::p50)},
-                          {"min", number(&D::min)},
-                          {"max", number(&D::max)},
-                          {"runs", [](const Of& of) { return std::to_string(of.value.values.n); }}}));
-  for (const ReportExperiment& experiment : report.experiments) {
-    if (!experiment.profile) continue;
-    for (const ReportedValue& value : experiment.profile->reported) rows.Row({{report, experiment}, value});
-  }
-}
-
-// Modules, each with all that runs in it; then what has none.
-void Layers(const Report& report, std::ostream& out) {
-  using Of = OfLayer;
-  CsvRows<Of> rows(
-      out,
-      WithExperiment<Of>({{"layer", &Of::name},
-                          {"type", &Of::type},
-                          {"depth", &Of::depth},
-                          {"total_ms", [](const Of& of) { return ExactMilliseconds(of.total); }},
-                          {"mean_ms", [](const Of& of) { return MeanMsCell(of.total, of.whole().runs); }},
-                          {"pct_total", [](const Of& of) { return PercentCell(of.total, of.whole().total); }},
-                          {"self_ms", [](const Of& of) { return ExactMilliseconds(of.self); }},
-                          {"operators", [](const Of& of) { return std::to_string(of.operators); }},
-                          {"runs", [](const Of& of) { return std::to_string(of.whole().runs); }}}));
-  for (const ReportExperiment& experiment : report.experiments) {
-    if (experiment.layers.empty()) continue;
-    std::set<std::string> modules;
-    for (const LayerRow& layer : experiment.layers) {
-      modules.insert(layer.path);
-      rows.Row({{report, experiment},
-                layer.path,
-                layer.type,
-                std::to_string(layer.depth),
-                layer.total,
-                layer.self,
-                layer.operators.size()});
-    }
-    for (const AdditiveRow& row : experiment.by_layer.rows) {
-      if (modules.contains(row.name) || row.total == 0) continue;
-      rows.Row({{report, experiment},
-                row.name,
-                "",
-                "",
-                row.total,
-                row.total,
-                static_cast<std::size_t>(row.operators)});
-    }
-  }
-}
 
 struct OfComparison {
   const Report& report;
@@ -212,39 +185,89 @@ struct OfComparison {
   bool judged = true;
 
   // An operator that one side lacks takes no time there.
-  std::string Delta() const {
-    if (!quantity.baseline_ns && !quantity.candidate_ns) return "";
-    return NumberCell((quantity.candidate_ns.value_or(0) - quantity.baseline_ns.value_or(0)) / 1e6);
+  std::optional<double> Delta() const {
+    if (!quantity.baseline_ns && !quantity.candidate_ns) return std::nullopt;
+    return quantity.candidate_ns.value_or(0) - quantity.baseline_ns.value_or(0);
+  }
+
+  static void Describe(auto& v) {
+    using Of = const OfComparison&;
+    v("baseline", [](Of of) { return of.pair.comparison.baseline_label; });
+    v("candidate", [](Of of) { return of.pair.comparison.candidate_label; });
+    v("threads", [](Of of) { return of.report.experiments[of.pair.candidate].threads; }, {.least = 1});
+    v("what", &OfComparison::what,
+      {.choices = "latency|whole|group|category|layer|source|delegate|operator"});
+    v("name", &OfComparison::name);
+    v("baseline_key", &OfComparison::baseline_key, {.or_null = true});
+    v("candidate_key", &OfComparison::candidate_key, {.or_null = true});
+    v("baseline_ms", [](Of of) { return of.quantity.baseline_ns; }, kMs);
+    v("candidate_ms", [](Of of) { return of.quantity.candidate_ns; }, kMs);
+    v("delta_ms", &OfComparison::Delta, {.meaning = "candidate minus baseline", .scale = 1e6});
+    v.Flat([](Of of) { return of.quantity.estimate; }, {.or_null = true});
+    v("verdict", [](Of of) { return of.judged ? std::optional(of.quantity.verdict) : std::nullopt; });
   }
 };
 
-CsvColumns<OfComparison> ComparisonColumns() {
-  using Of = OfComparison;
-  using E = stats::RatioEstimate;
-  const auto estimate = [](auto member) {
-    return [member](const Of& of) { return EstimateCell(of.quantity, member); };
-  };
-  return {{"baseline", [](const Of& of) { return of.pair.comparison.baseline_label; }},
-          {"candidate", [](const Of& of) { return of.pair.comparison.candidate_label; }},
-          {"threads",
-           [](const Of& of) { return std::to_string(of.report.experiments[of.pair.candidate].threads); }},
-          {"what", &Of::what},
-          {"name", &Of::name},
-          {"baseline_key", &Of::baseline_key},
-          {"candidate_key", &Of::candidate_key},
-          {"baseline_ms", [](const Of& of) { return MsCell(of.quantity.baseline_ns); }},
-          {"candidate_ms", [](const Of& of) { return MsCell(of.quantity.candidate_ns); }},
-          {"delta_ms", &Of::Delta},
-          {"ratio", estimate(&E::ratio)},
-          {"ratio_low", estimate(&E::low)},
-          {"ratio_high", estimate(&E::high)},
-          {"confidence", estimate(&E::confidence)},
-          {"p_value", estimate(&E::p_value)},
-          {"verdict", [](const Of& of) { return of.judged ? NameOf(of.quantity.verdict) : ""; }}};
+void Latency(const Report& report, std::ostream& out) {
+  CsvRows<OfLatency> rows(out);
+  for (const ReportExperiment& experiment : report.experiments) rows.Row({{report, experiment}});
+}
+
+template <const char* kColumn>
+void Breakdowns(const Report& report, const Breakdown ReportExperiment::*member, std::ostream& out) {
+  CsvRows<OfBreakdown<kColumn>> rows(out);
+  for (const ReportExperiment& experiment : report.experiments) {
+    const Breakdown& breakdown = experiment.*member;
+    for (const AdditiveRow& row : breakdown.rows) rows.Row({{report, experiment}, breakdown, row});
+  }
+}
+
+void Operators(const Report& report, std::ostream& out) {
+  CsvRows<OfOperator> rows(out);
+  for (const ReportExperiment& experiment : report.experiments) {
+    for (const OperatorRow& row : experiment.operators) rows.Row({{report, experiment}, row});
+  }
+}
+
+void DelegateValues(const Report& report, std::ostream& out) {
+  CsvRows<OfReported> rows(out);
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.profile) continue;
+    for (const ReportedValue& value : experiment.profile->reported) rows.Row({{report, experiment}, value});
+  }
+}
+
+// Modules, each with all that runs in it; then what has none.
+void Layers(const Report& report, std::ostream& out) {
+  CsvRows<OfLayer> rows(out);
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (experiment.layers.empty()) continue;
+    std::set<std::string> modules;
+    for (const LayerRow& layer : experiment.layers) {
+      modules.insert(layer.path);
+      rows.Row({{report, experiment},
+                layer.path,
+                layer.type,
+                layer.depth,
+                layer.total,
+                layer.self,
+                layer.operators.size()});
+    }
+    for (const AdditiveRow& row : experiment.by_layer.rows) {
+      if (modules.contains(row.name) || row.total == 0) continue;
+      rows.Row({{report, experiment},
+                row.name,
+                "",
+                std::nullopt,
+                row.total,
+                row.total,
+                static_cast<std::size_t>(row.operators)});
+    }
+  }
 }
 
 void Comparisons(const Report& report, std::ostream& out) {
-  CsvRows<OfComparison> rows(out, ComparisonColumns());
+  CsvRows<OfComparison> rows(out);
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
     const auto add = [&](const char* what, const DeltaRow& row) {
@@ -280,23 +303,30 @@ void Comparisons(const Report& report, std::ostream& out) {
 struct NamedTable {
   std::string name;
   std::function<void(const Report&, std::ostream&)> render;
+  nlohmann::ordered_json (*schema)(std::string_view title, std::string_view description);
+  std::string_view rows;
 };
 
+constexpr char kGroup[] = "group", kCategory[] = "category", kSource[] = "source", kDelegate[] = "delegate";
+
+template <const char* kColumn>
+NamedTable BreakdownTable(const char* name, const Breakdown ReportExperiment::*member) {
+  return {name, [=](const Report& report, std::ostream& out) { Breakdowns<kColumn>(report, member, out); },
+          SchemaOf<OfBreakdown<kColumn>>, kColumn};
+}
+
 const std::vector<NamedTable>& NamedTables() {
-  const auto breakdown = [](const char* column, const Breakdown ReportExperiment::*member) {
-    return [=](const Report& report, std::ostream& out) { Breakdowns(report, column, member, out); };
-  };
   static const std::vector<NamedTable> tables = {
-      {"operators", Operators},
-      {"groups", breakdown("group", &ReportExperiment::groups)},
-      {"categories", breakdown("category", &ReportExperiment::categories)},
-      {"latency", Latency},
-      {"comparison", Comparisons},
-      {"layers", Layers},
-      {"sources", breakdown("source", &ReportExperiment::by_source)},
-      {"delegates", breakdown("delegate", &ReportExperiment::by_delegate)},
-      {"delegate_values", DelegateValues},
-      {"ladder", RenderLadderCsv}};
+      {"operators", Operators, SchemaOf<OfOperator>, "operator"},
+      BreakdownTable<kGroup>("groups", &ReportExperiment::groups),
+      BreakdownTable<kCategory>("categories", &ReportExperiment::categories),
+      {"latency", Latency, SchemaOf<OfLatency>, "experiment"},
+      {"comparison", Comparisons, SchemaOf<OfComparison>, "time of a pair"},
+      {"layers", Layers, SchemaOf<OfLayer>, "module, then one per layer without a module"},
+      BreakdownTable<kSource>("sources", &ReportExperiment::by_source),
+      BreakdownTable<kDelegate>("delegates", &ReportExperiment::by_delegate),
+      {"delegate_values", DelegateValues, SchemaOf<OfReported>, "value that a delegate reports"},
+      {"ladder", RenderLadderCsv, LadderCsvSchema, "time at a level and a number of threads"}};
   return tables;
 }
 
@@ -312,15 +342,30 @@ void RenderReportTableCsv(const Report& report, const std::string& table, std::o
 }
 
 void RenderSustainedCsv(const Sustained& sustained, std::ostream& out) {
-  using Of = SustainedPoint;
-  CsvRows<Of> rows(out, {{"seconds", [](const Of& of) { return NumberCell(of.seconds); }},
-                         {"runs", [](const Of& of) { return std::to_string(of.runs); }},
-                         {"median_ms", [](const Of& of) { return MsCell(of.median_ns); }},
-                         {"p95_ms", [](const Of& of) { return MsCell(of.p95_ns); }},
-                         {"frequency_mhz", [](const Of& of) { return NumberCell(of.mhz); }},
-                         {"frequency_cap_mhz", [](const Of& of) { return NumberCell(of.cap_mhz); }},
-                         {"temperature_c", [](const Of& of) { return NumberCell(of.celsius); }}});
+  CsvRows<SustainedPoint> rows(out);
   for (const SustainedPoint& point : sustained.points) rows.Row(point);
+}
+
+std::map<std::string, nlohmann::ordered_json> CsvSchemas() {
+  std::map<std::string, nlohmann::ordered_json> schemas = KitCsvSchemas();
+  for (const NamedTable& table : NamedTables()) {
+    schemas["--csv=" + table.name] =
+        table.schema(fmt::format("`etprof analyze --csv={}`", table.name),
+                     fmt::format("One row per {} of an experiment.", table.rows));
+  }
+  schemas["_timeline.csv"] =
+      SchemaOf<TimelineRow>("`<stem>_exec_all_runs_timeline.csv`, `<stem>_exec_run0_timeline.csv`",
+                            "One row per event of the `Execute` blocks, in the file's order (children before "
+                            "parents), including the "
+                            "framework's own spans. `run0` is the first run alone.");
+  schemas["_latency.csv"] = SchemaOf<LatencyRow>(
+      "`<stem>_latency.csv`", "One row per run, in order. Rows of runs that were not clean are included.");
+  schemas["_counters.csv"] = SchemaOf<CountersCsv>("`<stem>_counters.csv`",
+                                                   "One row per operator, delegate call, and method "
+                                                   "(docs/guides/bottlenecks.md). All threads are counted.");
+  schemas["_kernels.csv"] = KernelsCsvSchema();
+  schemas["_sustained.csv"] = SchemaOf<SustainedPoint>("`<stem>_sustained.csv`", "One row per burst.");
+  return schemas;
 }
 
 }  // namespace etprof

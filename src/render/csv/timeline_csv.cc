@@ -1,33 +1,71 @@
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "core/text/escape.h"
+#include <algorithm>
+#include <type_traits>
+
+#include "core/text/csv_members.h"
 #include "render/csv/csv.h"
-#include "render/csv/csv_buffer.h"
+#include "timeline/timeline_row.h"
 
 namespace etprof {
 namespace {
 
-// What is the same in the rows of one event of a layout, run after run.
+template <typename Member>
+struct ClassOf;
+template <typename Value, typename Class>
+struct ClassOf<Value Class::*> : std::type_identity<Class> {};
+template <typename Member>
+constexpr bool kIsOfTimes = std::is_same_v<typename ClassOf<Member>::type, TimelineTimes>;
+
+// What is the same in the rows of one event of a layout, run after run: the text before each column of times.
 struct RowTexts {
-  std::string head;      // model_id,name,type,delegate_backend,
-  std::string key;       // ,node_id,
-  std::string place;     // ,block,instruction,chain,
-  std::string category;  // ,category,group,
+  std::vector<std::string> before;
   std::int32_t op = -1;  // index into Profile::operators; -1: the event is in no run
 };
 
-std::string NumberOrNothing(std::int32_t value) { return value < 0 ? "" : std::to_string(value); }
+struct TextsOfRow {
+  const TimelinePlace& place;
+  std::vector<std::string>& before;
+  std::string text = {};
+
+  template <typename Member>
+  void operator()(const char*, Member column, const About& = {}) {
+    if constexpr (kIsOfTimes<Member>) {
+      before.push_back(std::move(text));
+      text = ",";
+    } else {
+      Add(place.*column);
+      text += ',';
+    }
+  }
+  void Add(const std::string& value) { text += CsvField(value); }
+  void Add(std::optional<std::int32_t> value) { text += value ? std::to_string(*value) : ""; }
+};
+
+struct TimesOfRow {
+  CsvBuffer& out;
+  const TimelineTimes& times;
+  const std::string* before;
+
+  template <typename Member>
+  void operator()(const char*, Member column, const About& about = {}) {
+    if constexpr (kIsOfTimes<Member>) {
+      out << *before++;
+      describe::PutCell<0>(describe::Of(column, times), about, out);
+    }
+  }
+};
 
 class TimelineWriter {
  public:
   TimelineWriter(const Trace& trace, const Profile& profile, std::ostream& out)
-      : trace_(trace), profile_(profile), buffer_(out), model_(CsvField(profile.model_id)) {
-    if (!trace.start.empty()) origin_ = *std::ranges::min_element(trace.start);
+      : trace_(trace), profile_(profile), buffer_(out) {
+    if (!trace.start.empty()) times_.origin = *std::ranges::min_element(trace.start);
   }
 
   void Write(std::optional<std::size_t> only_run) {
-    buffer_ << "model_id,name,type,delegate_backend,start_us,end_us,duration_ms,pct_total,node_id,run_index,"
-               "block,instruction,chain,self_ms,category,group,phase\n";
+    buffer_ << fmt::format("{}\n", fmt::join(CsvColumnsOf<TimelineRow>(), ","));
     // Runs stand in the order of their blocks, and those of one block in the order of its events.
     std::size_t run = 0;
     for (std::uint32_t index = 0; index < trace_.blocks.size(); ++index) {
@@ -46,14 +84,12 @@ class TimelineWriter {
     const ProfiledRun& run = profile_.runs[index];
     const std::vector<RowTexts>& rows = TextsOf(run, block);
     const std::size_t first = block.first_event + run.first_event;
-    const std::string run_index = std::to_string(index);
-    const std::string_view phase = NameOf(run.label.phase);
+    times_.whole = run.total;
+    times_.run = index;
+    times_.phase = run.label.phase;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const RowTexts& row = rows[i];
-      WriteTimes(row, first + i, run.total);
-      buffer_ << row.key << run_index << row.place;
-      buffer_.Decimal<6>(profile_.Self(static_cast<std::size_t>(row.op))[index])
-          << row.category << phase << '\n';
+      times_.self = profile_.Self(static_cast<std::size_t>(rows[i].op))[index];
+      WriteRow(rows[i], first + i);
     }
   }
 
@@ -62,28 +98,39 @@ class TimelineWriter {
     const Trace::Layout& layout = trace_.LayoutOf(block);
     std::size_t first = layout.size();
     while (first > 0 && !trace_.IsFramework(layout, first - 1, "Method::execute")) --first;
+    times_ = {.origin = times_.origin};
     for (std::size_t i = first; i < layout.size(); ++i) {
-      const std::string name = CsvField(trace_.NameOf(layout, i));
-      RowTexts row;
-      row.head = model_ + ',' + name + ',' + name + ",,";
-      WriteTimes(row, block.first_event + i, 0);
-      buffer_ << ",," << Place(layout, i, block) << ",,,\n";
+      TimelinePlace place = PlaceOf(layout, i, block);
+      place.type = place.name;
+      WriteRow(TextsOfPlace(place), block.first_event + i);
     }
   }
 
-  void WriteTimes(const RowTexts& row, std::size_t event, Nanoseconds whole) {
-    const Nanoseconds start = trace_.start[event];
-    const Nanoseconds end = trace_.end[event];
-    buffer_ << row.head;
-    buffer_.Decimal<3>(start - origin_) << ',';
-    buffer_.Decimal<3>(end - origin_) << ',';
-    buffer_.Decimal<6>(end - start) << ',';
-    buffer_.Percent(end - start, whole);
+  // Inlined with all that it calls: descriptions of columns would be made for every cell.
+  [[gnu::flatten]] void WriteRow(const RowTexts& texts, std::size_t event) {
+    times_.start = trace_.start[event];
+    times_.end = trace_.end[event];
+    TimesOfRow row{buffer_, times_, texts.before.data()};
+    TimelineRow::Describe(row);
+    buffer_ << '\n';
   }
 
-  std::string Place(const Trace::Layout& layout, std::size_t event, const Trace::Block& block) const {
-    return ',' + CsvField(block.name) + ',' + NumberOrNothing(layout.instruction[event]) + ',' +
-           NumberOrNothing(layout.chain[event]) + ',';
+  TimelinePlace PlaceOf(const Trace::Layout& layout, std::size_t event, const Trace::Block& block) const {
+    const auto known = [](std::int32_t value) { return value < 0 ? std::nullopt : std::optional(value); };
+    TimelinePlace place;
+    place.model_id = profile_.model_id;
+    place.name = trace_.NameOf(layout, event);
+    place.block = block.name;
+    place.instruction = known(layout.instruction[event]);
+    place.chain = known(layout.chain[event]);
+    return place;
+  }
+
+  static RowTexts TextsOfPlace(const TimelinePlace& place) {
+    RowTexts texts;
+    TextsOfRow row{place, texts.before};
+    TimelineRow::Describe(row);
+    return texts;
   }
 
   const std::vector<RowTexts>& TextsOf(const ProfiledRun& run, const Trace::Block& block) {
@@ -97,16 +144,14 @@ class TimelineWriter {
     texts_.clear();
     for (std::size_t i = 0; i < operators.size(); ++i) {
       const Operator& op = profile_.operators[static_cast<std::size_t>(operators[i])];
-      const std::size_t event = run.first_event + i;
-      RowTexts row;
-      row.op = operators[i];
-      row.head = model_ + ',' + CsvField(trace_.NameOf(layout, event)) + ',' + CsvField(op.type) + ',' +
-                 CsvField(op.backend) + ',';
-      row.key = ',' + CsvField(KeyText(op.key)) + ',';
-      row.place = Place(layout, event, block);
-      row.category = ',' + CsvField(std::string(op.category.name)) + ',' +
-                     CsvField(std::string(GroupName(op.category.group))) + ',';
-      texts_.push_back(std::move(row));
+      TimelinePlace place = PlaceOf(layout, run.first_event + i, block);
+      place.type = op.type;
+      place.backend = op.backend;
+      place.key = KeyText(op.key);
+      place.category = op.category.name;
+      place.group = GroupName(op.category.group);
+      texts_.push_back(TextsOfPlace(place));
+      texts_.back().op = operators[i];
     }
     return texts_;
   }
@@ -114,8 +159,7 @@ class TimelineWriter {
   const Trace& trace_;
   const Profile& profile_;
   CsvBuffer buffer_;
-  std::string model_;
-  Nanoseconds origin_ = 0;
+  TimelineTimes times_;  // of the row that is written
   // The texts of the run before, which are most often those of the next.
   std::vector<RowTexts> texts_;
   std::int64_t last_layout_ = -1, last_block_layout_ = -1;

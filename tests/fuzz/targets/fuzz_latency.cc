@@ -34,7 +34,7 @@ std::size_t Runs(const std::vector<Launch>& launches) {
 }
 
 std::string Rows(const std::vector<Launch>& launches) {
-  std::string text = kLatencyHeader;
+  std::string text = LatencyHeader();
   for (const Launch& launch : launches) text += LatencyRows(launch, false);
   return text;
 }

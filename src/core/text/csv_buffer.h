@@ -12,7 +12,7 @@
 namespace etprof {
 
 // Rows of CSV on their way to a stream, in a large buffer of plain characters: an iostream insertion per cell
-// would cost more than the analysis. Numbers are formatted as ExactMilliseconds does it.
+// would cost more than the analysis.
 class CsvBuffer {
  public:
   explicit CsvBuffer(std::ostream& out) : out_(out), text_(new char[kSize]) {}
@@ -38,6 +38,8 @@ class CsvBuffer {
     MakeRoom();
     return UpTo(std::to_chars(text_.get() + used_, text_.get() + kSize, value).ptr);
   }
+  // The last character, a comma behind the last cell, becomes the end of the line.
+  void EndRow() { text_[used_ - 1] = '\n'; }
   // value / 10^kDecimals, exactly and without trailing zeros, or with all decimals.
   template <int kDecimals, bool kAll = false>
   CsvBuffer& Decimal(std::int64_t value) {
@@ -80,6 +82,10 @@ class CsvBuffer {
     }
     return Decimal<4, true>(static_cast<std::int64_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5));
   }
+  void Flush() {
+    out_.write(text_.get(), static_cast<std::streamsize>(used_));
+    used_ = 0;
+  }
 
  private:
   static constexpr std::size_t kSize = std::size_t{1} << 18;
@@ -98,11 +104,6 @@ class CsvBuffer {
   void MakeRoom() {
     if (kSize - used_ < kLongestNumber) Flush();
   }
-  void Flush() {
-    out_.write(text_.get(), static_cast<std::streamsize>(used_));
-    used_ = 0;
-  }
-
   std::ostream& out_;
   std::unique_ptr<char[]> text_;
   std::size_t used_ = 0;

@@ -1,0 +1,218 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/json/json_members.h"
+#include "core/text/csv_buffer.h"
+#include "core/text/escape.h"
+#include "core/text/text.h"
+
+// CSV of described values (core/json/describe.h): a row is a value, and its members are the columns. Cells
+// are escaped by CsvField. An integer with a scale is exact in decimals, true is 1; another number is the
+// shortest text that reads back as the same, or has `static constexpr int kDigits` significant digits of its
+// struct. What is absent or not finite is an empty cell. A flat std::optional has its cells together, or
+// none.
+namespace etprof {
+
+// A part in percent of a whole with four decimals; an empty cell of a whole of 0.
+struct PercentOf {
+  using Form = double;
+  std::int64_t part = 0, whole = 0;
+};
+
+namespace describe {
+
+template <int kDigits, typename T>
+void PutCell(const T& value, const About& about, CsvBuffer& out) {
+  if constexpr (IsOptional<T>::value) {
+    if (value) PutCell<kDigits>(*value, about, out);
+  } else if constexpr (std::is_same_v<T, PercentOf>) {
+    out.Percent(value.part, value.whole);
+  } else if constexpr (Named<T>) {
+    out << NameOf(value);
+  } else if constexpr (kIsText<T>) {
+    out << CsvField(value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (!std::isfinite(value)) return;
+    if constexpr (kDigits > 0) {
+      out << fmt::format("{:.{}g}", value / about.scale, kDigits);
+    } else {
+      out << fmt::format("{}", value / about.scale);
+    }
+  } else {
+    const auto integer = static_cast<std::int64_t>(value);
+    if (about.scale == 1e6) {
+      out.Decimal<6>(integer);
+    } else if (about.scale == 1e3) {
+      out.Decimal<3>(integer);
+    } else {
+      out.Integer(integer);
+    }
+  }
+}
+
+// Digits of a struct's numbers; 0: as many as it takes.
+template <typename T>
+constexpr int DigitsOf() {
+  if constexpr (requires { T::kDigits; }) {
+    return T::kDigits;
+  } else {
+    return 0;
+  }
+}
+
+template <typename T>
+struct ColumnNames {
+  std::vector<std::string>& names;
+
+  void operator()(const char* key, const auto&, const About& = {}) { names.emplace_back(key); }
+  void Converted(const char* key, const auto&, const auto&, const About& = {}) { names.emplace_back(key); }
+  void Flat(const auto& member, const About& = {}) {
+    using U = std::decay_t<decltype(Of(member, std::declval<const T&>()))>;
+    using Value = typename IsOptional<U>::Value;
+    ColumnNames<Value> within{names};
+    Value::Describe(within);
+  }
+};
+
+template <typename T>
+std::vector<std::string> NamesOf() {
+  std::vector<std::string> names;
+  ColumnNames<T> columns{names};
+  T::Describe(columns);
+  return names;
+}
+
+template <typename T>
+struct CellWriter {
+  CsvBuffer& out;
+  const T* value;  // null: empty cells
+
+  void operator()(const char*, const auto& member, const About& about = {}) {
+    if (value != nullptr) PutCell<DigitsOf<T>()>(Of(member, *value), about, out);
+    out << ',';
+  }
+  void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
+    (*this)(key, get, about);
+  }
+  void Flat(const auto& member, const About& = {}) {
+    decltype(auto) flat = Of(member, *value);
+    using Value = typename IsOptional<std::decay_t<decltype(flat)>>::Value;
+    CellWriter<Value> within{out, flat ? &*flat : nullptr};
+    Value::Describe(within);
+  }
+};
+
+template <typename U>
+void ReadCell(std::string_view cell, U& value, const char* key, const About& about) {
+  if constexpr (IsOptional<U>::value) {
+    value.reset();
+    if (!cell.empty()) ReadCell(cell, value.emplace(), key, about);
+  } else if constexpr (Named<U>) {
+    const std::optional<U> named = ValueNamed<U>(cell);
+    if (!named) throw std::invalid_argument(fmt::format("{} is \"{}\"", key, cell));
+    value = *named;
+  } else if constexpr (std::is_same_v<U, bool>) {
+    value = cell == "1";
+    if (!value && cell != "0") throw std::invalid_argument(fmt::format("{} is neither 0 nor 1", key));
+  } else if constexpr (kIsText<U>) {
+    value = cell;
+  } else {
+    const auto number = AsNumber<U>(cell);
+    if (!number || !std::isfinite(static_cast<double>(*number)) ||
+        static_cast<double>(*number) < about.least.value_or(0))
+      throw std::invalid_argument(fmt::format("{} is no number", key));
+    value = *number;
+  }
+}
+
+template <typename T>
+struct CellReader {
+  const std::vector<std::string_view>& cells;
+  T& value;
+  std::size_t at = 0;
+
+  void operator()(const char* key, const auto& member, const About& about = {}) {
+    using Member = decltype(Of(member, value));
+    if constexpr (std::is_lvalue_reference_v<Member> && !std::is_const_v<std::remove_reference_t<Member>>) {
+      if (at < cells.size()) ReadCell(cells[at], Of(member, value), key, about);
+    }
+    ++at;
+  }
+  void Converted(const char* key, const auto& get, const auto& set, const About& about = {}) {
+    std::decay_t<decltype(Of(get, value))> read{};
+    ReadCell(cells[at++], read, key, about);
+    set(value, std::move(read));
+  }
+  void Flat(const auto& member, const About& = {}) {
+    auto& flat = Of(member, value);
+    using Value = typename IsOptional<std::decay_t<decltype(flat)>>::Value;
+    static const std::vector<std::string> names = NamesOf<Value>();
+    const auto begin = cells.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end = begin + static_cast<std::ptrdiff_t>(names.size());
+    CellReader<Value> within{cells, flat.emplace(), at};
+    at += names.size();
+    try {
+      if (std::all_of(begin, end, [](std::string_view cell) { return cell.empty(); })) {
+        flat.reset();
+      } else {
+        Value::Describe(within);
+      }
+    } catch (const std::invalid_argument&) {
+      throw std::invalid_argument(fmt::format("{} is no number", fmt::join(names, " or ")));
+    }
+  }
+};
+
+}  // namespace describe
+
+template <Described T>
+std::vector<std::string> CsvColumnsOf() {
+  return describe::NamesOf<T>();
+}
+
+template <Described T>
+class CsvRows {
+ public:
+  // `columns`: of the header; none: it is there already.
+  explicit CsvRows(std::ostream& out, const std::vector<std::string>& columns = CsvColumnsOf<T>())
+      : out_(out) {
+    for (const std::string& name : columns) out_ << CsvField(name) << ',';
+    if (!columns.empty()) out_.EndRow();
+  }
+  void Row(const T& value) {
+    describe::CellWriter<T> cells{out_, &value};
+    T::Describe(cells);
+    out_.EndRow();
+  }
+  void Flush() { out_.Flush(); }
+
+ private:
+  CsvBuffer out_;
+};
+
+// What a row's cells say. The last columns may be missing. Throws std::invalid_argument saying what is wrong:
+// "launch is no number".
+template <Described T>
+T ReadCsvRow(const std::vector<std::string_view>& cells) {
+  T value;
+  describe::CellReader<T> reader{cells, value};
+  T::Describe(reader);
+  if constexpr (requires { T::Check(value); }) T::Check(value);
+  return value;
+}
+
+}  // namespace etprof

@@ -1,0 +1,93 @@
+#include "core/text/csv_members.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <sstream>
+
+namespace etprof {
+namespace {
+
+enum class CellColor { kRed, kBlue };
+
+struct CsvPair {
+  int one = 0, two = 0;
+
+  static void Describe(auto& v) {
+    v("one", &CsvPair::one);
+    v("two", &CsvPair::two);
+  }
+};
+
+struct CsvExample {
+  std::string name;
+  std::int64_t time = 0;
+  std::optional<double> share;
+  std::optional<CsvPair> pair;
+  CellColor color = CellColor::kRed;
+  bool flag = false;
+
+  static void Describe(auto& v) {
+    using E = CsvExample;
+    v("name", &E::name);
+    v("time", &E::time);
+    v("time_ms", [](const E& of) { return of.time; }, {.scale = 1e6});
+    v("share", &E::share);
+    v.Flat(&E::pair, {.or_null = true});
+    v("color", &E::color);
+    v("flag", &E::flag);
+    v("part", [](const E& of) { return PercentOf{of.time, 3'000'000}; });
+  }
+};
+
+}  // namespace
+template <>
+inline constexpr NamedValue<CellColor> kNames<CellColor>[] = {{CellColor::kRed, "red"},
+                                                              {CellColor::kBlue, "blue"}};
+namespace {
+
+std::string Csv(const CsvExample& example) {
+  std::ostringstream out;
+  CsvRows<CsvExample>(out).Row(example);
+  return out.str();
+}
+
+TEST(CsvRows, ARowIsAValue) {
+  constexpr const char* kHeader = "name,time,time_ms,share,one,two,color,flag,part\n";
+  EXPECT_EQ(Csv({"a,b", 1'000'001, 0.1, CsvPair{1, 2}, CellColor::kBlue, true}),
+            std::string(kHeader) + "\"a,b\",1000001,1.000001,0.1,1,2,blue,1,33.3334\n");
+  EXPECT_EQ(Csv({"=1+1", -500'000, std::nullopt, std::nullopt, CellColor::kRed, false}),
+            std::string(kHeader) + "'=1+1,-500000,-0.5,,,,red,0,-16.6667\n");
+  EXPECT_EQ(Csv({"", 0, std::numeric_limits<double>::infinity(), {}, CellColor::kRed, false}),
+            std::string(kHeader) + ",0,0,,,,red,0,0.0000\n");
+}
+
+std::string Problem(const std::vector<std::string_view>& cells) {
+  try {
+    ReadCsvRow<CsvExample>(cells);
+    return "";
+  } catch (const std::invalid_argument& problem) {
+    return problem.what();
+  }
+}
+
+TEST(ReadCsvRow, GivesTheValueOrSaysWhichCellIsWrong) {
+  const auto read = ReadCsvRow<CsvExample>({"a", "7", "", "0.5", "1", "2", "blue", "1", "left out"});
+  EXPECT_EQ(read.name, "a");
+  EXPECT_EQ(read.time, 7);
+  EXPECT_EQ(read.share, 0.5);
+  EXPECT_EQ(read.pair->two, 2);
+  EXPECT_EQ(read.color, CellColor::kBlue);
+  EXPECT_TRUE(read.flag);
+  const auto empty = ReadCsvRow<CsvExample>({"", "0", "", "", "", "", "red", "0", ""});
+  EXPECT_FALSE(empty.share || empty.pair);
+  EXPECT_EQ(Problem({"", "-1", "", "", "", "", "red", "0", ""}), "time is no number");
+  EXPECT_EQ(Problem({"", "0", "", "inf", "", "", "red", "0", ""}), "share is no number");
+  EXPECT_EQ(Problem({"", "0", "", "", "1", "", "red", "0", ""}), "one or two is no number");
+  EXPECT_EQ(Problem({"", "0", "", "", "", "", "green", "0", ""}), "color is \"green\"");
+  EXPECT_EQ(Problem({"", "0", "", "", "", "", "red", "2", ""}), "flag is neither 0 nor 1");
+}
+
+}  // namespace
+}  // namespace etprof

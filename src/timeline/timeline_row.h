@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "analysis/profile.h"
+#include "core/text/csv_members.h"
+#include "core/units.h"
+
+namespace etprof {
+
+// What is the same of an event in every run.
+struct TimelinePlace {
+  std::string model_id, name, type, backend, key, block;
+  std::optional<std::int32_t> instruction, chain;
+  std::string category, group;
+};
+struct TimelineTimes {
+  Nanoseconds origin = 0, start = 0, end = 0;
+  Nanoseconds whole = 0;                 // Method::execute of the run; 0: of no run
+  std::optional<std::int64_t> run = {};  // absent: the event is of none, but of what was cut off
+  std::optional<Nanoseconds> self = {};  // likewise
+  std::optional<Phase> phase = {};       // likewise
+
+  Nanoseconds SinceStart() const { return start - origin; }
+  Nanoseconds UntilEnd() const { return end - origin; }
+  Nanoseconds Duration() const { return end - start; }
+  PercentOf Share() const { return {Duration(), whole}; }
+};
+
+// A row of a timeline CSV.
+struct TimelineRow : TimelinePlace, TimelineTimes {
+  static void Describe(auto& v) {
+    using P = TimelinePlace;
+    using T = TimelineTimes;
+    v("model_id", &P::model_id, {.meaning = "the model; of a bare ETDump the file's name"});
+    v("name", &P::name, {.meaning = "what ExecuTorch's Inspector calls the event"});
+    v("type", &P::type, {.meaning = "the name without XNNPACK's number and without `native_call_`"});
+    v("delegate_backend", &P::backend,
+      {.meaning = "the delegate that ran it; empty for the framework's spans and portable kernels",
+       .or_null = true});
+    v("start_us", &T::SinceStart,
+      {.meaning = "since the first event of the file (loading included), exact", .scale = 1e3});
+    v("end_us", &T::UntilEnd, {.scale = 1e3});
+    v("duration_ms", &T::Duration, {.meaning = "`end_us - start_us`, exact", .scale = 1e6});
+    v("pct_total", &T::Share,
+      {.meaning = "percent of the run's `Method::execute`. Spans are nested, so this does not add up; "
+                  "`self_ms` does",
+       .or_null = true});
+    v("node_id", &P::key,
+      {.meaning = "the operator, unique and the same in every run. `forward/3/backend/2` is method, "
+                  "instruction, kind of span, place within the call",
+       .or_null = true});
+    v("run_index", &T::run, {.meaning = "counted from 0; empty for events of a run that was cut"});
+    v("block", &P::block, {.meaning = "as in the file"});
+    v("instruction", &P::instruction, {.meaning = "as in the file"});
+    v("chain", &P::chain, {.meaning = "as in the file"});
+    v("self_ms", &T::self,
+      {.meaning = "self time; the rows of a run add up to its `Method::execute`, minus truncated spans",
+       .scale = 1e6});
+    v("category", &P::category, {.or_null = true});
+    v("group", &P::group, {.or_null = true});
+    v("phase", &T::phase);
+  }
+};
+
+}  // namespace etprof
