@@ -101,7 +101,6 @@ def test_a_suite_is_measured_and_read_again(tmp_path):
 
 def test_what_there_is_to_measure_with():
     assert etprof.isa()["features"]
-    assert etprof.peaks()["compute"]
     assert "local" in [device["name"] for device in etprof.devices(timeout=20)["devices"]]
     told = json.loads(program.run("doctor", "--json").stdout)
     assert [group["name"] for group in etprof.doctor()["groups"]] == [group["name"] for group in told["groups"]]
