@@ -100,7 +100,7 @@ std::string WhyNotTrusted(const unsigned char* bytes) {
   }
   for (const CpuinfoField& field : kFields) {
     if (bytes[field.offset] > 1) {
-      return fmt::format("cpuinfo's field of {} holds {}, which is no truth value", field.feature,
+      return fmt::format("cpuinfo's field of {} holds {}, which is not a truth value", field.feature,
                          bytes[field.offset]);
     }
   }

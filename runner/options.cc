@@ -20,7 +20,7 @@ Examples:
 
 --isa takes a list, read from left to right: -f hides the feature f and what needs it, +f shows it again with what it
 needs, =f is that level and nothing above, `all`, `none`. f is a name as in Linux's /proc/cpuinfo or XNNPACK's kernels, or a
-group (avx512, amx). Exit codes: 0 done, 2 usage, 3 bad input, 4 the device or ExecuTorch failed. docs/reference/runner.md has it all.)";
+group (avx512, amx). Exit codes: 0 done, 2 usage, 3 bad input, 4 the device or ExecuTorch failed. docs/reference/runner.md has the details.)";
 
 }  // namespace
 
@@ -41,45 +41,48 @@ Options ParseOptions(int argc, char** argv) {
   app.add_flag("--isa-info", isa_info, "Print this CPU's features and the versions as JSON");
   app.add_flag(
       "--measure-peaks", measure_peaks,
-      "Measure multiply-adds and memory bandwidth, and print them as JSON (docs/guides/bottlenecks.md)");
-  app.add_option("--compare-outputs", options.compare, "Compare two files of --save-outputs; prints JSON")
+      "Measure peak compute and memory bandwidth, and print them as JSON (docs/guides/bottlenecks.md)");
+  app.add_option("--compare-outputs", options.compare, "Compare two files of --save-outputs, and print JSON")
       ->expected(2);
 
-  app.add_option("--model_path", options.model.model, "The program, a .pte file")
+  app.add_option("--model_path", options.model.model, "Program (.pte) to run")
       ->group("executor_runner's flags");
-  app.add_option("--data_path", options.model.data, "Its external data, a .ptd file")
+  app.add_option("--data_path", options.model.data, "External data of the program, a .ptd file")
       ->group("executor_runner's flags");
-  app.add_option("--method_name", options.model.method, "The method [the first one]")
+  app.add_option("--method_name", options.model.method, "Method to run (default: the first one)")
       ->group("executor_runner's flags");
-  app.add_option("--inputs", inputs, "Files of raw bytes, separated by commas, one a tensor")
+  app.add_option("--inputs", inputs, "Files of raw bytes, one per tensor, separated by commas")
       ->group("executor_runner's flags");
-  app.add_option("--num_executions", options.num_executions, "How often to run [1]")
+  app.add_option("--num_executions", options.num_executions, "Number of runs (default: 1)")
       ->check(CLI::Range(1, 10'000'000))
       ->group("executor_runner's flags");
   app.add_option("--cpu_threads", options.cpu_threads,
-                 "Threads, the caller included [-1: as many as there are fast cores]")
+                 "Number of threads, with the calling one (default: -1, the number of fast cores)")
       ->check(CLI::Range(-1, 4096))
       ->group("executor_runner's flags");
   app.add_option("--etdump_path", options.etdump_path, "Trace every execution and write an ETDump here")
       ->group("executor_runner's flags");
   app.add_option("--output_file", options.output_file, "Write output i to <this>-i.bin")
       ->group("executor_runner's flags");
-  app.add_option("--print_output", options.print_output, "none, summary or all [summary]")
+  app.add_option("--print_output", options.print_output,
+                 "Print outputs: none, summary, or all (default: summary)")
       ->check(CLI::IsMember({"none", "summary", "all"}))
       ->group("executor_runner's flags");
 
-  app.add_option("--isa", options.isa, "Mask CPU features, e.g. --isa=-sme,-sme2 or --isa==avx2");
+  app.add_option("--isa", options.isa, "Disable CPU features, e.g., --isa=-sme,-sme2 or --isa==avx2");
   app.add_option("--operator-clock", clock,
-                 "exact: operator times in nanoseconds; xnnpack: its own microseconds [exact]")
+                 "Clock of operator times: exact, in nanoseconds, or xnnpack, in its own microseconds "
+                 "(default: exact)")
       ->check(CLI::IsMember({"exact", "xnnpack"}));
-  app.add_option("--cpus", options.cpus, "Run on these CPUs only: 0,2-3 or a mask such as 0x80");
-  app.add_option("--load", options.load, "A library of custom operators or another backend (repeatable)");
+  app.add_option("--cpus", options.cpus, "Run on these CPUs only: 0,2-3, or a mask such as 0x80");
+  app.add_option("--load", options.load,
+                 "Library of custom operators or of another backend. May be repeated");
   app.add_option("--input-kind", inputs_kind,
-                 "saved, ones or random [<model>.inputs where it exists, else random]; with saved, --inputs "
-                 "names the file")
+                 "Inputs: saved, ones, or random (default: <model>.inputs if it exists, else random). With "
+                 "saved, --inputs names the file")
       ->check(CLI::IsMember({"saved", "files", "ones", "random"}));
-  app.add_option("--seed", seed, "Of random inputs [0]");
-  app.add_option("--report", options.report, "Write what was in force and measured, as JSON");
+  app.add_option("--seed", seed, "Seed of random inputs (default: 0)");
+  app.add_option("--report", options.report, "Write settings and measurements as JSON");
   app.add_option("--save-outputs", options.save_outputs, "Save the last run's outputs as a safetensors file");
   app.add_flag("--verbose", options.verbose, "Show ExecuTorch's own log on stderr");
   // --load and --compare-outputs are lists; a lone one must not swallow what follows.
@@ -100,7 +103,7 @@ Options ParseOptions(int argc, char** argv) {
   } catch (const CLI::Success& done) {  // --help, --version
     std::exit(app.exit(done));
   } catch (const CLI::ParseError& error) {
-    throw Error(ExitCode::kUsage, error.what()).Remedy("etprof-runner --help lists the flags");
+    throw Error(ExitCode::kUsage, error.what()).Remedy("`etprof-runner --help` lists the flags");
   }
 
   options.exact_clock = clock == "exact";
@@ -108,7 +111,8 @@ Options ParseOptions(int argc, char** argv) {
       (worker ? 1 : 0) + (isa_info ? 1 : 0) + (measure_peaks ? 1 : 0) + (options.compare.empty() ? 0 : 1);
   if (modes > 1) {
     throw Error(ExitCode::kUsage,
-                "--worker, --isa-info, --measure-peaks and --compare-outputs exclude each other");
+                "`--worker`, `--isa-info`, `--measure-peaks`, and `--compare-outputs` do not go together")
+        .Remedy("give one of them");
   }
   options.mode = worker                     ? Options::Mode::kWorker
                  : isa_info                 ? Options::Mode::kIsaInfo
@@ -116,7 +120,8 @@ Options ParseOptions(int argc, char** argv) {
                  : !options.compare.empty() ? Options::Mode::kCompareOutputs
                                             : Options::Mode::kDropIn;
   if (options.mode == Options::Mode::kDropIn && options.model.model.empty()) {
-    throw Error(ExitCode::kUsage, "no model").Remedy("give a .pte with --model_path; --help lists the flags");
+    throw Error(ExitCode::kUsage, "no model is given")
+        .Remedy("give a .pte with `--model_path`. `--help` lists the flags");
   }
   protocol::InputSpec spec{.kind = inputs_kind, .paths = {}, .seed = seed};
   for (std::size_t start = 0; !inputs.empty() && start <= inputs.size();) {

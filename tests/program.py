@@ -48,7 +48,7 @@ def etprof() -> Path:
 
 
 def run(*arguments: str | Path, width: int = 80) -> subprocess.CompletedProcess[str]:
-    """Runs etprof in the root of the repository, as on a terminal of a given width without colours."""
+    """Runs etprof in the root of the repository, as on a terminal of a given width without colors."""
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(width), "LC_ALL": "C.UTF-8"}
     return subprocess.run(
         [etprof(), *map(str, arguments)], cwd=ROOT, env=environment, capture_output=True, text=True, encoding="utf-8"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import urllib.error
 from collections.abc import Callable, Iterator
@@ -67,7 +68,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Report it, and end the process."""
-        report(message, f"see `{self.prog} --help`", sys.stderr)
+        what_to_do = f"see `{self.prog} --help`"
+        if choice := re.fullmatch(r"argument ([^:]+): invalid choice: '(.*)' \(choose from (.*)\)", message):
+            message = f"`{choice[1]}` does not take `{choice[2]}`"
+            what_to_do = f"give one of {choice[3].replace(chr(39), '')}. See `{self.prog} --help`"
+        elif missing := re.fullmatch(r"the following arguments are required: (.*)", message):
+            message = f"missing: {missing[1]}"
+        report(message, what_to_do, sys.stderr)
         self.exit(EXIT_USAGE)
 
 

@@ -59,7 +59,7 @@ def _native_module() -> Any:
 
 def _nanoseconds(unit: str) -> float:
     if unit not in _TICKS:
-        raise ValueError(f"{unit!r} is no unit of time: give one of {', '.join(_TICKS)}")
+        raise ValueError(f"{unit!r} is not a unit of time: give one of {', '.join(_TICKS)}")
     return _TICKS[unit]
 
 

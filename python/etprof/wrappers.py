@@ -35,7 +35,7 @@ class Normalize(nn.Module):
     def __init__(self, module: nn.Module, mean: Sequence[float], std: Sequence[float], scale: float = 255.0) -> None:
         super().__init__()
         if len(mean) != len(std) or not all(value > 0 for value in (*std, scale)):
-            raise ValueError(f"mean {mean} and std {std} are one number a channel, std and scale above 0")
+            raise ValueError(f"mean {mean} and std {std} must be one number per channel, with std and scale above 0")
         self.module = module
         means, deviations = (torch.tensor(values, dtype=torch.float64).reshape(1, -1, 1, 1) for values in (mean, std))
         self.register_buffer("factor", (1 / (scale * deviations)).float())
@@ -223,8 +223,8 @@ def _affine(new: nn.Module, old: nn.Module, size: int, shape: tuple[int, ...]) -
 
 
 def _normalized(norm: Any, values: torch.Tensor) -> torch.Tensor:
-    centred = values - norm.mean(values)
-    return centred * torch.rsqrt(norm.mean(centred * centred) + norm.eps) * norm.weight + norm.bias
+    centered = values - norm.mean(values)
+    return centered * torch.rsqrt(norm.mean(centered * centered) + norm.eps) * norm.weight + norm.bias
 
 
 class TanhGelu(nn.Module):
@@ -289,7 +289,7 @@ def fixed_pool(height: int, width: int) -> Factory:
         have = (height, width)
         wanted = [there if one is None else one for one, there in zip(sizes, have, strict=True)]
         if any(there % one for one, there in zip(wanted, have, strict=True)) or getattr(old, "return_indices", False):
-            raise ValueError(f"{old} of {height} x {width} is no pooling with one kernel")
+            raise ValueError(f"{old} of {height} x {width} is not pooling with one kernel")
         kernel = tuple(there // one for one, there in zip(wanted, have, strict=True))
         return (nn.AvgPool2d if isinstance(old, nn.AdaptiveAvgPool2d) else nn.MaxPool2d)(kernel)
 
@@ -438,7 +438,7 @@ def resized_positions(
     count = positions.shape[1] - prefix
     side = math.isqrt(max(count, 0))
     if positions.dim() != 3 or side * side != count or side == 0:
-        raise ValueError(f"positions of shape {list(positions.shape)} are no square of tokens after {prefix}")
+        raise ValueError(f"positions of shape {list(positions.shape)} are not a square of tokens after {prefix}")
     fixed, image = positions.detach()[:, :prefix], positions.detach()[:, prefix:]
     image = image.reshape(1, side, side, -1).permute(0, 3, 1, 2)
     corners = {} if mode == "nearest" else {"align_corners": False}

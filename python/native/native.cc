@@ -283,7 +283,7 @@ nb::list RunExperiments(const std::string& path) {
   {
     const nb::gil_scoped_release others_go_on;
     if (!etprof::IsFolder(path))
-      throw etprof::Error(etprof::ExitCode::kUsage, "is no results directory").InFile(path);
+      throw etprof::Error(etprof::ExitCode::kUsage, "is not a results directory").InFile(path);
     run = etprof::OpenRunDirectory(path);
     profiles = etprof::ProfileRun(run, {.tolerant = false, .join = false, .etdump = {}, .etrecord = {}});
   }

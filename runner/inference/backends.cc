@@ -79,7 +79,7 @@ std::string LoadXnnpack(bool exact) {
 }
 
 void LoadLibrary(const std::string& path) {
-  if (!Exists(path)) throw Error(ExitCode::kBadInput, "no such file").InFile(path);
+  if (!Exists(path)) throw Error(ExitCode::kBadInput, "no such file").InFile(path).Remedy("check the path");
   const DuringThis during("loading " + path, 3);
   // A name without a slash would be searched for elsewhere than where it was seen to exist.
   const std::string exact_path = path.find('/') == std::string::npos ? "./" + path : path;
@@ -111,7 +111,7 @@ std::string MissingBackendRemedy(const std::string& backend) {
       {"VulkanBackend", fmt::format("give a library with ExecuTorch's Vulkan backend {}", kWithLoad)},
   };
   if (backend == "XnnpackBackend") {
-    return fmt::format("{}; put it beside etprof-runner or name its folder in ETPROF_BACKEND_DIR",
+    return fmt::format("{}; put it next to etprof-runner or name its folder in ETPROF_BACKEND_DIR",
                        why_no_xnnpack.empty() ? "its library did not register it" : why_no_xnnpack);
   }
   const auto found = known.find(backend);

@@ -80,13 +80,13 @@ Safetensors ReadSafetensors(const std::filesystem::path& path) {
   Safetensors result{MappedFile::Open(path), {}, {}};
   const ByteView bytes = result.file.bytes();
   if (bytes.size() < kPrefix)
-    throw Bad(path, "is no safetensors file: too short for a header length").AtOffset(0);
+    throw Bad(path, "is not a safetensors file: too short for a header length").AtOffset(0);
   std::uint64_t length = 0;
   for (int i = 7; i >= 0; --i)
     length = length << 8 | static_cast<std::uint64_t>(bytes[static_cast<std::size_t>(i)]);
   if (length > kMostHeader || length > bytes.size() - kPrefix) {
     throw Bad(path,
-              fmt::format("is no safetensors file, or is cut short: a header of {} bytes in a file of {}",
+              fmt::format("is not a safetensors file, or is cut short: a header of {} bytes in a file of {}",
                           length, bytes.size()))
         .AtOffset(0);
   }
@@ -94,7 +94,7 @@ Safetensors ReadSafetensors(const std::filesystem::path& path) {
   const auto* text = reinterpret_cast<const char*>(bytes.data() + kPrefix);
   const json header = json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
   if (!header.is_object())
-    throw Bad(path, "is no safetensors file: its header is not a JSON object").AtOffset(kPrefix);
+    throw Bad(path, "is not a safetensors file: its header is not a JSON object").AtOffset(kPrefix);
 
   std::vector<Range> ranges;
   for (const auto& [name, entry] : header.items()) {

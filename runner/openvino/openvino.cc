@@ -286,7 +286,7 @@ std::optional<LoadedLibrary::Slot> SlotOf(void* code, const char* library, std::
 void TakeClock(const fs::path& runtime) {
   constexpr const char* kNow = "_ZNSt6chrono3_V212system_clock3nowEv";
   const fs::path plugin = runtime.parent_path() / "libopenvino_intel_cpu_plugin.so";
-  if (!Exists(plugin)) return NotTold("its CPU plugin is not beside libopenvino_c.so");
+  if (!Exists(plugin)) return NotTold("its CPU plugin is not next to libopenvino_c.so");
   try {
     const auto slot = SlotOf(::dlsym(Open(plugin), "create_plugin_engine"), "OpenVINO's CPU plugin", kNow);
     if (!slot) return NotTold("its CPU plugin reads another clock");

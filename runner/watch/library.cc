@@ -50,7 +50,7 @@ LoadedLibrary LoadedLibrary::Holding(const void* code, const char* name) {
       &search);
   if (search.size == 0) throw CannotWatch(fmt::format("the loader does not tell where {} lies", name));
   std::optional<ElfFile> file = ElfFile::Open(search.path);
-  if (!file) throw CannotWatch("is no library of 64-bit little-endian ELF").InFile(search.path);
+  if (!file) throw CannotWatch("is not a library of 64-bit little-endian ELF").InFile(search.path);
   LoadedLibrary library(search.path, std::move(*file));
   library.base_ = search.base;
   library.code_begin_ = search.begin;

@@ -72,7 +72,7 @@ struct Runs {
   std::vector<RunKind> kinds;
   std::vector<RunPlace> places;
   std::optional<Nanoseconds> load_method;  // of the first block that has it
-  std::int64_t initialised = 0;            // Method::init events: methods, times launches
+  std::int64_t initialized = 0;            // Method::init events: methods, times launches
   Health health;
 };
 
@@ -81,7 +81,7 @@ struct LayoutContents {
   std::vector<std::uint32_t> kinds;           // of its runs, in order
   std::vector<std::uint32_t> first;           // event where each begins
   std::int32_t load_program = -1, init = -1;  // events; -1: none
-  std::int64_t initialised = 0;
+  std::int64_t initialized = 0;
   bool incomplete = false;  // events after the last run that are not those of loading
 };
 
@@ -124,7 +124,7 @@ LayoutContents ContentsOf(const Trace& trace, std::uint32_t index, std::vector<R
       contents.load_program = static_cast<std::int32_t>(event);
     } else if (name == "Method::init") {
       contents.init = static_cast<std::int32_t>(event);
-      ++contents.initialised;
+      ++contents.initialized;
     }
   }
   contents.incomplete = first < count && contents.load_program < 0 && contents.init < 0;
@@ -143,10 +143,10 @@ Runs FindRuns(const Trace& trace) {
     for (std::size_t i = 0; i < found.kinds.size(); ++i)
       runs.places.push_back(
           {index, found.first[i], found.kinds[i], static_cast<std::uint32_t>(runs.places.size())});
-    runs.initialised += found.initialised;
+    runs.initialized += found.initialized;
     if (found.incomplete) {
       runs.health.Add("run_incomplete", HealthEntry::Severity::kDataLoss,
-                      "a block without Method::execute: the run was stopped in the middle, it is left out", 1,
+                      "a block without Method::execute: the run was stopped in the middle and is excluded", 1,
                       fmt::format("block {} {}", index, block.name));
     }
     const auto duration = [&](std::int32_t event) -> Nanoseconds {
@@ -572,7 +572,7 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
   Runs runs = FindRuns(trace);
   std::map<std::uint32_t, std::size_t> method_of;  // kind of run to method, in the order of their first runs
   std::vector<std::vector<RunPlace>> methods;
-  const bool one = !options.labels.empty() || runs.initialised < 2;
+  const bool one = !options.labels.empty() || runs.initialized < 2;
   for (const RunPlace& place : runs.places) {
     const auto [known, is_new] = method_of.try_emplace(one ? 0 : place.kind, methods.size());
     if (is_new) methods.emplace_back();
@@ -581,9 +581,9 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
   if (!one && methods.size() == 1) {
     runs.health.Add(
         "methods_alike", HealthEntry::Severity::kDataLoss,
-        "methods were initialised, and all runs look alike: if they are of different ones, the tables mix "
+        "methods were initialized, and all runs look alike: if they are of different ones, the tables mix "
         "them",
-        runs.initialised);
+        runs.initialized);
   }
   if (methods.empty()) methods.emplace_back();
   std::vector<Profile> profiles;

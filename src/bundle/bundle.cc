@@ -95,7 +95,10 @@ struct Contents {
 Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const fs::path& wheel_libraries) {
   const auto program = ElfFile::Open(runner);
   const std::string loader = program ? fs::path(program->Interpreter()).filename().string() : "";
-  if (loader.empty()) throw Error(ExitCode::kDeviceFailed, "asks for no loader").InFile(runner.string());
+  if (loader.empty())
+    throw Error(ExitCode::kDeviceFailed, "does not name a loader")
+        .InFile(runner.string())
+        .Remedy("build it again");
   Contents contents;
   contents.files = CollectLibraries(
       // The backend is not linked: the runner loads it once CPU features are masked.
@@ -104,7 +107,8 @@ Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const f
         const auto elf = ElfFile::Open(file);
         if (!elf)
           throw Error(ExitCode::kDeviceFailed, "is not a 64-bit ELF file: it is damaged")
-              .InFile(file.string());
+              .InFile(file.string())
+              .Remedy("install its package again");
         return elf->DynamicTexts(ElfFile::kNeeded);
       },
       [&](const std::string& name) {

@@ -79,7 +79,8 @@ fs::path Aarch64Wheel(const fs::path& checkout, const std::string& version, cons
   fs::rename(partial, folder);
   if (!Exists(root / "lib")) {
     throw Error(ExitCode::kDeviceFailed, "the executorch wheel for aarch64 Linux holds no executorch/lib")
-        .InFile(folder.string());
+        .InFile(folder.string())
+        .Remedy("remove the folder, and build again");
   }
   return root;
 }

@@ -66,11 +66,14 @@ ToolRun RunTool(const Command& command, double silence_seconds,
     throw Error(ExitCode::kDeviceFailed, read == Process::Read::kTimeout
                                              ? fmt::format("said nothing for {:g} s", silence_seconds)
                                              : "printed a line without an end")
-        .InFile(command.arguments.at(0));
+        .InFile(command.arguments.at(0))
+        .Remedy("try again");
   }
   const std::optional<ExitStatus> status = process->Wait(silence_seconds);
   if (!status) {
-    throw Error(ExitCode::kDeviceFailed, "closed its output and did not end").InFile(command.arguments.at(0));
+    throw Error(ExitCode::kDeviceFailed, "closed its output and did not end")
+        .InFile(command.arguments.at(0))
+        .Remedy("try again");
   }
   run.status = *status;
   return run;

@@ -51,7 +51,10 @@ ToolRun RunStep(const RunnerBuild& build, const Command& command, const BuildPro
     throw;
   }
   log << "etprof: " << run.status.Text() << '\n' << std::flush;
-  if (!log) throw Error(ExitCode::kDeviceFailed, "could not be written").InFile(build.Log().string());
+  if (!log)
+    throw Error(ExitCode::kDeviceFailed, "could not be written")
+        .InFile(build.Log().string())
+        .Remedy("check the folder and its free space");
   return run;
 }
 
@@ -227,7 +230,8 @@ BuildRecord BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
   if (!error) fs::remove(build.Log(), error);
   if (error) {
     throw Error(ExitCode::kDeviceFailed, "cannot be prepared: " + error.message())
-        .InFile(build.Folder().string());
+        .InFile(build.Folder().string())
+        .Remedy("check the folder and its permissions");
   }
   const std::vector<Command> commands = BuildCommands(build);
   Command fresh = commands[0];

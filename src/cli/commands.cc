@@ -1,13 +1,17 @@
 #include "cli/commands.h"
 
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
 namespace etprof {
 
 const std::vector<CommandSpec>& AllCommands() {
   static const std::vector<CommandSpec> kCommands = {
-      {"Measure", "profile", "Measure a model, as it is or against variants, and show where its time goes",
+      {"Measure", "profile", "Measure a model, alone or against variants, and show where its time goes",
        "etprof profile out_mobilenet_v3_small/artifacts/mobilenet_v3_small_xnnpack_fp32.pte --vs isa=-avx2",
        ProfileCommand},
-      {"Measure", "run", "Measure the experiments of a configuration file, and report",
+      {"Measure", "run", "Measure the experiments of a configuration file, and write a report",
        "etprof run configs/examples/isa_on_off.json", RunCommand},
       {"Measure", "suite", "Measure models in several data types on several devices, and show one matrix",
        "etprof suite configs/suites/two_devices.json --dry-run", SuiteCommand},
@@ -35,8 +39,7 @@ const std::vector<CommandSpec>& AllCommands() {
        "etprof fleet add out_toy_cnn/runs/mac --to fleet --version 1.5 --device mac-07", FleetCommand},
       {"CI", "check", "Fail if a candidate is significantly slower than a baseline",
        "etprof check main.pte change.pte --max-slowdown 2% --junit check.xml", CheckCommand},
-      {"CI", "history",
-       "Keep measurements over time in one file, show their trends, and find when something changed",
+      {"CI", "history", "Keep measurements over time in one file, show their trends, and find changes",
        "etprof history add out_toy_cnn/runs/linux-x86_64 --commit HEAD", HistoryCommand},
       {"CI", "bisect",
        "Find the commit that made a model slower: build, measure against the good version, repeat",
@@ -46,7 +49,7 @@ const std::vector<CommandSpec>& AllCommands() {
       {"Models", "export", "Export a PyTorch model to a .pte with its .etrecord and inputs, and check it",
        "etprof export --model mobilenet_v3_small --dtype fp32 --outdir out_mobilenet_v3_small/artifacts",
        ExportCommand},
-      {"Models", "inspect", "Show what is in a .pte: delegated or not, sizes, MACs",
+      {"Models", "inspect", "Show what is in a .pte: operators, delegates, sizes, MACs",
        "etprof inspect model.pte", InspectCommand},
       {"Models", "diff", "Show how two programs differ: operators, delegates, weights, memory",
        "etprof diff main.pte change.pte", DiffCommand},
@@ -64,11 +67,37 @@ const std::vector<CommandSpec>& AllCommands() {
   return kCommands;
 }
 
+namespace {
+
+// Without the options that an option excludes, the bounds of numbers, and what CLI11 calls a file: they make
+// lines that nobody reads. What does not go together is an error that says so.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (!option->get_option_text().empty()) return " " + option->get_option_text();
+    std::string text;
+    if (option->get_type_size() != 0) {
+      std::string type = option->get_type_name();
+      if (const std::size_t end = type.find(':');
+          end != std::string::npos && !type.substr(end).starts_with(":{"))
+        type.resize(end);
+      if (!type.empty()) text += " " + type;
+      if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
+      if (option->get_required()) text += " (required)";
+    }
+    for (const CLI::Option* needed : option->get_needs()) text += " (needs " + needed->get_name() + ")";
+    return text;
+  }
+};
+
+}  // namespace
+
 void AddCommands(CLI::App& root, std::function<int()>& chosen) {
   root.name("etprof");
   root.description("etprof: a command-line profiler for ExecuTorch");
   root.set_version_flag("--version", ETPROF_VERSION);
   root.require_subcommand(1);
+  root.formatter(std::make_shared<HelpFormatter>());  // its commands inherit it
   for (const CommandSpec& command : AllCommands()) {
     CLI::App* const subcommand = root.add_subcommand(command.name, command.summary)->group(command.group);
     subcommand->footer("Example:\n  " + command.example);

@@ -23,8 +23,8 @@ CheckOutputs CheckOutputs::Resolved() const {
   if (github_summary != "true") return *this;
   const char* file = std::getenv("GITHUB_STEP_SUMMARY");
   if (file == nullptr || *file == '\0') {
-    throw Error(ExitCode::kUsage, "--github-summary: GITHUB_STEP_SUMMARY is not set")
-        .Remedy("name a file: --github-summary=FILE");
+    throw Error(ExitCode::kUsage, "`--github-summary` needs GITHUB_STEP_SUMMARY, which is not set")
+        .Remedy("name a file: `--github-summary=FILE`");
   }
   return {junit, file};
 }
@@ -38,19 +38,20 @@ void CheckOutputs::Write(const say::TestSuite& suite, const say::Document& docum
   out.close();
   if (!out) {
     throw Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(errno))
-        .InFile(github_summary);
+        .InFile(github_summary)
+        .Remedy("name another file with `--github-summary=FILE`");
   }
 }
 
 void AddGateFileOptions(CLI::App& app, CheckOutputs& files) {
-  AddOption(app, "--junit FILE", files.junit, "Write a JUnit file");
+  AddOption(app, "--junit FILE", files.junit, "Write the result as JUnit XML");
   app.add_flag("--github-summary", files.github_summary,
-               "Append a Markdown table to $GITHUB_STEP_SUMMARY, or with =FILE to that");
+               "Append a Markdown table to $GITHUB_STEP_SUMMARY, or to FILE with --github-summary=FILE");
 }
 
 void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options) {
   AddOption(app, "--thresholds FILE", options.thresholds,
-            "Check the candidate against the limits in this file (docs/guides/ci.md)");
+            "Check the limits in this file (docs/guides/ci.md)");
 }
 
 void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with) {
@@ -66,7 +67,7 @@ std::optional<double> PercentOf(const char* option, const std::string& text) {
   if (text.empty()) return std::nullopt;
   const std::optional<double> value = ParsePercent(text);
   if (!value || *value <= -1) {
-    throw Error(ExitCode::kUsage, fmt::format("{} `{}` is not a percentage", option, text))
+    throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a percentage", option, text))
         .Remedy(fmt::format("give one, such as `{} 2%`", option));
   }
   return value;
@@ -75,7 +76,7 @@ std::optional<double> PercentOf(const char* option, const std::string& text) {
 double PercentAboveZero(const char* option, const std::string& text) {
   const std::optional<double> value = PercentOf(option, text.empty() ? "0%" : text);
   if (*value > 0) return *value;
-  throw Error(ExitCode::kUsage, fmt::format("{} `{}` is not a percentage above 0%", option, text))
+  throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a percentage above 0%", option, text))
       .Remedy(fmt::format("give one, such as `{} 2%`", option));
 }
 
@@ -101,12 +102,14 @@ int RunStaticCheck(const CheckOptions& given, StaticCheckOptions options, const 
   for (const std::string& path : given.paths) {
     const auto free = std::ranges::find(sides, "");
     if (free == sides.end())
-      throw Error(ExitCode::kUsage, fmt::format("`{}` is a third program, but a check has two", path));
+      throw Error(ExitCode::kUsage, fmt::format("`{}` is a third program, but a check has two", path))
+          .Remedy("give one baseline and one candidate");
     *free = path;
   }
   if (sides[0].empty() || sides[1].empty()) {
-    throw Error(ExitCode::kUsage, "--static compares two programs")
-        .Remedy("run `etprof check --static A.pte B.pte`, or give limits of one to `etprof inspect`");
+    throw Error(ExitCode::kUsage, "`--static` compares two programs")
+        .Remedy(
+            "run `etprof check --static A.pte B.pte`, or give the limits of one program to `etprof inspect`");
   }
   options.baseline = sides[0];
   options.candidate = sides[1];

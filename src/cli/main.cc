@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,12 +9,14 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.h"
@@ -23,6 +26,7 @@
 #include "core/error.h"
 #include "core/process_start.h"
 #include "core/text/escape.h"
+#include "core/text/split.h"
 #include "core/text/suggest.h"
 #include "history/history_file.h"
 
@@ -50,6 +54,57 @@ std::optional<Error> MissingValue(const CLI::App& command, int argc, const char*
   return Error(ExitCode::kUsage, count > 1 ? fmt::format("`{}` needs {} values", name, count)
                                            : fmt::format("`{}` needs a value", name))
       .Remedy(fmt::format("give `{} {}`: {}", name, value, what));
+}
+
+// What stands before, between, and behind these words in `text`, in their order; empty where one is not
+// there.
+std::vector<std::string> Around(std::string_view text, std::initializer_list<std::string_view> words) {
+  std::vector<std::string> parts;
+  for (const std::string_view word : words) {
+    const std::size_t at = text.find(word);
+    if (at == std::string_view::npos) return {};
+    parts.emplace_back(text.substr(0, at));
+    text.remove_prefix(at + word.size());
+  }
+  parts.emplace_back(text);
+  return parts;
+}
+
+// "2" of "2.000000".
+std::string WithoutZeros(std::string number) {
+  if (number.find('.') == std::string::npos) return number;
+  number.erase(number.find_last_not_of('0') + 1);
+  if (number.ends_with('.')) number.pop_back();
+  return number;
+}
+
+// What CLI11 says of a command line, in etprof's words: the problem, and what to do beside reading the help.
+std::pair<std::string, std::string> InOurWords(const std::string& said) {
+  if (const auto of = Around(said, {": ", " not in {", "}"}); !of.empty()) {
+    const std::vector<std::string_view> choices = SplitAt(of[2], ',');
+    return {fmt::format("`{}` does not take `{}`", of[0], of[1]),
+            fmt::format("give {}{}", choices.size() > 1 ? "one of " : "", fmt::join(choices, ", "))};
+  }
+  if (const auto of = Around(said, {": Value ", " not in range ", " to "}); !of.empty()) {
+    return {fmt::format("`{} {}` is not a number from {} to {}", of[0], of[1], WithoutZeros(of[2]),
+                        WithoutZeros(of[3])),
+            ""};
+  }
+  if (const auto of = Around(said, {": File does not exist: "}); !of.empty())
+    return {fmt::format("the file of `{} {}` does not exist", of[0], of[1]), "check the path"};
+  if (const auto of = Around(said, {": At Most 1 "}); !of.empty())
+    return {fmt::format("`{}` is given more than once", of[0]), ""};
+  if (const auto of = Around(said, {" not expected: "}); !of.empty()) {
+    return {fmt::format("{} `{}`", of[1].starts_with('-') ? "unknown option" : "unexpected argument", of[1]),
+            ""};
+  }
+  if (const auto of = Around(said, {" excludes "}); !of.empty())
+    return {fmt::format("`{}` and `{}` do not go together", of[0], of[1]), "leave out one of them"};
+  if (const auto of = Around(said, {" requires "}); !of.empty())
+    return {fmt::format("`{}` needs `{}`", of[0], of[1]), fmt::format("add `{}`", of[1])};
+  if (const auto of = Around(said, {" is required"}); !of.empty())
+    return {fmt::format("`{}` is missing", of[0]), ""};
+  return {said, ""};
 }
 
 // The error for a command line that does not parse: CLI11's `problem`, or that there is no such command, then
@@ -82,11 +137,11 @@ Error UsageError(const CLI::App& app, int argc, const char* const* argv, const C
   if (!current.empty() && too_few && dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
     if (const auto missing = MissingValue(*app.get_subcommand(current), argc, argv, message)) return *missing;
   }
-  if (const std::size_t end = message.find(": At Most 1 "); end != std::string::npos)
-    message = fmt::format("`{}` is given more than once", message.substr(0, end));
-  const std::string meant = suggestion.empty() ? "" : fmt::format("did you mean `{}`? See", suggestion);
-  return Error(ExitCode::kUsage, message)
-      .Remedy(fmt::format("{} `etprof {}--help`", meant.empty() ? "see" : meant,
+  auto [what, remedy] = InOurWords(message);
+  if (!suggestion.empty()) remedy = fmt::format("did you mean `{}`?", suggestion);
+  if (!remedy.empty() && !remedy.ends_with('?')) remedy += '.';
+  return Error(ExitCode::kUsage, what)
+      .Remedy(fmt::format("{} `etprof {}--help`", remedy.empty() ? "see" : remedy + " See",
                           current.empty() ? "" : current + " "));
 }
 
@@ -115,7 +170,7 @@ void RequireNames(const CLI::App& command) {
     const bool is_path = option->get_positional() || type == "FILE" || type == "PATH" || type == "DIR";
     if (is_path && std::ranges::find(option->results(), "") != option->results().end()) {
       throw Error(ExitCode::kUsage, fmt::format("`{}` is empty", name))
-          .Remedy("name what it is; is a variable of the shell not set?");
+          .Remedy("give a name. Is a variable of the shell not set?");
     }
     if (is_output) outputs.push_back(option);
     if (!is_output) taken.insert(taken.end(), option->results().begin(), option->results().end());

@@ -22,8 +22,8 @@ double NanosecondsPerTick(const std::string& scale) {
   static const std::map<std::string, double> units = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
   if (const auto found = units.find(scale); found != units.end()) return found->second;
   if (scale == "cycles") {
-    throw Error(ExitCode::kUsage, "--time-scale cycles: the clock's frequency is not known")
-        .Remedy("give the clock's frequency, such as 2.4GHz");
+    throw Error(ExitCode::kUsage, "`--time-scale cycles` does not say the clock's frequency")
+        .Remedy("give the frequency, such as 2.4GHz");
   }
   static const std::map<std::string, double> frequencies = {
       {"", 0}, {"Hz", 1e9}, {"kHz", 1e6}, {"MHz", 1e3}, {"GHz", 1}};  // ns of one tick at 1 of it
@@ -34,7 +34,7 @@ double NanosecondsPerTick(const std::string& scale) {
     const double tick = unit->second == 0 ? number : unit->second / number;
     if (std::isfinite(tick) && tick > 0) return tick;
   }
-  throw Error(ExitCode::kUsage, fmt::format("--time-scale `{}` is not a unit of time", scale))
+  throw Error(ExitCode::kUsage, fmt::format("`--time-scale {}` is not a unit of time", scale))
       .Remedy("give ns, us, ms, s, a frequency such as 24MHz, or a number of nanoseconds");
 }
 
@@ -56,7 +56,7 @@ CLI::Validator TableName() {
 void AddFileOptions(CLI::App& app, View& view) {
   for (const DocumentFormat& format : kDocumentFormats) {
     app.add_option(fmt::format("--{}", format.name), view.files[format.name],
-                   fmt::format("Write it {}", format.is))
+                   fmt::format("Write the result {}", format.is))
         ->type_name("FILE");
   }
 }
@@ -68,7 +68,7 @@ bool View::HasFiles() const {
 }
 
 void AddAllOption(CLI::App& app, bool& all) {
-  app.add_flag("--all", all, "Show everything: every operator, layer, category, and finding, and plots");
+  app.add_flag("--all", all, "Show everything: all rows, findings, notes, and plots");
 }
 
 void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv, ByOption by) {
@@ -76,8 +76,8 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
   if (!csv.empty()) {
     view.usual_table = csv;
     app.add_flag(fmt::format("--csv{{{}}}", kUsualTable), view.csv,
-                 Default(fmt::format("Show one table as CSV: --csv={}, or any other of the report, which a "
-                                     "wrong name lists",
+                 Default(fmt::format("Show one table as CSV: --csv={}, or any other table of the report. An "
+                                     "unknown name lists them all",
                                      fmt::join(ReportTableNames(), "|")),
                          csv + (by == ByOption::kYes ? ", or that of --by" : "")))
         ->check(TableName())
@@ -89,7 +89,7 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
     app.add_option("--by", view.by,
                    fmt::format("Show where the time goes by: {}", fmt::join(AllByNames(), "|")))
         ->check(CLI::IsMember(AllByNames()).description(""))
-        ->type_name("");
+        ->type_name("VIEW");
   }
   AddAllOption(app, view.all);
 }
@@ -100,8 +100,8 @@ void AddDocumentOptions(CLI::App& app, View& view, const std::vector<say::Docume
     for (const std::string& name : TableIds(document)) AddOnce(name, names);
   }
   const std::string those =
-      names.empty() ? "a wrong name lists them" : fmt::format("{}", fmt::join(names, "|"));
-  CLI::Option* const option = AddOption(app, "--csv TABLE", view.csv, "Show one table as CSV: " + those)
+      names.empty() ? ". An unknown name lists them" : fmt::format(": {}", fmt::join(names, "|"));
+  CLI::Option* const option = AddOption(app, "--csv TABLE", view.csv, "Show one table as CSV" + those)
                                   ->excludes(app.get_option("--json"));
   if (!names.empty()) option->check(CLI::IsMember(names).description(""));
   AddFileOptions(app, view);
@@ -123,9 +123,9 @@ void RequireTable(const View& view, bool several_devices) {
   const std::vector<std::string>& names = ReportTableNames();
   if (view.csv.empty() || (!several_devices && std::ranges::find(names, view.Table()) != names.end())) return;
   throw Error(ExitCode::kUsage, several_devices
-                                    ? "--csv shows a table of one device"
-                                    : fmt::format("--csv={} is not among the tables of every run", view.csv))
-      .Remedy(fmt::format("give one of {}, or measure first and use `etprof report RUN --csv=TABLE`",
+                                    ? "`--csv` shows a table of one device, and this measures on several"
+                                    : fmt::format("`--csv={}` is not a table that every run has", view.csv))
+      .Remedy(fmt::format("give one of {}, or measure first, then run `etprof report RUN --csv=TABLE`",
                           fmt::join(names, ", ")));
 }
 
@@ -133,22 +133,23 @@ void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceUs
   CLI::Option* const device =
       AddOption(app, "--device DEVICE", devices,
                 Default("Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT", "local") +
-                    (several ? "; may be repeated to measure on several at once" : ""))
+                    (several ? ". May be repeated to measure on several at once" : ""))
           ->expected(1);
   if (several) device->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   AddOption(app, "--wait-for-device S", use.wait_seconds,
             "Seconds to wait for a lost device to reconnect (default: 60)", CLI::Range(0.0, 1e6));
-  app.add_flag("--keep", use.keep, "Keep the run's own folder on the device");
+  app.add_flag("--keep", use.keep, "Keep the run's folder on the device");
   AddOption(app, "--power-mode MODE", use.power_mode,
-            "Android: unconstrained-boost or app-developer, reset at the end (docs/concepts/power.md)",
+            "Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the end "
+            "(docs/concepts/power.md)",
             CLI::IsMember({"unconstrained-boost", "app-developer"}));
 }
 
 void AddMeasureOptions(CLI::App& app, MeasureRequest& request, const MeasureTexts& texts) {
   AddOption(app, "--max-seconds S", request.max_seconds, Default("Time limit in seconds", texts.max_seconds),
             CLI::Range(0.1, 1e6));
-  AddOption(app, "--launches L", request.launches, Default("Processes of each experiment", texts.launches),
-            CLI::Range(2, 10'000));
+  AddOption(app, "--launches L", request.launches,
+            Default("Process launches of each experiment", texts.launches), CLI::Range(2, 10'000));
   AddOption(app, "--runs N", request.runs, "Traced runs of each experiment (default: 100)",
             CLI::Range(1, 1'000'000));
   CLI::Option* const threads =
@@ -168,15 +169,15 @@ void AddMeasureOptions(CLI::App& app, MeasureRequest& request, const MeasureText
 
 void AddCoolingOptions(CLI::App& app, DeviceUse& use) {
   AddOption(app, "--max-temp C", use.max_temp,
-            "Before each round, wait until the hottest CPU or skin sensor is below this, in degrees "
-            "Celsius",
+            "Maximum temperature in degrees Celsius: before each round, wait until the hottest CPU or skin "
+            "sensor is below it",
             CLI::Range(0.0, 150.0));
   AddOption(app, "--max-temp-wait S", use.max_temp_wait,
-            "Maximum seconds to wait for cooling, per round (default: 300)", CLI::Range(0.0, 1e6));
-  AddOption(app, "--wait-minutes MIN", use.wait_minutes,
-            "Before it begins, wait so many minutes at most for a device that is hot or that other "
-            "processes keep busy (default: 0)",
-            CLI::Range(0.0, 1e4));
+            "Maximum seconds to wait for cooling before each round (default: 300)", CLI::Range(0.0, 1e6));
+  AddOption(
+      app, "--wait-minutes MIN", use.wait_minutes,
+      "Maximum minutes to wait, before the measurement begins, for a device that is hot or busy (default: 0)",
+      CLI::Range(0.0, 1e4));
 }
 
 void AddModelOptions(CLI::App& app, MeasureRequest& request) {
@@ -189,12 +190,11 @@ void AddModelOptions(CLI::App& app, MeasureRequest& request) {
   app.add_option("--method", request.method, "Method to run (default: forward)");
   AddOption(app, "--data FILE.ptd", request.data, "External weights, a .ptd file");
   app.add_option("--inputs", request.inputs,
-                 "Inputs: ones, random, an .inputs file, or one raw file per tensor (default: those saved "
-                 "next to the "
-                 "model)")
+                 "Inputs: ones, random, an .inputs file, or one raw file per tensor (default: the inputs "
+                 "saved next to the model)")
       ->delimiter(',');
   AddOption(app, "--exec-wrapper \"CMD ..\"", request.exec_wrapper,
-            "Command to put before the runner: an emulator or a tool, as the device names it");
+            "Command that starts the runner, such as an emulator or a tool on the device");
 }
 
 void AddPrecisionOptions(CLI::App& app, MeasureRequest& request) {
@@ -214,8 +214,8 @@ void AddWatchOption(CLI::App& app, MeasureRequest& request) {
 
 void AddKindOptions(CLI::App& app, MeasureRequest& request) {
   AddOption(app, "--sustained TIME", request.sustained,
-            "Run each experiment continuously for this long, one after the other: latency, clock, and "
-            "temperature over time");
+            "Run each experiment continuously for this long, one after the other, and show latency, clock, "
+            "and temperature over time");
   app.add_flag(
       "--counters", request.counters,
       "Read the processor's counters at every operator, in separate runs (docs/guides/bottlenecks.md)");
@@ -229,10 +229,10 @@ void AddHistoryOptions(CLI::App& app, HistoryRequest& request) {
       AddOption(app, "--history FILE", request.file,
                 "Add the finished measurement to this history (docs/guides/history.md)");
   AddOption(app, "--commit SHA", request.commit,
-            "Commit that is measured, for the history: HEAD, a hash, or any name (default: HEAD)")
+            "Commit to add the measurement to: HEAD, a hash, or any name (default: HEAD)")
       ->needs(history);
   AddOption(app, "--reference NAME", request.reference,
-            "Experiment that does not change with the commit, for the history")
+            "Experiment that does not change with the commit, to compare the others with")
       ->needs(history);
 }
 

@@ -63,16 +63,16 @@ void ShowTable(const Report& report, const std::string& table) {
     if (std::ranges::find(others, table) != others.end())
       return RenderDocumentCsv(document, table, std::cout);
     for (const std::string& other : others) AddOnce(other, names);
-    throw Error(ExitCode::kUsage, fmt::format("--csv={}: there is no such table", table))
-        .Remedy(fmt::format("tables: {}", fmt::join(names, ", ")));
+    throw Error(ExitCode::kUsage, fmt::format("`--csv` does not take `{}`", table))
+        .Remedy(fmt::format("give one of {}", fmt::join(names, ", ")));
   }
   if (table == "comparison" && report.comparisons.empty()) {
-    throw Error(ExitCode::kUsage, "--csv=comparison: nothing is compared here")
+    throw Error(ExitCode::kUsage, "`--csv=comparison`: nothing is compared here")
         .Remedy("give a run with pairs, or use `etprof compare`");
   }
   if (table == "ladder" && !report.ladder) {
-    throw Error(ExitCode::kUsage, "--csv=ladder: this is not a run of an ISA ladder")
-        .Remedy("make one with `etprof isa MODEL.pte`");
+    throw Error(ExitCode::kUsage, "`--csv=ladder`: this is not a run of `etprof isa`")
+        .Remedy("run `etprof isa MODEL.pte`");
   }
   RenderReportTableCsv(report, table, std::cout);
 }

@@ -83,7 +83,8 @@ void FlushStdout() {
     std::signal(SIGPIPE, SIG_DFL);
     std::raise(SIGPIPE);
   }
-  throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+  throw Error(ExitCode::kDeviceFailed, "could not write to the standard output")
+      .Remedy("check the free space where it goes");
 }
 
 }  // namespace etprof

@@ -36,7 +36,7 @@ std::optional<RunnerBundle> BundleOf(const std::filesystem::path& program) {
   bundle.folder = program.parent_path();
   try {
     const nlohmann::json json = ParseJson(ReadTextFile(file));
-    if (!json.is_object()) throw broken("is no JSON object");
+    if (!json.is_object()) throw broken("is not a JSON object");
     bundle.target = json.at("target").get<std::string>();
     bundle.executorch = json.at("executorch").get<std::string>();
     bundle.program = json.at("program").get<std::string>();

@@ -63,16 +63,18 @@ void Database::Fail(int code) const {
         .Remedy("try again once that has ended");
   }
   if (primary == SQLITE_FULL || code == SQLITE_IOERR_WRITE) {
-    throw Error(ExitCode::kDeviceFailed, "cannot be written: no space is left; what it held is still there")
+    throw Error(ExitCode::kDeviceFailed, "cannot be written: no space is left. Its content is unchanged")
         .InFile(file_.string())
         .Remedy("free some space, and repeat the command");
   }
   if (primary == SQLITE_READONLY || primary == SQLITE_PERM) {
-    throw Error(ExitCode::kDeviceFailed, "may not be written")
+    throw Error(ExitCode::kDeviceFailed, "cannot be written: permission denied")
         .InFile(file_.string())
         .Remedy("make it and its folder writable, or name another file with `--history FILE`");
   }
-  throw Error(ExitCode::kDeviceFailed, fmt::format("cannot be used: {}", reason)).InFile(file_.string());
+  throw Error(ExitCode::kDeviceFailed, fmt::format("cannot be used: {}", reason))
+      .InFile(file_.string())
+      .Remedy("check the disk, or name another file with `--history FILE`");
 }
 
 Statement::Statement(Database& database, std::string_view sql) : database_(database) {

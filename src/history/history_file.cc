@@ -98,7 +98,7 @@ void RequireRegular(const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error)) return;
   throw Error(ExitCode::kBadInput,
-              std::filesystem::exists(file, error) ? "is no regular file" : "no such file")
+              std::filesystem::exists(file, error) ? "is not a regular file" : "no such file")
       .InFile(file.string())
       .Remedy("give the history with `--history FILE`; `etprof history add` creates one");
 }
@@ -109,7 +109,7 @@ bool HasHistory(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::absolute(file, error).parent_path();
   if (!std::filesystem::is_directory(folder, error)) {
-    throw Error(ExitCode::kBadInput, "cannot be created: there is no such folder")
+    throw Error(ExitCode::kBadInput, "cannot be created: no such folder")
         .InFile(file.string())
         .Remedy("name a file in a folder that exists");
   }
@@ -119,7 +119,7 @@ bool HasHistory(const std::filesystem::path& file) {
     has = RequireHistory(file);
   }
   if (::access(folder.c_str(), W_OK) != 0) {  // SQLite makes its journal there
-    throw Error(ExitCode::kDeviceFailed, "lies in a folder that may not be written")
+    throw Error(ExitCode::kDeviceFailed, "cannot be created: its folder may not be written")
         .InFile(file.string())
         .Remedy("make the folder writable, or name another file with `--history FILE`");
   }

@@ -228,7 +228,7 @@ Recorded RecordOf(const Report& report, const RecordOptions& options) {
   HistoryRun& kept = recorded.run;
   const std::optional<std::int64_t> measured_at = UnixOfUtc(run.generated_at);
   if (!measured_at) {
-    throw Error(ExitCode::kBadInput, "does not say when it was measured: it is no run of etprof's")
+    throw Error(ExitCode::kBadInput, "does not say when it was measured: it is not a run of etprof")
         .InFile(run.folder.string())
         .Remedy("add results directories that `etprof profile` or `etprof run` wrote");
   }
@@ -285,7 +285,8 @@ Recorded RecordOf(const Report& report, const RecordOptions& options) {
     throw Error(ExitCode::kBadInput, recorded.left_out.empty()
                                          ? "has no experiment with times"
                                          : "has no times to keep: " + recorded.left_out.front())
-        .InFile(run.folder.string());
+        .InFile(run.folder.string())
+        .Remedy("add a results directory with measured times");
   }
   return recorded;
 }

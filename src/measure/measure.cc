@@ -87,7 +87,7 @@ class Measurement {
     RequireDifferentRunners();
     if (options_.resume && config_.sustained > 0) {
       throw Error(ExitCode::kUsage, "a sustained run cannot be resumed: the device has rested since")
-          .Remedy("start it again without --resume");
+          .Remedy("repeat it without --resume");
     }
     const bool resumed = options_.resume && TakeOver(hash);
     const Quiet before = LookBefore();  // Ctrl-C in it leaves all as it was
@@ -98,7 +98,7 @@ class Measurement {
       const std::filesystem::path moved = directory_.MoveOldRunAway(names, config_.file);
       // Of a run it is known; of a folder without one it may have been the user's own.
       if (!moved.empty() && !is_run && options_.progress != nullptr)
-        options_.progress->Message("what had the names of results is now in " + moved.string());
+        options_.progress->Message("files with the names of results were moved to " + moved.string());
     }
     if (!directory_.Holds(config_.file, "config.json"))
       WriteFileAtomically(directory_.folder() / "config.json", ToJson(config_).dump(2) + "\n");
@@ -141,7 +141,7 @@ class Measurement {
   void Reconnect() {
     if (++losses_ > kMostLosses) {
       throw DeviceLost(device_.Name(), "the connection breaks again and again",
-                       "what was measured is kept, and --resume goes on");
+                       "partial results are kept, and --resume continues");
     }
     if (options_.progress != nullptr) {
       options_.progress->Message(
@@ -150,7 +150,7 @@ class Measurement {
     }
     if (device_.WaitUntilBack(options_.wait_for_device_seconds)) return;
     throw DeviceLost(device_.Name(), "the connection was lost, and the device did not come back",
-                     "what was measured is kept, and --resume goes on");
+                     "partial results are kept, and --resume continues");
   }
 
   template <typename Step>
@@ -215,7 +215,8 @@ class Measurement {
       std::string_view reason = failure.what();
       const std::size_t at = reason.find(kSpeaker);
       if (at != std::string_view::npos) reason.remove_prefix(at + kSpeaker.size());
-      throw Error(ExitCode::kBadInput, fmt::format("experiment \"{}\": {}", experiment.name, reason));
+      throw Error(ExitCode::kBadInput, fmt::format("experiment \"{}\": {}", experiment.name, reason))
+          .Remedy("correct its `isa`. `etprof isa` shows what this CPU has");
     }
   }
 
@@ -279,7 +280,7 @@ class Measurement {
       data.log = directory_.folder() / (unit.stem + ".log");
       if (data.trace_enabled) data.xnntrace_log = directory_.folder() / (unit.stem + "_xnntrace.log");
       if (data.foreign && experiment.inputs && experiment.inputs->kind == "random") {
-        data.warnings.push_back("a foreign runner makes no random inputs: it runs on ones");
+        data.warnings.push_back("a third-party runner has no random inputs: it runs on ones");
       }
       if (!built.contains(data.runner)) built[data.runner] = ReadRunnerBinary(data.runner);
       const RunnerBinary& binary = built[data.runner];
@@ -326,7 +327,7 @@ class Measurement {
     const auto refuse = [&](const std::string& why) {
       return Error(ExitCode::kBadInput, "cannot be resumed: " + why)
           .InFile(directory_.folder().string())
-          .Remedy("run without --resume: the earlier run moves to previous/");
+          .Remedy("run without --resume, which moves the earlier run to previous/");
     };
     if (old.config_hash != hash) throw refuse("it was measured with another configuration, model or runner");
     if (old.experiments.size() != run_.experiments.size()) throw refuse("it has other experiments");
@@ -522,7 +523,7 @@ class Measurement {
     try {
       MeasurePeaks(config_, plan_, device_, interruption_, options_.progress, directory_.folder(), run_);
     } catch (const DeviceLost& lost) {
-      run_.warnings.push_back("the machine's roofs were not measured: " + lost.problem());
+      run_.warnings.push_back("the machine's peaks were not measured: " + lost.problem());
     }
   }
 

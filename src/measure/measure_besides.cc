@@ -149,7 +149,7 @@ void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interr
   Peaks peaks;
   for (const std::vector<std::size_t>& units : groups) {
     if (interruption.Now()) break;
-    Report(fmt::format("the machine's roofs, {} of {}", peaks.entries.size() + 1, groups.size()), run,
+    Report(fmt::format("the machine's peaks, {} of {}", peaks.entries.size() + 1, groups.size()), run,
            progress);
     const Unit& unit = plan.units[units[0]];
     const ExperimentConfig& experiment = config.experiments[unit.experiment];
@@ -166,7 +166,7 @@ void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interr
       peaks.entries.push_back(std::move(entry));
     } catch (const WorkerFailure& failure) {
       if (WasInterrupted(failure, device)) break;
-      AddOnce(fmt::format("the machine's roofs were not measured for {}: {}", unit.label, failure.what()),
+      AddOnce(fmt::format("the machine's peaks were not measured for {}: {}", unit.label, failure.what()),
               run.warnings);
     }
   }

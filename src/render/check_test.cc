@@ -68,7 +68,7 @@ TEST(CheckWords, Conclusions) {
   check.require_conclusive = true;
   EXPECT_EQ(HeadlineOf(check), "FAIL: 1 of 1 comparison could not be decided");
   check.pairs.clear();
-  EXPECT_EQ(HeadlineOf(check), "FAIL: there is nothing to check");
+  EXPECT_EQ(HeadlineOf(check), "FAIL: nothing to check");
 }
 
 // As the exit code, the JUnit file, and the JSON have it.

@@ -38,9 +38,10 @@ struct DocumentFormat {
   void (*render)(const say::Document& document, std::ostream& out);
 };
 inline constexpr DocumentFormat kDocumentFormats[] = {
-    {"html", "as a page, which opens from disk", RenderDocumentHtml},
+    {"html", "as an HTML page, which opens without a server", RenderDocumentHtml},
     {"markdown", "as Markdown",
      [](const say::Document& document, std::ostream& out) { RenderDocumentMarkdown(document, 1, out); }},
-    {"document", "as JSON for programs that show any result (docs/reference/json.md)", RenderDocumentJson}};
+    {"document", "as JSON that describes sections, tables, and charts (docs/reference/json.md)",
+     RenderDocumentJson}};
 
 }  // namespace etprof

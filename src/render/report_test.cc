@@ -55,7 +55,7 @@ on is 2.50x faster than off   95% CI [2.497, 2.497]
      eliminated: 1.88x.
   2. GEMM grew from 9.7% of an inference in off to 23% in on. Convolution is
      still the largest, at 47%.
-  3. Data movement: 0.400 of 2.144 ms (19%), 2 transposes (0.400 ms). 2
+  3. Data Movement: 0.400 of 2.144 ms (19%), 2 transposes (0.400 ms). 2
      operators (0.400 ms) sit at a delegate boundary. Upper bound if eliminated:
      1.23x.
 

@@ -102,7 +102,7 @@ class Assembler {
   static std::string Refusal(const Sides& sides) {
     const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
     if (a.emulated || b.emulated) return kEmulatedRemark;
-    if (a.trace_enabled || b.trace_enabled) return "a kernel-log run's times are no latency";
+    if (a.trace_enabled || b.trace_enabled) return "the times of a kernel-log run are not latency";
     return "";
   }
 
@@ -236,7 +236,7 @@ class Assembler {
       }
       if (both && judged.size() == before) {
         result_.notes.push_back(fmt::format(
-            "{}: which operators moved is not known, since too few of their runs were clean or traced",
+            "{}: it is not known which operators changed, since too few of their runs were clean or traced",
             result_.pairs[p].name));
       }
     }

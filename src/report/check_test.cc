@@ -69,11 +69,11 @@ TEST(Check, ASlowerCandidateFailsAndNamesTheOperatorsThatMoved) {
 
 TEST(Check, SaysWhereItIsNotKnownWhichOperatorsMoved) {
   Report report = Example(1, 0);
-  EXPECT_THAT(AssembleCheck(report, {}).notes, Not(Contains(HasSubstr("which operators moved"))));
+  EXPECT_THAT(AssembleCheck(report, {}).notes, Not(Contains(HasSubstr("which operators changed"))));
   for (OperatorMatch& match : report.comparisons[0].comparison.operators) match.quantity.estimate.reset();
   const CheckReport check = AssembleCheck(report, {});
   EXPECT_THAT(check.pairs[0].moved, IsEmpty());
-  EXPECT_THAT(check.notes, Contains(HasSubstr("which operators moved is not known")));
+  EXPECT_THAT(check.notes, Contains(HasSubstr("it is not known which operators changed")));
 }
 
 TEST(Check, EverythingThatIsAskedForIsChecked) {

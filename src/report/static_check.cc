@@ -101,6 +101,10 @@ class StaticChecker {
         result_.notes.push_back(
             fmt::format("shapes of `{}` change at run time: they count at their upper bound", method.name));
       }
+      if (summary.facts.macs.Whole() == 0) {
+        result_.notes.push_back(
+            fmt::format("`{}` has no MACs: 100% of them count as delegated, since none is not", method.name));
+      }
     }
     if (baseline_ != nullptr) Compare();
     for (std::size_t i = 0; i < methods.size(); ++i) AddLimits(&methods[i], facts_[i]);

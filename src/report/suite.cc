@@ -124,7 +124,7 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
       made.latency = comparison->comparison.latency;
       made.launches = comparison->comparison.launches;
     }
-    made.why_not = comparison != nullptr ? WhyNoInterval(made.latency) : "a side has no times";
+    made.why_not = comparison != nullptr ? WhyNoInterval(made.latency) : "a variant has no times";
     cell.pairs.push_back(std::move(made));
   }
   if (report.experiments.empty()) return;

@@ -19,7 +19,7 @@ Cell OutcomeOf(const BisectionStep& step) {
     case StepOutcome::kBad:
       return {"bad", Tone::kBad};
     case StepOutcome::kCannotTell:
-      return {"cannot tell", Tone::kUnsure};
+      return {"inconclusive", Tone::kUnsure};
     case StepOutcome::kNotBuilt:
       return {"not built", Tone::kUnknown};
   }
@@ -45,16 +45,17 @@ Answer AnswerOf(const Bisection& bisection) {
       bisection.growth ? TextOf(ChangeCell(bisection.growth, bisection.low, bisection.high)) : "";
   switch (bisection.result) {
     case Bisection::Result::kFound:
-      return {"slower since " + bisection.suspects.front(), "bad against good: " + change, Tone::kBad};
+      return {"slower since " + bisection.suspects.front(), "bad compared with good: " + change, Tone::kBad};
     case Bisection::Result::kSeveral:
       return {fmt::format("slower since one of {}, which cannot be told apart",
                           CountedText(bisection.suspects.size(), "commit")),
-              "bad against good: " + change, Tone::kUnsure};
+              "bad compared with good: " + change, Tone::kUnsure};
     case Bisection::Result::kNotSlower:
       return {"the bad version is not slower than the good one", change, Tone::kGood};
     case Bisection::Result::kCannotTell:
-      return {"cannot tell whether the bad version is slower: measure longer (`--max-seconds`)", change,
-              Tone::kUnsure};
+      return {
+          "inconclusive: whether the bad version is slower is not known. Measure longer (`--max-seconds`)",
+          change, Tone::kUnsure};
   }
   return {};
 }
@@ -78,9 +79,8 @@ Document SayBisection(const Bisection& bisection) {
                                        {bisection.suspects.begin(), bisection.suspects.end()}}}});
   }
   document.method =
-      "Every step is measured interleaved with the good version until it is certain whether it is nearer to "
-      "that or "
-      "to the bad one. The chance of a false answer is at most 5% over all steps.";
+      "Every step is measured interleaved with the good version until it is clear whether it is closer to "
+      "the good or to the bad one. The chance of a false answer is at most 5% over all steps.";
   return document;
 }
 

@@ -70,7 +70,7 @@ std::vector<Text> ProvenLines(const CheckPair& pair) {
       lines.push_back(fmt::format("{}: {} -> {}", op.name, text(op.baseline), text(op.candidate)));
   }
   if (lines.empty() && !pair.proven.empty()) {
-    lines.push_back(fmt::format("none: {} ran the same class of code on both sides",
+    lines.push_back(fmt::format("none: {} ran the same class of code in both variants",
                                 CountedText(pair.proven.size(), "operator")));
   }
   return lines;
@@ -109,7 +109,7 @@ Section SectionOf(const CheckPair& pair) {
                               {moved.begin(), moved.end()},
                               kUsualMoved});
   section.AddUnlessEmpty(List{"kernels that differ, proven", {proven.begin(), proven.end()}, kUsualMoved});
-  List open{"not decided"};
+  List open{"inconclusive"};
   for (const CheckItem& item : pair.items) {
     if (!item.why_not.empty() && IsListed(item)) open.items.emplace_back(item.name + ": " + item.why_not);
   }
@@ -136,7 +136,7 @@ std::string MessageOf(const CheckPair& pair) {
     if (item.verdict.decision != pair.decision) continue;
     message += (message.empty() ? "" : "; ") + ItemLine(item);
   }
-  return message.empty() ? "nothing was measured that could be checked" : message;
+  return message.empty() ? "nothing that could be checked was measured" : message;
 }
 
 std::string DetailsOf(const CheckPair& pair) {
@@ -162,7 +162,7 @@ TestSuite::Case CaseOf(const CheckPair& pair, bool require_conclusive) {
 
 // How many pairs came to what: "1 of 3 comparisons exceeds a limit, 1 of 3 comparisons could not be decided".
 std::string ComparisonsText(const CheckReport& check) {
-  if (check.pairs.empty()) return "there is nothing to check";
+  if (check.pairs.empty()) return "nothing to check";
   const auto count = [&](std::string_view result) {
     return std::ranges::count(check.pairs, result, &CheckPair::Result);
   };

@@ -33,8 +33,8 @@ std::string RemovedText(const DeviceSurvey& device) {
   std::string text = SizeText(device.removed->cache + device.removed->old_runs) + " freed";
   const int live = device.removed->live_runs;
   if (live > 0 && device.stored.cache > 0) {
-    text += fmt::format("; the cache's {} stay: {} going on there {} them", SizeText(device.stored.cache),
-                        CountedText(live, "run"), live == 1 ? "uses" : "use");
+    text += fmt::format("; the cache's {} stay, since {} {} them", SizeText(device.stored.cache),
+                        CountedText(live, "active run"), live == 1 ? "uses" : "use");
   }
   return text;
 }
@@ -60,9 +60,9 @@ Facts FactsOf(const DeviceSurvey& device) {
   facts.Add("model", properties.cpu_model);
   facts.Add("system", properties.os);
   facts.Add("kernel", properties.kernel);
-  facts.Add("CPUs", ClustersText(properties));
+  facts.Add("cores", ClustersText(properties));
   const std::vector<std::string> features = TellingFeatures(properties);
-  facts.Add("features", features.empty() ? "none that XNNPACK would choose kernels by"
+  facts.Add("features", features.empty() ? "none that XNNPACK chooses kernels by"
                                          : fmt::format("{}", fmt::join(features, ", ")));
   facts.Add("governor", GovernorText(properties));
   facts.Add("temperature", TemperatureText(device.vitals));
@@ -70,8 +70,8 @@ Facts FactsOf(const DeviceSurvey& device) {
   if (device.stored.cache > 0)
     facts.Add("cache", SizeText(device.stored.cache) + " of runners, models, and inputs");
   if (device.stored.old_runs > 0) {
-    facts.Add("kept", SizeText(device.stored.old_runs) +
-                          " of runs that are over; `etprof devices --clean` removes them");
+    facts.Add("kept",
+              SizeText(device.stored.old_runs) + " of finished runs; `etprof devices --clean` removes them");
   }
   if (device.stored.live_runs > 0)
     facts.Add("busy", CountedText(device.stored.live_runs, "active run") + " of etprof");

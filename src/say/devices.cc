@@ -145,7 +145,7 @@ class DevicesText {
                 .columns = {Left("experiment"), Left("device"), Right("median"),
                             Left("median", "95% CI").Goes(4), Left("against", "compared with").Goes(2),
                             Right("speedup"), Left("speedup", "CI").Goes(3), Right("launches").Goes(1)}};
-    List differences{"not one configuration"};
+    List differences{"different configurations"};
     std::set<std::string> firsts;  // that others are compared with
     for (const DeviceRow& row : model.experiments) {
       for (std::size_t device = 0; device < row.cells.size(); ++device) {
@@ -192,14 +192,13 @@ class DevicesText {
                               std::string(etprof::NameOf(latency.verdict)), std::move(sample)});
       }
     }
-    return {
-        Of(model) + "Speedup per platform",
-        Level::kUsual,
-        {Paragraph{interleaved ? "Each within its device, whose variants were interleaved."
-                               : "Each within its device, whose variants were interleaved where launches and "
-                                 "rounds are shown.",
-                   Level::kPage},
-         std::move(table)}};
+    return {Of(model) + "Speedup per platform",
+            Level::kUsual,
+            {Paragraph{interleaved ? "Variants are compared on the same device, where they were interleaved."
+                                   : "Variants are compared on the same device. They were interleaved where "
+                                     "launches and rounds are shown.",
+                       Level::kPage},
+             std::move(table)}};
   }
 
   // The one that most devices measured; of those the last, which a comparison's candidate is.
@@ -307,7 +306,7 @@ std::string UnpairedText(std::size_t distinct_devices) {
   const bool one = distinct_devices == 1;
   return fmt::format(
       "Speedups between {} are unpaired: each has its own {}. Their intervals (Welch's t over launches) "
-      "know what each process adds, but not what {} temperature or load did meanwhile.",
+      "include variation between processes, but not changes of {} temperature or load in between.",
       one ? "runs" : "devices", one ? "time and conditions" : "clock and conditions",
       one ? "the device's" : "a device's");
 }

@@ -162,7 +162,7 @@ Document SayDiff(const ProgramDiff& diff, const std::string& baseline, const std
     document.answers.push_back({"No difference: the files are identical", "", Tone::kGood});
   } else if (diff.IsEmpty()) {
     document.answers.push_back(
-        {"No difference in what is compared, but the files' bytes differ", "", Tone::kUnsure});
+        {"No difference in anything that is compared, but the files' bytes differ", "", Tone::kUnsure});
   }
   document.sections.push_back({"", Level::kUsual, {PropertiesOf("file_properties", diff.properties)}});
   for (const MethodDiff& method : diff.methods) {
@@ -172,15 +172,19 @@ Document SayDiff(const ProgramDiff& diff, const std::string& baseline, const std
       const std::string name = diff.methods.size() > 1 ? method.name + ": " : "";
       document.answers.push_back({name + Summary(method), "", Tone::kPlain});
     }
+    if (method.dynamic) {
+      document.notes.push_back(
+          {fmt::format("{}: shapes that change at run time are counted at their upper bound", method.name)});
+    }
     if (method.renamed > 0) {
       document.notes.push_back(
-          {fmt::format("{}: {} operators are the same in a module of another name or number", method.name,
+          {fmt::format("{}: {} operators are the same, in a module with another name or number", method.name,
                        method.renamed)});
     }
     if (method.unknown_weights > 0) {
       document.notes.push_back(
-          {fmt::format("{}: whether the weights of {} operators are equal is not known: the files name the "
-                       "contents of XNNPACK's weights only",
+          {fmt::format("{}: it is not known whether the weights of {} operators are equal. The files "
+                       "identify only the contents of XNNPACK's weights",
                        method.name, method.unknown_weights)});
     }
   }

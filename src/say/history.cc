@@ -52,14 +52,15 @@ std::string PlaceText(const Trend& trend, const TrendChange& change, std::option
   const double wanted = std::pow(std::log1p(change.growth) / 5, 2) - fixed;
   const double factor = run_sd && wanted > 0 ? (*run_sd * *run_sd - fixed) / wanted : 0;
   if (factor > 1)
-    text += fmt::format(" (measurements of {} times as many launches would tell)", std::ceil(factor));
+    text += fmt::format(" (measurements with {} times as many launches would narrow this down)",
+                        std::ceil(factor));
   return text;
 }
 
 constexpr NamedValue<ChangeCause> kCauses[] = {
     {ChangeCause::kCode, "the code (the reference did not change)"},
     {ChangeCause::kMachine, "the machine (the reference itself changed)"},
-    {ChangeCause::kDevice, "the device is another one, or has another system"},
+    {ChangeCause::kDevice, "another device, or another system on it"},
     {ChangeCause::kUnknown,
      "the code or the machine (no reference that stayed the same was measured with it)"}};
 
@@ -75,7 +76,7 @@ std::string SizeText(const TrendChange& change) {
 std::string ChangeSentence(const Trend& trend, const TrendChange& change, std::optional<double> run_sd) {
   std::string text = fmt::format("{} {}. Cause: {}", SizeText(change), PlaceText(trend, change, run_sd),
                                  CauseOfChange(change));
-  if (!change.differs.empty()) text += fmt::format(". There also differs: {}", change.differs);
+  if (!change.differs.empty()) text += fmt::format(". Also different: {}", change.differs);
   if (!change.counts && change.low > 0 && change.cause != ChangeCause::kMachine &&
       change.cause != ChangeCause::kDevice)
     text += ". Accepted";
@@ -105,17 +106,17 @@ std::string NoiseText(const Trend& trend, double smallest) {
 std::string NeedText(const Trend& trend, double smallest) {
   if (trend.decision != GateDecision::kInconclusive) return "";
   if (trend.more_runs) {
-    return fmt::format("needs at least {} to show a change of {}",
+    return fmt::format("needs at least {} to detect a change of {}",
                        CountedText(*trend.more_runs, "more measurement"), SmallestText(smallest));
   }
   // Half of their variance at least.
   const bool launches_explain =
       trend.run_sd && 2 * std::pow(trend.between_sd.value_or(0), 2) <= std::pow(*trend.run_sd, 2);
-  return fmt::format(
-      "cannot show a change of {} with any number of such measurements: {}", SmallestText(smallest),
-      launches_explain ? "measure more launches in each"
-                       : "they differ by more than their launches explain, so steady the machine, "
-                         "or measure a reference with them");
+  return fmt::format("cannot detect a change of {} with any number of such measurements: {}",
+                     SmallestText(smallest),
+                     launches_explain ? "measure more launches in each"
+                                      : "they differ by more than their launches explain. Make the machine "
+                                        "steadier, or measure a reference with them");
 }
 
 // Of one change: where, how large, and why.

@@ -195,7 +195,7 @@ Section SectionOf(const Method& method, const Program& program) {
 // What the program expects in a .ptd, and whether it is there.
 std::string ExternalText(const std::vector<std::string>& names, const DataFile* data) {
   const std::string expected = fmt::format("{} names of data are expected in a .ptd", names.size());
-  if (data == nullptr) return expected + " (--data FILE.ptd looks whether they are there)";
+  if (data == nullptr) return expected + " (--data FILE.ptd checks whether they are there)";
   const std::size_t missing = MissingFrom(*data, names).size();
   return expected + (missing == 0 ? ": all are there" : fmt::format(": {} are missing", missing));
 }

@@ -28,9 +28,9 @@ Table StepsOfTest(const QuickTestResult& result) {
 
 Answer TestAnswer(const QuickTestResult& result) {
   if (result.interrupted)
-    return {"interrupted: what is there is kept in " + FromHere(result.log.parent_path()), "", Tone::kUnsure};
+    return {"interrupted: partial results are in " + FromHere(result.log.parent_path()), "", Tone::kUnsure};
   if (const QuickTestStep* const failed = result.Failed()) {
-    return {fmt::format("fail: {} ({} has all that was said)", failed->name, FromHere(result.log)), "",
+    return {fmt::format("fail: {} ({} has all messages)", failed->name, FromHere(result.log)), "",
             Tone::kBad};
   }
   return {fmt::format("pass: {} in {:.0f} s; the report: {}", CountedText(result.steps.size(), "step"),

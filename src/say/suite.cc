@@ -52,10 +52,10 @@ class SuiteText {
     if (Section absent = Absent(); !absent.parts.empty()) document.sections.push_back(std::move(absent));
     document.notes = Notes();
     document.method = fmt::format(
-        "In a cell, the variants were interleaved. The verdicts of all pairs and variants are those of one "
-        "family, whose false discovery rate is {:g}% (Benjamini-Hochberg); their intervals are adjusted for "
-        "that. A variant's interval over models is Student's t, with the model as its unit: it says what to "
-        "expect of another such model.",
+        "The variants of a cell were interleaved. All verdicts are one family, whose false discovery rate is "
+        "controlled at {:g}% (Benjamini-Hochberg). Their intervals are adjusted for that. A variant's "
+        "interval over models is Student's t, with the model as its unit: it says what to expect of another "
+        "such model.",
         100 * suite_.false_discovery);
     return document;
   }
@@ -169,7 +169,7 @@ class SuiteText {
   }
 
   Section Worth() const {
-    return {"What each variant is worth",
+    return {"Speedup by variant",
             Level::kBrief,
             {Worths(), Paragraph{"The interval's unit is the model: the ratios of a model's data types (and "
                                  "devices) are averaged first.",

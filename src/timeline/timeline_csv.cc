@@ -101,7 +101,8 @@ class Reader {
           .Remedy("give a timeline with the framework's spans, as etprof writes it");
     }
     if (!columns_.run_index && methods_ > 1) {
-      throw Error(ExitCode::kBadInput, "several Method::execute and no run_index column: whose are the rows?")
+      throw Error(ExitCode::kBadInput,
+                  "holds several Method::execute but no run_index column: the run of a row is not known")
           .InFile(file_name_)
           .Remedy("give a timeline with run_index");
     }
@@ -116,7 +117,8 @@ class Reader {
   }
 
   void ReadHeader() {
-    if (!csv_.Next(fields_)) throw Error(ExitCode::kBadInput, "is empty").InFile(file_name_);
+    if (!csv_.Next(fields_))
+      throw Error(ExitCode::kBadInput, "is empty").InFile(file_name_).Remedy("write it again");
     const std::map<std::string_view, std::optional<std::size_t>*> known = {
         {"model_id", &columns_.model_id},
         {"name", &columns_.name},
@@ -138,7 +140,7 @@ class Reader {
     }
     const bool times = columns_.start && columns_.end;
     if (!columns_.name || !(times || columns_.duration)) {
-      throw Problem("is not a timeline: it has no columns name, start_us and end_us",
+      throw Problem("is not a timeline: it has no columns name, start_us, and end_us",
                     "give an ETDump, or a timeline CSV (..._exec_all_runs_timeline.csv)");
     }
   }
@@ -150,7 +152,7 @@ class Reader {
   Nanoseconds Time(const std::optional<std::size_t>& column, const char* name, int decimals) const {
     const std::string_view text = Field(column);
     const auto value = ScaledDecimal(text, decimals);
-    if (!value) throw Problem(fmt::format("{} is \"{}\", which is no time", name, text));
+    if (!value) throw Problem(fmt::format("{} is \"{}\", which is not a time", name, text));
     return *value;
   }
 
@@ -159,7 +161,7 @@ class Reader {
     if (text.empty()) return std::nullopt;
     if (text.ends_with(".0")) text.remove_suffix(2);  // pandas, where a column has gaps
     const auto value = AsNumber<std::int32_t>(text);
-    if (!value) throw Problem(fmt::format("{} is \"{}\", which is no integer", name, Field(column)));
+    if (!value) throw Problem(fmt::format("{} is \"{}\", which is not an integer", name, Field(column)));
     return value;
   }
 

@@ -131,14 +131,14 @@ TEST(TimelineCsv, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(Refusal(head), HasSubstr("holds no event"));
   EXPECT_THAT(Refusal(head + "Add #1,1,2\n"), HasSubstr("holds no Method::execute"));
   EXPECT_THAT(Refusal(head + "Method::execute,1,x\n"),
-              HasSubstr("line 2: end_us is \"x\", which is no time"));
-  EXPECT_THAT(Refusal(head + "Method::execute,1,nan\n"), HasSubstr("no time"));
-  EXPECT_THAT(Refusal(head + "Method::execute,1,1e300\n"), HasSubstr("no time"));
-  EXPECT_THAT(Refusal(head + "Method::execute,1,99999999999999999999\n"), HasSubstr("no time"));
+              HasSubstr("line 2: end_us is \"x\", which is not a time"));
+  EXPECT_THAT(Refusal(head + "Method::execute,1,nan\n"), HasSubstr("not a time"));
+  EXPECT_THAT(Refusal(head + "Method::execute,1,1e300\n"), HasSubstr("not a time"));
+  EXPECT_THAT(Refusal(head + "Method::execute,1,99999999999999999999\n"), HasSubstr("not a time"));
   EXPECT_THAT(Refusal(head + "Method::execute,,2\n"), HasSubstr("line 2: start_us is \"\""));
   EXPECT_THAT(Refusal(head + ",1,2\n"), HasSubstr("line 2: name is empty"));
   EXPECT_THAT(Refusal(head + "Method::execute,1,2\nMethod::execute,3,4\n"), HasSubstr("no run_index column"));
-  EXPECT_THAT(Refusal("run_index," + head + "x,Method::execute,1,2\n"), HasSubstr("which is no integer"));
+  EXPECT_THAT(Refusal("run_index," + head + "x,Method::execute,1,2\n"), HasSubstr("which is not an integer"));
   EXPECT_THAT(Refusal("phase," + head + "stead,Method::execute,1,2\n"), HasSubstr("phase is \"stead\""));
   EXPECT_THAT(Refusal("name,duration_ms\nAdd #1,1\n"), HasSubstr("line 2: without start_us and end_us"));
   EXPECT_THAT(Refusal("duration_ms," + head + "1,Method::execute,1000,2000000\n"),

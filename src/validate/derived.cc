@@ -51,7 +51,7 @@ std::string WhyOtherPrograms(const json& made) {
 
 }  // namespace
 
-bool Validator::analysed_with_timeline() const {
+bool Validator::analyzed_with_timeline() const {
   const auto is_timeline = [](const std::string& name) {
     return name.ends_with("_exec_all_runs_timeline.csv");
   };
@@ -63,7 +63,7 @@ bool Validator::analysed_with_timeline() const {
   return std::ranges::any_of(run_.experiments, &ExperimentData::HasTimelineCsv);
 }
 
-bool Validator::analysed_with_bare_files() const {
+bool Validator::analyzed_with_bare_files() const {
   return summary_.is_object() && summary_.contains("experiments") && summary_.at("experiments").is_array() &&
          summary_.at("experiments").size() > run_.experiments.size();
 }
@@ -109,14 +109,14 @@ bool Validator::InputsAreSound() const {
 
 // Of data that are broken themselves nothing can be made anew, and of a file the first failure is said.
 void Validator::CheckDifferences() {
-  const bool analysed = analysis_promised() || summary_.is_object();
-  if (!analysed || !InputsAreSound()) return;
+  const bool analyzed = analysis_promised() || summary_.is_object();
+  if (!analyzed || !InputsAreSound()) return;
   std::erase_if(differences_,
                 [&](const Difference& difference) { return findings_.HasFile(difference.file); });
   if (differences_.empty()) return;
   if (!other_program_.empty()) {
     findings_.Warn("derived", differences_.front().file,
-                   fmt::format("cannot be held against the data, nor can {} other files: {}",
+                   fmt::format("cannot be compared with the data, nor can {} other files: {}",
                                differences_.size() - 1, other_program_));
     return;
   }

@@ -36,7 +36,7 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
                                     "A summary of each experiment (docs/reference/files.md).")},
       {"peaks",
        SchemaOf<Peaks>("peaks.json of an etprof results directory",
-                       "The machine's roofs for the experiments of a run (docs/guides/bottlenecks.md).")},
+                       "The machine's peaks for the experiments of a run (docs/guides/bottlenecks.md).")},
       {"watch",
        SchemaOf<WatchData>("_watch.json of an experiment",
                            "What the runner saw of XNNPACK's calls (docs/concepts/kernels.md). Times and "

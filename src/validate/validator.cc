@@ -20,9 +20,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kNotAnalysed = "is not there yet: `etprof analyze` makes it";
+constexpr const char* kNotAnalyzed = "is not there yet: `etprof analyze` makes it";
 
-// Whether another process holds the lock of measure/run_directory.cc.
+// Whether another process holds the lock of measure/store/run_directory.cc.
 bool IsLocked(const std::filesystem::path& folder) {
   const int lock = ::open((folder / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
   if (lock < 0) return false;
@@ -49,7 +49,7 @@ Validator::Validator(const std::filesystem::path& folder, std::string etprof_ver
       manifest_(ReadIfThere(folder / "manifest.json")),
       summary_(ReadIfThere(folder / "analysis_summary.json")) {
   const std::filesystem::path path = folder / "manifest.json";
-  // The seeds' manifests have neither of the two.
+  // The kit's manifests have neither of the two.
   foreign_ = !Exists(path) || (manifest_.is_object() && !manifest_.contains("config_hash") &&
                                !manifest_.contains("schema_version"));
   run_ = LoadRunDirectory(folder, /*with_bare_files=*/foreign_ || !manifest_.is_object());
@@ -91,7 +91,8 @@ void Validator::CheckFinished() {
                      "its status is \"running\", and nothing runs: it was killed");
   }
   if (run_.status == RunData::Status::kInterrupted) {
-    findings_.Warn("finished", "manifest.json", "it was interrupted: the same command with --resume goes on");
+    findings_.Warn("finished", "manifest.json",
+                   "it was interrupted: the same command with --resume continues it");
   }
   for (const ExperimentData& data : run_.experiments) {
     if (!data.error.empty()) {
@@ -105,7 +106,7 @@ void Validator::CheckFinished() {
       if (path.filename() != "launches" || foreign_) return;
       if (!std::filesystem::is_empty(path, ignored))
         findings_.Broken("finished", Relative(path),
-                         "parts of launches that were not merged: `etprof recover` does");
+                         "parts of launches that were not merged: `etprof recover` merges them");
       entry.disable_recursion_pending();
     } else if (path.extension() == ".tmp" && !IsTemporaryName(path)) {
       findings_.Broken("finished", Relative(path), "a file that was not written to its end");
@@ -133,7 +134,7 @@ json Validator::ReadJson(const std::string& name) {
     return json(json::value_t::discarded);
   };
   if (!Exists(path) && name.ends_with("_summary") && !analysis_promised()) {
-    findings_.Warn(name, name + ".json", kNotAnalysed);
+    findings_.Warn(name, name + ".json", kNotAnalyzed);
     return json(json::value_t::discarded);
   }
   if (!Exists(path)) return cannot("is not there");
@@ -247,7 +248,7 @@ void Validator::CheckNamedFiles() {
     if (analysis_promised() || Exists(run_.folder / name)) {
       CheckNamedFile(name, "");
     } else {
-      findings_.Warn("files", name, kNotAnalysed);
+      findings_.Warn("files", name, kNotAnalyzed);
     }
   }
 }
@@ -279,7 +280,7 @@ void Validator::CheckPeaks() {
     for (const json& label : entry.at("experiments")) {
       if (labels.contains(label.get<std::string>())) continue;
       findings_.Broken("peaks", "peaks.json",
-                       fmt::format("has the roofs of {}, which is no experiment here", label.dump()));
+                       fmt::format("has the peaks of {}, which is not an experiment here", label.dump()));
     }
   }
 }

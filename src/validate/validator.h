@@ -42,8 +42,8 @@ class Validator {
   bool can_rebuild() const { return !locked_ && !foreign_ && manifest_.is_object(); }
   // With which options the stored analysis was made: with the per-event CSVs, and with ETDumps that the
   // manifest does not name.
-  bool analysed_with_timeline() const;
-  bool analysed_with_bare_files() const;
+  bool analyzed_with_timeline() const;
+  bool analyzed_with_bare_files() const;
 
   // `file` is one of the analysis's, and `render` writes what it has to be.
   void CheckDerived(const std::filesystem::path& file, const std::function<void(std::ostream&)>& render);
@@ -61,7 +61,7 @@ class Validator {
     Nanoseconds total = 0;  // of the common set
   };
 
-  // What ended before its end may not have been analysed.
+  // What ended before its end may not have been analyzed.
   bool analysis_promised() const { return run_.status == RunData::Status::kComplete; }
   // A file of the analysis that is not what the data give.
   struct Difference {

@@ -20,8 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-// The seeds' columns, which a timeline of any tool begins with.
-std::vector<std::string> SeedsColumns() {
+// The kit's columns, which a timeline of any tool begins with.
+std::vector<std::string> KitColumns() {
   std::vector<std::string> columns = CsvColumnsOf<TimelineRow>();
   columns.erase(std::ranges::find(columns, "instruction"), columns.end());
   return columns;
@@ -197,7 +197,7 @@ void Validator::CheckOtherCsvFiles() {
                                   mapped.bytes().size());
       const bool is_timeline = name.ends_with("_timeline.csv");
       const auto take = [&](std::uint64_t line, const std::vector<std::string_view>& fields) {
-        static const std::vector<std::string> columns = SeedsColumns();
+        static const std::vector<std::string> columns = KitColumns();
         if (line == 1 && is_timeline &&
             (fields.size() < columns.size() || !std::equal(columns.begin(), columns.end(), fields.begin()))) {
           findings_.Broken("csv", name, "has not the columns of a timeline");

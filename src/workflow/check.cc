@@ -45,7 +45,8 @@ bool IsVariant(const std::string& text) { return text.find('=') != std::string::
 Kind KindOf(const std::string& text) {
   if (IsFolder(text)) return Kind::kRuns;
   if (IsVariant(text)) return Kind::kModels;
-  if (!Exists(text)) throw Error(ExitCode::kBadInput, "no such file or folder").InFile(text);
+  if (!Exists(text))
+    throw Error(ExitCode::kBadInput, "no such file or folder").InFile(text).Remedy("check the path");
   return text.ends_with(".json") ? Kind::kConfigs : Kind::kModels;
 }
 
@@ -54,14 +55,15 @@ CheckSides SidesOf(const CheckOptions& options) {
   for (const std::string& path : options.paths) {
     std::string& side = sides.baseline.empty() ? sides.baseline : sides.candidate;
     if (!side.empty())
-      throw Error(ExitCode::kUsage, fmt::format("`{}` is a third input, but a check has two", path));
+      throw Error(ExitCode::kUsage, fmt::format("`{}` is a third input, but a check has two", path))
+          .Remedy("give one baseline and one candidate");
     side = path;
   }
   if (sides.baseline.empty())
     throw Error(ExitCode::kUsage, "nothing to check").Remedy("run `etprof check BASE.pte CANDIDATE.pte`");
   if (IsVariant(sides.baseline)) {
-    throw Error(ExitCode::kUsage, "the baseline has to be a model, a configuration or a results directory")
-        .Remedy("only the candidate can be what differs: `--candidate isa=-avx2`");
+    throw Error(ExitCode::kUsage, "the baseline must be a model, a configuration, or a results directory")
+        .Remedy("give what differs as the candidate: `--candidate isa=-avx2`");
   }
   sides.kind = KindOf(sides.baseline);
   if (sides.candidate.empty()) {
@@ -75,7 +77,7 @@ CheckSides SidesOf(const CheckOptions& options) {
   if (other != sides.kind) {
     throw Error(ExitCode::kUsage, fmt::format("{} cannot be compared with {}", NameIn(kKinds, sides.kind),
                                               NameIn(kKinds, other)))
-        .Remedy("give two models, two configurations or two results directories");
+        .Remedy("give two models, two configurations, or two results directories");
   }
   return sides;
 }
@@ -110,7 +112,9 @@ Config ReadSide(const std::string& path, const MeasureRequest& measurement, Devi
                 const DeviceProperties& properties) {
   Config config = ReadConfig(path, ContextFor(device, properties));
   if (const std::string option = measurement.GivenOfModel(); !option.empty())
-    throw Error(ExitCode::kUsage, option + " is for models; a configuration has its own");
+    throw Error(ExitCode::kUsage, fmt::format("`{}` is for models, and this is a configuration", option))
+        .InFile(path)
+        .Remedy("set it in the configuration");
   ApplyToExperiments(measurement, config);
   return config;
 }
@@ -251,7 +255,7 @@ void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData
                                    ? "says its " + name
                                    : fmt::format("differ in {} (baseline: {}; candidate: {})", name, a, b);
       if (std::ranges::find(allowed, name) != allowed.end()) {
-        AddOnce(fmt::format("accepted as it is: {} {}", unknown ? "neither run" : "the two runs", text),
+        AddOnce(fmt::format("accepted: {} {}", unknown ? "neither run" : "the two runs", text),
                 joined.warnings);
       } else {
         AddOnce(fmt::format("{} {}", unknown ? "neither" : "they", text), refused);
@@ -271,7 +275,8 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
   if (m.max_seconds || options.budget || m.launches || m.resume || !m.threads.empty() || m.runs ||
       !m.GivenOfModel().empty() || !m.output_root.empty() || m.FirstDevice() != "local" || m.use.max_temp ||
       m.use.wait_minutes || !m.use.power_mode.empty() || m.history.Asked()) {
-    throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply");
+    throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply")
+        .Remedy("leave them out, or give models or configurations");
   }
   RunData run = OpenRunDirectory(sides.baseline);
   if (!sides.candidate.empty()) {
@@ -301,8 +306,8 @@ Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress) {
   const CheckSides sides = SidesOf(options);
   if (sides.kind == Kind::kRuns) return CheckStored(sides, options);
   if (!options.allowed.empty()) {
-    throw Error(ExitCode::kUsage,
-                "--allow-mismatch is for two stored runs; variants that are measured now always match");
+    throw Error(ExitCode::kUsage, "`--allow-mismatch` is for two stored runs")
+        .Remedy("leave it out: variants that are measured now always match");
   }
   return CheckNow(sides, options, progress);
 }

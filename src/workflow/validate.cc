@@ -27,10 +27,10 @@ Validation ValidateRun(const std::string& folder) {
   };
   if (validator.can_rebuild()) {
     // As `etprof analyze` does it, but what it makes is only looked at.
-    RunData run = validator.analysed_with_bare_files() ? OpenRunDirectory(folder) : validator.run();
+    RunData run = validator.analyzed_with_bare_files() ? OpenRunDirectory(folder) : validator.run();
     OutputFolders folders;
     folders.report = run.folder;
-    folders.timeline = validator.analysed_with_timeline();
+    folders.timeline = validator.analyzed_with_timeline();
     std::ifstream page(run.folder / "report.html", std::ios::binary);
     folders.title = ReadTitle(page);
     folders.write = [&](const std::filesystem::path& file, const std::function<void(std::ostream&)>& render) {

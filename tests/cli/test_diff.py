@@ -38,7 +38,7 @@ def test_bytes_that_nothing_compares_are_a_difference_all_the_same(tmp_path: Pat
     other.write_bytes(content)
     done = program.run("diff", TOY, other)
     assert done.returncode == 0, done.stderr
-    assert "No difference in what is compared, but the files' bytes differ" in " ".join(done.stdout.split())
+    assert "No difference in anything that is compared, but the files' bytes differ" in " ".join(done.stdout.split())
 
 
 def test_times_are_columns_where_both_were_measured():

@@ -61,8 +61,8 @@ def test_every_command_and_option_stands_in_it_once():
 
 def test_it_says_what_the_help_says():
     text = REFERENCE.read_text(encoding="utf-8")
-    assert "| `--power-mode` | `unconstrained-boost`, `app-developer` | Android:" in text
-    assert "| `config` (needed) | `CONFIG.json` |" in text
+    assert "| `--power-mode` | `unconstrained-boost`, `app-developer` | Power mode of Android" in text
+    assert "| `config` (required) | `CONFIG.json` |" in text
     assert "etprof run configs/examples/isa_on_off.json" in text
 
 

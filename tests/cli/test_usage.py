@@ -52,7 +52,7 @@ def test_an_option_without_its_value_is_named_with_what_to_give():
         ),
         (
             ["analyze", "-o"],
-            "error: `--out-dir` needs a value\nhint: Give `--out-dir DIR`: write tables and reports here",
+            "error: `--out-dir` needs a value\nhint: Give `--out-dir DIR`: folder for tables and reports",
         ),
         (
             ["kernels", "--compare", "one.log"],
@@ -139,7 +139,7 @@ def test_a_report_beside_etdumps_is_the_users_own(name, tmp_path):
     for command, path, option in (("report", tmp_path / "mine.etdump", "--out"), ("analyze", tmp_path, "-o")):
         done = program.run(command, path)
         assert (done.returncode, done.stdout) == (3, "")
-        assert f"{name}` is there already" in program.one_error(done.stderr)
+        assert f"{name}` already exists, and may not be etprof's" in program.one_error(done.stderr)
         assert f"`{option} {tmp_path}` to replace it" in done.stderr
         assert (tmp_path / name).read_text() == "years of work"
         assert len(list(tmp_path.iterdir())) == 2
@@ -176,4 +176,4 @@ def test_a_damaged_state_of_a_suite_is_one_message(damaged, tmp_path):
     (tmp_path / "suite_state.json").write_text(damaged)
     done = program.run("report", tmp_path)
     assert (done.returncode, done.stdout) == (3, "")
-    assert "suite_state.json` is no JSON object" in program.one_error(done.stderr)
+    assert "suite_state.json` is damaged: it is not a JSON object" in program.one_error(done.stderr)

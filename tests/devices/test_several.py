@@ -123,9 +123,9 @@ def test_all_measure_at_once_and_are_told_side_by_side(fleet):
     again = fleet.lab.run([program.etprof(), "report", *folders, "--json"])
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["models"] == told["models"]
-    analysed = fleet.run(path, "--analysis-only", "--only", "on")
-    assert analysed.returncode == 0, analysed.stderr
-    assert "ssh:two" in analysed.stdout
+    analyzed = fleet.run(path, "--analysis-only", "--only", "on")
+    assert analyzed.returncode == 0, analyzed.stderr
+    assert "ssh:two" in analyzed.stdout
 
 
 def test_a_device_that_is_not_there_stops_no_other(fleet):

@@ -85,10 +85,10 @@ def said(message: str, output: str) -> bool:
     return any(re.search(pattern, re.sub(r"\s+", " ", line)) for line in output.splitlines())
 
 
-def test_every_skill_is_in_the_catalogue():
+def test_every_skill_is_in_the_catalog():
     assert sorted(path.parent.name for path in SKILLS.glob("*/SKILL.md")) == sorted(NAMES)
-    catalogue = (SKILLS / "README.md").read_text()
-    assert re.findall(r"^\| \d \| \[([\w-]+)\]\(\1/SKILL\.md\)", catalogue, re.M) == NAMES
+    catalog = (SKILLS / "README.md").read_text()
+    assert re.findall(r"^\| \d \| \[([\w-]+)\]\(\1/SKILL\.md\)", catalog, re.M) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -214,10 +214,10 @@ def test_the_commands(measured, tmp_path):
     [
         (("add", "nowhere", "--to", "{}/fleet"), 3, "no manifest.json"),
         (("query", "nosuch", "--from", "{}"), 2, "There is no query `nosuch`"),
-        (("query", "trend", "--from", "{}"), 3, "is no fleet"),
+        (("query", "trend", "--from", "{}"), 3, "is not a fleet"),
         (("query", "trend"), 2, "needs --from"),
         (("query", "--set", "x"), 2, "invalid NAME=VALUE value: 'x'"),
-        (("nosuch",), 2, "invalid choice"),
+        (("nosuch",), 2, "does not take `nosuch`"),
     ],
 )
 def test_a_wrong_command_line_is_two_lines(arguments, code, problem, tmp_path):

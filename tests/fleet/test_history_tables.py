@@ -105,7 +105,7 @@ def test_changes_are_the_commands(bench, history):
 def test_what_cannot_be_read_says_so(bench, history):
     with pytest.raises(ValueError, match="no such file"):
         etprof.History(bench.folder / "none.sqlite").trends()
-    with pytest.raises(ValueError, match="no measurement that is asked for"):
+    with pytest.raises(ValueError, match="no measurement that matches the filters"):
         history.trends(model="other")
     with pytest.raises(ValueError, match="is not given"):
         history.add(bench.folder / "r0", commit="")

@@ -166,7 +166,7 @@ def test_what_cannot_be_reached_is_two_lines(uri, measured, monkeypatch, capsys)
         return one_error(capsys.readouterr().err)
 
     assert "no-such-bucket" in said(3, "add", str(measured), "--to", "s3://no-such-bucket/fleet")
-    assert "is no fleet" in said(3, "query", "trend", "--from", uri)
+    assert "is not a fleet" in said(3, "query", "trend", "--from", uri)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert "127.0.0.1:9" in said(4, "query", "trend", "--from", uri)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")

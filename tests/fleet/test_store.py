@@ -282,7 +282,7 @@ def test_what_is_no_fleet_is_left_alone(tmp_path):
     (tmp_path / "mine" / "thesis.txt").write_text("x")
     with pytest.raises(FleetError, match="is not empty and no fleet"):
         store.Fleet(str(tmp_path / "mine"), create=True)
-    with pytest.raises(FleetError, match="is no fleet"):
+    with pytest.raises(FleetError, match="is not a fleet"):
         store.Fleet(str(tmp_path / "nowhere"))
     assert not (tmp_path / "nowhere").exists()
     with pytest.raises(FleetError, match="cannot be opened"):

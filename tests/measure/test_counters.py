@@ -28,8 +28,8 @@ def test_what_this_machine_counts_and_why_not_the_rest(bench):
         (said,) = warnings(bench, "one")
         assert "not counted" in said
         skip(f"this CPU and kernel count nothing: {said}")
-    analysed = json.loads((bench.out / "analysis_summary.json").read_text())["experiments"]
-    for experiment in analysed:
+    analyzed = json.loads((bench.out / "analysis_summary.json").read_text())["experiments"]
+    for experiment in analyzed:
         rows = counters(bench, experiment["name"])
         by_key = {row["key"]: row for row in rows}
         assert len(by_key) == len(rows)

@@ -50,7 +50,7 @@ def test_a_worker_that_dies_once_is_tried_again(bench):
     [
         ("die@burst", "killed by signal 9"),
         ("die@load", "killed by signal 9"),
-        ("garbage@burst", "no JSON object"),
+        ("garbage@burst", "not a JSON object"),
         ("refuse@load", "no such operator: demo::missing"),
         ("silent@load", "something broke"),
         ("hang@burst", f"did not answer within {HANGS} s"),

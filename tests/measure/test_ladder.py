@@ -109,7 +109,7 @@ def test_what_is_no_ladder_is_refused(etprof, tmp_path):
     data = MODEL.parent
     done = run(etprof, "isa", data / "sme2_emulated")
     assert done.returncode == 3
-    assert "is not a run of an ISA ladder" in done.stderr
+    assert "is not a run of `etprof isa`" in done.stderr
     assert run(etprof, "isa", tmp_path / "missing.pte").returncode == 3
     assert run(etprof, "isa", "--csv").returncode == 2
     assert run(etprof, "isa", MODEL, "--widest").returncode == 2

@@ -1,4 +1,4 @@
-"""The machine's roofs beside a measurement: peaks.json, and `etprof peaks`."""
+"""The machine's peaks next to a measurement: peaks.json, and `etprof peaks`."""
 
 import json
 import signal
@@ -62,7 +62,7 @@ def test_a_runner_that_cannot_is_a_warning(bench):
     measure(bench, [broken, same_place(name="fine")])
     assert [e["experiments"] for e in entries(bench)] == [["fine"]]
     (warning,) = [w for w in bench.manifest()["warnings"] if "roofs" in w]
-    assert warning == "the machine's roofs were not measured for broken: vfmadd231ps computes something else"
+    assert warning == "the machine's peaks were not measured for broken: vfmadd231ps computes something else"
     assert warning in (bench.out / "report.md").read_text()
 
 

@@ -72,7 +72,7 @@ def test_a_broken_runner_fails(etprof, tmp_path):
     done = quick_test(etprof, tmp_path, "--model", MODEL, ETPROF_RUNNER=str(runner))
     assert done.returncode in (3, 4), done.stdout
     assert words(done) == [["export", "ok"], ["run", "FAILED"], *[[step, "—"] for step in STEPS[2:]]]
-    assert "\nfail: run (out_quick_test/quick_test.log has all that was said)\n" in done.stdout
+    assert "\nfail: run (out_quick_test/quick_test.log has all messages)\n" in done.stdout
     assert not (tmp_path / "out_quick_test" / "runs" / "quick_test" / "report.html").exists()
     again = quick_test(etprof, tmp_path, "--model", MODEL, "--json", ETPROF_RUNNER=str(runner))
     assert again.returncode == done.returncode
@@ -92,7 +92,7 @@ def test_a_board_is_no_phone(etprof, tmp_path):
     done = quick_test(etprof, tmp_path, "--platform", "android", "--device", "ssh:board")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "error: --platform android is a phone behind adb, but --device is `ssh:board`\n"
+        "error: `--platform android` needs adb, but `--device ssh:board` does not use it\n"
         "hint: Give only one of the two.\n"
     )
     assert list(tmp_path.iterdir()) == []
@@ -148,6 +148,6 @@ def test_ctrl_c_leaves_nothing_running(etprof, tmp_path):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=240)
     assert process.returncode == 130, out + err
-    assert out.splitlines()[-1] == "interrupted: what is there is kept in out_quick_test"
+    assert out.splitlines()[-1] == "interrupted: partial results are in out_quick_test"
     started = [int(path.suffix[1:]) for path in state.iterdir()] if state.exists() else []
     wait_until(lambda: not any(pathlib.Path("/proc", str(pid)).exists() for pid in started))

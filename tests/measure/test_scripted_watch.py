@@ -86,7 +86,7 @@ def test_a_gate_says_which_kernels_are_proven(bench, changed):
     (suite,) = ElementTree.parse(bench.folder / "j.xml").getroot()  # noqa: S314 - ours
     details = "".join(suite.itertext())
     said = "SME (kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) -> NEON"
-    assert (said if changed else "none: 1 operator ran the same class of code on both sides") in details
+    assert (said if changed else "none: 1 operator ran the same class of code in both variants") in details
 
 
 def test_memory_that_cannot_be_told_is_said(bench):

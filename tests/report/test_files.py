@@ -33,15 +33,15 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.fixture(params=ETDUMPS)
-def analysed(request, tmp_path) -> tuple[Path, str]:
+def analyzed(request, tmp_path) -> tuple[Path, str]:
     etdump = program.DATA / request.param
     done = program.run("analyze", etdump, "-o", tmp_path)
     assert done.returncode == 0, done.stderr
     return tmp_path, etdump.stem
 
 
-def test_the_seeds_columns_come_first(analysed):
-    folder, stem = analysed
+def test_the_kits_columns_come_first(analyzed):
+    folder, stem = analyzed
     for name, columns in [
         ("all_runs_timeline", TIMELINE),
         ("run0_timeline", TIMELINE),
@@ -52,8 +52,8 @@ def test_the_seeds_columns_come_first(analysed):
         assert None not in rows[0] and None not in rows[-1]  # as many cells as columns
 
 
-def test_self_times_of_every_run_add_up_to_method_execute(analysed):
-    folder, stem = analysed
+def test_self_times_of_every_run_add_up_to_method_execute(analyzed):
+    folder, stem = analyzed
     runs: dict[str, list[dict[str, str]]] = {}
     for row in read_csv(folder / f"{stem}_exec_all_runs_timeline.csv"):
         runs.setdefault(row["run_index"], []).append(row)
@@ -64,14 +64,14 @@ def test_self_times_of_every_run_add_up_to_method_execute(analysed):
             assert Decimal(row["end_us"]) - Decimal(row["start_us"]) == 1000 * Decimal(row["duration_ms"])
 
 
-def test_run0_is_the_first_run_of_all_runs(analysed):
-    folder, stem = analysed
+def test_run0_is_the_first_run_of_all_runs(analyzed):
+    folder, stem = analyzed
     all_runs = read_csv(folder / f"{stem}_exec_all_runs_timeline.csv")
     assert read_csv(folder / f"{stem}_exec_run0_timeline.csv") == [row for row in all_runs if row["run_index"] == "0"]
 
 
-def test_statistics_add_up_to_the_analysis(analysed):
-    folder, stem = analysed
+def test_statistics_add_up_to_the_analysis(analyzed):
+    folder, stem = analyzed
     summary = read_json(folder / "analysis_summary.json")
     (experiment,) = summary["experiments"]
     rows = read_csv(folder / f"{stem}_exec_ops_stats.csv")
@@ -83,8 +83,8 @@ def test_statistics_add_up_to_the_analysis(analysed):
         assert Decimal(by_key[operator["key"]]["self_total_ms"]) * 1_000_000 == operator["total_ns"]
 
 
-def test_every_table_of_the_analysis_adds_up_exactly(analysed):
-    folder, _ = analysed
+def test_every_table_of_the_analysis_adds_up_exactly(analyzed):
+    folder, _ = analyzed
     summary = read_json(folder / "analysis_summary.json")
     for key in ("schema_version", "category_totals_ms", "per_etdump", "csv_files"):
         assert key in summary
@@ -98,8 +98,8 @@ def test_every_table_of_the_analysis_adds_up_exactly(analysed):
         assert experiment["mean_execute_ms"] + experiment["tracer_ms"] == pytest.approx(median, rel=1e-12)
 
 
-def test_distributions_of_groups_and_categories_are_those_of_the_runs_sums(analysed):
-    folder, stem = analysed
+def test_distributions_of_groups_and_categories_are_those_of_the_runs_sums(analyzed):
+    folder, stem = analyzed
     (experiment,) = read_json(folder / "analysis_summary.json")["experiments"]
     sums: dict[tuple[str, str], dict[str, Decimal]] = {}
     for row in read_csv(folder / f"{stem}_exec_all_runs_timeline.csv"):

@@ -169,7 +169,7 @@ def test_with_utf8_or_without_a_word_on_it_the_screen_has_bars():
         assert "█" in with_locale("compare", *SIDES, **variables)
 
 
-def test_colours_on_a_terminal_alone():
+def test_colors_on_a_terminal_alone():
     """On a pseudo-terminal verdicts are painted; with NO_COLOR, on a dumb one, or in a pipe they are not."""
     script = shutil.which("script")
     if script is None:

@@ -163,4 +163,4 @@ def test_a_timeline_has_its_own_time_scale(tmp_path):
     timeline = timeline_of(program.DATA / "toy_cnn.t1.etdump", tmp_path)
     done = program.run("analyze", timeline, "--time-scale", "us")
     assert done.returncode == 2
-    assert "--time-scale is for ETDumps" in done.stderr
+    assert "has microseconds, and `--time-scale` is for ETDumps" in done.stderr

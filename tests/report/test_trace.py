@@ -275,7 +275,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     ("arguments", "code", "words"),
     [
         (["nowhere.etdump"], 3, "nowhere.etdump"),
-        ([TOY, "--run", "some"], 2, '"all", "median", or a number'),
+        ([TOY, "--run", "some"], 2, "`--run some` is not a run"),
         ([TOY, "--format", "svg"], 2, "--format"),
         ([program.DATA, program.DATA], 2, "one results directory"),
         ([program.DATA / "toy_cnn.pte"], 3, "toy_cnn.pte"),

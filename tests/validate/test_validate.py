@@ -388,7 +388,7 @@ def test_an_interrupted_run_is_a_warning(run):
 
 
 def test_an_interrupted_run_may_have_an_older_analysis(run):
-    """It was analysed, gone on with, and interrupted again."""
+    """It was analyzed, gone on with, and interrupted again."""
     change(run / "manifest.json", '"status": "complete"', '"status": "interrupted"')
     assert validate(run)[0] == DONE
     warned = {finding["file"]: finding["problem"] for finding in findings(run, "warning")}
@@ -419,7 +419,7 @@ def test_an_analysis_of_another_version_is_a_warning(run):
     assert "`etprof analyze` renews it" in warned["one/toy_cnn_one_t1_category_summary.csv"]
 
 
-def test_an_interrupted_run_need_not_be_analysed_yet(run):
+def test_an_interrupted_run_need_not_be_analyzed_yet(run):
     change(run / "manifest.json", '"status": "complete"', '"status": "interrupted"')
     missing = ["analysis_summary.json", "pipeline_summary.json", "pipeline_summary.md", "report.md"]
     for name in missing:
@@ -447,7 +447,7 @@ def test_a_run_without_timelines_is_good(run):
 
 
 def kit(folder: Path) -> Path:
-    """As the seeds' kit leaves it."""
+    """As the profiling kit's kit leaves it."""
     (folder / "off").mkdir(parents=True)
     shutil.copy(program.DATA / "toy_cnn.t1.etdump", folder / "off" / "net_off_t1.etdump")
     (folder / "off" / "net_off_t1_latency.log").write_text("x\n")

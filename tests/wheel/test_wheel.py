@@ -52,7 +52,7 @@ def test_its_binaries_need_nothing_that_a_plain_system_has_not(wheel, tmp_path):
             assert "$ORIGIN" in paths or "$ORIGIN/" in paths, (file, paths)
 
 
-def test_it_brings_licences_stubs_and_no_folder_of_the_build(wheel):
+def test_it_brings_licenses_stubs_and_no_folder_of_the_build(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         assert {"etprof/bin/LICENSE.executorch", "etprof/_native.pyi", "etprof/py.typed"} <= names

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import torch
 
 # The least signal-to-noise ratio in decibels, by what a model computes in: that of n roundings to this type, one after the
-# other, each off by a uniform error of at most u (half the distance of neighbours, relative to the number), which is
+# other, each off by a uniform error of at most u (half the distance of neighbors, relative to the number), which is
 # 20 log10(sqrt(3) / u) - 10 log10(n). That errors add up like that, as a random walk, is Higham and Mary's probabilistic
 # bound (SIAM J. Sci. Comput. 41, 2019).
 # - fp32, u = 2^-24: sums are rounded in fp32 at every term too, so n = 10^6, a thousand terms in a thousand operators: 89.
@@ -127,13 +127,13 @@ def compare(actual: Any, expected: Any) -> Agreement:
         return _compare_scalars(actual, expected)
     if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
         kinds = [type(side).__name__ for side in (actual, expected)]
-        return Agreement([], "", problem=f"a {kinds[0]} in place of a {kinds[1]}")
+        return Agreement([], "", problem=f"a {kinds[0]} instead of a {kinds[1]}")
     shape, dtype = list(actual.shape), str(actual.dtype).removeprefix("torch.")
     if actual.shape != expected.shape:
-        return Agreement(shape, dtype, problem=f"shape {shape} in place of {list(expected.shape)}")
+        return Agreement(shape, dtype, problem=f"shape {shape} instead of {list(expected.shape)}")
     if actual.is_floating_point() != expected.is_floating_point():
         wanted = str(expected.dtype).removeprefix("torch.")
-        return Agreement(shape, dtype, problem=f"{dtype} in place of {wanted}")
+        return Agreement(shape, dtype, problem=f"{dtype} instead of {wanted}")
     if not actual.is_floating_point():
         return Agreement(shape, dtype, differing=int((actual != expected).sum()))
     return _compare_numbers(shape, dtype, actual.detach().double().flatten(), expected.detach().double().flatten())
@@ -164,9 +164,9 @@ def _compare_numbers(shape: list[int], dtype: str, actual: torch.Tensor, expecte
     relative = torch.where(larger > 0, difference / larger.clamp(min=torch.finfo(torch.float64).tiny), 0.0)
     largest = float(expected.abs().max())
     noise = float(difference.square().mean())
-    centred = expected - expected.mean()
+    centered = expected - expected.mean()
     # A mean is rounded: what it leaves of equal numbers is no variation.
-    varies = float(centred.abs().max()) > 1e-12 * largest
+    varies = float(centered.abs().max()) > 1e-12 * largest
     return Agreement(
         shape,
         dtype,
@@ -175,7 +175,7 @@ def _compare_numbers(shape: list[int], dtype: str, actual: torch.Tensor, expecte
         # Of zeros alone the errors count as they are.
         diff_over_largest=float(difference.max()) / (largest or 1.0),
         sqnr_db=_decibels(float(expected.square().mean()) or 1.0, noise),
-        variation_sqnr_db=_decibels(float(centred.square().mean()), noise) if varies else None,
+        variation_sqnr_db=_decibels(float(centered.square().mean()), noise) if varies else None,
         cosine=_cosine(actual, expected),
         expected=counts[0],
         actual=counts[1],

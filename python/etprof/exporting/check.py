@@ -123,7 +123,7 @@ def runner_of(pte: Path, runner: Path) -> Run:
                     command, capture_output=True, text=True, errors="replace", timeout=_RUNNER_SECONDS, check=False
                 )
             except subprocess.TimeoutExpired as error:
-                raise CannotRun(f"it has not come to an end in {_RUNNER_SECONDS} s", elsewhere=False) from error
+                raise CannotRun(f"it did not end within {_RUNNER_SECONDS} s", elsewhere=False) from error
             except OSError as error:
                 raise CannotRun(f"{runner}: {error.strerror}", elsewhere=True) from error
             if done.returncode != 0:
@@ -179,7 +179,7 @@ def not_checked(why: str) -> Check:
 
 def _compare_all(actual: Outputs, expected: Outputs) -> list[Agreement]:
     if len(actual) != len(expected):
-        return [Agreement([], "", problem=f"{len(actual)} outputs in place of {len(expected)}")]
+        return [Agreement([], "", problem=f"{len(actual)} outputs instead of {len(expected)}")]
     return [agreement.compare(*pair) for pair in zip(actual, expected, strict=True)]
 
 

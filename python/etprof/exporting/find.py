@@ -274,7 +274,7 @@ def _find_in_file(spec: str, path: Path, class_name: str) -> FoundModel:
 
 
 def _import_file(name: str, path: Path) -> ModuleType:
-    """Import a file that belongs to no package; its neighbours can be imported from it by their own names.
+    """Import a file that belongs to no package; its neighbors can be imported from it by their own names.
 
     Later, too, as by a function of it: then what is installed has precedence.
     """

@@ -32,7 +32,7 @@ _EXAMPLES = """examples:
   etprof export --model path/to/model.py:MyModel --input-shape image=1x3x64..512x64..512
 
 exit codes: 0 done, 1 the .pte does not compute what the model computes (the files are kept), 2 usage, 3 bad input,
-5 the check could not decide, 130 interrupted. docs/reference/export.md has it all.
+5 the check could not decide, 130 interrupted. docs/reference/export.md has the details.
 """
 
 
@@ -43,8 +43,8 @@ def make_parser() -> argparse.ArgumentParser:
     """
     parser = errors.Parser(
         prog="etprof export",
-        description="Export a PyTorch model to ExecuTorch: <model>_<backend>_<dtype>.pte and, beside it, its "
-        ".etrecord, .inputs and .json. Then run it and compare it with PyTorch.",
+        description="Export a PyTorch model to ExecuTorch: <model>_<backend>_<dtype>.pte and, next to it, its "
+        ".etrecord, .inputs, and .json. Then run it and compare it with PyTorch.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -80,7 +80,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     model = add(
         "--model",
         metavar="MODEL",
-        help="Model to export: one of --list-models or of a package in this folder; path/to/model.py:Class; "
+        help="Model to export: one of --list-models or of a package in this folder, path/to/model.py:Class, or "
         "path/to/package",
     )
     add("--list-models", action="store_true", help="Print the names of all known models")
@@ -93,15 +93,15 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--dtype",
         default="fp32",
         metavar="TYPE[,TYPE]...",
-        help=f"Data type of weights and inputs: {', '.join(TYPES)} (--quantize static, dynamic). Several make a .pte each "
+        help=f"Data type of weights and inputs: {', '.join(TYPES)} (as --quantize dynamic). Each of several makes a .pte "
         "(default: fp32)",
     )
     _suggest(dtype, TYPES)
     add(
         "--quantize",
         choices=QUANTIZATIONS,
-        help="Quantize to int8: static (if no value is given), with ranges from the calibration inputs, or dynamic, with "
-        "ranges computed in every run",
+        help="Quantize to int8: static (default if no value is given), with ranges from the calibration inputs, or dynamic, "
+        "with ranges computed in every run",
     )
     add(
         "--calibrate",
@@ -117,17 +117,17 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=SHAPE",
-        help="Shape of an input; a range makes a dimension dynamic: image=1x3x64..512x64..512; may be repeated",
+        help="Shape of an input. A range makes a dimension dynamic: image=1x3x64..512x64..512. May be repeated",
     )
     add("--outdir", type=Path, metavar="DIR", help="Folder to write to (default: out_<model>/artifacts)")
-    add("--name", help="Model's name in file names (default: the class's in snake case)")
+    add("--name", help="Model's name in file names (default: the name of the class in snake case)")
     add("--save-graph", action="store_true", help="Write the exported, edge, and lowered graphs as .pte.graph.txt")
     add("--no-check", dest="check", action="store_false", help="Do not run the .pte and compare it with PyTorch")
     add(
         "--min-sqnr",
         type=float,
         metavar="DB",
-        help="Minimum signal-to-noise ratio that passes the check "
+        help="Minimum signal-to-noise ratio in dB that passes the check "
         f"(default: {', '.join(f'{kind} {least:g}' for kind, least in MIN_SQNR_DB.items())})",
     )
     add("--verbose", action="store_true", help="Show what PyTorch and ExecuTorch print")
@@ -147,23 +147,25 @@ def _with_kind_of_quantization(arguments: list[str]) -> list[str]:
 def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
     """Settle which model is meant, and refuse what contradicts itself."""
     if options.model and options.positional:
-        parser.error(f"two models were given: {shlex.join([options.positional, options.model])}")
+        parser.error(f"two models are given: {shlex.join([options.positional, options.model])}")
     options.model = options.model or options.positional
     if not options.model and not options.list_models:
-        parser.error("no model was given; --list-models lists those known")
+        parser.error("no model is given. --list-models lists the known ones")
     if (wrong := backends.what_is_wrong(options.backend)) is not None:
         parser.error(f"--backend: {wrong}")
     options.dtypes = list(dict.fromkeys(options.dtype.split(",")))
     if unknown := [kind for kind in options.dtypes if kind not in TYPES]:
-        parser.error(f"--dtype: there is no {unknown[0] or 'empty type'}; there are {', '.join(TYPES)}")
+        parser.error(
+            f"`--dtype` does not take {f'`{unknown[0]}`' if unknown[0] else 'an empty type'}, but {', '.join(TYPES)}"
+        )
     if options.quantize and options.dtype != "fp32":
-        parser.error(f"--quantize makes an int8 model out of an fp32 one; leave --dtype {options.dtype} out")
+        parser.error(f"`--quantize` makes an int8 model of an fp32 one, without `--dtype {options.dtype}`")
     if (why_not := backends.refused(options.backend, options.dtypes, options.quantize)) is not None:
         parser.error(why_not)
     if options.name and (Path(options.name).name != options.name or options.name in (".", "..")):
-        parser.error(f"--name is a part of a file name, not a path: {options.name}")
+        parser.error(f"`--name {options.name}` is a path, not a part of a file name")
     if options.min_sqnr is not None and not (options.check and 0 < options.min_sqnr < 400):
-        parser.error("--min-sqnr is a number of decibels above 0, and goes with the check")
+        parser.error("`--min-sqnr` is a number of decibels above 0, and goes with the check")
     _check_calibration(parser, options)
 
 
@@ -171,7 +173,7 @@ def _check_calibration(parser: argparse.ArgumentParser, options: Options) -> Non
     if not options.calibrate:
         return
     if options.quantize != "static" and "int8" not in options.dtypes:
-        parser.error("--calibrate goes with --quantize static: nothing else has ranges to calibrate")
+        parser.error("`--calibrate` goes with `--quantize static` only")
     for path in options.calibrate:
         if path.suffix not in calibration.SUFFIXES:
-            parser.error(f"--calibrate reads {', '.join(calibration.SUFFIXES)} files, not {path}")
+            parser.error(f"`--calibrate` reads {', '.join(calibration.SUFFIXES)} files, not `{path}`")

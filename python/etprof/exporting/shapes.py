@@ -43,13 +43,15 @@ def parse_bounds(text: str) -> Bounds:
     method, _, name = target.rpartition(".")
     matches = [_DIMENSION.fullmatch(part) for part in shape.split("x")] if shape else []
     if not equals or not name or not matches or not all(matches):
-        raise ValueError(f"{text!r} is no input's shape; {_REMEDY}")
+        raise ValueError(f"{text!r} is not an input's shape; {_REMEDY}")
     sizes = []
     for match in matches:
         low = int(match[1])
         high = int(match[2]) if match[2] is not None else low
         if not 1 <= low <= high <= _LARGEST:
-            raise ValueError(f"{text!r}: {match[0]} is no range of sizes; the least is 1, and comes first")
+            raise ValueError(
+                f"{text!r}: {match[0]} is not a range of sizes: the smaller one comes first, and is at least 1"
+            )
         sizes.append((low, high))
     return Bounds(text, method, name, tuple(sizes))
 

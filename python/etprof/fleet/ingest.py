@@ -133,7 +133,7 @@ def _open_results(path: Path) -> Run:
         day = datetime.strptime(when, "%Y-%m-%dT%H:%M:%SZ").date().isoformat()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FleetError(
-            f"`{path}` is no results directory of etprof: {_reason(error)}",
+            f"`{path}` is not a results directory of etprof: {_reason(error)}",
             "give directories that `etprof validate` accepts, or ETDumps",
         ) from error
     if status != "complete":

@@ -14,7 +14,7 @@ _EXAMPLES = """examples:
   etprof fleet compact --to s3://bucket/fleet
 
 exit codes: 0 done, 1 a device class is slower (`verdict --fail-if-slower`), 2 usage, 3 bad input, 130 interrupted.
-docs/guides/fleet.md has it all.
+docs/guides/fleet.md has the details.
 """
 
 
@@ -51,7 +51,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The options of `etprof fleet`: also what its completion and docs/reference/cli.md are made of."""
     parser = errors.Parser(
         prog="etprof fleet",
-        description="Keep the runs of many devices as Parquet files, and ask questions about them.",
+        description="Keep the runs of many devices as Parquet files, query them, and judge versions.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -71,17 +71,21 @@ def _add_uri(parser: argparse.ArgumentParser, option: str, more: str = "", requi
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="Format (default: table)")
+    parser.add_argument(
+        "--format", choices=("table", "csv", "json"), default="table", help="Output format (default: table)"
+    )
 
 
 def _add(actions: argparse._SubParsersAction) -> None:
-    parser = _action(actions, "add", "Add results directories and ETDumps; those that are there already change nothing")
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="Results directory, or ETDump: one launch, traced")
-    _add_uri(parser, "--to", "; made if absent")
-    parser.add_argument("--device", help="Name of the single device (default: the manifest's)")
-    parser.add_argument("--device-class", help="Kind of device (default: the processor's name)")
-    parser.add_argument("--version", help="What verdicts compare (default: the version of ExecuTorch)")
-    parser.add_argument("--model", help="Model of the ETDumps (default: unknown); a results directory names its own")
+    parser = _action(
+        actions, "add", "Add results directories and ETDumps. Runs that the fleet already has change nothing"
+    )
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="Results directory, or ETDump of one traced launch")
+    _add_uri(parser, "--to", ". It is created if it does not exist")
+    parser.add_argument("--device", help="Name of this device (default: the manifest's)")
+    parser.add_argument("--device-class", help="Class of device (default: the processor's name)")
+    parser.add_argument("--version", help="Version that verdicts compare (default: the version of ExecuTorch)")
+    parser.add_argument("--model", help="Model of the ETDumps (default: unknown). A results directory names its own")
     parser.add_argument(
         "--day", type=_day, metavar="DAY", help="Day of the ETDumps, such as 2026-11-01 (default: none)"
     )
@@ -95,29 +99,31 @@ def _add(actions: argparse._SubParsersAction) -> None:
 
 
 def _compact(actions: argparse._SubParsersAction) -> None:
-    parser = _action(actions, "compact", "Make one file of many for each day and model, and remove what kills left")
+    parser = _action(
+        actions, "compact", "Merge the files of each day and model into one, and remove files that killed commands left"
+    )
     _add_uri(parser, "--to")
     parser.add_argument(
-        "--least-files", type=_count, default=2, metavar="N", help="Leave days and models with fewer files (default: 2)"
+        "--least-files", type=_count, default=2, metavar="N", help="Minimum number of files to merge (default: 2)"
     )
     parser.add_argument(
         "--grace",
         type=_count,
         default=24,
         metavar="HOURS",
-        help="Age of files without a run at which they are removed: additions that run now have younger ones (default: 24)",
+        help="Minimum age in hours of leftover files to remove, since commands that still run have younger ones (default: 24)",
     )
 
 
 def _files(actions: argparse._SubParsersAction) -> None:
-    parser = _action(actions, "files", "List the files that are the fleet, as JSON, for another engine")
+    parser = _action(actions, "files", "List the fleet's files as JSON, for another query engine")
     _add_uri(parser, "--from")
 
 
 def _query(actions: argparse._SubParsersAction) -> None:
-    parser = _action(actions, "query", "Ask a shipped query or a file of SQL, by DuckDB")
+    parser = _action(actions, "query", "Run a built-in query or a file of SQL, with DuckDB")
     parser.add_argument(
-        "query", nargs="?", metavar="QUERY", help="Shipped query or file of SQL; without one, list the shipped"
+        "query", nargs="?", metavar="QUERY", help="Built-in query or file of SQL (default: list the built-in queries)"
     )
     _add_uri(parser, "--from", required=False)
     parser.add_argument(
@@ -127,41 +133,47 @@ def _query(actions: argparse._SubParsersAction) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="Value of getvariable('NAME') in the SQL; may be repeated",
+        help="Value of getvariable('NAME') in the SQL. May be repeated",
     )
     _add_format(parser)
 
 
 def _verdict(actions: argparse._SubParsersAction) -> None:
-    parser = _action(actions, "verdict", "Say which device classes became faster or slower, with confidence")
+    parser = _action(actions, "verdict", "Show which device classes became faster or slower, with confidence intervals")
     parser.add_argument("--baseline", required=True, metavar="VERSION", help="Version to compare with")
     parser.add_argument("--candidate", required=True, metavar="VERSION", help="Version to judge")
     _add_uri(parser, "--from")
-    parser.add_argument("--model", help="Judge this model alone (default: all)")
+    parser.add_argument("--model", help="Judge only this model (default: all)")
     parser.add_argument("--since", metavar="DAY", help="First day, such as 2026-11-01 (default: all)")
     parser.add_argument("--until", metavar="DAY", help="Last day (default: all)")
     parser.add_argument(
-        "--margin", type=_share, default=0.01, metavar="SHARE", help="Largest change that is called same (default: 1%%)"
+        "--margin",
+        type=_share,
+        default=0.01,
+        metavar="SHARE",
+        help='Differences within ±SHARE count as "same" (default: 1%%)',
     )
     parser.add_argument(
-        "--detect", type=_share, default=0.02, metavar="SHARE", help="Change to plan devices for (default: 2%%)"
+        "--detect",
+        type=_share,
+        default=0.02,
+        metavar="SHARE",
+        help="Change to detect, for which the number of devices is planned (default: 2%%)",
     )
-    parser.add_argument("--fail-if-slower", action="store_true", help="Exit with 1 if a device class is slower")
+    parser.add_argument("--fail-if-slower", action="store_true", help="Exit with code 1 if a device class is slower")
     _add_format(parser)
 
 
 def _traces(actions: argparse._SubParsersAction) -> None:
     parser = _action(actions, "traces", "Write the runs that a query selects as traces for Perfetto")
-    parser.add_argument("query", metavar="QUERY", help="Shipped query or file of SQL with a column run")
+    parser.add_argument("query", metavar="QUERY", help="Built-in query or file of SQL with a column `run`")
     _add_uri(parser, "--from")
-    parser.add_argument("--to", dest="folder", metavar="DIR", required=True, help="Folder for DIGEST.pftrace files")
-    parser.add_argument(
-        "--most", type=_count, default=100, metavar="N", help="Refuse more runs than these (default: 100)"
-    )
+    parser.add_argument("--to", dest="folder", metavar="DIR", required=True, help="Folder for the DIGEST.pftrace files")
+    parser.add_argument("--most", type=_count, default=100, metavar="N", help="Maximum number of runs (default: 100)")
 
 
 def _tables(actions: argparse._SubParsersAction) -> None:
-    _action(actions, "tables", "Describe tables and columns, as Markdown")
+    _action(actions, "tables", "Describe tables and columns as Markdown")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -169,5 +181,5 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = make_parser()
     options = parser.parse_args(arguments)
     if options.action == "query" and options.query and not options.uri:
-        parser.error("`query NAME` needs --from URI")
+        parser.error("`query NAME` needs `--from URI`")
     return options

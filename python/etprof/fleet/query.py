@@ -103,7 +103,7 @@ def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> A
         with contextlib.closing(connect(fleet)) as connection:
             for name, value in (variables or {}).items():
                 if not re.fullmatch(r"\w+", name):
-                    raise FleetError(f"`{name}` is no name of a variable", "give --set NAME=VALUE", 2)
+                    raise FleetError(f"`{name}` is not a name of a variable", "give --set NAME=VALUE", 2)
                 connection.execute(f"SET VARIABLE {name} = ?", [value])
             relation = connection.sql(sql)
             answer = pa.table({}) if relation is None else relation.to_arrow_table()

@@ -82,10 +82,10 @@ class Fleet:
         except FileNotFoundError:
             if not create:
                 raise FleetError(
-                    f"`{self.uri}` is no fleet: it has no {_MARK}", "create one: `etprof fleet add RUN --to URI`"
+                    f"`{self.uri}` is not a fleet: it has no {_MARK}", "create one: `etprof fleet add RUN --to URI`"
                 ) from None
             if self.fs.exists(self.root) and self.fs.ls(self.root):
-                raise FleetError(f"`{self.uri}` is not empty and no fleet", "give a new folder") from None
+                raise FleetError(f"`{self.uri}` is neither empty nor a fleet", "give a new folder") from None
             try:
                 self._write(mark, json.dumps({"schema_version": schema.VERSION}).encode())
             except FileNotFoundError as error:
@@ -198,7 +198,7 @@ class Fleet:
             return pq.ParquetFile(contents, read_dictionary=texts, pre_buffer=False).read(columns, use_threads=False)
         except KeyError as error:  # a column that is asked for
             raise FleetError(
-                f"`{path}` is no file of a fleet: it has not the columns of the table {table.name}",
+                f"`{path}` is not a file of a fleet: it lacks the columns of the table {table.name}",
                 "move it out of the fleet's folder",
             ) from error
         except pa.ArrowException as error:

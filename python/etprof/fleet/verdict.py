@@ -202,7 +202,7 @@ def notes(verdicts: Sequence[ClassVerdict]) -> list[str]:
     """What people should know of the table."""
     lines = ["ratio: baseline / candidate, above 1 the candidate is faster; devices are the unit"]
     if left_out := sum(one.left_out for one in verdicts):
-        lines.append(f"devices without clean runs of both versions, or without a name, left out: {left_out}")
+        lines.append(f"excluded devices, without a name or without clean runs of both versions: {left_out}")
     if any(one.ratio is None for one in verdicts):
         lines.append("a class with fewer than two devices has no interval; was `--device` given when runs were added?")
     return lines

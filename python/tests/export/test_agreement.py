@@ -98,8 +98,8 @@ def test_integers_scalars_and_what_cannot_be_compared():
     assert compare(torch.tensor([1, 2, 4]), expected).why_not(40, exact=False) is None
     assert compare(expected.clone(), expected).why_not(85, exact=True) is None
     assert "shape [3, 1]" in compare(expected[:, None], expected).why_not(85, exact=True)
-    assert "float32 in place of int64" in compare(expected.float(), expected).why_not(85, exact=True)
-    assert "in place of a Tensor" in compare(3, expected).why_not(85, exact=True)
+    assert "float32 instead of int64" in compare(expected.float(), expected).why_not(85, exact=True)
+    assert "instead of a Tensor" in compare(3, expected).why_not(85, exact=True)
     assert compare(3, 3).why_not(85, exact=True) is None
     assert compare(3, 4).why_not(85, exact=True) is not None
     assert compare(3.0, 3.5).why_not(85, exact=True) is not None

@@ -213,7 +213,7 @@ def test_weights_that_are_computed_in_every_run(tmp_path: Path, capfd: pytest.Ca
     assert message.startswith("error: Building model `net` failed: it has weights that are computed from others")
 
 
-def test_a_neighbour_may_be_imported_late(tmp_path: Path):
+def test_a_neighbor_may_be_imported_late(tmp_path: Path):
     (tmp_path / "part_of_late.py").write_text(NET)
     (tmp_path / "late.py").write_text(
         "class Late:\n"

@@ -83,7 +83,7 @@ def test_an_export_computes_what_the_model_computes(exported: Exported, options:
         ({"model": "toy_cnn", "backend": "portable"}, "toy_cnn_portable_fp32.pte"),
     ],
 )
-def test_files_have_the_seeds_names_and_the_manifests_hashes(exported: Exported, options: dict, name: str):
+def test_files_have_the_kits_names_and_the_manifests_hashes(exported: Exported, options: dict, name: str):
     pte = exported(**options)
     assert pte.name == name
     manifest = manifest_of(pte)
@@ -245,24 +245,24 @@ def test_an_interrupt_is_130(tmp_path: Path, capfd: pytest.CaptureFixture):
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ([], "No model was given"),
+        ([], "No model is given"),
         (["toy_cnn", "--model", "toy_cnn"], "Two models"),
         (["toy_cnn", "--backand", "xnnpack"], "Did you mean `--backend`?"),
         (["toy_cnn", "--backend", "cuda"], "invalid backend 'cuda'"),
         (["toy_cnn", "--backend", "portble"], "id you mean portable?"),
-        (["toy_cnn", "--dtype", "fp8"], "there is no fp8; there are fp32, fp16, bf16, int8, int8dyn"),
-        (["toy_cnn", "--dtype", "fp32,"], "there is no empty type"),
-        (["toy_cnn", "--dtype", "fp32,int8", "--quantize"], "leave --dtype fp32,int8 out"),
+        (["toy_cnn", "--dtype", "fp8"], "`--dtype` does not take `fp8`, but fp32, fp16, bf16, int8, int8dyn"),
+        (["toy_cnn", "--dtype", "fp32,"], "`--dtype` does not take an empty type"),
+        (["toy_cnn", "--dtype", "fp32,int8", "--quantize"], "without `--dtype fp32,int8`"),
         (["toy_cnn", "--dtype", "bf16", "--quantize"], "int8"),
         (["toy_cnn", "--calibrate", "a.npz"], "--quantize static"),
         (["toy_cnn", "--quantize", "--calibrate", "a.csv"], ".npz"),
-        (["toy_cnn", "--input-shape", "image"], "no input's shape"),
-        (["toy_cnn", "--input-shape", "image=1x3x9..4x9"], "no range"),
-        (["toy_cnn", "--input-shape", "image=1x3xx9"], "no input's shape"),
+        (["toy_cnn", "--input-shape", "image"], "not an input's shape"),
+        (["toy_cnn", "--input-shape", "image=1x3x9..4x9"], "not a range"),
+        (["toy_cnn", "--input-shape", "image=1x3xx9"], "not an input's shape"),
         (["toy_cnn", "--min-sqnr", "30", "--no-check"], "goes with the check"),
         (["toy_cnn", "--min-sqnr", "nan"], "above 0"),
         (["toy_cnn", "--quantize", "--dtype", "fp16"], "int8"),
-        (["toy_cnn", "--name", "a/b"], "not a path"),
+        (["toy_cnn", "--name", "a/b"], "is a path, not"),
     ],
 )
 def test_usage_errors_are_2(capfd: pytest.CaptureFixture, arguments: list[str], word: str):

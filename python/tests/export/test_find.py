@@ -10,7 +10,7 @@ from etprof.exporting import find
 WORKING = """
 import torch
 from dataclasses import dataclass
-from neighbour import WIDTH
+from neighbor import WIDTH
 
 @dataclass
 class Options:
@@ -37,7 +37,7 @@ class Itself(Net):
 
 @pytest.fixture
 def model_file(tmp_path: Path) -> Path:
-    (tmp_path / "neighbour.py").write_text("WIDTH = 5\n")
+    (tmp_path / "neighbor.py").write_text("WIDTH = 5\n")
     path = tmp_path / "model.py"
     path.write_text(WORKING)
     return path

@@ -65,7 +65,7 @@ def test_a_package_in_the_current_folder_is_found_by_the_name_it_registers(here:
     assert (width_of("mine_a/"), width_of(str(here / "mine_b"))) == (3, 4)
 
 
-def test_the_seeds_form_a_folder_of_models_that_registers_them(here: Path):
+def test_the_kits_form_a_folder_of_models_that_registers_them(here: Path):
     package(here / "models" / "your_model", "from .model import Model as YourModelClass")
     (here / "models" / "__init__.py").write_text(
         HEAD + "from . import your_model\nregister_model('your_model', your_model.YourModelClass)"

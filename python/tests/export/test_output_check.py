@@ -79,8 +79,8 @@ def test_a_right_pte_passes(tmp_path: Path, capfd: pytest.CaptureFixture):
     [
         ("return self.linear(x) * (1.001 if exporting else 1)", "SQNR"),
         ("return self.linear(x) if exporting else self.linear(x).roll(1)", "SQNR"),
-        ("return self.linear(x)[:, :2] if exporting else self.linear(x)", "shape [2, 2] in place of [2, 4]"),
-        ("return (x, x) if exporting else (x,)", "2 outputs in place of 1"),
+        ("return self.linear(x)[:, :2] if exporting else self.linear(x)", "shape [2, 2] instead of [2, 4]"),
+        ("return (x, x) if exporting else (x,)", "2 outputs instead of 1"),
         ("return self.linear(x).argmax(1) + (1 if exporting else 0)", "2 elements are not equal"),
         ("return torch.log(x - 2) if exporting else torch.log(x + 2)", "16 elements are NaN or infinite on one side"),
         ("return x / (0 if exporting else 2)", "NaN or infinite on one side"),

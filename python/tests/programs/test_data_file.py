@@ -114,7 +114,7 @@ def test_what_is_none_is_refused_in_a_line(files: tuple[Path, Path], tmp_path: P
         done = run(cut)
         assert done.returncode == 3, size
         assert [line.partition(": ")[0] for line in done.stderr.splitlines()] in (["error"], ["error", "hint"])
-    assert "is no .ptd" in run(pte, "--data", pte).stderr
+    assert "is not a .ptd" in run(pte, "--data", pte).stderr
     done = run(ptd, "--data", ptd)
     assert done.returncode == 2
-    assert "--data goes with a .pte" in done.stderr
+    assert "is external data, which `--data` does not go with" in done.stderr

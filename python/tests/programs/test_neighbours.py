@@ -52,7 +52,7 @@ def edges_of(operators: list[dict]) -> Edges:
     return consumers
 
 
-def test_neighbours_are_those_of_the_program(pte: Path, tmp_path: Path):
+def test_neighbors_are_those_of_the_program(pte: Path, tmp_path: Path):
     operators = sorted(operators_of(pte, tmp_path), key=lambda op: [int(part) for part in op["key"].split("/")[1::2]])
     program = PythonsProgram(pte, tmp_path)
     owner, pairs, without = steps_of(operators)
@@ -79,7 +79,7 @@ def merged(groups: Iterable[Iterable[int]]) -> dict[int, int]:
     return name
 
 
-def test_neighbours_are_those_of_pytorchs_graph(pte: Path, tmp_path: Path):
+def test_neighbors_are_those_of_pytorchs_graph(pte: Path, tmp_path: Path):
     operators = operators_of(pte, tmp_path)
     # What stands for a node of PyTorch's graph; the conversions between stand for none.
     handles = {op["key"]: op["program"]["debug_handles"] for op in operators if not op["program"]["between"]}

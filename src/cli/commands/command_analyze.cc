@@ -30,14 +30,14 @@ int RunAnalyze(AnalyzeArguments& arguments) {
   options.timeline = !no_timeline;
   std::vector<fs::path> folders, files;
   for (const std::string& path : paths) (IsFolder(path) ? folders : files).emplace_back(path);
-  const char* one_report = view.json                 ? "--json shows"
-                           : !view.csv.empty()       ? "--csv shows"
+  const char* one_report = view.json                 ? "`--json` shows"
+                           : !view.csv.empty()       ? "`--csv` shows"
                            : view.HasFiles()         ? "a file is of"
-                           : !options.output.empty() ? "-o takes"
+                           : !options.output.empty() ? "`-o` takes"
                                                      : nullptr;
   if (one_report != nullptr && folders.size() + (files.empty() ? 0 : 1) > 1) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("{} one report: give one results directory, or files", one_report));
+    throw Error(ExitCode::kUsage, fmt::format("{} one report, and several are given", one_report))
+        .Remedy("give one results directory, or files");
   }
   const bool list =
       paths.size() > kScreens && !view.json && view.csv.empty() && view.by.empty() && !view.HasFiles();
@@ -72,19 +72,19 @@ std::function<int()> AnalyzeCommand(CLI::App& app) {
   AddAlias(app, "--run-dir,--etdump,--timeline-csv",
            app.add_option("path", paths, "ETDump files, timeline CSVs, or results directories")->required());
   AddOption(app, "-o,--out-dir DIR", options.output,
-            "Write tables and reports here (default: regenerate those of a results directory; of an ETDump, "
-            "write nothing)");
+            "Folder for tables and reports (default: those of a results directory are regenerated in it, and "
+            "nothing is written for an ETDump)");
   app.add_flag("--no-timeline", no_timeline, "Omit the CSV files with one row per event");
-  app.add_option(
-         "--model", options.model,
-         "Program that ETDump files are of, a .pte, for layers and work (a results directory knows its own)")
+  app.add_option("--model", options.model,
+                 "Program (.pte) that wrote the ETDump files, for layers and MACs (a results directory names "
+                 "its own)")
       ->check(CLI::ExistingFile);
   app.add_option("--etrecord", options.read.etrecord,
                  "File that maps operators to layers (default: MODEL.pte.etrecord)")
       ->check(CLI::ExistingFile);
   AddViewOptions(app, view, "Show the report as JSON", "operators", ByOption::kYes);
   AddTimeScaleOption(app, options.read.etdump);
-  app.add_flag("-q,--quiet", view.quiet, "Write the files, show nothing");
+  app.add_flag("-q,--quiet", view.quiet, "Write the files without showing anything");
   return [arguments] { return RunAnalyze(*arguments); };
 }
 

@@ -25,21 +25,21 @@ int RunBisect(const BisectOptions& options, const View& view) {
 std::function<int()> BisectCommand(CLI::App& app) {
   const auto parsed = std::make_shared<Parsed<BisectOptions>>();
   auto& [options, view] = *parsed;
-  app.add_option("command", options.command, "Command that builds a commit, run in a separate checkout")
+  app.add_option("command", options.command, "Command that builds a commit. It runs in a separate checkout")
       ->option_text("-- COMMAND...")
       ->expected(-1);
   AddOption(app, "--good SHA", options.good, "Commit that is fast")->required();
   AddOption(app, "--bad SHA", options.bad, "Later commit that is slow")->required();
   AddOption(app, "--repository DIR", options.repository,
-            "Where the commits are (default: the working directory)");
+            "Repository with the commits (default: the working directory)");
   AddOption(app, "--built-model FILE", options.built_model,
-            "Model that COMMAND leaves, relative to the checkout");
+            "Model that COMMAND builds, relative to the checkout");
   AddOption(app, "--built-runner FILE", options.built_runner,
-            "Runner that COMMAND leaves, relative to the checkout");
-  AddOption(app, "--model FILE", options.model, "Model that stays the same");
+            "Runner that COMMAND builds, relative to the checkout");
+  AddOption(app, "--model FILE", options.model, "Model to measure with every runner");
   AddMeasureOptions(app, options.measure,
                     {.max_seconds = "60 for each step",
-                     .launches = "10 to 160, until a step is decided",
+                     .launches = "10 to 160, until the step is decided",
                      .threads = "1",
                      .output_root = "out_bisect",
                      .several_threads = false});

@@ -99,7 +99,7 @@ std::function<int()> BuildCommand(CLI::App& app) {
                 "Build ExecuTorch's own executor_runner in this checkout, into DIR/cmake-out/<preset>/");
   const auto add = [checkout](CLI::Option* option) { option->needs(checkout)->group("With --executorch"); };
   add(AddOption(app, "--preset NAME", executorch.presets,
-                fmt::format("Preset to build, may be repeated: {} (default: for this machine, and for "
+                fmt::format("Preset to build: {}. May be repeated (default: for this machine, and for "
                             "Android if ANDROID_NDK is set)",
                             fmt::join(ExecutorchPresetNames(), ", ")))
           ->expected(1)
@@ -108,11 +108,12 @@ std::function<int()> BuildCommand(CLI::App& app) {
   add(app.add_flag("--llm", executorch.llm,
                    "Include ExecuTorch's kernels for language models (custom_sdpa and others)"));
   add(app.add_flag("--clean", executorch.clean, "Remove DIR/cmake-out/<preset>/ first"));
-  add(app.add_flag("--dry-run", dry_run, "Check everything, show the commands, change nothing"));
+  add(app.add_flag("--dry-run", dry_run, "Check everything and show the commands without running them"));
   return [arguments] {
     auto& [bundle, checkout_build, dry, as_json] = *arguments;
     if (bundle.target.empty() == checkout_build.folder.empty())
-      throw Error(ExitCode::kUsage, "give either --target NAME or --executorch DIR");
+      throw Error(ExitCode::kUsage, "`etprof build` takes either `--target` or `--executorch`")
+          .Remedy("give `--target NAME` or `--executorch DIR`");
     checkout_build.jobs = bundle.jobs;
     return bundle.target.empty() ? BuildExecutorch(*arguments) : BuildPortable(*arguments);
   };

@@ -51,8 +51,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
       ->option_text("BASELINE [CANDIDATE]");
   AddOption(app, "--baseline PATH", options.baseline, "Baseline, as above");
   AddOption(app, "--candidate PATH|SPEC", options.candidate,
-            "Candidate, as above, or what differs from the baseline's model: isa=-avx2, threads=2, "
-            "runner=PATH");
+            "Candidate, as above, or how it differs from the baseline: isa=-avx2, threads=2, runner=PATH");
   CheckLimits& limits = options.limits;
   AddPercentOption(app, "--max-slowdown", limits.slowdown, "Maximum allowed latency increase (default: 2%)");
   AddPercentOption(app, "--max-operator-slowdown", limits.operator_slowdown,
@@ -67,7 +66,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
   app.add_flag("--require-conclusive", limits.require_conclusive,
                "Fail if a check is inconclusive (exit code 1 instead of 5)");
   AddOption(app, "--allow-mismatch NAME", options.allowed,
-            "Condition in which two stored runs may differ; may be repeated", CLI::IsMember(MismatchNames()))
+            "Condition in which two stored runs may differ. May be repeated", CLI::IsMember(MismatchNames()))
       ->delimiter(',')
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -75,7 +74,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
             CLI::Range(0.1, 1e7));
   AddMeasureOptions(app, options.measure,
                     {.max_seconds = "60 for each pair",
-                     .launches = "10 to 160, until all is decided",
+                     .launches = "10 to 160, until every check is decided",
                      .threads = "1, or the configuration's",
                      .output_root = "out_<model>/runs/<platform>",
                      .several_threads = false});
@@ -85,9 +84,9 @@ std::function<int()> CheckCommand(CLI::App& app) {
   AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
   AddDocumentOptions(app, arguments->view, {say::SayCheck({}), say::SayStaticCheck({})});
-  CLI::Option* is_static =
-      app.add_flag("--static", arguments->is_static,
-                   "Compare two programs without running them: delegation, SME2, memory, and size");
+  CLI::Option* is_static = app.add_flag("--static", arguments->is_static,
+                                        "Compare two programs without running them: delegation, SME2, "
+                                        "memory, and size. No option of a measurement goes with it");
   AddThresholdsOption(app, arguments->programs);
   app.get_option("--thresholds")->needs(is_static);
   std::vector<std::string> also = ViewOptionNames();

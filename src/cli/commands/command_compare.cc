@@ -14,8 +14,12 @@ std::function<int()> CompareCommand(CLI::App& app) {
            app.add_option("baseline", options.baseline,
                           "ETDump, timeline CSV, experiment's folder, or results directory")
                ->required());
-  AddAlias(app, "--compare",
-           app.add_option("candidate", options.candidate, "What to compare it with, likewise")->required());
+  AddAlias(
+      app, "--compare",
+      app.add_option(
+             "candidate", options.candidate,
+             "ETDump, timeline CSV, experiment's folder, or results directory to compare with the baseline")
+          ->required());
   app.add_option("--name1", options.name1, "Name of the baseline");
   app.add_option("--name2", options.name2, "Name of the candidate");
   AddOption(app, "-o,--output-dir DIR", options.output,

@@ -28,14 +28,13 @@ std::function<int()> DevicesCommand(CLI::App& app) {
   const auto parsed = std::make_shared<Parsed<DevicesOptions>>();
   auto& [options, view] = *parsed;
   AddOption(app, "--device DEVICE", options.named,
-            "Show this one, too: ssh:HOST, adb:SERIAL, adb:HOST:PORT; may be repeated")
+            "Show this device, too: ssh:HOST, adb:SERIAL, adb:HOST:PORT. May be repeated")
       ->allow_extra_args(false);
   app.add_flag("--clean", options.clean,
-               "Remove what etprof left on the named devices, or on all that can be reached");
-  AddOption(app, "--timeout S", options.answer_seconds,
-            "Seconds after which a device that does not answer is unreachable (default: 10)",
+               "Remove what etprof left on the devices of --device, or on all that can be reached");
+  AddOption(app, "--timeout S", options.answer_seconds, "Seconds to wait for a device's answer (default: 10)",
             CLI::Range(0.1, 3600.0));
-  app.add_flag("--json", view.json, "Show them as JSON");
+  app.add_flag("--json", view.json, "Show the devices as JSON");
   AddDocumentOptions(app, view);
   return [parsed] { return RunDevices(parsed->options, parsed->view); };
 }

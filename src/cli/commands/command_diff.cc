@@ -10,11 +10,11 @@ namespace etprof {
 std::function<int()> DiffCommand(CLI::App& app) {
   const auto parsed = std::make_shared<Parsed<DiffFilesOptions>>();
   auto& [options, view] = *parsed;
-  AddOption(app, "baseline A.pte", options.baseline, "Program, a .pte")->required();
-  AddOption(app, "candidate B.pte", options.candidate, "Program to compare it with")->required();
+  AddOption(app, "baseline A.pte", options.baseline, "Baseline program (.pte)")->required();
+  AddOption(app, "candidate B.pte", options.candidate, "Candidate program (.pte)")->required();
   AddOption(app, "--run RUN...", options.runs,
-            "Show each operator's time: the results directory that measured both programs, one for each, or "
-            "an ETDump of A.pte and one of B.pte");
+            "Show each operator's time from this run: a results directory with both programs, one directory "
+            "for each, or an ETDump of A.pte and one of B.pte");
   app.add_flag("--json", view.json, "Show the differences as JSON");
   AddDocumentOptions(app, view);
   AddAllOption(app, view.all);

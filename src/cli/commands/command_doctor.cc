@@ -20,7 +20,7 @@ int RunDoctor(const View& view) {
 
 std::function<int()> DoctorCommand(CLI::App& app) {
   const auto view = std::make_shared<View>();
-  app.add_flag("--json", view->json, "Show it as JSON");
+  app.add_flag("--json", view->json, "Show the result as JSON");
   AddDocumentOptions(app, *view, {say::SayExamination({{DoctorGroup()}})});
   return [view] { return RunDoctor(*view); };
 }

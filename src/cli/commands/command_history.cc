@@ -95,26 +95,24 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   const auto arguments = std::make_shared<HistoryArguments>();
   AddToHistoryOptions& add = arguments->add;
   HistoryFilter& filter = arguments->read.filter;
-  app.add_option(
-         "action", arguments->action,
-         "What to do: add: keep measurements; show (default): trends with their noise; check: fail if "
-         "something became "
-         "slower; export: for other trackers")
+  app.add_option("action", arguments->action,
+                 "What to do. add: Keep measurements. show (default): Show trends with their noise. check: "
+                 "Fail if something became slower. export: Write a file for another tracker")
       ->check(CLI::IsMember({"add", "show", "check", "export"}));
   app.add_option("run", add.runs, "Results directories to add")->expected(-1);
-  AddOption(app, "--history FILE", add.file, fmt::format("The history's file (default: {})", kHistoryFile));
+  AddOption(app, "--history FILE", add.file, fmt::format("File of the history (default: {})", kHistoryFile));
   AddOption(app, "--commit SHA", add.commit, "Commit that was measured: HEAD, a hash, or any name");
   AddOption(app, "--time TIME", add.time,
-            "Time of that commit, 2026-01-31T12:00:00Z or seconds since 1970 (default: as git says here, or "
-            "when it was measured)");
+            "Time of that commit: 2026-01-31T12:00:00Z, or seconds since 1970 (default: its time in git "
+            "here, else that of the measurement)");
   AddOption(app, "--reference NAME", add.reference,
-            "Experiment that does not change with the commit, against which the others are judged");
+            "Experiment that does not change with the commit, to compare the others with");
   AddOption(app, "--model NAME", filter.model, "Only models with this in their names");
   AddOption(app, "--device NAME", filter.device, "Only devices with this in their names");
   AddOption(app, "--experiment NAME", filter.experiment, "Only experiments with this in their names");
   AddOption(app, "--operator NAME", filter.operator_name,
-            "Self time of the operators with this in their names, instead of the latency");
-  AddOption(app, "--last N", filter.last, "Measurements of each series, the newest; 0: all (default: 200)",
+            "Show the self time of operators with this in their names instead of the latency");
+  AddOption(app, "--last N", filter.last, "Newest measurements of each series, or 0 for all (default: 200)",
             CLI::Range(0, 1'000'000));
   const auto smallest = [arguments](const std::string& text) {
     arguments->read.trends.smallest = PercentAboveZero("--smallest", text);
@@ -124,12 +122,12 @@ std::function<int()> HistoryCommand(CLI::App& app) {
       ->type_name("P%");
   AddOption(app, "--since SHA", arguments->read.trends.since, "Accept changes up to this commit");
   app.add_flag("--require-conclusive", arguments->require_conclusive,
-               "Fail if a series cannot show such a change (exit code 1 instead of 5)");
-  app.add_option(
-         "--format", arguments->format,
-         "Format to export: bmf: Bencher's, of the newest measurements; hud: PyTorch HUD's (default: bmf)")
+               "Fail if a series cannot detect such a change (exit code 1 instead of 5)");
+  app.add_option("--format", arguments->format,
+                 "Format to export: bmf (Bencher's, of the newest measurements) or hud (PyTorch HUD's) "
+                 "(default: bmf)")
       ->check(CLI::IsMember(HistoryFormatNames()));
-  AddOption(app, "--out FILE", arguments->out, "File to export to (default: stdout)");
+  AddOption(app, "--out FILE", arguments->out, "File to write (default: stdout)");
   AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
   AddDocumentOptions(app, arguments->view, {say::SayHistory({}, ""), say::SayHistoryCheck({}, "", false)});

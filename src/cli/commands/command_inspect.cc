@@ -35,9 +35,13 @@ struct InspectArguments {
 void ShowDataFile(const DataFile& data, const InspectArguments& arguments) {
   const std::string model = arguments.explorer.model.string();
   if (!arguments.data.empty())
-    throw Error(ExitCode::kUsage, "--data goes with a .pte, and this is a .ptd").InFile(model);
+    throw Error(ExitCode::kUsage, "is external data, which `--data` does not go with")
+        .InFile(model)
+        .Remedy("give the .pte, and this file as `--data`");
   if (!arguments.explorer.output.empty())
-    throw Error(ExitCode::kUsage, "--model-explorer draws a .pte, and this is a .ptd").InFile(model);
+    throw Error(ExitCode::kUsage, "is external data, which has no graph")
+        .InFile(model)
+        .Remedy("give a .pte with `--model-explorer`");
   ShowDocument(say::SayInspect(data, model), arguments.view, "",
                [&](std::ostream& out) { RenderDataFileJson(data, model, out); });
 }
@@ -58,7 +62,7 @@ void ExportGraph(const ModelExplorerOptions& options) {
     files.push_back(file.string());
   }
   files.erase(files.begin());
-  Say("open: model-explorer {}{}\n", options.output.string(),
+  Say("Open it with: model-explorer {}{}\n", options.output.string(),
       files.empty() ? "" : fmt::format(" --node_data_paths {}", fmt::join(files, ",")));
 }
 
@@ -66,13 +70,14 @@ int RunInspect(const InspectArguments& arguments) {
   const std::filesystem::path& model = arguments.explorer.model;
   if (arguments.HasLimits()) {
     if (!arguments.data.empty() || !arguments.explorer.output.empty())
-      throw Error(ExitCode::kUsage, "limits go with neither --data nor --model-explorer");
+      throw Error(ExitCode::kUsage, "limits go with neither `--data` nor `--model-explorer`")
+          .Remedy("check the limits with a command of their own");
     StaticCheckOptions limits = arguments.limits;
     limits.candidate = model;
     return RunStaticCheck(limits, arguments.files, arguments.view);
   }
   if (!arguments.files.junit.empty() || !arguments.files.github_summary.empty()) {
-    throw Error(ExitCode::kUsage, "--junit and --github-summary are for limits, and none is given")
+    throw Error(ExitCode::kUsage, "`--junit` and `--github-summary` are for limits, and none is given")
         .Remedy("give one, such as `--require-delegated 100%`");
   }
   const MappedFile file = MappedFile::Open(model);
@@ -91,7 +96,9 @@ void AddLimitOptions(CLI::App& app, StaticLimits& limits) {
     const std::string name = fmt::format("--{}", info.limit);
     const auto parse = [&limits, &info, name](const std::string& text) {
       const auto limit = info.Parse(text);
-      if (!limit) throw Error(ExitCode::kUsage, fmt::format("{} `{}` is not {}", name, text, info.Expects()));
+      if (!limit)
+        throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not {}", name, text, info.Expects()))
+            .Remedy("see `etprof inspect --help`");
       limits.limits[info.key] = *limit;
     };
     const char* const value = info.unit == FactInfo::Unit::kShare   ? "P%"
@@ -107,11 +114,12 @@ std::function<int()> InspectCommand(CLI::App& app) {
   const auto arguments = std::make_shared<InspectArguments>();
   ModelExplorerOptions& options = arguments->explorer;
   options.write = WriteOutput;
-  AddOption(app, "model MODEL.pte", options.model, "Program to inspect, a .pte, or a .ptd")->required();
+  AddOption(app, "model MODEL.pte", options.model, "Program (.pte) or external weights (.ptd) to inspect")
+      ->required();
   CLI::Option* data =
       AddOption(app, "--data FILE.ptd", arguments->data, "Check external weights in this .ptd file");
   CLI::Option* json =
-      app.add_flag("--json", arguments->view.json, "Show all of it, every node and tensor, as JSON");
+      app.add_flag("--json", arguments->view.json, "Show everything as JSON, with every node and tensor");
   AddDocumentOptions(app, arguments->view);
   AddLimitOptions(app, arguments->limits.limits);
   AddThresholdsOption(app, arguments->limits);

@@ -32,9 +32,9 @@ int ShowFeatures(const IsaArguments& arguments) {
 // The whole report as it was shown, or Error where the run is no ladder.
 void ShowLadder(const Report& report, const std::filesystem::path& folder, const View& view) {
   if (!report.ladder) {
-    throw Error(ExitCode::kBadInput, "is not a run of an ISA ladder")
+    throw Error(ExitCode::kBadInput, "is not a run of `etprof isa`")
         .InFile(folder.string())
-        .Remedy("`etprof isa MODEL.pte` makes one, and `etprof analyze` shows any run");
+        .Remedy("run `etprof isa MODEL.pte`, or show any run with `etprof analyze`");
   }
   ShowReport(report, view, (folder / "report.html").string());
 }
@@ -60,11 +60,13 @@ int MeasureLadder(const LadderOptions& options, const View& view) {
 int RunIsa(const IsaArguments& arguments) {
   const std::string& what = arguments.options.model;
   if (arguments.options.measure.history.Asked() && (what.empty() || IsFolder(what))) {
-    throw Error(ExitCode::kUsage, "--history adds what is measured: give a model to measure")
-        .Remedy("add a run that was measured before with `etprof history add RUN`");
+    throw Error(ExitCode::kUsage, "`--history` adds what is measured, and this measures nothing")
+        .Remedy("give a model, or add an earlier run with `etprof history add RUN`");
   }
   if (what.empty()) return ShowFeatures(arguments);
-  if (arguments.widest) throw Error(ExitCode::kUsage, "--widest says what the CPU has: give it no model");
+  if (arguments.widest)
+    throw Error(ExitCode::kUsage, "`--widest` shows what the CPU has, and takes no model")
+        .Remedy("leave out the model");
   if (!IsFolder(what)) return MeasureLadder(arguments.options, arguments.view);
   ShowLadder(ReportOf(OpenRunDirectory(what), {.join = false}), what, arguments.view);
   return 0;
@@ -82,7 +84,7 @@ std::function<int()> IsaCommand(CLI::App& app) {
                "Print only the name of the widest extension (nothing if there is none)");
   AddMeasureOptions(app, options.measure,
                     {.max_seconds = "15 for each level and number of threads, at least 60",
-                     .threads = "1; several make a matrix of level x threads",
+                     .threads = "1; several measure every level with each",
                      .output_root = "out_<model>/runs/<platform>-isa"});
   AddPrecisionOptions(app, options.measure);
   AddModelOptions(app, options.measure);

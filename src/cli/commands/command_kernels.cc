@@ -21,14 +21,16 @@ int RunKernels(KernelsArguments& arguments) {
   auto& [options, on, off, view] = arguments;
   if (!on.empty() || !off.empty()) {
     if (!options.compare.empty() || on.empty() || off.empty())
-      throw Error(ExitCode::kUsage, "--sme2-on and --sme2-off are given together, instead of --compare");
+      throw Error(ExitCode::kUsage, "`--sme2-on` and `--sme2-off` go together, and replace `--compare`")
+          .Remedy("give `--compare LOG_ON LOG_OFF`");
     options.compare = {on, off};
   }
   if (options.paths.empty() && options.compare.empty())
-    throw Error(ExitCode::kUsage, "nothing to read")
+    throw Error(ExitCode::kUsage, "no log is given")
         .Remedy("give a log, a results directory, or --compare LOG_ON LOG_OFF");
   if (!options.paths.empty() && !options.compare.empty())
-    throw Error(ExitCode::kUsage, "--compare takes the two logs itself: leave out the other paths");
+    throw Error(ExitCode::kUsage, "`--compare` takes the two logs itself")
+        .Remedy("leave out the other paths");
   const auto [report, written] = ReadAndWriteKernels(options);
   view.quiet = view.quiet || IsStdout(options.output);
   const std::string more =
@@ -58,9 +60,9 @@ std::function<int()> KernelsCommand(CLI::App& app) {
   app.add_option("--model-id", options.model_id, "Name of the model");
   app.add_option("--filter-op", options.filter, "Show only this operation, such as GEMM, igemm, or vadd");
   app.add_option("--title", options.title, "Title of kernel_view.md");
-  AddViewOptions(app, view, "Show all of it as JSON");
+  AddViewOptions(app, view, "Show everything as JSON");
   AddDocumentOptions(app, view);
-  app.add_flag("-q,--quiet", view.quiet, "Write the files, show nothing");
+  app.add_flag("-q,--quiet", view.quiet, "Write the files without showing anything");
   return [arguments] { return RunKernels(*arguments); };
 }
 

@@ -28,8 +28,8 @@ std::function<int()> PeaksCommand(CLI::App& app) {
   AddDeviceOptions(app, options.devices, options.use, false);
   AddOption(app, "--runner PATH", options.runner, "Path of the device's etprof-runner", CLI::ExistingFile);
   AddOption(app, "--exec-wrapper \"CMD ..\"", options.exec_wrapper,
-            "Command to put before the runner: an emulator");
-  app.add_flag("--json", view.json, "Show them as JSON (docs/guides/bottlenecks.md)");
+            "Command that starts the runner, such as an emulator on the device");
+  app.add_flag("--json", view.json, "Show the peaks as JSON");
   AddDocumentOptions(app, view, {say::SayPeaks({}, "", false)});
   return [parsed] { return RunPeaks(parsed->options, parsed->view); };
 }

@@ -8,10 +8,10 @@ namespace etprof {
 std::function<int()> ProfileCommand(CLI::App& app) {
   const auto parsed = std::make_shared<Parsed<ProfileOptions>>();
   auto& [options, view] = *parsed;
-  AddOption(app, "model MODEL.pte", options.model, "Program to measure, a .pte")->required();
+  AddOption(app, "model MODEL.pte", options.model, "Program (.pte) to measure")->required();
   AddOption(app, "--vs SPEC", options.vs,
             "Variant to compare with: isa=-avx2, threads=2, cpus=0, period=33ms, runner=PATH, "
-            "model=OTHER.pte, label=NAME, or several of these, separated by commas; may be repeated")
+            "model=OTHER.pte, label=NAME, or several of these, separated by commas. May be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   AddMeasureOptions(app, options.measure,

@@ -35,7 +35,7 @@ int RunQuickTest(const QuickTestArguments& arguments) {
   if (arguments.platform == "android" && arguments.device.starts_with("ssh:")) {
     throw Error(
         ExitCode::kUsage,
-        fmt::format("--platform android is a phone behind adb, but --device is `{}`", arguments.device))
+        fmt::format("`--platform android` needs adb, but `--device {}` does not use it", arguments.device))
         .Remedy("give only one of the two");
   }
   const bool adb = arguments.platform == "android" && arguments.device == "local";

@@ -14,7 +14,7 @@ int RunRecover(const std::vector<std::string>& runs) {
     const bool recovered = RecoverRunDirectory(run);
     AnalyzeRunDirectory(run);
     Print("{}: {}\n", run,
-          recovered ? "what was measured is merged and analysed" : "there was nothing to recover");
+          recovered ? "partial results are merged and analyzed" : "there is nothing to recover");
     if (const int found = ValidateRecovered(run); found != 0) code = found;
   }
   return code;

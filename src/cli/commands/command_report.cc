@@ -33,7 +33,7 @@ void ReportSeveral(const ReportArguments& arguments) {
                              : view.all         ? "--all"
                              : !view.by.empty() ? "--by"
                                                 : nullptr;
-  if (of_one != nullptr) throw Error(ExitCode::kUsage, fmt::format("{} is for one run", of_one));
+  if (of_one != nullptr) throw Error(ExitCode::kUsage, fmt::format("`{}` is for one run", of_one)).Remedy("give one run");
   for (const std::string& run : arguments.runs) {
     if (!IsSuiteFolder(run)) continue;
     throw Error(ExitCode::kUsage, "is a suite's folder, which has a report of its own")
@@ -49,7 +49,8 @@ void ReportSeveral(const ReportArguments& arguments) {
 void ReportSuite(const ReportArguments& arguments) {
   const View& view = arguments.view;
   if (arguments.brief || !view.by.empty())
-    throw Error(ExitCode::kUsage, fmt::format("{} is for one run", arguments.brief ? "--brief" : "--by"));
+    throw Error(ExitCode::kUsage, fmt::format("`{}` is for one run", arguments.brief ? "--brief" : "--by"))
+        .Remedy("give one run");
   SuiteOptions options;
   options.path = arguments.runs.front();
   SuiteReport suite = WithProgress(ReadSuiteFolder, options);
@@ -65,7 +66,7 @@ void RunReport(const ReportArguments& arguments) {
   if (runs.size() > 1) return ReportSeveral(arguments);
   if (IsSuiteFolder(runs.front())) return ReportSuite(arguments);
   if (brief && view.HasFiles())
-    throw Error(ExitCode::kUsage, "--brief is a form of its own").Remedy("give its file as `--out FILE`");
+    throw Error(ExitCode::kUsage, "`--brief` is a separate form").Remedy("give its file as `--out FILE`");
   Report report = ReadReport(runs.front());
   report.title = title;
   if (brief && out.empty() && !view.json) {
@@ -84,20 +85,18 @@ std::function<int()> ReportCommand(CLI::App& app) {
   const auto arguments = std::make_shared<ReportArguments>();
   auto& [runs, out, title, view, brief] = *arguments;
   CLI::Option* const run =
-      app.add_option(
-             "run", runs,
-             "Results directory, ETDump file, timeline CSV, or a suite's folder; several runs, e.g., of "
-             "several devices, are compared side by side")
+      app.add_option("run", runs,
+                     "Results directory, ETDump file, timeline CSV, or a suite's folder. Several runs, e.g., "
+                     "of several devices, are shown side by side")
           ->required();
   for (const char* name : {"--run-dir", "--mac-dir", "--android-dir"}) AddAlias(app, name, run);
   AddOption(
       app, "--out PATH", out,
-      "File to write (.html: the page, else Markdown), or its folder (default: report.md and "
-      "report.html in the results directory, or beside the ETDump if none are there; of several runs "
-      "devices_report.md in the folder that holds them; of a suite suite_report.md, .html, and .json in "
-      "its folder)");
+      "File to write (.html for the page, else Markdown), or its folder (default: report.md and report.html "
+      "in the results directory, or next to an ETDump that has none yet; devices_report.md for several runs, "
+      "in the folder that has them all; suite_report.md, .html, and .json for a suite, in its folder)");
   AddAlias(app, "--model-name", app.add_option("--title", title, "Heading (default: the model's name)"));
-  app.add_flag("--brief", brief, "Write the short form, for a comment on a pull request, to stdout or --out");
+  app.add_flag("--brief", brief, "Write a short form, for a comment on a pull request, to stdout or --out");
   AddViewOptions(app, view, "Show the report as JSON and write nothing", "operators", ByOption::kYes);
   return [arguments] {
     RunReport(*arguments);

@@ -24,7 +24,7 @@ int RunRun(const RunArguments& arguments) {
   const auto& [options, view, analysis_only, dry_run] = arguments;
   const MeasureRequest& request = options.measure;
   if (analysis_only && request.history.Asked()) {
-    throw Error(ExitCode::kUsage, "--history adds what is measured, and --analysis-only measures nothing")
+    throw Error(ExitCode::kUsage, "`--history` adds what is measured, and `--analysis-only` measures nothing")
         .Remedy("add a run that was measured before with `etprof history add RUN`");
   }
   const MeasureJobs jobs = JobsOf(options);
@@ -44,10 +44,11 @@ std::function<int()> RunCommand(CLI::App& app) {
       app, "--config",
       AddOption(app, "config CONFIG.json", options.config, "Configuration file (docs/reference/config.md)")
           ->required());
-  AddOption(app, "--only EXP", options.only, "Measure these experiments only")->expected(1, -1);
-  app.add_flag("--analysis-only", arguments->analysis_only, "Measure nothing, analyze what is there");
+  AddOption(app, "--only EXP", options.only, "Measure only these experiments")->expected(1, -1);
+  app.add_flag("--analysis-only", arguments->analysis_only,
+               "Analyze what was measured before, and measure nothing");
   app.add_flag("--dry-run", arguments->dry_run,
-               "Check the configuration, and show what would be measured and how long it takes");
+               "Check the configuration and show what would be measured, and for how long");
   AddMeasureOptions(app, options.measure,
                     {.max_seconds = "60 for each pair",
                      .threads = "the configuration's",

@@ -35,8 +35,9 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
   const CheckOutputs files = arguments.files.Resolved();
   if (IsFolder(options.path)) {
     if (arguments.dry_run || options.history.Asked()) {
-      throw Error(ExitCode::kUsage, fmt::format("{} is for a suite's file, and this is a folder",
-                                                arguments.dry_run ? "--dry-run" : "--history"));
+      throw Error(ExitCode::kUsage, fmt::format("`{}` is for a suite's file, and this is a folder",
+                                                arguments.dry_run ? "--dry-run" : "--history"))
+          .Remedy("give the suite's file");
     }
     return Show(WithProgress(ReadSuiteFolder, options), arguments, files);
   }
@@ -62,22 +63,22 @@ std::function<int()> SuiteCommand(CLI::App& app) {
   const auto arguments = std::make_shared<SuiteArguments>();
   SuiteOptions& options = arguments->options;
   AddOption(app, "suite SUITE.json|DIR", options.path,
-            "Suite's file (docs/guides/suites.md), or its folder: shows what was measured")
+            "File of the suite (docs/guides/suites.md), or its folder, to show what was measured")
       ->required();
-  app.add_flag("--dry-run", arguments->dry_run, "List the cells and how long they take, and measure nothing");
+  app.add_flag("--dry-run", arguments->dry_run, "List the cells and their expected time without measuring");
   AddOption(app, "--output-root DIR", options.output_root,
-            "Suite's folder (default: the file's, or out_<its name>)");
+            "Folder of the suite (default: the file's, or out_<its name>)");
   AddOption(app, "--max-minutes MIN", options.max_minutes,
-            "Time to measure on each device (default: the file's, or as long as it takes)",
+            "Minutes to measure on each device (default: the file's, or as long as it takes)",
             CLI::Range(0.01, 1e5));
   AddOption(app, "--max-seconds S", options.max_seconds,
-            "Time for each pair at first (default: the file's, or 60)", CLI::Range(0.1, 1e6));
+            "Seconds to measure each pair at first (default: the file's, or 60)", CLI::Range(0.1, 1e6));
   AddPercentOption(app, "--max-slowdown", options.max_slowdown,
-                   "Fail if a candidate is slower by more (default: the file's, or not checked)");
+                   "Maximum allowed latency increase (default: the file's, or not checked)");
   app.add_flag("--require-conclusive", options.require_conclusive,
                "Fail if a limit is inconclusive (exit code 1 instead of 5)");
   AddDeviceOptions(app, options.devices, options.use, true);
-  app.get_option("--device")->description("Measure on this one of the suite's devices only; may be repeated");
+  app.get_option("--device")->description("Measure only on this device of the suite. May be repeated");
   AddCoolingOptions(app, options.use);
   AddHistoryOptions(app, options.history);
   AddGateFileOptions(app, arguments->files);

@@ -29,15 +29,15 @@ std::function<int()> TraceCommand(CLI::App& app) {
            app.add_option("path", options->paths, "Results directory, or ETDump files and timeline CSVs")
                ->required());
   AddOption(app, "-o,--out FILE", options->output,
-            "File to write, - for stdout; .json is Chrome's format, .gz is compressed (default: "
-            "trace.pftrace in the results directory)");
+            "File to write, or - for stdout. A name with .json gets Chrome's format, one with .gz is "
+            "compressed (default: trace.pftrace in the results directory)");
   app.add_option("--format", options->format,
                  "Format: perfetto (exact to the nanosecond) or chrome (JSON) (default: by the file's name)")
       ->check(CLI::IsMember({"perfetto", "chrome"}));
   app.add_option("--run", options->run,
-                 "Traced run of each experiment: all, median, or its number from 0 (default: all)");
+                 "Traced runs of each experiment: all, median, or a number from 0 (default: all)");
   app.add_option("--model", options->model,
-                 "Program that ETDump files are of, a .pte, for layers, shapes, and work")
+                 "Program (.pte) that wrote the ETDump files, for layers, shapes, and MACs")
       ->check(CLI::ExistingFile);
   app.add_option("--etrecord", options->etrecord,
                  "File that maps operators to layers (default: MODEL.pte.etrecord)")

@@ -8,7 +8,7 @@ namespace etprof {
 
 std::function<int()> CompletionCommand(CLI::App& app) {
   const auto shell = std::make_shared<std::string>();
-  app.add_option("shell", *shell, "Shell to print it for: bash, zsh, or fish")
+  app.add_option("shell", *shell, "Shell to complete in: bash, zsh, or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   return [shell] {

@@ -129,14 +129,16 @@ MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t mos
   if (!S_ISREG(status.st_mode)) {
     throw Error(ExitCode::kBadInput,
                 S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is not a regular file")
-        .InFile(path.string());
+        .InFile(path.string())
+        .Remedy("give a file");
   }
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size > most) {
     throw Error(ExitCode::kBadInput,
                 fmt::format("is larger than {}, the most that etprof reads of such a file",
                             FormatBytes(static_cast<double>(most))))
-        .InFile(path.string());
+        .InFile(path.string())
+        .Remedy("check whether it is the file that was meant");
   }
   MappedFile file;
   file.path_ = path;

@@ -261,7 +261,9 @@ void RemoveStaleTemporaries(const fs::path& folder) {
 std::filesystem::path MakeTemporaryFolder(const std::string& start, const std::string& what) {
   std::string folder = (std::filesystem::temp_directory_path() / (start + "-XXXXXX")).string();
   if (::mkdtemp(folder.data()) == nullptr)
-    throw Error(ExitCode::kDeviceFailed, "cannot make " + what).InFile(folder);
+    throw Error(ExitCode::kDeviceFailed, "cannot make " + what + ": " + std::strerror(errno))
+        .InFile(folder)
+        .Remedy("free some space, or set TMPDIR to another folder");
   return folder;
 }
 

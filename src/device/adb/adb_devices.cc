@@ -15,11 +15,11 @@ std::string RemedyFor(const std::string& state) {
   if (state == "device") return "";
   if (has("unauthorized") || has("authorizing")) return "unlock it and allow USB debugging on its screen";
   if (has("offline") || has("connecting"))
-    return "plug it in anew, or `adb reconnect offline`; over the network `adb connect HOST:PORT`";
+    return "plug it in again, or `adb reconnect offline`; over the network `adb connect HOST:PORT`";
   if (has("no permissions"))
     return "let this user use the USB device (Debian: apt-get install android-sdk-platform-tools-common), "
            "then "
-           "plug it in anew";
+           "plug it in again";
   if (has("recovery") || has("sideload") || has("bootloader") || has("rescue")) return "boot it into Android";
   return "`adb devices -l` has to say \"device\"";
 }

@@ -114,8 +114,9 @@ void ReadPowerMode(const std::string& printed, const std::string& device, PowerM
     for (PowerSetting& setting : mode.settings) {
       if (setting.key != key) continue;
       if (!SameValue(now, setting.value)) {
-        throw failed(fmt::format("the power mode {} did not take: {} is {} after it was set to {}", mode.name,
-                                 key, now, setting.value));
+        throw failed(fmt::format("the power mode {} has no effect: {} is {} after it was set to {}",
+                                 mode.name, key, now, setting.value))
+            .Remedy("measure without --power-mode (power_mode)");
       }
       setting.before = before;
       ++found;

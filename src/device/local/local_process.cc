@@ -378,7 +378,8 @@ Error CannotStart(const std::string& program, const ChildFailure& failure, const
   return Error(ExitCode::kDeviceFailed,
                fmt::format("cannot {}: {}", kSteps[static_cast<std::size_t>(failure.step)],
                            std::strerror(failure.error)))
-      .InFile(program);
+      .InFile(program)
+      .Remedy(kSeeLimits);
 }
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
@@ -414,14 +415,16 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   Pipe input, output, errors, failure, guarded;
   if (!input.Open() || !output.Open() || !errors.Open() || !failure.Open() || !guarded.Open()) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot open a pipe to it: {}", std::strerror(errno)))
-        .InFile(arguments[0]);
+        .InFile(arguments[0])
+        .Remedy(kSeeLimits);
   }
   std::vector<char*> argument_pointers = Pointers(arguments);
   std::vector<char*> environment_pointers = Pointers(environment);
   const pid_t pid = ::fork();
   if (pid < 0) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot start it: {}", std::strerror(errno)))
-        .InFile(arguments[0]);
+        .InFile(arguments[0])
+        .Remedy(kSeeLimits);
   }
   if (pid == 0) {
     BecomeProgram(argument_pointers.data(), environment_pointers.data(), command.cpus, input.read,

@@ -356,7 +356,7 @@ true)sh",
     std::string line;
     if (guard_->ReadLine(line, kAnswerSeconds) != Process::Read::kLine || line != "ready") {
       throw Error(ExitCode::kDeviceFailed,
-                  "a shell does not run there as it should: " + LastLine(guard_->LastErrors()))
+                  "its shell does not work as expected: " + LastLine(guard_->LastErrors()))
           .InFile(Name());
     }
   }

@@ -73,7 +73,7 @@ double ConditionsWatch::Cool(std::optional<DeviceVitals>& vitals) {
     if (options_.now() - start >= options_.wait_seconds) {
       gave_up_ = true;
       warnings_.push_back(fmt::format(
-          "the device does not get below {}: {} after waiting {:.0f} s; the measurement went on without "
+          "the device does not get below {}: {} after waiting {:.0f} s; the measurement continued without "
           "waiting",
           Limit(limit), now, options_.wait_seconds));
       if (options_.progress != nullptr) options_.progress->Message(warnings_.back());

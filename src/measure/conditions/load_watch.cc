@@ -48,7 +48,7 @@ void LoadWatch::Look() {
 
 std::string LoadWarningBefore(const OtherLoad& load, int threads) {
   if (!Matters(load, threads)) return "";
-  return fmt::format("{}. Times are less certain while that goes on.", LoadText(load));
+  return fmt::format("{}. Times are less certain while that lasts.", LoadText(load));
 }
 
 std::vector<std::string> LoadWarnings(const RunData& run) {

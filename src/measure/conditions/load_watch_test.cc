@@ -130,7 +130,7 @@ TEST(LoadWarnings, OneSentence) {
 TEST(LoadWarnings, BeforeAMeasurement) {
   EXPECT_EQ(LoadWarningBefore(Using(0.2, "a"), 1), "");
   EXPECT_EQ(LoadWarningBefore(Using(1.9, "a"), 1),
-            "1 other process uses 1.9 of 2 cores (a). Times are less certain while that goes on.");
+            "1 other process uses 1.9 of 2 cores (a). Times are less certain while that lasts.");
 }
 
 RunData ReadBack(const std::string& list, std::int64_t& wrong) {

@@ -46,9 +46,8 @@ Quiet WaitUntilQuiet(const QuietOptions& options) {
     if (quiet >= (waits ? kQuietLooks : 1) || (options.interrupted && options.interrupted())) break;
     if (options.now() - start >= options.wait_seconds) {
       if (why.empty()) break;
-      found.warning =
-          fmt::format("it was measured although, after waiting {:g} min, the device was not quiet: {}",
-                      options.wait_seconds / 60, why);
+      found.warning = fmt::format("the device was not quiet after {:g} min of waiting: {}",
+                                  options.wait_seconds / 60, why);
       break;
     }
     waits = true;

@@ -149,7 +149,7 @@ class Reader {
     for (std::filesystem::path* path : {&settings.model, &settings.runner, &settings.data})
       *path = Resolve(*path);
     if (const auto inputs = fields.Texts("inputs", false)) settings.inputs = ReadInputs(fields, *inputs);
-    // Names of the seeds', which stand back behind the others.
+    // Names of the profiling kit, which give way to the others.
     const auto runs = fields.Integer("num_runs", 1, static_cast<int>(kMostRuns));
     if (runs && fields.Find("runs") == nullptr) settings.runs = *runs;
     const auto distinct = [&](const char* key, const std::vector<int>& threads) {
@@ -254,7 +254,7 @@ class Reader {
       throw fields.Wrong("model", "no model is given, here or at the top").Remedy("give the path of a .pte");
     if (experiment.runner.empty()) experiment.runner = context_.default_runner;
     if (experiment.runner.empty() && !context_.runner_of_device) {
-      throw fields.Wrong("runner_path", "no runner is given, and etprof-runner is not beside etprof")
+      throw fields.Wrong("runner_path", "no runner is given, and etprof-runner is not next to etprof")
           .Remedy("build it (script/bootstrap), or give the path of an executor_runner");
     }
     return experiment;
@@ -443,7 +443,8 @@ Plan MakePlan(const Config& config) {
     }
     throw Error(ExitCode::kUsage,
                 fmt::format("a compare pair names experiment \"{}\" with {} threads, which is not measured",
-                            side.experiment, side.threads));
+                            side.experiment, side.threads))
+        .Remedy("give it those threads, or leave the pair out");
   };
   const auto add = [&](std::size_t baseline, std::size_t candidate, const PairConfig& given) {
     if (!timed(baseline) || !timed(candidate) || baseline == candidate) return;
@@ -451,7 +452,7 @@ Plan MakePlan(const Config& config) {
     if (pair.baseline_label.empty()) pair.baseline_label = plan.units[baseline].label;
     if (pair.candidate_label.empty()) pair.candidate_label = plan.units[candidate].label;
     plan.pairs.push_back(pair);
-    // As the files of a comparison are called (cli/summary_files.cc).
+    // As the files of a comparison are called (workflow/analyze/analysis_files.cc).
     const ExperimentConfig& b = config.experiments[plan.units[baseline].experiment];
     const ExperimentConfig& c = config.experiments[plan.units[candidate].experiment];
     CheckStem(config, c,

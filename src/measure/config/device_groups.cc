@@ -98,7 +98,8 @@ void CheckDeviceNames(const std::vector<std::string>& devices) {
   for (const std::string& device : devices) {
     CheckDeviceName(device);
     if (!seen.insert(device).second)
-      throw Error(ExitCode::kUsage, fmt::format("the device {} is named twice", device));
+      throw Error(ExitCode::kUsage, fmt::format("the device `{}` is named twice", device))
+          .Remedy("name each device once");
   }
   // adb takes "the only device" for one only where it lists no other.
   const auto other =

@@ -79,7 +79,8 @@ JsonFields::JsonFields(const nlohmann::json& object, const Source& source, std::
   if (!object_.is_object()) {
     throw Error(ExitCode::kBadInput, fmt::format("{} must be an object, but is {}",
                                                  path_.empty() ? "the whole" : path_, TypeOf(object_)))
-        .InFile(source_.file.string());
+        .InFile(source_.file.string())
+        .Remedy("see docs/reference/config.md");
   }
 }
 

@@ -59,7 +59,7 @@ class SuiteReader {
     }
     for (const std::string& dtype : suite.dtypes) {
       if (dtype != AsFileName(dtype) || dtype.front() == '-')
-        throw fields.Wrong("dtypes", fmt::format("\"{}\" is no data type", dtype));
+        throw fields.Wrong("dtypes", fmt::format("\"{}\" is not a data type", dtype));
     }
     fields.Within("devices", kIsWrong, [&] { CheckDeviceNames(suite.devices); });
     fields.Within("variants", kIsWrong, [&] { std::ranges::for_each(suite.variants, ParseVariant); });
@@ -83,7 +83,7 @@ class SuiteReader {
     suite.environment = Texts("env", fields);
     for (const auto& [name, value] : suite.environment) {
       if (!IsVariableName(name))
-        throw fields.Wrong("env", fmt::format("\"{}\" is no name of a variable", name));
+        throw fields.Wrong("env", fmt::format("\"{}\" is not a name of a variable", name));
     }
     fields.Finish();
     return suite;
@@ -139,7 +139,7 @@ class SuiteReader {
       ReadKeys(own, model);
       for (const auto& [dtype, program] : Texts("programs", own)) {
         if (dtype.empty() || dtype != AsFileName(dtype))
-          throw own.Wrong("programs", fmt::format("\"{}\" is no data type", dtype));
+          throw own.Wrong("programs", fmt::format("\"{}\" is not a data type", dtype));
         model.programs[dtype] = Find(program);
       }
       if (own.Find("name") == nullptr) model.name = NameOfSource(model.source);
@@ -245,7 +245,8 @@ std::vector<SuiteCell> CellsOf(const SuiteConfig& suite) {
     cells.push_back(std::move(cell));
     if (cells.size() > kMostCells) {
       throw Error(ExitCode::kBadInput, fmt::format("has more than {} cells", kMostCells))
-          .InFile(suite.file.string());
+          .InFile(suite.file.string())
+          .Remedy("split the suite");
     }
   };
   for (std::size_t m = 0; m < suite.models.size(); ++m) {
@@ -270,12 +271,13 @@ std::vector<SuiteCell> CellsOf(const SuiteConfig& suite) {
       if (used.contains(rule.place)) continue;
       throw Error(ExitCode::kBadInput, fmt::format("{} matches nothing of the suite", rule.place))
           .InFile(suite.file.string())
-          .Remedy("`etprof suite FILE --dry-run` without it lists the cells");
+          .Remedy("leave it out: `etprof suite FILE --dry-run` then lists the cells");
     }
   }
   if (cells.empty()) {
     throw Error(ExitCode::kBadInput, "no cell is left after `include` and `exclude`")
-        .InFile(suite.file.string());
+        .InFile(suite.file.string())
+        .Remedy(kSuiteRemedy);
   }
   return cells;
 }

@@ -20,10 +20,11 @@ namespace {
 const std::set<std::string> kKeys = {"isa", "threads", "cpus", "period", "runner", "model", "label"};
 
 Error Wrong(const std::string& spec, const std::string& problem) {
-  return Error(ExitCode::kUsage, fmt::format("--vs {}: {}", spec, problem));
+  return Error(ExitCode::kUsage, fmt::format("`--vs {}`: {}", spec, problem))
+      .Remedy("see `etprof profile --help`");
 }
 
-// "-avx512" -> "avx512"; "-sme,-sme2" -> "sme2" (the seeds' SME2 off turns both off); empty when the mask
+// "-avx512" -> "avx512"; "-sme,-sme2" -> "sme2" (SME2 off in the kit turns both off); empty when the mask
 // does more than hide.
 std::string HiddenOf(const std::string& isa) {
   std::vector<std::string> names;
@@ -82,7 +83,7 @@ Variant ParseVariant(const std::string& spec) {
       pairs.back().second += "," + item;
     } else {
       throw Wrong(spec, fmt::format("\"{}\" is not KEY=VALUE", item))
-          .Remedy("e.g. --vs isa=-avx2, --vs threads=2, --vs model=OTHER.pte");
+          .Remedy("give one such as isa=-avx2, threads=2, or model=OTHER.pte");
     }
     start = comma + 1;
   }
@@ -118,8 +119,7 @@ Variant ParseVariant(const std::string& spec) {
   }
   if (!variant.isa && !variant.cpus && !variant.threads && !variant.period && !variant.runner &&
       !variant.model) {
-    throw Wrong(spec, "it says nothing that differs")
-        .Remedy("give isa, threads, cpus, period, runner or model");
+    throw Wrong(spec, "nothing differs").Remedy("give isa, threads, cpus, period, runner, or model");
   }
   return variant;
 }

@@ -137,7 +137,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   }
   if (run.times.empty())
     throw WorkerFailure(WorkerFailure::Kind::kRefused,
-                        "nothing tells how long its runs took: " + etdump_problem);
+                        "it is not known how long its runs took: " + etdump_problem);
   if (run.traced.empty()) AddOnce("no operators: " + etdump_problem, setup.data->warnings);
   return run;
 }
@@ -198,8 +198,8 @@ class ForeignParticipant : public Participant {
     if (run.trace_enabled || (device_log && SaysTraceEnabled(*device_log))) {
       throw WorkerFailure(
           WorkerFailure::Kind::kRefused,
-          "its runner is trace-enabled: XNNPACK's log costs time, so its times are no latency; give "
-          "the experiment \"mode\": \"xnntrace\", or a runner that was built without that log");
+          "its runner writes XNNPACK's log, which takes time, so its times are not latency; give the "
+          "experiment \"mode\": \"xnntrace\", or a runner that was built without that log");
     }
     looked_ = true;
     Burst burst;
@@ -234,7 +234,7 @@ void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bo
   try {
     xnntrace.Write(device_log.Lines());
   } catch (const Error& error) {
-    AddOnce("Android's log could not be had: " + error.Message(), setup.data->warnings);
+    AddOnce("Android's log could not be read: " + error.Message(), setup.data->warnings);
   }
 }
 

@@ -88,7 +88,8 @@ nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeou
   nlohmann::json reply = ParseJson(line);
   if (!reply.is_object()) {
     throw WorkerFailure(WorkerFailure::Kind::kGarbage,
-                        fmt::format("the worker answered no JSON object {}: {}", doing, Shortened(line)));
+                        fmt::format("the worker answered with something that is not a JSON object {}: {}",
+                                    doing, Shortened(line)));
   }
   if (const auto error = reply.find("error"); error != reply.end()) {
     throw WorkerFailure(WorkerFailure::Kind::kRefused,

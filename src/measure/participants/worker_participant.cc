@@ -114,7 +114,7 @@ class WorkerParticipant : public Participant {
     const auto reply = worker_->Ask<protocol::BurstReply>("burst", request);
     if (static_cast<int>(reply.traced_ns.size()) != request.traced_runs) {
       throw WorkerFailure(WorkerFailure::Kind::kGarbage,
-                          fmt::format("the worker traced {} runs in place of {}", reply.traced_ns.size(),
+                          fmt::format("the worker traced {} runs instead of {}", reply.traced_ns.size(),
                                       request.traced_runs));
     }
     launch.bursts.push_back(ToBurst(reply, round, order));
@@ -160,7 +160,7 @@ class WorkerParticipant : public Participant {
         if (!request.save_to.empty()) setup_.device->Get(request.save_to, setup_.saved_outputs);
       } catch (const WorkerFailure& failure) {
         if (failure.kind() != WorkerFailure::Kind::kRefused) throw;
-        AddOnce(std::string("its outputs could not be had: ") + failure.what(), setup_.data->warnings);
+        AddOnce(std::string("its outputs could not be read: ") + failure.what(), setup_.data->warnings);
       }
       WarnOfNan();
     }
@@ -211,7 +211,7 @@ void ExperimentLog::Write(std::string_view text) {
   file_.clear();  // a disk that was full may have room again
   written_ += text.size();
   file_ << text;
-  if (written_ > kMaxLog) file_ << "\n# the rest is left out: this log is above 64 MB\n";
+  if (written_ > kMaxLog) file_ << "\n# the rest is omitted: this log is larger than 64 MB\n";
   file_.flush();
 }
 

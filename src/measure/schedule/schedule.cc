@@ -15,7 +15,7 @@
 namespace etprof {
 namespace {
 
-constexpr int kUsualWarmup = 10;  // the seeds' default
+constexpr int kUsualWarmup = 10;  // the kit's default
 constexpr Nanoseconds kUsualTarget = 50'000'000;
 constexpr double kOpeningRuns = 3;  // what a burst's opening takes, roughly, when planning
 constexpr double kConfidence = 0.95;
@@ -227,7 +227,7 @@ class Scheduler {
       states_[u].failed = !units_[u].data->error.empty();
       if (units_[u].participant->WholeProcess()) {
         one_burst_ = true;
-        data_.why_not_interleaved = "a foreign runner takes one process for each burst";
+        data_.why_not_interleaved = "a third-party runner needs one process for each burst";
       }
     }
   }
@@ -418,7 +418,7 @@ class Scheduler {
     }
     if (hooks_.progress != nullptr) {
       hooks_.progress->Message(fmt::format("{}: {}{}", data.label, failure.what(),
-                                           state.failed ? "; it is given up" : "; trying once more"));
+                                           state.failed ? "; giving up" : "; trying once more"));
     }
   }
 
@@ -683,7 +683,7 @@ class Scheduler {
     if (!reason) return true;
     one_burst_ = true;
     data_.why_not_interleaved = *reason;
-    warnings_.push_back(*reason + ": whole processes alternate in place of short bursts");
+    warnings_.push_back(*reason + ": whole processes alternate instead of short bursts");
     return false;
   }
 

@@ -59,7 +59,7 @@ std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std:
 
 std::string UnmatchedRemark(std::int64_t calls) {
   return fmt::format(
-      "in {} delegate calls the operators could not be told apart (without the exact operator clock they "
+      "in {} delegate calls the operators could not be distinguished (without the exact operator clock they "
       "cannot)",
       calls);
 }
@@ -86,7 +86,7 @@ std::vector<std::string> RemarksOn(const protocol::CountersReply& reply) {
                     fmt::join(user_only, ", ")));
   }
   if (!by_turns.empty()) {
-    remarks.push_back(fmt::format("counted by turns and scaled, the processor having too few counters: {}",
+    remarks.push_back(fmt::format("counted in turns and scaled, since the processor has too few counters: {}",
                                   fmt::join(by_turns, ", ")));
   }
   if (reply.unmatched_calls > 0) remarks.push_back(UnmatchedRemark(reply.unmatched_calls));
@@ -107,7 +107,7 @@ std::vector<CountersRow> ParseCounters(std::string_view text, const std::string&
     return error;
   };
   if (!reader.Next(fields) || !std::ranges::equal(fields, CsvColumnsOf<CountersCsv>()))
-    throw wrong("has not the columns of counters");
+    throw wrong("does not have the columns of counters");
   std::vector<CountersRow> rows;
   while (reader.Next(fields)) {
     try {

@@ -91,7 +91,7 @@ void AppendLatencies(const std::filesystem::path& path, const Launch& launch, bo
   std::filesystem::create_directories(path.parent_path(), ignored);
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
   const auto cannot = [&](int why) {
-    return CannotWrite(path, why).Remedy("check the folder and its free space, then go on with --resume");
+    return CannotWrite(path, why).Remedy("check the folder and its free space, then continue with --resume");
   };
   if (descriptor < 0) throw cannot(errno);
   struct stat status {};
@@ -117,7 +117,7 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
   const std::string text = ReadTextFile(path);
   std::int64_t malformed = 0, unknown = 0;
   if (!IsLatencyCsv(text)) {
-    problems.push_back(fmt::format("{}: not the columns that etprof writes; its latencies are left out",
+    problems.push_back(fmt::format("{}: not the columns that etprof writes; its latencies are excluded",
                                    path.filename().string()));
     return;
   }

@@ -137,7 +137,8 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
     throw Error(ExitCode::kBadInput, errno == EACCES
                                          ? "cannot be read: permission denied"
                                          : "cannot be read: " + std::generic_category().message(errno))
-        .InFile(folder.string());
+        .InFile(folder.string())
+        .Remedy("check its permissions");
   }
   RunData run;
   run.folder = std::filesystem::absolute(folder).lexically_normal();
@@ -183,10 +184,10 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
             : "there is no manifest.json: how and where this was measured is not known");
   }
   if (run.status == RunData::Status::kRunning) {
-    run.problems.push_back("the measurement was killed, or still runs: what it has stored so far is here");
+    run.problems.push_back("the measurement was killed, or still runs: this is what it has stored so far");
   }
   if (run.status == RunData::Status::kInterrupted)
-    run.problems.push_back("the measurement was interrupted; --resume goes on");
+    run.problems.push_back("the measurement was interrupted; --resume continues it");
   for (const ExperimentData& data : run.experiments) {
     if (!data.error.empty()) run.problems.push_back(fmt::format("{}: failed: {}", data.label, data.error));
   }
@@ -198,7 +199,7 @@ void RecoverInMemory(RunData& run) {
     try {
       TakeParts(run.folder, StemOf(data), data);
     } catch (const Error& problem) {
-      data.warnings.push_back("the ETDumps of its last launches are left out: " + problem.Message());
+      data.warnings.push_back("the ETDumps of its last launches are excluded: " + problem.Message());
     }
   }
 }
@@ -206,15 +207,17 @@ void RecoverInMemory(RunData& run) {
 bool RecoverRunDirectory(const std::filesystem::path& folder) {
   RunData run = LoadRunDirectory(folder, /*with_bare_files=*/false);
   const auto refuse = [&](const std::string& why) {
-    return Error(ExitCode::kBadInput, why).InFile(folder.string());
+    return Error(ExitCode::kBadInput, why)
+        .InFile(folder.string())
+        .Remedy("give a results directory of an interrupted measurement");
   };
   if (run.config_hash.empty()) throw refuse("is not a run of etprof, so there is nothing to recover");
   for (const ExperimentData& data : run.experiments) {
     // The names of experiments are folders that are written: they must not lead out of this one.
     const std::filesystem::path name = data.name;
     if (name != name.filename() || name == "." || name == ".." || name.empty())
-      throw refuse(
-          fmt::format("its manifest has an experiment of the name \"{}\", which is no folder's", data.name));
+      throw refuse(fmt::format("its manifest has an experiment named \"{}\", which is not a folder's name",
+                               data.name));
   }
   const RunDirectory directory = RunDirectory::Open(run.folder);
   // Read again: until now another process may have written it.

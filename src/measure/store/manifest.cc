@@ -114,7 +114,7 @@ void ReadManifest(const nlohmann::json& manifest, RunData& run) {
   }
   if (wrong > 0)
     run.problems.push_back(fmt::format(
-        "manifest.json: {} entries are wrong (of another type, or cannot be) and are left out", wrong));
+        "manifest.json: {} entries are wrong (of another type, or impossible) and are excluded", wrong));
 }
 
 }  // namespace etprof

@@ -118,7 +118,7 @@ void CompareValues(ByteView a_file, ByteView b_file, ComparePair::OutputDifferen
     }
   }
   if (mismatches > 0) {
-    difference.note = fmt::format("{} elements are NaN or infinite on one side only", mismatches);
+    difference.note = fmt::format("{} elements are NaN or infinite in only one variant", mismatches);
     return;
   }
   difference.largest_absolute = absolute;
@@ -135,7 +135,7 @@ ComparePair::OutputDifference CompareOutputs(const ExperimentData& baseline, con
   const auto& a = baseline.output_digests;
   const auto& b = candidate.output_digests;
   if (a.empty() || b.empty()) {
-    difference.note = "the outputs of one side are not known";
+    difference.note = "the outputs of one variant are not known";
     return difference;
   }
   difference.comparable = a.size() == b.size();
@@ -146,7 +146,7 @@ ComparePair::OutputDifference CompareOutputs(const ExperimentData& baseline, con
   }
   if (!difference.comparable) {
     difference.equal = false;
-    difference.note = "outputs of different number, type or shape";
+    difference.note = "outputs differ in number, type, or shape";
     return difference;
   }
   if (difference.equal) {

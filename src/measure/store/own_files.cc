@@ -34,7 +34,7 @@ T ReadOwnJson(const std::filesystem::path& path, const std::string& what) {
 std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
   const std::filesystem::path path = run_directory / "peaks.json";
   if (!Exists(path)) return std::nullopt;
-  return ReadOwnJson<Peaks>(path, "the roofs of a machine");
+  return ReadOwnJson<Peaks>(path, "the peaks of a machine");
 }
 
 std::filesystem::path WatchFile(const ExperimentData& data) {

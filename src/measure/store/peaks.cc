@@ -64,10 +64,10 @@ protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interru
     const Process::Read read = process->ReadLine(line, timeout_seconds);
     if (read == Process::Read::kEnd) break;
     if (read == Process::Read::kInterrupted || interruption.Now())
-      throw WorkerFailure(Kind::kInterrupted, "interrupted while the roofs were measured");
+      throw WorkerFailure(Kind::kInterrupted, "interrupted while the peaks were measured");
     if (read == Process::Read::kTimeout) {
       throw WorkerFailure(Kind::kHung,
-                          fmt::format("the runner had measured no roofs after {:.4g} s", timeout_seconds));
+                          fmt::format("the runner had measured no peaks after {:.4g} s", timeout_seconds));
     }
     text += line + '\n';
     if (read == Process::Read::kTooLong || text.size() > kLongestAnswer)
@@ -80,7 +80,7 @@ protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interru
     std::string reason = LastError(*process);
     if (reason.starts_with(kSpeaker)) reason.erase(0, kSpeaker.size());
     throw WorkerFailure(Kind::kRefused,
-                        reason.empty() ? "the runner " + (status ? status->Text() : "goes on") : reason);
+                        reason.empty() ? "the runner " + (status ? status->Text() : "still runs") : reason);
   }
   try {
     // A number, a list: at() of what is no object is an exception, too.
@@ -88,7 +88,7 @@ protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interru
     peaks.cpus = request.cpus;
     return peaks;
   } catch (const std::exception&) {
-    throw WorkerFailure(Kind::kRefused, "it is no etprof-runner of this version");
+    throw WorkerFailure(Kind::kRefused, "it is not an etprof-runner of this version");
   }
 }
 

@@ -195,10 +195,10 @@ Parts PartsOf(const std::filesystem::path& folder, const std::string& stem, cons
     const std::filesystem::path part = launch.etdump_part;
     if (part.empty()) continue;
     const auto leave_out = [&](const std::string& why) {
-      parts.warnings.push_back(fmt::format("launch {}: its ETDump is left out: {}", launch.index + 1, why));
+      parts.warnings.push_back(fmt::format("launch {}: its ETDump is excluded: {}", launch.index + 1, why));
     };
     if (part != EtdumpPart(stem, launch.index)) {
-      leave_out(fmt::format("{} is no name that etprof gives", part.string()));
+      leave_out(fmt::format("{} is not a name that etprof gives", part.string()));
       continue;
     }
     if (!IsFileBeneath(folder, part)) {
@@ -253,7 +253,9 @@ bool MergeParts(const std::filesystem::path& folder, const std::string& stem, Ex
   if (!parts.fresh.empty()) {
     const std::filesystem::path merged = folder / parts.merged;
     if (!IsFolderBeneath(folder, parts.merged.parent_path()))
-      throw Error(ExitCode::kBadInput, "is reached by a link").InFile(merged.string());
+      throw Error(ExitCode::kBadInput, "is reached by a link")
+          .InFile(merged.string())
+          .Remedy("remove the link");
     WriteFileAtomically(merged, MergedEtdumps(parts.Inputs(folder)));
     const std::size_t runs = CountRuns(merged);
     if (runs != parts.runs) {

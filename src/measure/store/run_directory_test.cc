@@ -383,7 +383,7 @@ TEST_F(RunDirectoryTest, APartThatCannotBeReadStaysAPart) {
   CopyEtdump(data.launches[1].etdump_part);
   Write(data.launches[0].etdump_part, "not yet");
   EXPECT_TRUE(MergeParts(folder, "a/toy_a_t1", data));
-  EXPECT_THAT(data.warnings, ElementsAre(HasSubstr("launch 1: its ETDump is left out")));
+  EXPECT_THAT(data.warnings, ElementsAre(HasSubstr("launch 1: its ETDump is excluded")));
   EXPECT_EQ(data.etdump_runs.size(), 20u);
   EXPECT_EQ(data.launches[0].etdump_part, EtdumpPart("a/toy_a_t1", 0));
   EXPECT_EQ(data.launches[0].traced_runs.size(), 20u);

@@ -40,10 +40,11 @@ void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
     }
     if (restless > 0) {
       std::erase_if(data.warnings, [](const std::string& text) {
-        return text.find("latency was level") != std::string::npos;
+        return text.find("the latency stabilized") != std::string::npos ||
+               text.find("latency was level") != std::string::npos;  // of an earlier etprof
       });
       data.warnings.push_back(
-          fmt::format("{} of {} bursts began before the latency was level", restless, bursts));
+          fmt::format("{} of {} bursts began before the latency stabilized", restless, bursts));
     }
   }
   for (const std::string& warning : LoadWarnings(run)) AddOnce(warning, run.warnings);

@@ -26,7 +26,7 @@ PtdHeader ReadPtdHeader(const Source& source) {
   const ByteView bytes = source.bytes();
   if (bytes.size() < kPtdHeaderAt + kPtdHeaderBytes ||
       std::memcmp(bytes.data() + kPtdHeaderAt, "FH01", 4) != 0)
-    throw source.Bad("is no .ptd, or is cut short: it has no FH01 header", kPtdHeaderAt);
+    throw source.Bad("is not a .ptd, or is cut short: it has no FH01 header", kPtdHeaderAt);
   const auto length = LoadLittleEndian<std::uint32_t>(bytes, kPtdHeaderAt + 4);
   if (length < kPtdHeaderBytes)
     throw source.Bad(fmt::format("is malformed: its header has {} bytes", length), kPtdHeaderAt + 4);
@@ -74,7 +74,7 @@ bool IsDataFile(ByteView bytes) {
 DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
   Source source(bytes, file_name);
   if (!IsDataFile(bytes)) {
-    throw source.Bad("is no .ptd: no FT01 identifier", std::min<std::uint64_t>(4, bytes.size()))
+    throw source.Bad("is not a .ptd: no FT01 identifier", std::min<std::uint64_t>(4, bytes.size()))
         .Remedy("give a .ptd that ExecuTorch's exporter wrote");
   }
   const PtdHeader header = ReadPtdHeader(source);

@@ -38,7 +38,9 @@ class Zip {
   explicit Zip(const fs::path& path) : path_(path) {
     std::error_code error;
     if (!fs::is_regular_file(path, error)) {
-      throw Error(ExitCode::kBadInput, Exists(path) ? "is not a file" : "no such file").InFile(path.string());
+      throw Error(ExitCode::kBadInput, Exists(path) ? "is not a file" : "no such file")
+          .InFile(path.string())
+          .Remedy("check the path");
     }
     zip_.reset(unzOpen64(path.c_str()));
     if (!zip_) throw Bad("is not a zip archive, or is cut short");
@@ -236,7 +238,7 @@ class EdgeNodes : public nlohmann::json_sax<json> {
 void ReadHandles(const Zip& zip, const Zip::Entry& entry, SourceMap& map) {
   zip.RequireAtMost(entry, kMostHandleBytes, kMostHandleBytes);
   const json methods = ParseJson(zip.Read(entry));
-  if (!methods.is_object()) throw zip.Bad(fmt::format("{} in it is no JSON object", kHandles));
+  if (!methods.is_object()) throw zip.Bad(fmt::format("{} in it is not a JSON object", kHandles));
   for (const auto& [name, instructions] : methods.items()) {
     if (!instructions.is_object()) continue;
     MethodSources& method = map.methods[name];
@@ -285,7 +287,7 @@ SourceMap ReadEtrecord(const fs::path& path) {
     if (!is_json || !found.found()) throw zip.Bad(fmt::format("{} in it is not an exported program", name));
   }
   if (programs.empty())
-    throw zip.Bad("holds no edge program: it is no ETRecord, or one that was made without it");
+    throw zip.Bad("holds no edge program: it is not an ETRecord, or one that was written without it");
   return map;
 }
 

@@ -87,7 +87,8 @@ TEST(Etrecord, WhatIsNoneIsRefused) {
   EXPECT_THAT(Refusal(Zip({{"debug_handle_map", "{}"}})), HasSubstr("no edge program"));
   EXPECT_THAT(Refusal(Zip({{kForward, "{}"}})), HasSubstr("is not an exported program"));
   EXPECT_THAT(Refusal(Zip({{kForward, "[1"}})), HasSubstr("is not an exported program"));
-  EXPECT_THAT(Refusal(Zip({{kForward, kEdge}, {"debug_handle_map", "[]"}})), HasSubstr("is no JSON object"));
+  EXPECT_THAT(Refusal(Zip({{kForward, kEdge}, {"debug_handle_map", "[]"}})),
+              HasSubstr("is not a JSON object"));
 }
 
 TEST(Etrecord, EachCutIsRefused) {

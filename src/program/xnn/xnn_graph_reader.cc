@@ -180,7 +180,7 @@ class XnnReader {
       tensor = quantized->tensor_value();
       value.quantization = ReadQuantization(*quantized);
     }
-    if (tensor == nullptr) Fail("a value is no tensor", &entry);
+    if (tensor == nullptr) Fail("a value is not a tensor", &entry);
     value.id = tensor->id_out();
     value.type = XnnDataTypeOf(static_cast<int>(tensor->datatype()));
     if (const auto* sizes = tensor->dims()) {

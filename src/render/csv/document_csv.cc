@@ -95,8 +95,8 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
     }
   }
   if (columns.empty()) {
-    throw Error(ExitCode::kUsage, fmt::format("there is no table \"{}\"", id))
-        .Remedy(fmt::format("tables: {}", fmt::join(TableIds(document), ", ")));
+    throw Error(ExitCode::kUsage, fmt::format("`--csv` does not take `{}`", id))
+        .Remedy(fmt::format("give one of {}", fmt::join(TableIds(document), ", ")));
   }
   // A column has the fields that any of its values has.
   std::vector<std::vector<std::string>> suffixes(columns.size());

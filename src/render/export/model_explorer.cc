@@ -253,7 +253,7 @@ class GraphRenderer {
       const std::string label = OneLine(Prefix(index));
       if (graph_.experiments.size() == 1) attributes["experiment"] = OneLine(experiment.label);
       if (data.emulated) attributes[label + "emulated"] = kEmulatedRemark;
-      if (data.trace_enabled) attributes[label + "trace-enabled"] = "evidence of kernels, not of time";
+      if (data.trace_enabled) attributes[label + "kernel-log run"] = "shows kernels, not times";
       const double runs = static_cast<double>(experiment.groups.runs);
       if (experiment.groups.runs == 0) continue;
       attributes[label + "Method::execute"] = MsText(static_cast<double>(experiment.groups.total) / runs);

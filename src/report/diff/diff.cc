@@ -154,6 +154,7 @@ class MethodDiffer {
   MethodDiffer(const Method& a, const DiffSide& of_a, const Method& b, const DiffSide& of_b)
       : a_(a, of_a), b_(b, of_b) {
     result_.name = a.name;
+    result_.dynamic = Summarize(a, *of_a.program).dynamic || Summarize(b, *of_b.program).dynamic;
     result_.properties = MethodProperties(a, *of_a.program, b, *of_b.program);
   }
 

@@ -49,7 +49,8 @@ struct WeightDifference {
 struct MethodDiff {
   std::string name;
   bool in_baseline = true, in_candidate = true;  // of one program alone nothing else is said
-  std::vector<ProgramProperty> properties;       // those that differ
+  bool dynamic = false;                     // shapes of either change at run time: numbers are of the largest
+  std::vector<ProgramProperty> properties;  // those that differ
   std::vector<OperatorDifference> operators;
   std::size_t matched = 0;                    // pairs of operators
   std::size_t renamed = 0;                    // of them, with another module's path, wrappers' prefixes apart

@@ -280,7 +280,7 @@ void AddComparisons(Report& report) {
     if (made.comparison.latency_from_trace &&
         !(baseline.latency_from_trace && candidate.latency_from_trace)) {
       report.warnings.push_back(candidate.label + " and " + baseline.label +
-                                " share no rounds: they are compared by their traced runs");
+                                " share no rounds, so they are compared by their traced runs");
     }
     for (const std::string& warning : made.comparison.warnings) report.warnings.push_back(warning);
     report.comparisons.push_back(std::move(made));
@@ -322,7 +322,7 @@ void AddWarnings(Report& report) {
   std::erase_if(warnings, [&](const std::string& warning) { return !seen.insert(warning).second; });
 }
 
-// The seeds' layouts name no pairs, but their experiments are called "..._sme2_off" and "..._sme2_on": what
+// The kit's layouts name no pairs, but their experiments are called "..._sme2_off" and "..._sme2_on": what
 // differs by that alone is a pair.
 void PairOffWithOn(RunData& run) {
   if (!run.pairs.empty()) return;

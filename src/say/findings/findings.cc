@@ -208,7 +208,7 @@ class Wording {
       lines.push_back(Say("of these {}", part_text));
     }
     const bool mostly = parts.size() > 1 && parts.front().first >= of.time.ns / 2;
-    Text text = Say("Data movement: {}, {}{}.", OfGroup(Group::kDataMovement, of.time),
+    Text text = Say("{}: {}, {}{}.", GroupName(Group::kDataMovement), OfGroup(Group::kDataMovement, of.time),
                     mostly ? "mostly " : "", mostly ? texts.front() : Joined(texts));
     if (of.operators_at_edges > 0) {
       text += Say(" {} ({}) {} at a delegate boundary.", CountedText(of.operators_at_edges, "operator"),
@@ -291,7 +291,7 @@ class Wording {
             "{} than {} {}. The observed ones are reported.",
             CountedText(of.operators.size(), "operator ran other kernels", "operators ran other kernels"),
             of.operators.size() == 1 ? "its" : "their", of.operators.size() == 1 ? "name says" : "names say"),
-        std::move(evidence), "functions that the runner saw called (--watch), against XNNPACK's names"};
+        std::move(evidence), "functions that the runner saw called (--watch), compared with XNNPACK's names"};
   }
 
   FindingWords operator()(const finding::NotOnKleidiai& of) const {
@@ -383,7 +383,7 @@ class Wording {
         {Say("{}: CPU time of a run {}", Baseline().label, Time{of.baseline_ns}),
          Say("{}: CPU time of a run {}", experiment_.label, Time{of.candidate_ns})},
         "medians over the clean runs of the processor time of all threads; reported where its ratio lies "
-        "outside of the interval of the wall time's by more than the interval's half-width, and by 2%"};
+        "outside of the interval of the wall time's ratio by more than the interval's half-width, and by 2%"};
   }
 
   FindingWords operator()(const finding::CompilersDiffer& of) const {

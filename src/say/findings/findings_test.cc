@@ -116,7 +116,7 @@ TEST(Findings, OfAGroupHaveTheDigitsOfItsRow) {
                     {"Add (ND) #1", 1'189'650}};
   const Report report = ReportOfRuns(runs);
   EXPECT_THAT(FindInsight(report, Insight::Kind::kLayout)->text,
-              HasSubstr("Data movement: 1.330 of 5.086 ms"));
+              HasSubstr("Data Movement: 1.330 of 5.086 ms"));
   EXPECT_THAT(FindInsight(report, Insight::Kind::kBottleneck)->text, HasSubstr("GEMM: 2.566 of 5.086 ms"));
 }
 
@@ -187,7 +187,7 @@ TEST(Findings, BoundWhatDataMovementCouldGive) {
   const auto layout = FindInsight(report, Insight::Kind::kLayout);
   ASSERT_TRUE(layout);
   // 400 004 of 2 144 014 ns are 18.7%, which leaves 1 / (1 - 0.187) = 1.229.
-  EXPECT_THAT(layout->text, HasSubstr("Data movement: 0.400 of 2.144 ms (19%), 2 transposes (0.400 ms)."));
+  EXPECT_THAT(layout->text, HasSubstr("Data Movement: 0.400 of 2.144 ms (19%), 2 transposes (0.400 ms)."));
   EXPECT_THAT(layout->text, HasSubstr("Upper bound if eliminated: 1.23x."));
   EXPECT_NEAR(layout->at_stake, 400'004, 1);
 }

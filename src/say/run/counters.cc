@@ -43,15 +43,15 @@ constexpr CounterColumn kColumns[] = {
     {"task_clock", "processor time",
      [](const CountersRow& row) { return Maybe<Duration>(row.Mean("task_clock_ns")); }},
     {"ghz", "GHz", [](const CountersRow& row) { return Plain(Scaled(row.EffectiveFrequency(), 1e-9)); }},
-    {"instructions_per_cycle", "instructions a cycle",
+    {"instructions_per_cycle", "instructions per cycle",
      [](const CountersRow& row) { return Plain(row.InstructionsPerCycle()); }},
-    {"cache_misses_per_1000", "cache misses a 1000",
+    {"cache_misses_per_1000", "cache misses per 1000",
      [](const CountersRow& row) { return Plain(row.CacheMissesPerThousand()); }},
-    {"branch_misses_per_1000", "branch misses a 1000",
+    {"branch_misses_per_1000", "branch misses per 1000",
      [](const CountersRow& row) { return Plain(row.BranchMissesPerThousand()); }},
-    {"stalled_frontend_percent", "stalled in front",
+    {"stalled_frontend_percent", "frontend stalls",
      [](const CountersRow& row) { return Plain(PercentOfCycles(row, "stalled_cycles_frontend")); }},
-    {"stalled_backend_percent", "stalled behind",
+    {"stalled_backend_percent", "backend stalls",
      [](const CountersRow& row) { return Plain(PercentOfCycles(row, "stalled_cycles_backend")); }},
     {"page_faults", "page faults", [](const CountersRow& row) { return Plain(row.Mean("page_faults")); }},
     {"context_switches", "switches",
@@ -110,8 +110,8 @@ Document SayCounters(const std::vector<ExperimentCounters>& experiments) {
       document.sections.push_back({experiment.label, Level::kUsual, {TableOf(experiment.rows)}});
   }
   document.method =
-      "Means of runs of their own, in which the counters were read at every operator boundary "
-      "(docs/guides/bottlenecks.md). Misses are of 1000 instructions, stalls percent of the cycles.";
+      "Means over separate runs, in which the counters were read at every operator boundary "
+      "(docs/guides/bottlenecks.md). Misses are per 1000 instructions, stalls in percent of cycles.";
   return document;
 }
 

@@ -81,8 +81,8 @@ Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment) 
   facts.Add("Inputs", data.inputs_from);
   facts.Add("Backends", fmt::format("{}", fmt::join(data.backends, ", ")));
   if (data.emulated) facts.Add("Emulated", "timings are not meaningful");
-  if (data.trace_enabled) facts.Add("Trace-enabled", "evidence of kernels, not of time");
-  if (data.tracer_always_on) facts.Add("Tracer", "always on: its cost is in every latency");
+  if (data.trace_enabled) facts.Add("Kernel-log run", "shows kernels, not times");
+  if (data.tracer_always_on) facts.Add("Tracer", "always on: every latency includes tracing overhead");
   facts.Add("Failed", data.error);
   for (const std::string& warning : data.warnings) facts.Add("Warning", warning);
   return facts;

@@ -149,8 +149,9 @@ std::string CopiesText(const MemoryReport& memory) {
   if (largest == nullptr) return "";
   const protocol::CreatedOperator& original = memory.operators[static_cast<std::size_t>(largest->copy_of)];
   return fmt::format(
-      "{} packed the same weights as an earlier operator: {} more in memory. The largest: {} of delegate {} "
-      "and {} of delegate {}. XNNPACK's delegate shares them with its option weight_cache_enabled.",
+      "{} packed the same weights as an earlier operator, which takes {} more memory. The largest: {} of "
+      "delegate {} "
+      "and {} of delegate {}. The option weight_cache_enabled of XNNPACK's delegate shares them.",
       CountedText(copies, "operator"), FormatBytes(static_cast<double>(bytes)), largest->NameOrFunction(),
       largest->delegate, original.NameOrFunction(), original.delegate);
 }
@@ -180,11 +181,12 @@ Section ChangeIn(const ReportComparison& pair, const MemoryReport& baseline, con
   add(owners, "resident set size", change.Baseline(), change.Candidate());
   section.parts.emplace_back(std::move(owners));
   if (!change.same_operators) {
-    section.parts.emplace_back(Paragraph{
-        "XNNPACK created other operators in the one than in the other: their memory is not compared "
-        "one by one."});
+    section.parts.emplace_back(
+        Paragraph{"XNNPACK created different operators in the two variants, so their memory is not compared "
+                  "one by one."});
   } else if (change.operators.empty()) {
-    section.parts.emplace_back(Paragraph{"Every operator allocated the same in both when it was created."});
+    section.parts.emplace_back(
+        Paragraph{"Every operator allocated the same memory in both variants when it was created."});
   } else {
     Table operators{"packed_weights_change", "", columns("operator", "created operator")};
     for (const MemoryChange::Operator& op : change.operators)
@@ -231,7 +233,7 @@ std::vector<Section> SayMemory(const Report& report) {
         "Resident: the pages in memory, of a process that only loads the model and runs it. Each byte has "
         "one "
         "owner, by the function of XNNPACK that was called last before it was allocated. Rest: ExecuTorch, "
-        "the runner, other stacks, and free blocks. At least: by the program alone."});
+        "the runner, other stacks, and free blocks. At least: computed from the program alone."});
   }
   return sections;
 }

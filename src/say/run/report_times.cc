@@ -98,7 +98,7 @@ Table SelfTimesOf(const Report& report, const Sides& sides, const std::vector<Se
         [](const Of& of) { return of.operators > 0 ? Cell(Count{of.operators}) : Cell(""); }, !pair},
        {Right("mean"), before, !pair},
        {VariantColumn("baseline", sides.before.label), before, pair},
-       {Right("baseline_share", "% of total").Goes(2).At(Level::kPage),
+       {Right("baseline_share", "% of baseline").Goes(2).At(Level::kPage),
         [&](const Of& of) { return is_compared(of) ? ShareOf(of.before, WholeOf(sides.before)) : Cell(""); },
         pair},
        {VariantColumn("candidate", sides.Subject().label), [](const Of& of) { return Time{of.after}; }, pair},

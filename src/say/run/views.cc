@@ -17,8 +17,8 @@ Document SayBy(const Report& report) {
   return DocumentOf(SayBreakdownBy(report, by), report);
 }
 
-constexpr const char* kNotTraced = "it takes an ETDump: no run was traced";
-constexpr const char* kNoLayers = "give the .pte that ran as --model, so that its layers are known";
+constexpr const char* kNotTraced = "no run was traced";
+constexpr const char* kNoLayers = "layers need the .pte that ran (--model)";
 constexpr const char* kNotWatched = "no calls were watched in this run (etprof profile --watch)";
 
 constexpr ReportView kReportViews[] = {
@@ -28,8 +28,8 @@ constexpr ReportView kReportViews[] = {
     {"kernel", SayBy<By::kKernel>, "", kNotTraced, true},
     {"category", SayBy<By::kCategory>, "", kNotTraced, true},
     {"roofline", [](const Report& report) { return DocumentOf(SayRoofline(report), report); }, "",
-     "it takes the machine's roofs (a run without --no-peaks), the .pte that ran (--model), and shapes "
-     "that do not change at run time"},
+     "a roofline needs the machine's peaks (a run without --no-peaks), the .pte that ran (--model), and "
+     "shapes that do not change at run time"},
     {"counters", [](const Report& report) { return SayCounters(CountersOf(report.run)); },
      "Counters: ", "no counters were read in this run (etprof profile --counters)"},
     {"proven", [](const Report& report) { return DocumentOf(SayProven(report.watched), report); },

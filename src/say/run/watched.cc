@@ -113,17 +113,17 @@ std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiment
     Section section{experiment.label, Level::kUsual, {std::move(table)}};
     section.AddUnlessEmpty(std::move(causes));
     if (experiment.contended) {
-      section.parts.emplace_back(Paragraph{
-          "Other processes took the processors in each of these runs: no cause is named. Repeat it on a "
-          "machine that is idle."});
+      section.parts.emplace_back(
+          Paragraph{"Other processes used the processors in each of these runs, so no cause is named. "
+                    "Measure again on an idle machine."});
     }
     sections.push_back(std::move(section));
   }
   if (!sections.empty()) {
     sections.front().parts.emplace_back(Paragraph{
         "Efficiency: the time in tasks over the number of threads times that of the parallel regions. "
-        "Waiting: the share of all threads' time in the operator that is in no task. Watching costs "
-        "time: compare these times with each other only."});
+        "Waiting: the share of all threads' time in the operator that is in no task. Watching takes time: "
+        "compare these times only with each other."});
   }
   return sections;
 }

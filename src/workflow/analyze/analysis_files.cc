@@ -88,7 +88,7 @@ void RequireOwnReports(const fs::path& folder, const std::string& option) {
   for (const char* const name : {"report.md", "report.html"}) {
     if (!holds(name)) continue;
     throw Error(ExitCode::kBadInput,
-                "is there already, and may not be etprof's: this is no results directory")
+                "already exists, and may not be etprof's: this is not a results directory")
         .InFile((folder / name).string())
         .Remedy(fmt::format("give `{} DIR` to write elsewhere, or `{} {}` to replace it", option, option,
                             folder.empty() ? "." : folder.string()));

@@ -130,9 +130,9 @@ Trace ReadTrace(ExperimentData& data, const EtdumpOptions& etdump, AttributeOpti
   }
   if (!IsTimelineCsv(data.etdump)) return ReadEtdumpFile(data.etdump, etdump);
   if (etdump.nanoseconds_per_tick != 1.0) {
-    throw Error(ExitCode::kUsage,
-                "the columns of a timeline CSV are microseconds: --time-scale is for ETDumps")
-        .InFile(data.etdump.string());
+    throw Error(ExitCode::kUsage, "has microseconds, and `--time-scale` is for ETDumps")
+        .InFile(data.etdump.string())
+        .Remedy("leave out `--time-scale`");
   }
   Timeline timeline = ReadTimelineCsvFile(data.etdump);
   if (!timeline.model_id.empty() && data.model.empty()) options.model_id = timeline.model_id;
@@ -266,7 +266,7 @@ RunData OpenRunDirectory(const fs::path& folder) {
 RunData OpenRun(const std::vector<std::string>& paths, const std::string& one_folder) {
   if (paths.size() == 1 && IsFolder(paths.front())) return OpenRunDirectory(paths.front());
   for (const std::string& path : paths) {
-    if (IsFolder(path)) throw Error(ExitCode::kUsage, one_folder).InFile(path);
+    if (IsFolder(path)) throw Error(ExitCode::kUsage, one_folder).InFile(path).Remedy("leave out the others");
   }
   return RunOfEtdumps({paths.begin(), paths.end()}, {});
 }
@@ -287,7 +287,7 @@ void RequireClockOf(const RunData& run, const EtdumpOptions& etdump) {
   if (!run.etprof_version.empty() && etdump.nanoseconds_per_tick != 1.0) {
     throw Error(ExitCode::kUsage, "was measured by etprof, whose runner's clock counts nanoseconds")
         .InFile(run.folder.string())
-        .Remedy("leave out --time-scale, which is for ETDumps with another clock");
+        .Remedy("leave out `--time-scale`, which is for ETDumps with another clock");
   }
 }
 

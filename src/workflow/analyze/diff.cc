@@ -50,7 +50,7 @@ class TimesOfRuns {
       RunData run = OpenRun({path}, "--run takes results directories, or two ETDumps");
       const bool is_folder = !run.folder.empty();
       if (!is_folder && bare == files_.size())
-        throw Error(ExitCode::kUsage, "--run: there are more than two ETDumps")
+        throw Error(ExitCode::kUsage, "`--run` takes two ETDumps at most")
             .Remedy("give the baseline's and the candidate's, in this order");
       for (ExperimentData& data : run.experiments) {
         if (!is_folder) data.model = fs::absolute(files_[bare].path);

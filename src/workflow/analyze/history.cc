@@ -37,7 +37,7 @@ std::string AskGit(const std::vector<std::string>& words) {
 UnixTime ParseTime(const std::string& text) {
   if (const auto seconds = AsNumber<UnixTime>(text); seconds && *seconds >= 0) return *seconds;
   if (const auto seconds = UnixOfUtc(text)) return *seconds;
-  throw Error(ExitCode::kUsage, fmt::format("--time `{}` is no time", text))
+  throw Error(ExitCode::kUsage, fmt::format("`--time {}` is not a time", text))
       .Remedy("give one such as `2026-01-31T12:00:00Z`, or seconds since 1970");
 }
 
@@ -60,7 +60,7 @@ std::string NameInSuite(const std::string& run) {
 
 NamedCommit CommitOf(const std::string& name) {
   if (name.empty()) {
-    throw Error(ExitCode::kUsage, "a measurement is kept with its commit, which is not given")
+    throw Error(ExitCode::kUsage, "a measurement is kept with its commit, and none is given")
         .Remedy("name it: `--commit SHA`, or `--commit HEAD` in its checkout");
   }
   const bool is_revision = name.front() != '-';
@@ -128,9 +128,9 @@ HistoryReport ReadHistory(const HistoryOptions& options) {
   HistoryFile history = HistoryFile::OpenToRead(options.file);
   std::vector<TrendData> data = history.Trends(options.filter);
   if (data.empty()) {
-    throw Error(ExitCode::kBadInput, "has no measurement that is asked for")
+    throw Error(ExitCode::kBadInput, "has no measurement that matches the filters")
         .InFile(options.file)
-        .Remedy("leave out a filter: `etprof history` shows all series");
+        .Remedy("leave out a filter. `etprof history` shows all series");
   }
   const std::string& operator_name = options.filter.operator_name;
   const auto has_operator = [](const TrendData& trend) {
@@ -138,7 +138,7 @@ HistoryReport ReadHistory(const HistoryOptions& options) {
                                [](const TrendPoint& point) { return point.self.mean.has_value(); });
   };
   if (!operator_name.empty() && std::ranges::none_of(data, has_operator)) {
-    throw Error(ExitCode::kBadInput, fmt::format("has no operator `{}` in what is asked for", operator_name))
+    throw Error(ExitCode::kBadInput, fmt::format("has no operator `{}` in these measurements", operator_name))
         .InFile(options.file)
         .Remedy("name a part of an operator's name, such as `Convolution`, or its key");
   }

@@ -40,7 +40,7 @@ Report ReadTimes(const ModelExplorerOptions& options, const WorkflowProgress& pr
   for (ExperimentData& data : run.experiments) {
     const bool another = !data.model_sha256.empty() && data.model_sha256 != sha256;
     data.model = another ? fs::path() : fs::absolute(options.model);
-    if (another) data.warnings.push_back("it ran another file than this .pte: its times are left out");
+    if (another) data.warnings.push_back("it ran another file than this .pte, so its times are excluded");
   }
   Report report = ReportOf(std::move(run), {.tolerant = is_folder, .etrecord = options.etrecord});
   progress.StopWhenInterrupted();
@@ -65,7 +65,10 @@ void AddTimesOfRuns(const ModelExplorerOptions& options, const Program& program,
       any = any || !model.graphs[method].experiments.empty();
     }
   }
-  if (!any) throw Error(ExitCode::kBadInput, problem).InFile(options.runs.front());
+  if (!any)
+    throw Error(ExitCode::kBadInput, problem)
+        .InFile(options.runs.front())
+        .Remedy("give a run of this .pte with traced runs");
 }
 
 // "sme2 on" may stand in a file's name as "sme2_on".
@@ -83,12 +86,12 @@ std::string NameForFile(const std::string& label) {
 
 std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, WorkflowProgress& progress) {
   if (IsStdout(options.output) && !options.runs.empty()) {
-    throw Error(ExitCode::kUsage, "--model-explorer -: with --run there are several files")
+    throw Error(ExitCode::kUsage, "`--model-explorer -` writes one file, and with `--run` there are several")
         .Remedy("name a file");
   }
   if (!IsStdout(options.output) && !Lower(options.output.filename().string()).ends_with(".json")) {
     throw Error(ExitCode::kUsage,
-                fmt::format("--model-explorer {}: Model Explorer opens files that end with .json",
+                fmt::format("`--model-explorer {}`: Model Explorer opens only files that end with .json",
                             options.output.string()));
   }
   const Program program = ReadProgramFile(options.model);

@@ -122,12 +122,13 @@ void WriteTables(const fs::path& folder, const KernelReport& report, const Outpu
 // Writes what `options.output` asks for, keeps what the filter says, and returns the file to look at.
 fs::path Write(const KernelsOptions& options, KernelReport& report) {
   const fs::path output = options.output;
-  // The profiling kit's scripts take the file itself.
+  // The kit's scripts take the file itself.
   const bool one_file = IsStdout(output) || !IsFolder(output);
   const bool one_table = one_file && output.extension() == ".csv";
   const bool view_alone = IsStdout(output) || (one_file && output.extension() == ".md");
   if (one_table && report.views.size() != 1)
-    throw Error(ExitCode::kUsage, "--out FILE.csv takes the microkernels of one log: give a folder");
+    throw Error(ExitCode::kUsage, "`--out FILE.csv` takes the microkernels of one log")
+        .Remedy("give a folder");
   if (one_table) WriteTable(output, report.views.front(), options.write);
   if (!output.empty() && !one_table && !view_alone) WriteTables(output, report, options.write);
   if (!options.filter.empty()) FilterKernels(options.filter, report);

@@ -26,8 +26,8 @@ TraceChoice ChoiceOf(const std::string& run) {
   }
   const auto index = AsNumber<std::size_t>(run);
   if (!index)
-    throw Error(ExitCode::kUsage,
-                fmt::format("--run `{}` is not \"all\", \"median\", or a number from 0", run));
+    throw Error(ExitCode::kUsage, fmt::format("`--run {}` is not a run", run))
+        .Remedy("give all, median, or a number from 0");
   choice.runs = TraceChoice::Runs::kOne;
   choice.index = *index;
   return choice;
@@ -49,9 +49,8 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
   written.chrome = options.format.empty() ? name.ends_with(".json") : options.format == "chrome";
   const TraceChoice choice = ChoiceOf(options.run);
   RunData run = OpenRun(options.paths,
-                        "a trace is of one results directory, or of ETDump files; open several "
-                        ".pftrace files together with Perfetto's batch trace processor "
-                        "(docs/guides/traces.md)");
+                        "a trace is of one results directory, or of ETDump files. Perfetto's batch trace "
+                        "processor opens several .pftrace files together (docs/guides/traces.md)");
   const bool is_folder = !run.folder.empty();
   const fs::path first = options.paths.front();
   written.file =

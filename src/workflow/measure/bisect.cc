@@ -160,7 +160,8 @@ class Bisecter {
     if (!good) {
       throw Error(ExitCode::kBadInput, fmt::format("the good version {} cannot be measured: {}",
                                                    found_.good.substr(0, kShortCommit), why_))
-          .Remedy("name a commit that COMMAND builds, and what it leaves: --built-model, --built-runner");
+          .Remedy(
+              "name a commit that COMMAND builds, and what it builds (`--built-model`, `--built-runner`)");
     }
     good_ = *good;
     // Is there anything to find?
@@ -189,7 +190,7 @@ class Bisecter {
         return checkout_.Git({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
       } catch (const Error& error) {
         if (error.exit_code() == ExitCode::kInterrupted) throw;
-        throw Error(ExitCode::kUsage, fmt::format("{} `{}` is no commit of the repository", option, name))
+        throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a commit of the repository", option, name))
             .InFile(options_.repository)
             .Remedy("name it as git does, or the repository with `--repository DIR`");
       }
@@ -201,7 +202,7 @@ class Bisecter {
     for (const std::string& commit : Words(lines)) commits_.push_back(commit);
     const std::string base = commits_.empty() ? "" : checkout_.Git({"merge-base", found_.good, found_.bad});
     if (commits_.empty() || base != found_.good) {
-      throw Error(ExitCode::kUsage, "the good version is no ancestor of the bad one")
+      throw Error(ExitCode::kUsage, "the good version is not an ancestor of the bad one")
           .InFile(options_.repository)
           .Remedy("give `--good` an older commit of the same line");
     }
@@ -338,11 +339,11 @@ class Bisecter {
 
 Bisection Bisect(const BisectOptions& options, WorkflowProgress& progress) {
   if (options.command.empty()) {
-    throw Error(ExitCode::kUsage, "no command that builds a commit is given")
+    throw Error(ExitCode::kUsage, "the command that builds a commit is missing")
         .Remedy("put it at the end: `etprof bisect --good A --bad B --built-model net.pte -- make net.pte`");
   }
   if (options.built_model.empty() && options.built_runner.empty()) {
-    throw Error(ExitCode::kUsage, "nothing says what the command builds")
+    throw Error(ExitCode::kUsage, "it is not given what the command builds")
         .Remedy("name it, relative to the checkout: `--built-model FILE` or `--built-runner FILE`");
   }
   if (options.built_model.empty() == options.model.empty()) {

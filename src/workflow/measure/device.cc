@@ -70,14 +70,16 @@ protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
   const std::optional<ExitStatus> status = process->Wait(20);
   if (!status || !status->Success()) {
     throw Error(ExitCode::kDeviceFailed, "could not say what this CPU has: " + process->LastErrors())
-        .InFile(runner);
+        .InFile(runner)
+        .Remedy("build it again with the etprof of this version");
   }
   try {
     return nlohmann::json::parse(text).at("isa").get<protocol::IsaState>();
   } catch (const nlohmann::json::exception&) {
     throw Error(ExitCode::kBadInput,
                 "does not say what the CPU has: it is not an etprof-runner of this version")
-        .InFile(runner);
+        .InFile(runner)
+        .Remedy("build it again");
   }
 }
 

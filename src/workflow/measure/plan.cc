@@ -95,7 +95,7 @@ std::vector<std::string> TimeWords(const Planned& planned) {
 // The part of a limited time that is kept for the roofs.
 void AddRoofWords(const Forecast& forecast, std::vector<std::string>& words) {
   if (forecast.roof_seconds == 0) return;
-  words.push_back(fmt::format("about {} of it for {} of the machine's roofs",
+  words.push_back(fmt::format("about {} of it for {} of the machine's peaks",
                               AboutText(forecast.roof_seconds), CountedText(forecast.roofs, "measurement")));
 }
 
@@ -109,7 +109,7 @@ std::vector<std::string> BesidesWords(const Planned& planned, const MeasureReque
   if (request.counters) words.emplace_back("runs for the processor's counters");
   if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
   if (planned.forecast.roofs > 0 && planned.forecast.roof_seconds == 0)
-    words.push_back(CountedText(planned.forecast.roofs, "measurement") + " of the machine's roofs");
+    words.push_back(CountedText(planned.forecast.roofs, "measurement") + " of the machine's peaks");
   if (config.wait_minutes > 0) {
     words.push_back(fmt::format("waiting for a quiet and cool device, at most {} before it begins",
                                 AboutText(60 * config.wait_minutes)));

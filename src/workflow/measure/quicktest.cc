@@ -78,7 +78,7 @@ Bytes SizeOfFile(const fs::path& file) {
 nlohmann::json JsonOfFile(const fs::path& file) {
   SizeOfFile(file);
   nlohmann::json json = ParseJson(ReadTextFile(file));
-  if (!json.is_object()) throw Wrong(file, "is no JSON object");
+  if (!json.is_object()) throw Wrong(file, "is not a JSON object");
   return json;
 }
 
@@ -193,7 +193,7 @@ std::string QuickTest::Analyze() {
   const nlohmann::json summary = JsonOfFile(result_.run / "analysis_summary.json");
   const auto groups = summary.find("category_totals_ms");
   if (groups == summary.end() || groups->empty())
-    throw Wrong(result_.run / "analysis_summary.json", "tells of no category");
+    throw Wrong(result_.run / "analysis_summary.json", "has no category");
   std::size_t tables = 0;
   for (const auto& entry : fs::recursive_directory_iterator(result_.run)) {
     if (entry.path().extension() == ".csv" && SizeOfFile(entry.path()) > 0) ++tables;
@@ -253,7 +253,7 @@ void QuickTest::Etprof(std::vector<std::string> words) {
   // Most is said on stderr; `validate` says what is broken on stdout.
   std::string said = LastError(process->LastErrors());
   if (said.empty()) said = last;
-  if (said.empty()) said = status ? fmt::format("etprof {} {}", words[0], status->Text()) : "it does not end";
+  if (said.empty()) said = status ? fmt::format("etprof {} {}", words[0], status->Text()) : "it did not end";
   const bool own = status && status->signal == 0 && status->code >= 1 && status->code <= 5;
   throw Error(own ? static_cast<ExitCode>(status->code) : ExitCode::kDeviceFailed, said);
 }

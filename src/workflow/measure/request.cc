@@ -33,7 +33,7 @@ std::optional<protocol::InputSpec> Inputs(const std::vector<std::string>& texts)
 Nanoseconds SustainedOf(const std::string& text) {
   const auto duration = ParseSustained(text);
   if (!duration)
-    throw Error(ExitCode::kUsage, fmt::format("--sustained `{}` is not a duration", text))
+    throw Error(ExitCode::kUsage, fmt::format("`--sustained {}` is not a duration", text))
         .Remedy(kSustainedRemedy);
   return *duration;
 }
@@ -53,12 +53,12 @@ std::string MeasureRequest::GivenOfModel() const {
 void RequireSensible(const MeasureRequest& request) {
   if (!request.cpus.empty()) CheckCpus(request.cpus);
   if (!request.period.empty() && !ParsePeriod(request.period)) {
-    throw Error(ExitCode::kUsage, fmt::format("--period `{}` is not a duration", request.period))
+    throw Error(ExitCode::kUsage, fmt::format("`--period {}` is not a duration", request.period))
         .Remedy(kPeriodRemedy);
   }
   if (!request.sustained.empty()) SustainedOf(request.sustained);
   if (std::set<int>(request.threads.begin(), request.threads.end()).size() != request.threads.size())
-    throw Error(ExitCode::kUsage, "--threads: a number repeats");
+    throw Error(ExitCode::kUsage, "a number of `--threads` repeats").Remedy("give each number once");
 }
 
 ExperimentConfig ExperimentOf(const MeasureRequest& request, const std::string& model, const Device& device,

@@ -216,7 +216,7 @@ PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const Suit
     const StoredCell stored = LookAtCell(cell.folder);
     const bool same = stored.there && stored.hash == ConfigHash(config);
     if (same && stored.complete) return {&cell, "measured", {}, {}};
-    if (stored.there) planned.state = same ? "to be resumed" : "to be measured anew: something of it changed";
+    if (stored.there) planned.state = same ? "to be resumed" : "to be measured again, since it changed";
   }
   const Forecast forecast = MakeForecast(config, plan, properties);
   planned.least = forecast.least_seconds;
@@ -363,8 +363,8 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
       change([&] {
         state.cells[i].status = SuiteCellStatus::kFailed;
         const auto why = why_not.find(cells[i].model);
-        state.cells[i].reason = "could not be exported: " +
-                                (why != why_not.end() ? why->second : "the export made no such program");
+        state.cells[i].reason =
+            "could not be exported: " + (why != why_not.end() ? why->second : "the export did not write it");
       });
       continue;
     }
@@ -404,7 +404,7 @@ SuiteState ReadSuiteState(const fs::path& folder) {
   if (!Exists(file)) return state;
   const nlohmann::json json = ParseJson(ReadTextFile(file));
   if (!json.is_object()) {
-    throw Error(ExitCode::kBadInput, "is no JSON object: it is damaged")
+    throw Error(ExitCode::kBadInput, "is damaged: it is not a JSON object")
         .InFile(file.string())
         .Remedy("remove it, and repeat `etprof suite SUITE.json`: cells that were measured are kept");
   }

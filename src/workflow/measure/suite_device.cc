@@ -175,7 +175,7 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds,
   if (before.there && !same)
     progress_.Message(place_, NameOf(task) +
                                   ": was measured with another configuration, model, or runner: "
-                                  "it is measured anew");
+                                  "it is measured again");
   if (!suite_.launches || suite_.max_seconds || suite_.max_minutes) config.max_seconds = max_seconds;
   if (again) config.peaks = false;  // they are measured
   MeasureRequest request = profile.measure;
@@ -274,7 +274,7 @@ void SuiteDevice::Run() {
       continue;
     }
     if (Used() >= Budget() && !Stored(task).there) {
-      Set(task, SuiteCellStatus::kSkipped, "the time was over before it (max_minutes)");
+      Set(task, SuiteCellStatus::kSkipped, "no time was left (max_minutes)");
       continue;
     }
     Attempt(task, FirstSeconds(i), false);
