@@ -185,7 +185,7 @@ class LayerNorm(nn.Module):
 
     @classmethod
     def of(cls, old: nn.LayerNorm) -> nn.Module:
-        """In place of `old`; one over several dimensions stays as it is."""
+        """Instead of `old`; one over several dimensions stays as it is."""
         return cls(old) if len(old.normalized_shape) == 1 else old
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -205,7 +205,7 @@ class LayerNorm2d(nn.Module):
 
     @classmethod
     def of(cls, old: nn.Module) -> nn.Module:
-        """In place of `old`."""
+        """Instead of `old`."""
         return cls(old)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
@@ -241,7 +241,7 @@ class TanhGelu(nn.Module):
 
     @classmethod
     def of(cls, old: nn.GELU) -> nn.Module:  # noqa: ARG003  a factory is given what it replaces
-        """In place of `old`."""
+        """Instead of `old`."""
         return cls()
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
@@ -255,7 +255,7 @@ class Silu(nn.Module):
 
     @classmethod
     def of(cls, old: nn.SiLU) -> nn.Module:  # noqa: ARG003
-        """In place of `old`."""
+        """Instead of `old`."""
         return cls()
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
@@ -273,7 +273,7 @@ class Hardsigmoid(nn.Module):
 
     @classmethod
     def of(cls, old: nn.Hardsigmoid) -> nn.Module:  # noqa: ARG003
-        """In place of `old`."""
+        """Instead of `old`."""
         return cls()
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
@@ -362,7 +362,7 @@ class MultiheadAttention(_Heads):
 
     @classmethod
     def of(cls, old: nn.MultiheadAttention) -> nn.Module:
-        """In place of `old`."""
+        """Instead of `old`."""
         if not old.batch_first or old.in_proj_weight is None or old.bias_k is not None or old.add_zero_attn:
             raise ValueError(
                 "wrappers.MultiheadAttention takes the place of a batch_first one with one width, no bias_k"
@@ -383,7 +383,7 @@ class QkvAttention(_Heads):
 
     @classmethod
     def of(cls, old: nn.Module) -> nn.Module:
-        """In place of `old`."""
+        """Instead of `old`."""
         norms = [getattr(old, name, None) for name in ("q_norm", "k_norm", "norm")]
         if any(not isinstance(norm, nn.Identity | type(None)) for norm in norms):
             raise ValueError("wrappers.QkvAttention does not normalize queries and keys as the original does")

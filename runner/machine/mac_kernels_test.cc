@@ -51,7 +51,7 @@ TEST(MacKernels, AreNamedByFeatures) {
 }
 
 #if defined(__x86_64__)
-// Those that this CPU may lack are held against what the instructions are: lanes times products.
+// Those that this CPU may lack are compared with what the instructions are: lanes times products.
 TEST(MacKernels, CountByWidth) {
   std::map<std::string, std::int64_t> macs;
   isa::FeatureSet all;

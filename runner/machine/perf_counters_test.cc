@@ -166,7 +166,7 @@ TEST(WhyClosed, NamesTheSettingThatWouldOpenIt) {
 
 #if defined(__linux__)
 // The real kernel: the software counters, where it opens them.
-// Whether page faults and time that are there for certain are counted.
+// Whether page faults and time that are there with certainty are counted.
 bool CountsWhatIsThere(PerfCounters& counters) {
   const auto before = ReadAll(counters);
   constexpr std::size_t kTouched = std::size_t{16} << 20;

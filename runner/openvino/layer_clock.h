@@ -52,7 +52,7 @@ struct LayerReadings {
 // From the differences that the plugin tells of its layers, in µs, after one numbered inference of
 // `readings`. A time is no difference of numbers: the layer ran while the model was compiled, or not at all,
 // and its readings are both 0. nullopt: not every reading is explained, by being one layer's or inside of one
-// (of a loop's body, for example), so none is known for certain.
+// (of a loop's body, for example), so none is known with certainty.
 std::optional<std::vector<LayerReadings>> ReadingsOf(std::span<const std::int64_t> differences_us,
                                                      std::size_t readings);
 

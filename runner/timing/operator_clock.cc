@@ -15,7 +15,7 @@ namespace etprof::runner {
 namespace {
 
 // The sped-up library's executable segment, and the moment from which its clock counts. Plain atomics with
-// constant initialisation: clock_gettime may be called before any constructor has run.
+// constant initialization: clock_gettime may be called before any constructor has run.
 std::atomic<std::uintptr_t> fast_begin{0};
 std::atomic<std::uintptr_t> fast_size{0};
 [[maybe_unused]] std::atomic<std::int64_t> fast_origin_ns{0};  // only Linux has the fast clock

@@ -353,7 +353,7 @@ TEST(AttributeMethods, SaysWhereSeveralLookAlike) {
   EXPECT_EQ(AttributeMethods(trace, options)[0].health.CountOf("methods_alike"), 0);
 }
 
-TEST(AttributeMethods, TellsMethodsApartByTheirEventsWhereSeveralWereInitialised) {
+TEST(AttributeMethods, TellsMethodsApartByTheirEventsWhereSeveralWereInitialized) {
   const auto trace_with = [](int methods) {
     TraceBuilder builder;
     builder.Block("Default");

@@ -6,7 +6,7 @@
 
 namespace etprof {
 
-// The seeds' headline groups, then what is not an operator. In the order of the tables.
+// The kit's headline groups, then what is not an operator. In the order of the tables.
 enum class Group {
   kConvolution,
   kGemm,

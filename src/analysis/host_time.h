@@ -16,7 +16,7 @@ using BackendOf = std::function<std::string(std::int32_t chain, std::int32_t ins
 BackendOf BackendsOf(const Program& program, const std::string& method);
 
 // Leaves only events in a trace whose times are the host clock's: what else delegates write is moved to
-// `reported`, by the delegate that `backend_of` names, or else by what its events look like for certain
+// `reported`, by the delegate that `backend_of` names, or else by what its events look like with certainty
 // (delegates/delegate.h). Where these contradict the one that is named, they decide. Of a delegate that is
 // not known nothing stays, and `health` says so. Fills Layout::backend. Works on layouts, so that it takes
 // next to no time where all is host time.

@@ -206,7 +206,7 @@ struct AttributeOptions {
 Profile Attribute(const Trace& trace, const AttributeOptions& options);
 
 // The same for a trace of which nothing else is known: one Profile for each method, in the order of their
-// first runs. An ETDump does not name methods; where several were initialised (Method::init), runs whose
+// first runs. An ETDump does not name methods; where several were initialized (Method::init), runs whose
 // events differ in more than their times are taken for different methods, as ExecuTorch's Inspector does.
 // With one method, or when `options.labels` says what the runs are, it is Attribute's.
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options);

@@ -18,7 +18,7 @@ struct RunnerPreset {
 };
 // All of them, in the order of the file.
 std::vector<RunnerPreset> RunnerPresets();
-// The trace-enabled one beside `preset`, or itself when it is.
+// The kernel-log one beside `preset`, or itself when it is.
 RunnerPreset TraceEnabled(const RunnerPreset& preset);
 
 // Whether two presets, by their names, are the same but for SME and SME2.

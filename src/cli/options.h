@@ -28,9 +28,9 @@ inline constexpr const char* kUsualTable = "usual";
 
 // How a result is shown on stdout.
 struct View {
-  std::string csv;          // a table, in place of the rest; empty: none; kUsualTable
+  std::string csv;          // a table, instead of the rest; empty: none; kUsualTable
   std::string usual_table;  // of the command
-  std::string by;           // a breakdown, in place of the screen; empty: none
+  std::string by;           // a breakdown, instead of the screen; empty: none
   bool json = false, all = false, quiet = false;
   std::map<std::string, std::string> files;  // that it is written to, by the format's name; empty: not
 
@@ -49,7 +49,7 @@ struct Parsed {
 enum class ByOption { kNo, kYes };
 void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv = "",
                     ByOption by = ByOption::kNo);
-// For another result that is a document: --csv TABLE, in place of the command's --json, and those options.
+// For another result that is a document: --csv TABLE, instead of the command's --json, and those options.
 // `of_nothing`: what is said of a result without anything in it, which has every table that TABLE may be;
 // empty: that depends on the result.
 void AddDocumentOptions(CLI::App& app, View& view, const std::vector<say::Document>& of_nothing = {});

@@ -80,9 +80,9 @@ TEST(ProgressText, SeveralEstimatesHaveNamesAndNoLineIsTooLong) {
 
 TEST(ProgressText, WhatGoesOnInsteadOfLaunches) {
   ProgressUpdate update = Update();
-  update.what = "the machine's roofs, 1 of 2";
+  update.what = "the machine's peaks, 1 of 2";
   update.estimates.clear();
-  EXPECT_EQ(ProgressText(update, 80), "the machine's roofs, 1 of 2 · 26 s of 60 s max");
+  EXPECT_EQ(ProgressText(update, 80), "the machine's peaks, 1 of 2 · 26 s of 60 s max");
 }
 
 }  // namespace

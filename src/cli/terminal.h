@@ -58,7 +58,7 @@ bool IsUtf8Locale(const char* lc_all, const char* lc_ctype, const char* lang);
 // Likewise, of this process.
 bool ShowsUtf8();
 
-// Width, colours and character set, NO_COLOR (no-color.org), COLUMNS and the locale kept.
+// Width, colors and character set, NO_COLOR (no-color.org), COLUMNS and the locale kept.
 TerminalOptions OptionsOfStdout();
 
 // `text` as this terminal can show it.

@@ -41,7 +41,7 @@ struct Side {
   const Profile* profile = nullptr;   // may be null: no trace (a foreign runner without one)
   std::vector<UntracedBurst> bursts;  // empty: compare by the traces' Method::execute, and say so
   bool emulated = false;
-  bool trace_enabled = false;  // the seeds' "trace-enabled" run: evidence of kernels, its times are refused
+  bool trace_enabled = false;  // the kit's "trace-enabled" run: evidence of kernels, its times are refused
   double waited_share = 0;     // of the bursts' time: for which the threads wanted a processor and had none
 };
 

@@ -23,7 +23,7 @@ constexpr double kOfKind = 1, kRenumbered = 1, kOfPlace = 0.1, kOfFamily = 0.5;
 constexpr Worth kOfModule = {3, -1.5}, kOfLine = {0.75, 0}, kOfShapes = {1.5, -0.5}, kOfWeights = {1.5, -1},
                 kOfSettings = {0.5, -0.5}, kOfContents = {5, -1}, kOfType = {1, 0},
                 kOfOrigin = {2.5, -0.5},  // what has no constants: those of what it is computed from
-    kOfNeighbour = {0.75, 0};             // before it, and behind it
+    kOfNeighbor = {0.75, 0};              // before it, and behind it
 
 // Of the tables of scores: one byte each, and as many scores are computed.
 constexpr std::size_t kMostMatchCells = std::size_t{1} << 25U;
@@ -103,7 +103,7 @@ class NodeMatcher {
       of.contents = numbers_.OfKnown(node.contents);
       of.place = numbers_.OfKnown(node.place);
     }
-    FindNeighbours(nodes, all);
+    FindNeighbors(nodes, all);
     std::vector<int> origins(nodes.size(), kUnknown);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       for (const std::size_t producer : nodes[i].producers) {
@@ -116,7 +116,7 @@ class NodeMatcher {
   }
 
   // What a node reads from, and what reads it, by their kinds, shapes and weights.
-  void FindNeighbours(std::span<const MatchNode> nodes, std::vector<Features>& all) {
+  void FindNeighbors(std::span<const MatchNode> nodes, std::vector<Features>& all) {
     const auto text = [&](std::size_t i) {
       return std::to_string(all[i].kind) + '/' + std::to_string(all[i].shapes) + '/' +
              std::to_string(all[i].weights) + ';';
@@ -137,7 +137,7 @@ class NodeMatcher {
       std::ranges::sort(texts);
       std::string joined;
       for (const std::string& one : texts) joined += one;
-      return numbers_.Of("neighbours " + joined);
+      return numbers_.Of("neighbors " + joined);
     };
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       all[i].before = number(before[i]);
@@ -166,8 +166,8 @@ class NodeMatcher {
     weigh(p.origin, q.origin, kOfOrigin, Evidence::kDataflow);
     weigh(p.type, q.type, kOfType, Evidence::kType);
     if (p.type != q.type && p.family != kUnknown && p.family == q.family) score += kOfFamily;
-    weigh(p.before, q.before, kOfNeighbour, Evidence::kDataflow);
-    weigh(p.after, q.after, kOfNeighbour, Evidence::kDataflow);
+    weigh(p.before, q.before, kOfNeighbor, Evidence::kDataflow);
+    weigh(p.after, q.after, kOfNeighbor, Evidence::kDataflow);
     if (p.place != kUnknown && p.place == q.place) score += kOfPlace;
     if (evidence != nullptr) *evidence = bits;
     return score;

@@ -79,7 +79,7 @@ Writers WritersOf(const Event& event);
 class Evidence {
  public:
   void Add(Writers writers);
-  // Null: the events do not tell it for certain, or tell of two.
+  // Null: the events do not tell it with certainty, or tell of two.
   const Delegate* Owner() const;
   // Whether `delegate` may have written them: they tell of no other, and one is like its own where all of its
   // own can be told.

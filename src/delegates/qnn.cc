@@ -2,7 +2,7 @@
 
 #include "delegates/delegate.h"
 
-// backends/qualcomm/runtime/backends/QnnProfiler.cpp, QnnProfile::ProfileData: start 0 and, in place of the
+// backends/qualcomm/runtime/backends/QnnProfiler.cpp, QnnProfile::ProfileData: start 0 and, instead of the
 // end, a value. What it counts stands behind the identifier: get_event_unit puts " (us)", " (bytes)", or
 // " (count)" there; of cycles nothing, but HTP's own identifiers end with "(cycles)". The events of nodes
 // have no unit of get_event_unit at all, be it µs or cycles. Whose clock counts the microseconds is not said.

@@ -15,7 +15,7 @@ inline constexpr const char* kHistoryFile = "etprof-history.sqlite";
 // Which series, and how much of each. Texts are parts of names, whatever their case; "": all.
 struct HistoryFilter {
   std::string model = {}, device = {}, experiment = {};
-  std::string operator_name = {};  // its self time in place of the latency
+  std::string operator_name = {};  // its self time instead of the latency
   bool operators = false;          // the self times of each one, too
   std::size_t last = 200;          // runs of a series; 0: all
 };

@@ -30,9 +30,9 @@ bool WasInterrupted(const WorkerFailure& failure, Device& device);
 std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,
                                                         const std::vector<std::size_t>& units);
 
-// Measures the machine's roofs for a run's experiments, once for all that have runner, mask, threads and CPUs
+// Measures the machine's peaks for a run's experiments, once for all that have runner, mask, threads and CPUs
 // in common, and writes peaks.json into `folder`. Left out are experiments that were emulated, of a foreign
-// runner, trace-enabled, or failed. A runner that cannot is a warning in `run`: what was measured of the
+// runner, kernel-log, or failed. A runner that cannot is a warning in `run`: what was measured of the
 // models is worth no less. Throws Error where the file cannot be written, DeviceLost.
 void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
                   Progress* progress, const std::filesystem::path& folder, RunData& run);

@@ -79,7 +79,7 @@ std::span<const FactInfo> AllFacts();
 // What a program has to keep, without being run. By FactInfo::key; what is not there is not checked.
 struct StaticLimits {
   std::map<std::string, double> limits;      // the least or the most that a fact may be
-  std::map<std::string, double> tolerances;  // relative changes that are none, in place of the facts' own
+  std::map<std::string, double> tolerances;  // relative changes that are none, instead of the facts' own
 };
 
 // "2%" is 0.02; "-5 %" is −0.05. Absent: it is no percentage.

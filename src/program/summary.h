@@ -26,7 +26,7 @@ struct DelegateSummary {
   std::vector<std::string> weight_types;  // of constants, likewise
 };
 
-// A method's instructions in order. Neighbours that are not delegated are one step.
+// A method's instructions in order. Neighbors that are not delegated are one step.
 struct Step {
   std::size_t first = 0, last = 0;      // in Method::instructions
   std::optional<std::size_t> delegate;  // in Method::delegates

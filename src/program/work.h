@@ -11,7 +11,7 @@ namespace etprof {
 
 // Multiply-adds (MACs): half of what torch.utils.flop_counter counts as FLOPs, by its formulas
 // (torch/utils/flop_counter.py: conv_flop_count, mm_flop, addmm_flop, bmm_flop, sdpa_flop). A bias is not
-// counted, nor is anything elementwise, pooled, normalised or moved: such a node has 0.
+// counted, nor is anything elementwise, pooled, normalized or moved: such a node has 0.
 //
 //   convolution, also depthwise   elements of the output x kernel height x kernel width x input channels of a
 //   group transposed convolution        elements of the input x kernel height x kernel width x output

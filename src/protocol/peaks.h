@@ -1,6 +1,6 @@
 #pragma once
 
-// The machine's roofs, as `etprof-runner --measure-peaks` prints them on stdout and peaks.json stores them
+// The machine's peaks, as `etprof-runner --measure-peaks` prints them on stdout and peaks.json stores them
 // (docs/guides/bottlenecks.md). Units stand in the names of the JSON's keys.
 
 #include <cstdint>

@@ -118,7 +118,7 @@ TEST(DevicesMarkdown, EveryModelHasItsSections) {
   const std::string text = MarkdownOf(AssembleDevices(std::move(runs)));
   EXPECT_THAT(text, AllOf(HasSubstr("\n## net\\_xnnpack\\_fp32: Latency across platforms\n"),
                           HasSubstr("\n## other: Latency across platforms\n")));
-  EXPECT_THAT(text, Not(HasSubstr("unpaired")));  // nothing is held against anything
+  EXPECT_THAT(text, Not(HasSubstr("unpaired")));  // nothing is compared with anything
 }
 
 TEST(DevicesTerminal, EachDeviceThenSideBySide) {

@@ -402,7 +402,7 @@ TEST(Formats, SayTheSameOfALadder) {
   ExpectAllTheSame(example::MakeLadder(points));
 }
 
-// A pair that was measured anew, with other numbers, and so wide a spread that no two of its quantiles read
+// A pair that was measured again, with other numbers, and so wide a spread that no two of its quantiles read
 // alike.
 Report PairOf(double latency_of_candidate, Nanoseconds convolution) {
   RunData run = example::MakePair().run;

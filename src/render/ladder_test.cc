@@ -92,7 +92,7 @@ TEST(SayLadder, WhereNothingIsShownNothingIsClaimed) {
   }
   std::size_t tied = 0;
   for (LadderBest::Other& other : report.ladder->best->others) {
-    // The last is slower, for certain.
+    // The last is significantly slower.
     const bool last = ++tied == report.ladder->best->others.size();
     other.against.verdict = last ? stats::Verdict::kFaster : stats::Verdict::kInconclusive;
     if (last) continue;

@@ -57,7 +57,7 @@ inline constexpr NamedValue<CheckItem::Kind> kNames<CheckItem::Kind>[] = {
     {CheckItem::Kind::kLoad, "load"},
     {CheckItem::Kind::kOperator, "operator"}};
 
-// An operator whose time differs for certain, false discovery controlled over the operators of all pairs.
+// An operator whose time differs significantly, false discovery controlled over the operators of all pairs.
 struct MovedOperator {
   std::string name, key;
   double baseline_ns = 0, candidate_ns = 0;  // self times, as CheckItem's

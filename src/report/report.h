@@ -73,7 +73,7 @@ struct ReportExperiment {
   int threads = 1;
   std::string etdump_name;  // file name, for tables; empty: none
 
-  // The headline: untraced steady runs that are clean (measure/clean_runs.h), or all of them where none is;
+  // The headline: untraced steady runs that are clean (schedule/clean_runs.h), or all of them where none is;
   // where there are none, Method::execute of the traced steady runs.
   stats::Distribution latency;
   stats::Distribution latency_of_all;  // of all untraced runs, clean or not: what a user of this device sees
@@ -107,7 +107,7 @@ struct ReportExperiment {
   std::vector<LayerRow> layers;          // where the model's modules are known (ProgramJoin)
   std::optional<double> attributed;      // the share of the operators' time that has a layer
   Breakdown by_layer, by_source, by_delegate, by_kernel;  // likewise
-  std::optional<Roofline> roofline;  // where the work of operators and the machine's roofs are known
+  std::optional<Roofline> roofline;  // where the work of operators and the machine's peaks are known
   std::optional<double>
       tracer;  // from the mean of the common set to the median of `latency`: what completes the table
   std::int64_t delegate_calls = 0;    // in one inference

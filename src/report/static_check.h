@@ -23,7 +23,7 @@ struct StaticSide {
 
 bool SameBytes(ByteView a, ByteView b);
 
-// One fact, held against its limit, or against the baseline's.
+// One fact, compared with its limit, or against the baseline's.
 struct StaticItem {
   std::string fact;    // FactInfo::key; "methods": of the baseline's methods
   std::string name;    // "delegated operators"

@@ -85,7 +85,7 @@ std::string ModelText(const Report& report);
 
 // "mobilenet_v3_small · xnnpack fp32 · 1 thread · linux-x86_64, 2 cores"
 std::string HeaderText(const Report& report);
-// The same with `title` in place of the model's name; "": with that.
+// The same with `title` instead of the model's name; "": with that.
 std::string HeaderText(const Report& report, const std::string& title);
 
 // "KleidiAI, SME2"

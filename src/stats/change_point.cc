@@ -129,7 +129,7 @@ class Finder {
   }
 
  private:
-  // Neighbours have the same level but for a few: their differences show how runs spread (Rice, Annals of
+  // Neighbors have the same level but for a few: their differences show how runs spread (Rice, Annals of
   // Statistics 12, 1984), of which the launches explain a part.
   void Weigh(const std::vector<double>& variances, const std::vector<double>& sizes) {
     if (values_.size() < 3 || variances.empty()) return;

@@ -11,7 +11,7 @@ namespace etprof::stats {
 // about that half.
 //
 // The level and the noise are taken from the second half (median and MAD; the noise also from the steps
-// between neighbours, and at least 0.1 % of the level). The change point is the maximum of the cumulative sum
+// between neighbors, and at least 0.1 % of the level). The change point is the maximum of the cumulative sum
 // of the opening runs' distance from the level, less 1 sd a run (Page, "Continuous Inspection Schemes",
 // Biometrika 41, 1954); a run counts for at most 4 sd, so one outlier amid level runs is none.
 //

@@ -47,7 +47,7 @@ Part PartOf(std::span<const double> values) {
   return part;
 }
 
-// Each value the median of itself and its neighbours.
+// Each value the median of itself and its neighbors.
 std::vector<double> RunningMedians(std::span<const double> series) {
   std::vector<double> medians(series.begin(), series.end());
   for (std::size_t i = 1; i + 1 < series.size(); ++i) medians[i] = *Median(series.subspan(i - 1, 3));

@@ -15,7 +15,7 @@ struct Trend {
 // The trend of `series` (finite, in the order of time): Theil's slope, the median of the slopes between all
 // pairs (Theil 1950; Sen, JASA 63, 1968; scipy.stats.theilslopes), and the p-value of Kendall's tau between
 // value and time (normal approximation with ties; scipy.stats.kendalltau, method "asymptotic"). A long series
-// is first cut into 20 stretches of which the medians are taken: neighbours are alike on a machine with slow
+// is first cut into 20 stretches of which the medians are taken: neighbors are alike on a machine with slow
 // waves, and p-values of values that depend on each other are too small. Absent for fewer than 8 values, all
 // equal ones, and a median of 0 or less.
 std::optional<Trend> FindTrend(std::span<const double> series);
@@ -35,7 +35,7 @@ struct Step {
 // least variance within (of running medians of 3, that single outliers do not move it), with at least 5
 // values and a twentieth of them on each side, parts them by Ashman's D (as FindTwoLevels) of at least 4, and
 // the levels lie 3 % apart or more. A steady rise has 2.8 at most: its cut in the middle leaves two uniform
-// halves. In simulations of autoregressive values whose neighbours correlate by 0.7 it finds one in 5 % of
+// halves. In simulations of autoregressive values whose neighbors correlate by 0.7 it finds one in 5 % of
 // the series of 20 values and in none of 1000 of 200 values. Absent otherwise, for fewer than 20 values and
 // for medians of 0 or less.
 std::optional<Step> FindStep(std::span<const double> series);

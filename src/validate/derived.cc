@@ -1,4 +1,4 @@
-// The files of an analysis, held against the analysis made anew.
+// The files of an analysis, compared with the analysis made again.
 
 #include <fmt/format.h>
 
@@ -107,7 +107,7 @@ bool Validator::InputsAreSound() const {
          std::ranges::none_of(kInputs, [&](const char* check) { return findings_.HasBroken(check); });
 }
 
-// Of data that are broken themselves nothing can be made anew, and of a file the first failure is said.
+// Of data that are broken themselves nothing can be made again, and of a file the first failure is said.
 void Validator::CheckDifferences() {
   const bool analyzed = analysis_promised() || summary_.is_object();
   if (!analyzed || !InputsAreSound()) return;

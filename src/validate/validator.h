@@ -38,7 +38,7 @@ class Validator {
   // Another etprof measures into it: nothing else can be said of it yet.
   bool locked() const { return locked_; }
 
-  // Whether the analysis can be made anew to hold its files against.
+  // Whether the analysis can be made again to hold its files against.
   bool can_rebuild() const { return !locked_ && !foreign_ && manifest_.is_object(); }
   // With which options the stored analysis was made: with the per-event CSVs, and with ETDumps that the
   // manifest does not name.
@@ -91,7 +91,7 @@ class Validator {
   // out of a folder.
   void ForEachEntry(const std::function<void(std::filesystem::recursive_directory_iterator&)>& take) const;
   void CheckHashes();
-  // A JSON file of the results directory, held against its schema; discarded where it cannot be used.
+  // A JSON file of the results directory, compared with its schema; discarded where it cannot be used.
   nlohmann::json ReadJson(const std::string& name);
   void CheckSame(std::string_view check, const std::filesystem::path& file,
                  const std::function<void(std::ostream&)>& render, const char* source = "ETDump");

@@ -30,7 +30,7 @@ Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgres
 struct ExecutorchBuildOptions {
   std::filesystem::path folder;
   std::vector<std::string> presets;  // empty: those of this machine, and Android's when ANDROID_NDK is set
-  bool trace = false;                // their trace-enabled ones instead
+  bool trace = false;                // their kernel-log ones instead
   int jobs = 0;                      // 0: as Ninja chooses
   bool clean = false;
   bool llm = false;  // with ExecuTorch's kernels for language models

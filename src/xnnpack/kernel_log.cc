@@ -52,7 +52,7 @@ Prefix FindPrefix(std::string_view line, std::size_t from) {
   return {};
 }
 
-// logcat puts its own prefix in place of XNNPACK's, with a tag:
+// logcat puts its own prefix instead of XNNPACK's, with a tag:
 //   brief       I/XNNPACK ( 1234): text          tag      I/XNNPACK: text
 //   time        11-21 20:40:43.863 I/XNNPACK ( 1234): text
 //   threadtime  11-21 20:40:43.863  1234  1240 I XNNPACK : text

@@ -67,7 +67,7 @@ struct KernelLog {
 // threadtime). Lines of others are passed over; lines end with LF, CR or CR LF. Never throws.
 KernelLog ParseKernelLog(std::string_view text);
 
-// Whether the text comes from a trace-enabled runner: it has a line of XNNPACK's log at level 4 or 5. Errors
+// Whether the text comes from a kernel-log runner: it has a line of XNNPACK's log at level 4 or 5. Errors
 // and warnings, which every build prints, do not count.
 bool IsTraceEnabled(std::string_view text);
 

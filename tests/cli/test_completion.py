@@ -1,4 +1,4 @@
-"""`etprof completion`: the scripts in real shells, held against what --help says."""
+"""`etprof completion`: the scripts in real shells, compared with what --help says."""
 
 import functools
 import os

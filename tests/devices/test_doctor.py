@@ -74,7 +74,7 @@ def test_the_versions_are_those_of_the_environment() -> None:
 
 
 def test_the_python_that_was_chosen_is_looked_at(bare: Path) -> None:
-    """As export would take it, in place of the checkout's."""
+    """As export would take it, instead of the checkout's."""
     chosen = program(bare, "chosen", "echo python 3.99.0")
     found = doctor(ETPROF_PYTHON=str(chosen))["export"]
     assert found["Python"]["found"] == f"3.99.0, {chosen}"

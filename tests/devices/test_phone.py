@@ -184,7 +184,7 @@ def test_waiting_for_a_phone_to_cool(lab, phone, tmp_path):
 
 
 def foreign(lab, phone, tmp_path, script: str) -> tuple[Path, list[str]]:
-    """Runs a trace-enabled experiment whose runner is a shell script: $etdump is where its ETDump goes."""
+    """Runs a kernel-log experiment whose runner is a shell script: $etdump is where its ETDump goes."""
     made = tmp_path / "executor_runner"
     made.write_text(f"""#!/bin/sh
 for a; do case $a in --worker) echo "unknown command line flag" >&2; exit 1;; --etdump_path=*) etdump=${{a#*=}};; esac; done

@@ -279,7 +279,7 @@ def test_what_fails_is_said_and_stops_nothing_else(suite):
 
 
 EXPORTER = """#!/bin/sh
-# What `etprof export` starts, in place of Python: -m etprof.export --model M --dtype T,.. --outdir DIR
+# What `etprof export` starts, instead of Python: -m etprof.export --model M --dtype T,.. --outdir DIR
 [ "$4" != broken ] || { echo "error: No model is called broken" >&2; echo "hint: Name another." >&2; exit 3; }
 echo "$4 $6" >>exported
 IFS=,

@@ -6,7 +6,7 @@ FAKE_SECONDS  how long each run takes [0]
 FAKE_ETDUMP   0: writes no ETDump
 FAKE_EXIT     its exit code, or -signal [0]
 FAKE_NAN      1: prints an output with NaN
-FAKE_XNNPACK  1: prints what a real trace-enabled runner printed, XNNPACK's notes to stderr as that does
+FAKE_XNNPACK  1: prints what a real kernel-log runner printed, XNNPACK's notes to stderr as that does
 """
 
 import os

@@ -1,4 +1,4 @@
-"""`--csv`: one table on stdout, read by Python's csv and held against `--json`."""
+"""`--csv`: one table on stdout, read by Python's csv and compared with `--json`."""
 
 import csv
 import io

@@ -1,5 +1,5 @@
 """A real run, in every format that tells of it: report.md's tables, the CSV tables and files, analysis_summary.json, the
-page and the screen hold the same medians, ratios, intervals, verdicts and times. What is printed is held against the
+page and the screen hold the same medians, ratios, intervals, verdicts and times. What is printed is compared with the
 JSON's number by the digits that are printed."""
 
 import csv

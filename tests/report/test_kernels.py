@@ -1,4 +1,4 @@
-"""`etprof kernels`: the microkernels of trace-enabled logs, and what changes between the sides of a run."""
+"""`etprof kernels`: the microkernels of kernel logs, and what changes between the sides of a run."""
 
 import csv
 import json

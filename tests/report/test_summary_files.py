@@ -1,4 +1,4 @@
-"""The kit's summary files, read back with other people's parsers and held against analysis_summary.json."""
+"""The kit's summary files, read back with other people's parsers and compared with analysis_summary.json."""
 
 import csv
 import json

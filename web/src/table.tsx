@@ -26,7 +26,7 @@ export interface Column<T> {
   wide?: boolean; // takes what width is left
   unit?: string; // of the value, which the exported heading says
   heading?: string; // of the exported table, where the title alone does not say enough
-  fields?: Field<T>[]; // exported in place of the value
+  fields?: Field<T>[]; // exported instead of the value
   hidden?: boolean; // only exported
   tone?: (row: T) => string; // a class
   depth?: (row: T) => number; // in a tree: how far it is indented

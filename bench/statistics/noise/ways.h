@@ -47,7 +47,7 @@ Alternating Alternate(const Recording& recording, double effect, int measurement
 
 // The way of the kit that etprof replaces: one process of A, then one of B, the median of each. Every such
 // measurement that the recording holds is made: each process of a launch with each of the next launch, so
-// four for each two neighbours. Gives log(A / B), which is 0 but for noise; none where a process has no
+// four for each two neighbors. Gives log(A / B), which is 0 but for noise; none where a process has no
 // burst.
 std::vector<double> OneAfterTheOther(const Recording& recording);
 

@@ -52,7 +52,7 @@ class NonFinite:
 
 @dataclass(frozen=True)
 class Agreement:
-    """One output held against its reference, over the elements that are finite in both. What is not defined is None."""
+    """One output compared with its reference, over the elements that are finite in both. What is not defined is None."""
 
     shape: list[int]
     dtype: str
@@ -66,7 +66,7 @@ class Agreement:
     expected: NonFinite = NonFinite(0, 0)
     actual: NonFinite = NonFinite(0, 0)
     nonfinite_mismatches: int = 0  # elements that are finite on one side only, or another infinity
-    problem: str | None = None  # why it could not be held against the reference at all
+    problem: str | None = None  # why it could not be compared with the reference at all
 
     def why_not(self, min_sqnr_db: float, exact: bool) -> str | None:
         """Why it is not near enough; None where it is. `exact`: integers have to be equal, as of an fp32 model."""

@@ -63,7 +63,7 @@ class Check:
     cases: list[CheckedCase] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """For the .json beside the .pte; infinities do not occur."""
+        """For the .json next to the .pte; infinities do not occur."""
         return {
             "verdict": self.verdict,
             "why": self.why,

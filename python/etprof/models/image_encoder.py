@@ -6,7 +6,7 @@ normalization is part of the convolution before it. The neck is SAM 2's (Ravi et
 arXiv:2501.07256, keeps): lateral 1x1 convolutions, and nearest upsampling by two with an addition on the way down. XNNPACK
 has no nearest upsampling, so it runs portable between delegates, with a change of layout on either side.
 
-Written from the papers, in a quarter of RepViT-M1's width, two blocks a stage and at 128 x 128 in place of 1024 x 1024.
+Written from the papers, in a quarter of RepViT-M1's width, two blocks a stage and at 128 x 128 instead of 1024 x 1024.
 Convolutions are nearly all of it, with squeeze-excitations between them and three outputs at three resolutions, so that the
 layout changes (NCHW outside of a delegate, NHWC within) show.
 """

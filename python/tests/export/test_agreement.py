@@ -1,4 +1,4 @@
-"""How near is near enough: numbers held against NumPy's, and the cases that must not pass."""
+"""How near is near enough: numbers compared with NumPy's, and the cases that must not pass."""
 
 import math
 

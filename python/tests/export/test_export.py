@@ -42,7 +42,7 @@ def manifest_of(pte: Path) -> dict:
 
 
 def run(pte: Path) -> list[torch.Tensor]:
-    """The outputs of ExecuTorch's own runtime on the inputs saved beside the .pte."""
+    """The outputs of ExecuTorch's own runtime on the inputs saved next to the .pte."""
     method = Runtime.get().load_program(pte).load_method("forward")
     return list(method.execute(read_inputs(pte.with_name(f"{pte.name}.inputs"))))
 

@@ -1,6 +1,6 @@
 """Every example model in every data type and quantization that applies: exported, run, compared with eager PyTorch.
 
-Each is exported once in a session. The numbers of etprof's own check are held against those of ExecuTorch's Python runtime.
+Each is exported once in a session. The numbers of etprof's own check are compared with those of ExecuTorch's Python runtime.
 """
 
 import json

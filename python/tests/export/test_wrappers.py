@@ -57,7 +57,7 @@ def portable(export: Export) -> dict[str, set[str]]:
 
 
 def rows() -> list[tuple[str, set[str], set[str], str]]:
-    """The guide's table: in place of what, left out in fp32, in fp16, by what."""
+    """The guide's table: instead of what, left out in fp32, in fp16, by what."""
     table = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| (`wrappers\.[^|]+) \|$", GUIDE.read_text(), re.M)
 
     def names(cell: str) -> set[str]:

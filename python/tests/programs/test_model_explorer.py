@@ -1,4 +1,4 @@
-"""`etprof inspect --model-explorer`: what it writes, read by Model Explorer's own Python and held against ExecuTorch's.
+"""`etprof inspect --model-explorer`: what it writes, read by Model Explorer's own Python and compared with ExecuTorch's.
 
 That Model Explorer's page draws it is tested in web/e2e/model_explorer.test.ts.
 """
@@ -232,7 +232,7 @@ def test_what_cannot_be_drawn_is_refused(exported: Exported, tmp_path: Path):
     etprof("inspect", TOY_CNN, "--run", real, code=2)
     etprof("inspect", TOY_CNN, "--by", "delegate", code=2)
     assert list(tmp_path.iterdir()) == []
-    # A record that is named in place of the one beside the model.
+    # A record that is named instead of the one next to the model.
     record = Path(f"{exported(model='toy_cnn')}.etrecord")
     etprof("inspect", exported(model="toy_cnn"), "--model-explorer", out, "--etrecord", record)
     (graph,) = loaded(out, "graphs").graphs

@@ -1,4 +1,4 @@
-"""Operators against the machine's roofs: a real run's numbers, worked out again from its own peaks.json."""
+"""Operators against the machine's peaks: a real run's numbers, worked out again from its own peaks.json."""
 
 import json
 import os

@@ -58,7 +58,7 @@ class Joiner {
       if (!result_.problem.empty()) return Refused();
     }
     result_.places = places_.places();
-    ConnectNeighbours(profile_, program_, method_, aligned_calls_, result_.operators);
+    ConnectNeighbors(profile_, program_, method_, aligned_calls_, result_.operators);
     return std::move(result_);
   }
 

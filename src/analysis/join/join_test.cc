@@ -105,7 +105,7 @@ TEST(AlignNodes, WhatDoesNotFitIsNotJoined) {
   EXPECT_THAT(Aligned({"XNNAdd", "XNNSoftmax"}, {"Add", "RoPE", "Softmax"}), ElementsAre("0", "none", "1"));
   EXPECT_THAT(Aligned({}, {"Add"}), ElementsAre("none"));
   EXPECT_THAT(Aligned({"XNNAdd"}, {}), IsEmpty());
-  // Either of two equal neighbours may be the one that is missing.
+  // Either of two equal neighbors may be the one that is missing.
   EXPECT_THAT(Aligned({"XNNAbs", "XNNAbs"}, {"Abs"}), ElementsAre("0|1"));
 }
 

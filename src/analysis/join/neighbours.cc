@@ -117,8 +117,8 @@ class Connector {
 
 }  // namespace
 
-void ConnectNeighbours(const Profile& profile, const Program& program, const Method& method,
-                       const std::vector<AlignedCall>& calls, std::vector<OperatorSource>& operators) {
+void ConnectNeighbors(const Profile& profile, const Program& program, const Method& method,
+                      const std::vector<AlignedCall>& calls, std::vector<OperatorSource>& operators) {
   Connector(profile, program, method, calls, operators).Run();
 }
 

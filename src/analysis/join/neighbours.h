@@ -13,7 +13,7 @@ namespace etprof {
 // values of its graph, between calls and kernels by those of the method, in the order in which they ran. What
 // the best alignments do not agree on is left out, and so is what a delegate without a graph gives and what a
 // branch moves.
-void ConnectNeighbours(const Profile& profile, const Program& program, const Method& method,
-                       const std::vector<AlignedCall>& calls, std::vector<OperatorSource>& operators);
+void ConnectNeighbors(const Profile& profile, const Program& program, const Method& method,
+                      const std::vector<AlignedCall>& calls, std::vector<OperatorSource>& operators);
 
 }  // namespace etprof

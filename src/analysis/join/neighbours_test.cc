@@ -63,7 +63,7 @@ std::vector<std::string> EdgesOf(const std::vector<Node>& nodes, const Ids& outp
   return edges;
 }
 
-TEST(Neighbours, OfARealChain) {
+TEST(Neighbors, OfARealChain) {
   const Program program = ReadProgramFile(kTraces + "/toy_cnn.pte");
   for (const std::string file : {"toy_cnn.t1.etdump", "sme2_emulated/toy_cnn.sme2_on.etdump"}) {
     const Profile profile = Attribute(ReadEtdumpFile(kTraces + "/" + file), {});
@@ -81,7 +81,7 @@ TEST(Neighbours, OfARealChain) {
   }
 }
 
-TEST(Neighbours, OfBranchesAndAResidual) {
+TEST(Neighbors, OfBranchesAndAResidual) {
   EXPECT_THAT(
       EdgesOf({{"XNNConv2d", {0, 1000}, {1}},
                {"XNNSigmoid", {1}, {2}},
@@ -94,7 +94,7 @@ TEST(Neighbours, OfBranchesAndAResidual) {
                            "Multiply #1 > Add #1", "Add #1 > Clamp #1", "Clamp #1 > Copy #1"));
 }
 
-TEST(Neighbours, WhatIsLeftOutGivesOnWhatItTakes) {
+TEST(Neighbors, WhatIsLeftOutGivesOnWhatItTakes) {
   EXPECT_THAT(EdgesOf({{"XNNStaticConstantPad", {0}, {1}},
                        {"XNNConv2d", {1, 1000}, {2}},
                        {"XNNClamp", {2}, {3}},
@@ -107,7 +107,7 @@ TEST(Neighbours, WhatIsLeftOutGivesOnWhatItTakes) {
                                    "Invalid Unary Op #1 > Add #1"));
 }
 
-TEST(Neighbours, AreKnownWhereItDoesNotMatterWhichNodeWasLeftOut) {
+TEST(Neighbors, AreKnownWhereItDoesNotMatterWhichNodeWasLeftOut) {
   EXPECT_THAT(EdgesOf({{"XNNAbs", {0}, {1}},
                        {"XNNStaticReshape", {1}, {2}},
                        {"XNNStaticReshape", {2}, {3}},
@@ -123,7 +123,7 @@ TEST(Neighbours, AreKnownWhereItDoesNotMatterWhichNodeWasLeftOut) {
               UnorderedElementsAre("Abs #1 > Static Reshape #1", "Static Reshape #1 > Add #1"));
 }
 
-TEST(Neighbours, AreLeftOutWhereItDoes) {
+TEST(Neighbors, AreLeftOutWhereItDoes) {
   // Which of the two clamps ran is not known, and with it neither what it reads nor what follows.
   EXPECT_THAT(EdgesOf({{"XNNAbs", {0}, {1}},
                        {"XNNSin", {0}, {2}},
@@ -148,12 +148,12 @@ std::size_t EdgesOfClamps(std::uint32_t count) {
   return EdgesOf(nodes, {count}, ran).size();
 }
 
-TEST(Neighbours, OfMoreAlignmentsThanCanBeFollowedAreNotKnown) {
+TEST(Neighbors, OfMoreAlignmentsThanCanBeFollowedAreNotKnown) {
   EXPECT_EQ(EdgesOfClamps(16), 14U);
   EXPECT_EQ(EdgesOfClamps(400), 0U);
 }
 
-TEST(Neighbours, OfWhatXnnpackInserted) {
+TEST(Neighbors, OfWhatXnnpackInserted) {
   const std::vector<Node> product = {{"XNNAbs", {0}, {1}},
                                      {"XNNSin", {0}, {2}},
                                      {"XNNBatchMatrixMultiply", {1, 2}, {3}},
@@ -180,7 +180,7 @@ TEST(Neighbours, OfWhatXnnpackInserted) {
               IsEmpty());
 }
 
-TEST(Neighbours, WhatIsInsertedAtTheEndGivesTheOutput) {
+TEST(Neighbors, WhatIsInsertedAtTheEndGivesTheOutput) {
   MethodBuilder builder(3);
   builder.Call(GraphOf({{"XNNStaticResizeBilinear2D", {0}, {1}}}, {0}, {1}, {0, 1}), {0, 1});
   builder.Kernel("aten::sum.out", {1, 2});
@@ -190,7 +190,7 @@ TEST(Neighbours, WhatIsInsertedAtTheEndGivesTheOutput) {
       UnorderedElementsAre("0:Resize Bilinear #1 > 0:Convert #1", "0:Convert #1 > 1:native_call_sum.out"));
 }
 
-TEST(Neighbours, OfARealProgramOfSeveralDelegates) {
+TEST(Neighbors, OfARealProgramOfSeveralDelegates) {
   const Program program = ReadProgramFile(kTraces + "/../fuzz/corpus/program/mixed_delegates.pte");
   const Profile profile = ProfileOf(
       {{{0, {"Transpose (ND, X32) #1", "Convolution (NHWC, F32) IGEMM #1", "Transpose (ND, X32) #2"}},
@@ -205,7 +205,7 @@ TEST(Neighbours, OfARealProgramOfSeveralDelegates) {
                                    "2:native_call_cumsum.out > 3:Fully Connected (NC, F32) GEMM #1"));
 }
 
-TEST(Neighbours, AcrossDelegatesByTheArgumentsOfTheirCalls) {
+TEST(Neighbors, AcrossDelegatesByTheArgumentsOfTheirCalls) {
   MethodBuilder builder(8);
   // Two outputs; the graph's values are not in the order of the arguments.
   builder.Call(GraphOf({{"XNNAbs", {5}, {7}}, {"XNNSin", {7}, {2}}}, {5}, {7, 2}, {5, 2, 7}), {0, 1, 2});
@@ -225,7 +225,7 @@ TEST(Neighbours, AcrossDelegatesByTheArgumentsOfTheirCalls) {
                                    "2:native_call_cat.out > 3:Add #1"));
 }
 
-TEST(Neighbours, WhatAnotherBackendGivesAndABranchMovesIsNotKnown) {
+TEST(Neighbors, WhatAnotherBackendGivesAndABranchMovesIsNotKnown) {
   MethodBuilder builder(8);
   builder.Kernel("aten::abs.out", {0, 1}).OtherBackend({1, 2}).Kernel("aten::sum.out", {2, 3});
   builder.Kernel("aten::abs.out", {3, 4}).Move(4, 5).Kernel("aten::sum.out", {5, 6});
@@ -242,7 +242,7 @@ TEST(Neighbours, WhatAnotherBackendGivesAndABranchMovesIsNotKnown) {
                                    "3:native_call_abs.out > 6:native_call_add.out"));
 }
 
-TEST(Neighbours, OfViewsThatExecutorchTookOut) {
+TEST(Neighbors, OfViewsThatExecutorchTookOut) {
   // Value 2 is a view of value 1 and value 5 one of what value 4 holds; value 4 lies where value 1 did. Value
   // 6 overlaps value 1 and is no view of it, and value 7 is one of an input.
   MethodBuilder builder(9);
@@ -281,7 +281,7 @@ TEST(Neighbours, OfViewsThatExecutorchTookOut) {
                                    "1:native_call_sin.out > 2:native_call_cos.out"));
 }
 
-TEST(Neighbours, FollowTheOrderInWhichTheyRan) {
+TEST(Neighbors, FollowTheOrderInWhichTheyRan) {
   // Value 1 is written twice, and a loop runs instruction 1 again.
   MethodBuilder builder(4);
   builder.Kernel("aten::abs.out", {0, 1}).Kernel("aten::sin.out", {1, 2}).Kernel("aten::cos.out", {2, 1});

@@ -23,7 +23,7 @@ SourcePlaces::Found SourcePlaces::OfKernel(const Instruction& kernel, const Meth
   found.place = OfHandles(found.debug_handles);
   if (found.place) return found;
   found.between = true;
-  found.place = OfNeighbour(kernel, method);
+  found.place = OfNeighbor(kernel, method);
   return found;
 }
 
@@ -36,7 +36,7 @@ SourcePlaces::Found SourcePlaces::OfNode(const XnnNode& node, const XnnGraph& gr
   if (node.debug_handle && (found.place || sources_ == nullptr)) return found;
   found.between = true;
   for (const bool after : {true, false}) {
-    const XnnNode* served = Neighbour(node, graph, after);
+    const XnnNode* served = Neighbor(node, graph, after);
     if (served == nullptr) continue;
     if (!node.debug_handle) found.debug_handles = HandlesOf(*served);
     if (sources_ != nullptr) found.place = OfHandles(HandlesOf(*served));
@@ -62,7 +62,7 @@ SourcePlaces::Found SourcePlaces::OfLayer(std::string_view node, const Method& m
 }
 
 // Of the next instruction that takes what `instruction` gives, or of the last one that gave what it takes.
-std::optional<std::size_t> SourcePlaces::OfNeighbour(const Instruction& instruction, const Method& method) {
+std::optional<std::size_t> SourcePlaces::OfNeighbor(const Instruction& instruction, const Method& method) {
   if (instruction.arguments.empty()) return std::nullopt;
   const std::size_t output = instruction.arguments.back();
   std::optional<std::size_t> before;
@@ -84,7 +84,7 @@ std::optional<std::size_t> SourcePlaces::OfNeighbour(const Instruction& instruct
 
 // The nearest node with a place of its own (without sources: with a debug handle) that reads what `node`
 // writes, or writes what it reads; null: none.
-const XnnNode* SourcePlaces::Neighbour(const XnnNode& node, const XnnGraph& graph, bool after) {
+const XnnNode* SourcePlaces::Neighbor(const XnnNode& node, const XnnGraph& graph, bool after) {
   std::set<std::uint32_t> ids;
   const auto add = [&](const XnnNode& of) {
     const std::vector<std::uint32_t>& more = after ? of.outputs : of.inputs;
@@ -95,7 +95,7 @@ const XnnNode* SourcePlaces::Neighbour(const XnnNode& node, const XnnGraph& grap
     const std::vector<std::uint32_t>& own = after ? other.inputs : other.outputs;
     return std::ranges::any_of(own, [&](std::uint32_t id) { return ids.contains(id); });
   };
-  constexpr std::size_t kNear = 64;  // nodes that are looked at: they are neighbours
+  constexpr std::size_t kNear = 64;  // nodes that are looked at: they are neighbors
   for (std::size_t step = 1; step <= kNear; ++step) {
     if (after ? node.index + step >= graph.nodes.size() : step > node.index) break;
     const XnnNode& other = graph.nodes[after ? node.index + step : node.index - step];

@@ -33,8 +33,8 @@ class SourcePlaces {
   const std::vector<SourcePlace>& places() const { return places_; }  // each once
 
  private:
-  std::optional<std::size_t> OfNeighbour(const Instruction& instruction, const Method& method);
-  const XnnNode* Neighbour(const XnnNode& node, const XnnGraph& graph, bool after);
+  std::optional<std::size_t> OfNeighbor(const Instruction& instruction, const Method& method);
+  const XnnNode* Neighbor(const XnnNode& node, const XnnGraph& graph, bool after);
   std::optional<std::size_t> OfHandles(const std::vector<std::uint32_t>& handles);
   std::optional<std::size_t> OfNodes(const std::vector<const SourceNode*>& nodes);
 

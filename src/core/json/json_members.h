@@ -83,7 +83,7 @@ inline constexpr bool kIsText =
 template <typename T>
 inline constexpr bool kIsPath = std::is_same_v<T, std::filesystem::path>;
 
-// What is written in place of a path: relative to `folder` where it lies below that.
+// What is written instead of a path: relative to `folder` where it lies below that.
 std::string PathText(const std::filesystem::path& path, const std::filesystem::path& folder);
 std::filesystem::path PathOf(const std::string& text, const std::filesystem::path& folder);
 

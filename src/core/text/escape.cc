@@ -9,7 +9,7 @@
 namespace etprof {
 namespace {
 constexpr std::array kPaint = {sgr::kPlain, sgr::kBold, sgr::kDim, sgr::kRed, sgr::kGreen, sgr::kYellow};
-constexpr std::size_t kLongestPart = 5;  // bytes of a character or a colour
+constexpr std::size_t kLongestPart = 5;  // bytes of a character or a color
 constexpr std::size_t kFlushFrom = 4096;
 
 // The UTF-8 character at the beginning of a text (RFC 3629: no overlong forms, no surrogates); without a code

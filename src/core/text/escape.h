@@ -40,13 +40,13 @@ std::string HtmlAttribute(std::string_view text);
 // The name of a file or folder that lies in the folder it is put into: what harms, "/" and "\" become "_".
 std::string AsFileName(std::string_view text);
 
-// etprof's colours on a terminal (ECMA-48's SGR).
+// etprof's colors on a terminal (ECMA-48's SGR).
 namespace sgr {
 inline constexpr std::string_view kPlain = "\x1b[0m", kBold = "\x1b[1m", kDim = "\x1b[2m", kRed = "\x1b[31m",
                                   kGreen = "\x1b[32m", kYellow = "\x1b[33m";
 }
 
-// Passes on what is written as ManyLines has it, and etprof's colours, for a terminal.
+// Passes on what is written as ManyLines has it, and etprof's colors, for a terminal.
 class EscapingBuffer : public std::streambuf {
  public:
   explicit EscapingBuffer(std::streambuf* sink) : sink_(sink) {}

@@ -27,7 +27,7 @@ TEST(OneLine, KeepsTextAndShowsTheRest) {
   EXPECT_EQ(OneLine(""), "");
 }
 
-TEST(ManyLines, KeepsLinesButNoColour) {
+TEST(ManyLines, KeepsLinesButNoColor) {
   EXPECT_EQ(ManyLines("a\n\tb\r"), "a\n\tb\\x0d");
   EXPECT_EQ(ManyLines("\x1b[32mfaster\x1b[0m"), "\\x1b[32mfaster\\x1b[0m");
 }
@@ -82,7 +82,7 @@ std::string Passed(const std::string& text, std::size_t piece) {
   return sink.str();
 }
 
-TEST(EscapingBuffer, PassesOwnColoursOnlyHoweverTheTextIsCut) {
+TEST(EscapingBuffer, PassesOwnColorsOnlyHoweverTheTextIsCut) {
   std::string text;
   std::string expected;
   for (int i = 0; i < 1000; ++i) {

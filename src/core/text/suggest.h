@@ -7,7 +7,7 @@
 
 namespace etprof {
 
-// Letters to insert, delete, replace or exchange with their neighbour, to make one text of the other (optimal
+// Letters to insert, delete, replace or exchange with their neighbor, to make one text of the other (optimal
 // string alignment distance). O(a b) time.
 std::size_t EditDistance(std::string_view a, std::string_view b);
 

@@ -24,7 +24,7 @@ TEST(Closest, IsSilentWhereNothingIsNear) {
   EXPECT_EQ(Closest(std::string(1000, 'a'), kKnown), "");
 }
 
-TEST(EditDistance, CountsAnExchangeOfNeighboursOnce) {
+TEST(EditDistance, CountsAnExchangeOfNeighborsOnce) {
   EXPECT_EQ(EditDistance("ab", "ba"), 1U);
   EXPECT_EQ(EditDistance("kitten", "sitting"), 3U);
   EXPECT_EQ(EditDistance("", "abc"), 3U);

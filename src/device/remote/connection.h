@@ -46,10 +46,10 @@ class Connection {
 
 // A shell of this machine, as ssh would give one: no files are copied by it.
 std::unique_ptr<Connection> MakeLocalConnection();
-// The system's OpenSSH client, with its configuration and agent. $ETPROF_SSH has the words to use in place of
+// The system's OpenSSH client, with its configuration and agent. $ETPROF_SSH has the words to use instead of
 // `ssh`.
 std::unique_ptr<Connection> MakeSshConnection(const std::string& host);
-// The adb client ($ETPROF_ADB in place of `adb`). `serial`: empty where there is one device only; "HOST:PORT"
+// The adb client ($ETPROF_ADB instead of `adb`). `serial`: empty where there is one device only; "HOST:PORT"
 // is connected to first.
 std::unique_ptr<Connection> MakeAdbConnection(const std::string& serial);
 

@@ -15,7 +15,7 @@
 
 namespace etprof {
 
-// What to measure and how, as a user writes it in JSON (docs/reference/config.md has every key; the seeds'
+// What to measure and how, as a user writes it in JSON (docs/reference/config.md has every key; the kit's
 // keys are among them). What reads it (json_fields.h) and docs/schema/config.schema.json are made of the
 // descriptions here. What the values mean beyond them is config.cc's.
 
@@ -27,7 +27,7 @@ struct ExperimentSettings {
   std::filesystem::path model;
   std::filesystem::path data;  // an external .ptd; empty: none
   std::string method = "forward";
-  std::optional<protocol::InputSpec> inputs;  // absent: those saved beside the model, else random
+  std::optional<protocol::InputSpec> inputs;  // absent: those saved next to the model, else random
   int runs = 100;                             // traced runs, over all launches
   std::optional<int>
       warmup;  // least number of unrecorded runs of a launch; absent: 10, fewer for slow models
@@ -163,7 +163,7 @@ struct Config {
   std::optional<double> precision;    // relative half-width asked for; absent: margin / 2
   double timeout_seconds = 600;       // for one answer of a worker, or one process of a foreign runner
   std::uint64_t seed = 1;             // of the order within the rounds
-  bool peaks = true;                  // measure the machine's roofs, too
+  bool peaks = true;                  // measure the machine's peaks, too
   std::string power_mode;             // as FindPowerMode; empty: none
   std::optional<double> max_temp;     // degrees Celsius of the hottest CPU or skin sensor before a round
   double max_temp_wait = 300;         // seconds to wait for that before one round, at most

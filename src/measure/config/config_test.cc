@@ -31,7 +31,7 @@ std::string ErrorOf(const std::string& text) {
 
 TEST(Config, TheSeedsKeysWork) {
   const Config config = Parse(R"({
-    // as the seeds' templates, comments allowed
+    // as the kit's templates, comments allowed
     "model": "/m/toy_cnn_xnnpack_fp16.pte",
     "output_root": "out_toy_cnn/runs/mac",
     "experiments": [

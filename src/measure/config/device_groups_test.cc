@@ -55,7 +55,7 @@ TEST(DeviceGroups, EveryExperimentGoesToItsDevices) {
       {"name": "phone", "device": "adb:R5"}])");
   EXPECT_THAT(Describe(GroupByDevice(config, {})),
               ElementsAre("ssh:pi5: off on", "adb:R5: off on phone", "local: here"));
-  // The command line stands in place of all of it, in its own order.
+  // The command line stands instead of all of it, in its own order.
   EXPECT_THAT(Describe(GroupByDevice(config, {"local", "ssh:b"})),
               ElementsAre("local: off on here phone", "ssh:b: off on here phone"));
 }

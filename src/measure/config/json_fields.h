@@ -32,7 +32,7 @@ class JsonFields {
   std::optional<double> Number(const std::string& key, double low, double high);
   std::optional<int> Integer(const std::string& key, int low, int high);
   std::optional<bool> Truth(const std::string& key);
-  // One integer, or a list of them, as the seeds write threads.
+  // One integer, or a list of them, as the profiling kit writes threads.
   std::optional<std::vector<int>> Integers(const std::string& key, int low, int high);
   // One text (`split`: taken apart at blanks, quotes respected), or a list of them.
   std::optional<std::vector<std::string>> Texts(const std::string& key, bool split);

@@ -6,7 +6,7 @@
 namespace etprof {
 namespace {
 
-TEST(LadderConfig, ComparesNeighboursAndTheEndsAtEveryNumberOfThreads) {
+TEST(LadderConfig, ComparesNeighborsAndTheEndsAtEveryNumberOfThreads) {
   ExperimentConfig given;
   given.model = "/m/net.pte";
   given.runner = "/r/etprof-runner";

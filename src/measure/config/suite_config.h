@@ -13,7 +13,7 @@
 namespace etprof {
 
 // What `etprof suite` measures: models x data types x devices, each a cell with its own results directory, in
-// which the variants are held against the model as it is (docs/guides/suites.md has the keys). What reads it
+// which the variants are compared with the model as it is (docs/guides/suites.md has the keys). What reads it
 // and docs/schema/suite.schema.json are made of the descriptions here, as in config.h.
 
 struct SuiteModel {

@@ -23,7 +23,7 @@ struct ForeignRun {
   ExitStatus status;
   Nanoseconds wall = 0;        // of the whole process
   bool xnnpack_spoke = false;  // its output has lines of XNNPACK's log
-  bool trace_enabled = false;  // of levels that only a trace-enabled build has
+  bool trace_enabled = false;  // of levels that only a kernel-log build has
 };
 
 // Runs one whole process. Its log goes to `log` and, when given, to `also`.

@@ -11,7 +11,7 @@ namespace etprof {
 namespace {
 
 constexpr double kSecondsPerPair = 60;
-constexpr double kSecondsOfRoofs = 2;       // of one measurement of the machine's roofs, about
+constexpr double kSecondsOfRoofs = 2;       // of one measurement of the machine's peaks, about
 constexpr double kMostShareOfRoofs = 0.25;  // of max_seconds: the launches come first
 
 bool IsTimed(const Config& config, const Unit& unit) {

@@ -22,7 +22,7 @@ struct Forecast {
   };
   Kind kind = Kind::kNothingTimed;
   std::size_t timed = 0;   // experiments, each with one number of threads, that are measured for time
-  std::size_t traced = 0;  // the same of trace-enabled ones: one process each
+  std::size_t traced = 0;  // the same of kernel-log ones: one process each
   Range launches;          // of each that is timed
   std::optional<int> usual_launches;  // kStopRule: what it takes at least unless time is too short for that
   Range rounds;              // of a launch; 0 where sustained. An executor_runner has one, as long as seven
@@ -33,7 +33,7 @@ struct Forecast {
   // begun only where they fit, as the launches before tell, but two are made however long they take.
   double least_seconds = 0;
   std::optional<double> most_seconds;  // absent: no bound
-  std::size_t roofs = 0;               // measurements of the machine's roofs, which follow
+  std::size_t roofs = 0;               // measurements of the machine's peaks, which follow
   double roof_seconds = 0;             // what they take of max_seconds
 };
 

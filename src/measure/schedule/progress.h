@@ -16,7 +16,7 @@ struct ProgressUpdate {
     std::optional<stats::RatioEstimate>
         estimate;  // absent before two launches; of a single experiment its half-width only
   };
-  std::string what;             // what goes on, in place of the launch and round of a schedule; empty: those
+  std::string what;             // what goes on, instead of the launch and round of a schedule; empty: those
   int launch = 0;               // the running one, counted from 1
   int launches = 0;             // when the stop rule looks next, or how many there will be
   bool launches_given = false;  // `launches` is how many there will be

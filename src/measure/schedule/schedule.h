@@ -43,7 +43,7 @@ struct LaunchShape {
   Nanoseconds target = 50'000'000;  // and at least so long
   // Of each unit: recorded runs of every burst, about `target` long. A fixed number, since with a fixed time
   // a burst in a fast phase of the machine would hold more runs than one in a slow phase, and pooled medians
-  // would favour it.
+  // would favor it.
   std::vector<int> runs;
   std::vector<int> warmup;  // of each unit: least number of unrecorded runs before the first round
   std::vector<int> traced;  // of each unit: runs of all `launches` together
@@ -60,7 +60,7 @@ struct ShapeInput {
   int launches_done = 0;
   bool launches_given = false;  // there will be so many, however long they take
   std::optional<int> rounds;    // as configured
-  bool one_burst = false;       // whole processes alternate: one long burst in place of seven short ones
+  bool one_burst = false;       // whole processes alternate: one long burst instead of seven short ones
 };
 LaunchShape FitLaunch(const ShapeInput& input);
 
@@ -73,7 +73,7 @@ struct ScheduleOptions {
   bool max_seconds_given = false;  // else a given number of launches takes as long as it takes
   double precision = 0.005;
   double seconds_used = 0;   // by the measurement that is resumed
-  double after_seconds = 0;  // of max_seconds: kept for what follows the last launch (the machine's roofs)
+  double after_seconds = 0;  // of max_seconds: kept for what follows the last launch (the machine's peaks)
 };
 
 struct ScheduleUnit {

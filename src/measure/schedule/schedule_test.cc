@@ -298,7 +298,7 @@ TEST_F(ScheduleTest, EveryRoundHasEveryExperimentOnce) {
   EXPECT_EQ(result.stopped, "3 launches were asked for");
 }
 
-// With a fixed time, a burst in a fast phase would hold more runs, and pooled medians would favour such
+// With a fixed time, a burst in a fast phase would hold more runs, and pooled medians would favor such
 // phases.
 TEST_F(ScheduleTest, EveryBurstHoldsAsManyRunsHoweverFastTheMachineIsJustThen) {
   Add("a", 2'000'000).noise = 0.5;

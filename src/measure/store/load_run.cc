@@ -51,7 +51,7 @@ nlohmann::json ReadManifestFile(RunData& run) {
   return {};
 }
 
-// A log that a trace-enabled runner wrote makes its run one, whatever it is called.
+// A log that a kernel-log runner wrote makes its run one, whatever it is called.
 void LookForTrace(ExperimentData& data) {
   if (data.trace_enabled || data.log.empty()) return;
   const MappedFile file = MappedFile::Open(data.log, kMostTable);

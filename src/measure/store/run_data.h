@@ -271,7 +271,7 @@ struct ExperimentData {
       configuration_sha256;    // of all that was configured but the name and the label; empty: not known
   bool foreign = false;        // not etprof-runner: an executor_runner, run as whole processes
   bool emulated = false;       // exec_wrapper is an emulator: timings are not meaningful
-  bool trace_enabled = false;  // the seeds' second kind of run: evidence of kernels; its times are refused
+  bool trace_enabled = false;  // the kit's second kind of run: evidence of kernels; its times are refused
   bool tracer_always_on =
       false;  // `recorded` latencies include the tracer's cost (a foreign runner's always do)
   std::vector<std::string> command_line;
@@ -293,7 +293,7 @@ struct ExperimentData {
   std::vector<Launch> launches;
   std::vector<protocol::OutputDigest> output_digests;  // of the first launch; empty: not known
   std::filesystem::path etdump;                        // absolute; empty: none (yet)
-  // What is read in place of `etdump`: with the parts that a killed measurement left. Null: the file itself.
+  // What is read instead of `etdump`: with the parts that a killed measurement left. Null: the file itself.
   std::shared_ptr<const std::string> etdump_contents;
   std::vector<RunLabel> etdump_runs;  // run by run of `etdump`; empty: not known, as for a bare file
   std::filesystem::path log, latency_csv, xnntrace_log;  // absolute; empty: none
@@ -303,7 +303,7 @@ struct ExperimentData {
   std::vector<std::string> warnings;
 
   // The clean runs of all complete and partial launches by round, as the comparison wants them: a round
-  // without any is there, and empty. Empty for trace-enabled experiments.
+  // without any is there, and empty. Empty for kernel-log experiments.
   std::vector<UntracedBurst> Bursts() const;
   // The recorded latencies of those launches, in the order they were run: of the clean runs, or of all.
   std::vector<Nanoseconds> Latencies() const;
@@ -542,14 +542,14 @@ struct RunData {
   // launch to its last (over all resumptions). Absent: not known.
   std::optional<OtherLoad> other_load_before, other_load_during;
   ScheduleData schedule;
-  std::optional<Peaks> peaks;  // the machine's roofs; absent: they were not measured
+  std::optional<Peaks> peaks;  // the machine's peaks; absent: they were not measured
   std::vector<ExperimentData> experiments;
   std::vector<ComparePair> pairs;
   std::vector<std::string> warnings;
   std::vector<std::string> problems;  // what this directory lacks or has wrong, found by LoadRunDirectory
 
   // manifest.json: everything but the single latencies, which are in the CSV files. Paths below the results
-  // directory are relative to it. The seeds' keys (`generated_at`, `config`, `model`, `executorch`,
+  // directory are relative to it. The kit's keys (`generated_at`, `config`, `model`, `executorch`,
   // `results`) are among them.
   static void Describe(auto& v) {
     v.Constant("schema_version", kManifestSchema, {.meaning = "keys may be added under the same number"});
@@ -596,7 +596,7 @@ struct RunData {
 // left out and counted in `problems`.
 void ReadManifest(const nlohmann::json& manifest, RunData& run);
 
-// metrics.json, the seeds' summary: results[] of latency_ms (mean), median_ms, min_ms, max_ms, runs, threads,
+// metrics.json, the kit's summary: results[] of latency_ms (mean), median_ms, min_ms, max_ms, runs, threads,
 // etdump, log.
 struct Metrics {
   struct Entry {
@@ -629,7 +629,7 @@ inline constexpr NamedValue<RunData::Status> kNames<RunData::Status>[] = {
     {RunData::Status::kInterrupted, "interrupted"},
     {RunData::Status::kFailed, "failed"}};
 
-// Reads a results directory, however little of it there is: a partial run, the seeds' layouts, or nothing but
+// Reads a results directory, however little of it there is: a partial run, the kit's layouts, or nothing but
 // *.etdump files somewhere below `folder` (each becomes an experiment named after its folder or file). What
 // is missing or wrong is in `problems`. Throws Error (kBadInput) only when `folder` is not a folder or holds
 // no ETDump and no manifest.

@@ -14,7 +14,7 @@ namespace etprof {
 // A record has no hash of its program, so that two models of the same structure cannot be told apart.
 std::optional<std::string> Misfit(const Program& program, const SourceMap& sources);
 
-// ReadEtrecord (etrecord.h) of `path`, held against the program. Throws Error (kBadInput) where it does not
+// ReadEtrecord (etrecord.h) of `path`, compared with the program. Throws Error (kBadInput) where it does not
 // fit, too.
 SourceMap ReadEtrecordOf(const Program& program, const std::filesystem::path& path);
 

@@ -6,7 +6,7 @@
 #include "analysis/profile.h"
 #include "etdump/trace.h"
 
-// The seeds' CSV files (docs/reference/csv.md has the columns). RFC 4180: CRLF is not used as no reader
+// The kit's CSV files (docs/reference/csv.md has the columns). RFC 4180: CRLF is not used as no reader
 // needs it, fields with a comma, quote or line break are quoted. Times keep their nanoseconds; what does not
 // exist is an empty field.
 namespace etprof {

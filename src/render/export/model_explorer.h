@@ -21,8 +21,8 @@ struct ExplorerModel {
 // The graph collection: one graph a method, named as it is.
 void RenderExplorerGraphs(const ExplorerModel& model, std::ostream& out);
 
-// Node data, by which Model Explorer colours nodes: mean self time of an experiment (in Report::experiments)
-// in milliseconds; of a comparison (in Report::comparisons) baseline / candidate, coloured by the verdict.
+// Node data, by which Model Explorer colors nodes: mean self time of an experiment (in Report::experiments)
+// in milliseconds; of a comparison (in Report::comparisons) baseline / candidate, colored by the verdict.
 void RenderExplorerTimes(const ExplorerModel& model, std::size_t experiment, std::ostream& out);
 void RenderExplorerRatios(const ExplorerModel& model, std::size_t comparison, std::ostream& out);
 

@@ -141,7 +141,7 @@ TEST(ModelExplorer, WhatWasEmulatedSaysSo) {
   EXPECT_TRUE(graphs["graphs"][0]["groupNodeAttributes"][""].contains("emulated"));
 }
 
-TEST(ModelExplorer, RatiosHaveTheirVerdictsColour) {
+TEST(ModelExplorer, RatiosHaveTheirVerdictsColor) {
   Report report = ReportOf({3000, 1000});
   ReportComparison pair;
   pair.baseline = 0;

@@ -7,7 +7,7 @@
 
 namespace etprof {
 
-// analysis_summary.json: everything of the report but the events, with the seeds' keys
+// analysis_summary.json: everything of the report but the events, with the kit's keys
 // (docs/reference/files.md). Rows that must add up are integers: `total_ns` over `runs`; deltas are
 // `delta_numerator_ns` over one `delta_denominator`. What is not defined is null, never NaN.
 void RenderAnalysisJson(const Report& report, std::ostream& out);

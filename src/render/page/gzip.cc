@@ -16,7 +16,7 @@ constexpr int kLevel = 2;
 class GzipBuffer : public std::streambuf {
  public:
   explicit GzipBuffer(std::ostream& out) : out_(out), plain_(kSize), packed_(kSize) {
-    // 15 bits of window, and 16 for a gzip header in place of zlib's.
+    // 15 bits of window, and 16 for a gzip header instead of zlib's.
     if (deflateInit2(&stream_, kLevel, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
       throw std::bad_alloc();
     setp(plain_.data(), plain_.data() + plain_.size());

@@ -86,7 +86,7 @@ TEST(LatencyPlot, MergesBinsWhole) {
   }
   Report report = WithLatencies({{"one", {1'000'000, 4'000'000}}});
   stats::SharedHistogram& histogram = report.latency_plots.at(0).histogram;
-  // 120 bins, of which neighbours 0 and 1, and 118 and 119 are full: on 53 columns three bins are one, so
+  // 120 bins, of which neighbors 0 and 1, and 118 and 119 are full: on 53 columns three bins are one, so
   // that the first and the last column are full and nothing is between.
   histogram = {1e6, 25'000, {std::vector<std::int64_t>(120, 0)}, {0}};
   for (const std::size_t bin : {0u, 1u, 118u, 119u}) histogram.counts[0][bin] = 5;

@@ -17,7 +17,7 @@ inline constexpr int kLongerInAscii = 4;  // columns: a line holds few of the si
 void DrawOn(const TerminalOptions& options, std::ostream& out,
             const std::function<void(const TerminalOptions&, std::ostream&)>& draw);
 
-// The text with ASCII in place of what etprof draws and writes beyond it, column for column but for "±", "→"
+// The text with ASCII instead of what etprof draws and writes beyond it, column for column but for "±", "→"
 // and "∞"; what has no likeness is "?".
 std::string Ascii(const std::string& text);
 
@@ -37,7 +37,7 @@ std::string Blanks(int count);
 std::string Bar(double share, int columns);
 
 enum class Color { kNone, kGreen, kRed, kYellow, kDim, kBold };
-// As ANSI; `text` itself where colours are off.
+// As ANSI; `text` itself where colors are off.
 std::string Paint(const std::string& text, Color color, bool colors);
 
 // `first`, then `text` (OneLine) from the column `indent` on, wrapped at blanks to `width`; every line is

@@ -89,7 +89,7 @@ class Finder {
     const auto add = [&](const ReportComparison& pair) {
       if (std::ranges::find(subjects, pair.candidate) == subjects.end()) subjects.push_back(pair.candidate);
     };
-    // Of several pairs nobody ships a side that is slower for certain.
+    // Of several pairs nobody ships a variant that is significantly slower.
     for (const ReportComparison& pair : report_.comparisons) {
       if (pair.comparison.latency.verdict != stats::Verdict::kSlower) add(pair);
     }

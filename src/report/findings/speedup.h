@@ -51,7 +51,7 @@ struct SpeedupFactors {
 };
 
 // Absent where that would say nothing or mislead: the verdict of the latency, or that of these operators, is
-// not the same faster or slower; traced times do not add up to the headline (report/traced.h); peaks are
+// not the same faster or slower; traced times do not add up to the headline (findings/traced.h); peaks are
 // missing, of other threads or CPUs, unsteady, or of two moments in which the machine was not the same; the
 // peaks are equal; the variants multiply in different or mixed data types; these operators are less than half
 // of the slower variant; a share above 1 shows that the peak was measured in a worse moment.

@@ -43,7 +43,7 @@ struct KernelView {
   }
 };
 
-// Two logs held against each other.
+// Two logs compared with each other.
 struct KernelComparison {
   std::string baseline_label, candidate_label;
   struct Row {
@@ -85,7 +85,7 @@ struct KernelComparison {
 };
 
 // The operators of two experiments of one model whose names say that they run on different microkernels:
-// evidence that needs no trace-enabled build. Times play no part in it.
+// evidence that needs no kernel-log build. Times play no part in it.
 struct OperatorEvidence {
   std::string baseline_label, candidate_label;
   struct Row {
@@ -171,7 +171,7 @@ void TellApart(KernelReport& report);
 OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& candidate,
                                       const std::string& baseline_label, const std::string& candidate_label);
 
-// The views of the trace-enabled experiments of a run (profiles by experiment; where none is, nothing is held
+// The views of the kernel-log experiments of a run (profiles by experiment; where none is, nothing is held
 // against the log), compared where there are two, one called "... off" and the other "... on", and the
 // evidence of the run's pairs.
 KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Profile>>& profiles);

@@ -41,7 +41,7 @@ struct LadderCell {
   std::optional<double> ns;  // absent: not there, or not measured
   // Against the next level below that was measured, and the lowest such, at the same number of threads.
   std::optional<Quantity> over_below, over_lowest;
-  // Against the fewest threads at the same level: the speed-up that the scaling efficiency is made of.
+  // Against the fewest threads at the same level: the speedup that the scaling efficiency is made of.
   std::optional<Quantity> over_fewest;
   // Of an operator that is there: index into the Profile::operators of the setting's experiment.
   std::optional<std::size_t> op;
@@ -75,7 +75,7 @@ struct LadderBest {
   LadderSetting setting;
   struct Other {
     LadderSetting setting;
-    Quantity against;  // baseline: the other one; kFaster: the best is faster for certain
+    Quantity against;  // baseline: the other one; kFaster: the best is significantly faster
   };
   // All others, the nearest first. Judged together, with false discovery controlled over them.
   std::vector<Other> others;

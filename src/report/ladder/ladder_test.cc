@@ -55,7 +55,7 @@ TEST(Ladder, ALevelThatPaysAtOneThreadAndHurtsAtFour) {
   EXPECT_EQ(VerdictAt(latency, 1, 1), Verdict::kSame);
   EXPECT_EQ(VerdictAt(latency, 0, 2), Verdict::kFaster);
   EXPECT_EQ(VerdictAt(latency, 1, 2), Verdict::kSlower);
-  // The machine's speed wandered by 5 %; what it shares with its neighbour does not show.
+  // The machine's speed wandered by 5 %; what it shares with its neighbor does not show.
   EXPECT_NEAR(*RatioOf(*latency.cells[0][2].over_below), (8e6 + whole) / (2e6 + whole + 1e5), 0.01);
   EXPECT_NEAR(*RatioOf(*latency.cells[1][2].over_lowest), (2e6 + whole) / (4e6 + whole + 1e5), 0.01);
   EXPECT_NEAR(*EfficiencyAt(ladder, latency, {0, 1}), (8e6 + whole) / (2e6 + whole) / 4, 0.01);

@@ -52,7 +52,7 @@ std::optional<double> Bandwidth(const PeaksEntry& peaks, Bytes bytes) {
   return best;
 }
 
-// The compute roofs that the rows are held against, and every level of memory: the fastest way of moving.
+// The compute roofs that the rows are compared with, and every level of memory: the fastest way of moving.
 std::vector<Roof> RoofsOf(const std::vector<RooflineRow>& rows, const PeaksEntry& peaks) {
   std::vector<Roof> roofs;
   std::set<std::string> types;

@@ -26,7 +26,7 @@ struct RooflineRow {
   std::size_t op = 0;  // index into Profile::operators
   OperatorTime time;
   std::string dtype;       // of the operands: "fp32", "fp16", "bf16", "int8", or "other", which has no roof
-  std::string roof_dtype;  // of the roof it is held against: fp16 against fp32 where the CPU computes no fp16
+  std::string roof_dtype;  // of its roof: fp16 against fp32 where the CPU computes no fp16
   std::int64_t macs = 0;   // of a run
   Bytes bytes = 0;         // compulsory traffic of a run
   Bound bound = Bound::kMemory;  // which roof is the lower one for it
@@ -53,7 +53,7 @@ inline constexpr NamedValue<RooflineRow::Bound> kNames<RooflineRow::Bound>[] = {
 struct Roof {
   enum class Kind { kCompute, kMemory };
   Kind kind = Kind::kMemory;
-  // A data type that operators are held against: "fp32"; or a level: "L1", "DRAM", or where the system does
+  // A data type that operators are compared with: "fp32"; or a level: "L1", "DRAM", or where the system does
   // not tell its caches the size that was passed through: "262 kB".
   std::string name;
   double per_second = 0;  // multiply-adds, or bytes

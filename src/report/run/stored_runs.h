@@ -27,7 +27,7 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
 
 // One run of the experiments that both runs have (by name and threads; a run of one experiment matches
 // another of one), paired by name and without rounds, since launches of two sessions cannot be paired. What
-// only one run has, and what two sessions cannot show, is said in its warnings; trace-enabled experiments are
+// only one run has, and what two sessions cannot show, is said in its warnings; kernel-log experiments are
 // left out. Throws Error (kBadInput) where nothing is common.
 RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate);
 

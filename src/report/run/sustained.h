@@ -33,7 +33,7 @@ struct SustainedPoint {
 struct Sustained {
   std::vector<SustainedPoint> points;  // in the order of time; at least one
   double seconds = 0;                  // from the first burst's start to the last one's end
-  // The beginning is held against the end: windows of a quarter of the time, a minute at most.
+  // The beginning is compared with the end: windows of a quarter of the time, a minute at most.
   double window_seconds = 0;
   std::optional<double> first_ns, last_ns;  // medians of the bursts' medians in the two windows
   // first / last with its interval, by stats::EstimateUnpaired over the bursts' medians; absent where a

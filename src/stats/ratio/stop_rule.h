@@ -19,7 +19,7 @@ struct StopRule {
 
 // Looks at 10, 14, 20, 28, 40, 56, 80, 112 and 160 launches: fixed beforehand, each about 1.4 times the last,
 // so that no measurement runs much longer than it must. Stopping where the interval happens to be narrow
-// favours samples whose spread came out too small, so that an interval at `confidence` would cover less
+// favors samples whose spread came out too small, so that an interval at `confidence` would cover less
 // (group sequential sampling of fixed width; Chow & Robbins, "On the Asymptotic Theory of Fixed-Width
 // Sequential Confidence Intervals", Annals of Mathematical Statistics 36, 1965). The level of the looks is
 // calibrated for these looks by simulation of normal launch effects:

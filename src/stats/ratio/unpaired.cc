@@ -58,8 +58,8 @@ std::vector<double> Ranks(std::span<const double> values) {
   return ranks;
 }
 
-// The correlation of neighbours in a normal autoregressive series that has these runs' rank correlation.
-double NeighbourCorrelation(std::span<const double> runs) {
+// The correlation of neighbors in a normal autoregressive series that has these runs' rank correlation.
+double NeighborCorrelation(std::span<const double> runs) {
   const std::vector<double> ranks = Ranks(runs);
   const double mean = CompensatedMean(ranks);
   const double variance = SquaredDeviations(ranks, mean);
@@ -176,7 +176,7 @@ double AutocorrelationTime(std::span<const double> runs) {
 
 double IndependentRuns(std::span<const double> runs) {
   if (runs.size() < 2) return 0;
-  const double time = std::max(AutocorrelationTime(runs), AutoregressiveTime(NeighbourCorrelation(runs)));
+  const double time = std::max(AutocorrelationTime(runs), AutoregressiveTime(NeighborCorrelation(runs)));
   return static_cast<double>(runs.size()) / time;
 }
 

@@ -17,7 +17,7 @@ namespace etprof::stats {
 double AutocorrelationTime(std::span<const double> runs);
 
 // As many independent runs as a series says as much as, of its median: its length over the larger of
-// AutocorrelationTime and that of an autoregressive series with the same likeness of neighbours (their rank
+// AutocorrelationTime and that of an autoregressive series with the same likeness of neighbors (their rank
 // correlation, with the bias of a short series taken off: Kendall, "Note on Bias in the Estimation of
 // Autocorrelation", Biometrika 41, 1954). The sum above comes out too small where the series is short, and
 // just then it would be needed. 0 for fewer than 2 runs.
@@ -44,7 +44,7 @@ std::size_t BatchLength(std::span<const double> runs);
 // So the variance is no less, and the degrees of freedom no more, than IndependentRuns have: the variance
 // from the quantiles one standard error of the rank beside the median (Woodruff, "Confidence Intervals for
 // Medians and Other Position Measures", JASA 47, 1952). In simulations of autoregressive runs, from 12 to
-// 1000 runs and neighbours that correlate by 0 to 0.95, at most 5 % of all comparisons, give or take a point,
+// 1000 runs and neighbors that correlate by 0 to 0.95, at most 5 % of all comparisons, give or take a point,
 // have a 95 % interval that leaves the truth out; of those with an interval more do where nearly all have
 // none.
 //

@@ -179,7 +179,7 @@ void AnalysisFiles::AddComparisons(const Report& report, const std::string& suff
   }
 }
 
-// What a run's trace-enabled logs say: `<stem>_kernels.csv` of each log, and kernel_view.md.
+// What a run's kernel logs say: `<stem>_kernels.csv` of each log, and kernel_view.md.
 void AnalysisFiles::AddKernels(const KernelReport& kernels) {
   for (const KernelView& view : kernels.views) {
     const fs::path table = KernelTableOf(view.log);

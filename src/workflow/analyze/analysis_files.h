@@ -30,7 +30,7 @@ struct OutputFolders {
   std::filesystem::path tables = {};  // of the CSV files; empty: TablesOf
   bool timeline = true;               // the per-event CSV files too
   FileSink write = ToDisk;            // what becomes of each
-  std::string title = {};             // of report.md and report.html, in place of the model's name
+  std::string title = {};             // of report.md and report.html, instead of the model's name
 
   // Of the CSV files that are made of `input` (an ETDump, a log): beside it where it lies in `report`'s
   // folder, else `report` itself. A manifest may name any file, and a folder may be a link.

@@ -31,8 +31,8 @@ struct RecordedSources {
   std::string problem;    // why there is none: "there is no net.pte.etrecord", or it cannot be read
   bool is_there = false;  // the file
 };
-// Reads `etrecord`, or where that is empty the one beside the .pte. Throws Error (kBadInput) for one that was
-// named and cannot be read.
+// Reads `etrecord`, or where that is empty the one next to the .pte. Throws Error (kBadInput) for one that
+// was named and cannot be read.
 RecordedSources ReadSources(const Program& program, const std::filesystem::path& model,
                             const std::filesystem::path& etrecord = {});
 
@@ -41,7 +41,7 @@ struct ReadOptions {
   bool tolerant = true;  // a file that cannot be read is a warning of its experiment; else its Error goes on
   bool join = true;      // operators are joined to the program that ran
   EtdumpOptions etdump = {};
-  std::filesystem::path etrecord = {};  // in place of the one beside the model; empty: that one
+  std::filesystem::path etrecord = {};  // instead of the one next to the model; empty: that one
 };
 
 // Throws Error (kUsage) where ticks of another clock are asked for than that of etprof's runner, which

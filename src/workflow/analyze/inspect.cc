@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Absent: there is none beside the model, or that one cannot be read, which is said.
+// Absent: there is none next to the model, or that one cannot be read, which is said.
 std::optional<SourceMap> SourcesOf(const Program& program, const ModelExplorerOptions& options,
                                    WorkflowProgress& progress) {
   RecordedSources sources = ReadSources(program, options.model, options.etrecord);

@@ -14,7 +14,7 @@ struct ModelExplorerOptions {
   std::filesystem::path output;  // the graph's file, ending with .json
   Output write = WriteNamedFile;
   std::vector<std::string> runs;   // a results directory, or ETDumps and timeline CSVs; empty: without times
-  std::filesystem::path etrecord;  // in place of the one beside the model; empty: that one
+  std::filesystem::path etrecord;  // instead of the one next to the model; empty: that one
   std::string by;                  // "layer", "delegate"; "": by layer where the .etrecord tells them
 };
 

@@ -19,7 +19,7 @@ bool NamesFolder(const std::string& out);
 Report ReadReport(const std::string& path);
 
 // Writes report.md and report.html into `out`, a folder, or one of the two as the file `out` ("-": stdout).
-// With `brief` the short form in place of them: report_brief.md, or the file. `out` empty: into the folder of
+// With `brief` the short form instead of them: report_brief.md, or the file. `out` empty: into the folder of
 // `path`, which the report is of; where that is no results directory of etprof, only what is not there yet.
 // Returns what was written. Throws Error (kBadInput, kDeviceFailed).
 std::vector<std::filesystem::path> WriteReport(const Report& report, const std::string& path,

@@ -45,7 +45,7 @@ struct DeviceUse {
 std::unique_ptr<Device> Open(const std::string& name, const DeviceUse& use, WorkflowProgress& progress,
                              std::size_t place = 0);
 
-// etprof-runner for a device: $ETPROF_RUNNER; for this machine the one beside etprof; for another the one of
+// etprof-runner for a device: $ETPROF_RUNNER; for this machine the one next to etprof; for another the one of
 // the bundle that `etprof build` made for it. Throws Error (kBadInput) where it is not there.
 std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties);
 // What a configuration is read with on a device: its runner, or none where there is none, since every

@@ -161,7 +161,7 @@ class SeveralDevices {
   }
 
   // A device's whole life is in one thread: a process that a thread has started ends with that thread
-  // (PR_SET_PDEATHSIG), and a connection may be made anew at any time.
+  // (PR_SET_PDEATHSIG), and a connection may be made again at any time.
   void RunOn(std::size_t i) {
     Measured& state = states_[i];
     state.device = jobs_[i].device;

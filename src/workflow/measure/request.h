@@ -96,7 +96,7 @@ void RequireSensible(const MeasureRequest& request);
 ExperimentConfig ExperimentOf(const MeasureRequest& request, const std::string& model, const Device& device,
                               const DeviceProperties& properties);
 
-// Puts what it says of the whole measurement into the configuration, in place of what that says itself.
+// Puts what it says of the whole measurement into the configuration, instead of what that says itself.
 void Apply(const MeasureRequest& request, Config& config);
 // Likewise --runs and --threads, into every experiment.
 void ApplyToExperiments(const MeasureRequest& request, Config& config);

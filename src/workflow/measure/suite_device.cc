@@ -91,7 +91,7 @@ StoredCell LookAtCell(const fs::path& folder) {
     if (!run.pairs.empty()) return stored;
     for (const ExperimentData& data : run.experiments) take(EstimateSingle(data, confidence));
   } catch (const Error&) {
-    // Nothing that could be gone on with: it is measured anew, and what is there moves to previous/.
+    // Nothing that could be gone on with: it is measured again, and what is there moves to previous/.
   }
   return stored;
 }

@@ -1,4 +1,4 @@
-// Bytes as a .pte: read, summed up, written as text and JSON, and held against limits and itself.
+// Bytes as a .pte: read, summed up, written as text and JSON, and compared with limits and itself.
 
 #include <nlohmann/json.hpp>
 #include <sstream>

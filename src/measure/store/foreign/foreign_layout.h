@@ -4,7 +4,7 @@
 
 #include "measure/store/run_data.h"
 
-// Results directories that etprof did not write: the seeds' (a folder an experiment, or all files in one
+// Results directories that etprof did not write: the kit's (a folder an experiment, or all files in one
 // folder), with a manifest of theirs or without any JSON.
 namespace etprof {
 
@@ -22,7 +22,7 @@ void LookForTraceLog(ExperimentData& data);
 // log has none.
 void ReadLatencyLog(ExperimentData& data);
 
-// The pairs that a configuration in the seeds' form asks for (`analysis.compare_pairs`, also of a manifest
+// The pairs that a configuration in the kit's form asks for (`analysis.compare_pairs`, also of a manifest
 // that holds or names one), else, of exactly two experiments of as many threads, the second against the
 // first.
 void PairForeign(const nlohmann::json& manifest, RunData& run);
