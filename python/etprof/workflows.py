@@ -133,7 +133,8 @@ def _do(name: str, progress: Progress | None, options: dict[str, Any], **given: 
     for option in options:
         if option not in known or option in given:
             raise TypeError(f"{name}() got an unexpected keyword argument {option!r}; it takes {', '.join(known)}")
-    os.environ.setdefault("ETPROF_PYTHON", sys.executable)  # for what a suite exports
+    if name in ("suite", "quick_test", "doctor"):  # which export, or say what that lacks
+        os.environ.setdefault("ETPROF_PYTHON", sys.executable)
     _native.set_program(os.fspath(programs.place()))
     told = {key: value for key, value in (options | given).items() if value is not None}
     return json.loads(_native.measure(name, json.dumps(told, default=os.fspath), progress))

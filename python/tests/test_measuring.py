@@ -33,6 +33,7 @@ def alone(monkeypatch, tmp_path):
     """What waits for the device's turn is no other test."""
     monkeypatch.setenv("ETPROF_DEVICE_DIR", str(tmp_path / "turns"))
     monkeypatch.setenv("ETPROF", str(program.etprof()))
+    monkeypatch.setenv("ETPROF_PYTHON", sys.executable)
 
 
 def children() -> set[int]:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import sys
 
 import program
 import pytest
@@ -18,6 +19,7 @@ def folder(tmp_path, monkeypatch):
     """The folder is the current one."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ETPROF", str(program.etprof()))
+    monkeypatch.setenv("ETPROF_PYTHON", sys.executable)
     monkeypatch.setenv("ETPROF_DEVICE_DIR", str(tmp_path / "turns"))
     for name in ("model.pte", "a.pte", "b.pte"):
         shutil.copy(program.DATA / "toy_cnn.pte", name)
