@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "checkout/build_record.h"
+#include "checkout/runner/build_record.h"
 
 namespace etprof {
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "checkout/provenance.h"
-#include "checkout/runner_binary.h"
+#include "checkout/runner/runner_binary.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file/file.h"

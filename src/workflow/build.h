@@ -6,7 +6,7 @@
 
 #include "bundle/bundle.h"
 #include "checkout/requirements.h"
-#include "checkout/runner_build.h"
+#include "checkout/runner/runner_build.h"
 #include "workflow/progress.h"
 
 namespace etprof {

@@ -33,7 +33,8 @@ void ReportSeveral(const ReportArguments& arguments) {
                              : view.all         ? "--all"
                              : !view.by.empty() ? "--by"
                                                 : nullptr;
-  if (of_one != nullptr) throw Error(ExitCode::kUsage, fmt::format("`{}` is for one run", of_one)).Remedy("give one run");
+  if (of_one != nullptr)
+    throw Error(ExitCode::kUsage, fmt::format("`{}` is for one run", of_one)).Remedy("give one run");
   for (const std::string& run : arguments.runs) {
     if (!IsSuiteFolder(run)) continue;
     throw Error(ExitCode::kUsage, "is a suite's folder, which has a report of its own")

@@ -1,5 +1,6 @@
 #include "say/run/views.h"
 
+#include "say/run/report.h"
 #include "say/run/report_parts.h"
 
 namespace etprof::say {

@@ -1,4 +1,4 @@
-#include "checkout/runner_binary.h"
+#include "checkout/runner/runner_binary.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

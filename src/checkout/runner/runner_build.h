@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "checkout/build_record.h"
 #include "checkout/checkout.h"
 #include "checkout/presets.h"
 #include "checkout/requirements.h"
+#include "checkout/runner/build_record.h"
 #include "device/device.h"
 
 namespace etprof {

@@ -1,4 +1,4 @@
-#include "checkout/runner_build.h"
+#include "checkout/runner/runner_build.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "checkout/build_log.h"
 #include "checkout/compiled.h"
-#include "checkout/runner_binary.h"
+#include "checkout/runner/runner_binary.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/file/sha256.h"
