@@ -42,7 +42,7 @@ def test_what_is_wrong_is_said(runner: Path) -> None:
     for flags, code, words in (
         (["--isa=-nosuch"], 2, "unknown CPU feature 'nosuch'"),
         (["--cpus=x"], 2, "not a list of CPUs"),
-        (["--worker"], 2, "exclude each other"),
+        (["--worker"], 2, "do not go together"),
     ):
         run = Run(runner, "--measure-peaks", *flags)
         assert run.code == code

@@ -119,7 +119,7 @@ TEST_F(QuietTest, InTheEndItIsMeasuredAnyway) {
   seconds_ = {{LoadOf(1.9), {}}};
   const Quiet quiet = Wait(2);
   EXPECT_EQ(quiet.waited_seconds, 120);
-  EXPECT_THAT(quiet.warning, HasSubstr("after waiting 2 min"));
+  EXPECT_THAT(quiet.warning, HasSubstr("after 2 min of waiting"));
   EXPECT_THAT(quiet.warning, HasSubstr("cc1plus"));
   EXPECT_EQ(quiet.load->CoresUsed(), 1.9);  // as the conditions say then
 }

@@ -85,7 +85,7 @@ TEST(DeviceGroups, APairOfTwoDevicesIsRefusedAndSaysWhy) {
 
 TEST(DeviceGroups, NamesThatAreNoneOrRepeatAreRefused) {
   const std::string one = R"("experiments": [{"name": "x"}])";
-  EXPECT_THAT(ErrorOfGroups(one, {"ssh:a", "local", "ssh:a"}), HasSubstr("ssh:a is named twice"));
+  EXPECT_THAT(ErrorOfGroups(one, {"ssh:a", "local", "ssh:a"}), HasSubstr("`ssh:a` is named twice"));
   EXPECT_THAT(ErrorOfGroups(one, {"board"}), HasSubstr("unknown device `board`"));
   EXPECT_THAT(ErrorOfGroups(one, {"adb", "adb:R5"}), HasSubstr("serial number"));
   EXPECT_EQ(ErrorOfGroups(one, {"adb:1.2.3.4:5555", "adb:R5", "ssh:1.2.3.4"}), "no error");

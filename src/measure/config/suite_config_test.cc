@@ -79,12 +79,12 @@ TEST(Suite, WhatIsWrongIsSaid) {
   EXPECT_THAT(ProblemOf(R"({"models": [{"name": "a/b", "model": "x"}]})"), HasSubstr("name of a folder"));
   EXPECT_THAT(ProblemOf(R"({"models": ["a"], "devices": ["pi5"]})"), HasSubstr("unknown device"));
   EXPECT_THAT(ProblemOf(R"({"models": ["a"], "variants": ["foo=1"]})"), HasSubstr("unknown key"));
-  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "dtypes": ["../x"]})"), HasSubstr("no data type"));
+  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "dtypes": ["../x"]})"), HasSubstr("not a data type"));
   EXPECT_THAT(ProblemOf(R"({"models": ["a"], "max_slowdown": "much"})"), HasSubstr("not a percentage"));
   EXPECT_THAT(ProblemOf(R"({"models": ["a"], "exclude": [{"device": "adb*"}]})"),
               HasSubstr("exclude[0] matches nothing"));
   EXPECT_THAT(ProblemOf(R"({"models": ["a"], "exclude": [{"model": "a"}]})"), HasSubstr("no cell is left"));
-  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "env": {"A B": "1"}})"), HasSubstr("no name of a variable"));
+  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "env": {"A B": "1"}})"), HasSubstr("not a name of a variable"));
 }
 
 TEST(Suite, TwoDevicesNeverShareAFolder) {

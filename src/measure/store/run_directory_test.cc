@@ -297,7 +297,7 @@ TEST_F(RunDirectoryTest, OnlyFilesThatEtprofNamesSoAreParts) {
     const auto mine = Snapshot(run);
     RunData read = LoadRunDirectory(run);
     RecoverInMemory(read);
-    EXPECT_THAT(read.experiments[0].warnings, Contains(HasSubstr("is left out")));
+    EXPECT_THAT(read.experiments[0].warnings, Contains(HasSubstr("is excluded")));
     EXPECT_EQ(Snapshot(run), mine);
     RecoverRunDirectory(run);
     EXPECT_EQ(Snapshot(folder / "elsewhere"), before);
