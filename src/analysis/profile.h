@@ -113,14 +113,15 @@ struct ReportedValue {
       return [member](const R& value) { return value.values.*member; };
     };
     v("delegate", &R::backend, {.meaning = "null: not known", .or_null = true});
-    v("name", &R::name);
+    v("name", &R::name, {.meaning = "of the event, as the delegate's kind of event is called"});
     v("kind", &R::kind, {.meaning = "docs/concepts/kernels.md"});
     v("unit", &R::unit, {.meaning = "null: not known", .or_null = true});
-    v("instruction", &R::instruction, {.least = kAnyNumber});
-    v("n", [](const R& value) { return value.values.n; });
-    v("median", of(&stats::Distribution::p50));
-    v("min", of(&stats::Distribution::min));
-    v("max", of(&stats::Distribution::max));
+    v("instruction", &R::instruction, {.meaning = "of the delegate call", .least = kAnyNumber});
+    v("n", [](const R& value) { return value.values.n; },
+      {.meaning = "runs that reported it, of those that `median`, `min`, and `max` are of"});
+    v("median", of(&stats::Distribution::p50), {.meaning = "over these runs, in `unit`"});
+    v("min", of(&stats::Distribution::min), {.meaning = "over these runs, in `unit`"});
+    v("max", of(&stats::Distribution::max), {.meaning = "over these runs, in `unit`"});
   }
 };
 
@@ -138,9 +139,9 @@ struct DelegateMetadata {
   static void Describe(auto& v) {
     using M = DelegateMetadata;
     v("delegate", &M::backend, {.meaning = "null: not known", .or_null = true});
-    v("event", &M::event);
-    v("instruction", &M::instruction, {.least = kAnyNumber});
-    v("events", &M::events);
+    v("event", &M::event, {.meaning = "name of the events"});
+    v("instruction", &M::instruction, {.meaning = "of the delegate call", .least = kAnyNumber});
+    v("events", &M::events, {.meaning = "how many have it, in all runs"});
     v("bytes", &M::size, {.meaning = "of the first event's"});
     v("text", &M::text, {.meaning = "the first event's; null: it is no text, or too long", .or_null = true});
     v("varies", &M::varies, {.meaning = "not all events have the same"});

@@ -37,8 +37,8 @@ struct Bundle {
   bool changed = false;  // false: the folder held exactly this already
 
   static void Describe(auto& v) {
-    v.Constant("schema_version", 1);
-    v("folder", &Bundle::folder);
+    DescribeSchemaVersion(v);
+    v("folder", &Bundle::folder, {.meaning = "that has it"});
     v("changed", &Bundle::changed, {.meaning = "false: the folder held exactly this already"});
     v("bytes", &Bundle::bytes, {.meaning = "of all its files"});
     v("bundle", &Bundle::manifest, {.meaning = "its bundle.json"});

@@ -20,12 +20,12 @@ struct BundleManifest {
     std::string sha256;
 
     static void Describe(auto& v) {
-      v("name", &File::name);
-      v("bytes", &File::bytes);
-      v("sha256", &File::sha256, {.pattern = kSha256Pattern});
+      v("name", &File::name, {.meaning = "in the bundle's folder"});
+      v("bytes", &File::bytes, {.meaning = "of the file"});
+      v("sha256", &File::sha256, {.meaning = "of the file", .pattern = kSha256Pattern});
     }
   };
-  std::string target;      // "linux-aarch64", "android", "macos-arm64", "native"
+  std::string target;
   std::string executorch;  // the version of its wheel
   std::string program = "etprof-runner";
   // What to put before the arguments. Words that name a file of the bundle, and ".", are relative to its
@@ -36,10 +36,10 @@ struct BundleManifest {
   static constexpr const char* kSchemaName = "bundle";
   static void Describe(auto& v) {
     using M = BundleManifest;
-    v.Constant("schema_version", 1);
-    v("target", &M::target);
+    DescribeSchemaVersion(v);
+    v("target", &M::target, {.meaning = "\"linux-aarch64\", \"android\", \"macos-arm64\", \"native\""});
     v("executorch", &M::executorch, {.meaning = "the version of its wheel"});
-    v("program", &M::program);
+    v("program", &M::program, {.meaning = "the file to start"});
     v("start", &M::start, {.meaning = "what to put before the arguments"});
     v("files", &M::files, {.meaning = "all but bundle.json"});
   }

@@ -91,9 +91,10 @@ struct Quantity {  // a time of one side against the other; ratio = baseline / c
   }
 
   static void Describe(auto& v) {
-    v("baseline_ms", &Quantity::baseline_ns, kMs);
-    v("candidate_ms", &Quantity::candidate_ns, kMs);
-    v("verdict", &Quantity::verdict);
+    v("baseline_ms", &Quantity::baseline_ns, kMs.Means("median of a latency, else mean self time"));
+    v("candidate_ms", &Quantity::candidate_ns, kMs.Means("median of a latency, else mean self time"));
+    v("verdict", &Quantity::verdict,
+      {.meaning = "of the interval, on the candidate; docs/concepts/statistics.md"});
     v.Flat(&Quantity::Told, {.or_null = true});
   }
 };
@@ -104,7 +105,8 @@ struct Gain {
 
   static void Describe(auto& v) {
     v.Flat([](const Gain& gain) { return gain.quantity.Told(); }, {.or_null = true});
-    v("verdict", [](const Gain& gain) { return gain.quantity.verdict; });
+    v("verdict", [](const Gain& gain) { return gain.quantity.verdict; },
+      {.meaning = "of the interval, on the candidate; docs/concepts/statistics.md"});
   }
 };
 

@@ -57,9 +57,15 @@ struct GateVerdict {
     v("growth", &GateVerdict::growth, {.meaning = "candidate / baseline - 1"});
     v("growth_low", &GateVerdict::low, {.meaning = "null: unbounded, or nothing was tested"});
     v("growth_high", &GateVerdict::high, {.meaning = "null: unbounded, or nothing was tested"});
-    v("fail_p_adjusted", &GateVerdict::fail_p, {.least = 0, .most = 1});
-    v("pass_p_adjusted", &GateVerdict::pass_p, {.least = 0, .most = 1});
-    v("result", &GateVerdict::decision);
+    v("fail_p_adjusted", &GateVerdict::fail_p,
+      {.meaning = "p-value against growth within the limit, one-sided, adjusted over all checks "
+                  "(Benjamini-Hochberg)",
+       .least = 0,
+       .most = 1});
+    v("pass_p_adjusted", &GateVerdict::pass_p,
+      {.meaning = "p-value against growth beyond the limit, likewise", .least = 0, .most = 1});
+    v("result", &GateVerdict::decision,
+      {.meaning = "`pass`: significantly within the limit; `fail`: significantly beyond it"});
   }
 };
 

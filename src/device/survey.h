@@ -42,13 +42,15 @@ struct DeviceSurvey {
         {.meaning = "CPUs of one kind, the slowest first"});
       v("features", [](J json) { return FeaturesOf(json.of.properties); },
         {.meaning = "named as `etprof isa` does, the widest first, as the device's kernel reports them"});
-      v("sme2", [](J json) { return HasSme2(json.of.properties); });
+      v("sme2", [](J json) { return HasSme2(json.of.properties); }, {.meaning = "its CPUs have SME2"});
       v("governors", [](J json) { return GovernorsOf(json.of.properties); },
         {.meaning = "of its CPUs, each once"});
       v("cpu_celsius", [](J json) { return json.of.vitals.cpu_celsius; },
         {.meaning = "of the hottest sensor", .least = kAnyNumber});
-      v("skin_celsius", [](J json) { return json.of.vitals.skin_celsius; }, {.least = kAnyNumber});
-      v("battery_percent", [](J json) { return json.of.vitals.battery_percent; });
+      v("skin_celsius", [](J json) { return json.of.vitals.skin_celsius; },
+        {.meaning = "of the hottest sensor", .least = kAnyNumber});
+      v("battery_percent", [](J json) { return json.of.vitals.battery_percent; },
+        {.meaning = "null: it has none, or does not say"});
       v("battery_status", [](J json) { return json.of.vitals.battery_status; }, kText);
       v("memory_total", [](J json) { return json.of.properties.memory_total; }, {.meaning = "bytes"});
       v("memory_available", [](J json) { return json.of.properties.memory_available; }, {.meaning = "bytes"});
@@ -72,13 +74,14 @@ struct DeviceSurvey {
 
     static void Describe(auto& v) {
       v("problem", [](const Silence& json) { return json.of.problem; }, {.meaning = "why it cannot be used"});
-      v("remedy", [](const Silence& json) { return json.of.remedy; }, {.or_null = true});
+      v("remedy", [](const Silence& json) { return json.of.remedy; },
+        {.meaning = "what to do about it", .or_null = true});
     }
   };
   static void Describe(auto& v) {
     using J = const DeviceSurvey&;
     v("name", &DeviceSurvey::name, {.meaning = "as `--device` takes it"});
-    v("reachable", &DeviceSurvey::Reached);
+    v("reachable", &DeviceSurvey::Reached, {.meaning = "it answered"});
     v.Flat([](J json) { return json.Reached() ? std::nullopt : std::optional(Silence{json}); });
     v.Flat([](J json) { return json.Reached() ? std::optional(Answer{json}) : std::nullopt; });
   }

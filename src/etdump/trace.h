@@ -18,24 +18,26 @@ namespace etprof {
 // Something odd in a trace: typed, counted, explained. Never a reason to stop; what cannot go on is an Error.
 struct HealthEntry {
   enum class Severity { kInfo, kDataLoss, kError };
-  std::string name;  // a stable identifier: "event_backwards", "child_outside_parent", ...
+  std::string name;
   Severity severity = Severity::kInfo;
-  std::string explanation;  // what it means for the numbers
+  std::string explanation;
   std::int64_t count = 0;
-  Nanoseconds amount = 0;                     // time concerned, where that has a meaning
-  std::optional<std::uint64_t> first_offset;  // byte in the file
+  Nanoseconds amount = 0;
+  std::optional<std::uint64_t> first_offset;
   std::string first_place;  // e.g. "block 3 Execute, event 17 Convolution (NHWC, F32) IGEMM #1"
 
   static constexpr const char* kSchemaName = "health";
   static void Describe(auto& v) {
     using H = HealthEntry;
-    v("name", &H::name);
-    v("severity", &H::severity);
-    v("explanation", &H::explanation);
-    v("count", &H::count);
-    v("amount_ns", &H::amount, {.least = kAnyNumber});
-    v("first_offset", &H::first_offset);
-    v("first_place", &H::first_place, {.or_null = true});
+    v("name", &H::name,
+      {.meaning = "a stable identifier: \"event_backwards\", \"child_outside_parent\", ..."});
+    v("severity", &H::severity, {.meaning = "`data_loss`: something is not in the numbers"});
+    v("explanation", &H::explanation, {.meaning = "what it means for the numbers"});
+    v("count", &H::count, {.meaning = "how often it occurs"});
+    v("amount_ns", &H::amount, {.meaning = "time concerned, where that has a meaning", .least = kAnyNumber});
+    v("first_offset", &H::first_offset, {.meaning = "byte in the file"});
+    v("first_place", &H::first_place,
+      {.meaning = "e.g. \"block 3 Execute, event 17 Convolution (NHWC, F32) IGEMM #1\"", .or_null = true});
   }
 };
 template <>

@@ -78,7 +78,8 @@ struct Extension {
   std::string off;   // the mask that hides it
 
   static void Describe(auto& v) {
-    v("name", &Extension::name);
+    v("name", &Extension::name,
+      {.meaning = "\"sme2\", \"avx512\", \"avx\" (with the FMA and AVX2 that need it), ..."});
     v("off", &Extension::off, {.meaning = "the mask that hides it"});
   }
 };

@@ -14,7 +14,7 @@ struct Level {
   std::string mask;     // for ParseMask: "none", "=avx", ..., "all" of the highest
 
   static void Describe(auto& v) {
-    v("name", &Level::name);
+    v("name", &Level::name, {.meaning = "the feature that it adds, as XNNPACK calls it"});
     v("isa", &Level::mask, {.meaning = "its mask"});
   }
 };

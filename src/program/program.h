@@ -107,8 +107,8 @@ struct Delegate {
     Bytes bytes = 0;
 
     static void Describe(auto& v) {
-      v("key", &CompileSpec::key);
-      v("bytes", &CompileSpec::bytes);
+      v("key", &CompileSpec::key, {.meaning = "of the option"});
+      v("bytes", &CompileSpec::bytes, {.meaning = "of its value"});
     }
   };
   std::vector<CompileSpec> compile_specs;
@@ -135,12 +135,12 @@ struct Method {
 };
 
 struct DataSegment {
-  std::uint64_t offset = 0;  // bytes, from the start of the file
+  std::uint64_t offset = 0;
   Bytes bytes = 0;
 
   static void Describe(auto& v) {
-    v("offset", &DataSegment::offset);
-    v("bytes", &DataSegment::bytes);
+    v("offset", &DataSegment::offset, {.meaning = "bytes, from the start of the file"});
+    v("bytes", &DataSegment::bytes, {.meaning = "its size"});
   }
 };
 

@@ -43,8 +43,8 @@ struct PortableOperator {
   std::optional<std::int64_t> macs;  // of all its calls
 
   static void Describe(auto& v) {
-    v("name", &PortableOperator::name);
-    v("calls", &PortableOperator::calls, {.least = 1});
+    v("name", &PortableOperator::name, {.meaning = "name and overload: \"aten::add.out\""});
+    v("calls", &PortableOperator::calls, {.meaning = "instructions that call it", .least = 1});
     v("macs", &PortableOperator::macs, {.meaning = "of all calls"});
     v("why_not_delegated", &PortableOperator::why, {.meaning = "null: not known", .or_null = true});
     v("between_delegates", &PortableOperator::between,

@@ -28,34 +28,35 @@ inline constexpr const char* kCounterNames[] = {"cycles",
                                                 "cpu_migrations"};
 
 struct CountersRequest {
-  int warmup = 3;  // runs before, not counted
+  int warmup = 3;
   int runs = 20;
 
   static void Describe(auto& v) {
-    v("warmup", &CountersRequest::warmup);
-    v("runs", &CountersRequest::runs);
+    v("warmup", &CountersRequest::warmup, {.meaning = "runs before, not counted"});
+    v("runs", &CountersRequest::runs, {.meaning = "that count"});
   }
 };
 
 struct OpenCounter {
   std::string name;
-  bool user_only = false;  // what the kernel does for the process is not in it
-  double share = 1;        // of the time in which it counted (others took its place else); it is scaled up
+  bool user_only = false;
+  double share = 1;
 
   static void Describe(auto& v) {
-    v("name", &OpenCounter::name);
-    v("user_only", &OpenCounter::user_only);
-    v("share", &OpenCounter::share);
+    v("name", &OpenCounter::name, {.meaning = "one of kCounterNames"});
+    v("user_only", &OpenCounter::user_only, {.meaning = "what the kernel does for the process is not in it"});
+    v("share", &OpenCounter::share,
+      {.meaning = "of the time in which it counted (others took its place else); it is scaled up"});
   }
 };
 
 struct ClosedCounter {
   std::string name;
-  std::string why;  // and what would open it
+  std::string why;
 
   static void Describe(auto& v) {
-    v("name", &ClosedCounter::name);
-    v("why", &ClosedCounter::why);
+    v("name", &ClosedCounter::name, {.meaning = "one of kCounterNames"});
+    v("why", &ClosedCounter::why, {.meaning = "and what would open it"});
   }
 };
 
@@ -64,32 +65,33 @@ struct OperatorCounts {
   OperatorPlace place;
   std::string name;
   std::int64_t runs = 0;
-  std::vector<double> means;  // a run's, in the order of CountersReply::counters
+  std::vector<double> means;
 
   static void Describe(auto& v) {
     v.Flat(&OperatorCounts::place);
-    v("name", &OperatorCounts::name);
-    v("runs", &OperatorCounts::runs);
-    v("means", &OperatorCounts::means);
+    v("name", &OperatorCounts::name, {.meaning = "as in traces"});
+    v("runs", &OperatorCounts::runs, {.meaning = "that it ran in"});
+    v("means", &OperatorCounts::means, {.meaning = "a run's, in the order of the reply's `counters`"});
   }
 };
 
 struct CountersReply {
   int runs = 0;
-  int threads = 0;  // that were counted: the caller and those of the pool
+  int threads = 0;
   std::vector<OpenCounter> counters;
   std::vector<ClosedCounter> closed;
-  std::int64_t unmatched_calls = 0;  // delegate calls whose operators and boundaries are not equally many
+  std::int64_t unmatched_calls = 0;
   std::vector<OperatorCounts> operators;
 
   static constexpr bool kEveryKey = true;
   static void Describe(auto& v) {
-    v("runs", &CountersReply::runs);
-    v("threads", &CountersReply::threads);
-    v("counters", &CountersReply::counters);
-    v("closed", &CountersReply::closed);
-    v("unmatched_calls", &CountersReply::unmatched_calls);
-    v("operators", &CountersReply::operators);
+    v("runs", &CountersReply::runs, {.meaning = "that count"});
+    v("threads", &CountersReply::threads, {.meaning = "that were counted: the caller and those of the pool"});
+    v("counters", &CountersReply::counters, {.meaning = "that could be read"});
+    v("closed", &CountersReply::closed, {.meaning = "that could not"});
+    v("unmatched_calls", &CountersReply::unmatched_calls,
+      {.meaning = "delegate calls whose operators and boundaries are not equally many"});
+    v("operators", &CountersReply::operators, {.meaning = "and the whole method"});
   }
   static void Check(const CountersReply& reply) {
     for (const OperatorCounts& counts : reply.operators) {

@@ -64,7 +64,7 @@ struct MemoryPart {
 
   static constexpr const char* kSchemaName = "memory_part";
   static void Describe(auto& v) {
-    v("owner", &MemoryPart::owner);
+    v("owner", &MemoryPart::owner, {.meaning = "of these bytes: each byte has one"});
     v("bytes", &MemoryPart::bytes, {.meaning = "mapped, or asked for"});
     v("resident_bytes", &MemoryPart::resident, {.meaning = "of `bytes`, in memory"});
   }
@@ -85,7 +85,7 @@ struct MemoryMoment {
     v("at", &MemoryMoment::at,
       {.meaning = "after loading, after the first run, after those before measuring"});
     v("rss_bytes", &MemoryMoment::rss_bytes, {.meaning = "resident set size: the sum of the parts"});
-    v("parts", &MemoryMoment::parts);
+    v("parts", &MemoryMoment::parts, {.meaning = "every owner"});
   }
 };
 
@@ -104,7 +104,7 @@ struct CreatedOperator {
   static constexpr const char* kSchemaName = "created_operator";
   static void Describe(auto& v) {
     using C = CreatedOperator;
-    v("function", &C::function);
+    v("function", &C::function, {.meaning = "of XNNPACK's interface: \"xnn_create_convolution2d_nhwc_f32\""});
     v("delegate", &C::delegate, {.meaning = "in the order of creation, from 0"});
     v("bytes", &C::bytes,
       {.meaning = "allocated while it was created, and not freed until the model is loaded"});
@@ -143,8 +143,10 @@ struct LoadTime {
 
   static constexpr const char* kSchemaName = "load_time";
   static void Describe(auto& v) {
-    v("part", &LoadTime::part);
-    v("ns", &LoadTime::ns);
+    v("part", &LoadTime::part,
+      {.meaning = "opening the file, planned memory, XNNPACK's graphs, its operators, KleidiAI's packing, "
+                  "the rest"});
+    v("ns", &LoadTime::ns, {.meaning = "that it took"});
   }
 };
 
@@ -156,7 +158,7 @@ struct LoadTimes {
   static constexpr const char* kSchemaName = "load_times";
   static void Describe(auto& v) {
     v("total_ns", &LoadTimes::total_ns, {.meaning = "the sum of the parts"});
-    v("parts", &LoadTimes::parts);
+    v("parts", &LoadTimes::parts, {.meaning = "every part, in order"});
   }
   // Throws std::invalid_argument.
   void CheckParts() const {
@@ -178,8 +180,8 @@ struct MemoryReport {
   static constexpr const char* kSchemaName = "memory_by_owner";
   static void Describe(auto& v) {
     v("why_not", &MemoryReport::why_not, {.meaning = "it cannot be told; empty: it was"});
-    v("moments", &MemoryReport::moments);
-    v("operators", &MemoryReport::operators);
+    v("moments", &MemoryReport::moments, {.meaning = "in the order of time"});
+    v("operators", &MemoryReport::operators, {.meaning = "that XNNPACK created, in order"});
     v("delegates", &MemoryReport::delegates, {.meaning = "in the order of creation", .if_any = true});
     v("load", &MemoryReport::load, {.meaning = "what loading took its time for", .if_any = true});
   }

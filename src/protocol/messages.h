@@ -35,18 +35,19 @@ inline constexpr const char* kThreadTime = "thread_time";
 inline constexpr const char* kOutside = "outside";  // a foreign runner's: read from outside of its process
 
 struct IsaState {
-  std::vector<std::string> detected;  // every feature this CPU has, by the names of isa/features.h
-  std::vector<std::string> masked;    // cleared by --isa, after closing under dependency
-  std::vector<std::string> enabled;   // detected less masked
-  bool can_mask = true;               // cpuinfo's structure was verified
-  std::string why_not;                // when it was not
+  std::vector<std::string> detected;
+  std::vector<std::string> masked;
+  std::vector<std::string> enabled;
+  bool can_mask = true;
+  std::string why_not;
 
   static void Describe(auto& v) {
-    v("detected", &IsaState::detected);
-    v("masked", &IsaState::masked);
-    v("enabled", &IsaState::enabled);
-    v("can_mask", &IsaState::can_mask);
-    v("why_not", &IsaState::why_not);
+    v("detected", &IsaState::detected,
+      {.meaning = "every feature that this CPU has, as `etprof isa` names them"});
+    v("masked", &IsaState::masked, {.meaning = "hidden by --isa, with what needs them"});
+    v("enabled", &IsaState::enabled, {.meaning = "`detected` less `masked`"});
+    v("can_mask", &IsaState::can_mask, {.meaning = "features of this CPU can be hidden"});
+    v("why_not", &IsaState::why_not, {.meaning = "why they cannot; empty: they can"});
   }
 };
 
@@ -56,10 +57,12 @@ struct Clocks {  // one moment, read back to back, for aligning with system trac
   std::int64_t realtime_ns = 0;
 
   static void Describe(auto& v) {
-    v("monotonic_ns", &Clocks::monotonic_ns);
-    v("boottime_ns", &Clocks::boottime_ns);
+    v("monotonic_ns", &Clocks::monotonic_ns, {.meaning = "CLOCK_MONOTONIC"});
+    v("boottime_ns", &Clocks::boottime_ns,
+      {.meaning = "CLOCK_BOOTTIME, which goes on while the device sleeps"});
     v("realtime_ns", &Clocks::realtime_ns,
-      {.least = kAnyNumber});  // a board without a battery may be before 1970
+      {.meaning = "CLOCK_REALTIME since 1970; a board without a battery may be before that",
+       .least = kAnyNumber});
   }
 };
 
@@ -67,88 +70,95 @@ struct Ready {
   int protocol = kVersion;
   std::string runner_version;
   std::string executorch_version;
-  std::string operator_clock;  // kExactClock or kXnnpackClock
-  std::string wait_source;     // of waiting times: kSchedstat or kThreadTime; empty: none are told
-  int threads = 1;             // of ExecuTorch's thread pool
+  std::string operator_clock;
+  std::string wait_source;
+  int threads = 1;
   std::int64_t pid = 0;
   IsaState isa;
   Clocks clocks;
   std::string cpu_model;
 
   static void Describe(auto& v) {
-    v("protocol", &Ready::protocol);
-    v("runner_version", &Ready::runner_version);
-    v("executorch_version", &Ready::executorch_version);
-    v("operator_clock", &Ready::operator_clock);
-    v("wait_source", &Ready::wait_source);
-    v("threads", &Ready::threads);
-    v("pid", &Ready::pid);
-    v("isa", &Ready::isa);
-    v("clocks", &Ready::clocks);
-    v("cpu_model", &Ready::cpu_model);
+    v("protocol", &Ready::protocol, {.meaning = "kVersion of the runner"});
+    v("runner_version", &Ready::runner_version, {.meaning = "of etprof-runner"});
+    v("executorch_version", &Ready::executorch_version, {.meaning = "that it is built with"});
+    v("operator_clock", &Ready::operator_clock,
+      {.meaning = "of XNNPACK's operator times: kExactClock or kXnnpackClock"});
+    v("wait_source", &Ready::wait_source,
+      {.meaning = "of waiting times: kSchedstat or kThreadTime; empty: none are told"});
+    v("threads", &Ready::threads, {.meaning = "of ExecuTorch's thread pool"});
+    v("pid", &Ready::pid, {.meaning = "of the worker"});
+    v("isa", &Ready::isa, {.meaning = "CPU features as it sees them"});
+    v("clocks", &Ready::clocks, {.meaning = "at its start"});
+    v("cpu_model", &Ready::cpu_model, {.meaning = "as cpuinfo calls it"});
   }
 };
 
 // Where a method's inputs come from.
 struct InputSpec {
-  std::string kind;  // "saved" (an .inputs file), "files" (raw bytes, one a tensor), "ones", "random"
-  std::vector<std::string> paths;  // of "saved" (one) and "files"
-  std::uint64_t seed = 0;          // of "random"
+  std::string kind;
+  std::vector<std::string> paths;
+  std::uint64_t seed = 0;
 
   static void Describe(auto& v) {
-    v("kind", &InputSpec::kind);
-    v("paths", &InputSpec::paths);
-    v("seed", &InputSpec::seed);
+    v("kind", &InputSpec::kind,
+      {.meaning = "\"saved\" (an .inputs file), \"files\" (raw bytes, one a tensor), \"ones\", \"random\""});
+    v("paths", &InputSpec::paths, {.meaning = "of \"saved\" (one) and \"files\""});
+    v("seed", &InputSpec::seed, {.meaning = "of \"random\""});
   }
 };
 
 struct LoadRequest {  // {"cmd": "load"}
   std::string model;
-  std::string data;  // an external .ptd, or empty
+  std::string data;
   std::string method = "forward";
-  std::optional<InputSpec> inputs;  // absent: `<model>.inputs` where it exists, else seeded random
-  bool watch_memory = false;        // whose memory is whose is told by {"cmd": "watch"}
+  std::optional<InputSpec> inputs;
+  bool watch_memory = false;
 
   static void Describe(auto& v) {
-    v("model", &LoadRequest::model);
-    v("data", &LoadRequest::data);
-    v("method", &LoadRequest::method);
-    v("inputs", &LoadRequest::inputs, {.if_any = true});
-    v("watch_memory", &LoadRequest::watch_memory);
+    v("model", &LoadRequest::model, {.meaning = "the .pte"});
+    v("data", &LoadRequest::data, {.meaning = "an external .ptd, or empty"});
+    v("method", &LoadRequest::method, {.meaning = "to load"});
+    v("inputs", &LoadRequest::inputs,
+      {.meaning = "absent: `<model>.inputs` where it exists, else seeded random", .if_any = true});
+    v("watch_memory", &LoadRequest::watch_memory,
+      {.meaning = "whose memory is whose is told by {\"cmd\": \"watch\"}"});
   }
 };
 
 struct TensorInfo {
-  std::string dtype;  // as ExecuTorch's ScalarType prints: "Float", "Half", "Long", ...; "int", "double",
-                      // "bool", "string", "none" for what is not a tensor
+  std::string dtype;
   std::vector<std::int64_t> shape;
 
   static constexpr const char* kSchemaName = "tensor";
   static void Describe(auto& v) {
-    v("dtype", &TensorInfo::dtype);
-    v("shape", &TensorInfo::shape);
+    v("dtype", &TensorInfo::dtype,
+      {.meaning = "as ExecuTorch prints it: \"Float\", \"Half\", \"Long\", ...; of what is no tensor "
+                  "\"int\", \"double\", \"bool\", \"string\", or \"none\""});
+    v("shape", &TensorInfo::shape, {.meaning = "elements of each dimension"});
   }
 };
 
 struct LoadReply {
-  std::int64_t load_ns = 0;        // program and method, as one
-  std::int64_t load_wait_ns = -1;  // of that: wanted a processor and had none; -1: unknown
+  std::int64_t load_ns = 0;
+  std::int64_t load_wait_ns = -1;
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
-  std::vector<std::string> backends;  // of the method's delegates, each once
-  std::string inputs_from;            // "saved FILE", "random, seed 1", ...
-  std::vector<std::string> warnings;  // e.g. random integers that may be indices
-  std::int64_t rss_bytes = 0;         // after loading
+  std::vector<std::string> backends;
+  std::string inputs_from;
+  std::vector<std::string> warnings;
+  std::int64_t rss_bytes = 0;
 
   static void Describe(auto& v) {
-    v("load_ns", &LoadReply::load_ns);
-    v("load_wait_ns", &LoadReply::load_wait_ns, {.least = -1});
-    v("inputs", &LoadReply::inputs);
-    v("outputs", &LoadReply::outputs);
-    v("backends", &LoadReply::backends);
-    v("inputs_from", &LoadReply::inputs_from);
-    v("warnings", &LoadReply::warnings);
-    v("rss_bytes", &LoadReply::rss_bytes);
+    v("load_ns", &LoadReply::load_ns, {.meaning = "program and method, as one"});
+    v("load_wait_ns", &LoadReply::load_wait_ns,
+      {.meaning = "of that: wanted a processor and had none; -1: unknown", .least = -1});
+    v("inputs", &LoadReply::inputs, {.meaning = "of the method"});
+    v("outputs", &LoadReply::outputs, {.meaning = "of the method"});
+    v("backends", &LoadReply::backends, {.meaning = "of the method's delegates, each once"});
+    v("inputs_from", &LoadReply::inputs_from, {.meaning = "\"saved FILE\", \"random, seed 1\", ..."});
+    v("warnings", &LoadReply::warnings, {.meaning = "e.g. random integers that may be indices"});
+    v("rss_bytes", &LoadReply::rss_bytes, {.meaning = "after loading"});
   }
 };
 
@@ -165,116 +175,134 @@ struct BurstRequest {  // {"cmd": "burst"}
   std::int64_t target_ns = 50'000'000;
   int max_runs = kMostRunsOfBurst;
   int traced_runs = 0;
-  std::int64_t period_ns = 0;  // start runs this far apart (a camera's pace); 0: back to back
+  std::int64_t period_ns = 0;
 
   static void Describe(auto& v) {
-    v("min_opening", &BurstRequest::min_opening);
-    v("max_opening", &BurstRequest::max_opening);
-    v("min_runs", &BurstRequest::min_runs);
-    v("target_ns", &BurstRequest::target_ns);
-    v("max_runs", &BurstRequest::max_runs);
-    v("traced_runs", &BurstRequest::traced_runs);
-    v("period_ns", &BurstRequest::period_ns);
+    v("min_opening", &BurstRequest::min_opening,
+      {.meaning = "least number of opening runs of a launch's first burst"});
+    v("max_opening", &BurstRequest::max_opening, {.meaning = "runs before the recorded ones, at most"});
+    v("min_runs", &BurstRequest::min_runs, {.meaning = "untraced runs, at least"});
+    v("target_ns", &BurstRequest::target_ns, {.meaning = "untraced runs take so long, at least"});
+    v("max_runs", &BurstRequest::max_runs, {.meaning = "untraced runs, at most"});
+    v("traced_runs", &BurstRequest::traced_runs, {.meaning = "runs with the tracer on"});
+    v("period_ns", &BurstRequest::period_ns,
+      {.meaning = "start runs this far apart (a camera's pace); 0: back to back"});
   }
 };
 
 struct BurstReply {
   std::vector<std::int64_t>
       opening_ns;  // every opening run, in order; of a launch's first burst the first is traced
-  std::vector<std::int64_t> untraced_ns;  // the recorded latencies, in order
-  std::vector<std::int64_t> traced_ns;    // wall time of the traced runs as the caller sees them
-  bool level = true;                      // false: max_opening was reached first
-  bool first_run_traced = false;          // this burst began with the launch's first run
-  std::int64_t start_ns = 0;              // of the first opening run
+  std::vector<std::int64_t> untraced_ns;
+  std::vector<std::int64_t> traced_ns;
+  bool level = true;
+  bool first_run_traced = false;
+  std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t cpu_time_ns = 0;      // of the process, over the burst
+  std::int64_t cpu_time_ns = 0;
   int cpu_start = -1, cpu_end = -1;  // -1: unknown
-  std::int64_t migrations = -1;      // of the main thread; -1: unknown
+  std::int64_t migrations = -1;
   std::int64_t involuntary_switches = -1;
   std::int64_t frequency_khz = -1, frequency_cap_khz = -1;  // of cpu_end: scaling_cur_freq, scaling_max_freq
-  std::int64_t temperature_millidegrees = -1'000'000;       // the hottest thermal zone; -1'000'000: unknown
-  double load_average = -1;                                 // 1 minute
+  std::int64_t temperature_millidegrees = -1'000'000;
+  double load_average = -1;
   std::int64_t peak_rss_bytes = 0;
 
   // Run by run of opening_ns, untraced_ns and traced_ns: for how long since the run before the threads wanted
   // a processor and had none (runner/timing/waiting.h). Empty: the runner does not tell.
   std::vector<std::int64_t> opening_wait_ns, untraced_wait_ns, traced_wait_ns;
-  std::vector<std::int64_t> untraced_cpu_ns;  // processor time of all threads, run by run of untraced_ns
-  std::vector<std::int64_t> thread_cpu_ns;    // of each thread over the burst, the largest first
-  std::int64_t steal_ns = -1;                 // the host took so much of cpu_start away; -1: unknown
-  std::int64_t throttled_ns = -1;             // the control group's quota was used up; -1: unknown
-  std::int64_t frequency_start_khz = -1;      // of cpu_start before the burst
+  std::vector<std::int64_t> untraced_cpu_ns;
+  std::vector<std::int64_t> thread_cpu_ns;
+  std::int64_t steal_ns = -1;
+  std::int64_t throttled_ns = -1;
+  std::int64_t frequency_start_khz = -1;
 
   static void Describe(auto& v) {
-    v("opening_ns", &BurstReply::opening_ns);
-    v("untraced_ns", &BurstReply::untraced_ns);
-    v("traced_ns", &BurstReply::traced_ns);
-    v("level", &BurstReply::level);
-    v("first_run_traced", &BurstReply::first_run_traced);
-    v("start_ns", &BurstReply::start_ns);
-    v("end_ns", &BurstReply::end_ns);
-    v("cpu_time_ns", &BurstReply::cpu_time_ns);
-    v("cpu_start", &BurstReply::cpu_start, {.least = -1});
-    v("cpu_end", &BurstReply::cpu_end, {.least = -1});
-    v("migrations", &BurstReply::migrations, {.least = -1});
-    v("involuntary_switches", &BurstReply::involuntary_switches, {.least = -1});
-    v("frequency_khz", &BurstReply::frequency_khz, {.least = -1});
-    v("frequency_cap_khz", &BurstReply::frequency_cap_khz, {.least = -1});
-    v("temperature_millidegrees", &BurstReply::temperature_millidegrees, {.least = kAnyNumber});
-    v("load_average", &BurstReply::load_average);
-    v("peak_rss_bytes", &BurstReply::peak_rss_bytes);
-    v("opening_wait_ns", &BurstReply::opening_wait_ns);
-    v("untraced_wait_ns", &BurstReply::untraced_wait_ns);
-    v("traced_wait_ns", &BurstReply::traced_wait_ns);
-    v("untraced_cpu_ns", &BurstReply::untraced_cpu_ns);
-    v("thread_cpu_ns", &BurstReply::thread_cpu_ns);
-    v("steal_ns", &BurstReply::steal_ns, {.least = -1});
-    v("throttled_ns", &BurstReply::throttled_ns, {.least = -1});
-    v("frequency_start_khz", &BurstReply::frequency_start_khz, {.least = -1});
+    v("opening_ns", &BurstReply::opening_ns,
+      {.meaning = "every opening run, in order; of a launch's first burst the first is traced"});
+    v("untraced_ns", &BurstReply::untraced_ns, {.meaning = "the recorded latencies, in order"});
+    v("traced_ns", &BurstReply::traced_ns,
+      {.meaning = "wall time of the traced runs as the caller sees them"});
+    v("level", &BurstReply::level, {.meaning = "false: max_opening was reached first"});
+    v("first_run_traced", &BurstReply::first_run_traced,
+      {.meaning = "this burst began with the launch's first run"});
+    v("start_ns", &BurstReply::start_ns, {.meaning = "of the first opening run"});
+    v("end_ns", &BurstReply::end_ns, {.meaning = "of the last run"});
+    v("cpu_time_ns", &BurstReply::cpu_time_ns, {.meaning = "of the process, over the burst"});
+    v("cpu_start", &BurstReply::cpu_start, {.meaning = "of the main thread; -1: unknown", .least = -1});
+    v("cpu_end", &BurstReply::cpu_end, {.meaning = "of the main thread; -1: unknown", .least = -1});
+    v("migrations", &BurstReply::migrations, {.meaning = "of the main thread; -1: unknown", .least = -1});
+    v("involuntary_switches", &BurstReply::involuntary_switches,
+      {.meaning = "of the process; -1: unknown", .least = -1});
+    v("frequency_khz", &BurstReply::frequency_khz,
+      {.meaning = "of cpu_end: scaling_cur_freq; -1: unknown", .least = -1});
+    v("frequency_cap_khz", &BurstReply::frequency_cap_khz,
+      {.meaning = "of cpu_end: scaling_max_freq; -1: unknown", .least = -1});
+    v("temperature_millidegrees", &BurstReply::temperature_millidegrees,
+      {.meaning = "the hottest thermal zone; -1000000: unknown", .least = kAnyNumber});
+    v("load_average", &BurstReply::load_average, {.meaning = "1 minute; -1: unknown"});
+    v("peak_rss_bytes", &BurstReply::peak_rss_bytes, {.meaning = "of the process, so far"});
+    v("opening_wait_ns", &BurstReply::opening_wait_ns,
+      {.meaning = "run by run of opening_ns: waited for a processor since the run before; empty: unknown"});
+    v("untraced_wait_ns", &BurstReply::untraced_wait_ns, {.meaning = "likewise of untraced_ns"});
+    v("traced_wait_ns", &BurstReply::traced_wait_ns, {.meaning = "likewise of traced_ns"});
+    v("untraced_cpu_ns", &BurstReply::untraced_cpu_ns,
+      {.meaning = "processor time of all threads, run by run of untraced_ns"});
+    v("thread_cpu_ns", &BurstReply::thread_cpu_ns,
+      {.meaning = "of each thread over the burst, the largest first"});
+    v("steal_ns", &BurstReply::steal_ns,
+      {.meaning = "the host took so much of cpu_start away; -1: unknown", .least = -1});
+    v("throttled_ns", &BurstReply::throttled_ns,
+      {.meaning = "the control group's quota was used up; -1: unknown", .least = -1});
+    v("frequency_start_khz", &BurstReply::frequency_start_khz,
+      {.meaning = "of cpu_start before the burst; -1: unknown", .least = -1});
   }
 };
 
 struct OutputDigest {
   TensorInfo info;
-  std::string sha256;                    // of the raw bytes
+  std::string sha256;
   std::optional<double> min, max, mean;  // over the finite elements; absent where there is none
   std::int64_t nan_count = 0, inf_count = 0;
 
   static void Describe(auto& v) {
-    v("info", &OutputDigest::info);
-    v("sha256", &OutputDigest::sha256, {.pattern = kSha256Pattern});
-    v("min", &OutputDigest::min);
-    v("max", &OutputDigest::max);
-    v("mean", &OutputDigest::mean);
-    v("nan_count", &OutputDigest::nan_count);
-    v("inf_count", &OutputDigest::inf_count);
+    v("info", &OutputDigest::info, {.meaning = "data type and shape"});
+    v("sha256", &OutputDigest::sha256, {.meaning = "of the raw bytes", .pattern = kSha256Pattern});
+    v("min", &OutputDigest::min, {.meaning = "over the finite elements; null: there are none"});
+    v("max", &OutputDigest::max, {.meaning = "over the finite elements; null: there are none"});
+    v("mean", &OutputDigest::mean, {.meaning = "over the finite elements; null: there are none"});
+    v("nan_count", &OutputDigest::nan_count, {.meaning = "elements that are NaN"});
+    v("inf_count", &OutputDigest::inf_count, {.meaning = "elements that are infinite"});
   }
 };
 
 struct OutputsRequest {  // {"cmd": "outputs"}: of the last run
   std::string save_to;   // safetensors file, names "<method>/<i>"; empty: not saved
 
-  static void Describe(auto& v) { v("save_to", &OutputsRequest::save_to); }
+  static void Describe(auto& v) {
+    v("save_to", &OutputsRequest::save_to,
+      {.meaning = "safetensors file, names \"<method>/<i>\"; empty: not saved"});
+  }
 };
 struct OutputsReply {
   std::vector<OutputDigest> outputs;
 
-  static void Describe(auto& v) { v("outputs", &OutputsReply::outputs); }
+  static void Describe(auto& v) { v("outputs", &OutputsReply::outputs, {.meaning = "of the last run"}); }
 };
 
 struct EtdumpRequest {  // {"cmd": "etdump"}: writes what was traced since the last such request, and forgets
                         // it
   std::string path;
 
-  static void Describe(auto& v) { v("path", &EtdumpRequest::path); }
+  static void Describe(auto& v) { v("path", &EtdumpRequest::path, {.meaning = "to write to"}); }
 };
 struct EtdumpReply {
   std::int64_t blocks = 0;
   std::int64_t bytes = 0;
 
   static void Describe(auto& v) {
-    v("blocks", &EtdumpReply::blocks);
-    v("bytes", &EtdumpReply::bytes);
+    v("blocks", &EtdumpReply::blocks, {.meaning = "of the ETDump"});
+    v("bytes", &EtdumpReply::bytes, {.meaning = "that were written"});
   }
 };
 
@@ -283,8 +311,8 @@ struct MemoryReply {  // {"cmd": "memory"}
   std::int64_t peak_rss_bytes = 0;
 
   static void Describe(auto& v) {
-    v("rss_bytes", &MemoryReply::rss_bytes);
-    v("peak_rss_bytes", &MemoryReply::peak_rss_bytes);
+    v("rss_bytes", &MemoryReply::rss_bytes, {.meaning = "now"});
+    v("peak_rss_bytes", &MemoryReply::peak_rss_bytes, {.meaning = "so far"});
   }
 };
 

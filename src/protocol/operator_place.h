@@ -12,7 +12,7 @@ namespace etprof::protocol {
 struct OperatorPlace {
   std::int64_t chain = 0;
   std::int64_t instruction = 0;  // -1: the method
-  std::string kind;              // "method", "operator_call", "delegate_call", "kernel", "backend"
+  std::string kind;
   std::int64_t ordinal = 0;
   std::int64_t occurrence = 0;
   auto operator<=>(const OperatorPlace&) const = default;
@@ -27,11 +27,14 @@ struct OperatorPlace {
   }
 
   static void Describe(auto& v) {
-    v("chain", &OperatorPlace::chain);
-    v("instruction", &OperatorPlace::instruction, {.least = -1});
-    v("kind", &OperatorPlace::kind);
-    v("ordinal", &OperatorPlace::ordinal);
-    v("occurrence", &OperatorPlace::occurrence);
+    v("chain", &OperatorPlace::chain, {.meaning = "of the method's instructions"});
+    v("instruction", &OperatorPlace::instruction,
+      {.meaning = "in its chain; -1: the method itself", .least = -1});
+    v("kind", &OperatorPlace::kind,
+      {.meaning = "\"method\", \"operator_call\", \"delegate_call\", \"kernel\", \"backend\""});
+    v("ordinal", &OperatorPlace::ordinal, {.meaning = "place within the call, from 0"});
+    v("occurrence", &OperatorPlace::occurrence,
+      {.meaning = "how often the instruction had run before in the same run"});
   }
 };
 

@@ -23,21 +23,24 @@ struct Rate {
 
 // Multiply-adds on registers alone.
 struct ComputePeak {
-  std::string level;        // the feature of isa/features.h that it needs; "sse2", "neon": the baseline
-  std::string dtype;        // of the operands, as models are called: "fp32", "fp16", "bf16", "int8"
-  std::string instruction;  // what was timed
-  Rate macs;                // multiply-adds per second
+  std::string level;  // the feature of isa/features.h that it needs; "sse2", "neon": the baseline
+  std::string dtype;  // of the operands, as models are called: "fp32", "fp16", "bf16", "int8"
+  std::string instruction;
+  Rate macs;  // multiply-adds per second
 
   static void Describe(auto& v) {
     v("level", &ComputePeak::level,
       {.meaning = "the CPU feature that it needs; sse2 and neon are the baseline"});
-    v("dtype", &ComputePeak::dtype, {.choices = "fp32|fp16|bf16|int8"});
-    v("instruction", &ComputePeak::instruction);
+    v("dtype", &ComputePeak::dtype, {.meaning = "of the operands", .choices = "fp32|fp16|bf16|int8"});
+    v("instruction", &ComputePeak::instruction, {.meaning = "what was timed"});
     v("macs_per_s", [](auto& peak) -> auto& { return peak.macs.best; },
       {.meaning = "multiply-adds per second of all threads together, the best try", .least = 0});
-    v("median_macs_per_s", [](auto& peak) -> auto& { return peak.macs.median; }, {.least = 0});
-    v("worst_macs_per_s", [](auto& peak) -> auto& { return peak.macs.worst; }, {.least = 0});
-    v("tries", [](auto& peak) -> auto& { return peak.macs.tries; }, {.least = 1});
+    v("median_macs_per_s", [](auto& peak) -> auto& { return peak.macs.median; },
+      {.meaning = "of the tries", .least = 0});
+    v("worst_macs_per_s", [](auto& peak) -> auto& { return peak.macs.worst; },
+      {.meaning = "the slowest try", .least = 0});
+    v("tries", [](auto& peak) -> auto& { return peak.macs.tries; },
+      {.meaning = "how often it was timed", .least = 1});
   }
 };
 
@@ -52,16 +55,20 @@ struct MemoryPeak {
   static void Describe(auto& v) {
     v("level", &MemoryPeak::level,
       {.meaning = "L1, L2, L3, ..., DRAM; sweep where the system does not tell its caches"});
-    v("access", &MemoryPeak::access, {.choices = "read|write|copy"});
+    v("access", &MemoryPeak::access,
+      {.meaning = "of a copy, both directions count", .choices = "read|write|copy"});
     v("working_set_bytes", &MemoryPeak::working_set_bytes,
       {.meaning = "of all threads together", .least = 1});
     v("capacity_bytes", &MemoryPeak::capacity_bytes,
       {.meaning = "of the level, for all threads together; null: the last one", .least = 1});
     v("bytes_per_s", [](auto& peak) -> auto& { return peak.bytes.best; },
       {.meaning = "the best try; of a copy, those read and those written", .least = 0});
-    v("median_bytes_per_s", [](auto& peak) -> auto& { return peak.bytes.median; }, {.least = 0});
-    v("worst_bytes_per_s", [](auto& peak) -> auto& { return peak.bytes.worst; }, {.least = 0});
-    v("tries", [](auto& peak) -> auto& { return peak.bytes.tries; }, {.least = 1});
+    v("median_bytes_per_s", [](auto& peak) -> auto& { return peak.bytes.median; },
+      {.meaning = "of the tries", .least = 0});
+    v("worst_bytes_per_s", [](auto& peak) -> auto& { return peak.bytes.worst; },
+      {.meaning = "the slowest try", .least = 0});
+    v("tries", [](auto& peak) -> auto& { return peak.bytes.tries; },
+      {.meaning = "how often it was timed", .least = 1});
   }
 };
 
@@ -77,16 +84,17 @@ struct Peaks {
 
   static constexpr bool kEveryKey = true;
   static void Describe(auto& v) {
-    v("threads", &Peaks::threads, {.least = 1});
+    v("threads", &Peaks::threads, {.meaning = "that worked at the same time", .least = 1});
     v("cpus", &Peaks::cpus, {.meaning = "as configured; empty: any"});
     v("isa", &Peaks::isa, {.meaning = "the mask as configured"});
-    v("isa_state", &Peaks::isa_state);
+    v("isa_state", &Peaks::isa_state, {.meaning = "what the mask left of the CPU's features"});
     v("clock_hz", &Peaks::clock_hz,
       {.meaning = "of the fastest thread while all run: a chain of instructions of one cycle each",
        .least = 0});
-    v("took_ns", &Peaks::took_ns);
-    v("compute", &Peaks::compute, {.some = true});
-    v("memory", &Peaks::memory, {.some = true});
+    v("took_ns", &Peaks::took_ns, {.meaning = "all of the measurement"});
+    v("compute", &Peaks::compute, {.meaning = "multiply-adds on registers alone", .some = true});
+    v("memory", &Peaks::memory,
+      {.meaning = "bytes between registers and one working set, level by level", .some = true});
   }
 };
 

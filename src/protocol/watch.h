@@ -36,7 +36,7 @@ struct WatchedSlice {
     v("begin_ns", &WatchedSlice::begin_ns, {.meaning = "of its first task in a parallel region"});
     v("end_ns", &WatchedSlice::end_ns, {.meaning = "of its last task there"});
     v("busy_ns", &WatchedSlice::busy_ns, {.meaning = "in tasks"});
-    v("tasks", &WatchedSlice::tasks, {.least = 1});
+    v("tasks", &WatchedSlice::tasks, {.meaning = "that it did", .least = 1});
   }
 };
 
@@ -90,8 +90,8 @@ struct WatchRequest {
   int runs = 5;
 
   static void Describe(auto& v) {
-    v("warmup", &WatchRequest::warmup);
-    v("runs", &WatchRequest::runs);
+    v("warmup", &WatchRequest::warmup, {.meaning = "runs before, not counted"});
+    v("runs", &WatchRequest::runs, {.meaning = "that count"});
   }
 };
 
@@ -105,7 +105,7 @@ struct WatchedFunction {
   static constexpr std::uint64_t kMostCode = 65'536;
   static constexpr const char* kSchemaName = "watched_function";
   static void Describe(auto& v) {
-    v("name", &WatchedFunction::name);
+    v("name", &WatchedFunction::name, {.meaning = "of the library's symbol; empty: it has none"});
     v("address", &WatchedFunction::address, {.meaning = "in the library's file"});
     v("size", &WatchedFunction::size, {.meaning = "bytes; 0: not known"});
     v("code", &WatchedFunction::code, {.meaning = "its bytes in hexadecimal", .pattern = "^([0-9a-f]{2})*$"});
@@ -142,7 +142,7 @@ struct WatchedThread {
 
   static constexpr const char* kSchemaName = "watched_thread";
   static void Describe(auto& v) {
-    v("tasks", &WatchedThread::tasks);
+    v("tasks", &WatchedThread::tasks, {.meaning = "over all runs"});
     v("busy_ns", &WatchedThread::busy_ns, {.meaning = "in tasks"});
     v("waiting_ns", &WatchedThread::waiting_ns, {.meaning = "the operator's time less `busy_ns`"});
     v("wake_ns", &WatchedThread::wake_ns,
@@ -150,7 +150,7 @@ struct WatchedThread {
     v("regions", &WatchedThread::regions, {.meaning = "parallel regions in which it had a task"});
     v("alone_ns", &WatchedThread::alone_ns,
       {.meaning = "its tasks' time in the runs in which only one task ran at any moment"});
-    v("alone_tasks", &WatchedThread::alone_tasks);
+    v("alone_tasks", &WatchedThread::alone_tasks, {.meaning = "those of `alone_ns`"});
     v("cpu", &WatchedThread::cpu, {.meaning = "on which it was last seen; -1: not known", .least = -1});
     v("capacity", &WatchedThread::capacity,
       {.meaning = "of that CPU, as Linux gives it (1024: the fastest); -1: not known", .least = -1});
@@ -173,28 +173,28 @@ struct WatchedOperator {
   static void Describe(auto& v) {
     using O = WatchedOperator;
     v.Flat(&O::place);
-    v("name", &O::name);
-    v("runs", &O::runs);
-    v("time_ns", &O::time_ns);
+    v("name", &O::name, {.meaning = "as in traces"});
+    v("runs", &O::runs, {.meaning = "that it ran in"});
+    v("time_ns", &O::time_ns, {.meaning = "over all runs"});
     v("parallel_ns", &O::parallel_ns, {.meaning = "of `time_ns`, in parallel regions"});
     v("regions", &O::regions, {.meaning = "parallel regions: calls of the thread pool"});
     v("fastest_parallel_ns", &O::fastest_parallel_ns, {.meaning = "of the run with the least of it"});
     v("fastest_alone_ns", &O::fastest_alone_ns,
       {.meaning = "the tasks' time of the fastest run in which only one task ran at any moment; 0: none"});
-    v("functions", &O::functions);
-    v("threads", &O::threads);
+    v("functions", &O::functions, {.meaning = "that were called for it"});
+    v("threads", &O::threads, {.meaning = "the caller, then those of the pool"});
   }
 };
 
 struct WatchReply {
-  std::string why_not;            // it cannot be watched here; empty: it was
-  int runs = 0;                   // that count
-  bool contended = false;         // in each of them threads waited for a processor: times say little
-  int threads = 0;                // the caller and those of the pool
-  std::string architecture;       // of the code: "x86-64", "aarch64"
-  std::string library;            // that was watched, its file's name
+  std::string why_not;  // it cannot be watched here; empty: it was
+  int runs = 0;
+  bool contended = false;  // in each of them threads waited for a processor: times say little
+  int threads = 0;
+  std::string architecture;  // of the code: "x86-64", "aarch64"
+  std::string library;
   bool outputs_compared = false;  // those of watched and unwatched runs; false: they differ without watching
-  std::int64_t unmatched_calls = 0;  // delegate calls whose operators and boundaries are not equally many
+  std::int64_t unmatched_calls = 0;
   std::vector<WatchedFunction> functions;
   std::vector<WatchedOperator> operators;
   std::optional<WatchedTimeline> timeline;  // of the first run that counts; absent in files of old runners
@@ -205,20 +205,21 @@ struct WatchReply {
   static void Describe(auto& v) {
     using R = WatchReply;
     v("why_not", &R::why_not, {.meaning = "it cannot be watched; empty: it was"});
-    v("runs", &R::runs);
+    v("runs", &R::runs, {.meaning = "that count"});
     v("contended", &R::contended,
       {.meaning = "in each of the runs threads waited for a processor: the times say little"});
-    v("threads", &R::threads);
-    v("architecture", &R::architecture);
-    v("library", &R::library);
+    v("threads", &R::threads, {.meaning = "the caller and those of the pool"});
+    v("architecture", &R::architecture, {.meaning = "of the code: \"x86-64\", \"aarch64\""});
+    v("library", &R::library, {.meaning = "that was watched, its file's name"});
     v("outputs_compared", &R::outputs_compared,
       {.meaning =
            "watched and unwatched runs gave the same outputs; false: they differ without watching, too"});
-    v("unmatched_calls", &R::unmatched_calls);
-    v("functions", &R::functions);
-    v("operators", &R::operators);
+    v("unmatched_calls", &R::unmatched_calls,
+      {.meaning = "delegate calls whose operators and boundaries are not equally many"});
+    v("functions", &R::functions, {.meaning = "that any operator called"});
+    v("operators", &R::operators, {.meaning = "of the method"});
     v("timeline", &R::timeline, {.meaning = "of the first of the runs", .if_any = true});
-    v("memory", &R::memory, {.if_any = true});
+    v("memory", &R::memory, {.meaning = "by owner, and what loading took its time for", .if_any = true});
   }
   static void Check(const WatchReply& reply) {
     for (const WatchedOperator& op : reply.operators) {

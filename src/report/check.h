@@ -38,15 +38,18 @@ struct CheckItem {
 
   static constexpr const char* kSchemaName = "check";
   static void Describe(auto& v) {
-    v("check", &CheckItem::kind);
-    v("name", &CheckItem::name);
+    v("check", &CheckItem::kind, {.meaning = "what is tested"});
+    v("name", &CheckItem::name, {.meaning = "of the operator, else as `check`"});
     v("key", &CheckItem::key, {.meaning = "of an operator", .or_null = true});
     v("unit", [](const CheckItem& item) { return item.kind == Kind::kPeakMemory ? "bytes" : "ns"; },
-      {.choices = "ns|bytes"});
-    v("baseline", &CheckItem::baseline);
-    v("candidate", &CheckItem::candidate);
+      {.meaning = "of `baseline` and `candidate`", .choices = "ns|bytes"});
+    v("baseline", &CheckItem::baseline,
+      {.meaning =
+           "that the growth is from; without an estimate a median over launches, or an operator's mean"});
+    v("candidate", &CheckItem::candidate, {.meaning = "likewise"});
     v.Flat(&CheckItem::verdict);
-    v("limit", &CheckItem::limit, {.least = -1, .open = true});
+    v("limit", &CheckItem::limit,
+      {.meaning = "growth that is allowed: 0.02 for +2%", .least = -1, .open = true});
     v("why_not", &CheckItem::why_not, {.meaning = "why nothing could be tested", .or_null = true});
   }
 };
@@ -65,13 +68,15 @@ struct MovedOperator {
 
   static constexpr const char* kSchemaName = "moved";
   static void Describe(auto& v) {
-    v("name", &MovedOperator::name);
-    v("key", &MovedOperator::key);
-    v("baseline_ns", &MovedOperator::baseline_ns);
-    v("candidate_ns", &MovedOperator::candidate_ns);
-    v("growth", &MovedOperator::growth, {.or_null = true});
-    v("growth_low", &MovedOperator::low, {.or_null = true});
-    v("growth_high", &MovedOperator::high, {.or_null = true});
+    v("name", &MovedOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
+    v("key", &MovedOperator::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
+    v("baseline_ns", &MovedOperator::baseline_ns, {.meaning = "self time"});
+    v("candidate_ns", &MovedOperator::candidate_ns, {.meaning = "self time"});
+    v("growth", &MovedOperator::growth, {.meaning = "candidate / baseline - 1", .or_null = true});
+    v("growth_low", &MovedOperator::low,
+      {.meaning = "of its adjusted interval; null: unbounded", .or_null = true});
+    v("growth_high", &MovedOperator::high,
+      {.meaning = "of its adjusted interval; null: unbounded", .or_null = true});
   }
 };
 
@@ -93,17 +98,17 @@ struct ProvenOperator {
 
   static constexpr const char* kSchemaName = "proven";
   static void Describe(auto& v) {
-    v("name", &ProvenOperator::name);
-    v("key", &ProvenOperator::key);
-    v("baseline", &ProvenOperator::baseline);
-    v("candidate", &ProvenOperator::candidate);
+    v("name", &ProvenOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
+    v("key", &ProvenOperator::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
+    v("baseline", &ProvenOperator::baseline, {.meaning = "what computed it"});
+    v("candidate", &ProvenOperator::candidate, {.meaning = "what computed it"});
   }
 };
 
 struct CheckPair {
-  std::string name;  // unique among the pairs: "base against candidate"
+  std::string name;
   std::string baseline_label, candidate_label;
-  int threads = 1;  // of the candidate
+  int threads = 1;
   Pairing pairing = Pairing::kNone;
   int launches = 0;  // that the latency's estimate is from; 0: it is not paired
   GateDecision decision = GateDecision::kInconclusive;
@@ -118,16 +123,20 @@ struct CheckPair {
 
   static constexpr const char* kSchemaName = "pair";
   static void Describe(auto& v) {
-    v("name", &CheckPair::name);
-    v("baseline", &CheckPair::baseline_label);
-    v("candidate", &CheckPair::candidate_label);
-    v("threads", &CheckPair::threads, {.least = 1});
-    v("pairing", &CheckPair::pairing);
+    v("name", &CheckPair::name, {.meaning = "unique among the pairs: \"base against candidate\""});
+    v("baseline", &CheckPair::baseline_label,
+      {.meaning = "label of the variant that the other is compared with"});
+    v("candidate", &CheckPair::candidate_label,
+      {.meaning = "label of the variant that is compared with the baseline"});
+    v("threads", &CheckPair::threads, {.meaning = "of the candidate", .least = 1});
+    v("pairing", &CheckPair::pairing,
+      {.meaning = "`launches`: interleaved; `unpaired`: drift is invisible; `none`: no interval"});
     v("launches", &CheckPair::launches,
       {.meaning = "that the latency's estimate is from; 0: it is not paired"});
-    v("result", &CheckPair::Result, {.choices = kGateResults});
+    v("result", &CheckPair::Result,
+      {.meaning = "of all its checks; `error`: it could not be measured", .choices = kGateResults});
     v("error", &CheckPair::error, {.meaning = "why it could not be measured", .or_null = true});
-    v("checks", &CheckPair::items);
+    v("checks", &CheckPair::items, {.meaning = "one for each claim"});
     v("moved_operators", &CheckPair::moved,
       {.meaning = "whose time differs significantly, by falling difference"});
     v("only_in_baseline", &CheckPair::only_baseline,
@@ -148,25 +157,31 @@ struct CheckReport {
   GateDecision decision = GateDecision::kInconclusive;  // fail before inconclusive before pass
   bool error = false;                                   // of any pair
   std::vector<CheckPair> pairs;
-  std::vector<std::string> notes;  // what the reader has to know to trust this
+  std::vector<std::string> notes;
   double false_discovery = 0.05;
   bool require_conclusive = false;
 
   std::string_view Result() const { return ResultName(decision, error); }
 
   static void Describe(auto& v) {
-    v.Constant("schema_version", 1);
-    v("result", &CheckReport::Result, {.choices = kGateResults});
-    v("model_id", &CheckReport::model_id, {.or_null = true});
-    v("generated_at", &CheckReport::generated_at, {.or_null = true});
+    DescribeSchemaVersion(v);
+    v("result", &CheckReport::Result,
+      {.meaning = "of all pairs; `error`: one could not be measured, and none failed",
+       .choices = kGateResults});
+    v("model_id", &CheckReport::model_id,
+      {.meaning = "file name without .pte; null: not known, or several", .or_null = true});
+    v("generated_at", &CheckReport::generated_at,
+      {.meaning = "when the measurement began, UTC; null: not known", .or_null = true});
     v("run_directory", &CheckReport::folder,
       {.meaning = "null: two stored runs were compared", .or_null = true});
     v("seconds", &CheckReport::seconds,
       {.meaning = "that measuring took; 0 where it is not known", .least = 0});
-    v("false_discovery", &CheckReport::false_discovery, {.least = 0, .most = 1, .open = true});
-    v("require_conclusive", &CheckReport::require_conclusive);
-    v("pairs", &CheckReport::pairs);
-    v("notes", &CheckReport::notes);
+    v("false_discovery", &CheckReport::false_discovery,
+      {.meaning = "rate that is controlled over all checks together", .least = 0, .most = 1, .open = true});
+    v("require_conclusive", &CheckReport::require_conclusive,
+      {.meaning = "what cannot be decided counts as failed"});
+    v("pairs", &CheckReport::pairs, {.meaning = "baselines with candidates"});
+    v("notes", &CheckReport::notes, {.meaning = "what the reader has to know to trust this"});
   }
 };
 

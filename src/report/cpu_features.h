@@ -24,10 +24,13 @@ struct CpuFeatures {
 
   static void Describe(auto& v) {
     using C = const CpuFeatures&;
-    v.Constant("schema_version", 1);
-    v("architecture", [](C cpu) { return isa::Name(cpu.architecture); });
-    v("features", [](C cpu) -> const auto& { return cpu.state.detected; });
-    v("can_mask", [](C cpu) { return cpu.state.can_mask; });
+    DescribeSchemaVersion(v);
+    v("architecture", [](C cpu) { return isa::Name(cpu.architecture); },
+      {.meaning = "\"x86-64\", \"aarch64\""});
+    v("features", [](C cpu) -> const auto& { return cpu.state.detected; },
+      {.meaning = "that the CPU has, named as `--isa` takes them"});
+    v("can_mask", [](C cpu) { return cpu.state.can_mask; },
+      {.meaning = "whether the runner can hide features of this CPU"});
     v("widest", &CpuFeatures::widest, {.meaning = "extension; null: there is none"});
     v("levels", &CpuFeatures::levels, {.meaning = "of the ISA ladder, the lowest first", .some = true});
   }

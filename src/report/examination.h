@@ -21,8 +21,8 @@ struct DoctorCheck {
   std::string remedy;  // empty where there is nothing to do
 
   static void Describe(auto& v) {
-    v("name", &DoctorCheck::name);
-    v("state", &DoctorCheck::state);
+    v("name", &DoctorCheck::name, {.meaning = "of what commands need"});
+    v("state", &DoctorCheck::state, {.meaning = "`warning`: commands work without it, or work less well"});
     v("found", &DoctorCheck::found, {.meaning = "its version and where it is, or what is wrong"});
     v("remedy", &DoctorCheck::remedy, {.meaning = "null: there is nothing to do", .or_null = true});
   }
@@ -34,8 +34,7 @@ inline constexpr NamedValue<DoctorCheck::State> kNames<DoctorCheck::State>[] = {
     {DoctorCheck::State::kMissing, "missing"}};
 
 struct DoctorGroup {
-  std::string name;   // for programs: "measure"
-  std::string title;  // for people: the commands
+  std::string name, title;
   std::vector<DoctorCheck> checks;
   // Nothing is missing.
   bool Ready() const {
@@ -43,10 +42,10 @@ struct DoctorGroup {
   }
 
   static void Describe(auto& v) {
-    v("name", &DoctorGroup::name);
-    v("title", &DoctorGroup::title);
+    v("name", &DoctorGroup::name, {.meaning = "for programs: \"measure\""});
+    v("title", &DoctorGroup::title, {.meaning = "for people: the commands"});
     v("ready", &DoctorGroup::Ready, {.meaning = "nothing is missing"});
-    v("checks", &DoctorGroup::checks);
+    v("checks", &DoctorGroup::checks, {.meaning = "one for each thing that they need"});
   }
 };
 
@@ -55,9 +54,9 @@ struct Examination {
   bool Ready() const { return groups.front().Ready(); }
 
   static void Describe(auto& v) {
-    v.Constant("schema_version", 1);
+    DescribeSchemaVersion(v);
     v("ready", &Examination::Ready, {.meaning = "for measuring on this machine"});
-    v("groups", &Examination::groups, {.some = true});
+    v("groups", &Examination::groups, {.meaning = "of commands", .some = true});
   }
 };
 

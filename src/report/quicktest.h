@@ -21,9 +21,9 @@ struct QuickTestStep {
   int exit_code = 0;  // where it failed: that of its command, or 1
 
   static void Describe(auto& v) {
-    v("name", &QuickTestStep::name);
-    v("state", &QuickTestStep::state);
-    v("seconds", &QuickTestStep::seconds, {.least = 0});
+    v("name", &QuickTestStep::name, {.meaning = "the command"});
+    v("state", &QuickTestStep::state, {.meaning = "what became of it"});
+    v("seconds", &QuickTestStep::seconds, {.meaning = "that it took", .least = 0});
     v("said", &QuickTestStep::said, {.meaning = "what came of it, or what is wrong"});
   }
 };
@@ -61,14 +61,14 @@ struct QuickTestResult {
 
   static void Describe(auto& v) {
     using R = QuickTestResult;
-    v.Constant("schema_version", 1);
-    v("passed", &R::Passed);
-    v("interrupted", &R::interrupted);
-    v("seconds", &R::Seconds, {.least = 0});
+    DescribeSchemaVersion(v);
+    v("passed", &R::Passed, {.meaning = "every step so far"});
+    v("interrupted", &R::interrupted, {.meaning = "by Ctrl-C"});
+    v("seconds", &R::Seconds, {.meaning = "of all steps", .least = 0});
     v("run", &R::run, {.meaning = "the results directory"});
     v("report", &R::report, {.meaning = "its page"});
     v("log", &R::log, {.meaning = "of all steps"});
-    v("steps", &R::steps);
+    v("steps", &R::steps, {.meaning = "in order"});
   }
 };
 

@@ -50,10 +50,11 @@ struct LatencyInterval {
 
   static constexpr const char* kSchemaName = "interval";
   static void Describe(auto& v) {
-    v("low", &LatencyInterval::low, {.scale = 1e6, .or_null = true});
-    v("high", &LatencyInterval::high, {.scale = 1e6, .or_null = true});
-    v("confidence", &LatencyInterval::confidence);
-    v("launches", &LatencyInterval::launches);
+    v("low", &LatencyInterval::low, {.meaning = "ms; null: unbounded", .scale = 1e6, .or_null = true});
+    v("high", &LatencyInterval::high, {.meaning = "ms; null: unbounded", .scale = 1e6, .or_null = true});
+    v("confidence", &LatencyInterval::confidence, {.meaning = "of the interval"});
+    v("launches", &LatencyInterval::launches,
+      {.meaning = "with a clean run: the spread between them makes the interval"});
   }
 };
 

@@ -41,10 +41,12 @@ struct StaticItem {
   static constexpr const char* kSchemaName = "static_check";
   static void Describe(auto& v) {
     using I = StaticItem;
-    v("check", [](const I& item) { return item.baseline ? "change" : "limit"; }, {.choices = "change|limit"});
-    v("fact", &I::fact);
+    v("check", [](const I& item) { return item.baseline ? "change" : "limit"; },
+      {.meaning = "against the baseline, or a limit", .choices = "change|limit"});
+    v("fact", &I::fact,
+      {.meaning = "what is counted, as in a file of limits; `methods`: of the baseline's methods"});
     v("method", &I::method, {.meaning = "null: of the whole file", .or_null = true});
-    v("unit", &I::unit);
+    v("unit", &I::unit, {.meaning = "of the numbers"});
     v("baseline_low",
       [](const I& item) { return item.baseline ? std::optional(item.baseline->low) : std::nullopt; },
       {.meaning = "at least; null: a limit is checked", .least = 0});
@@ -54,10 +56,11 @@ struct StaticItem {
     v("low", [](const I& item) { return item.candidate.low; }, {.meaning = "at least", .least = 0});
     v("high", [](const I& item) { return item.candidate.high; },
       {.meaning = "at most; equal where the number is certain", .least = 0});
-    v("allowed", &I::allowed, {.least = 0});
+    v("allowed", &I::allowed,
+      {.meaning = "the limit, or the baseline's number with its tolerance", .least = 0});
     v("allowed_is", [](const I& item) { return item.is_least ? "least" : "most"; },
-      {.choices = "least|most"});
-    v("result", &I::decision);
+      {.meaning = "which end of what is allowed", .choices = "least|most"});
+    v("result", &I::decision, {.meaning = "`inconclusive`: the bounds do not decide it"});
     v("why", &I::why, {.meaning = "why it is not decided by its number", .or_null = true});
   }
 };
@@ -74,8 +77,8 @@ struct StaticOperator {
 
   static constexpr const char* kSchemaName = "static_operator";
   static void Describe(auto& v) {
-    v("method", &StaticOperator::method);
-    v("operator", &StaticOperator::text);
+    v("method", &StaticOperator::method, {.meaning = "that has it"});
+    v("operator", &StaticOperator::text, {.meaning = "in words, with its module where that is known"});
     v("source", &StaticOperator::source, {.meaning = "line of the model", .or_null = true});
     v("why", &StaticOperator::why,
       {.meaning = "why it is not delegated, or has no SME2 kernel", .or_null = true});
@@ -85,7 +88,7 @@ struct StaticOperator {
 struct StaticCheck {
   std::string baseline;  // its file; "": limits of one program are checked
   std::string candidate;
-  bool require_conclusive = false;              // what cannot be decided counts as failed
+  bool require_conclusive = false;
   GateDecision decision = GateDecision::kPass;  // fail before inconclusive before pass
   std::vector<StaticItem> items;
   std::vector<StaticOperator> changes;        // from the baseline to the candidate
@@ -95,17 +98,17 @@ struct StaticCheck {
 
   static void Describe(auto& v) {
     using C = StaticCheck;
-    v.Constant("schema_version", 1);
-    v("result", &C::decision);
+    DescribeSchemaVersion(v);
+    v("result", &C::decision, {.meaning = "of all checks"});
     v("baseline", &C::baseline, {.meaning = "null: limits of one program are checked", .or_null = true});
-    v("candidate", &C::candidate);
-    v("require_conclusive", &C::require_conclusive);
-    v("checks", &C::items);
+    v("candidate", &C::candidate, {.meaning = "its file"});
+    v("require_conclusive", &C::require_conclusive, {.meaning = "what cannot be decided counts as failed"});
+    v("checks", &C::items, {.meaning = "one for each fact of each method"});
     v("changes", &C::changes, {.meaning = "operators that differ from the baseline's"});
     v("not_delegated", &C::not_delegated, {.meaning = "operators, where a limit of what is delegated fails"});
     v("without_sme2", &C::without_sme2,
       {.meaning = "operators that multiply matrices, where their limit fails"});
-    v("notes", &C::notes);
+    v("notes", &C::notes, {.meaning = "what one has to know to trust it"});
   }
 };
 

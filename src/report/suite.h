@@ -18,7 +18,7 @@ namespace etprof {
 
 // One variant against the model as it is, in one cell.
 struct SuitePair {
-  std::string variant;  // as the suite has it: "isa=-avx2"
+  std::string variant;
   std::string baseline_label, candidate_label;
   Quantity latency;     // the interval and the verdict are those of all claims of the suite together
   int launches = 0;     // paired ones; 0: it is not paired
@@ -27,12 +27,13 @@ struct SuitePair {
 
   static constexpr const char* kSchemaName = "pair";
   static void Describe(auto& v) {
-    v("variant", &SuitePair::variant);
-    v("baseline", &SuitePair::baseline_label);
-    v("candidate", &SuitePair::candidate_label);
+    v("variant", &SuitePair::variant, {.meaning = "as the suite has it: \"isa=-avx2\""});
+    v("baseline", &SuitePair::baseline_label, {.meaning = "label of the model as it is"});
+    v("candidate", &SuitePair::candidate_label, {.meaning = "label of the variant"});
     v.Flat(&SuitePair::latency);
     v("launches", &SuitePair::launches, {.meaning = "paired ones; 0: it is not paired", .least = 0});
-    v.Object("gate", [](auto& within) { within.Flat(&SuitePair::gate); });
+    v.Object("gate", [](auto& within) { within.Flat(&SuitePair::gate); },
+             {.meaning = "against the suite's `limit`; without one it says nothing"});
     v("why_not", &SuitePair::why_not, {.meaning = "why there is no interval", .or_null = true});
   }
 };
@@ -45,9 +46,9 @@ struct SuiteOperator {
 
   static constexpr const char* kSchemaName = "operator";
   static void Describe(auto& v) {
-    v("name", &SuiteOperator::name);
-    v("self_ms", &SuiteOperator::self_ns, {.least = 0, .scale = 1e6});
-    v("share", &SuiteOperator::share, kShareOfWhole);
+    v("name", &SuiteOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
+    v("self_ms", &SuiteOperator::self_ns, {.meaning = "mean self time of a run", .least = 0, .scale = 1e6});
+    v("share", &SuiteOperator::share, kShareOfWhole.Means("of `Method::execute`"));
   }
 };
 
@@ -69,19 +70,20 @@ struct SuiteCellReport {
   static constexpr const char* kSchemaName = "cell";
   static void Describe(auto& v) {
     using C = SuiteCellReport;
-    v("model", &C::model);
+    v("model", &C::model, {.meaning = "its name in the suite"});
     v("dtype", &C::dtype, {.meaning = "null: the model is one program", .or_null = true});
-    v("device", &C::device);
+    v("device", &C::device, {.meaning = "as `--device` takes it"});
     v("run_directory", &C::folder, {.meaning = "relative to the suite's folder"});
-    v("status", &C::status);
-    v("reason", &C::reason, {.meaning = "why it failed or was skipped", .or_null = true});
-    v("emulated", &C::emulated);
+    v("status", &C::status, {.meaning = "`skipped`: the suite's time was over before it"});
+    v("reason", &C::reason,
+      {.meaning = "why it failed or was skipped; of a measured one what of it failed", .or_null = true});
+    v("emulated", &C::emulated, {.meaning = "the CPU was emulated: times are not meaningful"});
     v("experiment", &C::experiment, {.meaning = "that the latency is of", .or_null = true});
-    v("latency_ms", &C::latency_ns, {.least = 0, .scale = 1e6});
+    v("latency_ms", &C::latency_ns, {.meaning = "median of the model as it is", .least = 0, .scale = 1e6});
     v("interval", &C::interval, {.meaning = "of the latency"});
-    v("launches", &C::launches, {.least = 0});
+    v("launches", &C::launches, {.meaning = "of that experiment", .least = 0});
     v("seconds", &C::seconds, {.meaning = "that measuring took", .least = 0});
-    v("pairs", &C::pairs);
+    v("pairs", &C::pairs, {.meaning = "variants against the model as it is"});
     v("operators", &C::operators, {.meaning = "the slowest of the model as it is"});
   }
 };
@@ -103,18 +105,20 @@ struct SuiteVariant {
   static constexpr const char* kSchemaName = "variant";
   static void Describe(auto& v) {
     using V = SuiteVariant;
-    v("variant", &V::variant);
-    v("baseline", &V::baseline_label);
-    v("candidate", &V::candidate_label);
+    v("variant", &V::variant, {.meaning = "as the suite has it: \"isa=-avx2\""});
+    v("baseline", &V::baseline_label, {.meaning = "label of the model as it is"});
+    v("candidate", &V::candidate_label, {.meaning = "label of the variant"});
     v("device", &V::device, {.meaning = "null: all devices together", .or_null = true});
     v("models", &V::models, {.meaning = "the unit of the interval", .least = 0});
-    v("ratios", &V::ratios, {.least = 0});
+    v("ratios", &V::ratios,
+      {.meaning = "of their data types and devices, averaged within a model first", .least = 0});
     v("geometric_mean", &V::ratio, {.meaning = "baseline / candidate: above 1, the candidate is faster"});
-    v("ratio_low",
-      [](const V& of) { return of.estimate ? std::optional(of.estimate->low()) : std::nullopt; });
+    v("ratio_low", [](const V& of) { return of.estimate ? std::optional(of.estimate->low()) : std::nullopt; },
+      {.meaning = "what the next such model may expect on average; null: fewer than two models"});
     v("ratio_high",
-      [](const V& of) { return of.estimate ? std::optional(of.estimate->high()) : std::nullopt; });
-    v("verdict", &V::verdict);
+      [](const V& of) { return of.estimate ? std::optional(of.estimate->high()) : std::nullopt; },
+      {.meaning = "what the next such model may expect on average; null: fewer than two models"});
+    v("verdict", &V::verdict, {.meaning = "of the interval, on the candidate"});
   }
 };
 
@@ -137,17 +141,18 @@ struct SuiteReport {
 
   static void Describe(auto& v) {
     using S = SuiteReport;
-    v.Constant("schema_version", 1);
-    v("suite", &S::name);
-    v("result", &S::Result, {.choices = kGateResults});
-    v("devices", &S::devices);
+    DescribeSchemaVersion(v);
+    v("suite", &S::name, {.meaning = "name of its file without the ending"});
+    v("result", &S::Result,
+      {.meaning = "of all pairs; `error`: a cell is missing, and no pair failed", .choices = kGateResults});
+    v("devices", &S::devices, {.meaning = "as `--device` takes them"});
     v("limit", &S::limit,
       {.meaning = "allowed growth of the latency; null: none", .least = -1, .open = true});
     v("false_discovery", &S::false_discovery,
       {.meaning = "over all pairs and variants together", .least = 0, .most = 1, .open = true});
-    v("require_conclusive", &S::require_conclusive);
-    v("cells", &S::cells);
-    v("variants", &S::variants);
+    v("require_conclusive", &S::require_conclusive, {.meaning = "what cannot be decided counts as failed"});
+    v("cells", &S::cells, {.meaning = "each model in each data type on each device"});
+    v("variants", &S::variants, {.meaning = "what each is worth, over all models"});
   }
 };
 

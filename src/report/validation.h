@@ -16,15 +16,15 @@ struct Finding {
     kWarning,  // worth knowing; the directory is none the worse for it, or never promised it
   };
   Severity severity = Severity::kBroken;
-  std::string check;    // CheckInfo::name (validate/findings.h)
-  std::string file;     // relative to the results directory; "." for the directory itself
-  std::string problem;  // one clause
+  std::string check;  // CheckInfo::name (validate/findings.h)
+  std::string file;   // relative to the results directory; "." for the directory itself
+  std::string problem;
 
   static void Describe(auto& v) {
-    v("severity", &Finding::severity);
+    v("severity", &Finding::severity, {.meaning = "`warning`: worth knowing, no promise is broken"});
     v("check", &Finding::check, {.meaning = "its name in docs/reference/files.md"});
     v("file", &Finding::file, {.meaning = "relative to the results directory; \".\": the directory itself"});
-    v("problem", &Finding::problem);
+    v("problem", &Finding::problem, {.meaning = "one clause"});
   }
 };
 template <>
@@ -43,10 +43,10 @@ struct Validation {
   bool AllWell() const { return Count(Finding::Severity::kBroken) == 0; }
 
   static void Describe(auto& v) {
-    v("run", &Validation::run);
+    v("run", &Validation::run, {.meaning = "the results directory"});
     v("ok", &Validation::AllWell, {.meaning = "nothing is broken"});
     v("foreign", &Validation::foreign, {.meaning = "not of etprof: it promises less"});
-    v("findings", &Validation::findings);
+    v("findings", &Validation::findings, {.meaning = "promises that are broken, and what is worth knowing"});
   }
 };
 
@@ -56,8 +56,8 @@ struct Validations {
   bool AllWell() const { return std::ranges::all_of(runs, &Validation::AllWell); }
 
   static void Describe(auto& v) {
-    v.Constant("schema_version", 1);
-    v("runs", &Validations::runs, {.some = true});
+    DescribeSchemaVersion(v);
+    v("runs", &Validations::runs, {.meaning = "as given", .some = true});
   }
 };
 

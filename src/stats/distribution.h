@@ -18,33 +18,37 @@ inline constexpr std::int64_t kLeastForP90 = 10, kLeastForP99 = 100;
 struct Distribution {
   std::int64_t n = 0;
   std::optional<double> mean;
-  std::optional<double> sd;  // sqrt(sum((x - mean)^2) / (n - 1))
-  std::optional<double> cv;  // sd / |mean|
+  std::optional<double> sd;
+  std::optional<double> cv;
   std::optional<double> min, max;
   std::optional<double> p50, p90, p95, p99;  // as Quantile
-  std::optional<double> mad;                 // median of |x - median|, not scaled to a normal's sd
+  std::optional<double> mad;
   std::optional<double> trimmed_mean_5;   // mean without the floor(0.05 n) lowest and as many highest values
   std::optional<double> trimmed_mean_10;  // likewise with 0.10 n; as scipy.stats.trim_mean
-  std::int64_t outliers = 0;              // values outside TukeyFences
+  std::int64_t outliers = 0;
 
   // Of times in nanoseconds, which are written as milliseconds.
   static constexpr const char* kSchemaName = "distribution";
   static void Describe(auto& v) {
     using D = Distribution;
-    v("n", &D::n);
-    v("mean", &D::mean, kMs);
-    v("sd", &D::sd, kMs);
-    v("cv", &D::cv);
-    v("min", &D::min, kMs);
-    v("max", &D::max, kMs);
-    v("p50", &D::p50, kMs);
-    v("p90", &D::p90, kMs);
-    v("p95", &D::p95, kMs);
-    v("p99", &D::p99, kMs);
-    v("mad", &D::mad, kMs);
-    v("trimmed_mean_5", &D::trimmed_mean_5, kMs);
-    v("trimmed_mean_10", &D::trimmed_mean_10, kMs);
-    v("outliers", &D::outliers);
+    v("n", &D::n, {.meaning = "number of values"});
+    v("mean", &D::mean, kMs.Means("arithmetic mean, ms; null: there are no values"));
+    v("sd", &D::sd, kMs.Means("standard deviation with n - 1, ms; null: fewer than two values"));
+    v("cv", &D::cv, {.meaning = "`sd` over the mean's magnitude; null: not defined, or a mean of 0"});
+    v("min", &D::min, kMs.Means("smallest value, ms"));
+    v("max", &D::max, kMs.Means("largest value, ms"));
+    v("p50", &D::p50, kMs.Means("median, ms"));
+    v("p90", &D::p90, kMs.Means("90th percentile by linear interpolation, ms"));
+    v("p95", &D::p95, kMs.Means("95th percentile, ms"));
+    v("p99", &D::p99, kMs.Means("99th percentile, ms"));
+    v("mad", &D::mad,
+      kMs.Means("median of the distances from the median, ms, not scaled to a normal's standard deviation"));
+    v("trimmed_mean_5", &D::trimmed_mean_5,
+      kMs.Means("mean without the lowest and the highest 5% of the values, ms"));
+    v("trimmed_mean_10", &D::trimmed_mean_10,
+      kMs.Means("mean without the lowest and the highest 10% of the values, ms"));
+    v("outliers", &D::outliers,
+      {.meaning = "values more than 1.5 interquartile ranges beyond the quartiles (Tukey's fences)"});
   }
 };
 

@@ -31,10 +31,10 @@ struct Tile {
 
   static constexpr const char* kSchemaName = "tile";
   static void Describe(auto& v) {
-    v("m", &Tile::m);
-    v("n", &Tile::n);
-    v("mr", &Tile::mr);
-    v("nr", &Tile::nr);
+    v("m", &Tile::m, {.meaning = "rows of the product"});
+    v("n", &Tile::n, {.meaning = "columns of the product"});
+    v("mr", &Tile::mr, {.meaning = "the microkernel's rows, `m` at most"});
+    v("nr", &Tile::nr, {.meaning = "the microkernel's columns, `n` at most"});
   }
 };
 

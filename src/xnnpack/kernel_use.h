@@ -22,24 +22,27 @@ struct LoggedKernel {
   std::string name;
   std::optional<Microkernel> parsed;  // absent: of no scheme that is known
   std::string role;                   // as its line says: "igemm"
-  std::vector<std::string> configs;   // who registered it: "init_f32_igemm_config"
-  std::string file;                   // of the first: "gemm-config.c"
+  std::vector<std::string> configs;
+  std::string file;  // of the first: "gemm-config.c"
   int line = 0;
-  std::size_t count = 0;  // lines
+  std::size_t count = 0;
   KernelStatus status = KernelStatus::kRegistered;
   std::string superseded_by;  // a kernel; empty: nothing
 
   static constexpr const char* kSchemaName = "kernel";
   static void Describe(auto& v) {
     using K = LoggedKernel;
-    v("name", &K::name);
-    v("role", &K::role, {.or_null = true});
-    v("status", &K::status);
-    v("superseded_by", &K::superseded_by, {.or_null = true});
-    v("count", &K::count);
-    v("configs", &K::configs);
-    v("file", &K::file, {.or_null = true});
-    v("line", [](const K& kernel) { return kernel.line > 0 ? std::optional(kernel.line) : std::nullopt; });
+    v("name", &K::name, {.meaning = "as it is in the log"});
+    v("role", &K::role, {.meaning = "as its line says: \"igemm\"", .or_null = true});
+    v("status", &K::status,
+      {.meaning = "`used`: proven, an operator ran it; `registered`: for operators that may need it; "
+                  "`superseded`: another took its place"});
+    v("superseded_by", &K::superseded_by, {.meaning = "a microkernel; null: none", .or_null = true});
+    v("count", &K::count, {.meaning = "lines of the log that register it"});
+    v("configs", &K::configs, {.meaning = "who registered it: \"init_f32_igemm_config\""});
+    v("file", &K::file, {.meaning = "of the first: \"gemm-config.c\"", .or_null = true});
+    v("line", [](const K& kernel) { return kernel.line > 0 ? std::optional(kernel.line) : std::nullopt; },
+      {.meaning = "in `file`"});
     v("parts", &K::parsed, {.meaning = "the microkernel's name, taken apart"});
   }
 };
@@ -51,21 +54,22 @@ struct OperatorUse {
   std::string name;  // "Convolution (NHWC, F32) IGEMM #2", as an ETDump has it
   std::size_t calls = 0;
   std::optional<Tile> tile;
-  std::string kernel;                   // proven; empty: it is not
-  std::vector<std::string> candidates;  // at most 64, where several agree with all that the log says
-  std::string reason;                   // why it is not proven; empty: it is
+  std::string kernel;  // proven; empty: it is not
+  std::vector<std::string> candidates;
+  std::string reason;  // why it is not proven; empty: it is
 
   static constexpr const char* kSchemaName = "operator";
   static void Describe(auto& v) {
     using O = OperatorUse;
-    v("name", &O::name);
-    v("graph", &O::graph);
-    v("index", &O::index);
-    v("calls", &O::calls);
-    v("tile", &O::tile);
-    v("kernel", &O::kernel, {.or_null = true});
-    v("candidates", &O::candidates);
-    v("reason", &O::reason, {.or_null = true});
+    v("name", &O::name, {.meaning = "\"Convolution (NHWC, F32) IGEMM #2\", as an ETDump has it"});
+    v("graph", &O::graph, {.meaning = "index of its runtime, in the order of the log"});
+    v("index", &O::index, {.meaning = "in its runtime"});
+    v("calls", &O::calls, {.meaning = "of its runtime"});
+    v("tile", &O::tile, {.meaning = "of its matrix product; null: none was logged, or not one alone"});
+    v("kernel", &O::kernel, {.meaning = "microkernel that it is proven to have run", .or_null = true});
+    v("candidates", &O::candidates,
+      {.meaning = "at most 64, where several agree with all that the log says"});
+    v("reason", &O::reason, {.meaning = "why no microkernel is proven; null: one is", .or_null = true});
   }
 };
 

@@ -45,21 +45,21 @@ struct Microkernel {
   std::string name;
   bool kleidiai = false;  // KleidiAI's own name, not XNNPACK's of a kernel that calls KleidiAI
   Family family = Family::kGemm;
-  std::vector<std::string> data_types;  // "qs8", "qc8w"; KleidiAI's with their packing: "f32p2vlx1b"
-  std::string op;                       // "gemm", "dwconv2d_chw", "vaddc"; KleidiAI's "matmul_clamp"
-  std::string activation;               // "minmax", "relu"; empty: none
-  std::string requantization;           // "fp32", "rndnu"; empty: none
+  std::vector<std::string> data_types;
+  std::string op;
+  std::string activation;      // "minmax", "relu"; empty: none
+  std::string requantization;  // "fp32", "rndnu"; empty: none
   // What one call computes: "4x16c4" (rows x columns c k-blocking s shuffle), "9p16c" (taps p, channels c),
   // "3x3s2p1_2x4", "2x4", "c8". Empty: the name has none (element by element: `elements`).
   std::string shape;
   std::optional<int> mr, nr, kr,
-      sr;                        // of gemm, igemm (and rows and columns of spmm); absent: not in the name
-  bool scalable = false;         // columns or elements are multiples of the vector's length ("4v", "u8v")
-  std::optional<int> elements;   // "u32": handled at once
-  std::vector<std::string> isa;  // "aarch64", "neonfma"; empty: plain C of KleidiAI
+      sr;  // of gemm, igemm (and rows and columns of spmm); absent: not in the name
+  bool scalable = false;
+  std::optional<int> elements;
+  std::vector<std::string> isa;
   bool assembly = false;
-  std::string variant;              // "broadcast", "dup_ld64", "cortex_a55", "rr2_p5"; empty: none
-  std::optional<int> accumulators;  // "acc2"
+  std::string variant;  // "broadcast", "dup_ld64", "cortex_a55", "rr2_p5"; empty: none
+  std::optional<int> accumulators;
 
   std::string DataTypes() const;  // "qs8_qc8w"
   std::string Isa() const;        // "aarch64_neonfma"
@@ -70,25 +70,33 @@ struct Microkernel {
   static constexpr const char* kSchemaName = "parts";
   static void Describe(auto& v) {
     using M = Microkernel;
-    v("family", [](const M& kernel) { return FamilyName(kernel.family); }, {.choices = FamilyNames()});
-    v("category", [](const M& kernel) { return CategoryName(kernel.family); }, {.choices = CategoryNames()});
-    v("operation", &M::op);
-    v("data_types", &M::data_types);
-    v("activation", &M::activation, {.or_null = true});
-    v("requantization", &M::requantization, {.or_null = true});
-    v("shape", &M::shape, {.or_null = true});
-    v("mr", &M::mr);
-    v("nr", &M::nr);
-    v("kr", &M::kr);
-    v("sr", &M::sr);
-    v("scalable", &M::scalable);
-    v("elements", &M::elements);
-    v("instruction_set", &M::isa);
-    v("assembly", &M::assembly);
-    v("variant", &M::variant, {.or_null = true});
-    v("accumulators", &M::accumulators);
-    v("sme", &M::HasSme);
-    v("sme2", &M::HasSme2);
+    v("family", [](const M& kernel) { return FamilyName(kernel.family); },
+      {.meaning = "what it does", .choices = FamilyNames()});
+    v("category", [](const M& kernel) { return CategoryName(kernel.family); },
+      {.meaning = "the SME2 profiling kit's name for that", .choices = CategoryNames()});
+    v("operation", &M::op, {.meaning = "\"gemm\", \"dwconv2d_chw\", \"vaddc\"; KleidiAI's \"matmul_clamp\""});
+    v("data_types", &M::data_types,
+      {.meaning = "\"qs8\", \"qc8w\"; KleidiAI's with their packing: \"f32p2vlx1b\""});
+    v("activation", &M::activation, {.meaning = "\"minmax\", \"relu\"; null: none", .or_null = true});
+    v("requantization", &M::requantization, {.meaning = "\"fp32\", \"rndnu\"; null: none", .or_null = true});
+    v("shape", &M::shape,
+      {.meaning = "what a call computes, \"4x16c4\": rows x columns c k-blocking; \"9p16c\": taps p, "
+                  "channels c; null: the name has none",
+       .or_null = true});
+    v("mr", &M::mr, {.meaning = "rows of the tile"});
+    v("nr", &M::nr, {.meaning = "columns of the tile"});
+    v("kr", &M::kr, {.meaning = "of the tile: how many k lie together in packed weights"});
+    v("sr", &M::sr, {.meaning = "of the tile: the shuffle of k"});
+    v("scalable", &M::scalable,
+      {.meaning = "columns or elements are multiples of the vector's length (\"4v\", \"u8v\")"});
+    v("elements", &M::elements, {.meaning = "\"u32\": handled at once"});
+    v("instruction_set", &M::isa, {.meaning = "\"aarch64\", \"neonfma\"; empty: plain C of KleidiAI"});
+    v("assembly", &M::assembly, {.meaning = "it is written in assembly"});
+    v("variant", &M::variant,
+      {.meaning = "\"broadcast\", \"dup_ld64\", \"cortex_a55\", \"rr2_p5\"; null: none", .or_null = true});
+    v("accumulators", &M::accumulators, {.meaning = "\"acc2\""});
+    v("sme", &M::HasSme, {.meaning = "SME or SME2 instructions"});
+    v("sme2", &M::HasSme2, {.meaning = "SME2 instructions"});
   }
 };
 

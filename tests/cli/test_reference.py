@@ -1,5 +1,6 @@
 """docs/reference/cli.md is what the program says of itself."""
 
+import json
 import re
 import subprocess
 
@@ -17,20 +18,49 @@ def test_it_is_up_to_date():
 def test_the_script_writes_it(tmp_path):
     """On a copy, so that the test changes nothing."""
     (tmp_path / "script").mkdir()
-    (tmp_path / "docs").mkdir()
+    pages = ["reference/config.md", "guides/suites.md", "guides/ci.md"]  # with keys between marks
+    for page in pages:
+        (tmp_path / "docs" / page).parent.mkdir(parents=True, exist_ok=True)
+        text = (program.ROOT / "docs" / page).read_text()
+        begin, end = text.index("| key |"), text.index("<!-- end of keys -->")
+        (tmp_path / "docs" / page).write_text(text[:begin] + "\n" + text[end:])
     script = tmp_path / "script" / "reference"
     script.write_text((program.ROOT / "script" / "reference").read_text())
     script.chmod(0o755)
     subprocess.run([script], env={"ETPROF": str(program.etprof()), "PATH": "/usr/bin:/bin"}, check=True)
-    for page in ("cli.md", "csv.md", "json.md"):
-        written = (tmp_path / "docs" / "reference" / page).read_bytes()
-        assert (REFERENCE.parent / page).read_bytes() == written, f"renew {page}: script/reference"
+    for page in [*pages, *(f"reference/{name}.md" for name in ("cli", "csv", "json"))]:
+        written = (tmp_path / "docs" / page).read_bytes()
+        assert (program.ROOT / "docs" / page).read_bytes() == written, f"renew {page}: script/reference"
     schemas = list((tmp_path / "docs" / "schema").iterdir())
     assert {"config", "dry_run", "manifest"} <= {path.name.partition(".")[0] for path in schemas}
     for path in schemas:
         assert (REFERENCE.parents[1] / "schema" / path.name).read_bytes() == path.read_bytes(), (
             "renew it: script/reference"
         )
+
+
+def without_meaning(schema: dict, place: str) -> list[str]:
+    found = []
+    for key, member in schema.get("properties", {}).items():
+        if not member.get("description"):
+            found.append(f"{place}.{key}")
+        found += without_meaning(member, f"{place}.{key}")
+    nested = [*schema.get("anyOf", []), schema.get("items"), schema.get("additionalProperties")]
+    for each in nested:
+        if isinstance(each, dict):
+            found += without_meaning(each, place)
+    for name, definition in schema.get("$defs", {}).items():
+        found += without_meaning(definition, f"{place}/{name}")
+    return found
+
+
+def test_every_key_says_what_it_means(tmp_path):
+    done = program.run("reference", "--schemas", tmp_path / "docs" / "schema")
+    assert done.returncode == 0, done.stderr
+    schemas = sorted((tmp_path / "docs" / "schema").iterdir())
+    assert len(schemas) > 20
+    for path in schemas:
+        assert without_meaning(json.loads(path.read_text()), path.name) == []
 
 
 def test_every_command_and_option_stands_in_it_once():

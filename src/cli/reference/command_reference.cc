@@ -101,8 +101,8 @@ std::string Reference(const std::vector<CommandFacts>& commands) {
 std::function<int()> ReferenceCommand(CLI::App& app) {
   const auto schemas = std::make_shared<std::filesystem::path>();
   app.add_option("--schemas", *schemas,
-                 "Write the JSON Schemas of descriptions into this folder, and reference/json.md and "
-                 "reference/csv.md next to it");
+                 "Write the JSON Schemas of descriptions into this folder, and reference/json.md, "
+                 "reference/csv.md, and the keys in pages next to it");
   return [schemas] {
     if (schemas->empty()) {
       Print("{}", Reference(CommandsAndOptions()));
@@ -130,12 +130,17 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
     all["thresholds"] = ThresholdsSchema();
     for (const auto& [name, schema] : all)
       WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
-    // What people write: docs/reference/config.md and docs/guides/ci.md have the keys.
-    all.erase("config");
-    all.erase("thresholds");
-    const std::filesystem::path pages = schemas->parent_path() / "reference";
-    WriteFileAtomically(pages / "json.md", SchemaReference(all));
-    WriteFileAtomically(pages / "csv.md", CsvReference(CsvSchemas()));
+    const std::filesystem::path docs = schemas->parent_path();
+    // What people write has its keys where it is explained.
+    for (const auto& [name, page] : {std::pair{"config", "reference/config.md"},
+                                     {"suite", "guides/suites.md"},
+                                     {"thresholds", "guides/ci.md"}}) {
+      const auto keys = all.extract(name);
+      if (std::filesystem::exists(docs / page))
+        WriteFileAtomically(docs / page, WithKeys(ReadTextFile(docs / page), keys.mapped()));
+    }
+    WriteFileAtomically(docs / "reference" / "json.md", SchemaReference(all));
+    WriteFileAtomically(docs / "reference" / "csv.md", CsvReference(CsvSchemas()));
     return 0;
   };
 }

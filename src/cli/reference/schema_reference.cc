@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,17 +21,21 @@ std::string Code(const Schema& value) {
   return CodeCell(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-// Words with `code` in them.
-std::string WithCode(const std::string& text) {
+// Words with `code`, *terms*, and pages (docs/guides/ci.md) in them, as they stand in docs/reference and
+// docs/guides.
+std::string WithMarks(const std::string& text) {
+  static const std::regex marks("`[^`]+`|\\*[a-z]+\\*|docs/([a-z]+/([a-z-]+)\\.md(#[a-z0-9-]+)?)");
   std::string words;
-  for (std::size_t at = 0, end = 0; at < text.size(); at = end) {
-    const bool code = text[at] == '`';
-    end = std::min(text.find('`', at + 1), text.size());
-    if (code && end < text.size()) ++end;
-    const std::string part = text.substr(at, end - at);
-    words += code && part.size() > 1 ? Code(part.substr(1, part.size() - 2)) : EscapeMarkdown(part);
+  auto rest = text.begin();
+  for (std::sregex_iterator mark(text.begin(), text.end(), marks), end; mark != end; ++mark) {
+    words += EscapeMarkdown(std::string(rest, (*mark)[0].first));
+    rest = (*mark)[0].second;
+    const std::string found = mark->str();
+    words += found.front() == '`'   ? CodeCell(found.substr(1, found.size() - 2))
+             : found.front() == '*' ? found
+                                    : fmt::format("[{}](../{})", mark->str(2), mark->str(1));
   }
-  return words;
+  return words + EscapeMarkdown(std::string(rest, text.end()));
 }
 
 std::string Bounds(const Schema& schema) {
@@ -48,6 +54,9 @@ std::string Bounds(const Schema& schema) {
 struct Words {
   const char* key;
   std::map<std::string, std::string> types;  // others than the schema's own
+  // Of a file that people write, in which most keys may be left out. Its parts have only those of their keys
+  // that are not the whole file's, too.
+  bool for_writers = false;
 };
 
 // The tables of one schema.
@@ -74,10 +83,16 @@ class Tables {
   void AddMembers(const Schema& object, const std::string& path) {
     const Schema required = object.value("required", Schema::array());
     for (const auto& [key, member] : object["properties"].items()) {
+      if (words_.for_writers && &object != &schema_ && schema_["properties"].value(key, Schema()) == member)
+        continue;
       std::string form = FormOf(member);
-      if (std::ranges::find(required, Schema(key)) == required.end()) form += ", optional";
+      const bool needed = std::ranges::find(required, Schema(key)) != required.end();
+      if (needed == words_.for_writers) form += needed ? ", needed" : ", optional";
+      if (const auto usual = member.find("default"); usual != member.end())
+        form += fmt::format(" (default: {})",
+                            usual->is_number() ? fmt::format("`{}`", usual->get<double>()) : Code(*usual));
       table_ += fmt::format("| {} | {} | {} |\n", Code(path + key), form,
-                            WithCode(member.value("description", "")));
+                            WithMarks(member.value("description", "")));
       AddNested(member, path + key);
     }
   }
@@ -105,17 +120,21 @@ class Tables {
       return fmt::format("{}", fmt::join(forms, ", "));
     }
     if (const auto any = schema.find("anyOf"); any != schema.end()) {
-      for (const Schema& each : *any) forms.push_back(FormOf(each));
+      for (const Schema& each : *any) {
+        if (!words_.for_writers || each != Schema{{"type", "null"}}) forms.push_back(FormOf(each));
+      }
       return fmt::format("{}", fmt::join(forms, " or "));
     }
     const Schema type = schema.value("type", Schema::array());
     for (const Schema& each : type.is_array() ? type : Schema::array({type})) {
       const auto name = each.get<std::string>();
-      forms.push_back(name == "array"                                  ? "list of " + FormOf(schema["items"])
-                      : name == "integer" || name == "number"          ? name + Bounds(schema)
-                      : name == "string" && schema.contains("pattern") ? "string, " + Code(schema["pattern"])
-                      : words_.types.contains(name)                    ? words_.types.at(name)
-                                                                       : name);
+      if (words_.for_writers && name == "null") continue;
+      forms.push_back(name == "array"                         ? "list of " + FormOf(schema["items"])
+                      : name == "integer" || name == "number" ? name + Bounds(schema)
+                      : name == "string" && schema.contains("pattern") && !words_.for_writers
+                          ? "string, " + Code(schema["pattern"])
+                      : words_.types.contains(name) ? words_.types.at(name)
+                                                    : name);
     }
     return fmt::format("{}", fmt::join(forms, " or "));
   }
@@ -128,8 +147,8 @@ class Tables {
 std::string Sections(const std::map<std::string, Schema>& schemas, const Words& words) {
   std::string text;
   for (const auto& [name, schema] : schemas) {
-    text += fmt::format("\n## {}\n\n{}: {}\n\n{}", name, WithCode(schema["title"].get<std::string>()),
-                        WithCode(schema["description"].get<std::string>()), Tables(schema, words).Text());
+    text += fmt::format("\n## {}\n\n{}: {}\n\n{}", name, WithMarks(schema["title"].get<std::string>()),
+                        WithMarks(schema["description"].get<std::string>()), Tables(schema, words).Text());
   }
   return text;
 }
@@ -158,6 +177,15 @@ std::string CsvReference(const std::map<std::string, nlohmann::ordered_json>& sc
          "percent.\n" +
          Sections(schemas,
                   {.key = "column", .types = {{"null", "empty"}, {"string", "text"}, {"boolean", "0 or 1"}}});
+}
+
+std::string WithKeys(const std::string& page, const nlohmann::ordered_json& schema) {
+  static constexpr std::string_view kBegin = "<!-- keys: made by script/reference -->\n\n",
+                                    kEnd = "\n<!-- end of keys -->";
+  const std::size_t begin = page.find(kBegin), end = page.find(kEnd);
+  if (begin == std::string::npos || end == std::string::npos) return page;
+  return page.substr(0, begin + kBegin.size()) +
+         Tables(schema, {.key = "key", .types = {}, .for_writers = true}).Text() + page.substr(end);
 }
 
 }  // namespace etprof

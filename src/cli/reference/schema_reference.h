@@ -14,5 +14,7 @@ std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>&
 
 // docs/reference/csv.md: the columns of every CSV table, likewise.
 std::string CsvReference(const std::map<std::string, nlohmann::ordered_json>& schemas);
+// The page with the keys of a file that people write between its marks.
+std::string WithKeys(const std::string& page, const nlohmann::ordered_json& schema);
 
 }  // namespace etprof

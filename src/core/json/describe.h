@@ -71,11 +71,23 @@ struct About {
   bool words = false;                // with `one`: such a text is taken apart at blanks, as a command line
   bool json = false;                 // a text that holds a JSON object, and is written as that; empty: null
   bool below = false;                // a path; below the folder of the file it is written relative to that
+
+  // The same with a meaning: of a member that is described as many are (kMs).
+  constexpr About Means(std::string_view text) const {
+    About about = *this;
+    about.meaning = text;
+    return about;
+  }
 };
 
 inline constexpr About kMs{.scale = 1e6};                    // of nanoseconds
 inline constexpr About kMsOfTime{.least = 0, .scale = 1e6};  // that cannot be negative
 inline constexpr About kShareOfWhole{.least = 0, .most = 1};
+
+// The number of a file's or an output's form.
+void DescribeSchemaVersion(auto& v, int version = 1) {
+  v.Constant("schema_version", version, {.meaning = "keys may be added under the same number"});
+}
 
 inline constexpr std::string_view kSha256Pattern = "^[0-9a-f]{64}$";
 

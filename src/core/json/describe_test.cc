@@ -251,6 +251,33 @@ TEST(Describe, WritesWhatIsComputed) {
   EXPECT_EQ(ToJson(Nulls{Size()}).dump(), R"({"width":2.0,"height":3.0})");
 }
 
+// What people write.
+struct Written {
+  int runs = 100, threads = 0;
+  std::vector<std::string> types = {"fp32"}, names;
+  std::optional<int> rounds;
+  bool peaks = true;
+
+  static constexpr bool kFreeKeys = true;
+  static void Describe(auto& v) {
+    v("runs", &Written::runs, {.meaning = "how many", .if_any = true});
+    v("threads", &Written::threads, {.least = 1, .if_any = true});
+    v("types", &Written::types, {.if_any = true, .one = true});
+    v("names", &Written::names, {.if_any = true});
+    v("rounds", &Written::rounds, {.if_any = true});
+    v("peaks", &Written::peaks);
+  }
+};
+
+TEST(Describe, ASchemaSaysWhatAKeyIsThatIsLeftOut) {
+  const json keys = json(SchemaOf<Written>("", ""))["properties"];
+  EXPECT_EQ(keys["runs"]["default"], 100);
+  EXPECT_EQ(keys["runs"]["description"], "how many");
+  EXPECT_EQ(keys["types"]["default"], "fp32");
+  for (const char* key : {"threads", "names", "rounds", "peaks"})
+    EXPECT_FALSE(keys[key].contains("default")) << key;
+}
+
 TEST(Describe, MakesASchemaOfWhatIsComputed) {
   const json schema = SchemaOf<View>("", "");
   EXPECT_EQ(schema["required"], json::parse(R"(["name", "counts", "pair", "share"])"));

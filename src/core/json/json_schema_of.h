@@ -33,6 +33,18 @@ Schema NumberSchema(const char* type, std::optional<double> least, const About& 
 // What `schema` says, or null.
 Schema OrNull(Schema schema);
 
+// What stands in place of a key that a person leaves out, as far as the member's own value says it.
+template <typename M>
+void AddDefault(Schema& schema, const M& value, const About& about) {
+  if constexpr (IsVector<M>::value) {
+    if (value.size() == 1) AddDefault(schema, value.front(), about);
+  } else if constexpr (std::is_arithmetic_v<M>) {
+    if (static_cast<double>(value) >= about.least.value_or(kAnyNumber)) schema["default"] = value;
+  } else if constexpr (kIsText<M>) {
+    if (!std::string_view(value).empty()) schema["default"] = value;
+  }
+}
+
 Schema Reference(const char* definition);
 // What the schema of every struct begins with.
 Schema EmptyObject();
@@ -63,6 +75,10 @@ class SchemaMaker {
 
     void operator()(const char* key, const auto& member, const About& about = {}) {
       Put<std::decay_t<decltype(Of(member, std::declval<const T&>()))>>(key, about);
+      if constexpr (requires { T::kFreeKeys; } &&
+                    std::is_member_object_pointer_v<std::decay_t<decltype(member)>>) {
+        if (about.if_any) AddDefault(schema["properties"][key], T{}.*member, about);
+      }
     }
     void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
       Put<std::decay_t<decltype(Of(get, std::declval<const T&>()))>>(key, about);

@@ -23,7 +23,7 @@ struct CpuCluster {
     v("name", &CpuCluster::name, {.meaning = "as `cpus=` takes it"});
     v("cpus", &CpuCluster::cpus, {.meaning = "their numbers, ascending"});
     v("model", &CpuCluster::model, {.meaning = "empty: not known, or not the same for all"});
-    v("max_khz", &CpuCluster::max_khz);
+    v("max_khz", &CpuCluster::max_khz, {.meaning = "cpuinfo_max_freq"});
     v("capacity", &CpuCluster::capacity, {.meaning = "the kernel's; 1024 is the largest core"});
   }
 };

@@ -36,7 +36,7 @@ struct OtherLoad {
     double cores = 0;  // all of them together
 
     static void Describe(auto& v) {
-      v("name", &Process::name);
+      v("name", &Process::name, {.meaning = "of the program"});
       v("count", &Process::count, {.meaning = "processes of that name, at most at one time"});
       v("cores", &Process::cores, {.meaning = "all of them together, on average", .least = 0});
     }

@@ -13,12 +13,12 @@ namespace etprof {
 // A setting of Android's `settings ... global`. What is there when it is set may be "null": it was not set.
 struct PowerSetting {
   std::string key;
-  std::string value;            // while the mode holds
+  std::string value;
   std::string before = "null";  // what it was, and will be again
 
   static void Describe(auto& v) {
-    v("key", &PowerSetting::key);
-    v("value", &PowerSetting::value);
+    v("key", &PowerSetting::key, {.meaning = "of the setting"});
+    v("value", &PowerSetting::value, {.meaning = "while the mode holds"});
     v.Converted(
         "before",
         [](const PowerSetting& setting) {
@@ -41,7 +41,7 @@ struct PowerMode {
   std::vector<PowerSetting> settings;
 
   static void Describe(auto& v) {
-    v("name", &PowerMode::name, {.choices = kPowerModeNames});
+    v("name", &PowerMode::name, {.meaning = "as `--power-mode` takes it", .choices = kPowerModeNames});
     v("settings", &PowerMode::settings, {.meaning = "of Android's `settings ... global`"});
   }
 };

@@ -13,19 +13,18 @@ namespace etprof {
 struct DeviceVitals {
   std::optional<double> cpu_celsius, skin_celsius;  // the hottest sensor of its kind
   std::optional<int> battery_percent;
-  std::string
-      battery_status;  // "Charging", "Discharging", "Full", ...; empty: no battery, or it does not say
+  std::string battery_status;
   std::optional<double> battery_celsius;
   // CPUs that share a clock, its limits in force and what the hardware could do; those that are alike stand
   // together.
   struct Clock {
-    std::vector<int> cpus;  // ascending
+    std::vector<int> cpus;
     std::optional<std::int64_t> khz, cap_khz,
         hardware_max_khz;  // scaling_cur_freq, scaling_max_freq, cpuinfo_max_freq
     bool Capped() const { return cap_khz && hardware_max_khz && *cap_khz < *hardware_max_khz; }
 
     static void Describe(auto& v) {
-      v("cpus", &Clock::cpus);
+      v("cpus", &Clock::cpus, {.meaning = "that share it, ascending"});
       v("khz", &Clock::khz, {.meaning = "scaling_cur_freq"});
       v("cap_khz", &Clock::cap_khz, {.meaning = "scaling_max_freq"});
       v("hardware_max_khz", &Clock::hardware_max_khz, {.meaning = "cpuinfo_max_freq"});
@@ -40,9 +39,9 @@ struct DeviceVitals {
     bool of_cpu = false;
 
     static void Describe(auto& v) {
-      v("type", &Cooling::type);
+      v("type", &Cooling::type, {.meaning = "of the kernel's cooling device: \"cpufreq-cpu4\""});
       v("state", &Cooling::state, {.meaning = "0: not at work", .least = kAnyNumber});
-      v("highest_state", &Cooling::highest_state, {.least = kAnyNumber});
+      v("highest_state", &Cooling::highest_state, {.meaning = "at which it cools most", .least = kAnyNumber});
     }
   };
   std::vector<Cooling> cooling;
@@ -56,12 +55,14 @@ struct DeviceVitals {
 
   static void Describe(auto& v) {
     v("cpu_celsius", &DeviceVitals::cpu_celsius, {.meaning = "the hottest sensor"});
-    v("skin_celsius", &DeviceVitals::skin_celsius);
-    v("battery_percent", &DeviceVitals::battery_percent, {.most = 100});
-    v("battery_status", &DeviceVitals::battery_status);
-    v("battery_celsius", &DeviceVitals::battery_celsius);
+    v("skin_celsius", &DeviceVitals::skin_celsius, {.meaning = "the hottest sensor"});
+    v("battery_percent", &DeviceVitals::battery_percent,
+      {.meaning = "charge; null: no battery, or it does not say", .most = 100});
+    v("battery_status", &DeviceVitals::battery_status,
+      {.meaning = "\"Charging\", \"Discharging\", \"Full\", ...; empty: no battery, or it does not say"});
+    v("battery_celsius", &DeviceVitals::battery_celsius, {.meaning = "of the battery"});
     v("thermal_status", &DeviceVitals::thermal_status, {.meaning = "Android's: 0 none to 6 shutdown"});
-    v("clocks", &DeviceVitals::clocks);
+    v("clocks", &DeviceVitals::clocks, {.meaning = "CPUs that share a clock stand together"});
     v("cooling", &DeviceVitals::cooling, {.meaning = "those of CPUs, and others that are at work"});
   }
 };

@@ -286,7 +286,6 @@ class Reader {
     const Json* object = pair.Find(key);
     if (object == nullptr) throw pair.Wrong(key, "is missing");
     PairSideConfig side;
-    side.threads = 0;
     if (object->is_string()) {  // the experiment's name alone
       side.experiment = object->get<std::string>();
     } else {

@@ -15,8 +15,8 @@
 
 namespace etprof {
 
-// What to measure and how, as a user writes it in JSON (docs/reference/config.md has every key; the kit's
-// keys are among them). What reads it (json_fields.h) and docs/schema/config.schema.json are made of the
+// What to measure and how, as a user writes it in JSON (the kit's keys are among them). What reads it
+// (json_fields.h), the keys in docs/reference/config.md, and docs/schema/config.schema.json are made of the
 // descriptions here. What the values mean beyond them is config.cc's.
 
 // What an experiment can say, and a file at its top for all of them. Paths are absolute.
@@ -27,43 +27,48 @@ struct ExperimentSettings {
   std::filesystem::path model;
   std::filesystem::path data;  // an external .ptd; empty: none
   std::string method = "forward";
-  std::optional<protocol::InputSpec> inputs;  // absent: those saved next to the model, else random
-  int runs = 100;                             // traced runs, over all launches
-  std::optional<int>
-      warmup;  // least number of unrecorded runs of a launch; absent: 10, fewer for slow models
+  std::optional<protocol::InputSpec> inputs;
+  int runs = 100;
+  std::optional<int> warmup;
   std::vector<int> threads = {1};
   std::string isa;           // the mask, as `--isa` of etprof-runner takes it
   std::string cpu_affinity;  // as CheckCpus; empty: any CPU
-  Nanoseconds period = 0;    // from the start of one run to that of the next; 0: back to back
+  Nanoseconds period = 0;    // 0: back to back
   std::vector<std::string> extra_args;
-  std::vector<std::string> exec_wrapper;  // put before the runner: an emulator, numactl, ...
+  std::vector<std::string> exec_wrapper;
   std::map<std::string, std::string> environment;
 
   static void Describe(auto& v) {
     using E = ExperimentSettings;
-    v("model", &E::model, Key({.meaning = "the program, a .pte"}));
+    v("model", &E::model, Key({.meaning = "the program, a .pte: of the whole file, or of each experiment"}));
     v("runner_path", &E::runner,
-      Key({.meaning = "etprof-runner, or any executor_runner; the etprof-runner beside etprof without it"}));
+      Key({.meaning = "etprof-runner, or any `executor_runner`; without it the etprof-runner next to etprof, "
+                      "or of the device's bundle"}));
     v("device", &E::devices,
-      Key({.meaning =
-               "where it is measured: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT, or a list of them",
+      Key({.meaning = "where it is measured: local (without it), ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT, "
+                      "or a list of them; `--device` overrides it (docs/reference/devices.md)",
            .pattern = kDevicePattern,
            .some = true,
            .unique = true,
            .one = true}));
     v("data", &E::data, Key({.meaning = "external data, a .ptd file"}));
-    v("method", &E::method, Key({.meaning = "the method to run, `forward` without it"}));
+    v("method", &E::method, Key({.meaning = "the method to run"}));
     v("inputs", kRaw<std::vector<std::string>>,
-      Key({.meaning = "\"ones\", \"random\", \"random:SEED\", an .inputs file, or a list of raw files, one a "
-                      "tensor",
+      Key({.meaning = "`ones`, `random`, `random:SEED`, an .inputs file, or a list of raw files, one per "
+                      "tensor; without it those saved next to the model, else random",
            .some = true,
            .one = true}));
     v("warmup", &E::warmup,
-      Key({.meaning = "least number of unrecorded runs of a launch", .least = 0, .most = kMostRuns}));
-    v("runs", &E::runs, Key({.meaning = "traced runs", .least = 1, .most = kMostRuns}));
+      Key({.meaning = "minimum warmup runs per launch; 10 without it, fewer for slow models",
+           .least = 0,
+           .most = kMostRuns}));
+    v("runs", &E::runs,
+      Key({.meaning = "traced runs, spread over the first 10 launches; later launches add as many each",
+           .least = 1,
+           .most = kMostRuns}));
     v("num_runs", kRaw<int>, Key({.meaning = "as `runs`", .least = 1, .most = kMostRuns}));
     v("threads", &E::threads,
-      Key({.meaning = "a number, or a list: one set of results for each",
+      Key({.meaning = "a number, or a list: one set of results each",
            .least = 1,
            .most = kMostThreads,
            .some = true,
@@ -77,53 +82,66 @@ struct ExperimentSettings {
            .unique = true,
            .one = true}));
     v("isa", kRaw<std::vector<std::string>>,
-      Key({.meaning = "CPU features to mask: \"-avx2\", [\"-sme\", \"-sme2\"], \"=avx2\"", .one = true}));
+      Key({.meaning = "CPU features to mask (etprof-runner only): `-avx2`, `-sme,-sme2`, `=avx2`, or a list; "
+                      "none without it",
+           .one = true}));
     v("cpu_affinity", kRaw<std::variant<std::string, int, std::vector<int>>>,
-      Key({.meaning = "CPUs to run on: \"0x80\", \"0-3\", [0, 1], or clusters: \"big\", \"mid,big\"",
+      Key({.meaning = "CPUs to run on: `\"0x80\"`, `\"0-3\"`, `[0, 1]`, or clusters by name, `\"big\"`, "
+                      "`\"mid,big\"` (`etprof devices` lists them); any without it",
            .least = 0,
            .most = kMostCpu,
            .some = true}));
     v("period", kRaw<std::string>,
-      Key({.meaning = "start a run so often: \"33ms\"; \"0\" for back to back"}));
+      Key({.meaning =
+               "start one run per period: `33ms` (etprof-runner only); `0`, back to back, without it"}));
     v("extra_args", &E::extra_args,
-      Key({.meaning = "more arguments for the runner", .one = true, .words = true}));
+      Key({.meaning = "more arguments for the runner, a text or a list", .one = true, .words = true}));
     v("exec_wrapper", &E::exec_wrapper,
-      Key({.meaning = "a command put before the runner: \"qemu-aarch64 -cpu max\"",
+      Key({.meaning =
+               "a command before the runner: `qemu-aarch64 -cpu max`; results of a `qemu-*`, or of a runner "
+               "for another architecture, are emulated (docs/guides/boards.md#sme2-without-hardware)",
            .one = true,
            .words = true}));
     v("env", kRaw<std::map<std::string, std::variant<std::string, double>>>,
-      Key({.meaning = "environment variables", .pattern = kVariablePattern}));
+      Key({.meaning = "environment variables of the runner", .pattern = kVariablePattern}));
   }
 };
 
 // One experiment.
 struct ExperimentConfig : ExperimentSettings {
-  std::string name;             // also its folder in the results directory
-  std::string label;            // for people; empty: the name
-  std::string mode = "timing";  // "xnntrace": a kernel-log run, evidence of kernels, never of time
+  std::string name;   // also its folder in the results directory
+  std::string label;  // empty: the name
+  std::string mode = "timing";
 
   static constexpr const char* kSchemaName = "experiment";
   static constexpr bool kFreeKeys = true;
   static void Describe(auto& v) {
     v("name", &ExperimentConfig::name,
-      {.meaning = "its name, and its folder in the results directory", .pattern = kFolderNamePattern});
-    v("label", &ExperimentConfig::label, Key({.meaning = "its name for people"}));
+      {.meaning = "its name and its folder: up to 100 bytes, not a name that etprof gives to its own files "
+                  "(`previous`, `*.json`, ...)",
+       .pattern = kFolderNamePattern});
+    v("label", &ExperimentConfig::label, Key({.meaning = "its name in reports; `name` without it"}));
     v("mode", &ExperimentConfig::mode,
-      Key({.meaning = "xnntrace: a kernel-log run, evidence of kernels, never of time", .choices = kModes}));
+      Key({.meaning = "`xnntrace`: a kernel-log run, evidence of kernels, never of time "
+                      "(docs/concepts/kernels.md#kernel-logs)",
+           .choices = kModes}));
     ExperimentSettings::Describe(v);
   }
 };
 
 struct PairSideConfig {
   std::string experiment;
-  int threads = 1;
-  std::string label;  // empty: the experiment's
+  int threads = 0;  // 0: the first of the experiment's
+  std::string label;
 
   static constexpr bool kFreeKeys = true;
   static void Describe(auto& v) {
-    v("experiment", &PairSideConfig::experiment);
-    v("threads", &PairSideConfig::threads, Key({.least = 1, .most = kMostThreads}));
-    v("label", &PairSideConfig::label, Key({}));
+    v("experiment", &PairSideConfig::experiment, {.meaning = "its `name`"});
+    v("threads", &PairSideConfig::threads,
+      Key({.meaning = "of the experiment's; the first of them without it",
+           .least = 1,
+           .most = kMostThreads}));
+    v("label", &PairSideConfig::label, Key({.meaning = "its name in reports; the experiment's without it"}));
   }
 };
 struct PairConfig {
@@ -136,7 +154,7 @@ struct PairConfig {
     using NameOrMore = std::variant<std::string, PairSideConfig>;
     v("baseline", kRaw<NameOrMore>, {.meaning = "an experiment's name, or more of it"});
     v("candidate", kRaw<NameOrMore>, {.meaning = "an experiment's name, or more of it"});
-    v("label", &PairConfig::label, Key({}));
+    v("label", &PairConfig::label, Key({.meaning = "of the pair, in reports"}));
   }
 };
 // The key `analysis`.
@@ -144,7 +162,8 @@ struct AnalysisKeys {
   static constexpr bool kFreeKeys = true;
   static void Describe(auto& v) {
     v("compare_pairs", kRaw<std::vector<PairConfig>>,
-      Key({.meaning = "what to compare; the first experiment against each other one without it"}));
+      Key({.meaning = "what to compare; without it the first experiment of a device with each other one of "
+                      "the same threads"}));
   }
 };
 
@@ -155,34 +174,42 @@ struct Config {
   std::vector<PairConfig> pairs;  // absent in the file: the first experiment against each other one
   bool pairs_given = false;
 
-  std::optional<int> launches;        // exactly so many; absent: the stop rule decides
-  std::optional<int> rounds;          // absent: 7, fewer for slow models
-  std::optional<double> max_seconds;  // absent: 60 for each pair
-  Nanoseconds sustained = 0;          // run each experiment so long without a rest; 0: bursts in turns
-  double margin = 0.01;               // "same" lies within +-margin
-  std::optional<double> precision;    // relative half-width asked for; absent: margin / 2
-  double timeout_seconds = 600;       // for one answer of a worker, or one process of a foreign runner
-  std::uint64_t seed = 1;             // of the order within the rounds
-  bool peaks = true;                  // measure the machine's peaks, too
-  std::string power_mode;             // as FindPowerMode; empty: none
-  std::optional<double> max_temp;     // degrees Celsius of the hottest CPU or skin sensor before a round
-  double max_temp_wait = 300;         // seconds to wait for that before one round, at most
-  double wait_minutes = 0;            // to wait for a quiet and cool device before it begins, at most
+  std::optional<int> launches;  // absent: the stop rule decides
+  std::optional<int> rounds;
+  std::optional<double> max_seconds;
+  Nanoseconds sustained = 0;  // 0: bursts in turns
+  double margin = 0.01;
+  std::optional<double> precision;
+  double timeout_seconds = 600;
+  std::uint64_t seed = 1;
+  bool peaks = true;
+  std::string power_mode;  // as FindPowerMode; empty: none
+  std::optional<double> max_temp;
+  double max_temp_wait = 300;
+  double wait_minutes = 0;
 
   double Precision() const { return precision.value_or(margin / 2); }
 
   static void Describe(auto& v) {
-    v("output_root", &Config::output_root, Key({.meaning = "the results directory"}));
+    v("output_root", &Config::output_root,
+      Key({.meaning = "the results directory; with several devices the folder that holds theirs; "
+                      "`out_<model>/runs/<platform>` without it"}));
     DescribeSchedule<Config>(v);
     v("sustained", kRaw<std::string>,
-      Key({.meaning = "run each experiment so long without a rest, one after the other: \"10min\""}));
+      Key({.meaning =
+               "run each experiment continuously for this long, one after the other: `10min` "
+               "(docs/concepts/measurement.md#runs-like-those-of-an-app); interleaved bursts without it"}));
     v("max_seconds", &Config::max_seconds,
-      Key({.meaning = "time for the measurement, 60 for each pair without it", .least = 0.1, .most = 1e6}));
+      Key({.meaning = "time limit in seconds, machine peaks included; 60 per pair without it",
+           .least = 0.1,
+           .most = 1e6}));
     v("timeout_seconds", &Config::timeout_seconds,
-      Key({.meaning = "for one answer of a worker", .least = 0.1, .most = 1e6}));
+      Key({.meaning = "seconds for one answer of a worker; for the silence of a third-party runner",
+           .least = 0.1,
+           .most = 1e6}));
     v("seed", &Config::seed, Key({.meaning = "of the order within the rounds", .least = 0, .most = 2e9}));
     v("experiments", kRaw<std::vector<ExperimentConfig>>, {.meaning = "what to measure", .some = true});
-    v("analysis", kRaw<AnalysisKeys>, Key({.meaning = "what is held against what"}));
+    v("analysis", kRaw<AnalysisKeys>, Key({.meaning = "what is compared with what"}));
   }
 };
 

@@ -41,28 +41,38 @@ constexpr const char* kDevicePattern = "^(local|adb|(ssh|adb):[^-].*)$";
 template <typename T>
 void DescribeSchedule(auto& v) {
   v("launches", &T::launches,
-    Key({.meaning = "exactly so many processes of each experiment", .least = 2, .most = 1e4}));
+    Key({.meaning = "exact number of processes per experiment; without it as many as precision and time "
+                    "require: at least 10 if they fit, never below 2",
+         .least = 2,
+         .most = 1e4}));
   v("rounds", &T::rounds,
-    Key({.meaning = "bursts of every experiment in a launch", .least = 1, .most = 1000}));
+    Key({.meaning = "bursts of every experiment in a launch; 7 without it, fewer for slow models",
+         .least = 1,
+         .most = 1000}));
   v("margin", &T::margin,
-    Key({.meaning = "a change within +- this is called the same", .least = 1e-6, .most = 1}));
+    Key({.meaning = "relative differences within ± this count as *same*", .least = 1e-6, .most = 1}));
   v("precision", &T::precision,  // half of the least margin
-    Key({.meaning = "relative half-width of the interval asked for, half of margin without it",
+    Key({.meaning = "target half-width of the interval, relative; half of `margin` without it",
          .least = 5e-7,
          .most = 1}));
   v("peaks", &T::peaks,
-    Key({.meaning = "measure the machine's roofs, too (docs/guides/bottlenecks.md); true without it"}));
+    Key({.meaning = "measure machine peaks, too (docs/guides/bottlenecks.md#machine-peaks)"}));
   v("power_mode", &T::power_mode,
-    Key({.meaning = "Android: settings for the time of the measurement (docs/concepts/power.md)",
+    Key({.meaning =
+             "Android: settings while measuring (docs/concepts/power.md#android); unchanged without it",
          .choices = kPowerModeNames}));
   v("max_temp", &T::max_temp,
-    Key({.meaning = "degrees Celsius: before a round, wait while the hottest CPU or skin sensor is above",
+    Key({.meaning = "degrees Celsius: before a round, wait while the hottest CPU or skin sensor is above it; "
+                    "no waiting without it",
          .least = 0,
          .most = 150}));
   v("max_temp_wait", &T::max_temp_wait,
-    Key({.meaning = "seconds: for so long at most, before one round", .least = 0, .most = 1e6}));
+    Key({.meaning = "maximum seconds to wait for that, per round", .least = 0, .most = 1e6}));
   v("wait_minutes", &T::wait_minutes,
-    Key({.meaning = "before it begins, wait for a quiet and cool device, for so long at most; 0 without it",
+    Key({.meaning =
+             "maximum minutes to wait for a quiet and cool device "
+             "(docs/concepts/measurement.md#waiting-for-a-quiet-device) before it begins, or before each "
+             "cell of a suite",
          .least = 0,
          .most = 1e4}));
 }

@@ -13,11 +13,11 @@
 namespace etprof {
 
 // What `etprof suite` measures: models x data types x devices, each a cell with its own results directory, in
-// which the variants are compared with the model as it is (docs/guides/suites.md has the keys). What reads it
-// and docs/schema/suite.schema.json are made of the descriptions here, as in config.h.
+// which the variants are compared with the model as it is (docs/guides/suites.md). What reads it,
+// its keys there, and docs/schema/suite.schema.json are made of the descriptions here, as in config.h.
 
 struct SuiteModel {
-  std::string name;  // unique; its folder, too
+  std::string name;  // unique
   std::string method = "forward";
   std::string source;  // what `etprof export --model` takes; empty: it is not exported
   // Absolute, by data type, of what is there already; "" for a program whose type nobody named.
@@ -27,12 +27,13 @@ struct SuiteModel {
   static constexpr bool kFreeKeys = true;
   static void Describe(auto& v) {
     v("name", &SuiteModel::name,
-      Key({.meaning = "its name in the suite, and its folder's", .pattern = kFolderNamePattern}));
+      Key({.meaning = "its name in the suite, and its folder's; that of `model` without it",
+           .pattern = kFolderNamePattern}));
     v("model", &SuiteModel::source,
       Key({.meaning = "what `etprof export --model` takes, where it is to be exported"}));
-    v("method", &SuiteModel::method, Key({.meaning = "the method to run, `forward` without it"}));
+    v("method", &SuiteModel::method, Key({.meaning = "the method to run"}));
     v("programs", kRaw<std::map<std::string, std::string>>,
-      Key({.meaning = "its programs (.pte) by data type, where they are there already"}));
+      Key({.meaning = "a .pte for each data type, where they are there already"}));
   }
 };
 
@@ -61,7 +62,7 @@ struct SuiteConfig {
   std::vector<std::string> variants;  // as ParseVariant
   std::vector<SuiteRule> include, exclude;
   std::string backend;                // empty: as the export chooses
-  std::optional<double> max_minutes;  // of each device; absent: as long as it takes
+  std::optional<double> max_minutes;  // absent: as long as it takes
   std::optional<double> max_seconds, margin, precision, max_temp, max_temp_wait, wait_minutes;
   std::optional<int> launches, rounds, runs, warmup, threads;
   std::optional<double> max_slowdown;  // 0.02 for +2 %; absent: nothing fails for being slow
@@ -77,46 +78,54 @@ struct SuiteConfig {
     v("output_root", &S::output_root,
       Key({.meaning = "the suite's folder; out_<name of the file> without it"}));
     v("models", kRaw<std::vector<std::variant<std::string, SuiteModel>>>,
-      {.meaning = "what `etprof export --model` takes, a .pte, or more of a model", .some = true});
+      {.meaning = "what `etprof export --model` takes, a .pte, or an object", .some = true});
     v("dtypes", &S::dtypes,
-      Key({.meaning = "data types to export for, as `etprof export --dtype`: fp32 without it",
+      Key({.meaning = "data types to export for, as `etprof export --dtype`",
            .some = true,
            .unique = true,
            .one = true}));
-    v("backend", &S::backend, Key({.meaning = "to export for, as `etprof export --backend`"}));
+    v("backend", &S::backend,
+      Key({.meaning = "to export for, as `etprof export --backend`; XNNPACK without it"}));
     v("devices", &S::devices,
-      Key({.meaning = "local (without it), ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT",
+      Key({.meaning = "local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (docs/reference/devices.md)",
            .pattern = kDevicePattern,
            .some = true,
            .unique = true,
            .one = true}));
     v("variants", &S::variants,
-      Key({.meaning = "each against the model as it is, as `etprof profile --vs` takes them: \"isa=-avx2\", "
-                      "\"threads=2\"",
+      Key({.meaning = "each is compared with the model as it is, as `--vs` of `etprof profile`: `isa=-avx2`, "
+                      "`threads=2`; without it each model is measured as it is",
            .unique = true,
            .one = true}));
     v("include", kRaw<std::vector<SuiteRule>>,
-      Key({.meaning = "only cells that one of these matches; all without it"}));
+      Key({.meaning = "rules: only cells and variants that one of them matches; all without it"}));
     v("exclude", kRaw<std::vector<SuiteRule>>,
-      Key({.meaning = "no cells, or variants of them, that one of these matches"}));
+      Key({.meaning =
+               "rules: no cells that one of them matches; a rule with `variant` removes that from them"}));
     v("max_minutes", &S::max_minutes,
-      Key({.meaning = "of measuring on each device; the devices measure side by side",
+      Key({.meaning = "time to measure on each device; the devices measure side by side",
            .least = 0.01,
            .most = 1e5}));
     v("max_seconds", &S::max_seconds,
-      Key({.meaning = "for each pair at first, 60 without it", .least = 0.1, .most = 1e6}));
+      Key({.meaning = "time limit of each cell in seconds; 60 per pair without it",
+           .least = 0.1,
+           .most = 1e6}));
     DescribeSchedule<SuiteConfig>(v);
-    v("runs", &S::runs, Key({.meaning = "traced runs", .least = 1, .most = kMostRuns}));
+    v("runs", &S::runs,
+      Key({.meaning = "traced runs, spread over the first 10 launches; later launches add as many each",
+           .least = 1,
+           .most = kMostRuns}));
     v("warmup", &S::warmup,
-      Key({.meaning = "least number of unrecorded runs of a launch", .least = 0, .most = kMostRuns}));
-    v("threads", &S::threads, Key({.least = 1, .most = kMostThreads}));
-    v("cpus", &S::cpus, Key({.meaning = "CPUs to run on: \"0-3\", \"big\""}));
-    v("period", &S::period, Key({.meaning = "start a run so often: \"33ms\""}));
+      Key({.meaning = "minimum warmup runs per launch", .least = 0, .most = kMostRuns}));
+    v("threads", &S::threads,
+      Key({.meaning = "of the runner's thread pool", .least = 1, .most = kMostThreads}));
+    v("cpus", &S::cpus, Key({.meaning = "CPUs to run on, as `cpu_affinity`: `0-3`, `big`"}));
+    v("period", &S::period, Key({.meaning = "start one run per period: `33ms`"}));
     v("max_slowdown", kRaw<std::string>,
-      Key({.meaning = "fail where a candidate is slower by more: \"2%\"; not checked without it"}));
-    v("runner_path", kRaw<std::string>, Key({.meaning = "the runner, in place of etprof-runner"}));
+      Key({.meaning = "fail if a candidate is slower by more: `2%`; not checked without it"}));
+    v("runner_path", kRaw<std::string>, Key({.meaning = "the runner, instead of etprof-runner"}));
     v("env", kRaw<std::map<std::string, std::string>>,
-      Key({.meaning = "environment variables", .pattern = kVariablePattern}));
+      Key({.meaning = "environment variables of the runner", .pattern = kVariablePattern}));
   }
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/file/file.h"
+#include "core/text/text.h"
 #include "measure/config/json_fields.h"
 
 namespace etprof {
@@ -18,18 +19,25 @@ std::string TextOfLimit(const nlohmann::json& value) {
 
 nlohmann::ordered_json TextOf(const char* pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
 
+// In half a sentence, as the meanings of described keys.
+std::string MeaningOf(const FactInfo& info) {
+  const std::string_view help = info.help;
+  return fmt::format("{}{}: {} (`etprof inspect --{}`)", Lower(help.substr(0, 1)), help.substr(1),
+                     info.Expects(), info.limit);
+}
+
 // What FactInfo::Parse reads.
 nlohmann::ordered_json LimitSchema(const FactInfo& info) {
   if (info.unit == FactInfo::Unit::kShare) {
     nlohmann::ordered_json share = TextOf("^(100|[0-9]{1,2}(\\.[0-9]+)?) ?%$");
-    share["description"] = info.help;
+    share["description"] = MeaningOf(info);
     return share;
   }
   const bool is_size = info.unit == FactInfo::Unit::kBytes;
   const nlohmann::ordered_json number = {{"type", "integer"}, {"minimum", 0}};
   return {{"anyOf",
            {number, TextOf(is_size ? "^[0-9]+(\\.[0-9]+)?( ?([kKmMgG][iI]?)?[bB])?$" : "^[0-9]{1,18}$")}},
-          {"description", info.help}};
+          {"description", MeaningOf(info)}};
 }
 
 }  // namespace
@@ -75,12 +83,14 @@ nlohmann::ordered_json ThresholdsSchema() {
   for (const FactInfo& info : AllFacts()) {
     limits[info.FileKey()] = LimitSchema(info);
     tolerances[info.key] = TextOf("^[0-9]+(\\.[0-9]+)? ?%$");
-    tolerances[info.key]["description"] = std::string("of ") + info.name;
+    tolerances[info.key]["description"] =
+        fmt::format("of {}; {:g}% without it", info.name, 100 * info.tolerance);
   }
-  limits["tolerance"] = {{"type", "object"},
-                         {"properties", std::move(tolerances)},
-                         {"additionalProperties", false},
-                         {"description", "change for the worse that `check --static` takes for none"}};
+  limits["tolerance"] = {
+      {"type", "object"},
+      {"properties", std::move(tolerances)},
+      {"additionalProperties", false},
+      {"description", "relative change for the worse that `check --static` takes for none"}};
   return {{kSchemaKey, "https://json-schema.org/draft/2020-12/schema"},
           {"title", "`--thresholds`"},
           {"description", "Limits that programs have to keep (docs/guides/ci.md)."},

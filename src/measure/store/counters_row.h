@@ -28,14 +28,18 @@ struct CountersRow {
 
   static void Describe(auto& v) {
     using C = CountersRow;
-    v("key", &C::key);
-    v("name", &C::name);
-    v("runs", &C::runs);
+    v("key", &C::key, {.meaning = "as `key` of an operator"});
+    v("name", &C::name, {.meaning = "as in traces"});
+    v("runs", &C::runs, {.meaning = "that it ran in"});
     v("means", &C::means, {.meaning = "of a run, by counter; one that is closed is not there", .least = 0});
-    v("effective_hz", &C::EffectiveFrequency);
-    v("instructions_per_cycle", &C::InstructionsPerCycle);
-    v("cache_misses_per_1000_instructions", &C::CacheMissesPerThousand);
-    v("branch_misses_per_1000_instructions", &C::BranchMissesPerThousand);
+    v("effective_hz", &C::EffectiveFrequency,
+      {.meaning = "cycles per second of processor time, of all threads while they ran"});
+    v("instructions_per_cycle", &C::InstructionsPerCycle,
+      {.meaning = "null: one of the two counters was closed"});
+    v("cache_misses_per_1000_instructions", &C::CacheMissesPerThousand,
+      {.meaning = "null: one of the two counters was closed"});
+    v("branch_misses_per_1000_instructions", &C::BranchMissesPerThousand,
+      {.meaning = "null: one of the two counters was closed"});
   }
 };
 

@@ -23,7 +23,7 @@ struct Peaks {
 
   static constexpr bool kEveryKey = true;
   static void Describe(auto& v) {
-    v.Constant("schema_version", 1, {.meaning = "keys may be added under the same number"});
+    DescribeSchemaVersion(v);
     v("entries", &Peaks::entries,
       {.meaning = "one for all experiments that have mask, threads, CPUs and runner in common",
        .some = true});

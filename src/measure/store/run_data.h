@@ -35,8 +35,8 @@ struct WatchData;  // measure/store/watch.h
 
 // Consecutive runs of one launch.
 struct Burst {
-  int round = 0;  // of its launch, counted from 0
-  int order = 0;  // its place among the bursts of that round, counted from 0: who came first
+  int round = 0;
+  int order = 0;
   // Wall time of every run in the order they ran: opening, then recorded, then traced.
   std::vector<Nanoseconds> opening;   // unrecorded, until the latency was level
   std::vector<Nanoseconds> recorded;  // the latencies; tracer off, but see ExperimentData::tracer_always_on
@@ -50,13 +50,13 @@ struct Burst {
       recorded_cpu;  // processor time of all threads, run by run; empty, or -1: not known
 
   // Conditions. Absent: the device does not tell.
-  Nanoseconds start = 0, end = 0;       // the device's CLOCK_MONOTONIC; 0: not known
-  std::optional<Nanoseconds> cpu_time;  // of the whole process during the burst
+  Nanoseconds start = 0, end = 0;  // the device's CLOCK_MONOTONIC; 0: not known
+  std::optional<Nanoseconds> cpu_time;
   std::optional<int> cpu_start, cpu_end;
   std::optional<std::int64_t> migrations, involuntary_switches;
   std::optional<std::int64_t> frequency_khz, frequency_cap_khz;
   std::optional<double> temperature_celsius;
-  std::optional<double> load_average;    // 1 minute
+  std::optional<double> load_average;
   std::optional<Nanoseconds> steal;      // taken away by the host of a virtual machine, of cpu_start
   std::optional<Nanoseconds> throttled;  // for which the control group's quota was used up
   std::optional<std::int64_t> frequency_start_khz;  // before the burst
@@ -70,31 +70,39 @@ struct Burst {
 
   static constexpr const char* kSchemaName = "burst";
   static void Describe(auto& v) {
-    v("round", &Burst::round, {.least = -1});
-    v("order", &Burst::order);
+    v("round", &Burst::round, {.meaning = "of its launch, from 0; -1: before the first round", .least = -1});
+    v("order", &Burst::order, {.meaning = "its place among the bursts of the round, from 0"});
     v("level", &Burst::level, {.meaning = "false: the opening runs ended before the latency stabilized"});
-    v("opening_runs", [](const Burst& burst) { return burst.opening.size(); });
-    v("recorded_runs", [](const Burst& burst) { return burst.recorded.size(); });
+    v("opening_runs", [](const Burst& burst) { return burst.opening.size(); },
+      {.meaning = "runs before the recorded ones, until the latency was stable"});
+    v("recorded_runs", [](const Burst& burst) { return burst.recorded.size(); },
+      {.meaning = "untraced runs, whose times are the latencies"});
     v("clean_runs", [](const Burst& burst) { return burst.CleanLatencies().size(); },
       {.meaning = "of the recorded runs, those whose threads had a processor whenever they wanted one"});
-    v("traced_runs", [](const Burst& burst) { return burst.traced.size(); });
+    v("traced_runs", [](const Burst& burst) { return burst.traced.size(); },
+      {.meaning = "runs with the tracer on"});
     v("median_ns", [](const Burst& burst) { return burst.Median(); }, {.meaning = "of the clean runs"});
-    v("start_ns", &Burst::start);
-    v("end_ns", &Burst::end);
-    v("cpu_time_ns", &Burst::cpu_time);
-    v("cpu_start", &Burst::cpu_start);
-    v("cpu_end", &Burst::cpu_end);
-    v("migrations", &Burst::migrations);
-    v("involuntary_switches", &Burst::involuntary_switches);
-    v("frequency_khz", &Burst::frequency_khz);
-    v("frequency_cap_khz", &Burst::frequency_cap_khz);
-    v("temperature_celsius", &Burst::temperature_celsius);
-    v("load_average", &Burst::load_average);
+    v("start_ns", &Burst::start, {.meaning = "by the device's CLOCK_MONOTONIC; 0: not known"});
+    v("end_ns", &Burst::end, {.meaning = "by the device's CLOCK_MONOTONIC; 0: not known"});
+    v("cpu_time_ns", &Burst::cpu_time, {.meaning = "processor time of the whole process over the burst"});
+    v("cpu_start", &Burst::cpu_start,
+      {.meaning = "number of the CPU that the main thread was on when the burst began"});
+    v("cpu_end", &Burst::cpu_end,
+      {.meaning = "number of the CPU that the main thread was on when the burst ended"});
+    v("migrations", &Burst::migrations, {.meaning = "how often the main thread changed its CPU"});
+    v("involuntary_switches", &Burst::involuntary_switches,
+      {.meaning = "how often a thread of the process had to give up its CPU"});
+    v("frequency_khz", &Burst::frequency_khz, {.meaning = "of cpu_end, after the burst"});
+    v("frequency_cap_khz", &Burst::frequency_cap_khz,
+      {.meaning = "the limit in force of cpu_end's clock, after the burst"});
+    v("temperature_celsius", &Burst::temperature_celsius,
+      {.meaning = "of the device's hottest sensor, after the burst"});
+    v("load_average", &Burst::load_average, {.meaning = "of the device over one minute, after the burst"});
     v("steal_ns", &Burst::steal,
       {.meaning = "for which the host of a virtual machine ran something else on cpu_start"});
     v("throttled_ns", &Burst::throttled,
       {.meaning = "for which the control group had used up its quota of processor time"});
-    v("frequency_start_khz", &Burst::frequency_start_khz, {.meaning = "of cpu_start"});
+    v("frequency_start_khz", &Burst::frequency_start_khz, {.meaning = "of cpu_start, before the burst"});
     v("thread_cpu_ns", &Burst::thread_cpu,
       {.meaning = "processor time of each thread over the burst, the largest first"});
   }
@@ -108,10 +116,11 @@ struct RunsOfPhase {
 
   static constexpr const char* kSchemaName = "runs";
   static void Describe(auto& v) {
-    v("launch", &RunsOfPhase::launch);
+    v("launch", &RunsOfPhase::launch, {.meaning = "which process, from 0"});
     v("round", &RunsOfPhase::round, {.meaning = "-1: before the first round", .least = -1});
-    v("phase", &RunsOfPhase::phase);
-    v("runs", &RunsOfPhase::runs, {.least = 1});
+    v("phase", &RunsOfPhase::phase,
+      {.meaning = "of the process's life; `disturbed`: steady, but threads had to wait for a processor"});
+    v("runs", &RunsOfPhase::runs, {.meaning = "how many follow each other", .least = 1});
   }
 };
 std::vector<RunsOfPhase> CountedRuns(const std::vector<RunLabel>& runs);
@@ -132,9 +141,9 @@ struct Launch {
   Status status = Status::kComplete;
   std::string problem;
 
-  std::optional<protocol::Clocks> clocks;                // one moment of its start; absent: not known
-  std::optional<Nanoseconds> load;                       // program and method
-  std::optional<Nanoseconds> first_run;                  // weight packing and page faults; traced
+  std::optional<protocol::Clocks> clocks;  // one moment of its start; absent: not known
+  std::optional<Nanoseconds> load;
+  std::optional<Nanoseconds> first_run;
   std::optional<Nanoseconds> load_wait, first_run_wait;  // as Burst::recorded_wait; absent: not known
   std::vector<Nanoseconds> warmup;  // unrecorded runs after the first and before the first round
   std::optional<Bytes> rss_after_load, peak_rss;
@@ -155,20 +164,26 @@ struct Launch {
 
   static constexpr const char* kSchemaName = "launch";
   static void Describe(auto& v) {
-    v("index", &Launch::index);
+    v("index", &Launch::index,
+      {.meaning = "from 0, the same for all experiments of one turn; gaps: the experiment missed some"});
     v.Converted(
         "status", [](const auto& launch) { return std::string(NameOf(launch.status)); },
         [](Launch& launch, const std::string& read) { launch.SetStatus(read); },
-        {.choices = "complete|partial|failed"});
-    v("problem", &Launch::problem, {.if_any = true});
+        {.meaning = "`partial`: stopped in the middle, what is here is sound; `failed`: `problem` says why",
+         .choices = "complete|partial|failed"});
+    v("problem", &Launch::problem, {.meaning = "why it failed", .if_any = true});
     v("clocks", &Launch::clocks, {.meaning = "the device's clocks at one moment of its start"});
-    v("load_ns", &Launch::load);
+    v("load_ns", &Launch::load, {.meaning = "loading program and method"});
     v("load_wait_ns", &Launch::load_wait, {.meaning = "of load_ns: wanted a processor and had none"});
-    v("first_run_ns", &Launch::first_run);
-    v("first_run_wait_ns", &Launch::first_run_wait);
-    v("warmup_runs", [](const Launch& launch) { return launch.warmup.size(); });
-    v("rss_after_load_bytes", &Launch::rss_after_load);
-    v("peak_rss_bytes", &Launch::peak_rss);
+    v("first_run_ns", &Launch::first_run,
+      {.meaning = "of the process; it packs weights and meets page faults"});
+    v("first_run_wait_ns", &Launch::first_run_wait,
+      {.meaning = "of first_run_ns: wanted a processor and had none"});
+    v("warmup_runs", [](const Launch& launch) { return launch.warmup.size(); },
+      {.meaning = "unrecorded runs after the first one and before the first round"});
+    v("rss_after_load_bytes", &Launch::rss_after_load,
+      {.meaning = "resident memory of the process after loading"});
+    v("peak_rss_bytes", &Launch::peak_rss, {.meaning = "largest resident memory of the process"});
     v.Converted(
         "etdump_part", [](const Launch& launch) { return launch.etdump_part; },
         [](Launch& launch, const std::string& part) { launch.SetPart(part); },
@@ -182,7 +197,7 @@ struct Launch {
           if (counted) launch.traced_runs = RunLabels(*counted);
         },
         {.meaning = kRunsMeaning, .if_any = true, .with = "etdump_part"});
-    v("bursts", &Launch::bursts);
+    v("bursts", &Launch::bursts, {.meaning = "by round"});
   }
   void SetStatus(const std::string& name);  // one that is not known is kFailed: it is not relied on
   // Throws std::invalid_argument where it leads out of the results directory: what is called our own there is
@@ -207,13 +222,13 @@ struct RoundConditions {
 
   static constexpr const char* kSchemaName = "conditions";
   static void Describe(auto& v) {
-    v("launch", &RoundConditions::launch);
-    v("round", &RoundConditions::round);
+    v("launch", &RoundConditions::launch, {.meaning = "that the round is of"});
+    v("round", &RoundConditions::round, {.meaning = "from 0"});
     v("order", &RoundConditions::order, {.meaning = "of the first burst that followed"});
     v("capped", &RoundConditions::capped,
       {.meaning = "a clock of a CPU that is used was below the hardware's"});
     v("hot", &RoundConditions::hot, {.meaning = "above max_temp, or Android says that it slows down"});
-    v("waited_seconds", &RoundConditions::waited_seconds, {.least = 0});
+    v("waited_seconds", &RoundConditions::waited_seconds, {.meaning = "for the device to cool", .least = 0});
     v.Flat(&RoundConditions::vitals);
   }
 };
@@ -229,9 +244,9 @@ struct LatencyMetrics {
   static void Describe(auto& v) {
     v("latency_ms", &LatencyMetrics::mean_ms,
       {.meaning = "mean of the clean recorded latencies", .least = 0});
-    v("median_ms", &LatencyMetrics::median_ms, {.least = 0});
-    v("min_ms", &LatencyMetrics::min_ms, {.least = 0});
-    v("max_ms", &LatencyMetrics::max_ms, {.least = 0});
+    v("median_ms", &LatencyMetrics::median_ms, {.meaning = "of the clean recorded latencies", .least = 0});
+    v("min_ms", &LatencyMetrics::min_ms, {.meaning = "of the clean recorded latencies", .least = 0});
+    v("max_ms", &LatencyMetrics::max_ms, {.meaning = "of the clean recorded latencies", .least = 0});
     v("runs", &LatencyMetrics::runs, {.meaning = "clean recorded runs, of which the times are"});
     v("all_runs", &LatencyMetrics::all_runs, {.meaning = "recorded runs, clean or not"});
   }
@@ -257,7 +272,7 @@ struct RunnerBuilt {
 
 // The results of one experiment with one number of threads.
 struct ExperimentData {
-  std::string name;  // as in the configuration; also its folder
+  std::string name;
   int threads = 1;
   std::string label;  // for people: "sme2 off"; the name (and the threads, where there are several) when none
                       // was given
@@ -299,7 +314,7 @@ struct ExperimentData {
   std::filesystem::path log, latency_csv, xnntrace_log;  // absolute; empty: none
   std::vector<CountersRow> counters;                     // of runs of their own (--counters); empty: none
   std::shared_ptr<const WatchData> watch;                // likewise (--watch); null: none
-  std::string error;                                     // why it has failed; empty: it has not
+  std::string error;
   std::vector<std::string> warnings;
 
   // The clean runs of all complete and partial launches by round, as the comparison wants them: a round
@@ -323,66 +338,87 @@ struct ExperimentData {
   // What metrics.json has of it, the manifest too.
   static void DescribeMetrics(auto& v) {
     v.Flat([](const ExperimentData& data) { return LatencyMetrics(data); });
-    v("threads", &ExperimentData::threads, {.least = 1});
+    v("threads", &ExperimentData::threads, {.meaning = "of the runner's thread pool", .least = 1});
     v("etdump", &ExperimentData::etdump,
       {.meaning = "relative to the results directory", .or_null = true, .below = true});
-    v("log", &ExperimentData::log, {.or_null = true, .below = true});
+    v("log", &ExperimentData::log,
+      {.meaning = "each launch's command line, stderr, and a third-party runner's stdout; a path as `etdump`",
+       .or_null = true,
+       .below = true});
   }
   static constexpr const char* kSchemaName = "result";
   static void Describe(auto& v) {
-    v("experiment", &ExperimentData::name);
-    v("label", &ExperimentData::label);
-    v("mode", &ExperimentData::mode, {.choices = "timing|xnntrace"});
+    v("experiment", &ExperimentData::name, {.meaning = "its name in the configuration, also its folder"});
+    v("label", &ExperimentData::label, {.meaning = "its name in reports"});
+    v("mode", &ExperimentData::mode,
+      {.meaning = "`xnntrace`: a kernel-log run", .choices = "timing|xnntrace"});
     DescribeMetrics(v);
-    v("latency_csv", &ExperimentData::latency_csv, {.or_null = true, .below = true});
-    v("xnntrace_log", &ExperimentData::xnntrace_log, {.or_null = true, .below = true});
-    v("error", &ExperimentData::error, {.or_null = true});
-    v("warnings", &ExperimentData::warnings);
+    v("latency_csv", &ExperimentData::latency_csv,
+      {.meaning = "the latency of every run; a path as `etdump`", .or_null = true, .below = true});
+    v("xnntrace_log", &ExperimentData::xnntrace_log,
+      {.meaning = "of a kernel-log run; a path as `etdump`", .or_null = true, .below = true});
+    v("error", &ExperimentData::error,
+      {.meaning = "why the experiment failed; null: it did not", .or_null = true});
+    v("warnings", &ExperimentData::warnings, {.meaning = "what makes its results less certain"});
     v("trace_enabled", &ExperimentData::trace_enabled,
       {.meaning = "a kernel-log run: its times are never compared"});
-    v("foreign", &ExperimentData::foreign);
-    v("emulated", &ExperimentData::emulated);
+    v("foreign", &ExperimentData::foreign,
+      {.meaning = "the runner is not etprof-runner, and ran as whole processes"});
+    v("emulated", &ExperimentData::emulated, {.meaning = "the CPU was emulated: times are not meaningful"});
     v("tracer_always_on", &ExperimentData::tracer_always_on, {.meaning = "latencies include tracing"});
-    v("runner_path", &ExperimentData::runner);
-    v("runner_sha256", &ExperimentData::runner_sha256, {.pattern = kSha256Pattern, .or_null = true});
+    v("runner_path", &ExperimentData::runner, {.meaning = "on the machine that etprof ran on"});
+    v("runner_sha256", &ExperimentData::runner_sha256,
+      {.meaning = "of the runner's file", .pattern = kSha256Pattern, .or_null = true});
     v("runner_built", &ExperimentData::runner_built,
       {.meaning = "preset, compiler of the portable and optimized kernels", .if_any = true});
     v("configuration_sha256", &ExperimentData::configuration_sha256,
       {.meaning = "of everything except names: two equal ones are an A/A pair",
        .pattern = kSha256Pattern,
        .or_null = true});
-    v("command_line", &ExperimentData::command_line);
-    v("model", &ExperimentData::model);
-    v("model_sha256", &ExperimentData::model_sha256, {.pattern = kSha256Pattern, .or_null = true});
-    v("executorch_version", &ExperimentData::executorch_version, {.or_null = true});
-    v("export_executorch_version", &ExperimentData::export_executorch_version, {.or_null = true});
-    v("operator_clock", &ExperimentData::operator_clock, {.choices = "exact|xnnpack", .or_null = true});
+    v("command_line", &ExperimentData::command_line, {.meaning = "of the runner"});
+    v("model", &ExperimentData::model, {.meaning = "the path of the .pte"});
+    v("model_sha256", &ExperimentData::model_sha256,
+      {.meaning = "of the .pte", .pattern = kSha256Pattern, .or_null = true});
+    v("executorch_version", &ExperimentData::executorch_version,
+      {.meaning = "of the runner", .or_null = true});
+    v("export_executorch_version", &ExperimentData::export_executorch_version,
+      {.meaning = "of the export, from the .pte.json beside the .pte", .or_null = true});
+    v("operator_clock", &ExperimentData::operator_clock,
+      {.meaning = "of XNNPACK's operator times: exact nanoseconds, or XNNPACK's own whole microseconds",
+       .choices = "exact|xnnpack",
+       .or_null = true});
     v("wait_source", &ExperimentData::wait_source,
       {.meaning =
            "where waiting times come from: the scheduler's statistics of every thread; processor time of "
            "the main thread against the wall clock; what is visible from outside of the process",
        .choices = "schedstat|thread_time|outside",
        .or_null = true});
-    v("isa", &ExperimentData::isa);
-    v("isa_state", &ExperimentData::isa_state);
-    v("cpus", &ExperimentData::cpus);
+    v("isa", &ExperimentData::isa,
+      {.meaning = "the mask of CPU features as configured; empty: nothing is masked"});
+    v("isa_state", &ExperimentData::isa_state,
+      {.meaning = "CPU features as the runner saw them; null: a third-party runner"});
+    v("cpus", &ExperimentData::cpus, {.meaning = "that it ran on, as configured; empty: any"});
     v("period_ns", &ExperimentData::period,
       {.meaning = "from the start of one run to that of the next; 0: back to back"});
-    v("backends", &ExperimentData::backends);
-    v("inputs", &ExperimentData::inputs);
-    v("outputs", &ExperimentData::outputs);
-    v("inputs_from", &ExperimentData::inputs_from);
-    v("load_ns", [](const ExperimentData& data) { return data.MedianLoad(); });
-    v("first_run_ns", [](const ExperimentData& data) { return data.MedianFirstRun(); });
-    v("peak_rss_bytes", [](const ExperimentData& data) { return data.PeakRss(); });
-    v("output_digests", &ExperimentData::output_digests);
+    v("backends", &ExperimentData::backends, {.meaning = "of the method's delegates, each once"});
+    v("inputs", &ExperimentData::inputs, {.meaning = "of the method"});
+    v("outputs", &ExperimentData::outputs, {.meaning = "of the method"});
+    v("inputs_from", &ExperimentData::inputs_from, {.meaning = "in words: a file, or random with its seed"});
+    v("load_ns", [](const ExperimentData& data) { return data.MedianLoad(); },
+      {.meaning = "median over the launches in which no thread waited meanwhile"});
+    v("first_run_ns", [](const ExperimentData& data) { return data.MedianFirstRun(); },
+      {.meaning = "median over the launches in which no thread waited meanwhile"});
+    v("peak_rss_bytes", [](const ExperimentData& data) { return data.PeakRss(); },
+      {.meaning = "the largest resident memory of any launch"});
+    v("output_digests", &ExperimentData::output_digests,
+      {.meaning = "outputs of the first launch; empty: not known"});
     v.Converted(
         "etdump_runs", [](const ExperimentData& data) { return CountedRuns(data.etdump_runs); },
         [](ExperimentData& data, const std::vector<RunsOfPhase>& counted) {
           data.etdump_runs = RunLabels(counted);
         },
         {.meaning = kRunsMeaning});
-    v("launches", &ExperimentData::launches);
+    v("launches", &ExperimentData::launches, {.meaning = "processes of the experiment, in order"});
   }
 
  private:
@@ -401,18 +437,21 @@ struct ComparePair {
   std::string baseline_label = {}, candidate_label = {};  // "avx512 off", "avx512 on"
   // How the outputs of the two sides' first launches differ; see CompareOutputs.
   struct OutputDifference {
-    bool comparable = false;                                   // same number, types and shapes
-    bool equal = false;                                        // bit for bit
+    bool comparable = false;
+    bool equal = false;
     std::optional<double> largest_absolute, largest_relative;  // absent: equal, or the values were not kept
     std::string note;                                          // one clause for people
 
     static constexpr const char* kSchemaName = "difference";
     static void Describe(auto& v) {
-      v("comparable", &OutputDifference::comparable);
-      v("equal", &OutputDifference::equal);
-      v("largest_absolute", &OutputDifference::largest_absolute);
-      v("largest_relative", &OutputDifference::largest_relative);
-      v("note", &OutputDifference::note);
+      v("comparable", &OutputDifference::comparable,
+        {.meaning = "number, data types, and shapes are the same"});
+      v("equal", &OutputDifference::equal, {.meaning = "bit for bit"});
+      v("largest_absolute", &OutputDifference::largest_absolute,
+        {.meaning = "difference of two elements; null: equal, or not known"});
+      v("largest_relative", &OutputDifference::largest_relative,
+        {.meaning = "difference of two elements over the larger magnitude; null: equal, or not known"});
+      v("note", &OutputDifference::note, {.meaning = "the same in words"});
     }
   };
   std::optional<OutputDifference> outputs = {};
@@ -429,9 +468,9 @@ struct StoredPair {
 
     static constexpr const char* kSchemaName = "side";
     static void Describe(auto& v) {
-      v("experiment", &Side::experiment);
-      v("threads", &Side::threads, {.least = 1});
-      v("label", &Side::label);
+      v("experiment", &Side::experiment, {.meaning = "its name in `results`"});
+      v("threads", &Side::threads, {.meaning = "of the experiment", .least = 1});
+      v("label", &Side::label, {.meaning = "of the variant, in reports"});
     }
   };
   Side baseline, candidate;
@@ -439,9 +478,9 @@ struct StoredPair {
   std::optional<ComparePair::OutputDifference> outputs;
 
   static void Describe(auto& v) {
-    v("baseline", &StoredPair::baseline);
-    v("candidate", &StoredPair::candidate);
-    v("label", &StoredPair::label);
+    v("baseline", &StoredPair::baseline, {.meaning = "that the other is compared with"});
+    v("candidate", &StoredPair::candidate, {.meaning = "that is compared with the baseline"});
+    v("label", &StoredPair::label, {.meaning = "of the pair, as configured; empty: none"});
     v("outputs", &StoredPair::outputs, {.meaning = "how the outputs of the two differ", .if_any = true});
   }
 };
@@ -468,8 +507,8 @@ void SetLoads(std::vector<StoredLoad> loads, RunData& run);
 
 struct ScheduleData {
   std::uint64_t seed = 0;
-  int launches = 0;         // complete ones, of the experiment that has the fewest
-  int rounds = 0;           // in each launch
+  int launches = 0;
+  int rounds = 0;
   bool interleaved = true;  // all workers alive at once; false: whole processes alternate (rounds is 1)
   std::string why_not_interleaved;
   std::string stopped;      // why it stopped, one clause: "half-width 0.42 % is within 0.50 %", "interrupted"
@@ -480,10 +519,10 @@ struct ScheduleData {
   std::optional<double> quiet_seconds;
   double Waited() const { return waited_seconds + quiet_seconds.value_or(0); }
   double max_seconds = 0;
-  double precision = 0;  // relative half-width asked for
+  double precision = 0;
   double sustained_seconds =
-      0;              // each experiment ran so long without a rest (`--sustained`); 0: bursts in turns
-  double margin = 0;  // "same" lies within +-margin
+      0;  // each experiment ran so long without a rest (`--sustained`); 0: bursts in turns
+  double margin = 0;
   double confidence = 0.95;
   // The level each look of the stop rule takes its interval at, so that the one it stops with covers
   // `confidence` (stats/ratio/stop_rule.h). 0: there were no looks, the number of launches was given.
@@ -492,24 +531,29 @@ struct ScheduleData {
   double Level() const { return look_confidence > 0 ? look_confidence : confidence; }
 
   static void Describe(auto& v) {
-    v("seed", &ScheduleData::seed);
-    v("launches", &ScheduleData::launches);
-    v("rounds", &ScheduleData::rounds);
+    v("seed", &ScheduleData::seed, {.meaning = "of the order within the rounds"});
+    v("launches", &ScheduleData::launches,
+      {.meaning = "complete ones, of the experiment that has the fewest"});
+    v("rounds", &ScheduleData::rounds, {.meaning = "in each launch"});
     v("repeated_bursts", &ScheduleData::repeated_bursts,
       {.meaning = "since too few of their runs were clean"});
     v("sustained_seconds", &ScheduleData::sustained_seconds,
       {.meaning = "each experiment ran so long without a rest; 0: bursts in turns", .least = 0});
-    v("interleaved", &ScheduleData::interleaved);
-    v("why_not_interleaved", &ScheduleData::why_not_interleaved, {.or_null = true});
-    v("stopped", &ScheduleData::stopped);
+    v("interleaved", &ScheduleData::interleaved,
+      {.meaning = "all workers were alive at once; false: whole processes, or experiments, alternated"});
+    v("why_not_interleaved", &ScheduleData::why_not_interleaved,
+      {.meaning = "in words; null: they are", .or_null = true});
+    v("stopped", &ScheduleData::stopped, {.meaning = "why the measurement ended, in words"});
     v("seconds", &ScheduleData::seconds, {.meaning = "without waited_seconds", .least = 0});
     v("waited_seconds", &ScheduleData::waited_seconds, {.meaning = "for the device to cool", .least = 0});
     v("quiet_seconds", &ScheduleData::quiet_seconds,
       {.meaning = "waited before it began, for a quiet and cool device", .least = 0, .if_any = true});
-    v("max_seconds", &ScheduleData::max_seconds, {.least = 0});
-    v("precision", &ScheduleData::precision, {.least = 0});
-    v("margin", &ScheduleData::margin, {.least = 0});
-    v("confidence", &ScheduleData::confidence, {.least = 0, .most = 1});
+    v("max_seconds", &ScheduleData::max_seconds, {.meaning = "the limit that it was given", .least = 0});
+    v("precision", &ScheduleData::precision,
+      {.meaning = "relative half-width of the interval that was asked for", .least = 0});
+    v("margin", &ScheduleData::margin,
+      {.meaning = "a relative difference within ± this is `same`", .least = 0});
+    v("confidence", &ScheduleData::confidence, {.meaning = "of the intervals", .least = 0, .most = 1});
     v("look_confidence", &ScheduleData::look_confidence,
       {.meaning = "of each look, if there are several, else 0", .least = 0, .most = 1});
   }
@@ -552,28 +596,34 @@ struct RunData {
   // directory are relative to it. The kit's keys (`generated_at`, `config`, `model`, `executorch`,
   // `results`) are among them.
   static void Describe(auto& v) {
-    v.Constant("schema_version", kManifestSchema, {.meaning = "keys may be added under the same number"});
+    DescribeSchemaVersion(v, kManifestSchema);
     v("status", &RunData::status,
       {.meaning = "`running` also means killed", .choices = "running|complete|interrupted|failed"});
     v("generated_at", &RunData::generated_at,
-      {.pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"});
-    v("etprof_version", &RunData::etprof_version);
+      {.meaning = "when the measurement began, UTC",
+       .pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"});
+    v("etprof_version", &RunData::etprof_version, {.meaning = "that measured"});
     v("config", &RunData::config, {.meaning = "the configuration's file", .or_null = true});
     v("config_hash", &RunData::config_hash, {.meaning = "what --resume compares", .pattern = kSha256Pattern});
-    v("model", &RunData::model);
-    v("model_id", &RunData::model_id);
-    v("model_sha256", &RunData::model_sha256, {.pattern = kSha256Pattern, .or_null = true});
-    v("method", &RunData::method);
-    v.Object("executorch", [](auto& within) {
-      within("sha", &RunData::executorch_sha, {.or_null = true});
-      within("dirty", &RunData::executorch_dirty);
-    });
-    v("platform", &RunData::platform);
-    v("device", &RunData::device);
+    v("model", &RunData::model, {.meaning = "the .pte of the first experiment"});
+    v("model_id", &RunData::model_id, {.meaning = "the model's file name without .pte"});
+    v("model_sha256", &RunData::model_sha256,
+      {.meaning = "of that .pte", .pattern = kSha256Pattern, .or_null = true});
+    v("method", &RunData::method, {.meaning = "that ran"});
+    v.Object("executorch",
+             [](auto& within) {
+               within("sha", &RunData::executorch_sha, {.meaning = "its commit", .or_null = true});
+               within("dirty", &RunData::executorch_dirty,
+                      {.meaning = "it had changes of its own; null: not known"});
+             },
+             {.meaning = "the checkout that the runner was built from"});
+    v("platform", &RunData::platform,
+      {.meaning = "of the device, such as `linux-x86_64`, `mac`, or `android`"});
+    v("device", &RunData::device, {.meaning = "what it says of itself; null: not known"});
     v("power_mode", &RunData::power_mode,
       {.meaning = "that the device was put into; null: none was asked for"});
-    v("schedule", &RunData::schedule);
-    v("warnings", &RunData::warnings);
+    v("schedule", &RunData::schedule, {.meaning = "how bursts were ordered, and when it ended"});
+    v("warnings", &RunData::warnings, {.meaning = "of the whole run"});
     v("conditions", &RunData::conditions,
       {.meaning = "how the device was before every round, in the order of time"});
     v.Converted(
@@ -581,11 +631,13 @@ struct RunData {
         [](RunData& run, std::vector<StoredLoad> read) { SetLoads(std::move(read), run); },
         {.meaning = "what other processes used of the device's processor; nothing of a moment that is "
                     "not known"});
-    v("results", &RunData::experiments);
+    v("results", &RunData::experiments,
+      {.meaning = "experiment by experiment, one for each number of threads"});
     // After the results, whose names they are.
     v.Converted(
         "pairs", [](const RunData& run) { return StoredPairs(run); },
-        [](RunData& run, const std::vector<StoredPair>& read) { SetPairs(read, run); });
+        [](RunData& run, const std::vector<StoredPair>& read) { SetPairs(read, run); },
+        {.meaning = "of experiments that are compared"});
     v("configuration", &RunData::configuration,
       {.meaning = "the normalized configuration: config.schema.json", .json = true});
     v("model_info", &RunData::model_info, {.meaning = "the .pte.json that the export wrote", .json = true});
@@ -605,7 +657,7 @@ struct Metrics {
     const ExperimentData& operator*() const { return *data; }
     operator const ExperimentData&() const { return *data; }
     static void Describe(auto& v) {
-      v("experiment", &ExperimentData::name);
+      v("experiment", &ExperimentData::name, {.meaning = "its name in the configuration"});
       ExperimentData::DescribeMetrics(v);
     }
   };
@@ -615,8 +667,8 @@ struct Metrics {
     for (const ExperimentData& data : run.experiments) results.push_back({&data});
   }
   static void Describe(auto& v) {
-    v.Constant("schema_version", kManifestSchema, {.meaning = "keys may be added under the same number"});
-    v("results", &Metrics::results);
+    DescribeSchemaVersion(v, kManifestSchema);
+    v("results", &Metrics::results, {.meaning = "experiment by experiment, one for each number of threads"});
   }
 };
 // The conditions under which a burst of that launch ran; null: not known.

@@ -39,13 +39,13 @@ struct SuiteState {
 
     static constexpr const char* kSchemaName = "cell";
     static void Describe(auto& v) {
-      v("model", &Cell::model);
+      v("model", &Cell::model, {.meaning = "its name in the suite"});
       v("dtype", &Cell::dtype, {.meaning = "null: the model is one program", .or_null = true});
-      v("device", &Cell::device);
-      v("variants", &Cell::variants);
-      v("run_directory", &Cell::folder, {.below = true});
-      v("status", &Cell::status);
-      v("reason", &Cell::reason, {.or_null = true});
+      v("device", &Cell::device, {.meaning = "as `--device` takes it"});
+      v("variants", &Cell::variants, {.meaning = "as the suite has them"});
+      v("run_directory", &Cell::folder, {.meaning = "relative to the suite's folder", .below = true});
+      v("status", &Cell::status, {.meaning = "`skipped`: the suite's time was over before it"});
+      v("reason", &Cell::reason, {.meaning = "why it failed or was skipped", .or_null = true});
       v("seconds", &Cell::seconds,
         {.meaning = "of the device, without waiting for it to be free or cool", .least = 0});
     }
@@ -56,11 +56,11 @@ struct SuiteState {
   std::vector<Cell> cells;
 
   static void Describe(auto& v) {
-    v.Constant("schema_version", 1);
+    DescribeSchemaVersion(v);
     v("suite", &SuiteState::suite, {.meaning = "its file"});
-    v("devices", &SuiteState::devices);
+    v("devices", &SuiteState::devices, {.meaning = "as `--device` takes them"});
     v("max_slowdown", &SuiteState::max_slowdown, {.meaning = "null: nothing fails for being slow"});
-    v("cells", &SuiteState::cells);
+    v("cells", &SuiteState::cells, {.meaning = "each model in each data type on each device"});
   }
 };
 

@@ -17,7 +17,7 @@ struct WatchData {
 
   static constexpr const char* kSchemaName = "watch_file";
   static void Describe(auto& v) {
-    v("method", &WatchData::method);
+    v("method", &WatchData::method, {.meaning = "of the operators"});
     v.Flat(&WatchData::reply);
   }
   static void Check(const WatchData& watch) { protocol::WatchReply::Check(watch.reply); }

@@ -18,13 +18,14 @@ struct DataFileEntry {
   // Of a tensor; absent of other data (what a backend packed).
   struct Layout {
     DataType type;
-    std::vector<std::int64_t> shape;      // elements
-    std::vector<std::uint8_t> dim_order;  // from the outermost dimension to the innermost
+    std::vector<std::int64_t> shape;  // elements
+    std::vector<std::uint8_t> dim_order;
 
     static void Describe(auto& v) {
-      v("dtype", [](const Layout& json) -> const auto& { return json.type.name; });
-      v("shape", &Layout::shape);
-      v("dim_order", &Layout::dim_order);
+      v("dtype", [](const Layout& json) -> const auto& { return json.type.name; },
+        {.meaning = "null, as what follows: it is no tensor"});
+      v("shape", &Layout::shape, {.meaning = "elements of each dimension"});
+      v("dim_order", &Layout::dim_order, {.meaning = "from the outermost dimension to the innermost"});
     }
   };
   std::optional<Layout> layout;

@@ -24,9 +24,13 @@ struct KleidiaiUse {
 
   static constexpr const char* kSchemaName = "with_sme2";
   static void Describe(auto& v) {
-    v("kernels", &KleidiaiUse::kernels);
-    v("why", &KleidiaiUse::why, {.or_null = true});
-    v("change", &KleidiaiUse::change, {.or_null = true});
+    v("kernels", &KleidiaiUse::kernels,
+      {.meaning = "`sme`: KleidiAI's for SME and SME2; `kleidiai`: KleidiAI's that other Arm CPUs have, too; "
+                  "`xnnpack`: its own; `portable`: none"});
+    v("why", &KleidiaiUse::why,
+      {.meaning = "of XNNPACK's own and portable ones: why not KleidiAI's", .or_null = true});
+    v("change", &KleidiaiUse::change,
+      {.meaning = "of the export, so that KleidiAI's run; null: none is known", .or_null = true});
   }
 };
 template <>

@@ -26,7 +26,7 @@ struct PlannedTensor {
   static void Describe(auto& v) {
     using T = PlannedTensor;
     v("value", &T::value, {.meaning = "in values"});
-    v("bytes", &T::bytes);
+    v("bytes", &T::bytes, {.meaning = "its size"});
     v("first", &T::first, {.meaning = "instruction that uses it first; of an input and a state 0"});
     v("last", &T::last, {.meaning = "and last; of an output and a state the last one of all"});
     v("upper_bound", &T::upper_bound, {.meaning = "its shape may be smaller when it runs"});
@@ -40,8 +40,8 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
 
 // When most is in use at once.
 struct PlannedPeak {
-  std::size_t instruction = 0;         // in Method::instructions: the first of those where it is so
-  Bytes bytes = 0;                     // of all tensors then
+  std::size_t instruction = 0;  // in Method::instructions: the first of those where it is so
+  Bytes bytes = 0;
   Bytes upper_bound = 0;               // of those whose shapes may be smaller
   std::vector<PlannedTensor> tensors;  // the largest first
 
@@ -49,7 +49,7 @@ struct PlannedPeak {
   static void Describe(auto& v) {
     using P = PlannedPeak;
     v("instruction", &P::instruction, {.meaning = "in instructions"});
-    v("bytes", &P::bytes);
+    v("bytes", &P::bytes, {.meaning = "of all tensors then"});
     v("upper_bound_bytes", &P::upper_bound, {.meaning = "of tensors whose shapes may be smaller"});
     v("tensors", &P::tensors, {.meaning = "the largest first"});
   }

@@ -23,10 +23,10 @@ struct XnnConstant {
   std::string key;  // kNamed, kExternal
 
   static void Describe(auto& v) {
-    v("bytes", &XnnConstant::bytes);
+    v("bytes", &XnnConstant::bytes, {.meaning = "its size"});
     v("place", &XnnConstant::place,
       {.meaning = "in the payload, as named data of the .pte, or external, to be found in a .ptd"});
-    v("key", &XnnConstant::key, {.or_null = true});
+    v("key", &XnnConstant::key, {.meaning = "of named or external data", .or_null = true});
   }
 };
 template <>
@@ -54,14 +54,18 @@ struct XnnQuantization {
   static constexpr const char* kSchemaName = "quantization";
   static void Describe(auto& v) {
     using Q = XnnQuantization;
-    v("scheme", &Q::scheme);
-    v("scale", &Q::scale);
-    v("zero_point", &Q::zero_point, {.least = kAnyNumber});
-    v("channel_dimension", &Q::channel_dimension, {.least = kAnyNumber});
-    v("group_size", &Q::group_size, {.least = kAnyNumber});
-    v("scales", &Q::scales);
-    v("scale_constant", &Q::scale_constant, {.meaning = "the scales, in constants"});
-    v("nonbatch_dimensions", &Q::nonbatch_dimensions, {.least = kAnyNumber});
+    v("scheme", &Q::scheme, {.meaning = "which elements share a scale"});
+    v("scale", &Q::scale, {.meaning = "per tensor"});
+    v("zero_point", &Q::zero_point, {.meaning = "per tensor", .least = kAnyNumber});
+    v("channel_dimension", &Q::channel_dimension,
+      {.meaning = "per channel, or per group of channels", .least = kAnyNumber});
+    v("group_size", &Q::group_size,
+      {.meaning = "per group of channels: weights of a scale", .least = kAnyNumber});
+    v("scales", &Q::scales, {.meaning = "per channel, or per group of channels: how many"});
+    v("scale_constant", &Q::scale_constant,
+      {.meaning = "the scales, in constants; null: in the graph itself"});
+    v("nonbatch_dimensions", &Q::nonbatch_dimensions,
+      {.meaning = "per token: how many trailing dimensions share a scale", .least = kAnyNumber});
   }
 };
 template <>
@@ -82,12 +86,14 @@ struct XnnValue {
       external_id;  // of an input or output: its place among the delegate call's arguments
 
   static void Describe(auto& v) {
-    v("value", &XnnValue::id);
-    v("dtype", [](const XnnValue& value) -> const auto& { return value.type.name; });
-    v("shape", &XnnValue::shape);
-    v("external_id", &XnnValue::external_id);
-    v("constant", &XnnValue::constant);
-    v("quantization", &XnnValue::quantization);
+    v("value", &XnnValue::id, {.meaning = "its id"});
+    v("dtype", [](const XnnValue& value) -> const auto& { return value.type.name; },
+      {.meaning = "of its elements"});
+    v("shape", &XnnValue::shape, {.meaning = "elements of each dimension"});
+    v("external_id", &XnnValue::external_id,
+      {.meaning = "place among the arguments of the delegate's call; null: neither input nor output"});
+    v("constant", &XnnValue::constant, {.meaning = "index in `constants`; null: it is computed"});
+    v("quantization", &XnnValue::quantization, {.meaning = "null: it is not quantized"});
   }
 };
 
@@ -101,15 +107,18 @@ struct XnnConvolution {
 
   static void Describe(auto& v) {
     using C = XnnConvolution;
-    v("kernel", [](const C& c) { return std::array{c.kernel_height, c.kernel_width}; });
-    v("stride", [](const C& c) { return std::array{c.stride_height, c.stride_width}; });
+    v("kernel", [](const C& c) { return std::array{c.kernel_height, c.kernel_width}; },
+      {.meaning = "height, width"});
+    v("stride", [](const C& c) { return std::array{c.stride_height, c.stride_width}; },
+      {.meaning = "height, width"});
     v("padding",
       [](const C& c) { return std::array{c.padding_top, c.padding_right, c.padding_bottom, c.padding_left}; },
       {.meaning = "top, right, bottom, left"});
-    v("dilation", [](const C& c) { return std::array{c.dilation_height, c.dilation_width}; });
-    v("groups", &C::groups);
-    v("group_input_channels", &C::group_input_channels);
-    v("group_output_channels", &C::group_output_channels);
+    v("dilation", [](const C& c) { return std::array{c.dilation_height, c.dilation_width}; },
+      {.meaning = "height, width"});
+    v("groups", &C::groups, {.meaning = "into which channels are divided"});
+    v("group_input_channels", &C::group_input_channels, {.meaning = "of each group"});
+    v("group_output_channels", &C::group_output_channels, {.meaning = "of each group"});
   }
 };
 

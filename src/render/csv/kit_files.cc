@@ -198,50 +198,79 @@ struct RobustStatsJson {
     using J = const RobustStatsJson&;
     const auto all = [](auto member) { return [member](J json) { return json.robust.all.*member; }; };
     const auto inside = [](auto member) { return [member](J json) { return json.robust.inside.*member; }; };
-    v.Constant("schema_version", 1);
-    v("name", [](J json) { return json.experiment.label; });
-    v("count", all(&D::n));
-    v("mean_ms", all(&D::mean), kMs);
-    v("median_ms", all(&D::p50), kMs);
-    v("std_dev_ms", all(&D::sd), kMs);
-    v("cv_percent", [](J json) { return Percent(json.robust.all.cv); });
-    v("min_ms", all(&D::min), kMs);
-    v("max_ms", all(&D::max), kMs);
-    v.Object("percentiles", [&](auto& in) {
-      in("p50", all(&D::p50), kMs);
-      in("p75", [](J json) { return json.robust.p75; }, kMs);
-      in("p90", all(&D::p90), kMs);
-      in("p95", all(&D::p95), kMs);
-      in("p99", all(&D::p99), kMs);
-    });
-    v.Object("outliers", [&](auto& in) {
-      in("count", all(&D::outliers));
-      in("percentage", [](J json) {
-        const D& of = json.robust.all;
-        return of.n > 0 ? std::optional(100.0 * static_cast<double>(of.outliers) / static_cast<double>(of.n))
-                        : std::nullopt;
-      });
-      in("values", [](J json) { return json.robust.outliers; }, kMs);
-      in.Object("bounds", [](auto& bounds) {
-        bounds("lower", [](J json) { return json.robust.fences.low; }, {.scale = 1e6, .or_null = true});
-        bounds("upper", [](J json) { return json.robust.fences.high; }, {.scale = 1e6, .or_null = true});
-      });
-    });
-    v("trimmed_mean_5_ms", all(&D::trimmed_mean_5), kMs);
-    v("trimmed_mean_10_ms", all(&D::trimmed_mean_10), kMs);
-    v.Object("robust_stats", [&](auto& in) {
-      in("count", inside(&D::n));
-      in("mean_ms", inside(&D::mean), kMs);
-      in("median_ms", inside(&D::p50), kMs);
-      in("std_dev_ms", inside(&D::sd), kMs);
-      in("cv_percent", [](J json) { return Percent(json.robust.inside.cv); });
-    });
-    v("latencies_ms", [](J json) -> const auto& { return json.series.ns; }, kMs);
-    v("run_indices", [](J json) -> const auto& { return json.series.run; });
-    v("mad_ms", all(&D::mad), kMs);
+    DescribeSchemaVersion(v);
+    v("name", [](J json) { return json.experiment.label; }, {.meaning = "label of the experiment"});
+    v("count", all(&D::n), {.meaning = "runs that the latency is of"});
+    v("mean_ms", all(&D::mean), kMs.Means("of all of these runs, as what follows"));
+    v("median_ms", all(&D::p50), kMs.Means("of these runs"));
+    v("std_dev_ms", all(&D::sd), kMs.Means("with n - 1"));
+    v("cv_percent", [](J json) { return Percent(json.robust.all.cv); },
+      {.meaning = "standard deviation over mean"});
+    v("min_ms", all(&D::min), kMs.Means("of these runs"));
+    v("max_ms", all(&D::max), kMs.Means("of these runs"));
+    v.Object("percentiles",
+             [&](auto& in) {
+               in("p50", all(&D::p50), kMs.Means("median"));
+               in("p75", [](J json) { return json.robust.p75; }, kMs.Means("third quartile"));
+               in("p90", all(&D::p90), kMs.Means("90th percentile"));
+               in("p95", all(&D::p95), kMs.Means("95th percentile"));
+               in("p99", all(&D::p99), kMs.Means("99th percentile"));
+             },
+             {.meaning = "milliseconds, by linear interpolation"});
+    v.Object("outliers",
+             [&](auto& in) {
+               in("count", all(&D::outliers), {.meaning = "how many there are"});
+               in("percentage",
+                  [](J json) {
+                    const D& of = json.robust.all;
+                    return of.n > 0 ? std::optional(100.0 * static_cast<double>(of.outliers) /
+                                                    static_cast<double>(of.n))
+                                    : std::nullopt;
+                  },
+                  {.meaning = "of `count` above"});
+               in(
+                   "values", [](J json) { return json.robust.outliers; },
+                   kMs.Means("milliseconds, in the order in which they were measured"));
+               in.Object("bounds",
+                         [](auto& bounds) {
+                           bounds("lower", [](J json) { return json.robust.fences.low; },
+                                  {.meaning = "null: there is none, of fewer than four runs",
+                                   .scale = 1e6,
+                                   .or_null = true});
+                           bounds("upper", [](J json) { return json.robust.fences.high; },
+                                  {.meaning = "null: there is none, of fewer than four runs",
+                                   .scale = 1e6,
+                                   .or_null = true});
+                         },
+                         {.meaning = "the fences, milliseconds"});
+             },
+             {.meaning = "runs outside of Tukey's fences: 1.5 interquartile ranges beyond the quartiles"});
+    v("trimmed_mean_5_ms", all(&D::trimmed_mean_5),
+      kMs.Means("without the lowest and the highest 5% of the runs"));
+    v("trimmed_mean_10_ms", all(&D::trimmed_mean_10),
+      kMs.Means("without the lowest and the highest 10% of the runs"));
+    v.Object("robust_stats",
+             [&](auto& in) {
+               in("count", inside(&D::n), {.meaning = "how many there are"});
+               in("mean_ms", inside(&D::mean), kMs.Means("of the runs within the fences"));
+               in("median_ms", inside(&D::p50), kMs.Means("of the runs within the fences"));
+               in("std_dev_ms", inside(&D::sd), kMs.Means("with n - 1"));
+               in("cv_percent", [](J json) { return Percent(json.robust.inside.cv); },
+                  {.meaning = "standard deviation over mean"});
+             },
+             {.meaning = "of the runs within the fences"});
+    v(
+        "latencies_ms", [](J json) -> const auto& { return json.series.ns; },
+        kMs.Means("in the order in which they were measured"));
+    v("run_indices", [](J json) -> const auto& { return json.series.run; },
+      {.meaning = "of each latency: its place among the recorded runs, or in the ETDump where the latency is "
+                  "the traced one"});
+    v("mad_ms", all(&D::mad), kMs.Means("median of the distances from the median, not scaled"));
     v("latency_from", [](J json) { return json.experiment.LatencySource(); }, kLatencyFrom);
-    v("experiment", [](J json) { return json.report.run.experiments[json.experiment.index].name; });
-    v("threads", [](J json) { return json.experiment.threads; }, {.least = 1});
+    v("experiment", [](J json) { return json.report.run.experiments[json.experiment.index].name; },
+      {.meaning = "its name in the configuration"});
+    v("threads", [](J json) { return json.experiment.threads; },
+      {.meaning = "of the runner's thread pool", .least = 1});
   }
 };
 
@@ -293,11 +322,16 @@ struct RobustSideJson {
 
   static void Describe(auto& v) {
     using J = const RobustSideJson&;
-    v("name", [](J json) -> const auto& { return json.name; });
-    v("median_ms", [](J json) { return json.robust.inside.p50; }, kMs);
-    v("trimmed_mean_ms", [](J json) { return json.robust.all.trimmed_mean_5; }, kMs);
-    v("cv_percent", [](J json) { return Percent(json.robust.inside.cv); });
-    v("count", [](J json) { return json.robust.all.n; });
+    v("name", [](J json) -> const auto& { return json.name; }, {.meaning = "label of the experiment"});
+    v(
+        "median_ms", [](J json) { return json.robust.inside.p50; },
+        kMs.Means("of the runs within Tukey's fences"));
+    v(
+        "trimmed_mean_ms", [](J json) { return json.robust.all.trimmed_mean_5; },
+        kMs.Means("without the lowest and the highest 5% of all runs"));
+    v("cv_percent", [](J json) { return Percent(json.robust.inside.cv); },
+      {.meaning = "of the runs within Tukey's fences: standard deviation over mean"});
+    v("count", [](J json) { return json.robust.all.n; }, {.meaning = "all runs that the latency is of"});
   }
 };
 
@@ -324,26 +358,43 @@ struct RobustComparisonJson {
         return told ? std::optional(read(*told)) : std::nullopt;
       };
     };
-    v.Constant("schema_version", 1);
-    v("config1", [](J json) -> const auto& { return json.a; });
-    v("config2", [](J json) -> const auto& { return json.b; });
-    v.Object("speedup", [](auto& in) {
-      in("median_based", [](J json) { return Quotient(json.a.robust.inside.p50, json.b.robust.inside.p50); });
-      in("trimmed_mean_based",
-         [](J json) { return Quotient(json.a.robust.all.trimmed_mean_5, json.b.robust.all.trimmed_mean_5); });
-      in("description", &RobustComparisonJson::Text);
-    });
-    v.Object("variability", [](auto& in) {
-      in("config1_cv", [](J json) { return Percent(json.a.robust.inside.cv); });
-      in("config2_cv", [](J json) { return Percent(json.b.robust.inside.cv); });
-      in("more_variable", &RobustComparisonJson::MoreVariable);
-      in("cv_ratio", [](J json) { return Quotient(json.a.robust.inside.cv, json.b.robust.inside.cv); });
-    });
-    v("verdict", [](J json) { return json.comparison.latency.verdict; });
-    v("ratio", estimate([](const auto& told) { return told.ratio(); }));
-    v("ratio_low", estimate([](const auto& told) { return told.low(); }));
-    v("ratio_high", estimate([](const auto& told) { return told.high(); }));
-    v("confidence", estimate([](const auto& told) { return told.confidence; }));
+    DescribeSchemaVersion(v);
+    v("config1", [](J json) -> const auto& { return json.a; }, {.meaning = "the baseline"});
+    v("config2", [](J json) -> const auto& { return json.b; }, {.meaning = "the candidate"});
+    v.Object("speedup",
+             [](auto& in) {
+               in("median_based",
+                  [](J json) { return Quotient(json.a.robust.inside.p50, json.b.robust.inside.p50); },
+                  {.meaning = "of their median_ms"});
+               in("trimmed_mean_based",
+                  [](J json) {
+                    return Quotient(json.a.robust.all.trimmed_mean_5, json.b.robust.all.trimmed_mean_5);
+                  },
+                  {.meaning = "of their trimmed_mean_ms"});
+               in("description", &RobustComparisonJson::Text, {.meaning = "the verdict in words"});
+             },
+             {.meaning = "config1 over config2; above 1, the candidate is faster"});
+    v.Object(
+        "variability",
+        [](auto& in) {
+          in("config1_cv", [](J json) { return Percent(json.a.robust.inside.cv); }, {.meaning = "percent"});
+          in("config2_cv", [](J json) { return Percent(json.b.robust.inside.cv); }, {.meaning = "percent"});
+          in("more_variable", &RobustComparisonJson::MoreVariable,
+             {.meaning = "name of the one with the larger of these; null: they are equal"});
+          in("cv_ratio", [](J json) { return Quotient(json.a.robust.inside.cv, json.b.robust.inside.cv); },
+             {.meaning = "config1_cv over config2_cv"});
+        },
+        {.meaning = "of the runs within Tukey's fences"});
+    v("verdict", [](J json) { return json.comparison.latency.verdict; },
+      {.meaning = "of the interval, on the candidate; docs/concepts/statistics.md"});
+    v("ratio", estimate([](const auto& told) { return told.ratio(); }),
+      {.meaning = "baseline / candidate by the launches: what the verdict is of"});
+    v("ratio_low", estimate([](const auto& told) { return told.low(); }),
+      {.meaning = "lower bound of the ratio"});
+    v("ratio_high", estimate([](const auto& told) { return told.high(); }),
+      {.meaning = "upper bound of the ratio"});
+    v("confidence", estimate([](const auto& told) { return told.confidence; }),
+      {.meaning = "of the interval"});
   }
 };
 

@@ -22,10 +22,16 @@ struct CostJson {
   static constexpr const char* kSchemaName = kOfMemory ? "cost_bytes" : "cost_ms";
   static void Describe(auto& v) {
     using J = const CostJson&;
+    constexpr std::string_view kOf =
+        kOfMemory ? "of a process: the largest of any launch" : "of a process: median over launches";
     constexpr About kSide{.least = 0, .scale = kOfMemory ? 1 : 1e6};
-    v(kOfMemory ? "baseline_bytes" : "baseline_ms", [](J json) { return json.cost.baseline; }, kSide);
-    v(kOfMemory ? "candidate_bytes" : "candidate_ms", [](J json) { return json.cost.candidate; }, kSide);
-    v("verdict", [](J json) { return json.cost.verdict; });
+    v(
+        kOfMemory ? "baseline_bytes" : "baseline_ms", [](J json) { return json.cost.baseline; },
+        kSide.Means(kOf));
+    v(
+        kOfMemory ? "candidate_bytes" : "candidate_ms", [](J json) { return json.cost.candidate; },
+        kSide.Means(kOf));
+    v("verdict", [](J json) { return json.cost.verdict; }, {.meaning = "`faster`: the candidate needs less"});
     v.Flat([](J json) { return json.cost.estimate; }, {.or_null = true});
   }
 };
@@ -52,9 +58,11 @@ struct NamedExperimentJson {
   static constexpr const char* kSchemaName = "matrix_side";
   static void Describe(auto& v) {
     using J = const NamedExperimentJson&;
-    v("experiment", [](J json) { return NameOfExperiment(json.report, json.experiment); });
-    v("label", [](J json) { return json.experiment.label; });
-    v("threads", [](J json) { return json.experiment.threads; }, {.least = 1});
+    v("experiment", [](J json) { return NameOfExperiment(json.report, json.experiment); },
+      {.meaning = "its name in the configuration"});
+    v("label", [](J json) { return json.experiment.label; }, {.meaning = "its name in reports"});
+    v("threads", [](J json) { return json.experiment.threads; },
+      {.meaning = "of the runner's thread pool", .least = 1});
   }
 };
 
@@ -86,7 +94,7 @@ struct MatrixRowJson {
   static constexpr const char* kSchemaName = "matrix_row";
   static void Describe(auto& v) {
     using J = const MatrixRowJson&;
-    v("name", [](J json) { return json.row.name; });
+    v("name", [](J json) { return json.row.name; }, {.meaning = "median latency, a group, or an operator"});
     v("key",
       [](J json) -> std::optional<std::string> {
         if (!json.row.op) return std::nullopt;
@@ -114,22 +122,33 @@ struct MatrixJson {
   static void Describe(auto& v) {
     using J = const MatrixJson&;
     v("kind", [](J json) { return json.matrix.threads ? "threads" : "experiments"; },
-      {.choices = "threads|experiments"});
+      {.meaning = "`threads`: one experiment at several numbers of threads, the fewest being the baseline",
+       .choices = "threads|experiments"});
     v("interleaved", [](J json) { return json.matrix.interleaved; },
       {.meaning = "false: drift cannot be told from an effect"});
-    v("baseline", [](J json) { return json.Named(json.matrix.baseline); });
-    v("candidates", [](J json) {
-      return Each(json.matrix.candidates, [&](std::size_t candidate) { return json.Named(candidate); });
-    });
-    v("latency", [](J json) { return MatrixRowJson{json.report, json.matrix, json.matrix.latency}; });
-    v("groups", [](J json) { return json.Rows(json.matrix.groups); });
-    v("operators", [](J json) { return json.Rows(json.matrix.operators); });
-    v("load", [](J json) {
-      return Each(json.matrix.costs, [](const SideCosts& of) { return TimeCostJson{of.load}; });
-    });
-    v("peak_memory", [](J json) {
-      return Each(json.matrix.costs, [](const SideCosts& of) { return MemoryCostJson{of.peak_memory}; });
-    });
+    v("baseline", [](J json) { return json.Named(json.matrix.baseline); },
+      {.meaning = "with which the candidates are compared"});
+    v("candidates",
+      [](J json) {
+        return Each(json.matrix.candidates, [&](std::size_t candidate) { return json.Named(candidate); });
+      },
+      {.meaning = "of a thread sweep by rising threads"});
+    v("latency", [](J json) { return MatrixRowJson{json.report, json.matrix, json.matrix.latency}; },
+      {.meaning = "medians"});
+    v("groups", [](J json) { return json.Rows(json.matrix.groups); },
+      {.meaning = "mean self times of groups that take time anywhere"});
+    v("operators", [](J json) { return json.Rows(json.matrix.operators); },
+      {.meaning = "mean self times of the baseline's operators, by falling time"});
+    v("load",
+      [](J json) {
+        return Each(json.matrix.costs, [](const SideCosts& of) { return TimeCostJson{of.load}; });
+      },
+      {.meaning = "time to load, candidate by candidate"});
+    v("peak_memory",
+      [](J json) {
+        return Each(json.matrix.costs, [](const SideCosts& of) { return MemoryCostJson{of.peak_memory}; });
+      },
+      {.meaning = "of a process, candidate by candidate"});
   }
 };
 
@@ -142,15 +161,15 @@ struct TotalsJson {
   static void Describe(auto& v) {
     using J = const TotalsJson&;
     constexpr About kAny{.least = kAnyNumber};
-    v("baseline_total_ns", &TotalsJson::baseline, kAny);
-    v("candidate_total_ns", &TotalsJson::candidate, kAny);
+    v("baseline_total_ns", &TotalsJson::baseline, kAny.Means("over baseline_runs"));
+    v("candidate_total_ns", &TotalsJson::candidate, kAny.Means("over candidate_runs"));
     v(
         "delta_numerator_ns",
         [](J json) {
           return json.candidate * json.comparison.baseline_runs -
                  json.baseline * json.comparison.candidate_runs;
         },
-        kAny);
+        kAny.Means("the difference of the means, times the comparison's delta_denominator: exact"));
   }
 };
 
@@ -161,7 +180,8 @@ struct DeltaJson {
   static constexpr const char* kSchemaName = "delta";
   static void Describe(auto& v) {
     using J = const DeltaJson&;
-    v("name", [](J json) -> const auto& { return json.row.name; });
+    v("name", [](J json) -> const auto& { return json.row.name; },
+      {.meaning = "group, category, module, line, delegate, or operator"});
     v.Flat([](J json) {
       return TotalsJson{json.comparison, json.row.baseline_total, json.row.candidate_total};
     });
@@ -176,8 +196,8 @@ struct LayerDeltaJson {
   static void Describe(auto& v) {
     using J = const LayerDeltaJson&;
     v.Flat([](J json) { return DeltaJson{json.comparison, json.layer.row}; });
-    v("depth", [](J json) { return json.layer.depth; });
-    v("type", [](J json) { return json.layer.type; }, {.or_null = true});
+    v("depth", [](J json) { return json.layer.depth; }, {.meaning = "of the module; 0: the model"});
+    v("type", [](J json) { return json.layer.type; }, {.meaning = "class of the module", .or_null = true});
   }
 };
 
@@ -192,8 +212,10 @@ struct OperatorPairJson {
       {.meaning = "null: only the candidate has it"});
     v("candidate_key", [](J json) { return MaybeKey(json.candidate); },
       {.meaning = "null: only the baseline has it"});
-    v("baseline_name", [](J json) { return MaybeName(json.baseline); });
-    v("candidate_name", [](J json) { return MaybeName(json.candidate); });
+    v("baseline_name", [](J json) { return MaybeName(json.baseline); },
+      {.meaning = "of the operator; null as `baseline_key`"});
+    v("candidate_name", [](J json) { return MaybeName(json.candidate); },
+      {.meaning = "of the operator; null as `candidate_key`"});
     v("change",
       [](J json) { return json.match.change ? std::optional(json.match.change->kind) : std::nullopt; },
       {.meaning = "of the program, null: none, or not known"});
@@ -244,42 +266,61 @@ struct ComparisonJson {
   static constexpr const char* kSchemaName = "comparison";
   static void Describe(auto& v) {
     using J = const ComparisonJson&;
-    v("label", [](J json) { return json.pair.label; }, {.or_null = true});
-    v("baseline", [](J json) { return json.Of().baseline_label; });
-    v("candidate", [](J json) { return json.Of().candidate_label; });
-    v("baseline_experiment", [](J json) { return NameOfExperiment(json.report, json.Baseline()); });
-    v("candidate_experiment", [](J json) { return NameOfExperiment(json.report, json.Candidate()); });
+    v("label", [](J json) { return json.pair.label; },
+      {.meaning = "of the pair, as configured", .or_null = true});
+    v("baseline", [](J json) { return json.Of().baseline_label; },
+      {.meaning = "label of the variant that the other is compared with"});
+    v("candidate", [](J json) { return json.Of().candidate_label; },
+      {.meaning = "label of the variant that is compared with the baseline"});
+    v("baseline_experiment", [](J json) { return NameOfExperiment(json.report, json.Baseline()); },
+      {.meaning = "its name in the configuration"});
+    v("candidate_experiment", [](J json) { return NameOfExperiment(json.report, json.Candidate()); },
+      {.meaning = "its name in the configuration"});
     v("pairing", [](J json) { return json.Of().pairing; },
       {.meaning = "`launches`: interleaved; `unpaired`: drift is invisible; `none`: no interval"});
-    v("launches", [](J json) { return json.Of().launches; });
-    v("rounds", [](J json) { return json.Of().rounds; });
+    v("launches", [](J json) { return json.Of().launches; },
+      {.meaning = "that the latency's estimate is from; 0: not paired"});
+    v("rounds", [](J json) { return json.Of().rounds; }, {.meaning = "that count, over all launches"});
     v("half_width", [](J json) { return json.pair.half_width; },
       {.meaning = "of the latency's interval, relative"});
     v("same_configuration", [](J json) { return json.pair.same_configuration; }, {.meaning = "an A/A pair"});
     v("latency_from", [](J json) { return LatencyFrom(json.Of().latency_from_trace); }, kLatencyFrom);
-    v("latency", [](J json) -> const auto& { return json.Of().latency; });
-    v("baseline_runs", [](J json) { return json.Of().baseline_runs; });
-    v("candidate_runs", [](J json) { return json.Of().candidate_runs; });
-    v("delta_denominator", [](J json) { return json.Of().baseline_runs * json.Of().candidate_runs; });
+    v("latency", [](J json) -> const auto& { return json.Of().latency; },
+      {.meaning = "of medians, with the headline's verdict"});
+    v("baseline_runs", [](J json) { return json.Of().baseline_runs; },
+      {.meaning = "traced runs of its common set"});
+    v("candidate_runs", [](J json) { return json.Of().candidate_runs; },
+      {.meaning = "traced runs of its common set"});
+    v("delta_denominator", [](J json) { return json.Of().baseline_runs * json.Of().candidate_runs; },
+      {.meaning = "of every delta_numerator_ns: baseline_runs times candidate_runs"});
     v("whole",
       [](J json) { return TotalsJson{json.Of(), json.Of().baseline_total, json.Of().candidate_total}; },
       {.meaning = "the delta_numerator_ns of the rows of each table add up to its, exactly"});
-    v("groups", [](J json) { return json.Rows(json.Of().groups); });
-    v("categories", [](J json) { return json.Rows(json.Of().categories); });
-    v("layers", [](J json) { return ViewsOf<LayerDeltaJson>(json.pair.layers, json.Of()); });
-    v("by_source", [](J json) { return json.Rows(json.pair.by_source); });
-    v("by_delegate", [](J json) { return json.Rows(json.pair.by_delegate); });
-    v("operators", &ComparisonJson::Operators);
-    v("outputs", [](J json) { return json.pair.outputs; });
+    v("groups", [](J json) { return json.Rows(json.Of().groups); },
+      {.meaning = "self times by kind of computation"});
+    v("categories", [](J json) { return json.Rows(json.Of().categories); },
+      {.meaning = "self times by finer kind of computation"});
+    v("layers", [](J json) { return ViewsOf<LayerDeltaJson>(json.pair.layers, json.Of()); },
+      {.meaning = "self times by module, with the modules in it"});
+    v("by_source", [](J json) { return json.Rows(json.pair.by_source); },
+      {.meaning = "self times by line of the model"});
+    v("by_delegate", [](J json) { return json.Rows(json.pair.by_delegate); },
+      {.meaning = "self times by delegate call"});
+    v("operators", &ComparisonJson::Operators,
+      {.meaning = "all of both variants, each once, and what was clipped"});
+    v("outputs", [](J json) { return json.pair.outputs; },
+      {.meaning = "how the outputs of the two differ; null: not known"});
     v("load", [](J json) { return TimeCostJson{json.pair.costs.load}; },
       {.meaning = "medians over launches; estimates from five interleaved launches on"});
-    v("first_run", [](J json) { return TimeCostJson{json.pair.costs.first_run}; });
+    v("first_run", [](J json) { return TimeCostJson{json.pair.costs.first_run}; },
+      {.meaning = "of a process: medians over launches"});
     v("peak_memory", [](J json) { return MemoryCostJson{json.pair.costs.peak_memory}; },
       {.meaning = "the maximum over launches"});
     v("speedup_factors", [](J json) { return MaybeView<FactorsJson>(json.pair.factors, json.pair); },
       {.meaning = "ratio = peak_ratio x use_ratio, of the operators that the compute peak limits in both "
                   "variants"});
-    v("warnings", [](J json) { return json.Of().warnings; });
+    v("warnings", [](J json) { return json.Of().warnings; },
+      {.meaning = "what makes the comparison less certain"});
   }
 
  private:
@@ -290,7 +331,8 @@ struct ComparisonJson {
     static constexpr const char* kSchemaName = "speedup_factors";
     static void Describe(auto& v) {
       v.Flat([](const FactorsJson& json) -> const auto& { return json.factors; });
-      v("text", [](const FactorsJson& json) { return say::FactorsText(json.pair); });
+      v("text", [](const FactorsJson& json) { return say::FactorsText(json.pair); },
+        {.meaning = "the same in words"});
     }
   };
 };

@@ -30,26 +30,42 @@ struct DeviceJson {
     v("name", [](J json) { return json.report.names[json.index]; },
       {.meaning = "as --device takes it; unique in this file", .some = true});
     v("run", [](J json) { return json.Run().folder; }, {.meaning = "the results directory"});
-    v("model_id", [](J json) { return json.report.runs[json.index].model_id; });
+    v("model_id", [](J json) { return json.report.runs[json.index].model_id; },
+      {.meaning = "file name without .pte"});
     v("method", [](J json) { return json.Run().method; }, {.meaning = "that ran"});
-    v("status", [](J json) { return json.Run().status; });
-    v("generated_at", [](J json) { return json.Run().generated_at; }, kTextOrNull);
-    v("platform", [](J json) { return json.Run().platform; }, kTextOrNull);
-    v("cpu_model", [](J json) { return json.Properties().cpu_model; }, kTextOrNull);
+    v("status", [](J json) { return json.Run().status; },
+      {.meaning = "of the measurement; `running` also means killed"});
+    v(
+        "generated_at", [](J json) { return json.Run().generated_at; },
+        kTextOrNull.Means("when the measurement began, UTC"));
+    v(
+        "platform", [](J json) { return json.Run().platform; },
+        kTextOrNull.Means("of the device, as in the manifest"));
+    v(
+        "cpu_model", [](J json) { return json.Properties().cpu_model; },
+        kTextOrNull.Means("as the system calls it"));
     v("cores",
       [](J json) {
         return json.Properties().cores > 0 ? std::optional(json.Properties().cores) : std::nullopt;
       },
-      {.least = 1});
+      {.meaning = "CPUs online", .least = 1});
     v("features", [](J json) { return say::FeaturesOfRun(json.report.runs[json.index]); },
       {.meaning = "what kernels are chosen by, the widest first, as the runner saw it"});
-    v("governor", [](J json) { return GovernorText(json.Run().device); }, kTextOrNull);
-    v("os", [](J json) { return json.Properties().os; }, kTextOrNull);
-    v("kernel", [](J json) { return json.Properties().kernel; }, kTextOrNull);
-    v("virtualization", [](J json) { return json.Properties().virtualization; }, kTextOrNull);
-    v("power_mode", [](J json) { return json.Properties().power_mode; }, kTextOrNull);
-    v("emulated", [](J json) { return json.report.runs[json.index].emulated; });
-    v("warnings", [](J json) { return json.report.runs[json.index].warnings; });
+    v(
+        "governor", [](J json) { return GovernorText(json.Run().device); },
+        kTextOrNull.Means("of the CPUs' frequencies"));
+    v("os", [](J json) { return json.Properties().os; }, kTextOrNull.Means("of the device"));
+    v("kernel", [](J json) { return json.Properties().kernel; }, kTextOrNull.Means("of the device"));
+    v(
+        "virtualization", [](J json) { return json.Properties().virtualization; },
+        kTextOrNull.Means("`kvm`, `container`, `wsl`, ...; null: none seen"));
+    v(
+        "power_mode", [](J json) { return json.Properties().power_mode; },
+        kTextOrNull.Means("`on battery`, `low power`, ..."));
+    v("emulated", [](J json) { return json.report.runs[json.index].emulated; },
+      {.meaning = "the CPU of an experiment was emulated: times are not meaningful"});
+    v("warnings", [](J json) { return json.report.runs[json.index].warnings; },
+      {.meaning = "what makes the results less certain"});
   }
 };
 
@@ -68,8 +84,9 @@ struct GroupJson {
 
   static constexpr const char* kSchemaName = "group";
   static void Describe(auto& v) {
-    v("name", [](const GroupJson& json) { return json.row.name; }, kName);
-    v("mean_ms", &GroupJson::Mean, {.least = 0, .scale = 1e6, .or_null = true});
+    v("name", [](const GroupJson& json) { return json.row.name; }, kName.Means("what the operators compute"));
+    v("mean_ms", &GroupJson::Mean,
+      {.meaning = "self time of a run", .least = 0, .scale = 1e6, .or_null = true});
     v("share", &GroupJson::Share, {.meaning = "of that device's whole inference", .least = 0, .most = 1});
   }
 };
@@ -85,8 +102,9 @@ struct AgainstJson {
   const Quantity& quantity;
 
   static void Describe(auto& v) {
-    v("device", &AgainstJson::device, kName);
-    v.Constant("paired", false);
+    v("device", &AgainstJson::device,
+      kName.Means("that has the baseline's latency: the first one that has any"));
+    v.Constant("paired", false, {.meaning = "two devices share no launches"});
     v.Flat([](const AgainstJson& json) { return Gain{json.quantity}; });
   }
 };
@@ -115,18 +133,26 @@ struct CellJson {
   static constexpr const char* kSchemaName = "experiment_on_device";
   static void Describe(auto& v) {
     using J = const CellJson&;
-    v("device", [](J json) { return json.model.devices[json.device].name; }, kName);
+    v(
+        "device", [](J json) { return json.model.devices[json.device].name; },
+        kName.Means("its name in `devices`"));
     v("experiment", [](J json) { return json.Data().name; }, {.meaning = "its name in that run"});
-    v("emulated", [](J json) { return json.Data().emulated; });
-    v("median_ms", [](J json) { return json.experiment.latency.p50; }, kMsOfTime);
+    v("emulated", [](J json) { return json.Data().emulated; },
+      {.meaning = "the CPU was emulated: times are not meaningful"});
+    v("median_ms", [](J json) { return json.experiment.latency.p50; }, kMsOfTime.Means("of the latency"));
     v("median_low_ms", [](J json) { return json.End(&LatencyInterval::low); },
       {.meaning = "of its 95 % interval over the device's launches", .least = 0, .scale = 1e6});
-    v("median_high_ms", [](J json) { return json.End(&LatencyInterval::high); }, kMsOfTime);
+    v(
+        "median_high_ms", [](J json) { return json.End(&LatencyInterval::high); },
+        kMsOfTime.Means("of its 95 % interval over the device's launches"));
     v("latency_from", [](J json) { return LatencyFrom(json.experiment.latency_from_trace); }, kLatencyFrom);
-    v("runs", [](J json) { return json.experiment.latency.n; });
-    v("launches", [](J json) { return json.experiment.launches; });
-    v("groups", [](J json) { return GroupsOf(json.experiment); });
-    v("against_first", &CellJson::Against);
+    v("runs", [](J json) { return json.experiment.latency.n; }, {.meaning = "that the median is of"});
+    v("launches", [](J json) { return json.experiment.launches; },
+      {.meaning = "complete or partial ones; 0: not known"});
+    v("groups", [](J json) { return GroupsOf(json.experiment); },
+      {.meaning = "self times by kind of computation; empty: no trace"});
+    v("against_first", &CellJson::Against,
+      {.meaning = "the first device's latency over this one's; null: it is the first, or has none"});
   }
 };
 
@@ -138,8 +164,9 @@ struct DeviceExperimentJson {
   static constexpr const char* kSchemaName = "experiment";
   static void Describe(auto& v) {
     using J = const DeviceExperimentJson&;
-    v("label", [](J json) { return json.row.label; });
-    v("threads", [](J json) { return json.row.threads; }, {.least = 1});
+    v("label", [](J json) { return json.row.label; }, {.meaning = "its name in reports"});
+    v("threads", [](J json) { return json.row.threads; },
+      {.meaning = "of the runner's thread pool", .least = 1});
     v("differences", [](J json) { return json.row.differences; },
       {.meaning = "in what it differs between the devices beside the device"});
     v("devices",
@@ -151,7 +178,7 @@ struct DeviceExperimentJson {
         }
         return cells;
       },
-      {.some = true});
+      {.meaning = "that measured it", .some = true});
   }
 };
 
@@ -162,10 +189,15 @@ struct PairCellJson {
   static constexpr const char* kSchemaName = "comparison_on_device";
   static void Describe(auto& v) {
     using J = const PairCellJson&;
-    v("device", &PairCellJson::device, kName);
-    v("baseline_ms", [](J json) { return json.comparison.latency.baseline_ns; }, kMsOfTime);
-    v("candidate_ms", [](J json) { return json.comparison.latency.candidate_ns; }, kMsOfTime);
-    v("pairing", [](J json) { return json.comparison.pairing; });
+    v("device", &PairCellJson::device, kName.Means("its name in `devices`"));
+    v(
+        "baseline_ms", [](J json) { return json.comparison.latency.baseline_ns; },
+        kMsOfTime.Means("median latency"));
+    v(
+        "candidate_ms", [](J json) { return json.comparison.latency.candidate_ns; },
+        kMsOfTime.Means("median latency"));
+    v("pairing", [](J json) { return json.comparison.pairing; },
+      {.meaning = "`launches`: interleaved; `unpaired`: drift is invisible; `none`: no interval"});
     v.Flat([](J json) { return Gain{json.comparison.latency}; });
   }
 };
@@ -178,8 +210,10 @@ struct PairJson {
   static constexpr const char* kSchemaName = "comparison";
   static void Describe(auto& v) {
     using J = const PairJson&;
-    v("baseline", [](J json) { return json.row.baseline_label; });
-    v("candidate", [](J json) { return json.row.candidate_label; });
+    v("baseline", [](J json) { return json.row.baseline_label; },
+      {.meaning = "label of the variant that the other is compared with"});
+    v("candidate", [](J json) { return json.row.candidate_label; },
+      {.meaning = "label of the variant that is compared with the baseline"});
     v("devices",
       [](J json) {
         std::vector<PairCellJson> cells;
@@ -189,7 +223,7 @@ struct PairJson {
         }
         return cells;
       },
-      {.some = true});
+      {.meaning = "that measured both", .some = true});
   }
 };
 
@@ -200,14 +234,17 @@ struct ModelJson {
   static constexpr const char* kSchemaName = "model";
   static void Describe(auto& v) {
     using J = const ModelJson&;
-    v("model_id", [](J json) { return json.model.model_id; });
-    v("model_sha256", [](J json) { return json.model.model_sha256; }, kTextOrNull);
+    v("model_id", [](J json) { return json.model.model_id; }, {.meaning = "file name without .pte"});
+    v("model_sha256", [](J json) { return json.model.model_sha256; }, kTextOrNull.Means("of the .pte"));
     v("method", [](J json) { return json.model.method; },
       {.meaning = "two methods of one model are two entries"});
-    v("devices", [](J json) { return Each(json.model.devices, &DeviceColumn::name); }, {.some = true});
+    v("devices", [](J json) { return Each(json.model.devices, &DeviceColumn::name); },
+      {.meaning = "that ran it, as in the list above", .some = true});
     v("experiments",
-      [](J json) { return ViewsOf<DeviceExperimentJson>(json.model.experiments, json.report, json.model); });
-    v("comparisons", [](J json) { return ViewsOf<PairJson>(json.model.pairs, json.report, json.model); });
+      [](J json) { return ViewsOf<DeviceExperimentJson>(json.model.experiments, json.report, json.model); },
+      {.meaning = "one for each number of threads"});
+    v("comparisons", [](J json) { return ViewsOf<PairJson>(json.model.pairs, json.report, json.model); },
+      {.meaning = "pairs, each within its devices"});
   }
 };
 
@@ -216,12 +253,14 @@ struct ReportJson {
 
   static void Describe(auto& v) {
     using J = const ReportJson&;
-    v.Constant("schema_version", 1);
+    DescribeSchemaVersion(v);
     v("title", [](J json) { return json.report.title; }, {.meaning = "as given by --title", .or_null = true});
     v("emulated", [](J json) { return json.report.emulated; },
       {.meaning = "the CPU of any device was emulated: its timings are not meaningful"});
-    v("devices", [](J json) { return ViewsUpTo<DeviceJson>(json.report.runs.size(), json.report); });
-    v("models", [](J json) { return ViewsOf<ModelJson>(json.report.models, json.report); });
+    v("devices", [](J json) { return ViewsUpTo<DeviceJson>(json.report.runs.size(), json.report); },
+      {.meaning = "one for each run"});
+    v("models", [](J json) { return ViewsOf<ModelJson>(json.report.models, json.report); },
+      {.meaning = "one for each method of each .pte"});
     v("unpaired", [](J json) { return say::UnpairedText(json.report.distinct_devices); },
       {.meaning = "what a comparison between devices cannot know"});
   }

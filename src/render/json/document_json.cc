@@ -62,7 +62,9 @@ struct PrintedCellJson {
       {.meaning = "the bounds of `value`", .least = kAnyNumber, .if_any = true});
     v("high", [](J json) { return json.value.high; },
       {.meaning = "null: no bound", .least = kAnyNumber, .or_null = true, .if_any = true});
-    v("verdict", [](J json) -> const auto& { return json.value.verdict; }, kTextIfAny);
+    v(
+        "verdict", [](J json) -> const auto& { return json.value.verdict; },
+        kTextIfAny.Means("of the interval, on the candidate"));
     v("efficiency", [](J json) { return json.value.efficiency; },
       {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .if_any = true});
     v("tone", [](J json) { return Unusual<say::Tone::kPlain>(json.text.tone); },
@@ -94,11 +96,14 @@ struct RowJson {
   static constexpr const char* kSchemaName = "row";
   static void Describe(auto& v) {
     using J = const RowJson&;
-    v("cells", [](J json) {
-      std::vector<PrintedCellJson> cells;
-      for (std::size_t i = 0; i < json.texts.size(); ++i) cells.push_back({json.row.cells[i], json.texts[i]});
-      return cells;
-    });
+    v("cells",
+      [](J json) {
+        std::vector<PrintedCellJson> cells;
+        for (std::size_t i = 0; i < json.texts.size(); ++i)
+          cells.push_back({json.row.cells[i], json.texts[i]});
+        return cells;
+      },
+      {.meaning = "one for each column"});
     v("role", [](J json) { return Unusual<say::Row::Role::kPlain>(json.row.role); },
       {.meaning = "times of `part` rows add up, as printed, to the next `sum`; no key: `plain`",
        .if_any = true});
@@ -132,22 +137,26 @@ struct TableJson {
     using J = const TableJson&;
     v("id", [](J json) -> const auto& { return json.table.id; },
       {.meaning = "tables of one id have the same columns"});
-    v("title", [](J json) -> const auto& { return json.table.title; }, kTextIfAny);
+    v("title", [](J json) -> const auto& { return json.table.title; }, kTextIfAny.Means("above it"));
     v("level", [](J json) { return json.table.level; }, kShownAt);
-    v("columns", [](J json) {
-      std::vector<ColumnJson> columns;
-      for (std::size_t i = 0; i < json.text.titles.size(); ++i)
-        columns.push_back({json.table.columns[i], json.text.titles[i]});
-      return columns;
-    });
-    v("rows", [](J json) {
-      std::vector<RowJson> rows;
-      std::size_t shown = 0;
-      for (const say::Row& row : json.table.rows) {
-        if (row.role != say::Row::Role::kRest) rows.push_back({row, json.text.rows[shown++].cells});
-      }
-      return rows;
-    });
+    v("columns",
+      [](J json) {
+        std::vector<ColumnJson> columns;
+        for (std::size_t i = 0; i < json.text.titles.size(); ++i)
+          columns.push_back({json.table.columns[i], json.text.titles[i]});
+        return columns;
+      },
+      {.meaning = "from left to right"});
+    v("rows",
+      [](J json) {
+        std::vector<RowJson> rows;
+        std::size_t shown = 0;
+        for (const say::Row& row : json.table.rows) {
+          if (row.role != say::Row::Role::kRest) rows.push_back({row, json.text.rows[shown++].cells});
+        }
+        return rows;
+      },
+      {.meaning = "from top to bottom"});
     v("usual_rows", [](J json) { return Unusual<SIZE_MAX>(json.table.usual_rows); },
       {.meaning = "how many of them are shown where there is little room; no key: all", .if_any = true});
   }
@@ -159,7 +168,8 @@ struct ParagraphJson {
 
   static void Describe(auto& v) {
     using J = const ParagraphJson&;
-    v("text", [](J json) { return say::TextOf(json.paragraph.text, json.span); });
+    v("text", [](J json) { return say::TextOf(json.paragraph.text, json.span); },
+      {.meaning = "without markup"});
     v("values", [](J json) { return ValuesOf(json.paragraph.text, json.span); }, kValues);
     v("level", [](J json) { return json.paragraph.level; }, kShownAt);
   }
@@ -171,7 +181,7 @@ struct ItemJson {
 
   static void Describe(auto& v) {
     using J = const ItemJson&;
-    v("text", [](J json) { return say::TextOf(json.item.text, json.span); });
+    v("text", [](J json) { return say::TextOf(json.item.text, json.span); }, {.meaning = "without markup"});
     v("values", [](J json) { return ValuesOf(json.item.text, json.span); }, kValues);
     v(
         "details",
@@ -179,7 +189,7 @@ struct ItemJson {
           return Each(json.item.details,
                       [&](const say::Text& detail) { return say::TextOf(detail, json.span); });
         },
-        kTextIfAny);
+        kTextIfAny.Means("line by line"));
     v("table", [](J json) -> const auto& { return json.item.table; },
       {.meaning = "the id of the table with the numbers", .if_any = true});
   }
@@ -191,10 +201,11 @@ struct ListJson {
 
   static void Describe(auto& v) {
     using J = const ListJson&;
-    v("title", [](J json) -> const auto& { return json.list.title; }, kTextIfAny);
+    v("title", [](J json) -> const auto& { return json.list.title; }, kTextIfAny.Means("above it"));
     v("level", [](J json) { return json.list.level; }, kShownAt);
-    v("numbered", [](J json) { return json.list.numbered; });
-    v("items", [](J json) { return ViewsOf<ItemJson>(json.list.items, json.span); });
+    v("numbered", [](J json) { return json.list.numbered; }, {.meaning = "the order counts"});
+    v("items", [](J json) { return ViewsOf<ItemJson>(json.list.items, json.span); },
+      {.meaning = "from top to bottom"});
     v("usual_items", [](J json) { return Unusual<SIZE_MAX>(json.list.usual_items); },
       {.meaning = "how many of them are shown where there is little room; no key: all", .if_any = true});
   }
@@ -205,10 +216,12 @@ struct FactsJson {
 
   static void Describe(auto& v) {
     using J = const FactsJson&;
-    v("id", [](J json) -> const auto& { return json.facts.id; });
-    v("title", [](J json) -> const auto& { return json.facts.title; }, kTextIfAny);
+    v("id", [](J json) -> const auto& { return json.facts.id; },
+      {.meaning = "of the table that they are in CSV"});
+    v("title", [](J json) -> const auto& { return json.facts.title; }, kTextIfAny.Means("above them"));
     v("level", [](J json) { return json.facts.level; }, kShownAt);
-    v("facts", [](J json) -> const auto& { return json.facts.facts; });
+    v("facts", [](J json) -> const auto& { return json.facts.facts; },
+      {.meaning = "names with values; a name may repeat"});
   }
 };
 
@@ -219,12 +232,14 @@ struct SeriesJson {
 
   static void Describe(auto& v) {
     using J = const SeriesJson&;
-    v("name", [](J json) -> const auto& { return json.series.name; });
-    v("values", [](J json) {
-      return Each(json.cells, [](const say::Cell& cell) {
-        return PrintedCellJson(cell, {say::TextOf(cell), say::ToneOf(cell), std::nullopt});
-      });
-    });
+    v("name", [](J json) -> const auto& { return json.series.name; }, {.meaning = "of what the values are"});
+    v("values",
+      [](J json) {
+        return Each(json.cells, [](const say::Cell& cell) {
+          return PrintedCellJson(cell, {say::TextOf(cell), say::ToneOf(cell), std::nullopt});
+        });
+      },
+      {.meaning = "in the order of time"});
   }
 };
 
@@ -254,11 +269,12 @@ struct PartJson {
 
   static constexpr const char* kSchemaName = "part";
   static void Describe(auto& v) {
-    v("paragraph", &InWords<ParagraphJson, say::Paragraph>, {.if_any = true});
-    v("table", &As<TableJson, say::Table>, {.if_any = true});
-    v("list", &InWords<ListJson, say::List>, {.if_any = true});
-    v("facts", &As<FactsJson, say::Facts>, {.if_any = true});
-    v("chart", &As<ChartJson, say::Chart>, {.if_any = true});
+    v("paragraph", &InWords<ParagraphJson, say::Paragraph>, {.meaning = "plain text", .if_any = true});
+    v("table", &As<TableJson, say::Table>, {.meaning = "of cells", .if_any = true});
+    v("list", &InWords<ListJson, say::List>, {.meaning = "of sentences", .if_any = true});
+    v("facts", &As<FactsJson, say::Facts>,
+      {.meaning = "what is the same in all of the subject", .if_any = true});
+    v("chart", &As<ChartJson, say::Chart>, {.meaning = "series over time", .if_any = true});
   }
 };
 
@@ -278,7 +294,7 @@ struct SectionJson {
 
   static void Describe(auto& v) {
     using J = const SectionJson&;
-    v("title", [](J json) -> const auto& { return json.section.title; }, kTextIfAny);
+    v("title", [](J json) -> const auto& { return json.section.title; }, kTextIfAny.Means("above it"));
     v("level", [](J json) { return json.section.level; }, kShownAt);
     v("appendix", [](J json) { return Unusual<false>(json.appendix); },
       {.meaning = "whether a page has it behind the notes; no key: before them", .if_any = true});
@@ -292,11 +308,13 @@ struct AnswerJson {
 
   static void Describe(auto& v) {
     using J = const AnswerJson&;
-    v("text", [](J json) { return say::TextOf(json.answer.text, json.span); });
+    v("text", [](J json) { return say::TextOf(json.answer.text, json.span); },
+      {.meaning = "in one sentence"});
     v("values", [](J json) { return ValuesOf(json.answer.text, json.span); }, kValues);
     v("rest", [](J json) { return say::TextOf(json.answer.rest, json.span); },
       {.meaning = "how sure that is", .if_any = true});
-    v("tone", [](J json) { return Unusual<say::Tone::kPlain>(json.answer.tone); }, {.if_any = true});
+    v("tone", [](J json) { return Unusual<say::Tone::kPlain>(json.answer.tone); },
+      {.meaning = "how to take it; no key: `plain`", .if_any = true});
   }
 };
 
@@ -305,27 +323,35 @@ struct DocumentJson {
 
   static void Describe(auto& v) {
     using J = const DocumentJson&;
-    v.Constant("schema_version", 1, {.meaning = "keys may be added under the same number"});
-    v("title", [](J json) -> const auto& { return json.document.title; });
+    DescribeSchemaVersion(v);
+    v("title", [](J json) -> const auto& { return json.document.title; },
+      {.meaning = "of the command and its subject"});
     v("facts", [](J json) -> const auto& { return json.document.facts; }, {.meaning = "beside the title"});
-    v("answers", [](J json) { return ViewsOf<AnswerJson>(json.document.answers, json.document.span); });
+    v("answers", [](J json) { return ViewsOf<AnswerJson>(json.document.answers, json.document.span); },
+      {.meaning = "what a reader wants to know first"});
     v("measured", [](J json) -> const auto& { return json.document.measured; },
       {.meaning = "what they are of: launches, rounds, seconds", .if_any = true});
     v("sections_are", [](J json) -> const auto& { return json.document.sections_are; },
       {.meaning = "what the titles of sections name", .if_any = true});
-    v("sections", [](J json) {
-      std::vector<SectionJson> sections;
-      for (const say::Section& section : json.document.sections)
-        sections.push_back({json.document.span, section, false});
-      for (const say::Section& section : json.document.appendix)
-        sections.push_back({json.document.span, section, true});
-      return sections;
-    });
-    v("notes_title", [](J json) -> const auto& { return json.document.notes_title; }, kTextIfAny);
-    v("notes", [](J json) {
-      return Each(json.document.notes,
-                  [&](const say::Note& note) { return say::TextOf(note, json.document.span); });
-    });
+    v("sections",
+      [](J json) {
+        std::vector<SectionJson> sections;
+        for (const say::Section& section : json.document.sections)
+          sections.push_back({json.document.span, section, false});
+        for (const say::Section& section : json.document.appendix)
+          sections.push_back({json.document.span, section, true});
+        return sections;
+      },
+      {.meaning = "from top to bottom"});
+    v(
+        "notes_title", [](J json) -> const auto& { return json.document.notes_title; },
+        kTextIfAny.Means("of a page"));
+    v("notes",
+      [](J json) {
+        return Each(json.document.notes,
+                    [&](const say::Note& note) { return say::TextOf(note, json.document.span); });
+      },
+      {.meaning = "what one has to know to trust it"});
     v("method", [](J json) -> const auto& { return json.document.method; },
       {.meaning = "how it was found out", .if_any = true});
   }

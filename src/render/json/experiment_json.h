@@ -36,11 +36,18 @@ struct BreakdownJson {
         return whole > 0 ? std::optional(static_cast<double>(total) / static_cast<double>(whole))
                          : std::nullopt;
       };
-      v("name", [](J json) -> const auto& { return json.row.name; });
-      v("total_ns", [](J json) { return json.row.total; }, {.least = kAnyNumber});
-      v("operators", [](J json) { return json.row.operators; });
-      v("mean_ms", [quotient](J json) { return quotient(json.row.total, json.in.runs); }, kMs);
-      v("share", [quotient](J json) { return quotient(json.row.total, json.in.total); });
+      v("name", [](J json) -> const auto& { return json.row.name; },
+        {.meaning = "group, category, place, module, line, or delegate; `Clipped`: time that spans claimed "
+                    "outside of their parent, or twice"});
+      v("total_ns", [](J json) { return json.row.total; },
+        {.meaning = "self time over the table's runs", .least = kAnyNumber});
+      v("operators", [](J json) { return json.row.operators; },
+        {.meaning = "distinct ones, calls and the method itself among them"});
+      v(
+          "mean_ms", [quotient](J json) { return quotient(json.row.total, json.in.runs); },
+          kMs.Means("self time of one run, on average"));
+      v("share", [quotient](J json) { return quotient(json.row.total, json.in.total); },
+        {.meaning = "of the table's total_ns"});
       v("self_ms", [](J json) { return json.distribution; },
         {.meaning = "of groups and categories: how the row's time of a run is spread over the runs"});
     }
@@ -48,12 +55,15 @@ struct BreakdownJson {
 
   static constexpr const char* kSchemaName = "breakdown";
   static void Describe(auto& v) {
-    v("runs", [](const BreakdownJson& json) { return json.of.runs; });
+    v("runs", [](const BreakdownJson& json) { return json.of.runs; },
+      {.meaning = "traced runs that it is made of: the common set"});
     v("total_ns", [](const BreakdownJson& json) { return json.of.total; },
       {.meaning = "the total_ns of the rows add up to it, exactly", .least = kAnyNumber});
-    v("rows", [](const BreakdownJson& json) {
-      return Each(json.of.rows, [&](const auto& row) { return Row{json.of, row, json.self(row.name)}; });
-    });
+    v("rows",
+      [](const BreakdownJson& json) {
+        return Each(json.of.rows, [&](const auto& row) { return Row{json.of, row, json.self(row.name)}; });
+      },
+      {.meaning = "the parts of the whole"});
   }
 };
 
@@ -92,22 +102,26 @@ struct SourceJson {
        .or_null = true});
     v("layer", [](J json) { return json.Module() ? &json.Module()->path : nullptr; },
       {.meaning = "path of the innermost module; empty: the model itself"});
-    v("layer_type", [](J json) { return json.Module() ? &json.Module()->type : nullptr; });
+    v("layer_type", [](J json) { return json.Module() ? &json.Module()->type : nullptr; },
+      {.meaning = "class of that module"});
     v("source", &SourceJson::Line, {.meaning = "file:line of the model"});
-    v("function", [](J json) { return json.Frame() ? &json.Frame()->function : nullptr; });
+    v("function", [](J json) { return json.Frame() ? &json.Frame()->function : nullptr; },
+      {.meaning = "of the model, that the line is in"});
     v("between", [](J json) { return json.source.between; },
       {.meaning = "a conversion that no line of the model stands for; its layer is that of the operator that "
                   "it serves"});
     v("nodes", [](J json) { return json.source.nodes; },
       {.meaning = "of the delegate's graph: its own first, then those that are fused into it"});
-    v("debug_handles", [](J json) { return json.source.debug_handles; });
+    v("debug_handles", [](J json) { return json.source.debug_handles; },
+      {.meaning = "of the edge program's nodes, as in the .etrecord"});
     v("shape", [](J json) { return TensorsText(json.source.tensors); },
       {.meaning = "what is read -> what is written, sizes and types: 1x3, 3x4, 4 -> 1x4 fp32; \"at most\" "
                   "or \"unbounded\" ends it where sizes change at run time",
        .or_null = true});
-    v("macs", [](J json) { return json.source.work.macs; });
-    v("bytes_read", [](J json) { return json.source.work.read; });
-    v("bytes_written", [](J json) { return json.source.work.written; });
+    v("macs", [](J json) { return json.source.work.macs; },
+      {.meaning = "multiply-accumulates of one call; null: not known"});
+    v("bytes_read", [](J json) { return json.source.work.read; }, {.meaning = "by one call"});
+    v("bytes_written", [](J json) { return json.source.work.written; }, {.meaning = "by one call"});
     v("bytes", [](J json) { return json.source.work.bytes; },
       {.meaning = "compulsory traffic: each tensor once"});
     v("producers", [](J json) { return KeysOf(json.profile, json.source.producers); },
@@ -129,20 +143,29 @@ struct OperatorJson {
   static constexpr const char* kSchemaName = "operator";
   static void Describe(auto& v) {
     using J = const OperatorJson&;
-    v("key", [](J json) { return KeyText(json.Of().key); });
-    v("name", [](J json) { return json.Of().name; });
-    v("type", [](J json) { return json.Of().type; });
-    v("backend", [](J json) { return json.Of().backend; }, {.or_null = true});
-    v("portable", [](J json) { return json.Of().portable; });
-    v("category", [](J json) { return json.Of().category.name; });
-    v("group", [](J json) { return GroupName(json.Of().category.group); });
+    v("key", [](J json) { return KeyText(json.Of().key); },
+      {.meaning = "unique in the experiment: method, instruction, kind, place in the call"});
+    v("name", [](J json) { return json.Of().name; }, {.meaning = "as ExecuTorch's Inspector shows it"});
+    v("type", [](J json) { return json.Of().type; }, {.meaning = "the name without its running number"});
+    v("backend", [](J json) { return json.Of().backend; },
+      {.meaning = "of a delegate's operator", .or_null = true});
+    v("portable", [](J json) { return json.Of().portable; }, {.meaning = "a kernel that is not delegated"});
+    v("category", [](J json) { return json.Of().category.name; },
+      {.meaning = "what it computes, finer than `group`"});
+    v("group", [](J json) { return GroupName(json.Of().category.group); }, {.meaning = "what it computes"});
     v("call",
-      [](J json) { return json.Of().call_index >= 0 ? std::optional(json.Of().call_index) : std::nullopt; });
-    v("runs", [](J json) { return json.row.runs; });
-    v("total_ns", [](J json) { return json.row.total_self; }, {.least = kAnyNumber});
-    v("mean_ms", [](J json) { return json.row.mean_self; }, {.scale = 1e6, .or_null = true});
-    v("share", [](J json) { return json.row.share; }, {.or_null = true});
-    v("self_ms", [](J json) -> const auto& { return json.row.self; });
+      [](J json) { return json.Of().call_index >= 0 ? std::optional(json.Of().call_index) : std::nullopt; },
+      {.meaning = "which delegate or operator call of a run it belongs to, from 0"});
+    v("runs", [](J json) { return json.row.runs; }, {.meaning = "of the common set, that it ran in"});
+    v("total_ns", [](J json) { return json.row.total_self; },
+      {.meaning = "self time over the common set", .least = kAnyNumber});
+    v("mean_ms", [](J json) { return json.row.mean_self; },
+      {.meaning = "total_ns over all runs of the common set: it adds up over operators",
+       .scale = 1e6,
+       .or_null = true});
+    v("share", [](J json) { return json.row.share; }, {.meaning = "of `Method::execute`", .or_null = true});
+    v("self_ms", [](J json) -> const auto& { return json.row.self; },
+      {.meaning = "self time of a run, over the steady runs that it ran in"});
     v("program", [](J json) { return MaybeView<SourceJson>(json.Source(), json.profile); },
       {.meaning = "null: which program ran is not known"});
   }
@@ -157,25 +180,35 @@ struct RooflineRowJson {
   static void Describe(auto& v) {
     using J = const RooflineRowJson&;
     constexpr std::string_view kTypes = "fp32|fp16|bf16|int8|other";
-    v("key", [](J json) { return KeyText(json.Of().key); });
-    v("name", [](J json) { return json.Of().name; });
-    v("dtype", [](J json) { return json.row.dtype; }, {.choices = kTypes});
-    v("roof_dtype", [](J json) { return json.row.roof_dtype; }, {.choices = kTypes});
-    v("time_ms", [](J json) { return json.row.time.ns; }, kMs);
-    v("time_low_ms", [](J json) { return json.row.time.low; }, kMs);
-    v("time_high_ms", [](J json) { return json.row.time.high; }, kMs);
-    v("macs", [](J json) { return json.row.macs; });
-    v("bytes", [](J json) { return json.row.bytes; });
+    v("key", [](J json) { return KeyText(json.Of().key); }, {.meaning = "of the operator"});
+    v("name", [](J json) { return json.Of().name; }, {.meaning = "of the operator"});
+    v("dtype", [](J json) { return json.row.dtype; },
+      {.meaning = "that it multiplies in", .choices = kTypes});
+    v("roof_dtype", [](J json) { return json.row.roof_dtype; },
+      {.meaning = "of the roof that it is compared with: fp32 where the CPU computes no fp16",
+       .choices = kTypes});
+    v("time_ms", [](J json) { return json.row.time.ns; }, kMs.Means("self time of a run"));
+    v(
+        "time_low_ms", [](J json) { return json.row.time.low; },
+        kMs.Means("of its 95% interval over launches; null: too few launches"));
+    v(
+        "time_high_ms", [](J json) { return json.row.time.high; },
+        kMs.Means("of its 95% interval over launches; null: too few launches"));
+    v("macs", [](J json) { return json.row.macs; }, {.meaning = "multiply-accumulates of a run"});
+    v("bytes", [](J json) { return json.row.bytes; },
+      {.meaning = "compulsory traffic of a run: each tensor once"});
     v("flops_per_byte",
       [](J json) { return json.row.bytes == 0 ? std::nullopt : std::optional(json.row.intensity()); },
-      {.least = 0});
-    v("macs_per_s", [](J json) { return json.row.macs_per_s(); });
-    v("bytes_per_s", [](J json) { return json.row.bytes_per_s(); });
-    v("bound", [](J json) { return json.row.bound; });
-    v("roof_ms", [](J json) { return json.row.roof_ns; }, kMs);
+      {.meaning = "two for each MAC; null: no bytes", .least = 0});
+    v("macs_per_s", [](J json) { return json.row.macs_per_s(); }, {.meaning = "over `time_ms`"});
+    v("bytes_per_s", [](J json) { return json.row.bytes_per_s(); }, {.meaning = "over `time_ms`"});
+    v("bound", [](J json) { return json.row.bound; }, {.meaning = "which roof is the lower one for it"});
+    v(
+        "roof_ms", [](J json) { return json.row.roof_ns; },
+        kMs.Means("the time that it would take at that roof"));
     v("share_of_roof", [](J json) { return json.row.share(); },
       {.meaning = "the time at the roof / the time", .least = 0});
-    v("would_save_ms", [](J json) { return json.row.gap_ns(); }, kMs);
+    v("would_save_ms", [](J json) { return json.row.gap_ns(); }, kMs.Means("`time_ms` less `roof_ms`"));
   }
 };
 
@@ -185,11 +218,17 @@ struct RooflineJson {
 
   static void Describe(auto& v) {
     using J = const RooflineJson&;
-    v("roofs", [](J json) -> const auto& { return json.roofline.roofs; });
-    v("covered_ms", [](J json) { return json.roofline.covered_ns; }, kMsOfTime);
-    v("roof_ms", [](J json) { return json.roofline.roof_ns; }, kMsOfTime);
-    v("not_covered_ms", [](J json) { return json.roofline.not_covered_ns; }, kMsOfTime);
-    v("rows", [](J json) { return ViewsOf<RooflineRowJson>(json.roofline.rows, json.profile); });
+    v("roofs", [](J json) -> const auto& { return json.roofline.roofs; },
+      {.meaning = "compute by data type, then memory, the innermost level first"});
+    v("covered_ms", [](J json) { return json.roofline.covered_ns; }, kMsOfTime.Means("of the rows together"));
+    v(
+        "roof_ms", [](J json) { return json.roofline.roof_ns; },
+        kMsOfTime.Means("of the rows together, at their roofs"));
+    v(
+        "not_covered_ms", [](J json) { return json.roofline.not_covered_ns; },
+        kMsOfTime.Means("of operators without a row: what they do is not known, or no roof limits it"));
+    v("rows", [](J json) { return ViewsOf<RooflineRowJson>(json.roofline.rows, json.profile); },
+      {.meaning = "operators, by falling `would_save_ms`"});
   }
 };
 
@@ -199,15 +238,22 @@ struct MatrixKernelsJson {
 
   static void Describe(auto& v) {
     using J = const MatrixKernelsJson&;
-    v("kernels", [](J json) { return json.row.ran; });
+    v("kernels", [](J json) { return json.row.ran; },
+      {.meaning = "KleidiAI's for SME and SME2 (`sme`), KleidiAI's, XNNPACK's own, or a portable kernel"});
     v("proven", [](J json) { return json.row.proven; },
       {.meaning = "the class of their code in a watched run; null: not watched", .or_null = true});
     v("contradicts", [](J json) { return json.row.contradicts; },
       {.meaning = "their names say otherwise than what was seen to run"});
-    v("why", [](J json) { return json.row.why; }, {.or_null = true});
-    v("change", [](J json) { return json.row.change; }, {.or_null = true});
-    v("mean_ms", [](J json) { return json.row.mean_ns; }, kMsOfTime);
-    v("operators", [](J json) { return KeysOf(json.profile, json.row.operators); }, {.some = true});
+    v("why", [](J json) { return json.row.why; },
+      {.meaning = "why not KleidiAI's for SME and SME2; null: they are, or it is not known",
+       .or_null = true});
+    v("change", [](J json) { return json.row.change; },
+      {.meaning = "of the export, so that KleidiAI's run; null: none is known", .or_null = true});
+    v(
+        "mean_ms", [](J json) { return json.row.mean_ns; },
+        kMsOfTime.Means("self time of a run, of all of them"));
+    v("operators", [](J json) { return KeysOf(json.profile, json.row.operators); },
+      {.meaning = "their keys", .some = true});
   }
 };
 
@@ -217,8 +263,10 @@ struct RestJson {
   Nanoseconds total = 0;
 
   static void Describe(auto& v) {
-    v("name", &RestJson::name);
-    v("total_ns", &RestJson::total, {.least = kAnyNumber});
+    v("name", &RestJson::name, {.meaning = "of this row"});
+    v("total_ns", &RestJson::total,
+      {.meaning = "over the common set: with that of `operators` it adds up to the whole",
+       .least = kAnyNumber});
   }
 };
 
@@ -234,9 +282,12 @@ struct ProgramJoinJson {
       {.meaning = "why layers are not known", .or_null = true});
     v("attributed_share", [](J json) { return json.experiment.attributed; },
       {.meaning = "of the operators' time, overheads apart", .least = 0});
-    v("layers", [](J json) -> const auto& { return json.experiment.layers; });
-    v("by_layer", [](J json) { return BreakdownJson{json.experiment.by_layer}; });
-    v("by_source", [](J json) { return BreakdownJson{json.experiment.by_source}; });
+    v("layers", [](J json) -> const auto& { return json.experiment.layers; },
+      {.meaning = "the model's modules, parents before children"});
+    v("by_layer", [](J json) { return BreakdownJson{json.experiment.by_layer}; },
+      {.meaning = "self times by innermost module"});
+    v("by_source", [](J json) { return BreakdownJson{json.experiment.by_source}; },
+      {.meaning = "self times by line of the model"});
   }
 };
 
@@ -290,21 +341,33 @@ struct TracedJson {
 
   static void Describe(auto& v) {
     using J = const TracedJson&;
-    v("mean_execute_ms", [](J json) { return json.experiment.MeanExecute(); }, kMs);
-    v("tracer_ms", [](J json) { return json.experiment.tracer; }, kMs);
-    v("groups", &TracedJson::Groups);
-    v("categories", &TracedJson::Categories);
-    v("places", [](J json) { return BreakdownJson{json.experiment.places}; });
-    v("by_delegate", [](J json) { return BreakdownJson{json.experiment.by_delegate}; });
-    v("program", [](J json) { return MaybeView<ProgramJoinJson>(json.profile.program, json.experiment); });
+    v(
+        "mean_execute_ms", [](J json) { return json.experiment.MeanExecute(); },
+        kMs.Means("`Method::execute` over the common set"));
+    v(
+        "tracer_ms", [](J json) { return json.experiment.tracer; },
+        kMs.Means("from mean_execute_ms to the median of latency_ms: mostly minus the cost of tracing"));
+    v("groups", &TracedJson::Groups, {.meaning = "self times by kind of computation"});
+    v("categories", &TracedJson::Categories, {.meaning = "self times by finer kind of computation"});
+    v("places", [](J json) { return BreakdownJson{json.experiment.places}; },
+      {.meaning = "self times by where it ran: delegated, portable, overhead"});
+    v("by_delegate", [](J json) { return BreakdownJson{json.experiment.by_delegate}; },
+      {.meaning = "self times by delegate call"});
+    v("program", [](J json) { return MaybeView<ProgramJoinJson>(json.profile.program, json.experiment); },
+      {.meaning = "operators joined to the .pte; null: which program ran is not known"});
     v("roofline", [](J json) { return MaybeView<RooflineJson>(json.experiment.roofline, json.profile); },
       {.meaning = "null: the machine's roofs or the work of the operators are not known"});
-    v("operators", [](J json) { return ViewsOf<OperatorJson>(json.experiment.operators, json.profile); });
-    v("operators_rest", &TracedJson::Rest);
-    v("delegate_calls", [](J json) { return json.experiment.delegate_calls; });
-    v("portable_kernels", [](J json) { return json.experiment.portable_kernels; });
-    v("unknown_operators", [](J json) { return json.experiment.unknown_operators; });
-    v("kernel_evidence", [](J json) { return json.experiment.kernel_evidence; });
+    v("operators", [](J json) { return ViewsOf<OperatorJson>(json.experiment.operators, json.profile); },
+      {.meaning = "by falling time"});
+    v("operators_rest", &TracedJson::Rest, {.meaning = "what `operators` lacks"});
+    v("delegate_calls", [](J json) { return json.experiment.delegate_calls; },
+      {.meaning = "in one inference"});
+    v("portable_kernels", [](J json) { return json.experiment.portable_kernels; },
+      {.meaning = "in one inference"});
+    v("unknown_operators", [](J json) { return json.experiment.unknown_operators; },
+      {.meaning = "types that the table of categories does not know"});
+    v("kernel_evidence", [](J json) { return json.experiment.kernel_evidence; },
+      {.meaning = "packed operator types, which only KleidiAI's kernels for SME have"});
     v("matrix_kernels",
       [](J json) { return ViewsOf<MatrixKernelsJson>(json.experiment.matrix_kernels, json.profile); },
       {.meaning = "operators that multiply matrices, by the microkernels that they ran; empty where the CPU "
@@ -322,7 +385,8 @@ struct TracedJson {
       {.meaning = "what delegates report that is not host time: part of no other number", .if_any = true});
     v("delegate_metadata", [](J json) -> const auto& { return json.profile.metadata; },
       {.meaning = "what delegates add to their events", .if_any = true});
-    v("health", [](J json) -> const auto& { return json.profile.health.entries(); });
+    v("health", [](J json) -> const auto& { return json.profile.health.entries(); },
+      {.meaning = "what is odd in the ETDump"});
   }
 };
 
@@ -335,16 +399,23 @@ struct ExperimentJson {
   static constexpr const char* kSchemaName = "experiment";
   static void Describe(auto& v) {
     using J = const ExperimentJson&;
-    v("name", [](J json) { return json.Data().name; });
-    v("label", [](J json) { return json.of.label; });
-    v("threads", [](J json) { return json.of.threads; }, {.least = 1});
-    v("mode", [](J json) { return json.Data().mode; }, {.choices = kModes});
-    v("isa", [](J json) { return json.Data().isa; }, {.or_null = true});
-    v("emulated", [](J json) { return json.Data().emulated; });
-    v("trace_enabled", [](J json) { return json.Data().trace_enabled; });
-    v("etdump", [](J json) { return json.of.etdump_name; }, {.or_null = true});
+    v("name", [](J json) { return json.Data().name; }, {.meaning = "its name in the configuration"});
+    v("label", [](J json) { return json.of.label; }, {.meaning = "its name in reports"});
+    v("threads", [](J json) { return json.of.threads; },
+      {.meaning = "of the runner's thread pool", .least = 1});
+    v("mode", [](J json) { return json.Data().mode; },
+      {.meaning = "`xnntrace`: a kernel-log run", .choices = kModes});
+    v("isa", [](J json) { return json.Data().isa; },
+      {.meaning = "the mask of CPU features; null: nothing is masked", .or_null = true});
+    v("emulated", [](J json) { return json.Data().emulated; },
+      {.meaning = "the CPU was emulated: times are not meaningful"});
+    v("trace_enabled", [](J json) { return json.Data().trace_enabled; },
+      {.meaning = "a kernel-log run: its times are never compared"});
+    v("etdump", [](J json) { return json.of.etdump_name; },
+      {.meaning = "file name; null: none", .or_null = true});
     v("latency_from", [](J json) { return json.of.LatencySource(); }, kLatencyFrom);
-    v("tracer_always_on", [](J json) { return json.of.tracer_always_on; });
+    v("tracer_always_on", [](J json) { return json.of.tracer_always_on; },
+      {.meaning = "untraced runs were not to be had: latencies include tracing"});
     const auto if_paced = [](J json, auto value) {
       return json.of.period > 0 ? std::optional(value) : std::nullopt;
     };
@@ -352,40 +423,59 @@ struct ExperimentJson {
       {.meaning = "runs were started so far apart; null: back to back", .least = 0, .scale = 1e6});
     v("late_runs", [if_paced](J json) { return if_paced(json, json.of.late_runs); },
       {.meaning = "runs that took longer than the period, of all_runs"});
-    v("latency_ms", [](J json) -> const auto& { return json.of.latency; });
+    v("latency_ms", [](J json) -> const auto& { return json.of.latency; },
+      {.meaning = "of the headline's runs: see `clean_runs` and `latency_from`"});
     v("clean_runs", [](J json) { return json.of.clean_runs; },
       {.meaning = "untraced runs whose threads had a processor whenever they wanted one: latency_ms is of "
                   "these, or of all where there is none"});
     v("all_runs", [](J json) { return json.of.latency_of_all.n; },
       {.meaning = "untraced runs, clean or not"});
-    v("latency_of_all_ms", [](J json) -> const auto& { return json.of.latency_of_all; });
+    v("latency_of_all_ms", [](J json) -> const auto& { return json.of.latency_of_all; },
+      {.meaning = "of all untraced runs, clean or not: what a user of this device sees"});
     v("cpu_time_ms", [](J json) { return json.of.cpu_time; },
       {.meaning = "processor time of all threads: median over the clean runs", .least = 0, .scale = 1e6});
     v("cpu_of_busiest_thread_ms", [](J json) { return json.of.cpu_of_busiest; },
       {.meaning = "of a run, on average", .least = 0, .scale = 1e6});
-    v("traced_ms", [](J json) -> const auto& { return json.of.traced; });
-    v.Object("latency_histogram", [](auto& in) {
-      const auto edge = [](double stats::Histogram::*which) {
-        return [which](J json) {
-          const stats::Histogram& histogram = json.of.latency_histogram;
-          return histogram.counts.empty() ? std::nullopt : std::optional(histogram.*which);
-        };
-      };
-      in("from_ms", edge(&stats::Histogram::from), kMs);
-      in("width_ms", edge(&stats::Histogram::width), kMsOfTime);
-      in("counts", [](J json) { return json.of.latency_histogram.counts; });
-      in("beyond", [](J json) { return json.of.latency_histogram.beyond; },
-         {.meaning = "runs that took longer than the axis goes"});
-    });
-    v.Object("latency_ecdf", [](auto& in) {
-      in("ms", [](J json) { return Each(json.of.latency_ecdf, &stats::EcdfPoint::value); }, kMs);
-      in("share", [](J json) { return Each(json.of.latency_ecdf, &stats::EcdfPoint::share); }, {.least = 0});
-    });
-    v("first_run_ms", [](J json) { return json.of.first_run; }, kMsOfTime);
-    v("load_ms", [](J json) { return json.of.load; }, kMsOfTime);
-    v("peak_rss_bytes", [](J json) { return json.of.peak_rss; });
-    v("launches", [](J json) { return json.of.launches; });
-    v("bursts", [](J json) { return json.of.bursts.size(); });
+    v("traced_ms", [](J json) -> const auto& { return json.of.traced; },
+      {.meaning = "`Method::execute` of the traced steady runs"});
+    v.Object("latency_histogram",
+             [](auto& in) {
+               const auto edge = [](double stats::Histogram::*which) {
+                 return [which](J json) {
+                   const stats::Histogram& histogram = json.of.latency_histogram;
+                   return histogram.counts.empty() ? std::nullopt : std::optional(histogram.*which);
+                 };
+               };
+               in("from_ms", edge(&stats::Histogram::from), kMs.Means("where the first bin begins"));
+               in("width_ms", edge(&stats::Histogram::width),
+                  kMsOfTime.Means("of a bin; 0: all times on the axis are equal"));
+               in("counts", [](J json) { return json.of.latency_histogram.counts; },
+                  {.meaning = "runs, bin by bin"});
+               in("beyond", [](J json) { return json.of.latency_histogram.beyond; },
+                  {.meaning = "runs that took longer than the axis goes"});
+             },
+             {.meaning = "of the headline's runs, for a chart"});
+    v.Object("latency_ecdf",
+             [](auto& in) {
+               in(
+                   "ms", [](J json) { return Each(json.of.latency_ecdf, &stats::EcdfPoint::value); },
+                   kMs.Means("latency, rising"));
+               in("share", [](J json) { return Each(json.of.latency_ecdf, &stats::EcdfPoint::share); },
+                  {.meaning = "of runs that took no longer", .least = 0});
+             },
+             {.meaning = "cumulative distribution of the headline's runs, in columns"});
+    v(
+        "first_run_ms", [](J json) { return json.of.first_run; },
+        kMsOfTime.Means("of a process, median over launches; from the trace where it was not measured"));
+    v(
+        "load_ms", [](J json) { return json.of.load; },
+        kMsOfTime.Means(
+            "program and method, median over launches; from the trace where it was not measured"));
+    v("peak_rss_bytes", [](J json) { return json.of.peak_rss; },
+      {.meaning = "the largest resident memory of any launch"});
+    v("launches", [](J json) { return json.of.launches; },
+      {.meaning = "complete or partial ones; 0: not known"});
+    v("bursts", [](J json) { return json.of.bursts.size(); }, {.meaning = "that have a median"});
     v("disturbed_bursts", [](J json) { return json.of.disturbed_bursts; },
       {.meaning = "of `bursts`; they are included"});
     v.Object("burst_medians",
@@ -393,30 +483,43 @@ struct ExperimentJson {
                const auto column = [](auto member) {
                  return [member](J json) { return Each(json.of.bursts, member); };
                };
-               in("launch", column(&BurstPoint::launch));
-               in("round", column(&BurstPoint::round));
+               in("launch", column(&BurstPoint::launch), {.meaning = "from 0"});
+               in("round", column(&BurstPoint::round), {.meaning = "of the launch, from 0"});
                in("seconds", column(&BurstPoint::seconds),
                   {.meaning = "from the start of the run's first burst to its own"});
-               in("median_ms", column(&BurstPoint::median), kMsOfTime);
-               in("disturbed", column(&BurstPoint::disturbed));
-               in("throttled", column(&BurstPoint::throttled));
-               in("frequency_mhz", column(&BurstPoint::mhz), {.least = 0});
-               in("temperature_c", column(&BurstPoint::celsius));
+               in("median_ms", column(&BurstPoint::median),
+                  kMsOfTime.Means("of the clean runs, or of all where none is clean"));
+               in("disturbed", column(&BurstPoint::disturbed),
+                  {.meaning = "far from the experiment's other bursts, never stable, or without clean runs"});
+               in("throttled", column(&BurstPoint::throttled),
+                  {.meaning = "the device was hot, or a clock below the hardware's"});
+               in("frequency_mhz", column(&BurstPoint::mhz),
+                  {.meaning = "after the burst, of the CPU that the main thread was on", .least = 0});
+               in("temperature_c", column(&BurstPoint::celsius),
+                  {.meaning =
+                       "degrees Celsius after the burst; where the runner could not tell, before the round"});
              },
              {.meaning = "in columns: entry i of each is burst i"});
-    v("conditions", [](J json) { return say::ExperimentFacts(json.report, json.of).facts; });
-    v("latency_interval_ms", [](J json) { return json.of.interval; });
+    v("conditions", [](J json) { return say::ExperimentFacts(json.report, json.of).facts; },
+      {.meaning = "how it was set up, in words"});
+    v("latency_interval_ms", [](J json) { return json.of.interval; },
+      {.meaning = "of the median, over launches (at least 2)"});
     v("sustained", [](J json) -> const auto& { return json.of.sustained; },
       {.meaning = "of a run with --sustained"});
-    v.Object("runs", [](auto& in) {
-      in("traced", [](J json) { return json.of.traced_runs; });
-      in("first", [](J json) { return json.of.first_runs; });
-      in("warmup", [](J json) { return json.of.warmup_runs; });
-      in("steady", [](J json) { return json.of.steady_runs; });
-      in("disturbed", [](J json) { return json.of.disturbed_runs; },
-         {.meaning = "steady, but not clean: left out"});
-      in("common_set", [](J json) { return json.of.common_runs; });
-    });
+    v.Object("runs",
+             [](auto& in) {
+               in("traced", [](J json) { return json.of.traced_runs; }, {.meaning = "all of them"});
+               in("first", [](J json) { return json.of.first_runs; },
+                  {.meaning = "the first one of a process"});
+               in("warmup", [](J json) { return json.of.warmup_runs; },
+                  {.meaning = "before the latency was stable"});
+               in("steady", [](J json) { return json.of.steady_runs; }, {.meaning = "clean ones after that"});
+               in("disturbed", [](J json) { return json.of.disturbed_runs; },
+                  {.meaning = "steady, but not clean: left out"});
+               in("common_set", [](J json) { return json.of.common_runs; },
+                  {.meaning = "that tables which add up are made of"});
+             },
+             {.meaning = "of the ETDump, by what they are"});
     v.Flat([](J json) { return MaybeView<TracedJson>(json.of.profile, json.report, json.Data(), json.of); });
   }
 };

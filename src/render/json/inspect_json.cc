@@ -15,15 +15,23 @@ struct TensorJson {
 
   static void Describe(auto& v) {
     using J = const TensorJson&;
-    v("dtype", [](J json) { return json.tensor.type.name; });
-    v("shape", [](J json) { return json.tensor.shape; });
-    v("dim_order", [](J json) { return json.tensor.dim_order; });
-    v("dynamism", [](J json) { return json.tensor.dynamism; });
-    v("bytes", [](J json) { return BytesOf(json.tensor.type, json.tensor.shape); });
-    v("data", [](J json) { return json.tensor.data; });
-    v("name", [](J json) { return json.tensor.name; }, {.or_null = true});
-    v("memory_id", [](J json) { return json.tensor.memory_id; });
-    v("memory_offset", [](J json) { return json.tensor.memory_offset; });
+    v("dtype", [](J json) { return json.tensor.type.name; }, {.meaning = "of its elements"});
+    v("shape", [](J json) { return json.tensor.shape; },
+      {.meaning = "elements of each dimension; upper bounds where `dynamism` is not static"});
+    v("dim_order", [](J json) { return json.tensor.dim_order; },
+      {.meaning = "from the outermost dimension to the innermost"});
+    v("dynamism", [](J json) { return json.tensor.dynamism; },
+      {.meaning = "whether the shape may change at run time, and within bounds"});
+    v("bytes", [](J json) { return BytesOf(json.tensor.type, json.tensor.shape); },
+      {.meaning = "of all elements"});
+    v("data", [](J json) { return json.tensor.data; },
+      {.meaning = "in the file, external (in a .ptd), or neither: planned, or given at run time"});
+    v("name", [](J json) { return json.tensor.name; },
+      {.meaning = "of the weight, where the file tells it", .or_null = true});
+    v("memory_id", [](J json) { return json.tensor.memory_id; },
+      {.meaning = "of the planned buffer that holds it, from 1"});
+    v("memory_offset", [](J json) { return json.tensor.memory_offset; },
+      {.meaning = "bytes from the start of that buffer"});
   }
 };
 
@@ -33,8 +41,9 @@ struct ValueJson {
 
   static constexpr const char* kSchemaName = "value";
   static void Describe(auto& v) {
-    v("value", &ValueJson::index);
-    v("kind", [](const ValueJson& json) { return json.method.values[json.index].kind; });
+    v("value", &ValueJson::index, {.meaning = "its index, by which instructions refer to it"});
+    v("kind", [](const ValueJson& json) { return json.method.values[json.index].kind; },
+      {.meaning = "of what the program stores"});
     v.Flat(
         [](const ValueJson& json) { return MaybeView<TensorJson>(json.method.values[json.index].tensor); });
   }
@@ -51,19 +60,24 @@ struct NodeJson {
   static constexpr const char* kSchemaName = "node";
   static void Describe(auto& v) {
     using J = const NodeJson&;
-    v("node", [](J json) { return json.node.index; });
-    v("type", [](J json) { return json.node.type; });
+    v("node", [](J json) { return json.node.index; }, {.meaning = "index in `nodes`: its identity"});
+    v("type", [](J json) { return json.node.type; }, {.meaning = "as in XNNPACK's schema: `XNNConv2d`"});
     v("debug_handle", [](J json) { return json.node.debug_handle; },
       {.meaning = "as in the .etrecord; null: the partitioner inserted the node"});
-    v("inputs", [](J json) { return json.node.inputs; });
-    v("outputs", [](J json) { return json.node.outputs; });
-    v("flags", [](J json) { return json.node.flags; });
-    v("output_min", [](J json) { return json.node.output_min; });
-    v("output_max", [](J json) { return json.node.output_max; });
-    v("macs", [](J json) { return json.node.macs; });
+    v("inputs", [](J json) { return json.node.inputs; },
+      {.meaning = "ids of values; weights and biases are inputs"});
+    v("outputs", [](J json) { return json.node.outputs; }, {.meaning = "ids of values"});
+    v("flags", [](J json) { return json.node.flags; }, {.meaning = "XNN_FLAG_... of xnnpack.h, added up"});
+    v("output_min", [](J json) { return json.node.output_min; },
+      {.meaning = "of a fused activation; null: not bounded"});
+    v("output_max", [](J json) { return json.node.output_max; },
+      {.meaning = "of a fused activation; null: not bounded"});
+    v("macs", [](J json) { return json.node.macs; },
+      {.meaning = "multiply-accumulates of one call; null: not known"});
     v("with_sme2", [](J json) { return KleidiaiOf(json.node, json.graph); },
       {.meaning = "which microkernels it has on an Arm CPU with SME2; null: it multiplies no matrices"});
-    v("convolution", [](J json) { return json.node.convolution; });
+    v("convolution", [](J json) { return json.node.convolution; },
+      {.meaning = "of a convolution of any kind; null: it is none"});
   }
 };
 
@@ -73,15 +87,21 @@ struct GraphJson {
   static constexpr const char* kSchemaName = "graph";
   static void Describe(auto& v) {
     using J = const GraphJson&;
-    v("version", [](J json) { return json.graph.version; });
-    v("header", [](J json) { return json.graph.header; });
-    v("flatbuffer_bytes", [](J json) { return json.graph.flatbuffer_bytes; });
-    v("constant_bytes", [](J json) { return json.graph.constant_bytes; });
+    v("version", [](J json) { return json.graph.version; }, {.meaning = "of the payload's format"});
+    v("header", [](J json) { return json.graph.header; },
+      {.meaning = "constants lie behind the FlatBuffer, not in it"});
+    v("flatbuffer_bytes", [](J json) { return json.graph.flatbuffer_bytes; },
+      {.meaning = "of the payload's description of the graph"});
+    v("constant_bytes", [](J json) { return json.graph.constant_bytes; },
+      {.meaning = "in the payload itself"});
     v("inputs", [](J json) { return json.graph.inputs; }, {.meaning = "ids of values"});
     v("outputs", [](J json) { return json.graph.outputs; }, {.meaning = "ids of values"});
-    v("nodes", [](J json) { return ViewsOf<NodeJson>(json.graph.nodes, json.graph); });
-    v("values", [](J json) -> const auto& { return json.graph.values; });
-    v("constants", [](J json) -> const auto& { return json.graph.constants; });
+    v("nodes", [](J json) { return ViewsOf<NodeJson>(json.graph.nodes, json.graph); },
+      {.meaning = "in the order in which they run"});
+    v("values", [](J json) -> const auto& { return json.graph.values; },
+      {.meaning = "tensors that nodes read and write"});
+    v("constants", [](J json) -> const auto& { return json.graph.constants; },
+      {.meaning = "weights, biases, and scales"});
   }
 };
 
@@ -96,15 +116,21 @@ struct DelegateJson {
   static constexpr const char* kSchemaName = "delegate";
   static void Describe(auto& v) {
     using J = const DelegateJson&;
-    v("delegate", &DelegateJson::index);
-    v("backend", [](J json) { return json.Of().backend; });
-    v("payload_bytes", [](J json) { return json.Of().payload; });
-    v("payload_offset", [](J json) { return json.Of().offset; });
-    v("in_segment", [](J json) { return json.Of().in_segment; });
-    v("compile_specs", [](J json) -> const auto& { return json.Of().compile_specs; });
-    v("calls", [](J json) { return json.Summary().calls; });
-    v("nodes", [](J json) { return json.Summary().nodes; });
-    v("node_types", [](J json) { return json.Summary().node_types; }, {.least = 1});
+    v("delegate", &DelegateJson::index, {.meaning = "its index in the method"});
+    v("backend", [](J json) { return json.Of().backend; }, {.meaning = "that runs it: `XnnpackBackend`"});
+    v("payload_bytes", [](J json) { return json.Of().payload; },
+      {.meaning = "what the backend's compiler made"});
+    v("payload_offset", [](J json) { return json.Of().offset; },
+      {.meaning = "bytes from the start of the file"});
+    v("in_segment", [](J json) { return json.Of().in_segment; },
+      {.meaning = "the payload is behind the FlatBuffer, else in it"});
+    v("compile_specs", [](J json) -> const auto& { return json.Of().compile_specs; },
+      {.meaning = "options that the backend's compiler had"});
+    v("calls", [](J json) { return json.Summary().calls; }, {.meaning = "instructions that call it"});
+    v("nodes", [](J json) { return json.Summary().nodes; },
+      {.meaning = "of its graph; null: payloads of this backend are not read"});
+    v("node_types", [](J json) { return json.Summary().node_types; },
+      {.meaning = "how many nodes there are of each type", .least = 1});
     v("macs", [](J json) { return json.Summary().macs; }, {.meaning = "of one call"});
     v("share_of_macs",
       [](J json) {
@@ -112,9 +138,12 @@ struct DelegateJson {
         return Share(Product(json.Summary().macs, calls), json.of_method.facts.macs.Whole());
       },
       {.meaning = "of all calls in the method's", .least = 0, .most = 1});
-    v("constant_bytes", [](J json) { return json.Summary().constants; });
-    v("tensor_types", [](J json) { return json.Summary().tensor_types; });
-    v("weight_types", [](J json) { return json.Summary().weight_types; });
+    v("constant_bytes", [](J json) { return json.Summary().constants; },
+      {.meaning = "weights, biases, and scales; what delegates share counts in each"});
+    v("tensor_types", [](J json) { return json.Summary().tensor_types; },
+      {.meaning = "data types that it computes in, each once"});
+    v("weight_types", [](J json) { return json.Summary().weight_types; },
+      {.meaning = "data types of its constants, each once"});
     v("xnnpack_graph", [](J json) { return json.Of().graph; }, {.meaning = "in xnnpack_graphs"});
   }
 };
@@ -128,22 +157,28 @@ struct InstructionJson {
   static constexpr const char* kSchemaName = "instruction";
   static void Describe(auto& v) {
     using J = const InstructionJson&;
-    v("chain", [](J json) { return json.instruction.chain; });
+    v("chain", [](J json) { return json.instruction.chain; },
+      {.meaning = "list of instructions that it is in"});
     v("instruction", [](J json) { return json.instruction.index; },
       {.meaning = "with `chain` its identity, in an ETDump, too"});
-    v("kind", [](J json) { return json.instruction.kind; });
+    v("kind", [](J json) { return json.instruction.kind; }, {.meaning = "what it does"});
     v("operator",
-      [](J json) { return json.IsKernel() ? &json.method.operators[json.instruction.target] : nullptr; });
-    v("delegate", [](J json) {
-      return json.instruction.kind == Instruction::Kind::kDelegate ? std::optional(json.instruction.target)
-                                                                   : std::nullopt;
-    });
+      [](J json) { return json.IsKernel() ? &json.method.operators[json.instruction.target] : nullptr; },
+      {.meaning = "name and overload of a kernel: `aten::add.out`"});
+    v("delegate",
+      [](J json) {
+        return json.instruction.kind == Instruction::Kind::kDelegate ? std::optional(json.instruction.target)
+                                                                     : std::nullopt;
+      },
+      {.meaning = "index of the delegate that it calls"});
     v("arguments", [](J json) { return json.instruction.arguments; },
       {.meaning = "indices of values; of a move from and to"});
     v("macs",
       [](J json) { return json.IsKernel() ? MultiplyAdds(json.instruction, json.method) : std::nullopt; },
       {.meaning = "of a kernel"});
-    v("with_sme2", [](J json) { return KleidiaiOf(json.instruction, json.method); });
+    v("with_sme2", [](J json) { return KleidiaiOf(json.instruction, json.method); },
+      {.meaning =
+           "which microkernels it would have on an Arm CPU with SME2; null: it multiplies no matrices"});
   }
 };
 
@@ -155,20 +190,28 @@ struct MethodJson {
   static constexpr const char* kSchemaName = "method";
   static void Describe(auto& v) {
     using J = const MethodJson&;
-    v("name", [](J json) { return json.method.name; });
-    v("inputs", [](J json) { return ValuesOf(json.method, json.method.inputs); });
-    v("outputs", [](J json) { return ValuesOf(json.method, json.method.outputs); });
-    v("planned_bytes", [](J json) { return json.summary.facts.planned; });
-    v("planned_buffers", [](J json) { return json.method.planned_buffers; });
-    v("dynamic_shapes", [](J json) { return json.summary.dynamic; });
-    v("branches", [](J json) { return json.summary.jumps; });
-    v("macs", [](J json) { return json.summary.facts.macs.Whole(); });
-    v("delegated_macs", [](J json) { return json.summary.facts.macs.with.Exact(); });
+    v("name", [](J json) { return json.method.name; }, {.meaning = "`forward`"});
+    v("inputs", [](J json) { return ValuesOf(json.method, json.method.inputs); },
+      {.meaning = "in the order of the arguments"});
+    v("outputs", [](J json) { return ValuesOf(json.method, json.method.outputs); },
+      {.meaning = "in the order of the results"});
+    v("planned_bytes", [](J json) { return json.summary.facts.planned; },
+      {.meaning = "of all planned buffers"});
+    v("planned_buffers", [](J json) { return json.method.planned_buffers; },
+      {.meaning = "bytes of each; memory_id 1 is the first"});
+    v("dynamic_shapes", [](J json) { return json.summary.dynamic; },
+      {.meaning = "a tensor's shape is an upper bound, and so are MACs"});
+    v("branches", [](J json) { return json.summary.jumps; },
+      {.meaning = "it has a branch, so that not every instruction runs once"});
+    v("macs", [](J json) { return json.summary.facts.macs.Whole(); },
+      {.meaning = "multiply-accumulates of all instructions, each once; null: not known"});
+    v("delegated_macs", [](J json) { return json.summary.facts.macs.with.Exact(); },
+      {.meaning = "of `macs`, in delegates"});
     v("delegated_share_of_macs", [](J json) { return json.summary.facts.macs.ExactShare(); },
-      {.least = 0, .most = 1});
-    v("delegates", [](J json) {
-      return ViewsUpTo<DelegateJson>(json.method.delegates.size(), json.method, json.summary);
-    });
+      {.meaning = "delegated_macs over `macs`", .least = 0, .most = 1});
+    v("delegates",
+      [](J json) { return ViewsUpTo<DelegateJson>(json.method.delegates.size(), json.method, json.summary); },
+      {.meaning = "parts that a backend's compiler made"});
     v("operators", [](J json) -> const auto& { return json.summary.operators; },
       {.meaning = "that are not delegated"});
     v("packed_bytes_at_least", [](J json) { return PackedBytes(json.method, json.program); },
@@ -190,9 +233,11 @@ struct PieceJson {
 
   static void Describe(auto& v) {
     using J = const PieceJson&;
-    v("key", [](J json) -> const auto& { return json.entry.key; });
-    v("segment", [](J json) { return json.entry.segment; });
-    v("bytes", [](J json) { return json.segments[json.entry.segment].bytes; });
+    v("key", [](J json) -> const auto& { return json.entry.key; },
+      {.meaning = "under which it is looked up"});
+    v("segment", [](J json) { return json.entry.segment; }, {.meaning = "index in `segments`"});
+    v("bytes", [](J json) { return json.segments[json.entry.segment].bytes; },
+      {.meaning = "of that segment"});
     if constexpr (requires { Entry::layout; })
       v.Flat([](J json) -> const auto& { return json.entry.layout; }, {.or_null = true});
   }
@@ -209,12 +254,14 @@ struct ProgramJson {
 
   static void Describe(auto& v) {
     using J = const ProgramJson&;
-    v.Constant("schema_version", 1);
-    v("file", [](J json) -> const auto& { return json.file; });
-    v("version", [](J json) { return json.program.version; });
-    v("file_bytes", [](J json) { return json.program.file_bytes; });
-    v("extended_header", [](J json) { return json.program.extended_header; });
-    v("flatbuffer_bytes", [](J json) { return json.program.flatbuffer_bytes; });
+    DescribeSchemaVersion(v);
+    v("file", [](J json) -> const auto& { return json.file; }, {.meaning = "as given"});
+    v("version", [](J json) { return json.program.version; }, {.meaning = "of the file's format"});
+    v("file_bytes", [](J json) { return json.program.file_bytes; }, {.meaning = "with segments"});
+    v("extended_header", [](J json) { return json.program.extended_header; },
+      {.meaning = "whether the file has one: segments need it"});
+    v("flatbuffer_bytes", [](J json) { return json.program.flatbuffer_bytes; },
+      {.meaning = "from the start of the file, the extended header in it"});
     v("segment_base", [](J json) { return json.program.segment_base; },
       {.meaning = "0: there are no segments"});
     v("constants", [](J json) { return json.program.constants; }, {.meaning = "that portable kernels have"});
@@ -225,14 +272,18 @@ struct ProgramJson {
     v("named_data",
       [](J json) { return ViewsOf<PieceJson<NamedData>>(json.program.named_data, json.program.segments); },
       {.meaning = "which of it has a name"});
-    v.Object("external_data", [](auto& in) {
-      in("names", [](J json) { return ExternalNames(json.program); },
-         {.meaning = "that the program expects in a .ptd"});
-      in("missing", &ProgramJson::Missing,
-         {.meaning = "those that are not in the .ptd that was given; null: none was"});
-    });
-    v("methods", [](J json) { return ViewsOf<MethodJson>(json.program.methods, json.program); });
-    v("xnnpack_graphs", [](J json) { return ViewsOf<GraphJson>(json.program.xnn_graphs); });
+    v.Object("external_data",
+             [](auto& in) {
+               in("names", [](J json) { return ExternalNames(json.program); },
+                  {.meaning = "that the program expects in a .ptd"});
+               in("missing", &ProgramJson::Missing,
+                  {.meaning = "those that are not in the .ptd that was given; null: none was"});
+             },
+             {.meaning = "weights that are not in the file"});
+    v("methods", [](J json) { return ViewsOf<MethodJson>(json.program.methods, json.program); },
+      {.meaning = "that can be run"});
+    v("xnnpack_graphs", [](J json) { return ViewsOf<GraphJson>(json.program.xnn_graphs); },
+      {.meaning = "payloads of XNNPACK's delegates"});
   }
 };
 
@@ -242,14 +293,16 @@ struct DataFileJson {
 
   static void Describe(auto& v) {
     using J = const DataFileJson&;
-    v.Constant("schema_version", 1);
-    v("file", [](J json) { return json.file; });
-    v("version", [](J json) { return json.data.version; });
-    v("file_bytes", [](J json) { return json.data.file_bytes; });
-    v("flatbuffer_bytes", [](J json) { return json.data.flatbuffer_bytes; });
-    v("segments", [](J json) -> const auto& { return json.data.segments; });
-    v("data",
-      [](J json) { return ViewsOf<PieceJson<DataFileEntry>>(json.data.entries, json.data.segments); });
+    DescribeSchemaVersion(v);
+    v("file", [](J json) { return json.file; }, {.meaning = "as given"});
+    v("version", [](J json) { return json.data.version; }, {.meaning = "of the file's format"});
+    v("file_bytes", [](J json) { return json.data.file_bytes; }, {.meaning = "with segments"});
+    v("flatbuffer_bytes", [](J json) { return json.data.flatbuffer_bytes; },
+      {.meaning = "from the start of the file, the header in it"});
+    v("segments", [](J json) -> const auto& { return json.data.segments; },
+      {.meaning = "the data behind the FlatBuffer"});
+    v("data", [](J json) { return ViewsOf<PieceJson<DataFileEntry>>(json.data.entries, json.data.segments); },
+      {.meaning = "which of it has a name"});
   }
 };
 

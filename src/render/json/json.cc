@@ -25,12 +25,20 @@ struct EtdumpJson {
 
   static void Describe(auto& v) {
     using J = const EtdumpJson&;
-    v("etdump", [](J json) { return json.experiment.etdump_name; }, {.or_null = true});
-    v("experiment", [](J json) { return NameOfExperiment(json.report, json.experiment); });
-    v("threads", [](J json) { return json.experiment.threads; }, {.least = 1});
-    v("runs", [](J json) { return json.experiment.groups.runs; });
-    v("category_totals_ms", [](J json) { return TotalsOf(json.experiment.groups); }, kMs);
-    v("fine_category_totals_ms", [](J json) { return TotalsOf(json.experiment.categories); }, kMs);
+    v("etdump", [](J json) { return json.experiment.etdump_name; },
+      {.meaning = "file name", .or_null = true});
+    v("experiment", [](J json) { return NameOfExperiment(json.report, json.experiment); },
+      {.meaning = "its name in the configuration"});
+    v("threads", [](J json) { return json.experiment.threads; },
+      {.meaning = "of the runner's thread pool", .least = 1});
+    v("runs", [](J json) { return json.experiment.groups.runs; },
+      {.meaning = "of the common set, which the totals are over"});
+    v(
+        "category_totals_ms", [](J json) { return TotalsOf(json.experiment.groups); },
+        kMs.Means("self time by group"));
+    v(
+        "fine_category_totals_ms", [](J json) { return TotalsOf(json.experiment.categories); },
+        kMs.Means("self time by category"));
   }
 };
 
@@ -44,7 +52,7 @@ struct PlotSetJson {
   static void Describe(auto& v) {
     using J = const PlotSetJson&;
     v.Flat([](J json) { return NamedExperimentJson{json.report, json.Experiment()}; });
-    v("counts", [](J json) { return json.plot.histogram.counts[json.set]; });
+    v("counts", [](J json) { return json.plot.histogram.counts[json.set]; }, {.meaning = "runs, bin by bin"});
     v("beyond", [](J json) { return json.plot.histogram.beyond[json.set]; },
       {.meaning = "runs that took longer than the axis goes"});
   }
@@ -57,11 +65,12 @@ struct PlotJson {
   static constexpr const char* kSchemaName = "latency_plot";
   static void Describe(auto& v) {
     using J = const PlotJson&;
-    v("from_ms", [](J json) { return json.plot.histogram.from; }, kMs);
+    v("from_ms", [](J json) { return json.plot.histogram.from; }, kMs.Means("where the first bin begins"));
     v("width_ms", [](J json) { return json.plot.histogram.width; },
       {.meaning = "of a bin; 0 where all times are equal", .least = 0, .scale = 1e6});
     v("experiments",
-      [](J json) { return ViewsUpTo<PlotSetJson>(json.plot.experiments.size(), json.report, json.plot); });
+      [](J json) { return ViewsUpTo<PlotSetJson>(json.plot.experiments.size(), json.report, json.plot); },
+      {.meaning = "on the same axis"});
   }
 };
 
@@ -74,18 +83,21 @@ struct InsightJson {
 
   static void Describe(auto& v) {
     using J = const InsightJson&;
-    v("kind", [](J json) { return json.insight.kind(); });
-    v("text", [](J json) { return json.InWords(json.words.text); });
+    v("kind", [](J json) { return json.insight.kind(); }, {.meaning = "of the finding"});
+    v("text", [](J json) { return json.InWords(json.words.text); }, {.meaning = "the finding"});
     v("at_stake_ms", [](J json) { return json.insight.at_stake; },
       {.meaning = "of one inference; findings are sorted by it, after those of kind `tracing`",
        .scale = 1e6,
        .or_null = true});
     v("experiment",
-      [](J json) { return NameOfExperiment(json.report, json.report.experiments[json.insight.experiment]); });
-    v("evidence", [](J json) {
-      return Each(json.words.evidence, [&](const say::Text& line) { return json.InWords(line); });
-    });
-    v("formula", [](J json) { return json.words.formula; });
+      [](J json) { return NameOfExperiment(json.report, json.report.experiments[json.insight.experiment]); },
+      {.meaning = "that it is of"});
+    v("evidence",
+      [](J json) {
+        return Each(json.words.evidence, [&](const say::Text& line) { return json.InWords(line); });
+      },
+      {.meaning = "what it is concluded from, line by line"});
+    v("formula", [](J json) { return json.words.formula; }, {.meaning = "how its numbers are computed"});
   }
 };
 
@@ -121,31 +133,44 @@ struct AnalysisJson {
 
   static void Describe(auto& v) {
     using J = const AnalysisJson&;
-    v.Constant("schema_version", 1, {.meaning = "keys may be added under the same number"});
-    v("model_id", [](J json) { return json.report.model_id; }, {.or_null = true});
-    v("backend", [](J json) { return json.report.backend; }, {.or_null = true});
-    v("dtype", [](J json) { return json.report.dtype; }, {.or_null = true});
-    v("platform", [](J json) { return json.report.run.platform; }, {.or_null = true});
-    v("generated_at", [](J json) { return json.report.run.generated_at; }, {.or_null = true});
-    v("status", [](J json) { return json.report.run.status; });
+    DescribeSchemaVersion(v);
+    v("model_id", [](J json) { return json.report.model_id; },
+      {.meaning = "the model's file name without .pte; null: not known, or several", .or_null = true});
+    v("backend", [](J json) { return json.report.backend; },
+      {.meaning = "that it was exported for; null: not known, or several", .or_null = true});
+    v("dtype", [](J json) { return json.report.dtype; },
+      {.meaning = "that it was exported in; null: not known, or several", .or_null = true});
+    v("platform", [](J json) { return json.report.run.platform; },
+      {.meaning = "of the device, as in the manifest", .or_null = true});
+    v("generated_at", [](J json) { return json.report.run.generated_at; },
+      {.meaning = "when the measurement began, UTC", .or_null = true});
+    v("status", [](J json) { return json.report.run.status; },
+      {.meaning = "of the measurement; `running` also means killed"});
     v("noise_floor", [](J json) { return json.report.noise_floor; },
       {.meaning = "the smallest relative change that an A/A pair of this run can show", .least = 0});
     v("conditions", [](J json) { return say::RunFacts(json.report).facts; },
       {.meaning = "what is the same in the whole run, in words"});
-    v("category_totals_ms", &AnalysisJson::GroupTotals, kMs);
-    v("per_etdump", &AnalysisJson::Etdumps);
-    v("csv_files", &AnalysisJson::Tables);
-    v("experiments", [](J json) { return ViewsOf<ExperimentJson>(json.report.experiments, json.report); });
-    v("comparisons", [](J json) { return ViewsOf<ComparisonJson>(json.report.comparisons, json.report); });
+    v("category_totals_ms", &AnalysisJson::GroupTotals,
+      kMs.Means("self time by group, over all of per_etdump"));
+    v("per_etdump", &AnalysisJson::Etdumps, {.meaning = "experiments with an ETDump that can be read"});
+    v("csv_files", &AnalysisJson::Tables, {.meaning = "that the analysis wrote beside it"});
+    v("experiments", [](J json) { return ViewsOf<ExperimentJson>(json.report.experiments, json.report); },
+      {.meaning = "one for each number of threads"});
+    v("comparisons", [](J json) { return ViewsOf<ComparisonJson>(json.report.comparisons, json.report); },
+      {.meaning = "pairs of experiments"});
     v("matrices", [](J json) { return ViewsOf<MatrixJson>(json.report.matrices, json.report); },
       {.meaning = "several experiments compared with one baseline; false discovery is controlled within a "
                   "comparison, not over a matrix"});
-    v("latency_plots", [](J json) { return ViewsOf<PlotJson>(json.report.latency_plots, json.report); });
-    v("ladder", [](J json) { return MaybeView<LadderJson>(json.report.ladder, json.report); });
+    v("latency_plots", [](J json) { return ViewsOf<PlotJson>(json.report.latency_plots, json.report); },
+      {.meaning = "histograms of experiments that are compared with each other"});
+    v("ladder", [](J json) { return MaybeView<LadderJson>(json.report.ladder, json.report); },
+      {.meaning = "of a run that measured levels of the ISA; null: it is none"});
     v("isa_threads", [](J json) -> const auto& { return json.report.payoffs; },
       {.meaning = "what each level of the ISA gains at each number of threads"});
-    v("insights", [](J json) { return ViewsOf<InsightJson>(json.report.insights, json.report); });
-    v("warnings", [](J json) { return json.report.warnings; });
+    v("insights", [](J json) { return ViewsOf<InsightJson>(json.report.insights, json.report); },
+      {.meaning = "findings: what to do next"});
+    v("warnings", [](J json) { return json.report.warnings; },
+      {.meaning = "what makes the results less certain"});
   }
 };
 
@@ -156,12 +181,14 @@ struct ResultJson {
   static void Describe(auto& v) {
     using J = const ResultJson&;
     v.Flat([](J json) { return NamedExperimentJson{json.report, json.experiment}; });
-    v("runs", [](J json) { return json.experiment.latency.n; });
-    v("median_ms", [](J json) { return json.experiment.latency.p50; }, kMs);
-    v("mean_ms", [](J json) { return json.experiment.latency.mean; }, kMs);
-    v("min_ms", [](J json) { return json.experiment.latency.min; }, kMs);
-    v("max_ms", [](J json) { return json.experiment.latency.max; }, kMs);
-    v("std_ms", [](J json) { return json.experiment.latency.sd; }, kMs);
+    v("runs", [](J json) { return json.experiment.latency.n; }, {.meaning = "that the times are of"});
+    v("median_ms", [](J json) { return json.experiment.latency.p50; }, kMs.Means("of the latency"));
+    v("mean_ms", [](J json) { return json.experiment.latency.mean; }, kMs.Means("of the latency"));
+    v("min_ms", [](J json) { return json.experiment.latency.min; }, kMs.Means("of the latency"));
+    v("max_ms", [](J json) { return json.experiment.latency.max; }, kMs.Means("of the latency"));
+    v(
+        "std_ms", [](J json) { return json.experiment.latency.sd; },
+        kMs.Means("standard deviation of the latency, with n - 1"));
   }
 };
 
@@ -171,8 +198,10 @@ struct VerdictJson {
   static void Describe(auto& v) {
     using J = const VerdictJson&;
     v.Flat([](J json) -> const auto& { return json.pair.comparison.latency; });
-    v("baseline", [](J json) { return json.pair.comparison.baseline_label; });
-    v("candidate", [](J json) { return json.pair.comparison.candidate_label; });
+    v("baseline", [](J json) { return json.pair.comparison.baseline_label; },
+      {.meaning = "label of the variant that the other is compared with"});
+    v("candidate", [](J json) { return json.pair.comparison.candidate_label; },
+      {.meaning = "label of the variant that is compared with the baseline"});
   }
 };
 
@@ -181,13 +210,19 @@ struct PipelineSummaryJson {
 
   static void Describe(auto& v) {
     using J = const PipelineSummaryJson&;
-    v.Constant("schema_version", 1, {.meaning = "keys may be added under the same number"});
-    v("model", [](J json) { return json.report.model_id; }, {.or_null = true});
-    v("platform", [](J json) { return json.report.run.platform; }, {.or_null = true});
-    v("generated_at", [](J json) { return json.report.run.generated_at; }, {.or_null = true});
-    v("status", [](J json) { return json.report.run.status; });
-    v("results", [](J json) { return ViewsOf<ResultJson>(json.report.experiments, json.report); });
-    v("comparisons", [](J json) { return ViewsOf<VerdictJson>(json.report.comparisons); });
+    DescribeSchemaVersion(v);
+    v("model", [](J json) { return json.report.model_id; },
+      {.meaning = "file name without .pte; null: not known, or several", .or_null = true});
+    v("platform", [](J json) { return json.report.run.platform; },
+      {.meaning = "of the device, as in the manifest", .or_null = true});
+    v("generated_at", [](J json) { return json.report.run.generated_at; },
+      {.meaning = "when the measurement began, UTC", .or_null = true});
+    v("status", [](J json) { return json.report.run.status; },
+      {.meaning = "of the measurement; `running` also means killed"});
+    v("results", [](J json) { return ViewsOf<ResultJson>(json.report.experiments, json.report); },
+      {.meaning = "latency of each experiment"});
+    v("comparisons", [](J json) { return ViewsOf<VerdictJson>(json.report.comparisons); },
+      {.meaning = "latency of each pair"});
   }
 };
 

@@ -25,15 +25,22 @@ struct LadderCellJson {
 
   static void Describe(auto& v) {
     using J = const LadderCellJson&;
-    v("level", [](J json) { return json.Of().levels[json.at.level].name; });
-    v("threads", [](J json) { return json.Of().threads[json.at.threads]; }, {.least = 1});
-    v("ms", [](J json) { return json.Cell().ns; }, kMs);
-    v("name", [](J json) { return MaybeName(json.Op()); });
-    v("key", [](J json) { return MaybeKey(json.Op()); });
-    v("over_below", [](J json) { return MaybeView<Gain>(json.Cell().over_below); });
-    v("over_lowest", [](J json) { return MaybeView<Gain>(json.Cell().over_lowest); });
-    v("over_fewest_threads", [](J json) { return MaybeView<Gain>(json.Cell().over_fewest); });
-    v("efficiency", [](J json) { return EfficiencyAt(json.Of(), json.row, json.at); });
+    v("level", [](J json) { return json.Of().levels[json.at.level].name; }, {.meaning = "of the ISA"});
+    v("threads", [](J json) { return json.Of().threads[json.at.threads]; },
+      {.meaning = "of the runner's thread pool", .least = 1});
+    v(
+        "ms", [](J json) { return json.Cell().ns; },
+        kMs.Means("median of the latency, else mean self time; null: not there, or not measured"));
+    v("name", [](J json) { return MaybeName(json.Op()); }, {.meaning = "of the operator at this setting"});
+    v("key", [](J json) { return MaybeKey(json.Op()); }, {.meaning = "of the operator at this setting"});
+    v("over_below", [](J json) { return MaybeView<Gain>(json.Cell().over_below); },
+      {.meaning = "against the next lower level that was measured, at the same threads"});
+    v("over_lowest", [](J json) { return MaybeView<Gain>(json.Cell().over_lowest); },
+      {.meaning = "against the lowest level that was measured, at the same threads"});
+    v("over_fewest_threads", [](J json) { return MaybeView<Gain>(json.Cell().over_fewest); },
+      {.meaning = "against the fewest threads at the same level"});
+    v("efficiency", [](J json) { return EfficiencyAt(json.Of(), json.row, json.at); },
+      {.meaning = "that speedup over the ratio of the threads; 1 is perfect"});
   }
 };
 
@@ -44,15 +51,19 @@ struct LadderRowJson {
   static constexpr const char* kSchemaName = "ladder_row";
   static void Describe(auto& v) {
     using J = const LadderRowJson&;
-    v("name", [](J json) { return json.row.name; });
-    v("cells", [](J json) {
-      std::vector<LadderCellJson> cells;
-      for (std::size_t threads = 0; threads < json.row.cells.size(); ++threads) {
-        for (std::size_t level = 0; level < json.row.cells[threads].size(); ++level)
-          cells.push_back({json.report, json.row, {level, threads}});
-      }
-      return cells;
-    });
+    v("name", [](J json) { return json.row.name; },
+      {.meaning =
+           "median latency, a group, a category, or an operator as the highest level that has it calls it"});
+    v("cells",
+      [](J json) {
+        std::vector<LadderCellJson> cells;
+        for (std::size_t threads = 0; threads < json.row.cells.size(); ++threads) {
+          for (std::size_t level = 0; level < json.row.cells[threads].size(); ++level)
+            cells.push_back({json.report, json.row, {level, threads}});
+        }
+        return cells;
+      },
+      {.meaning = "every level at every number of threads"});
   }
 };
 
@@ -62,9 +73,12 @@ struct LadderSettingJson {
 
   static void Describe(auto& v) {
     using J = const LadderSettingJson&;
-    v("level", [](J json) { return json.ladder.levels[json.setting.level].name; });
-    v("threads", [](J json) { return json.ladder.threads[json.setting.threads]; }, {.least = 1});
-    v("median_ms", [](J json) { return json.ladder.latency.At(json.setting).ns; }, kMs);
+    v("level", [](J json) { return json.ladder.levels[json.setting.level].name; }, {.meaning = "of the ISA"});
+    v("threads", [](J json) { return json.ladder.threads[json.setting.threads]; },
+      {.meaning = "of the runner's thread pool", .least = 1});
+    v(
+        "median_ms", [](J json) { return json.ladder.latency.At(json.setting).ns; },
+        kMs.Means("of the latency"));
   }
 };
 
@@ -75,7 +89,8 @@ struct LadderOtherJson {
   static void Describe(auto& v) {
     using J = const LadderOtherJson&;
     v.Flat([](J json) { return LadderSettingJson{json.ladder, json.other.setting}; });
-    v("best_over_it", [](J json) { return Gain{json.other.against}; });
+    v("best_over_it", [](J json) { return Gain{json.other.against}; },
+      {.meaning = "how much faster the best setting is"});
   }
 };
 
@@ -86,7 +101,8 @@ struct LadderBestJson {
   static void Describe(auto& v) {
     using J = const LadderBestJson&;
     v.Flat([](J json) { return LadderSettingJson{json.ladder, json.best.setting}; });
-    v("others", [](J json) { return ViewsOf<LadderOtherJson>(json.best.others, json.ladder); });
+    v("others", [](J json) { return ViewsOf<LadderOtherJson>(json.best.others, json.ladder); },
+      {.meaning = "every other setting, the nearest first; judged together"});
   }
 };
 
@@ -100,11 +116,13 @@ struct LadderSwingJson {
 
   static void Describe(auto& v) {
     using J = const LadderSwingJson&;
-    v("of", [](J json) { return json.swing.of; });
-    v("name", [](J json) { return json.ladder.RowOf(json.swing).name; });
-    v("level", [](J json) { return json.ladder.levels[json.swing.level].name; });
-    v("helps_at_threads", [](J json) { return json.Threads(json.swing.helps); });
-    v("hurts_at_threads", [](J json) { return json.Threads(json.swing.hurts); });
+    v("of", [](J json) { return json.swing.of; }, {.meaning = "what the row is"});
+    v("name", [](J json) { return json.ladder.RowOf(json.swing).name; }, {.meaning = "of the row"});
+    v("level", [](J json) { return json.ladder.levels[json.swing.level].name; }, {.meaning = "of the ISA"});
+    v("helps_at_threads", [](J json) { return json.Threads(json.swing.helps); },
+      {.meaning = "numbers of threads at which the level is faster than the one below"});
+    v("hurts_at_threads", [](J json) { return json.Threads(json.swing.hurts); },
+      {.meaning = "numbers of threads at which the level is slower than the one below"});
   }
 };
 
@@ -119,17 +137,28 @@ struct LadderJson {
   static constexpr const char* kSchemaName = "ladder";
   static void Describe(auto& v) {
     using J = const LadderJson&;
-    v("levels", [](J json) -> const auto& { return json.ladder.levels; }, {.some = true});
-    v("threads", [](J json) { return json.ladder.threads; }, {.least = 1, .some = true});
+    v("levels", [](J json) -> const auto& { return json.ladder.levels; },
+      {.meaning = "of the ISA, the lowest first", .some = true});
+    v("threads", [](J json) { return json.ladder.threads; },
+      {.meaning = "that were measured, rising", .least = 1, .some = true});
     v("interleaved", [](J json) { return json.ladder.interleaved; },
       {.meaning = "false: drift cannot be told from an effect"});
-    v("latency", [](J json) { return LadderRowJson{json.report, json.ladder.latency}; });
-    v("groups", [](J json) { return json.Rows(json.ladder.groups); });
-    v("categories", [](J json) { return json.Rows(json.ladder.categories); });
-    v("operators", [](J json) { return json.Rows(json.ladder.operators); });
-    v("best", [](J json) { return MaybeView<LadderBestJson>(json.ladder.best, json.ladder); });
-    v("swings", [](J json) { return ViewsOf<LadderSwingJson>(json.ladder.swings, json.ladder); });
-    v("portable_share", [](J json) { return json.ladder.portable_share; }, {.least = 0, .or_null = true});
+    v("latency", [](J json) { return LadderRowJson{json.report, json.ladder.latency}; },
+      {.meaning = "medians"});
+    v("groups", [](J json) { return json.Rows(json.ladder.groups); },
+      {.meaning = "mean self times of groups that take time anywhere"});
+    v("categories", [](J json) { return json.Rows(json.ladder.categories); },
+      {.meaning = "mean self times of categories that take time anywhere"});
+    v("operators", [](J json) { return json.Rows(json.ladder.operators); },
+      {.meaning = "mean self times, by falling time"});
+    v("best", [](J json) { return MaybeView<LadderBestJson>(json.ladder.best, json.ladder); },
+      {.meaning = "the fastest setting; null: emulated, or not two settings with times"});
+    v("swings", [](J json) { return ViewsOf<LadderSwingJson>(json.ladder.swings, json.ladder); },
+      {.meaning = "levels that help at some numbers of threads and hurt at others"});
+    v("portable_share", [](J json) { return json.ladder.portable_share; },
+      {.meaning = "of an inference at the highest level: kernels that no mask reaches",
+       .least = 0,
+       .or_null = true});
   }
 };
 

@@ -19,9 +19,9 @@ struct Sides;
 //   baseline time / candidate time = (candidate peak / baseline peak) x (candidate share / baseline share)
 // exactly. docs/guides/bottlenecks.md.
 struct SpeedupFactors {
-  std::string dtype;                                     // that these operators multiply in: "fp32"
-  std::int64_t operators = 0;                            // of one inference
-  std::int64_t macs = 0;                                 // theirs, of one inference
+  std::string dtype;
+  std::int64_t operators = 0;  // of one inference
+  std::int64_t macs = 0;
   double share_of_baseline = 0, share_of_candidate = 0;  // their part of the traced mean, 0 to 1
   stats::RatioEstimate ratio;  // their baseline time / candidate time, of their self times added up
   double baseline_peak = 0, candidate_peak = 0;        // multiply-adds per second
@@ -29,21 +29,27 @@ struct SpeedupFactors {
 
   static void Describe(auto& v) {
     using F = SpeedupFactors;
-    v("dtype", &F::dtype);
-    v("operators", &F::operators, {.least = 1});
-    v("macs", &F::macs, {.least = 1});
+    v("dtype", &F::dtype, {.meaning = "that these operators multiply in: \"fp32\""});
+    v("operators", &F::operators,
+      {.meaning = "of one inference, that the compute peak limits in both variants", .least = 1});
+    v("macs", &F::macs, {.meaning = "theirs, of one inference", .least = 1});
     v("share_of_baseline", &F::share_of_baseline, {.meaning = "of its traced mean", .least = 0, .most = 1});
     v("share_of_candidate", &F::share_of_candidate, {.meaning = "of its traced mean", .least = 0, .most = 1});
     v("ratio", [](const F& factors) { return factors.ratio.ratio(); },
       {.meaning = "above 1: the candidate is faster", .least = 0});
-    v("ratio_low", [](const F& factors) { return factors.ratio.low(); }, {.least = 0});
-    v("ratio_high", [](const F& factors) { return factors.ratio.high(); }, {.least = 0});
-    v("peak_ratio", &F::peak, {.least = 0});
-    v("use_ratio", &F::use, {.least = 0});
-    v("baseline_peak_macs_per_s", &F::baseline_peak, {.least = 0});
-    v("candidate_peak_macs_per_s", &F::candidate_peak, {.least = 0});
-    v("baseline_share_of_peak", &F::baseline_of_peak, {.least = 0});
-    v("candidate_share_of_peak", &F::candidate_of_peak, {.least = 0});
+    v("ratio_low", [](const F& factors) { return factors.ratio.low(); },
+      {.meaning = "of its interval", .least = 0});
+    v("ratio_high", [](const F& factors) { return factors.ratio.high(); },
+      {.meaning = "of its interval", .least = 0});
+    v("peak_ratio", &F::peak, {.meaning = "candidate's compute peak over the baseline's", .least = 0});
+    v("use_ratio", &F::use, {.meaning = "candidate's share of its peak over the baseline's", .least = 0});
+    v("baseline_peak_macs_per_s", &F::baseline_peak,
+      {.meaning = "multiply-adds that its CPU features allow", .least = 0});
+    v("candidate_peak_macs_per_s", &F::candidate_peak,
+      {.meaning = "multiply-adds that its CPU features allow", .least = 0});
+    v("baseline_share_of_peak", &F::baseline_of_peak, {.meaning = "that these operators reach", .least = 0});
+    v("candidate_share_of_peak", &F::candidate_of_peak,
+      {.meaning = "that these operators reach", .least = 0});
   }
 
   double peak() const { return candidate_peak / baseline_peak; }

@@ -31,15 +31,19 @@ struct KernelView {
 
   static constexpr const char* kSchemaName = "log";
   static void Describe(auto& v) {
-    v("label", &KernelView::label);
-    v("model_id", &KernelView::model_id, {.or_null = true});
-    v("log", &KernelView::log);
-    v("lines", &KernelView::lines);
-    v("xnnpack_lines", &KernelView::xnnpack_lines);
-    v("cut_lines", &KernelView::cut_lines);
-    v("etdump_agrees", &KernelView::etdump_agrees);
-    v("kernels", [](const KernelView& view) -> const auto& { return view.use.kernels; });
-    v("operators", [](const KernelView& view) -> const auto& { return view.use.operators; });
+    v("label", &KernelView::label, {.meaning = "of its experiment; of a bare log the file's name"});
+    v("model_id", &KernelView::model_id,
+      {.meaning = "file name without .pte; null: not known", .or_null = true});
+    v("log", &KernelView::log, {.meaning = "its path"});
+    v("lines", &KernelView::lines, {.meaning = "of the log"});
+    v("xnnpack_lines", &KernelView::xnnpack_lines, {.meaning = "of these, XNNPACK's"});
+    v("cut_lines", &KernelView::cut_lines, {.meaning = "of XNNPACK's, those that end before they should"});
+    v("etdump_agrees", &KernelView::etdump_agrees,
+      {.meaning = "the ETDump of the run has the same operators in the same order; null: there is none"});
+    v("kernels", [](const KernelView& view) -> const auto& { return view.use.kernels; },
+      {.meaning = "microkernels, in the order of the log"});
+    v("operators", [](const KernelView& view) -> const auto& { return view.use.operators; },
+      {.meaning = "that ran, in the order of the log"});
   }
 };
 
@@ -52,35 +56,44 @@ struct KernelComparison {
     std::optional<xnnpack::KernelStatus> baseline, candidate;  // absent: the log does not name it
 
     static void Describe(auto& v) {
-      v("name", &Row::kernel);
-      v("baseline", &Row::baseline);
-      v("candidate", &Row::candidate);
-      v("sme", [](const Row& row) { return row.parsed && row.parsed->HasSme(); });
-      v("sme2", [](const Row& row) { return row.parsed && row.parsed->HasSme2(); });
+      v("name", &Row::kernel, {.meaning = "microkernel"});
+      v("baseline", &Row::baseline, {.meaning = "null: the log does not name it"});
+      v("candidate", &Row::candidate, {.meaning = "null: the log does not name it"});
+      v("sme", [](const Row& row) { return row.parsed && row.parsed->HasSme(); },
+        {.meaning = "its name says that it has SME or SME2 instructions"});
+      v("sme2", [](const Row& row) { return row.parsed && row.parsed->HasSme2(); },
+        {.meaning = "its name says that it has SME2 instructions"});
     }
   };
-  std::vector<Row> kernels;  // that differ: on one side alone, or with another status
-  std::vector<Row> same;     // the others
+  std::vector<Row> kernels;
+  std::vector<Row> same;  // the others
   struct OperatorRow {
     std::string baseline, candidate;                // names
     std::string baseline_kernel, candidate_kernel;  // proven; empty: not
 
     static void Describe(auto& v) {
-      v("baseline", &OperatorRow::baseline);
-      v("candidate", &OperatorRow::candidate);
-      v("baseline_kernel", &OperatorRow::baseline_kernel, {.or_null = true});
-      v("candidate_kernel", &OperatorRow::candidate_kernel, {.or_null = true});
+      v("baseline", &OperatorRow::baseline, {.meaning = "name of the operator"});
+      v("candidate", &OperatorRow::candidate, {.meaning = "name of the operator"});
+      v("baseline_kernel", &OperatorRow::baseline_kernel,
+        {.meaning = "that it is proven to have run; null: none is", .or_null = true});
+      v("candidate_kernel", &OperatorRow::candidate_kernel,
+        {.meaning = "that it is proven to have run; null: none is", .or_null = true});
     }
   };
-  std::vector<OperatorRow> operators;  // that match one to one, in order; empty: they do not
+  std::vector<OperatorRow> operators;
 
   static constexpr const char* kSchemaName = "comparison";
   static void Describe(auto& v) {
-    v("baseline", &KernelComparison::baseline_label);
-    v("candidate", &KernelComparison::candidate_label);
-    v("alike", [](const KernelComparison& comparison) { return comparison.same.size(); });
-    v("kernels", &KernelComparison::kernels);
-    v("operators", &KernelComparison::operators);
+    v("baseline", &KernelComparison::baseline_label,
+      {.meaning = "label of the log that the other is compared with"});
+    v("candidate", &KernelComparison::candidate_label,
+      {.meaning = "label of the log that is compared with the baseline"});
+    v("alike", [](const KernelComparison& comparison) { return comparison.same.size(); },
+      {.meaning = "microkernels with the same status in both"});
+    v("kernels", &KernelComparison::kernels,
+      {.meaning = "that differ: in one log alone, or with another status"});
+    v("operators", &KernelComparison::operators,
+      {.meaning = "that match one to one, in order; empty: they do not"});
   }
 };
 
@@ -94,16 +107,20 @@ struct OperatorEvidence {
     bool baseline_sme = false, candidate_sme = false;            // xnnpack::NeedsSme, and computes
 
     static void Describe(auto& v) {
-      v("baseline", &Row::baseline, {.or_null = true});
-      v("candidate", &Row::candidate, {.or_null = true});
-      v("baseline_kleidiai", &Row::baseline_kleidiai);
-      v("candidate_kleidiai", &Row::candidate_kleidiai);
-      v("baseline_sme", &Row::baseline_sme);
-      v("candidate_sme", &Row::candidate_sme);
+      v("baseline", &Row::baseline,
+        {.meaning = "name of the operator; null: the variant has no such one", .or_null = true});
+      v("candidate", &Row::candidate,
+        {.meaning = "name of the operator; null: the variant has no such one", .or_null = true});
+      v("baseline_kleidiai", &Row::baseline_kleidiai,
+        {.meaning = "its name says that it runs on KleidiAI's kernels"});
+      v("candidate_kleidiai", &Row::candidate_kleidiai,
+        {.meaning = "its name says that it runs on KleidiAI's kernels"});
+      v("baseline_sme", &Row::baseline_sme, {.meaning = "its name says that it computes with SME"});
+      v("candidate_sme", &Row::candidate_sme, {.meaning = "its name says that it computes with SME"});
     }
   };
-  std::vector<Row> changed;  // the name without its number is another one, or one side lacks it
-  std::vector<Row> same;     // the other delegated operators
+  std::vector<Row> changed;
+  std::vector<Row> same;  // the other delegated operators
 
   // Operators on KleidiAI's kernels, those in `same` too.
   std::size_t CountKleidiai(bool Row::*on_kleidiai) const {
@@ -113,14 +130,20 @@ struct OperatorEvidence {
 
   static constexpr const char* kSchemaName = "pair";
   static void Describe(auto& v) {
-    v("baseline", &OperatorEvidence::baseline_label);
-    v("candidate", &OperatorEvidence::candidate_label);
+    v("baseline", &OperatorEvidence::baseline_label,
+      {.meaning = "label of the variant that the other is compared with"});
+    v("candidate", &OperatorEvidence::candidate_label,
+      {.meaning = "label of the variant that is compared with the baseline"});
     using E = OperatorEvidence;
-    v("unchanged", [](const E& evidence) { return evidence.same.size(); });
-    v("baseline_kleidiai", [](const E& evidence) { return evidence.CountKleidiai(&Row::baseline_kleidiai); });
+    v("unchanged", [](const E& evidence) { return evidence.same.size(); },
+      {.meaning = "delegated operators whose names are the same but for their number"});
+    v("baseline_kleidiai", [](const E& evidence) { return evidence.CountKleidiai(&Row::baseline_kleidiai); },
+      {.meaning = "operators on KleidiAI's kernels, by their names"});
     v("candidate_kleidiai",
-      [](const E& evidence) { return evidence.CountKleidiai(&Row::candidate_kleidiai); });
-    v("changed", &OperatorEvidence::changed);
+      [](const E& evidence) { return evidence.CountKleidiai(&Row::candidate_kleidiai); },
+      {.meaning = "operators on KleidiAI's kernels, by their names"});
+    v("changed", &OperatorEvidence::changed,
+      {.meaning = "the name without its number is another one, or one variant lacks it"});
   }
 };
 
@@ -135,15 +158,16 @@ struct KernelReport {
   std::vector<std::string> notes;
 
   static void Describe(auto& v) {
-    v.Constant("schema_version", 1);
-    v("model_id", &KernelReport::model_id, {.or_null = true});
-    v("filter", &KernelReport::filter, {.or_null = true});
-    v("logs", &KernelReport::views);
-    v("comparison", &KernelReport::comparison);
-    v("pairs", &KernelReport::evidence);
+    DescribeSchemaVersion(v);
+    v("model_id", &KernelReport::model_id,
+      {.meaning = "file name without .pte; null: not known", .or_null = true});
+    v("filter", &KernelReport::filter, {.meaning = "as given by --filter-op; null: none", .or_null = true});
+    v("logs", &KernelReport::views, {.meaning = "of kernel-log runs"});
+    v("comparison", &KernelReport::comparison, {.meaning = "of two logs; null: nothing was compared"});
+    v("pairs", &KernelReport::evidence, {.meaning = "the operators' names of experiments that are compared"});
     v("watched", &KernelReport::watched,
       {.meaning = "experiments of which the runner watched the calls (--watch)"});
-    v("notes", &KernelReport::notes);
+    v("notes", &KernelReport::notes, {.meaning = "what one has to know to trust it"});
   }
 };
 

@@ -17,9 +17,9 @@ namespace etprof {
 
 // A function that computed an operator, as the runner saw it called.
 struct ProvenFunction {
-  std::string name;      // its symbol; "code at 0x100c40" where the library has none for it
-  std::string code;      // what it needs, as CodeClass::name says, of it and of what it calls directly
-  bool is_task = false;  // the thread pool was given it; else a task called it
+  std::string name;
+  std::string code;  // what it needs, as CodeClass::name says, of it and of what it calls directly
+  bool is_task = false;
   std::vector<std::int64_t> calls;  // in one run, by thread; rounded
 
   std::int64_t Calls() const {  // of all threads
@@ -32,9 +32,10 @@ struct ProvenFunction {
   static constexpr const char* kSchemaName = "proven_function";
   static void Describe(auto& v) {
     using F = ProvenFunction;
-    v("name", &F::name);
-    v("code", &F::code);
-    v("is_task", &F::is_task);
+    v("name", &F::name, {.meaning = "its symbol; \"code at 0x100c40\" where the library has none for it"});
+    v("code", &F::code,
+      {.meaning = "the highest class of instructions, of it and of what it calls directly"});
+    v("is_task", &F::is_task, {.meaning = "the thread pool was given it; else a task called it"});
     v("calls", &F::calls, {.meaning = "in one run, by thread"});
   }
 };
@@ -73,11 +74,11 @@ struct ThreadUse {
   static constexpr const char* kSchemaName = "thread_use";
   static void Describe(auto& v) {
     using U = ThreadUse;
-    v("runs", &U::runs);
+    v("runs", &U::runs, {.meaning = "that it ran in"});
     v("time_ns", &U::time_ns, {.meaning = "over all `runs`, as the other times"});
     v("parallel_ns", &U::parallel_ns, {.meaning = "of `time_ns`, in parallel regions"});
     v("regions", &U::regions, {.meaning = "parallel regions: calls of the thread pool"});
-    v("threads", &U::threads);
+    v("threads", &U::threads, {.meaning = "the caller, then those of the pool"});
     v("efficiency", &U::Efficiency,
       {.meaning = "busy time over the number of threads times `parallel_ns`", .least = 0});
     v("speedup_over_one", &U::SpeedupOverOne,
@@ -88,11 +89,11 @@ struct ThreadUse {
 };
 
 struct WatchedRow {
-  std::string key;  // as KeyText of the operator in the analysis
+  std::string key;
   std::string name;
-  std::string code;                       // the highest class among its functions; empty: none was seen
-  bool kleidiai = false;                  // one of its functions is KleidiAI's and computes
-  std::vector<ProvenFunction> functions;  // what tasks called first, then the tasks
+  std::string code;  // the highest class among its functions; empty: none was seen
+  bool kleidiai = false;
+  std::vector<ProvenFunction> functions;
   ThreadUse threads;
 
   // What computed it: of what tasks called, those of the highest class; else of the tasks themselves.
@@ -101,13 +102,13 @@ struct WatchedRow {
   static constexpr const char* kSchemaName = "watched_row";
   static void Describe(auto& v) {
     using W = WatchedRow;
-    v("key", &W::key);
-    v("name", &W::name);
+    v("key", &W::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
+    v("name", &W::name, {.meaning = "as ExecuTorch's Inspector shows it"});
     v("code", &W::code,
       {.meaning = "the highest class of instructions among its functions", .or_null = true});
-    v("kleidiai", &W::kleidiai);
-    v("functions", &W::functions);
-    v("threads", &W::threads);
+    v("kleidiai", &W::kleidiai, {.meaning = "one of its functions is KleidiAI's and computes"});
+    v("functions", &W::functions, {.meaning = "what tasks called first, then the tasks"});
+    v("threads", &W::threads, {.meaning = "how they shared it"});
   }
 };
 
@@ -125,10 +126,11 @@ struct WatchedExperiment {
   static constexpr const char* kSchemaName = "watched";
   static void Describe(auto& v) {
     using W = WatchedExperiment;
-    v("label", &W::label);
-    v("contended", &W::contended);
-    v("operators", &W::rows);
-    v("memory", &W::memory, {.if_any = true});
+    v("label", &W::label, {.meaning = "its name in reports"});
+    v("contended", &W::contended,
+      {.meaning = "in each of the runs threads waited for a processor: the times say little"});
+    v("operators", &W::rows, {.meaning = "in the order of the run"});
+    v("memory", &W::memory, {.meaning = "by owner", .if_any = true});
   }
 };
 

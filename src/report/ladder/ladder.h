@@ -17,16 +17,17 @@ struct Report;
 // (docs/guides/isa.md). All times are nanoseconds.
 
 struct LadderLevel {
-  std::string name;               // the experiment's: "avx2"
-  std::string isa;                // the mask
-  std::vector<std::string> adds;  // features that the level below does not show; of the lowest: all
-  std::string error;              // why it was not measured; empty: it was
+  std::string name;
+  std::string isa;
+  std::vector<std::string> adds;
+  std::string error;  // why it was not measured; empty: it was
 
   static void Describe(auto& v) {
-    v("name", &LadderLevel::name);
-    v("isa", &LadderLevel::isa);
-    v("adds", &LadderLevel::adds);
-    v("error", &LadderLevel::error, {.or_null = true});
+    v("name", &LadderLevel::name, {.meaning = "the experiment's: \"avx2\""});
+    v("isa", &LadderLevel::isa, {.meaning = "the mask"});
+    v("adds", &LadderLevel::adds,
+      {.meaning = "features that the level below does not show; of the lowest: all"});
+    v("error", &LadderLevel::error, {.meaning = "why it was not measured; null: it was", .or_null = true});
   }
 };
 

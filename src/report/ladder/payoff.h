@@ -24,10 +24,12 @@ struct PayoffRow {
 
   static constexpr const char* kSchemaName = "isa_threads_row";
   static void Describe(auto& v) {
-    v("name", &PayoffRow::name);
-    v("gain", [](const PayoffRow& row) {
-      return Each(row.gain, [](const auto& one) { return MaybeView<Gain>(one); });
-    });
+    v("name", &PayoffRow::name, {.meaning = "median latency, or an operator"});
+    v("gain",
+      [](const PayoffRow& row) {
+        return Each(row.gain, [](const auto& one) { return MaybeView<Gain>(one); });
+      },
+      {.meaning = "by number of threads; null: not in both variants"});
     v("no_longer_from_threads", &PayoffRow::stops,
       {.meaning = "from here on the verdict is same or slower, after it was faster", .least = 1});
     v("never", &PayoffRow::never, {.meaning = "same or slower at each number of threads"});
@@ -40,18 +42,18 @@ struct Payoff {
   std::vector<int> threads;         // rising
   bool interleaved = true;          // all of it: else drift cannot be told from an effect
   PayoffRow latency;
-  std::vector<PayoffRow> operators;  // that both sides have somewhere, by falling time
+  std::vector<PayoffRow> operators;
 
   bool Stops() const;  // in any row
 
   static constexpr const char* kSchemaName = "isa_threads";
   static void Describe(auto& v) {
-    v("baseline", &Payoff::baseline);
-    v("candidate", &Payoff::candidate);
-    v("threads", &Payoff::threads, {.least = 1, .some = true});
+    v("baseline", &Payoff::baseline, {.meaning = "name of the level below"});
+    v("candidate", &Payoff::candidate, {.meaning = "name of the level"});
+    v("threads", &Payoff::threads, {.meaning = "numbers of threads, rising", .least = 1, .some = true});
     v("interleaved", &Payoff::interleaved, {.meaning = "false: drift cannot be told from an effect"});
-    v("latency", &Payoff::latency);
-    v("operators", &Payoff::operators);
+    v("latency", &Payoff::latency, {.meaning = "of medians"});
+    v("operators", &Payoff::operators, {.meaning = "that both sides have somewhere, by falling time"});
   }
 };
 

@@ -15,11 +15,11 @@ struct Sides;
 
 // A module of the model, with what runs in it. Sums are over the common set of runs.
 struct LayerRow {
-  std::string path;                    // "features.0.0"; "" is the model
-  std::string type;                    // "torch.nn.modules.conv.Conv2d"; "" where it is not known
-  std::size_t parent = 0;              // in the same list; of the first one, the model, itself
-  int depth = 0;                       // 0: the model
-  Nanoseconds self = 0;                // of operators that are the module's own
+  std::string path;        // "features.0.0"; "" is the model
+  std::string type;        // "torch.nn.modules.conv.Conv2d"; "" where it is not known
+  std::size_t parent = 0;  // in the same list; of the first one, the model, itself
+  int depth = 0;
+  Nanoseconds self = 0;
   Nanoseconds total = 0;               // with those of the modules in it
   std::vector<std::size_t> operators;  // of `total`, indices into Profile::operators
 
@@ -27,12 +27,13 @@ struct LayerRow {
   static void Describe(auto& v) {
     using L = LayerRow;
     v("path", &L::path, {.meaning = "empty: the model itself"});
-    v("type", &L::type, {.or_null = true});
+    v("type", &L::type, {.meaning = "class of the module; null: not known", .or_null = true});
     v("parent", &L::parent, {.meaning = "index in this list; of the model its own"});
-    v("depth", &L::depth);
-    v("self_ns", &L::self, {.least = kAnyNumber});
+    v("depth", &L::depth, {.meaning = "0: the model"});
+    v("self_ns", &L::self, {.meaning = "of operators that are the module's own", .least = kAnyNumber});
     v("total_ns", &L::total, {.meaning = "with the modules in it", .least = kAnyNumber});
-    v("operators", [](const L& layer) { return layer.operators.size(); });
+    v("operators", [](const L& layer) { return layer.operators.size(); },
+      {.meaning = "how many run in it, with the modules in it"});
   }
 };
 

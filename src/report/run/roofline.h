@@ -59,7 +59,7 @@ struct Roof {
   double per_second = 0;  // multiply-adds, or bytes
 
   static void Describe(auto& v) {
-    v("kind", &Roof::kind);
+    v("kind", &Roof::kind, {.meaning = "what it limits"});
     v("name", &Roof::name, {.meaning = "a data type, or a level of memory"});
     v("per_s", &Roof::per_second, {.meaning = "multiply-adds of compute, bytes of memory"});
   }

@@ -11,7 +11,7 @@ namespace etprof {
 
 // One burst of a sustained run.
 struct SustainedPoint {
-  double seconds = 0;    // its middle, from the start of the first burst
+  double seconds = 0;
   double median_ns = 0;  // of its untraced runs
   double p95_ns = 0;
   std::size_t runs = 0;
@@ -19,20 +19,20 @@ struct SustainedPoint {
 
   static void Describe(auto& v) {
     using S = SustainedPoint;
-    v("seconds", &S::seconds, {.least = 0});
-    v("runs", &S::runs);
-    v("median_ms", &S::median_ns, kMsOfTime);
-    v("p95_ms", &S::p95_ns, kMsOfTime);
-    v("frequency_mhz", &S::mhz, {.least = 0});
-    v("frequency_cap_mhz", &S::cap_mhz, {.least = 0});
-    v("temperature_c", &S::celsius);
+    v("seconds", &S::seconds, {.meaning = "its middle, from the start of the first burst", .least = 0});
+    v("runs", &S::runs, {.meaning = "untraced runs of the burst"});
+    v("median_ms", &S::median_ns, kMsOfTime.Means("of these runs"));
+    v("p95_ms", &S::p95_ns, kMsOfTime.Means("95th percentile of these runs"));
+    v("frequency_mhz", &S::mhz, {.meaning = "of the CPU that the main thread was on", .least = 0});
+    v("frequency_cap_mhz", &S::cap_mhz, {.meaning = "the limit in force of that CPU's clock", .least = 0});
+    v("temperature_c", &S::celsius, {.meaning = "degrees Celsius, of the device's hottest sensor"});
   }
 };
 
 // How an experiment went over the time of a sustained run (`--sustained`).
 struct Sustained {
-  std::vector<SustainedPoint> points;  // in the order of time; at least one
-  double seconds = 0;                  // from the first burst's start to the last one's end
+  std::vector<SustainedPoint> points;
+  double seconds = 0;
   // The beginning is compared with the end: windows of a quarter of the time, a minute at most.
   double window_seconds = 0;
   std::optional<double> first_ns, last_ns;  // medians of the bursts' medians in the two windows
@@ -44,25 +44,31 @@ struct Sustained {
     const stats::RatioEstimate& estimate;
 
     static void Describe(auto& v) {
-      v("ratio", [](const Change& of) { return of.estimate.ratio(); });
-      v("low", [](const Change& of) { return of.estimate.low(); });
-      v("high", [](const Change& of) { return of.estimate.high(); });
-      v("confidence", [](const Change& of) { return of.estimate.confidence; });
+      v("ratio", [](const Change& of) { return of.estimate.ratio(); },
+        {.meaning = "first_ms / last_ms: below 1, it became slower"});
+      v("low", [](const Change& of) { return of.estimate.low(); }, {.meaning = "lower bound of the ratio"});
+      v("high", [](const Change& of) { return of.estimate.high(); }, {.meaning = "upper bound of the ratio"});
+      v("confidence", [](const Change& of) { return of.estimate.confidence; },
+        {.meaning = "of the interval"});
     }
   };
 
   static constexpr const char* kSchemaName = "sustained";
   static void Describe(auto& v) {
     using S = Sustained;
-    v("seconds", &S::seconds, {.least = 0});
-    v("window_seconds", &S::window_seconds, {.least = 0});
-    v("first_ms", &S::first_ns, kMsOfTime);
-    v("last_ms", &S::last_ns, kMsOfTime);
-    v("change", [](const S& sustained) -> std::optional<Change> {
-      if (!sustained.change) return std::nullopt;
-      return Change{*sustained.change};
-    });
-    v("points", &S::points);
+    v("seconds", &S::seconds, {.meaning = "from the first burst's start to the last one's end", .least = 0});
+    v("window_seconds", &S::window_seconds,
+      {.meaning = "of beginning and end that are compared: a quarter of the time, a minute at most",
+       .least = 0});
+    v("first_ms", &S::first_ns, kMsOfTime.Means("median of the bursts' medians in the first window"));
+    v("last_ms", &S::last_ns, kMsOfTime.Means("median of the bursts' medians in the last window"));
+    v("change",
+      [](const S& sustained) -> std::optional<Change> {
+        if (!sustained.change) return std::nullopt;
+        return Change{*sustained.change};
+      },
+      {.meaning = "from the first to the last window; null: too few bursts, or the CPU was emulated"});
+    v("points", &S::points, {.meaning = "one for each burst, in the order of time"});
   }
 };
 

@@ -13,8 +13,8 @@ struct Fact {
   std::string name, value;
 
   static void Describe(auto& v) {
-    v("name", &Fact::name);
-    v("value", &Fact::value);
+    v("name", &Fact::name, {.meaning = "of the fact"});
+    v("value", &Fact::value, {.meaning = "in words"});
   }
 };
 

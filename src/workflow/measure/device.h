@@ -82,7 +82,7 @@ struct MeasuredPeaks {
   bool emulated = false;
 
   static void Describe(auto& v) {
-    v.Constant("schema_version", 1);
+    DescribeSchemaVersion(v);
     v("device", &MeasuredPeaks::device, {.meaning = "as `--device` takes it"});
     v("emulated", &MeasuredPeaks::emulated, {.meaning = "the CPU: its times mean nothing"});
     v.Flat(&MeasuredPeaks::peaks);

@@ -27,8 +27,9 @@ struct DevicesFound {
   std::vector<std::string> notes;  // why devices may be missing
 
   static void Describe(auto& v) {
-    v.Constant("schema_version", 1);
-    v("devices", &DevicesFound::devices);
+    DescribeSchemaVersion(v);
+    v("devices", &DevicesFound::devices,
+      {.meaning = "this machine, those that adb lists, and those that were named"});
     v("notes", &DevicesFound::notes, {.meaning = "what could not be listed, and why"});
   }
 };

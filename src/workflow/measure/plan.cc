@@ -216,8 +216,9 @@ struct RangeJson {
 
   static constexpr const char* kSchemaName = "range";
   static void Describe(auto& v) {
-    v("at_least", [](const RangeJson& json) { return json.range.least; });
-    v("at_most", [](const RangeJson& json) { return json.range.most; });
+    v("at_least", [](const RangeJson& json) { return json.range.least; }, {.meaning = "how many"});
+    v("at_most", [](const RangeJson& json) { return json.range.most; },
+      {.meaning = "how many; as at_least where it is known"});
   }
 };
 
@@ -239,16 +240,20 @@ struct UnitJson {
 
   static void Describe(auto& v) {
     using J = const UnitJson&;
-    v("experiment", [](J json) { return json.experiment.name; });
-    v("label", [](J json) { return json.unit.label; });
-    v("mode", [](J json) { return json.experiment.mode; }, {.choices = kModes});
-    v("threads", [](J json) { return json.unit.threads; }, {.least = 1});
+    v("experiment", [](J json) { return json.experiment.name; },
+      {.meaning = "its name in the configuration"});
+    v("label", [](J json) { return json.unit.label; }, {.meaning = "its name in reports"});
+    v("mode", [](J json) { return json.experiment.mode; },
+      {.meaning = "`xnntrace`: a kernel-log run", .choices = kModes});
+    v("threads", [](J json) { return json.unit.threads; },
+      {.meaning = "of the runner's thread pool", .least = 1});
     v("isa", [](J json) { return json.experiment.isa; }, {.meaning = "empty: nothing is masked"});
     v("cpus", [](J json) { return json.experiment.cpu_affinity; }, {.meaning = "empty: any"});
     v("period_ns", [](J json) { return json.experiment.period; }, {.meaning = "0: back to back"});
     v("runs", [](J json) { return json.experiment.runs; }, {.meaning = "traced ones", .least = 1});
-    v("runner", [](J json) { return json.experiment.runner; });
-    v("model", [](J json) { return json.experiment.model; });
+    v("runner", [](J json) { return json.experiment.runner; },
+      {.meaning = "its path on this machine; empty: it depends on the device"});
+    v("model", [](J json) { return json.experiment.model; }, {.meaning = "the path of the .pte"});
   }
 };
 
@@ -257,9 +262,12 @@ struct PairJson {
 
   static void Describe(auto& v) {
     using J = const PairJson&;
-    v("baseline", [](J json) { return json.pair.baseline_label; });
-    v("candidate", [](J json) { return json.pair.candidate_label; });
-    v("label", [](J json) { return json.pair.label; });
+    v("baseline", [](J json) { return json.pair.baseline_label; },
+      {.meaning = "label of the variant that the other is compared with"});
+    v("candidate", [](J json) { return json.pair.candidate_label; },
+      {.meaning = "label of the variant that is compared with the baseline"});
+    v("label", [](J json) { return json.pair.label; },
+      {.meaning = "of the pair, as configured; empty: none"});
   }
 };
 
@@ -270,8 +278,9 @@ struct PlannedJson {
   static constexpr const char* kSchemaName = "device";
   static void Describe(auto& v) {
     using J = const PlannedJson&;
-    v("device", [](J json) { return json.planned.on.device; });
-    v("platform", [](J json) { return PlatformOf(json.planned.on.config, json.planned.on.properties); });
+    v("device", [](J json) { return json.planned.on.device; }, {.meaning = "as `--device` takes it"});
+    v("platform", [](J json) { return PlatformOf(json.planned.on.config, json.planned.on.properties); },
+      {.meaning = "of the device"});
     v("output_root", [](J json) { return json.planned.on.config.output_root; },
       {.meaning = "the results directory"});
     v("experiments",
@@ -281,17 +290,20 @@ struct PlannedJson {
           units.push_back({unit, json.planned.on.config.experiments[unit.experiment]});
         return units;
       },
-      {.some = true});
-    v("pairs", [](J json) { return ViewsOf<PairJson>(json.planned.plan.pairs); });
+      {.meaning = "one for each number of threads", .some = true});
+    v("pairs", [](J json) { return ViewsOf<PairJson>(json.planned.plan.pairs); },
+      {.meaning = "of experiments that are compared"});
     v("launches", [](J json) { return RangeJson{json.planned.forecast.launches}; },
       {.meaning = "of each experiment that is measured for time"});
     v("rounds", [](J json) { return RangeJson{json.planned.forecast.rounds}; },
       {.meaning = "of a launch; 0 where it is sustained"});
     v("precision", [](J json) { return json.planned.on.config.Precision(); },
       {.meaning = "relative half-width asked for", .least = 0, .open = true});
-    v("seconds", [](J json) {
-      return SecondsJson{json.planned.forecast.least_seconds, json.planned.forecast.most_seconds};
-    });
+    v("seconds",
+      [](J json) {
+        return SecondsJson{json.planned.forecast.least_seconds, json.planned.forecast.most_seconds};
+      },
+      {.meaning = "that measuring takes"});
     v("how", [](J json) { return TimeWords(json.planned); },
       {.meaning = "how the seconds come about", .some = true});
     v("besides", [](J json) { return BesidesWords(json.planned, json.request); },
@@ -316,10 +328,11 @@ struct PlansJson {
 
   static void Describe(auto& v) {
     using J = const PlansJson&;
-    v.Constant("schema_version", 1);
+    DescribeSchemaVersion(v);
     v("seconds", &PlansJson::Seconds,
       {.meaning = "of the device that takes longest: they measure side by side"});
-    v("devices", [](J json) { return ViewsOf<PlannedJson>(json.all, json.request); }, {.some = true});
+    v("devices", [](J json) { return ViewsOf<PlannedJson>(json.all, json.request); },
+      {.meaning = "that the configuration measures on", .some = true});
   }
 };
 
