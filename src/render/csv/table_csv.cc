@@ -349,9 +349,8 @@ void RenderSustainedCsv(const Sustained& sustained, std::ostream& out) {
 std::map<std::string, nlohmann::ordered_json> CsvSchemas() {
   std::map<std::string, nlohmann::ordered_json> schemas = KitCsvSchemas();
   for (const NamedTable& table : NamedTables()) {
-    schemas["--csv=" + table.name] =
-        table.schema(fmt::format("`etprof analyze --csv={}`", table.name),
-                     fmt::format("One row per {} of an experiment.", table.rows));
+    schemas["--csv=" + table.name] = table.schema(fmt::format("`etprof analyze --csv={}`", table.name),
+                                                  fmt::format("One row per {}.", table.rows));
   }
   schemas["_timeline.csv"] =
       SchemaOf<TimelineRow>("`<stem>_exec_all_runs_timeline.csv`, `<stem>_exec_run0_timeline.csv`",
