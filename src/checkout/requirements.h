@@ -66,8 +66,8 @@ struct MissingRequirement {
   std::string remedy;
 
   static void Describe(auto& v) {
-    v("problem", &MissingRequirement::problem);
-    v("remedy", &MissingRequirement::remedy);
+    v("problem", &MissingRequirement::problem, {.meaning = "what is missing"});
+    v("remedy", &MissingRequirement::remedy, {.meaning = "what to do"});
   }
 };
 std::vector<MissingRequirement> MissingRequirements(const Checkout& checkout,

@@ -238,7 +238,7 @@ TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
-    EXPECT_THAT(error.Message(), HasSubstr("Tables: values, more, few, facts, tree, elsewhere, points"));
+    EXPECT_THAT(error.Message(), HasSubstr("Give one of values, more, few, facts, tree, elsewhere, points"));
   }
 }
 

@@ -101,9 +101,9 @@ TEST(ReportScreen, ShowsAllOfIt) {
       "  Transpose (ND, X32) #2",  // every operator
       "  CONV_STANDARD",           // categories
       "  By delegate\n",
-      "How: Amdahl 1967: 1 / (1 - share); share = mean self time",         // findings with their formula
-      "       Transpose (ND, X32): 2 operators, 0.400 ms\n",               // and evidence
-      "  Delegate overhead    0.040        0.8%   0.040  0.000     same",  // speedups of next to nothing
+      "How: Amdahl 1967: 1 / (1 - share); share = mean self time",            // findings with their formula
+      "       Transpose (ND, X32): 2 operators, 0.400 ms\n",                  // and evidence
+      "  Delegate overhead    0.040           0.8%   0.040  0.000     same",  // speedups of next to nothing
   };
   for (const std::string& text : only_all) {
     EXPECT_THAT(all, HasSubstr(text));

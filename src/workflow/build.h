@@ -55,7 +55,7 @@ struct BuiltRunner {
   BuildRecord record;
 
   static void Describe(auto& v) {
-    v("runner", &BuiltRunner::runner);
+    v("runner", &BuiltRunner::runner, {.meaning = "the program that was built"});
     v("log", &BuiltRunner::log, {.meaning = "the commands and all their output"});
     v.Flat(&BuiltRunner::record);
   }
@@ -67,7 +67,7 @@ struct ExecutorchBuilt {
 
   static void Describe(auto& v) {
     using B = ExecutorchBuilt;
-    v.Constant("schema_version", 1);
+    DescribeSchemaVersion(v);
     v("missing", &B::missing, {.meaning = "what the build lacks: nothing was built", .if_any = true});
     v("commands", &B::commands, {.meaning = "of --dry-run: those that would be run", .if_any = true});
     v("runners", &B::runners, {.meaning = "what was built, as their etprof-build.json", .if_any = true});

@@ -138,7 +138,7 @@ struct RecordFile {
   const BuildRecord& record;
 
   static void Describe(auto& v) {
-    v.Constant("schema_version", 1);
+    DescribeSchemaVersion(v);
     v.Flat([](const RecordFile& file) -> const auto& { return file.record; });
   }
 };

@@ -34,8 +34,8 @@ struct TimelineOperatorJson {
   static constexpr const char* kSchemaName = "timeline_operator";
   static void Describe(auto& v) {
     using J = TimelineOperatorJson;
-    v("key", &J::key);
-    v("name", &J::name);
+    v("key", &J::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
+    v("name", &J::name, {.meaning = "of the operator or span"});
     v("kind", &J::kind, {.meaning = "method, operator_call, delegate_call, kernel, backend, other"});
     v("category", &J::category, {.meaning = "empty: only the watched run has it"});
     v("group", &J::group, {.meaning = "likewise"});
@@ -71,8 +71,8 @@ struct TimelineRunJson {
     using J = const TimelineRunJson&;
     v("run", [](J json) { return json.of.run; }, {.meaning = "of the trace, from 0"});
     v("shape", [](J json) { return json.of.shape; }, {.meaning = "index of `shapes`"});
-    v("phase", [](J json) { return json.Label().phase; });
-    v("launch", [](J json) { return json.Label().launch; });
+    v("phase", [](J json) { return json.Label().phase; }, {.meaning = "of the run within its launch"});
+    v("launch", [](J json) { return json.Label().launch; }, {.meaning = "that it was part of, from 0"});
     v("round", [](J json) { return json.Label().round; }, {.meaning = "-1: none", .least = -1});
     v("times", &TimelineRunJson::Times,
       {.meaning = "by span two, in ns: the gap since the span before it under the same parent, or since the "
@@ -108,8 +108,9 @@ struct WatchedRunJson {
                  };
                };
                using protocol::WatchedSlice;
-               in("thread", column(&WatchedSlice::thread));
-               in("span", [](J json) { return Each(json.placed.slices, &Slice::span); });
+               in("thread", column(&WatchedSlice::thread), {.meaning = "of the pool, from 0"});
+               in("span", [](J json) { return Each(json.placed.slices, &Slice::span); },
+                  {.meaning = "index of the span in which it lies"});
                in("times",
                   [](J json) {
                     return Pairs(
@@ -117,11 +118,11 @@ struct WatchedRunJson {
                         [](const Slice& of) { return of.slice->end_ns - of.slice->begin_ns; });
                   },
                   {.meaning = "by slice two, likewise"});
-               in("tasks", column(&WatchedSlice::tasks));
+               in("tasks", column(&WatchedSlice::tasks), {.meaning = "of the region that this thread took"});
                in("busy", column(&WatchedSlice::busy_ns), {.meaning = "ns"});
              },
              {.meaning = "what one thread did in one parallel region, in order of time; in columns"});
-    v("threads", [](J json) { return json.reply.threads; });
+    v("threads", [](J json) { return json.reply.threads; }, {.meaning = "of the runner's thread pool"});
     v("left_out", [](J json) { return json.reply.timeline->left_out; },
       {.meaning = "slices that are not here: there are too many"});
   }
@@ -136,10 +137,11 @@ struct ExperimentTimelineJson {
   static constexpr const char* kSchemaName = "experiment_timeline";
   static void Describe(auto& v) {
     using J = const ExperimentTimelineJson&;
-    v("label", [](J json) -> const auto& { return json.experiment.label; });
-    v("traced_runs", [](J json) { return json.profile.runs.size(); });
+    v("label", [](J json) -> const auto& { return json.experiment.label; }, {.meaning = "of the experiment"});
+    v("traced_runs", [](J json) { return json.profile.runs.size(); }, {.meaning = "of the whole trace"});
     v("median", [](J json) { return json.profile.sampled.median; }, {.meaning = "index of `runs`"});
-    v("operators", [](J json) -> const auto& { return json.operators; });
+    v("operators", [](J json) -> const auto& { return json.operators; },
+      {.meaning = "what `op` of spans counts"});
     v("shapes", [](J json) { return ViewsOf<TimelineShapeJson>(json.profile.sampled.shapes); },
       {.meaning = "what the spans of a run are; runs share it"});
     v("watched", [](J json) -> const auto& { return json.watched; },
