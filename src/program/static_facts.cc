@@ -36,11 +36,10 @@ constexpr FactInfo kFacts[] = {
     {"portable", "portable operators", "max-portable",
      "Maximum number of calls of operators that are not delegated, in each method", Unit::kCount, false,
      false, 0, [](const StaticFacts& facts, Bytes) { return Exactly(facts.operators.without.known); }},
-    {"planned", "planned memory", "max-planned", "Maximum planned memory of each method, such as 2MB",
-     Unit::kBytes, false, false, kSizeTolerance,
-     [](const StaticFacts& facts, Bytes) { return Exactly(facts.planned); }},
-    {"file_size", "file size", "max-file-size", "Maximum size of the file, such as 10MB", Unit::kBytes, false,
-     true, kSizeTolerance, [](const StaticFacts&, Bytes file) { return Exactly(file); }}};
+    {"planned", "planned memory", "max-planned", "Maximum planned memory of each method", Unit::kBytes, false,
+     false, kSizeTolerance, [](const StaticFacts& facts, Bytes) { return Exactly(facts.planned); }},
+    {"file_size", "file size", "max-file-size", "Maximum size of the file", Unit::kBytes, false, true,
+     kSizeTolerance, [](const StaticFacts&, Bytes file) { return Exactly(file); }}};
 
 // A number that is not negative, and the rest of the text without blanks before it. Absent: it begins with
 // none.

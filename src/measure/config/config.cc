@@ -346,38 +346,6 @@ void CheckModel(const std::filesystem::path& path) {
   }
 }
 
-nlohmann::ordered_json ExperimentJson(const ExperimentConfig& experiment) {
-  nlohmann::ordered_json object;
-  object["name"] = experiment.name;
-  if (!experiment.label.empty()) object["label"] = experiment.label;
-  object["mode"] = experiment.mode;
-  if (experiment.devices.size() == 1) object["device"] = experiment.devices[0];
-  if (experiment.devices.size() > 1) object["device"] = experiment.devices;
-  object["model"] = experiment.model.string();
-  object["runner_path"] = experiment.runner.string();
-  if (!experiment.data.empty()) object["data"] = experiment.data.string();
-  object["method"] = experiment.method;
-  if (experiment.inputs) {
-    if (!experiment.inputs->paths.empty()) {
-      object["inputs"] = experiment.inputs->paths;
-    } else {
-      object["inputs"] = experiment.inputs->kind == "random"
-                             ? fmt::format("random:{}", experiment.inputs->seed)
-                             : experiment.inputs->kind;
-    }
-  }
-  object["runs"] = experiment.runs;
-  if (experiment.warmup) object["warmup"] = *experiment.warmup;
-  object["threads"] = experiment.threads;
-  if (!experiment.isa.empty()) object["isa"] = experiment.isa;
-  if (!experiment.cpu_affinity.empty()) object["cpu_affinity"] = experiment.cpu_affinity;
-  if (experiment.period > 0) object["period"] = DurationText(experiment.period);
-  if (!experiment.extra_args.empty()) object["extra_args"] = experiment.extra_args;
-  if (!experiment.exec_wrapper.empty()) object["exec_wrapper"] = experiment.exec_wrapper;
-  if (!experiment.environment.empty()) object["env"] = experiment.environment;
-  return object;
-}
-
 }  // namespace
 
 Config ParseConfig(const std::string& text, const std::filesystem::path& path, const ConfigContext& context) {
@@ -502,39 +470,28 @@ std::optional<Nanoseconds> ParsePeriod(const std::string& text) {
   return period && *period <= kLongestPeriod ? period : std::nullopt;
 }
 
+std::variant<std::string, std::vector<std::string>> ExperimentSettings::InputsAsWritten() const {
+  if (!inputs) return "";
+  if (!inputs->paths.empty()) return inputs->paths;
+  return inputs->kind == "random" ? fmt::format("random:{}", inputs->seed) : inputs->kind;
+}
+
+std::string ExperimentSettings::PeriodText() const { return period > 0 ? DurationText(period) : ""; }
+
+std::string Config::SustainedText() const { return sustained > 0 ? DurationText(sustained) : ""; }
+
 nlohmann::ordered_json ToJson(const Config& config) {
+  Config resolved = config;
+  resolved.precision = config.Precision();
   nlohmann::ordered_json object;
   object["model"] = config.experiments.empty() ? "" : config.experiments[0].model.string();
-  object["output_root"] = config.output_root.string();
-  for (const ExperimentConfig& experiment : config.experiments)
-    object["experiments"].push_back(ExperimentJson(experiment));
-  if (config.pairs_given) {
-    nlohmann::ordered_json& pairs = object["analysis"]["compare_pairs"] = nlohmann::ordered_json::array();
-    for (const PairConfig& pair : config.pairs) {
-      nlohmann::ordered_json& written = pairs.emplace_back();
-      written["baseline"] = ToJson(pair.baseline);
-      written["candidate"] = ToJson(pair.candidate);
-      if (!pair.label.empty()) written["label"] = pair.label;
-    }
-  }
-  if (config.launches) object["launches"] = *config.launches;
-  if (config.rounds) object["rounds"] = *config.rounds;
-  if (config.max_seconds) object["max_seconds"] = *config.max_seconds;
-  if (config.sustained > 0) object["sustained"] = DurationText(config.sustained);
-  object["margin"] = config.margin;
-  object["precision"] = config.Precision();
-  object["timeout_seconds"] = config.timeout_seconds;
-  object["seed"] = config.seed;
-  object["peaks"] = config.peaks;
-  if (!config.power_mode.empty()) object["power_mode"] = config.power_mode;
-  if (config.max_temp) object["max_temp"] = *config.max_temp;
-  if (config.max_temp) object["max_temp_wait"] = config.max_temp_wait;
-  if (config.wait_minutes > 0) object["wait_minutes"] = config.wait_minutes;
+  object.update(WrittenKeys(resolved));
+  if (!config.max_temp) object.erase("max_temp_wait");
   return object;
 }
 
 std::string ExperimentDigest(const ExperimentConfig& experiment) {
-  nlohmann::ordered_json item = ExperimentJson(experiment);
+  nlohmann::ordered_json item = WrittenKeys(experiment);
   for (const char* key : {"label", "name", "device"}) item.erase(key);
   const std::string text = item.dump();
   return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
@@ -549,7 +506,7 @@ std::string ConfigHash(const Config& config) {
   };
   nlohmann::ordered_json object;
   for (const ExperimentConfig& experiment : config.experiments) {
-    nlohmann::ordered_json item = ExperimentJson(experiment);
+    nlohmann::ordered_json item = WrittenKeys(experiment);
     item["model_sha256"] = digest(experiment.model);
     item["runner_sha256"] = digest(experiment.runner);
     if (!experiment.data.empty()) item["data_sha256"] = digest(experiment.data);

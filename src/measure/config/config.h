@@ -38,6 +38,9 @@ struct ExperimentSettings {
   std::vector<std::string> exec_wrapper;
   std::map<std::string, std::string> environment;
 
+  std::variant<std::string, std::vector<std::string>> InputsAsWritten() const;
+  std::string PeriodText() const;  // "33ms"; "": back to back
+
   static void Describe(auto& v) {
     using E = ExperimentSettings;
     v("model", &E::model, Key({.meaning = "the program, a .pte: of the whole file, or of each experiment"}));
@@ -53,20 +56,20 @@ struct ExperimentSettings {
            .one = true}));
     v("data", &E::data, Key({.meaning = "external data, a .ptd file"}));
     v("method", &E::method, Key({.meaning = "the method to run"}));
-    v("inputs", kRaw<std::vector<std::string>>,
+    v("inputs", RawOf<std::vector<std::string>>(&E::InputsAsWritten),
       Key({.meaning = "`ones`, `random`, `random:SEED`, an .inputs file, or a list of raw files, one per "
                       "tensor; without it those saved next to the model, else random",
            .some = true,
            .one = true}));
-    v("warmup", &E::warmup,
-      Key({.meaning = "minimum warmup runs per launch; 10 without it, fewer for slow models",
-           .least = 0,
-           .most = kMostRuns}));
     v("runs", &E::runs,
       Key({.meaning = "traced runs, spread over the first 10 launches; later launches add as many each",
            .least = 1,
            .most = kMostRuns}));
     v("num_runs", kRaw<int>, Key({.meaning = "as `runs`", .least = 1, .most = kMostRuns}));
+    v("warmup", &E::warmup,
+      Key({.meaning = "minimum warmup runs per launch; 10 without it, fewer for slow models",
+           .least = 0,
+           .most = kMostRuns}));
     v("threads", &E::threads,
       Key({.meaning = "a number, or a list: one set of results each",
            .least = 1,
@@ -81,17 +84,17 @@ struct ExperimentSettings {
            .some = true,
            .unique = true,
            .one = true}));
-    v("isa", kRaw<std::vector<std::string>>,
+    v("isa", RawOf<std::vector<std::string>>(&E::isa),
       Key({.meaning = "CPU features to mask (etprof-runner only): `-avx2`, `-sme,-sme2`, `=avx2`, or a list; "
                       "none without it",
            .one = true}));
-    v("cpu_affinity", kRaw<std::variant<std::string, int, std::vector<int>>>,
+    v("cpu_affinity", RawOf<std::variant<std::string, int, std::vector<int>>>(&E::cpu_affinity),
       Key({.meaning = "CPUs to run on: `\"0x80\"`, `\"0-3\"`, `[0, 1]`, or clusters by name, `\"big\"`, "
                       "`\"mid,big\"` (`etprof devices` lists them); any without it",
            .least = 0,
            .most = kMostCpu,
            .some = true}));
-    v("period", kRaw<std::string>,
+    v("period", RawOf<std::string>(&E::PeriodText),
       Key({.meaning =
                "start one run per period: `33ms` (etprof-runner only); `0`, back to back, without it"}));
     v("extra_args", &E::extra_args,
@@ -102,7 +105,7 @@ struct ExperimentSettings {
                "for another architecture, are emulated (docs/guides/boards.md#sme2-without-hardware)",
            .one = true,
            .words = true}));
-    v("env", kRaw<std::map<std::string, std::variant<std::string, double>>>,
+    v("env", RawOf<std::map<std::string, std::variant<std::string, double>>>(&E::environment),
       Key({.meaning = "environment variables of the runner", .pattern = kVariablePattern}));
   }
 };
@@ -152,16 +155,20 @@ struct PairConfig {
   static constexpr bool kFreeKeys = true;
   static void Describe(auto& v) {
     using NameOrMore = std::variant<std::string, PairSideConfig>;
-    v("baseline", kRaw<NameOrMore>, {.meaning = "an experiment's name, or more of it"});
-    v("candidate", kRaw<NameOrMore>, {.meaning = "an experiment's name, or more of it"});
+    v("baseline", RawOf<NameOrMore>(&PairConfig::baseline),
+      {.meaning = "an experiment's name, or more of it"});
+    v("candidate", RawOf<NameOrMore>(&PairConfig::candidate),
+      {.meaning = "an experiment's name, or more of it"});
     v("label", &PairConfig::label, Key({.meaning = "of the pair, in reports"}));
   }
 };
 // The key `analysis`.
 struct AnalysisKeys {
+  std::vector<PairConfig> compare_pairs;
+
   static constexpr bool kFreeKeys = true;
   static void Describe(auto& v) {
-    v("compare_pairs", kRaw<std::vector<PairConfig>>,
+    v("compare_pairs", RawOf<std::vector<PairConfig>>(&AnalysisKeys::compare_pairs),
       Key({.meaning = "what to compare; without it the first experiment of a device with each other one of "
                       "the same threads"}));
   }
@@ -189,13 +196,15 @@ struct Config {
   double wait_minutes = 0;
 
   double Precision() const { return precision.value_or(margin / 2); }
+  std::string SustainedText() const;  // "10min"; "": not sustained
+  AnalysisKeys Analysis() const { return {pairs_given ? pairs : std::vector<PairConfig>()}; }
 
   static void Describe(auto& v) {
     v("output_root", &Config::output_root,
       Key({.meaning = "the results directory; with several devices the folder that holds theirs; "
                       "`out_<model>/runs/<platform>` without it"}));
     DescribeSchedule<Config>(v);
-    v("sustained", kRaw<std::string>,
+    v("sustained", RawOf<std::string>(&Config::SustainedText),
       Key({.meaning =
                "run each experiment continuously for this long, one after the other: `10min` "
                "(docs/concepts/measurement.md#runs-like-those-of-an-app); interleaved bursts without it"}));
@@ -208,8 +217,9 @@ struct Config {
            .least = 0.1,
            .most = 1e6}));
     v("seed", &Config::seed, Key({.meaning = "of the order within the rounds", .least = 0, .most = 2e9}));
-    v("experiments", kRaw<std::vector<ExperimentConfig>>, {.meaning = "what to measure", .some = true});
-    v("analysis", kRaw<AnalysisKeys>, Key({.meaning = "what is compared with what"}));
+    v("experiments", RawOf<std::vector<ExperimentConfig>>(&Config::experiments),
+      {.meaning = "what to measure", .some = true});
+    v("analysis", RawOf<AnalysisKeys>(&Config::Analysis), Key({.meaning = "what is compared with what"}));
   }
 };
 

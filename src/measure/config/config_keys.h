@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 
 #include "core/json/describe.h"
 #include "device/conditions/power_mode.h"
@@ -10,13 +13,20 @@
 namespace etprof {
 
 // A member of a description that is only told of: whoever reads the object reads the key, which has this
-// form.
-template <typename T>
+// form. It is not written, unless a member or a function of the object says as what.
+template <typename T, typename Written = std::monostate>
 struct Raw {
   using Form = T;
+  Written written = {};
 };
 template <typename T>
 inline constexpr auto kRaw = [](const auto&) { return Raw<T>(); };
+template <typename T>
+constexpr auto RawOf(auto get) {
+  return [get](const auto& of) {
+    return Raw<T, std::decay_t<decltype(std::invoke(get, of))>>{std::invoke(get, of)};
+  };
+}
 
 // A key that may be left out, or null.
 constexpr About Key(About about) {

@@ -17,6 +17,7 @@
 #include "device/describe.h"
 #include "device/local/local_process.h"
 #include "isa/features.h"
+#include "measure/config/config.h"
 #include "workflow/doctor.h"
 #include "workflow/measure/device.h"
 #include "workflow/measure/locate.h"
@@ -162,19 +163,24 @@ std::string QuickTest::Mask() {
 }
 
 std::string QuickTest::Measure() {
-  nlohmann::ordered_json config;
-  config["model"] = fs::absolute(model_).lexically_normal().string();
-  config["output_root"] = fs::absolute(result_.run).lexically_normal().string();
-  config["launches"] = 3;
-  config["rounds"] = 3;
-  config["runs"] = 12;
-  config["max_seconds"] = 10;
-  config["peaks"] = false;
-  const std::string mask = Mask();
-  config["experiments"] = {{{"name", "off"}, {"label", "isa " + mask}, {"isa", mask}},
-                           {{"name", "on"}, {"label", "as it is"}}};
+  Config config;
+  config.output_root = fs::absolute(result_.run).lexically_normal();
+  config.launches = 3;
+  config.rounds = 3;
+  config.max_seconds = 10;
+  config.peaks = false;
+  ExperimentConfig on;
+  on.model = fs::absolute(model_).lexically_normal();
+  on.runs = 12;
+  ExperimentConfig off = on;
+  off.isa = Mask();
+  off.name = "off";
+  off.label = "isa " + off.isa;
+  on.name = "on";
+  on.label = "as it is";
+  config.experiments = {off, on};
   const fs::path file = options_.folder / "config.json";
-  WriteFileAtomically(file, config.dump(2) + "\n");
+  WriteFileAtomically(file, ToJson(config).dump(2) + "\n");
   Etprof({"run", file.string(), "--device", options_.device});
   const nlohmann::json manifest = JsonOfFile(result_.run / "manifest.json");
   const std::string status = manifest.value("status", "");
@@ -185,7 +191,7 @@ std::string QuickTest::Measure() {
       traced = traced || (entry.path().extension() == ".etdump" && SizeOfFile(entry.path()) > 0);
     if (!traced) throw Wrong(result_.run / name, "has no .etdump");
   }
-  return fmt::format("{} against {}, 3 launches", mask, "all features");
+  return fmt::format("{} against {}, 3 launches", off.isa, "all features");
 }
 
 std::string QuickTest::Analyze() {
