@@ -292,7 +292,7 @@ struct ComparisonRow {
     using Of = const ComparisonRow&;
     const auto estimate = [&](const char* name, auto read) {
       v(name, [read](Of of) -> std::optional<double> {
-        const auto& told = of.row.quantity.estimate;
+        const auto told = of.row.quantity.Told();
         return told ? std::invoke(read, *told) : std::optional<double>();
       });
     };
@@ -354,7 +354,7 @@ struct RobustComparisonJson {
     using J = const RobustComparisonJson&;
     const auto estimate = [](auto read) {
       return [read](J json) -> std::optional<double> {
-        const auto& told = json.comparison.latency.estimate;
+        const auto told = json.comparison.latency.Told();
         return told ? std::optional(read(*told)) : std::nullopt;
       };
     };

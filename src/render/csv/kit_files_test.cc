@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "render/csv/csv_table.h"
+#include "render/csv/table_csv.h"
 #include "report/example_run.h"
 
 namespace etprof {
@@ -118,6 +120,32 @@ TEST(Comparison, IsNamedByItsSides) {
       EXPECT_EQ(row.back(), "faster");
     }
   }
+}
+
+// Timings of an emulated CPU are not meaningful: no file has a ratio of them with an interval.
+TEST(KitFiles, HaveNoRatioOfAnEmulatedCpu) {
+  Report report = example::MakePair();
+  report.comparisons[0].comparison.latency.verdict = stats::Verdict::kEmulated;
+  for (DeltaRow& row : report.comparisons[0].comparison.categories)
+    row.quantity.verdict = stats::Verdict::kEmulated;
+  std::ostringstream kit, table, robust;
+  RenderComparisonCsv(report.comparisons[0], kit);
+  RenderReportTableCsv(report, "comparison", table);
+  RenderRobustComparisonJson(report, report.comparisons[0], robust);
+  EXPECT_TRUE(nlohmann::json::parse(robust.str())["ratio"].is_null());
+  int emulated = 0;
+  for (const std::string& text : {kit.str(), table.str()}) {
+    const auto rows = RowsOf(text);
+    const auto ratio = std::ranges::find(rows[0], "ratio") - rows[0].begin();
+    const auto verdict = std::ranges::find(rows[0], "verdict") - rows[0].begin();
+    for (const auto& row : rows) {
+      if (row[static_cast<std::size_t>(verdict)] != "emulated") continue;
+      ++emulated;
+      for (const auto column : {ratio, ratio + 1, ratio + 2})
+        EXPECT_EQ(row[static_cast<std::size_t>(column)], "");
+    }
+  }
+  EXPECT_GE(emulated, 4);
 }
 
 TEST(RobustFiles, HoldNullForWhatIsNotDefined) {

@@ -203,7 +203,7 @@ struct OfComparison {
     v("baseline_ms", [](Of of) { return of.quantity.baseline_ns; }, kMs);
     v("candidate_ms", [](Of of) { return of.quantity.candidate_ns; }, kMs);
     v("delta_ms", &OfComparison::Delta, {.meaning = "candidate minus baseline", .scale = 1e6});
-    v.Flat([](Of of) { return of.quantity.estimate; }, {.or_null = true});
+    v.Flat([](Of of) { return of.quantity.Told(); }, {.or_null = true});
     v("verdict", [](Of of) { return of.judged ? std::optional(of.quantity.verdict) : std::nullopt; });
   }
 };
