@@ -43,7 +43,7 @@ struct TimelineRow : TimelinePlace, TimelineTimes {
        .or_null = true});
     v("start_us", &T::SinceStart,
       {.meaning = "since the first event of the file (loading included), exact", .scale = 1e3});
-    v("end_us", &T::UntilEnd, {.scale = 1e3});
+    v("end_us", &T::UntilEnd, {.meaning = "since the same event, exact", .scale = 1e3});
     v("duration_ms", &T::Duration, {.meaning = "`end_us - start_us`, exact", .scale = 1e6});
     v("pct_total", &T::Share,
       {.meaning = "percent of the run's `Method::execute`. Spans are nested, so this does not add up; "
@@ -60,9 +60,14 @@ struct TimelineRow : TimelinePlace, TimelineTimes {
     v("self_ms", &T::self,
       {.meaning = "self time; the rows of a run add up to its `Method::execute`, minus truncated spans",
        .scale = 1e6});
-    v("category", &P::category, {.or_null = true});
-    v("group", &P::group, {.or_null = true});
-    v("phase", &T::phase);
+    v("category", &P::category,
+      {.meaning = "what it computes, finer than `group`; empty for events of a run that was cut",
+       .or_null = true});
+    v("group", &P::group,
+      {.meaning = "what it computes; empty for events of a run that was cut", .or_null = true});
+    v("phase", &T::phase,
+      {.meaning = "of the process's life; `disturbed`: steady, but threads had to wait for a processor; "
+                  "empty for events of a run that was cut"});
   }
 };
 

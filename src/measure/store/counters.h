@@ -28,8 +28,8 @@ struct CountersCsv : CountersRow {
   static void Describe(auto& v) {
     using C = CountersCsv;
     v("key", &C::key, {.meaning = "as `node_id` of timelines"});
-    v("name", &C::name);
-    v("runs", &C::runs);
+    v("name", &C::name, {.meaning = "as in traces"});
+    v("runs", &C::runs, {.meaning = "that it ran in"});
     for (const char* const counter : protocol::kCounterNames) {
       v.Converted(
           counter, [counter](const C& row) { return row.Mean(counter); },
@@ -38,10 +38,12 @@ struct CountersCsv : CountersRow {
           },
           {.meaning = "mean of a run; empty if closed", .least = 0});
     }
-    v("effective_ghz", &C::EffectiveFrequency, {.meaning = "cycles per processor time", .scale = 1e9});
-    v("instructions_per_cycle", &C::InstructionsPerCycle);
-    v("cache_misses_per_1000_instructions", &C::CacheMissesPerThousand);
-    v("branch_misses_per_1000_instructions", &C::BranchMissesPerThousand);
+    v("effective_ghz", &C::EffectiveFrequency,
+      {.meaning = "cycles per processor time; empty if one of the two is closed", .scale = 1e9});
+    const About ratio{.meaning = "empty if one of the two counters is closed"};
+    v("instructions_per_cycle", &C::InstructionsPerCycle, ratio);
+    v("cache_misses_per_1000_instructions", &C::CacheMissesPerThousand, ratio);
+    v("branch_misses_per_1000_instructions", &C::BranchMissesPerThousand, ratio);
   }
 };
 

@@ -9,6 +9,54 @@
 // What columns of several tables say.
 namespace etprof {
 
+// Whose row it is.
+inline constexpr std::string_view kModelId = "the model; of a bare ETDump the file's name";
+inline constexpr std::string_view kExperimentName = "its name in the configuration";
+inline constexpr std::string_view kExperimentLabel = "its name in reports";
+inline constexpr About kThreadsOfPool{.meaning = "of the runner's thread pool", .least = 1};
+
+// An operator's.
+inline constexpr std::string_view kInspectorsName = "as ExecuTorch's Inspector shows it";
+inline constexpr std::string_view kTypeOfOperator =
+    "the name without XNNPACK's number and without `native_call_`";
+inline constexpr std::string_view kCategoryOfOperator = "what it computes, finer than `group`";
+inline constexpr std::string_view kGroupOfOperator = "what it computes";
+inline constexpr About kBackendOfOperator{.meaning = "the delegate that ran it; empty: none, or not known",
+                                          .or_null = true};
+inline constexpr std::string_view kInnermostModule = "path of the innermost module; empty: not known";
+inline constexpr std::string_view kSourceLine = "file and line of the model; empty: not known";
+inline constexpr std::string_view kRunsOfOperator = "runs of the common set in which it ran";
+
+// A breakdown's.
+inline constexpr std::string_view kMeanOverRuns = "`total_ms` divided by `runs`; empty: no runs";
+inline constexpr std::string_view kOperatorsOfRow = "distinct ones, calls and the method itself among them";
+
+// A distribution's, after the column that says which runs it is over.
+inline constexpr std::string_view kSelfMedian =
+    "median of its self time, over the steady-state runs in which it ran";
+inline constexpr std::string_view kMeanOfRuns = "mean of these runs";
+inline constexpr std::string_view kP90OfRuns = "90th percentile of these runs";
+inline constexpr std::string_view kP95OfRuns = "95th percentile of these runs";
+inline constexpr std::string_view kP99OfRuns = "99th percentile of these runs";
+inline constexpr std::string_view kMinOfRuns = "smallest value of these runs";
+inline constexpr std::string_view kMaxOfRuns = "largest value of these runs";
+inline constexpr std::string_view kSdOfRuns =
+    "standard deviation of these runs, with n - 1; empty: fewer than two";
+
+// A latency's.
+inline constexpr std::string_view kRunsOfLatency =
+    "that the latency is of: clean untraced runs, all untraced ones if none is clean, or traced ones";
+inline constexpr std::string_view kMedianOfLatency = "median latency of these runs; empty: there are none";
+inline constexpr std::string_view kFirstRun =
+    "of a process, median over launches; from the trace where it was not measured";
+inline constexpr std::string_view kLoad =
+    "program and method, median over launches; from the trace where it was not measured";
+inline constexpr std::string_view kPeakRss = "the largest resident memory of any launch; empty: not measured";
+
+// A comparison's.
+inline constexpr std::string_view kVerdict =
+    "of the interval, on the candidate (docs/concepts/statistics.md); empty: not judged";
+
 inline constexpr About kSelfTotal{.meaning = "self time over the common set", .scale = 1e6};
 inline constexpr std::string_view kOfMethod = "of `Method::execute`; adds up to 100";
 inline constexpr std::string_view kAsNodeId = "as `node_id` of timelines";

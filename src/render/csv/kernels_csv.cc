@@ -24,7 +24,8 @@ struct OfKernel {
         [read](Of of) { return of.kernel.parsed ? std::string(read(*of.kernel.parsed)) : std::string(); },
         {.meaning = meaning, .or_null = true});
     };
-    v("model_id", [](Of of) { return of.model_id; }, {.or_null = true});
+    v("model_id", [](Of of) { return of.model_id; },
+      {.meaning = "the model; empty: not known", .or_null = true});
     v("kernel_name", [](Of of) { return of.kernel.name; }, {.meaning = "as XNNPACK logs it"});
     v("category",
       [](Of of) { return of.kernel.parsed ? xnnpack::CategoryName(of.kernel.parsed->family) : "OTHER"; },
@@ -48,8 +49,11 @@ struct OfKernel {
         "instruction set: `avx512f`, `aarch64_neonfma`, `neonsme2`; `asm_` before it: written in assembly");
     v("has_sme", [](Of of) { return of.kernel.parsed && of.kernel.parsed->HasSme(); },
       {.meaning = "1: it uses SME or SME2"});
-    v("has_sme2", [](Of of) { return of.kernel.parsed && of.kernel.parsed->HasSme2(); });
-    v("status", [](Of of) { return of.kernel.status; });
+    v("has_sme2", [](Of of) { return of.kernel.parsed && of.kernel.parsed->HasSme2(); },
+      {.meaning = "1: it uses SME2"});
+    v("status", [](Of of) { return of.kernel.status; },
+      {.meaning = "`used`: proven, an operator ran it; `registered`: for operators that may need it; "
+                  "`superseded`: another took its place"});
     v("operators", &OfKernel::operators, {.meaning = "how many are proven to have run it"});
     v("superseded_by", [](Of of) { return of.kernel.superseded_by; },
       {.meaning = "its replacement", .or_null = true});

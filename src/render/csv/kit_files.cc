@@ -65,12 +65,11 @@ struct OperatorStatisticsRow : OperatorOrClipped {
 
   static void Describe(auto& v) {
     using Of = const OperatorStatisticsRow&;
-    v("model_id", [](Of of) { return of.profile.model_id; });
-    v("name", Text([](Of of) { return of.op().name; }, "Clipped"));
-    v("type", Text([](Of of) { return of.op().type; }, "Clipped"));
-    v("delegate_backend", Text([](Of of) { return of.op().backend; }, ""), {.or_null = true});
-    v("count", Own([](Of of) { return of.sums().runs; }),
-      {.meaning = "runs of the common set in which it ran"});
+    v("model_id", [](Of of) { return of.profile.model_id; }, {.meaning = kModelId});
+    v("name", Text([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kInspectorsName});
+    v("type", Text([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kTypeOfOperator});
+    v("delegate_backend", Text([](Of of) { return of.op().backend; }, ""), kBackendOfOperator);
+    v("count", Own([](Of of) { return of.sums().runs; }), {.meaning = kRunsOfOperator});
     v("total_ms", Own([](Of of) { return of.sums().total_duration; }),
       {.meaning = "its duration over the common set", .scale = 1e6});
     v("avg_ms",
@@ -79,8 +78,10 @@ struct OperatorStatisticsRow : OperatorOrClipped {
     v("pct_total", Own([](Of of) { return PercentOf{of.sums().total_duration, of.whole}; }),
       {.meaning = "of all `Method::execute`; nested, does not add up"});
     v("key", Text([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kAsNodeId});
-    v("category", Text([](Of of) { return of.op().category.name; }, "framework"));
-    v("group", Text([](Of of) { return GroupName(of.op().category.group); }, "Clipped"));
+    v("category", Text([](Of of) { return of.op().category.name; }, "framework"),
+      {.meaning = kCategoryOfOperator});
+    v("group", Text([](Of of) { return GroupName(of.op().category.group); }, "Clipped"),
+      {.meaning = kGroupOfOperator});
     v("self_total_ms", &OperatorStatisticsRow::self,
       {.meaning = "self time over the common set; the column adds up to all `Method::execute`",
        .scale = 1e6});
@@ -88,13 +89,13 @@ struct OperatorStatisticsRow : OperatorOrClipped {
       {.meaning = "divided by `runs`", .scale = 1e6});
     v("self_pct", [](Of of) { return PercentOf{of.self, of.whole}; }, {.meaning = kOfMethod});
     v("runs", &OperatorStatisticsRow::runs, {.meaning = kRunsOfCommonSet});
-    v("p50_ms", Spread(&D::p50), {.meaning = "of the self time over all steady-state runs", .scale = 1e6});
-    v("p90_ms", Spread(&D::p90), kMs);
-    v("p95_ms", Spread(&D::p95), kMs);
-    v("p99_ms", Spread(&D::p99), kMs);
-    v("min_ms", Spread(&D::min), kMs);
-    v("max_ms", Spread(&D::max), kMs);
-    v("sd_ms", Spread(&D::sd), kMs);
+    v("p50_ms", Spread(&D::p50), kMs.Means(kSelfMedian));
+    v("p90_ms", Spread(&D::p90), kMs.Means(kP90OfRuns));
+    v("p95_ms", Spread(&D::p95), kMs.Means(kP95OfRuns));
+    v("p99_ms", Spread(&D::p99), kMs.Means(kP99OfRuns));
+    v("min_ms", Spread(&D::min), kMs.Means(kMinOfRuns));
+    v("max_ms", Spread(&D::max), kMs.Means(kMaxOfRuns));
+    v("sd_ms", Spread(&D::sd), kMs.Means(kSdOfRuns));
     v("cv", Spread(&D::cv), {.meaning = kMeaningOfCv});
   }
 };
@@ -105,27 +106,29 @@ struct DetailsRow : OperatorOrClipped {
 
   static void Describe(auto& v) {
     using Of = const DetailsRow&;
-    v("operator", Text([](Of of) { return of.op().name; }, "Clipped"));
-    v("category", Text([](Of of) { return of.op().category.name; }, "framework"));
+    v("operator", Text([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kInspectorsName});
+    v("category", Text([](Of of) { return of.op().category.name; }, "framework"),
+      {.meaning = kCategoryOfOperator});
     v("total_ms", &DetailsRow::total, kSelfTotal);
     v("avg_ms", [](Of of) { return MaybeMean(of.total, of.experiment.common_runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
     v("pct_of_e2e", [](Of of) { return MaybePercent(of.total, of.experiment.groups.total); },
       {.meaning = kOfMethod});
-    v("event_count", Own([](Of of) { return of.sums().runs; }),
-      {.meaning = "runs of the common set in which it ran"});
+    v("event_count", Own([](Of of) { return of.sums().runs; }), {.meaning = kRunsOfOperator});
     v("key", Text([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kAsNodeId});
-    v("type", Text([](Of of) { return of.op().type; }, "Clipped"));
-    v("delegate_backend", Text([](Of of) { return of.op().backend; }, ""), {.or_null = true});
-    v("group", Text([](Of of) { return GroupName(of.op().category.group); }, "Clipped"));
+    v("type", Text([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kTypeOfOperator});
+    v("delegate_backend", Text([](Of of) { return of.op().backend; }, ""), kBackendOfOperator);
+    v("group", Text([](Of of) { return GroupName(of.op().category.group); }, "Clipped"),
+      {.meaning = kGroupOfOperator});
     v("runs", [](Of of) { return of.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
-    v("median_ms", Spread(&D::p50), {.meaning = "of the self time over all steady-state runs", .scale = 1e6});
-    v("max_ms", Spread(&D::max), kMs);
+    v("median_ms", Spread(&D::p50), kMs.Means(kSelfMedian));
+    v("max_ms", Spread(&D::max), kMs.Means(kMaxOfRuns));
     v("cv", Spread(&D::cv), {.meaning = kMeaningOfCv});
     v("layer", [](Of of) { return of.index ? LayerOf(*of.experiment.profile, *of.index) : std::nullopt; },
-      {.meaning = "innermost module"});
+      {.meaning = kInnermostModule});
     v("source",
-      [](Of of) { return of.index ? SourceLineOf(*of.experiment.profile, *of.index) : std::nullopt; });
+      [](Of of) { return of.index ? SourceLineOf(*of.experiment.profile, *of.index) : std::nullopt; },
+      {.meaning = kSourceLine});
   }
 };
 
@@ -135,13 +138,13 @@ struct CategoryRow {
 
   static void Describe(auto& v) {
     using Of = const CategoryRow&;
-    v("category", [](Of of) { return of.row.name; });
+    v("category", [](Of of) { return of.row.name; }, {.meaning = "what its operators compute"});
     v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
     v("avg_ms", [](Of of) { return MaybeMean(of.row.total, of.categories.runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
     v("pct_of_e2e", [](Of of) { return MaybePercent(of.row.total, of.categories.total); },
       {.meaning = kOfMethod});
-    v("operator_count", [](Of of) { return of.row.operators; });
+    v("operator_count", [](Of of) { return of.row.operators; }, {.meaning = kOperatorsOfRow});
     v("runs", [](Of of) { return of.categories.runs; }, {.meaning = kRunsOfCommonSet});
   }
 };
@@ -153,29 +156,30 @@ struct E2eRow {
 
   static void Describe(auto& v) {
     using Of = const E2eRow&;
-    const auto latency = [&](const char* name, auto member) {
-      v(name, [member](Of of) { return of.experiment.latency.*member; }, kMs);
+    const auto latency = [&](const char* name, auto member, std::string_view meaning) {
+      v(name, [member](Of of) { return of.experiment.latency.*member; }, kMs.Means(meaning));
     };
-    v("model_name", [](Of of) { return of.experiment.profile->model_id; });
+    v("model_name", [](Of of) { return of.experiment.profile->model_id; }, {.meaning = kModelId});
     v("num_runs", [](Of of) { return of.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
     v("total_ms", [](Of of) { return of.experiment.groups.total; },
       {.meaning = "`Method::execute` over the common set", .scale = 1e6});
     v("avg_ms", [](Of of) { return MaybeMean(of.experiment.groups.total, of.experiment.common_runs); },
       {.meaning = "divided by `num_runs`", .scale = 1e6});
-    v("min_ms", &E2eRow::min, kMs);
-    v("max_ms", &E2eRow::max, kMs);
-    v("experiment", [](Of of) { return of.report.run.experiments[of.experiment.index].name; });
-    v("threads", [](Of of) { return of.experiment.threads; }, {.least = 1});
+    v("min_ms", &E2eRow::min, kMs.Means("shortest `Method::execute` of these runs"));
+    v("max_ms", &E2eRow::max, kMs.Means("longest `Method::execute` of these runs"));
+    v("experiment", [](Of of) { return of.report.run.experiments[of.experiment.index].name; },
+      {.meaning = kExperimentName});
+    v("threads", [](Of of) { return of.experiment.threads; }, kThreadsOfPool);
     v("latency_from", [](Of of) { return of.experiment.LatencySource(); }, kLatencyFrom);
-    v("latency_runs", [](Of of) { return of.experiment.latency.n; });
-    latency("latency_median_ms", &D::p50);
-    latency("latency_mean_ms", &D::mean);
-    latency("latency_sd_ms", &D::sd);
-    latency("latency_p90_ms", &D::p90);
-    latency("latency_p99_ms", &D::p99);
-    v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs);
-    v("load_ms", [](Of of) { return of.experiment.load; }, kMs);
-    v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; });
+    v("latency_runs", [](Of of) { return of.experiment.latency.n; }, {.meaning = kRunsOfLatency});
+    latency("latency_median_ms", &D::p50, kMedianOfLatency);
+    latency("latency_mean_ms", &D::mean, kMeanOfRuns);
+    latency("latency_sd_ms", &D::sd, kSdOfRuns);
+    latency("latency_p90_ms", &D::p90, kP90OfRuns);
+    latency("latency_p99_ms", &D::p99, kP99OfRuns);
+    v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs.Means(kFirstRun));
+    v("load_ms", [](Of of) { return of.experiment.load; }, kMs.Means(kLoad));
+    v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; }, {.meaning = kPeakRss});
   }
 };
 
@@ -268,9 +272,8 @@ struct RobustStatsJson {
     v("mad_ms", all(&D::mad), kMs.Means("median of the distances from the median, not scaled"));
     v("latency_from", [](J json) { return json.experiment.LatencySource(); }, kLatencyFrom);
     v("experiment", [](J json) { return json.report.run.experiments[json.experiment.index].name; },
-      {.meaning = "its name in the configuration"});
-    v("threads", [](J json) { return json.experiment.threads; },
-      {.meaning = "of the runner's thread pool", .least = 1});
+      {.meaning = kExperimentName});
+    v("threads", [](J json) { return json.experiment.threads; }, kThreadsOfPool);
   }
 };
 
@@ -290,29 +293,34 @@ struct ComparisonRow {
 
   static void Describe(auto& v) {
     using Of = const ComparisonRow&;
-    const auto estimate = [&](const char* name, auto read) {
-      v(name, [read](Of of) -> std::optional<double> {
-        const auto told = of.row.quantity.Told();
-        return told ? std::invoke(read, *told) : std::optional<double>();
-      });
+    const auto estimate = [&](const char* name, auto read, std::string_view meaning) {
+      v(name,
+        [read](Of of) -> std::optional<double> {
+          const auto told = of.row.quantity.Told();
+          return told ? std::invoke(read, *told) : std::optional<double>();
+        },
+        {.meaning = meaning});
     };
     using E = stats::RatioEstimate;
-    v("category", [](Of of) { return of.row.name; });
+    v("category", [](Of of) { return of.row.name; }, {.meaning = "what its operators compute"});
     v("<baseline>_ms", &ComparisonRow::before, {.meaning = "mean self time; adds up", .scale = 1e6});
-    v("<candidate>_ms", &ComparisonRow::after, kMs);
+    v("<candidate>_ms", &ComparisonRow::after, kMs.Means("mean self time; adds up"));
     v("speedup", &ComparisonRow::Speedup, {.meaning = "their quotient; above 1: the candidate is faster"});
     v("<baseline>_pct",
       [](Of of) { return MaybePercent(of.row.baseline_total, of.comparison.baseline_total); },
       {.meaning = kOfMethod});
     v("<candidate>_pct",
-      [](Of of) { return MaybePercent(of.row.candidate_total, of.comparison.candidate_total); });
+      [](Of of) { return MaybePercent(of.row.candidate_total, of.comparison.candidate_total); },
+      {.meaning = kOfMethod});
     v("delta_ms", &ComparisonRow::Delta, {.meaning = "candidate minus baseline; adds up", .scale = 1e6});
-    estimate("ratio", &E::ratio);
-    estimate("ratio_low", &E::low);
-    estimate("ratio_high", &E::high);
-    estimate("p_value", &E::p_value);
+    estimate("ratio", &E::ratio,
+             "baseline / candidate by the launches: what the verdict is of; empty: not known");
+    estimate("ratio_low", &E::low, "lower bound of the ratio");
+    estimate("ratio_high", &E::high, "upper bound of the ratio; empty: unbounded, or no ratio");
+    estimate("p_value", &E::p_value, "two-sided, of the claim that there is no difference");
     v("verdict",
-      [](Of of) { return of.row.name == "Clipped" ? std::nullopt : std::optional(of.row.quantity.verdict); });
+      [](Of of) { return of.row.name == "Clipped" ? std::nullopt : std::optional(of.row.quantity.verdict); },
+      {.meaning = kVerdict});
   }
 };
 

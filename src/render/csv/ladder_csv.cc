@@ -1,5 +1,6 @@
 #include "core/json/json_schema_of.h"
 #include "core/text/csv_members.h"
+#include "render/csv/csv_table.h"
 #include "render/csv/table_csv.h"
 
 namespace etprof {
@@ -20,39 +21,53 @@ struct OfLadder {
 
   static void Describe(auto& v) {
     using Of = const OfLadder&;
-    v("model_id", [](Of of) { return of.report.model_id; });
-    v("level", [](Of of) { return of.ladder().levels[of.at.level].name; });
-    v("threads", [](Of of) { return of.ladder().threads[of.at.threads]; }, {.least = 1});
-    v("what", &OfLadder::what, {.choices = "latency|group|category|operator"});
-    v("name", [](Of of) { return of.op() != nullptr ? of.op()->name : of.row.name; });
-    v("key", [](Of of) { return of.op() != nullptr ? KeyText(of.op()->key) : ""; }, {.or_null = true});
-    v("ms", [](Of of) { return of.cell().ns; }, kMs);
-    const auto over = [&](const char* names[4], auto member) {
-      const auto told = [&](const char* name, auto read) {
-        v(name, [member, read](Of of) {
-          const std::optional<Quantity>& quantity = of.cell().*member;
-          const auto estimate = quantity ? quantity->Told() : std::nullopt;
-          return estimate ? std::optional(((*estimate).*read)()) : std::nullopt;
-        });
+    v("model_id", [](Of of) { return of.report.model_id; }, {.meaning = kModelId});
+    v("level", [](Of of) { return of.ladder().levels[of.at.level].name; },
+      {.meaning = "name of the level: `avx2`"});
+    v("threads", [](Of of) { return of.ladder().threads[of.at.threads]; }, kThreadsOfPool);
+    v("what", &OfLadder::what,
+      {.meaning = "what the row's time is of", .choices = "latency|group|category|operator"});
+    v("name", [](Of of) { return of.op() != nullptr ? of.op()->name : of.row.name; },
+      {.meaning = "of the group, the category, or the operator at this setting"});
+    v("key", [](Of of) { return of.op() != nullptr ? KeyText(of.op()->key) : ""; },
+      {.meaning = "of the operator at this setting, as `node_id` of timelines; empty: none, or no row of an "
+                  "operator",
+       .or_null = true});
+    v(
+        "ms", [](Of of) { return of.cell().ns; },
+        kMs.Means("median of a latency, else mean self time; empty: not there, or not measured"));
+    const auto over = [&](const char* names[4], auto member, std::string_view meaning) {
+      const auto told = [&](const char* name, auto read, std::string_view about) {
+        v(name,
+          [member, read](Of of) {
+            const std::optional<Quantity>& quantity = of.cell().*member;
+            const auto estimate = quantity ? quantity->Told() : std::nullopt;
+            return estimate ? std::optional(((*estimate).*read)()) : std::nullopt;
+          },
+          {.meaning = about});
       };
       using E = stats::RatioEstimate;
-      told(names[0], &E::ratio);
-      told(names[1], &E::low);
-      told(names[2], &E::high);
-      v(names[3], [member](Of of) {
-        const std::optional<Quantity>& quantity = of.cell().*member;
-        return quantity ? std::optional(quantity->verdict) : std::nullopt;
-      });
+      told(names[0], &E::ratio, meaning);
+      told(names[1], &E::low, "lower bound of this speedup");
+      told(names[2], &E::high, "upper bound of this speedup; empty: unbounded, or no speedup");
+      v(names[3],
+        [member](Of of) {
+          const std::optional<Quantity>& quantity = of.cell().*member;
+          return quantity ? std::optional(quantity->verdict) : std::nullopt;
+        },
+        {.meaning = "of that interval, on this setting; empty: nothing to compare with"});
     };
     const char* below[] = {"over_below", "over_below_low", "over_below_high", "over_below_verdict"};
     const char* lowest[] = {"over_lowest", "over_lowest_low", "over_lowest_high", "over_lowest_verdict"};
     const char* fewest[] = {"over_fewest_threads", "over_fewest_threads_low", "over_fewest_threads_high",
                             "over_fewest_threads_verdict"};
-    over(below, &LadderCell::over_below);
-    over(lowest, &LadderCell::over_lowest);
-    over(fewest, &LadderCell::over_fewest);
+    over(below, &LadderCell::over_below,
+         "speedup over the next lower level that was measured, at the same threads");
+    over(lowest, &LadderCell::over_lowest,
+         "speedup over the lowest level that was measured, at the same threads");
+    over(fewest, &LadderCell::over_fewest, "speedup over the fewest threads, at the same level");
     v("efficiency", [](Of of) { return EfficiencyAt(of.ladder(), of.row, of.at); },
-      {.meaning = "speedup over the ratio of threads"});
+      {.meaning = "`over_fewest_threads` over the ratio of the threads; 1 is perfect"});
   }
 };
 

@@ -28,13 +28,16 @@ struct OfExperiment {
 
   static void Describe(auto& v) {
     using Of = const OfExperiment&;
-    v("model_id", [](Of of) {
-      const auto& profile = of.experiment.profile;
-      return profile && !profile->model_id.empty() ? profile->model_id : of.report.model_id;
-    });
-    v("experiment", [](Of of) { return of.report.run.experiments[of.experiment.index].name; });
-    v("label", [](Of of) { return of.experiment.label; });
-    v("threads", [](Of of) { return of.experiment.threads; }, {.least = 1});
+    v("model_id",
+      [](Of of) {
+        const auto& profile = of.experiment.profile;
+        return profile && !profile->model_id.empty() ? profile->model_id : of.report.model_id;
+      },
+      {.meaning = kModelId});
+    v("experiment", [](Of of) { return of.report.run.experiments[of.experiment.index].name; },
+      {.meaning = kExperimentName});
+    v("label", [](Of of) { return of.experiment.label; }, {.meaning = kExperimentLabel});
+    v("threads", [](Of of) { return of.experiment.threads; }, kThreadsOfPool);
   }
 };
 
@@ -42,7 +45,7 @@ struct OfLatency : OfExperiment {
   static void Describe(auto& v) {
     OfExperiment::Describe(v);
     using Of = const OfLatency&;
-    const auto ms = [&](const char* key, auto member, std::string_view meaning = {}) {
+    const auto ms = [&](const char* key, auto member, std::string_view meaning) {
       v(key, [member](Of of) { return of.experiment.latency.*member; }, {.meaning = meaning, .scale = 1e6});
     };
     const auto bound = [&](const char* key, double LatencyInterval::*member) {
@@ -53,16 +56,16 @@ struct OfLatency : OfExperiment {
         {.meaning = "of the median, over launches", .scale = 1e6});
     };
     v("latency_from", [](Of of) { return of.experiment.LatencySource(); }, kLatencyFrom);
-    v("runs", [](Of of) { return of.experiment.latency.n; });
-    ms("median_ms", &D::p50);
-    ms("mean_ms", &D::mean);
-    ms("sd_ms", &D::sd, "standard deviation");
+    v("runs", [](Of of) { return of.experiment.latency.n; }, {.meaning = kRunsOfLatency});
+    ms("median_ms", &D::p50, kMedianOfLatency);
+    ms("mean_ms", &D::mean, kMeanOfRuns);
+    ms("sd_ms", &D::sd, kSdOfRuns);
     v("cv", [](Of of) { return of.experiment.latency.cv; }, {.meaning = kMeaningOfCv});
-    ms("min_ms", &D::min);
-    ms("max_ms", &D::max);
-    ms("p90_ms", &D::p90);
-    ms("p95_ms", &D::p95);
-    ms("p99_ms", &D::p99);
+    ms("min_ms", &D::min, kMinOfRuns);
+    ms("max_ms", &D::max, kMaxOfRuns);
+    ms("p90_ms", &D::p90, kP90OfRuns);
+    ms("p95_ms", &D::p95, kP95OfRuns);
+    ms("p99_ms", &D::p99, kP99OfRuns);
     ms("mad_ms", &D::mad, "median absolute deviation");
     ms("trimmed_mean_5_ms", &D::trimmed_mean_5, "without the lowest and highest 5%");
     ms("trimmed_mean_10_ms", &D::trimmed_mean_10, "without the lowest and highest 10%");
@@ -70,14 +73,14 @@ struct OfLatency : OfExperiment {
       {.meaning = "outside Tukey's fences"});
     bound("interval_low_ms", &LatencyInterval::low);
     bound("interval_high_ms", &LatencyInterval::high);
-    v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs);
-    v("load_ms", [](Of of) { return of.experiment.load; }, kMs);
-    v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; });
+    v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs.Means(kFirstRun));
+    v("load_ms", [](Of of) { return of.experiment.load; }, kMs.Means(kLoad));
+    v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; }, {.meaning = kPeakRss});
   }
 };
 
-// `kColumn`: what the rows are.
-template <const char* kColumn>
+// `kColumn`: what the rows are. `kMeaning`: what stands there.
+template <const char* kColumn, const char* kMeaning>
 struct OfBreakdown : OfExperiment {
   const Breakdown& whole;
   const AdditiveRow& row;
@@ -85,11 +88,11 @@ struct OfBreakdown : OfExperiment {
   static void Describe(auto& v) {
     OfExperiment::Describe(v);
     using Of = const OfBreakdown&;
-    v(kColumn, [](Of of) { return of.row.name; });
+    v(kColumn, [](Of of) { return of.row.name; }, {.meaning = kMeaning});
     v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
-    v("mean_ms", [](Of of) { return MaybeMean(of.row.total, of.whole.runs); }, kMs);
+    v("mean_ms", [](Of of) { return MaybeMean(of.row.total, of.whole.runs); }, kMs.Means(kMeanOverRuns));
     v("pct_total", [](Of of) { return MaybePercent(of.row.total, of.whole.total); }, {.meaning = kOfMethod});
-    v("operators", [](Of of) { return of.row.operators; });
+    v("operators", [](Of of) { return of.row.operators; }, {.meaning = kOperatorsOfRow});
     v("runs", [](Of of) { return of.whole.runs; }, {.meaning = kRunsOfCommonSet});
   }
 };
@@ -104,32 +107,36 @@ struct OfOperator : OfExperiment {
   static void Describe(auto& v) {
     OfExperiment::Describe(v);
     using Of = const OfOperator&;
-    const auto ms = [&](const char* name, auto member) {
-      v(name, [member](Of of) { return of.row.self.*member; }, kMs);
+    const auto ms = [&](const char* name, auto member, std::string_view meaning) {
+      v(name, [member](Of of) { return of.row.self.*member; }, kMs.Means(meaning));
     };
     v("key", [](Of of) { return KeyText(of.op().key); }, {.meaning = kAsNodeId});
-    v("name", [](Of of) { return of.op().name; });
-    v("type", [](Of of) { return of.op().type; });
-    v("delegate_backend", [](Of of) { return of.op().backend; }, {.or_null = true});
-    v("category", [](Of of) { return of.op().category.name; });
-    v("group", [](Of of) { return GroupName(of.op().category.group); });
+    v("name", [](Of of) { return of.op().name; }, {.meaning = kInspectorsName});
+    v("type", [](Of of) { return of.op().type; }, {.meaning = kTypeOfOperator});
+    v("delegate_backend", [](Of of) { return of.op().backend; }, kBackendOfOperator);
+    v("category", [](Of of) { return of.op().category.name; }, {.meaning = kCategoryOfOperator});
+    v("group", [](Of of) { return GroupName(of.op().category.group); }, {.meaning = kGroupOfOperator});
     v("portable", [](Of of) { return of.op().portable; }, {.meaning = "1: a kernel that is not delegated"});
-    v("runs", [](Of of) { return of.row.runs; }, {.meaning = "of the common set in which it ran"});
+    v("runs", [](Of of) { return of.row.runs; }, {.meaning = kRunsOfOperator});
     v("total_ms", [](Of of) { return of.row.total_self; }, kSelfTotal);
-    v("mean_ms", [](Of of) { return of.row.mean_self; }, kMs);
+    v(
+        "mean_ms", [](Of of) { return of.row.mean_self; },
+        kMs.Means("`total_ms` over all runs of the common set: it adds up over operators"));
     v("pct_total", [](Of of) { return MaybePercent(of.row.total_self, of.experiment.groups.total); },
       {.meaning = kOfMethod});
-    ms("p50_ms", &D::p50);
-    ms("p90_ms", &D::p90);
-    ms("p99_ms", &D::p99);
-    ms("min_ms", &D::min);
-    ms("max_ms", &D::max);
-    ms("sd_ms", &D::sd);
+    ms("p50_ms", &D::p50, kSelfMedian);
+    ms("p90_ms", &D::p90, kP90OfRuns);
+    ms("p99_ms", &D::p99, kP99OfRuns);
+    ms("min_ms", &D::min, kMinOfRuns);
+    ms("max_ms", &D::max, kMaxOfRuns);
+    ms("sd_ms", &D::sd, kSdOfRuns);
     v("cv", [](Of of) { return of.row.self.cv; }, {.meaning = kMeaningOfCv});
-    v("layer", [](Of of) { return LayerOf(of.profile(), of.row.op); }, {.meaning = "innermost module"});
-    v("source", [](Of of) { return SourceLineOf(of.profile(), of.row.op); });
-    v("macs", [](Of of) { return of.work().macs; }, {.meaning = "multiply-accumulates of one run"});
-    v("bytes", [](Of of) { return of.work().bytes; }, {.meaning = "read and written by one run"});
+    v("layer", [](Of of) { return LayerOf(of.profile(), of.row.op); }, {.meaning = kInnermostModule});
+    v("source", [](Of of) { return SourceLineOf(of.profile(), of.row.op); }, {.meaning = kSourceLine});
+    v("macs", [](Of of) { return of.work().macs; },
+      {.meaning = "multiply-accumulates of one run; empty: not known"});
+    v("bytes", [](Of of) { return of.work().bytes; },
+      {.meaning = "read and written by one run; empty: not known"});
   }
 };
 
@@ -139,15 +146,19 @@ struct OfReported : OfExperiment {
   static void Describe(auto& v) {
     OfExperiment::Describe(v);
     using Of = const OfReported&;
-    v("delegate_backend", [](Of of) { return of.value.backend; }, {.or_null = true});
-    v("instruction", [](Of of) { return of.value.instruction; });
-    v("name", [](Of of) { return of.value.name; });
-    v("kind", [](Of of) { return of.value.kind; });
-    v("unit", [](Of of) { return of.value.unit; }, {.or_null = true});
-    v("median", [](Of of) { return of.value.values.p50; });
-    v("min", [](Of of) { return of.value.values.min; });
-    v("max", [](Of of) { return of.value.values.max; });
-    v("runs", [](Of of) { return of.value.values.n; });
+    v("delegate_backend", [](Of of) { return of.value.backend; },
+      {.meaning = "that reports it; empty: not known", .or_null = true});
+    v("instruction", [](Of of) { return of.value.instruction; }, {.meaning = "of the delegate call"});
+    v("name", [](Of of) { return of.value.name; }, {.meaning = "of the event that holds the value"});
+    v("kind", [](Of of) { return of.value.kind; },
+      {.meaning = "what the value is (docs/concepts/kernels.md)"});
+    v("unit", [](Of of) { return of.value.unit; },
+      {.meaning = "of the value; empty: not known", .or_null = true});
+    v("median", [](Of of) { return of.value.values.p50; }, {.meaning = "over `runs`, in `unit`"});
+    v("min", [](Of of) { return of.value.values.min; }, {.meaning = "over `runs`, in `unit`"});
+    v("max", [](Of of) { return of.value.values.max; }, {.meaning = "over `runs`, in `unit`"});
+    v("runs", [](Of of) { return of.value.values.n; },
+      {.meaning = "that reported it, of those that `median`, `min`, and `max` are of"});
   }
 };
 
@@ -163,16 +174,17 @@ struct OfLayer : OfExperiment {
   static void Describe(auto& v) {
     OfExperiment::Describe(v);
     using Of = const OfLayer&;
-    v("layer", &OfLayer::name, {.meaning = "the module's path"});
-    v("type", &OfLayer::type, {.or_null = true});
-    v("depth", &OfLayer::depth);
+    v("layer", &OfLayer::name, {.meaning = "path of the module, or the name of what runs in none"});
+    v("type", &OfLayer::type,
+      {.meaning = "class of the module; empty: not known, or no module", .or_null = true});
+    v("depth", &OfLayer::depth, {.meaning = "of the module; 0: the model; empty: no module"});
     v("total_ms", &OfLayer::total,
       {.meaning = "self time of all that runs in it, over the common set; modules are nested", .scale = 1e6});
-    v("mean_ms", [](Of of) { return MaybeMean(of.total, of.whole().runs); }, kMs);
+    v("mean_ms", [](Of of) { return MaybeMean(of.total, of.whole().runs); }, kMs.Means(kMeanOverRuns));
     v("pct_total", [](Of of) { return MaybePercent(of.total, of.whole().total); },
       {.meaning = "of `Method::execute`"});
     v("self_ms", &OfLayer::self, {.meaning = "of `total_ms`, what is in no inner module", .scale = 1e6});
-    v("operators", &OfLayer::operators);
+    v("operators", &OfLayer::operators, {.meaning = "distinct ones that run in it"});
     v("runs", [](Of of) { return of.whole().runs; }, {.meaning = kRunsOfCommonSet});
   }
 };
@@ -192,19 +204,30 @@ struct OfComparison {
 
   static void Describe(auto& v) {
     using Of = const OfComparison&;
-    v("baseline", [](Of of) { return of.pair.comparison.baseline_label; });
-    v("candidate", [](Of of) { return of.pair.comparison.candidate_label; });
-    v("threads", [](Of of) { return of.report.experiments[of.pair.candidate].threads; }, {.least = 1});
+    v("baseline", [](Of of) { return of.pair.comparison.baseline_label; },
+      {.meaning = "label of the baseline"});
+    v("candidate", [](Of of) { return of.pair.comparison.candidate_label; },
+      {.meaning = "label of the candidate"});
+    v("threads", [](Of of) { return of.report.experiments[of.pair.candidate].threads; },
+      {.meaning = "of the candidate's thread pool", .least = 1});
     v("what", &OfComparison::what,
-      {.choices = "latency|whole|group|category|layer|source|delegate|operator"});
-    v("name", &OfComparison::name);
-    v("baseline_key", &OfComparison::baseline_key, {.or_null = true});
-    v("candidate_key", &OfComparison::candidate_key, {.or_null = true});
-    v("baseline_ms", [](Of of) { return of.quantity.baseline_ns; }, kMs);
-    v("candidate_ms", [](Of of) { return of.quantity.candidate_ns; }, kMs);
+      {.meaning = "what the row's times are of; `whole`: `Method::execute`",
+       .choices = "latency|whole|group|category|layer|source|delegate|operator"});
+    v("name", &OfComparison::name, {.meaning = "of the group, category, layer, line, delegate, or operator"});
+    const auto key = [&](const char* column, std::string OfComparison::*member) {
+      v(column, member,
+        {.meaning = "of the operator there, as `node_id` of timelines; empty: none, or no row of an operator",
+         .or_null = true});
+    };
+    key("baseline_key", &OfComparison::baseline_key);
+    key("candidate_key", &OfComparison::candidate_key);
+    const About of_row = kMs.Means("median of a latency, mean `Method::execute`, or mean self time");
+    v("baseline_ms", [](Of of) { return of.quantity.baseline_ns; }, of_row);
+    v("candidate_ms", [](Of of) { return of.quantity.candidate_ns; }, of_row);
     v("delta_ms", &OfComparison::Delta, {.meaning = "candidate minus baseline", .scale = 1e6});
     v.Flat([](Of of) { return of.quantity.Told(); }, {.or_null = true});
-    v("verdict", [](Of of) { return of.judged ? std::optional(of.quantity.verdict) : std::nullopt; });
+    v("verdict", [](Of of) { return of.judged ? std::optional(of.quantity.verdict) : std::nullopt; },
+      {.meaning = kVerdict});
   }
 };
 
@@ -213,9 +236,9 @@ void Latency(const Report& report, std::ostream& out) {
   for (const ReportExperiment& experiment : report.experiments) rows.Row({{report, experiment}});
 }
 
-template <const char* kColumn>
+template <typename Row>
 void Breakdowns(const Report& report, const Breakdown ReportExperiment::*member, std::ostream& out) {
-  CsvRows<OfBreakdown<kColumn>> rows(out);
+  CsvRows<Row> rows(out);
   for (const ReportExperiment& experiment : report.experiments) {
     const Breakdown& breakdown = experiment.*member;
     for (const AdditiveRow& row : breakdown.rows) rows.Row({{report, experiment}, breakdown, row});
@@ -308,23 +331,31 @@ struct NamedTable {
 };
 
 constexpr char kGroup[] = "group", kCategory[] = "category", kSource[] = "source", kDelegate[] = "delegate";
+constexpr char kWhatItComputes[] =
+    "what its operators compute; `Clipped`: time that spans claimed outside of "
+    "their parent, or twice";
+constexpr char kLineOfModel[] = "file and line of the model, or the name of what has none";
+constexpr char kWhoRan[] = "backend and instruction of its call, `portable`, or the name of what neither ran";
 
-template <const char* kColumn>
+template <const char* kColumn, const char* kMeaning>
 NamedTable BreakdownTable(const char* name, const Breakdown ReportExperiment::*member) {
-  return {name, [=](const Report& report, std::ostream& out) { Breakdowns<kColumn>(report, member, out); },
-          SchemaOf<OfBreakdown<kColumn>>, kColumn};
+  return {name,
+          [=](const Report& report, std::ostream& out) {
+            Breakdowns<OfBreakdown<kColumn, kMeaning>>(report, member, out);
+          },
+          SchemaOf<OfBreakdown<kColumn, kMeaning>>, kColumn};
 }
 
 const std::vector<NamedTable>& NamedTables() {
   static const std::vector<NamedTable> tables = {
       {"operators", Operators, SchemaOf<OfOperator>, "operator"},
-      BreakdownTable<kGroup>("groups", &ReportExperiment::groups),
-      BreakdownTable<kCategory>("categories", &ReportExperiment::categories),
+      BreakdownTable<kGroup, kWhatItComputes>("groups", &ReportExperiment::groups),
+      BreakdownTable<kCategory, kWhatItComputes>("categories", &ReportExperiment::categories),
       {"latency", Latency, SchemaOf<OfLatency>, "experiment"},
       {"comparison", Comparisons, SchemaOf<OfComparison>, "time of a pair"},
       {"layers", Layers, SchemaOf<OfLayer>, "module, then one per layer without a module"},
-      BreakdownTable<kSource>("sources", &ReportExperiment::by_source),
-      BreakdownTable<kDelegate>("delegates", &ReportExperiment::by_delegate),
+      BreakdownTable<kSource, kLineOfModel>("sources", &ReportExperiment::by_source),
+      BreakdownTable<kDelegate, kWhoRan>("delegates", &ReportExperiment::by_delegate),
       {"delegate_values", DelegateValues, SchemaOf<OfReported>, "value that a delegate reports"},
       {"ladder", RenderLadderCsv, LadderCsvSchema, "time at a level and a number of threads"}};
   return tables;
