@@ -94,7 +94,7 @@ def test_a_full_stdout_is_one_message(tmp_path: Path, command: str):
     needs_full()
     done = shell(tmp_path, f'"$E" {command} >/dev/full')
     assert done.returncode == 4, done.stderr
-    assert done.stderr == "error: Could not write to the standard output\n"
+    assert done.stderr == "error: Could not write to the standard output\nhint: Check the free space where it goes.\n"
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_commits_that_are_not_built_or_cannot_be_told(bench, repository):
     }
     assert outcomes[4]["outcome"] == "not built"
     assert "does not compile" in outcomes[4]["why"]
-    assert outcomes[5]["outcome"] == "cannot tell"
+    assert outcomes[5]["outcome"] == "inconclusive"
     assert [outcomes[n]["outcome"] for n in (6, 7)] == ["good", "bad"]
 
 
