@@ -134,16 +134,17 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_was_measured(tmp_path):
 
     before = children()
     pressing = interrupt_at(second_launch)
-    options = {"launches": 5, "runs": 3, "no_peaks": True, "output_root": run}
+    options = {"runs": 3, "no_peaks": True, "output_root": run}
     with pytest.raises(KeyboardInterrupt):
-        etprof.profile(TOY, "threads=2", progress=look, **options)
+        etprof.profile(TOY, "threads=2", launches=10_000, progress=look, **options)
     pressing.join()
     assert children() <= before
     assert etprof.analyze(run)["status"] == "interrupted"
     assert etprof.recover(run)["ok"]
     assert etprof.recover(run) == {"recovered": False} | etprof.validate(run)
-    result = etprof.profile(TOY, "threads=2", resume=True, **options)
-    assert [one["launches"] for one in result["comparisons"]] == [5]
+    (kept,) = etprof.analyze(run)["comparisons"]
+    result = etprof.profile(TOY, "threads=2", launches=kept["launches"] + 3, resume=True, **options)
+    assert [one["launches"] for one in result["comparisons"]] == [kept["launches"] + 3]
 
 
 def test_what_progress_raises_ends_the_measurement(tmp_path):

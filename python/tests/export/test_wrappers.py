@@ -131,7 +131,7 @@ def test_replacing_keeps_names_modes_and_sharing_and_leaves_the_original():
         (lambda: wrappers.Select(nn.Identity()), "needs the outputs"),
         (lambda: wrappers.Pad(nn.Identity()), "either size"),
         (lambda: wrappers.Pad(nn.Identity(), size=(4, 4))(torch.ones(1, 3, 5, 4)), "does not fit"),
-        (lambda: wrappers.resized_positions(torch.ones(1, 17, 8), (4, 4)), "no square"),
+        (lambda: wrappers.resized_positions(torch.ones(1, 17, 8), (4, 4)), "not a square"),
     ],
 )
 def test_what_a_substitute_does_not_do_is_refused(make, words: str):
