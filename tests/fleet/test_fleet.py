@@ -215,7 +215,7 @@ def test_the_commands(measured, tmp_path):
         (("add", "nowhere", "--to", "{}/fleet"), 3, "no manifest.json"),
         (("query", "nosuch", "--from", "{}"), 2, "There is no query `nosuch`"),
         (("query", "trend", "--from", "{}"), 3, "is not a fleet"),
-        (("query", "trend"), 2, "needs --from"),
+        (("query", "trend"), 2, "needs `--from URI`"),
         (("query", "--set", "x"), 2, "invalid NAME=VALUE value: 'x'"),
         (("nosuch",), 2, "does not take `nosuch`"),
     ],

@@ -107,7 +107,7 @@ def test_what_cannot_be_read_says_so(bench, history):
         etprof.History(bench.folder / "none.sqlite").trends()
     with pytest.raises(ValueError, match="no measurement that matches the filters"):
         history.trends(model="other")
-    with pytest.raises(ValueError, match="is not given"):
+    with pytest.raises(ValueError, match="none is given"):
         history.add(bench.folder / "r0", commit="")
     (again,) = history.add([bench.folder / "r0"], commit="c0", reference="fixed")
     assert again["result"] == "already there"

@@ -280,7 +280,7 @@ def test_strays_go_when_they_are_old(tmp_path):
 def test_what_is_no_fleet_is_left_alone(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")
-    with pytest.raises(FleetError, match="is not empty and no fleet"):
+    with pytest.raises(FleetError, match="is neither empty nor a fleet"):
         store.Fleet(str(tmp_path / "mine"), create=True)
     with pytest.raises(FleetError, match="is not a fleet"):
         store.Fleet(str(tmp_path / "nowhere"))

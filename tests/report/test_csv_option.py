@@ -103,11 +103,14 @@ def test_by_selects_the_table():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--by", "category", "--csv=operators"], 'error: There is no table "operators"\nhint: Tables: by_category.'),
+        (
+            ["--by", "category", "--csv=operators"],
+            "error: `--csv` does not take `operators`\nhint: Give one of by_category.",
+        ),
         (["--by", "counters", "--csv"], "error: --by counters has no table here: no counters"),
         (["--csv=operator"], "operators"),
         (["--csv=comparison"], "nothing is compared"),
-        (["--csv", str(program.DATA / "sme2_emulated")], "--csv shows one report"),
+        (["--csv", str(program.DATA / "sme2_emulated")], "`--csv` shows one report"),
     ],
 )
 def test_what_cannot_be_shown_is_said(arguments, message):

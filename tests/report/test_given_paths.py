@@ -152,5 +152,5 @@ def test_a_folder_that_may_not_be_read_is_not_called_empty(mode, tmp_path_factor
         folder.chmod(0o755)
     assert done.returncode == 3
     assert done.stdout == ""
-    assert done.stderr == f"error: `{folder}` cannot be read: permission denied\n"
+    assert done.stderr == f"error: `{folder}` cannot be read: permission denied\nhint: Check its permissions.\n"
     assert program.run("analyze", folder, "--quiet").returncode == 0

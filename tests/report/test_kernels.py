@@ -257,5 +257,5 @@ def test_a_table_as_csv():
     assert {row["log"] for row in table} == {"toy_cnn.t1"}
     refused = program.run("kernels", LOG, "--csv", "nothing")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "Tables: operators, kernels" in refused.stderr
+    assert "Give one of operators, kernels" in refused.stderr
     assert program.run("kernels", LOG, "--csv", "operators", "--json").returncode == 2

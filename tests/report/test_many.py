@@ -103,7 +103,7 @@ def test_the_scales_are_those_of_inspector(name, tmp_path):
 @pytest.mark.parametrize(
     ("scale", "message"),
     [
-        ("cycles", "Give the clock's frequency"),
+        ("cycles", "Give the frequency"),
         ("0", "is not a unit of time"),
         ("-1", "is not a unit of time"),
         ("nan", "is not a unit of time"),
@@ -142,7 +142,7 @@ def test_the_clock_of_a_run_that_etprof_measured_is_known(scale, tmp_path):
         return
     assert (done.returncode, done.stdout) == (2, "")
     assert program.one_error(done.stderr)
-    assert "Leave out --time-scale" in done.stderr
+    assert "Leave out `--time-scale`" in done.stderr
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

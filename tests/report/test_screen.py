@@ -208,4 +208,6 @@ def test_a_reader_that_leaves_is_no_error(command, tmp_path):
         done = subprocess.run([program.etprof(), *arguments], stdout=full, stderr=subprocess.PIPE, text=True, env=env)
     if command != "--version":
         assert done.returncode == 4
-        assert done.stderr == "error: Could not write to the standard output\n"
+        assert (
+            done.stderr == "error: Could not write to the standard output\nhint: Check the free space where it goes.\n"
+        )

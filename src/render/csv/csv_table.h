@@ -49,7 +49,7 @@ inline constexpr std::string_view kRunsOfLatency =
 inline constexpr std::string_view kMedianOfLatency = "median latency of these runs; empty: there are none";
 inline constexpr std::string_view kFirstRun =
     "of a process, median over launches; from the trace where it was not measured";
-inline constexpr std::string_view kLoad =
+inline constexpr std::string_view kLoadTime =
     "program and method, median over launches; from the trace where it was not measured";
 inline constexpr std::string_view kPeakRss = "the largest resident memory of any launch; empty: not measured";
 

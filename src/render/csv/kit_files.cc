@@ -178,7 +178,7 @@ struct E2eRow {
     latency("latency_p90_ms", &D::p90, kP90OfRuns);
     latency("latency_p99_ms", &D::p99, kP99OfRuns);
     v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs.Means(kFirstRun));
-    v("load_ms", [](Of of) { return of.experiment.load; }, kMs.Means(kLoad));
+    v("load_ms", [](Of of) { return of.experiment.load; }, kMs.Means(kLoadTime));
     v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; }, {.meaning = kPeakRss});
   }
 };

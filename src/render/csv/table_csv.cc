@@ -74,7 +74,7 @@ struct OfLatency : OfExperiment {
     bound("interval_low_ms", &LatencyInterval::low);
     bound("interval_high_ms", &LatencyInterval::high);
     v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs.Means(kFirstRun));
-    v("load_ms", [](Of of) { return of.experiment.load; }, kMs.Means(kLoad));
+    v("load_ms", [](Of of) { return of.experiment.load; }, kMs.Means(kLoadTime));
     v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; }, {.meaning = kPeakRss});
   }
 };
