@@ -113,6 +113,14 @@ def test_a_quick_test_takes_the_whole_way(tmp_path):
     assert Path(result["report"]).is_file()
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C raises KeyboardInterrupt. In what a shell started in the background it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt_at(moment: threading.Event) -> threading.Thread:
     """Ctrl-C, as soon as that moment has come."""
 
@@ -125,6 +133,7 @@ def interrupt_at(moment: threading.Event) -> threading.Thread:
     return thread
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_workers_and_keeps_what_was_measured(tmp_path):
     run, second_launch = tmp_path / "run", threading.Event()
 
