@@ -14,6 +14,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/json/describe.h"
@@ -158,12 +159,18 @@ class Writer {
 
     template <typename U>
     void Put(const char* key, const U& member, const About& about) {
-      if constexpr (requires { member.empty(); }) {
-        if (about.if_any && member.empty()) return;
-      } else if constexpr (IsOptional<U>::value) {
-        if (about.if_any && !member) return;
+      if constexpr (requires { member.written; }) {
+        Put(key, member.written, about);
+      } else if constexpr (requires { std::visit([](const auto&) {}, member); }) {
+        std::visit([&](const auto& of) { Put(key, of, about); }, member);
+      } else if constexpr (!std::is_same_v<U, std::monostate>) {  // nothing is written of that
+        if constexpr (requires { member.empty(); }) {
+          if (about.if_any && member.empty()) return;
+        } else if constexpr (IsOptional<U>::value) {
+          if (about.if_any && !member) return;
+        }
+        object[key] = writer.Value(member, about);
       }
-      object[key] = writer.Value(member, about);
     }
   };
 

@@ -148,6 +148,7 @@ class Reader {
   void TakeSettings(JsonFields& fields, ExperimentSettings& settings) const {
     for (std::filesystem::path* path : {&settings.model, &settings.runner, &settings.data})
       *path = Resolve(*path);
+    if (auto devices = fields.Texts("device", false)) settings.devices = *std::move(devices);
     if (const auto inputs = fields.Texts("inputs", false)) settings.inputs = ReadInputs(fields, *inputs);
     // Names of the profiling kit, which give way to the others.
     const auto runs = fields.Integer("num_runs", 1, static_cast<int>(kMostRuns));
@@ -470,6 +471,11 @@ std::optional<Nanoseconds> ParsePeriod(const std::string& text) {
   return period && *period <= kLongestPeriod ? period : std::nullopt;
 }
 
+std::variant<std::string, std::vector<std::string>> ExperimentSettings::DevicesAsWritten() const {
+  if (devices.size() == 1) return devices[0];
+  return devices;
+}
+
 std::variant<std::string, std::vector<std::string>> ExperimentSettings::InputsAsWritten() const {
   if (!inputs) return "";
   if (!inputs->paths.empty()) return inputs->paths;
@@ -485,13 +491,13 @@ nlohmann::ordered_json ToJson(const Config& config) {
   resolved.precision = config.Precision();
   nlohmann::ordered_json object;
   object["model"] = config.experiments.empty() ? "" : config.experiments[0].model.string();
-  object.update(WrittenKeys(resolved));
+  object.update(ToJson<nlohmann::ordered_json>(resolved));
   if (!config.max_temp) object.erase("max_temp_wait");
   return object;
 }
 
 std::string ExperimentDigest(const ExperimentConfig& experiment) {
-  nlohmann::ordered_json item = WrittenKeys(experiment);
+  nlohmann::ordered_json item = ToJson(experiment);
   for (const char* key : {"label", "name", "device"}) item.erase(key);
   const std::string text = item.dump();
   return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
@@ -506,7 +512,7 @@ std::string ConfigHash(const Config& config) {
   };
   nlohmann::ordered_json object;
   for (const ExperimentConfig& experiment : config.experiments) {
-    nlohmann::ordered_json item = WrittenKeys(experiment);
+    nlohmann::ordered_json item = ToJson(experiment);
     item["model_sha256"] = digest(experiment.model);
     item["runner_sha256"] = digest(experiment.runner);
     if (!experiment.data.empty()) item["data_sha256"] = digest(experiment.data);

@@ -38,6 +38,7 @@ struct ExperimentSettings {
   std::vector<std::string> exec_wrapper;
   std::map<std::string, std::string> environment;
 
+  std::variant<std::string, std::vector<std::string>> DevicesAsWritten() const;  // one alone as a text
   std::variant<std::string, std::vector<std::string>> InputsAsWritten() const;
   std::string PeriodText() const;  // "33ms"; "": back to back
 
@@ -47,7 +48,7 @@ struct ExperimentSettings {
     v("runner_path", &E::runner,
       Key({.meaning = "etprof-runner, or any `executor_runner`; without it the etprof-runner next to etprof, "
                       "or of the device's bundle"}));
-    v("device", &E::devices,
+    v("device", RawOf<std::vector<std::string>>(&E::DevicesAsWritten),
       Key({.meaning = "where it is measured: local (without it), ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT, "
                       "or a list of them; `--device` overrides it (docs/reference/devices.md)",
            .pattern = kDevicePattern,
@@ -197,7 +198,9 @@ struct Config {
 
   double Precision() const { return precision.value_or(margin / 2); }
   std::string SustainedText() const;  // "10min"; "": not sustained
-  AnalysisKeys Analysis() const { return {pairs_given ? pairs : std::vector<PairConfig>()}; }
+  std::optional<AnalysisKeys> Analysis() const {
+    return pairs_given ? std::optional(AnalysisKeys{pairs}) : std::nullopt;
+  }
 
   static void Describe(auto& v) {
     v("output_root", &Config::output_root,

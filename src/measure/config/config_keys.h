@@ -13,7 +13,8 @@
 namespace etprof {
 
 // A member of a description that is only told of: whoever reads the object reads the key, which has this
-// form. It is not written, unless a member or a function of the object says as what.
+// form. It is not written, unless a member or a function of the object says as what (`written`, of which the
+// writer of core/json/json_members.h knows).
 template <typename T, typename Written = std::monostate>
 struct Raw {
   using Form = T;

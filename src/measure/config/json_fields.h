@@ -8,7 +8,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/error.h"
@@ -106,67 +105,6 @@ class ReadKeys {
   JsonFields& fields_;
   T& keys_;
 };
-
-// The keys of a struct, as ReadKeys reads them. What is absent or empty is left out.
-template <typename T>
-nlohmann::ordered_json WrittenKeys(const T& keys);
-
-template <typename T>
-class WriteKeys {
- public:
-  WriteKeys(const T& keys, nlohmann::ordered_json& object) : keys_(keys), object_(object) {
-    T::Describe(*this);
-  }
-
-  template <typename M, typename Owner>
-  void operator()(const char* key, M Owner::*member, const About& about = {}) {
-    // One name stands for a list of it; what is split into words stays a list.
-    if constexpr (std::is_same_v<M, std::vector<std::string>>) {
-      if (about.one && !about.words && (keys_.*member).size() == 1) return Write(key, (keys_.*member)[0]);
-    }
-    Write(key, keys_.*member);
-  }
-  template <typename Raw>
-  void operator()(const char* key, const Raw& raw, const About& = {}) {
-    Write(key, raw(keys_).written);
-  }
-
- private:
-  void Write(const char*, const std::monostate&) {}
-  template <typename M>
-  void Write(const char* key, const std::optional<M>& value) {
-    if (value) Write(key, *value);
-  }
-  template <typename... M>
-  void Write(const char* key, const std::variant<M...>& value) {
-    std::visit([&](const auto& of) { Write(key, of); }, value);
-  }
-  void Write(const char* key, const std::filesystem::path& path) { Write(key, path.string()); }
-  template <typename M>
-  void Write(const char* key, const M& value) {
-    if constexpr (requires { value.empty(); }) {
-      if (value.empty()) return;
-    }
-    if constexpr (requires { M::kFreeKeys; }) {
-      if (nlohmann::ordered_json object = WrittenKeys(value); !object.empty())
-        object_[key] = std::move(object);
-    } else if constexpr (requires { M::value_type::kFreeKeys; }) {
-      for (const auto& of : value) object_[key].push_back(WrittenKeys(of));
-    } else {
-      object_[key] = value;
-    }
-  }
-
-  const T& keys_;
-  nlohmann::ordered_json& object_;
-};
-
-template <typename T>
-nlohmann::ordered_json WrittenKeys(const T& keys) {
-  nlohmann::ordered_json object = nlohmann::ordered_json::object();
-  WriteKeys<T>(keys, object);
-  return object;
-}
 
 // Words of a command line: blanks separate, '...' and "..." keep them together.
 std::vector<std::string> SplitCommandLine(const std::string& text);

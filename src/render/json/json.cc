@@ -101,6 +101,16 @@ struct InsightJson {
   }
 };
 
+// Of a view of a report.
+void DescribeMeasurement(auto& v) {
+  v("platform", [](const auto& json) { return json.report.run.platform; },
+    {.meaning = "of the device, as in the manifest", .or_null = true});
+  v("generated_at", [](const auto& json) { return json.report.run.generated_at; },
+    {.meaning = "when the measurement began, UTC", .or_null = true});
+  v("status", [](const auto& json) { return json.report.run.status; },
+    {.meaning = "of the measurement; `running` also means killed"});
+}
+
 struct AnalysisJson {
   const Report& report;
 
@@ -140,12 +150,7 @@ struct AnalysisJson {
       {.meaning = "that it was exported for; null: not known, or several", .or_null = true});
     v("dtype", [](J json) { return json.report.dtype; },
       {.meaning = "that it was exported in; null: not known, or several", .or_null = true});
-    v("platform", [](J json) { return json.report.run.platform; },
-      {.meaning = "of the device, as in the manifest", .or_null = true});
-    v("generated_at", [](J json) { return json.report.run.generated_at; },
-      {.meaning = "when the measurement began, UTC", .or_null = true});
-    v("status", [](J json) { return json.report.run.status; },
-      {.meaning = "of the measurement; `running` also means killed"});
+    DescribeMeasurement(v);
     v("noise_floor", [](J json) { return json.report.noise_floor; },
       {.meaning = "the smallest relative change that an A/A pair of this run can show", .least = 0});
     v("conditions", [](J json) { return say::RunFacts(json.report).facts; },
@@ -213,12 +218,7 @@ struct PipelineSummaryJson {
     DescribeSchemaVersion(v);
     v("model", [](J json) { return json.report.model_id; },
       {.meaning = "file name without .pte; null: not known, or several", .or_null = true});
-    v("platform", [](J json) { return json.report.run.platform; },
-      {.meaning = "of the device, as in the manifest", .or_null = true});
-    v("generated_at", [](J json) { return json.report.run.generated_at; },
-      {.meaning = "when the measurement began, UTC", .or_null = true});
-    v("status", [](J json) { return json.report.run.status; },
-      {.meaning = "of the measurement; `running` also means killed"});
+    DescribeMeasurement(v);
     v("results", [](J json) { return ViewsOf<ResultJson>(json.report.experiments, json.report); },
       {.meaning = "latency of each experiment"});
     v("comparisons", [](J json) { return ViewsOf<VerdictJson>(json.report.comparisons); },
