@@ -1,5 +1,6 @@
-"""Exports of pairs.py's models."""
+"""Exports of pairs.py's models, and the programs that read and run them."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,18 @@ from exports import Exported
 
 # Of a model of pairs.py, beside the name of a backend.
 FORMS: dict[str, dict[str, str]] = {"fp16": {"dtype": "fp16"}, "int8": {"quantize": "static"}}
+
+
+@pytest.fixture(scope="session")
+def needs_build() -> None:
+    """Skips where etprof or its runner is not built, and fails there with CI=true."""
+    for name in ("etprof", "etprof-runner"):
+        program = Path(__file__).parents[3] / "build" / name
+        if not program.is_file():
+            message = f"{program} is not built (script/bootstrap builds it)"
+            if os.environ.get("CI", "") == "true":
+                pytest.fail(message)
+            pytest.skip(message)
 
 
 @pytest.fixture(scope="session")

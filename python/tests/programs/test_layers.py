@@ -1,7 +1,6 @@
 """Operators joined to the modules of the model: against models whose layers are slow one at a time, and PyTorch's count."""
 
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -31,14 +30,7 @@ MODELS = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def needs_build() -> None:
-    for program in (ETPROF, RUNNER):
-        if not program.is_file():
-            message = f"{program} is not built (script/bootstrap builds it)"
-            if os.environ.get("CI", "") == "true":
-                pytest.fail(message)
-            pytest.skip(message)
+pytestmark = pytest.mark.usefixtures("needs_build")
 
 
 def trace(pte: Path, etdump: Path) -> Path:

@@ -27,11 +27,7 @@ def skip_or_fail(reason: str) -> None:
     pytest.skip(reason)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def needs_build() -> None:
-    for program in (ETPROF, RUNNER):
-        if not program.is_file():
-            skip_or_fail(f"{program} is not built (script/bootstrap builds it)")
+pytestmark = pytest.mark.usefixtures("needs_build")
 
 
 def loaded(path: Path, kind: str):

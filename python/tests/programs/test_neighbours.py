@@ -1,7 +1,6 @@
 """What operators give to each other, against the program as ExecuTorch's Python reads it and against PyTorch's graph."""
 
 import json
-import os
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,14 +18,7 @@ RUNNER = REPOSITORY / "build" / "etprof-runner"
 SCHEMA = REPOSITORY / "docs" / "schema" / "analysis_summary.schema.json"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def needs_build() -> None:
-    for program in (ETPROF, RUNNER):
-        if not program.is_file():
-            message = f"{program} is not built (script/bootstrap builds it)"
-            if os.environ.get("CI", "") == "true":
-                pytest.fail(message)
-            pytest.skip(message)
+pytestmark = pytest.mark.usefixtures("needs_build")
 
 
 @pytest.fixture(params=MODELS, ids=name_of)
