@@ -33,9 +33,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(etprof_quick_flags INTERFACE $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
 endif()
 
-# Tests are compiled more often than they run long, and it is what they test that is to be instrumented and to have lines.
+# Tests are compiled more often than they run long, and it is what they test that is to be optimized or instrumented and to have lines.
 add_library(etprof_test_flags INTERFACE)
-target_link_libraries(etprof_test_flags INTERFACE etprof_quick_flags)
+target_compile_options(etprof_test_flags INTERFACE $<$<CONFIG:Release>:$<IF:$<BOOL:$<TARGET_PROPERTY:SIMULATES>>,-O1,-O0>>)
 if(ETPROF_SANITIZE)
   target_compile_options(etprof_test_flags INTERFACE -fno-sanitize=undefined -g0)
 endif()
@@ -64,7 +64,7 @@ endfunction()
 # etprof_stage(<stage> SOURCES a.cc b.cc [DEPENDS core stats] [LINK fmt::fmt] [TESTS a_test.cc])
 # DEPENDS names other stages, LINK other targets. Both are public. Without SOURCES it is headers alone. COMPUTES: the time that it
 # takes grows with the events or bytes that it is given, so that it is to be optimized; COMPUTES_IN: these of its sources are such.
-# All others are to compile quickly. SIMULATES: its tests compute so much that they are optimized with sanitizers as well.
+# All others are to compile quickly. SIMULATES: its tests compute so much that they are optimized, and with sanitizers the stage is, too.
 function(etprof_stage stage)
   cmake_parse_arguments(ARG "COMPUTES;SIMULATES" "" "SOURCES;COMPUTES_IN;DEPENDS;LINK;TESTS;TEST_LINK" ${ARGN})
   set(libraries ${ARG_LINK})
@@ -92,13 +92,19 @@ function(etprof_stage stage)
   if(ETPROF_TESTS AND ARG_TESTS)
     etprof_test(etprof_${stage}_test SOURCES ${ARG_TESTS} LINK etprof_${stage} ${ARG_TEST_LINK})
   endif()
-  if(ARG_SIMULATES AND ETPROF_SANITIZE)
-    foreach(target IN ITEMS etprof_${stage} etprof_${stage}_test)
-      if(TARGET ${target})
-        target_compile_options(${target} PRIVATE -O1)
-        set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON) # theirs are not optimized
-      endif()
-    endforeach()
+  if(ARG_SIMULATES)
+    # The precompiled headers of tests and sanitizers are not optimized.
+    if(TARGET etprof_${stage}_test)
+      set_target_properties(etprof_${stage}_test PROPERTIES SIMULATES ON DISABLE_PRECOMPILE_HEADERS ON)
+    endif()
+    if(ETPROF_SANITIZE)
+      set_target_properties(etprof_${stage} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+      foreach(target IN ITEMS etprof_${stage} etprof_${stage}_test)
+        if(TARGET ${target})
+          target_compile_options(${target} PRIVATE -O1)
+        endif()
+      endforeach()
+    endif()
   endif()
 endfunction()
 
