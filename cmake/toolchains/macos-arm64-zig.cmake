@@ -9,6 +9,8 @@ if(NOT zig)
   message(FATAL_ERROR "ziglang is not installed in .venv: run script/bootstrap --dev")
 endif()
 set(CMAKE_CXX_COMPILER ${zig} c++ -target aarch64-macos.14.0)
+# ccache would have the preprocessor run alone first, for which zig takes as long as to compile.
+set(ETPROF_CCACHE_SETTINGS CCACHE_DEPEND=1)
 # CMake would look for Apple's own tools.
 set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
 set(CMAKE_OSX_SYSROOT "")
