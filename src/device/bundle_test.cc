@@ -38,8 +38,8 @@ TEST_F(BundleTest, IsStartedByItsLoaderFromAnyFolder) {
   ASSERT_TRUE(bundle);
   EXPECT_THAT(bundle->StartWords("/data/x"),
               ElementsAre("/data/x/ld.so", "--library-path", "/data/x", "/data/x/etprof-runner", "--x"));
-  EXPECT_EQ(bundle->files.size(), 2);
-  EXPECT_EQ(bundle->target, "android");
+  EXPECT_EQ(bundle->manifest.files.size(), 2);
+  EXPECT_EQ(bundle->manifest.target, "android");
 }
 
 TEST_F(BundleTest, AnotherProgramBesideItIsNone) { EXPECT_FALSE(Of(kWhole, "executor_runner")); }

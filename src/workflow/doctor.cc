@@ -259,7 +259,8 @@ Check BundleFor(const std::optional<fs::path>& root, BundleTarget target, CheckS
     return {name, when_missing, "not built yet", root ? remedy : "run etprof of a checkout, then " + remedy};
   try {
     const std::optional<RunnerBundle> bundle = BundleOf(folder / "etprof-runner");
-    if (bundle) return Ok(name, fmt::format("executorch {}, {}", bundle->executorch, folder.string()));
+    if (bundle)
+      return Ok(name, fmt::format("executorch {}, {}", bundle->manifest.executorch, folder.string()));
     return {name, when_missing, folder.string() + " is not whole", remedy};
   } catch (const Error& error) {
     return {name, when_missing, error.problem(), remedy};

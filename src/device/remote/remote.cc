@@ -158,7 +158,8 @@ class RemoteDevice : public Device {
       files.insert(files.begin(), local);
       return {PutFolder(local, files) + "/" + local.filename().string()};
     }
-    for (const RunnerBundle::File& file : bundle->files) files.push_back(bundle->folder / file.name);
+    for (const BundleManifest::File& file : bundle->manifest.files)
+      files.push_back(bundle->folder / file.name);
     return bundle->StartWords(PutFolder(local, files));
   }
 
