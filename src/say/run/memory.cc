@@ -24,8 +24,6 @@ constexpr NamedValue<MemoryOwner> kOwners[] = {
     {MemoryOwner::kXnnpack, "XNNPACK, other"},     {MemoryOwner::kLibraries, "code and libraries"},
     {MemoryOwner::kStacks, "main thread's stack"}, {MemoryOwner::kRest, "rest"}};
 
-std::string_view OwnerText(MemoryOwner owner) { return NameIn(kOwners, owner); }
-
 // What the program alone says of it; `join` may be null.
 Cell Estimate(MemoryOwner owner, const ProgramJoin* join) {
   std::optional<Bytes> least;
@@ -55,7 +53,7 @@ Table OwnersOf(const MemoryReport& memory, const ProgramJoin* join) {
   for (std::size_t i = 0; i < memory.moments.back().parts.size(); ++i) {
     const protocol::MemoryPart& part = memory.moments.back().parts[i];
     add(
-        OwnerText(part.owner), [i](const auto& moment) { return moment.parts.at(i).resident; },
+        NameIn(kOwners, part.owner), [i](const auto& moment) { return moment.parts.at(i).resident; },
         Size{part.bytes}, Estimate(part.owner, join));
   }
   add("resident set size", [](const auto& moment) { return moment.rss_bytes; }, std::string(), std::string());
@@ -84,8 +82,6 @@ constexpr NamedValue<protocol::LoadPart> kParts[] = {
     {protocol::LoadPart::kPack, "packing by KleidiAI"},
     {protocol::LoadPart::kRest, "rest"}};
 
-std::string_view PartText(protocol::LoadPart part) { return NameIn(kParts, part); }
-
 Table LoadOf(const protocol::LoadTimes& load) {
   Table table{.id = "load_time", .columns = {Left("part", "load time"), Right("time"), Right("share")}};
   const auto add = [&](std::string_view name, std::int64_t ns, Row::Role role) {
@@ -95,7 +91,7 @@ Table LoadOf(const protocol::LoadTimes& load) {
   };
   for (const protocol::LoadTime& part : load.parts) {
     if (part.part == protocol::LoadPart::kPack && part.ns == 0) continue;  // of other CPUs
-    add(PartText(part.part), part.ns, Row::Role::kPart);
+    add(NameIn(kParts, part.part), part.ns, Row::Role::kPart);
   }
   add("load", load.total_ns, Row::Role::kSum);
   return table;
@@ -150,8 +146,7 @@ std::string CopiesText(const MemoryReport& memory) {
   const protocol::CreatedOperator& original = memory.operators[static_cast<std::size_t>(largest->copy_of)];
   return fmt::format(
       "{} packed the same weights as an earlier operator, which takes {} more memory. The largest: {} of "
-      "delegate {} "
-      "and {} of delegate {}. The option weight_cache_enabled of XNNPACK's delegate shares them.",
+      "delegate {} and {} of delegate {}. The option weight_cache_enabled of XNNPACK's delegate shares them.",
       CountedText(copies, "operator"), FormatBytes(static_cast<double>(bytes)), largest->NameOrFunction(),
       largest->delegate, original.NameOrFunction(), original.delegate);
 }
@@ -163,7 +158,6 @@ Cell SizeChange(std::int64_t baseline, std::int64_t candidate) {
 
 Section ChangeIn(const ReportComparison& pair, const MemoryReport& baseline, const MemoryReport& candidate) {
   const Comparison& comparison = pair.comparison;
-  const MemoryChange change = ChangeOfMemory(baseline, candidate);
   const auto columns = [&](const char* id, const char* title) {
     return std::vector<Table::Column>{{.id = id, .title = title, .keep = Table::Keep::kName},
                                       VariantColumn("baseline", comparison.baseline_label),
@@ -176,21 +170,21 @@ Section ChangeIn(const ReportComparison& pair, const MemoryReport& baseline, con
   const auto add = [](Table& table, std::string_view name, std::int64_t before, std::int64_t after) {
     table.rows.push_back({std::string(name), Size{before}, Size{after}, SizeChange(before, after)});
   };
-  for (const MemoryChange::Owner& of : change.owners)
-    add(owners, OwnerText(of.owner), of.baseline, of.candidate);
-  add(owners, "resident set size", change.Baseline(), change.Candidate());
+  const protocol::MemoryMoment &before = baseline.moments.back(), &after = candidate.moments.back();
+  for (const auto& [owner, name] : kOwners) add(owners, name, before.Resident(owner), after.Resident(owner));
+  add(owners, "resident set size", before.rss_bytes, after.rss_bytes);
   section.parts.emplace_back(std::move(owners));
-  if (!change.same_operators) {
+  const auto changes = ChangedAllocations(baseline, candidate);
+  if (!changes) {
     section.parts.emplace_back(
         Paragraph{"XNNPACK created different operators in the two variants, so their memory is not compared "
                   "one by one."});
-  } else if (change.operators.empty()) {
+  } else if (changes->empty()) {
     section.parts.emplace_back(
         Paragraph{"Every operator allocated the same memory in both variants when it was created."});
   } else {
     Table operators{"packed_weights_change", "", columns("operator", "created operator")};
-    for (const MemoryChange::Operator& op : change.operators)
-      add(operators, op.name, op.baseline, op.candidate);
+    for (const AllocationChange& of : *changes) add(operators, of.name, of.baseline, of.candidate);
     operators.usual_rows = kUsualCreated;
     section.parts.emplace_back(std::move(operators));
   }
@@ -231,8 +225,8 @@ std::vector<Section> SayMemory(const Report& report) {
   if (!sections.empty()) {
     sections.front().parts.emplace_back(Paragraph{
         "Resident: the pages in memory, of a process that only loads the model and runs it. Each byte has "
-        "one "
-        "owner, by the function of XNNPACK that was called last before it was allocated. Rest: ExecuTorch, "
+        "one owner, by the function of XNNPACK that was called last before it was allocated. Rest: "
+        "ExecuTorch, "
         "the runner, other stacks, and free blocks. At least: computed from the program alone."});
   }
   return sections;
