@@ -14,30 +14,33 @@ namespace {
 
 constexpr std::size_t kUsualDifferences = 30, kUsualWeights = 10;
 
-Cell NumberOf(const ProgramProperty& property, const std::string& text,
-              const std::optional<std::int64_t>& number) {
-  const bool of_one_text =
-      TextOf(OrBlank<Amount>(property.baseline_number)) == TextOf(OrBlank<Amount>(property.candidate_number));
-  using Unit = ProgramProperty::Unit;
-  if (property.unit == Unit::kText) return text;
-  if (!number) return {};
-  if (property.unit == Unit::kBytes) return OrBlank<Size>(number);
-  if (property.unit == Unit::kMacs && !of_one_text) return OrBlank<Amount>(number);
-  return Count{*number};
+using Unit = ProgramProperty::Unit;
+
+Cell ValueOf(const ProgramProperty& property, const ProgramProperty::Value& value) {
+  if (const auto* const text = std::get_if<std::string>(&value)) return *text;
+  const auto* const number = std::get_if<std::int64_t>(&value);
+  if (number == nullptr) return {};
+  if (property.unit == Unit::kBytes) return Size{*number};
+  return property.unit == Unit::kMacs ? Cell(Amount{*number}) : Cell(Count{*number});
 }
 
 Table PropertiesOf(const char* id, const std::vector<ProgramProperty>& properties) {
   Table table{.id = id, .columns = {Left("property", "Property"), Right("baseline"), Right("candidate")}};
-  for (const ProgramProperty& of : properties)
-    table.rows.push_back({of.name, NumberOf(of, of.baseline, of.baseline_number),
-                          NumberOf(of, of.candidate, of.candidate_number)});
+  for (ProgramProperty of : properties) {
+    const auto is_alike = [&] {
+      return TextOf(ValueOf(of, of.baseline)) == TextOf(ValueOf(of, of.candidate));
+    };
+    // All digits where the first ones do not tell the two apart.
+    if (of.unit == Unit::kMacs && is_alike()) of.unit = Unit::kCount;
+    table.rows.push_back({of.name, ValueOf(of, of.baseline), ValueOf(of, of.candidate)});
+  }
   return table;
 }
 
 class MethodSayer {
  public:
   explicit MethodSayer(const MethodDiff& method)
-      : method_(method), measured_(method.baseline_ns && method.candidate_ns) {}
+      : method_(method), measured_(method.baseline && method.candidate) {}
 
   Section Say() const {
     Section section{method_.name, Level::kUsual};
@@ -55,55 +58,44 @@ class MethodSayer {
 
  private:
   Table Operators() const {
-    const auto column = [](const char* id, const char* title, int goes) {
-      return Table::Column{.id = id, .title = title, .right = true, .goes = goes};
-    };
-    Table table{
-        "operators",
-        "Operators",
-        {Names("change", "Operator"), column("baseline_macs", "baseline MACs", 2),
-         column("candidate_macs", "candidate MACs", 2), column("baseline_bytes", "baseline traffic", 1),
-         column("candidate_bytes", "candidate traffic", 1)}};
+    Table table{.id = "operators",
+                .title = "Operators",
+                .columns = {Names("change", "Operator"), Right("baseline_macs", "baseline MACs").Goes(2),
+                            Right("candidate_macs", "candidate MACs").Goes(2),
+                            Right("baseline_bytes", "baseline traffic").Goes(1),
+                            Right("candidate_bytes", "candidate traffic").Goes(1)}};
     table.name_columns = 48;
     if (measured_) {
-      table.columns.push_back(column("baseline", "baseline time", 3));
-      table.columns.push_back(column("candidate", "candidate time", 3));
-      table.columns.push_back(column("difference", "difference", 0));
+      table.columns.push_back(Right("baseline", "baseline time").Goes(3));
+      table.columns.push_back(Right("candidate", "candidate time").Goes(3));
+      table.columns.push_back(Right("difference"));
     }
-    Times left;
-    for (const OperatorDifference& of : method_.operators) {
-      std::vector<Cell> cells = {of.change.Text(), OrBlank<Amount>(of.baseline_macs),
-                                 OrBlank<Amount>(of.candidate_macs), OrBlank<Size>(of.baseline_bytes),
-                                 OrBlank<Size>(of.candidate_bytes)};
-      AddTimes({of.baseline_ns, of.candidate_ns}, cells);
-      table.rows.emplace_back(std::move(cells), Row::Role::kPart);
-      if (table.rows.size() <= kUsualDifferences) continue;
-      table.rows.back().level = Level::kPage;
-      left.baseline = left.baseline.value_or(0) + of.baseline_ns.value_or(0);
-      left.candidate = left.candidate.value_or(0) + of.candidate_ns.value_or(0);
-    }
-    if (table.rows.empty()) return table;
-    const auto add = [&](std::string name, Times times, Row::Role role) {
-      std::vector<Cell> cells = {std::move(name), "", "", "", ""};
-      AddTimes(times, cells);
+    using Side = OperatorDifference::Side;
+    const auto add = [&](std::string name, const Side& before, const Side& after, Row::Role role) {
+      std::vector<Cell> cells = {std::move(name), OrBlank<Amount>(before.macs), OrBlank<Amount>(after.macs),
+                                 OrBlank<Size>(before.bytes), OrBlank<Size>(after.bytes)};
+      if (measured_) {
+        for (const Side* side : {&before, &after}) cells.push_back(OrBlank<Time>(side->ns));
+        cells.emplace_back(Time{after.ns.value_or(0) - before.ns.value_or(0)});
+      }
       table.rows.emplace_back(std::move(cells), role);
     };
+    Side before, after;  // of rows that a screen leaves out
+    for (const OperatorDifference& of : method_.operators) {
+      add(of.change.Text(), of.baseline, of.candidate, Row::Role::kPart);
+      if (table.rows.size() <= kUsualDifferences) continue;
+      table.rows.back().level = Level::kPage;
+      before.ns = before.ns.value_or(0) + of.baseline.ns.value_or(0);
+      after.ns = after.ns.value_or(0) + of.candidate.ns.value_or(0);
+    }
+    if (table.rows.empty()) return table;
     if (table.rows.size() > kUsualDifferences)
-      add(fmt::format("{} more", table.rows.size() - kUsualDifferences), left, Row::Role::kRest);
+      add(fmt::format("{} more", table.rows.size() - kUsualDifferences), before, after, Row::Role::kRest);
     if (!measured_) return table;
-    add("Unchanged operators and overhead", {method_.baseline_rest_ns, method_.candidate_rest_ns},
-        Row::Role::kPart);
-    add("Traced total", {method_.baseline_ns, method_.candidate_ns}, Row::Role::kSum);
+    add("Unchanged operators and overhead", {.ns = method_.baseline->rest_ns},
+        {.ns = method_.candidate->rest_ns}, Row::Role::kPart);
+    add("Traced total", {.ns = method_.baseline->ns}, {.ns = method_.candidate->ns}, Row::Role::kSum);
     return table;
-  }
-
-  struct Times {
-    std::optional<double> baseline = {}, candidate = {};
-  };
-  void AddTimes(const Times& times, std::vector<Cell>& cells) const {
-    if (!measured_) return;
-    for (const auto& ns : {times.baseline, times.candidate}) cells.push_back(OrBlank<Time>(ns));
-    cells.emplace_back(Time{times.candidate.value_or(0) - times.baseline.value_or(0)});
   }
 
   Table Delegates() const {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <type_traits>
 
 #include "program/read/data_file.h"
 #include "program/summary.h"
@@ -15,36 +16,25 @@
 namespace etprof {
 namespace {
 
-using PropertyUnit = ProgramProperty::Unit;
+using Unit = ProgramProperty::Unit;
+using Value = ProgramProperty::Value;
 
-class Properties {
- public:
-  void Text(std::string name, std::string a, std::string b) {
-    if (a == b) return;
-    ProgramProperty& added = Add(std::move(name), PropertyUnit::kText);
-    added.baseline = std::move(a);
-    added.candidate = std::move(b);
-  }
-  void Number(std::string name, PropertyUnit unit, std::optional<std::int64_t> a,
-              std::optional<std::int64_t> b) {
-    if (a == b) return;
-    ProgramProperty& added = Add(std::move(name), unit);
-    added.baseline_number = a;
-    added.candidate_number = b;
-  }
-  std::vector<ProgramProperty> Take() { return std::move(properties_); }
+template <typename T>
+Value ValueOf(const T& of) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<std::int64_t>(of);
+  else if constexpr (std::is_same_v<T, std::string>)
+    return of;
+  else
+    return of ? Value(*of) : Value();
+}
 
- private:
-  ProgramProperty& Add(std::string name, PropertyUnit unit) {
-    ProgramProperty& added = properties_.emplace_back();
-    added.name = std::move(name);
-    added.unit = unit;
-    return added;
-  }
-  std::vector<ProgramProperty> properties_;
-};
-
-std::optional<std::int64_t> Signed(std::uint64_t number) { return static_cast<std::int64_t>(number); }
+// Adds what `of` says of both, where that differs.
+void Compare(const std::string& name, Unit unit, const auto& a, const auto& b, const auto& of,
+             std::vector<ProgramProperty>& properties) {
+  Value baseline = ValueOf(of(a)), candidate = ValueOf(of(b));
+  if (baseline != candidate) properties.push_back({name, unit, std::move(baseline), std::move(candidate)});
+}
 
 std::string XnnVersionsOf(const Program& program) {
   std::set<std::string> versions;
@@ -53,20 +43,22 @@ std::string XnnVersionsOf(const Program& program) {
 }
 
 std::vector<ProgramProperty> FileProperties(const Program& a, const Program& b) {
-  Properties properties;
-  properties.Number("program version", PropertyUnit::kCount, a.version, b.version);
-  properties.Text("XNNPACK graph version", XnnVersionsOf(a), XnnVersionsOf(b));
-  properties.Number("file", PropertyUnit::kBytes, a.file_bytes, b.file_bytes);
-  properties.Number("program", PropertyUnit::kBytes, a.flatbuffer_bytes, b.flatbuffer_bytes);
-  properties.Number("delegates' payloads", PropertyUnit::kBytes, PayloadBytes(a), PayloadBytes(b));
-  properties.Number("delegates' named data", PropertyUnit::kBytes, NamedDataBytes(a), NamedDataBytes(b));
-  properties.Number("constants of portable kernels", PropertyUnit::kCount, Signed(a.constants),
-                    Signed(b.constants));
-  properties.Number("their bytes", PropertyUnit::kBytes, a.constant_bytes, b.constant_bytes);
-  properties.Number("mutable state", PropertyUnit::kBytes, a.mutable_bytes, b.mutable_bytes);
-  properties.Number("external data", PropertyUnit::kCount, Signed(ExternalNames(a).size()),
-                    Signed(ExternalNames(b).size()));
-  return properties.Take();
+  std::vector<ProgramProperty> properties;
+  const auto add = [&](const char* name, Unit unit, const auto& of) {
+    Compare(name, unit, a, b, of, properties);
+  };
+  using P = const Program&;
+  add("program version", Unit::kCount, [](P of) { return of.version; });
+  add("XNNPACK graph version", Unit::kText, XnnVersionsOf);
+  add("file", Unit::kBytes, [](P of) { return of.file_bytes; });
+  add("program", Unit::kBytes, [](P of) { return of.flatbuffer_bytes; });
+  add("delegates' payloads", Unit::kBytes, PayloadBytes);
+  add("delegates' named data", Unit::kBytes, NamedDataBytes);
+  add("constants of portable kernels", Unit::kCount, [](P of) { return of.constants; });
+  add("their bytes", Unit::kBytes, [](P of) { return of.constant_bytes; });
+  add("mutable state", Unit::kBytes, [](P of) { return of.mutable_bytes; });
+  add("external data", Unit::kCount, [](P of) { return ExternalNames(of).size(); });
+  return properties;
 }
 
 std::string ValueText(const Method& method, const std::vector<std::size_t>& of, std::size_t i) {
@@ -84,24 +76,30 @@ std::string ValueText(const Method& method, const std::vector<std::size_t>& of, 
 
 std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& of_a, const Method& b,
                                               const Program& of_b) {
-  Properties properties;
-  const auto add_values = [&](const char* role, const std::vector<std::size_t>& x,
-                              const std::vector<std::size_t>& y) {
-    for (std::size_t i = 0; i < std::max(x.size(), y.size()); ++i)
-      properties.Text(fmt::format("{} {}", role, i), ValueText(a, x, i), ValueText(b, y, i));
-  };
-  add_values("input", a.inputs, b.inputs);
-  add_values("output", a.outputs, b.outputs);
+  std::vector<ProgramProperty> properties;
+  using Values = std::vector<std::size_t> Method::*;
+  for (const auto& [role, values] :
+       {std::pair<const char*, Values>{"input", &Method::inputs}, {"output", &Method::outputs}}) {
+    for (std::size_t i = 0; i < std::max((a.*values).size(), (b.*values).size()); ++i) {
+      Compare(
+          fmt::format("{} {}", role, i), Unit::kText, a, b,
+          [i, of = values](const Method& method) { return ValueText(method, method.*of, i); }, properties);
+    }
+  }
   const StaticFacts x = Summarize(a, of_a).facts, y = Summarize(b, of_b).facts;
-  properties.Number("MACs", PropertyUnit::kMacs, x.macs.Whole(), y.macs.Whole());
-  properties.Number("delegated MACs", PropertyUnit::kMacs, x.macs.with.Exact(), y.macs.with.Exact());
-  properties.Number("planned memory", PropertyUnit::kBytes, x.planned, y.planned);
-  properties.Number("delegates", PropertyUnit::kCount, x.delegates, y.delegates);
-  properties.Number("portable kernels", PropertyUnit::kCount, x.operators.without.known,
-                    y.operators.without.known);
-  properties.Number("instructions", PropertyUnit::kCount, Signed(a.instructions.size()),
-                    Signed(b.instructions.size()));
-  return properties.Take();
+  const auto add = [&](const char* name, Unit unit, const auto& of) {
+    Compare(name, unit, x, y, of, properties);
+  };
+  using F = const StaticFacts&;
+  add("MACs", Unit::kMacs, [](F of) { return of.macs.Whole(); });
+  add("delegated MACs", Unit::kMacs, [](F of) { return of.macs.with.Exact(); });
+  add("planned memory", Unit::kBytes, [](F of) { return of.planned; });
+  add("delegates", Unit::kCount, [](F of) { return of.delegates; });
+  add("portable kernels", Unit::kCount, [](F of) { return of.operators.without.known; });
+  Compare(
+      "instructions", Unit::kCount, a, b, [](const Method& of) { return of.instructions.size(); },
+      properties);
+  return properties;
 }
 
 // Mean self times of a program's nodes.
@@ -176,11 +174,11 @@ class MethodDiffer {
       added.change = std::move(*change);
       added.line = b != nullptr ? b_.nodes.match[*pair.candidate].line : a_.nodes.match[*pair.baseline].line;
       if (b != nullptr) added.why_portable = WhyPortable(*b, b_.method);
-      a_.Tell(a, added.baseline_macs, added.baseline_bytes, added.baseline_ns);
-      b_.Tell(b, added.candidate_macs, added.candidate_bytes, added.candidate_ns);
+      added.baseline = a_.Tell(a);
+      added.candidate = b_.Tell(b);
     }
-    a_.TellRest(result_.baseline_ns, result_.baseline_rest_ns);
-    b_.TellRest(result_.candidate_ns, result_.candidate_rest_ns);
+    result_.baseline = a_.Time();
+    result_.candidate = b_.Time();
     CompareDelegates(pairs);
     return std::move(result_);
   }
@@ -197,18 +195,15 @@ class MethodDiffer {
           nodes(NodesOf(of, *side.program, SourcesOf(side.sources, of))),
           times(side.profiles, of.name) {}
 
-    void Tell(const ProgramNode* node, std::optional<std::int64_t>& macs, std::optional<Bytes>& bytes,
-              std::optional<double>& ns) {
-      if (node == nullptr) return;
-      macs = node->work.macs;
-      bytes = node->work.bytes;
-      ns = times.Of(*node);
+    OperatorDifference::Side Tell(const ProgramNode* node) {
+      if (node == nullptr) return {};
+      const auto ns = times.Of(*node);
       told_ns += ns.value_or(0);
+      return {node->work.macs, node->work.bytes, ns};
     }
-    void TellRest(std::optional<double>& whole_ns, std::optional<double>& rest_ns) const {
-      if (!times.IsKnown()) return;
-      whole_ns = times.Whole();
-      rest_ns = times.Whole() - told_ns;
+    std::optional<MethodDiff::Time> Time() const {
+      if (!times.IsKnown()) return std::nullopt;
+      return MethodDiff::Time{times.Whole(), times.Whole() - told_ns};
     }
     std::map<std::size_t, std::size_t> NodesByDelegate() const {
       std::map<std::size_t, std::size_t> count;
@@ -293,20 +288,19 @@ bool ProgramDiff::IsEmpty() const {
 ProgramDiff DiffPrograms(const DiffSide& baseline, const DiffSide& candidate) {
   ProgramDiff diff;
   diff.properties = FileProperties(*baseline.program, *candidate.program);
-  for (const Method& method : baseline.program->methods) {
-    if (const Method* other = MethodNamed(*candidate.program, method.name)) {
-      diff.methods.push_back(MethodDiffer(method, baseline, *other, candidate).Run());
-    } else {
-      MethodDiff& alone = diff.methods.emplace_back();
-      alone.name = method.name;
-      alone.in_candidate = false;
-    }
-  }
-  for (const Method& method : candidate.program->methods) {
-    if (MethodNamed(*baseline.program, method.name) != nullptr) continue;
+  const auto add_alone = [&](const Method& method, bool in_baseline) {
     MethodDiff& alone = diff.methods.emplace_back();
     alone.name = method.name;
-    alone.in_baseline = false;
+    (in_baseline ? alone.in_candidate : alone.in_baseline) = false;
+  };
+  for (const Method& method : baseline.program->methods) {
+    if (const Method* other = MethodNamed(*candidate.program, method.name))
+      diff.methods.push_back(MethodDiffer(method, baseline, *other, candidate).Run());
+    else
+      add_alone(method, true);
+  }
+  for (const Method& method : candidate.program->methods) {
+    if (MethodNamed(*baseline.program, method.name) == nullptr) add_alone(method, false);
   }
   return diff;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "analysis/profile.h"
@@ -13,12 +14,13 @@
 
 namespace etprof {
 
-// Both programs' value of one thing, "" where a side has none. Numbers are of bytes, or of multiply-adds.
+// Both programs' value of one thing: a text, "" where a side has none, or a number, absent where it has none.
 struct ProgramProperty {
+  enum class Unit { kText, kBytes, kMacs, kCount };
+  using Value = std::variant<std::monostate, std::string, std::int64_t>;
   std::string name;
-  enum class Unit { kText, kBytes, kMacs, kCount } unit = Unit::kText;
-  std::string baseline, candidate;                                // kText
-  std::optional<std::int64_t> baseline_number, candidate_number;  // the others
+  Unit unit = Unit::kText;
+  Value baseline, candidate;
 };
 
 // An operator that only one program has, or that changed.
@@ -26,9 +28,12 @@ struct OperatorDifference {
   ProgramChange change;
   std::string line;  // of the model's source, "model.py:12", of the candidate where it has it; "": not known
   std::string why_portable;  // why the candidate does not delegate it: one clause; "": it does, or not known
-  std::optional<std::int64_t> baseline_macs, candidate_macs;
-  std::optional<Bytes> baseline_bytes, candidate_bytes;  // compulsory traffic (program/work.h)
-  std::optional<double> baseline_ns, candidate_ns;       // mean self time of an inference
+  struct Side {
+    std::optional<std::int64_t> macs = {};
+    std::optional<Bytes> bytes = {};  // compulsory traffic (program/work.h)
+    std::optional<double> ns = {};    // mean self time of an inference
+  };
+  Side baseline = {}, candidate = {};
 };
 
 // A delegate that the other program has not, or has with other borders: its counterpart there is another one
@@ -58,10 +63,13 @@ struct MethodDiff {
   std::vector<WeightDifference> weights;      // other contents
   std::size_t equal_weights = 0;              // operators with weights of equal contents
   std::size_t unknown_weights = 0;            // of which it is not known
-  // Of operators that are in both and did not change, and of what is no operator's: overheads, what XNNPACK
-  // inserted. With those of `operators` it is the whole. Absent where a side was not measured.
-  std::optional<double> baseline_rest_ns, candidate_rest_ns;
-  std::optional<double> baseline_ns, candidate_ns;  // Method::execute
+  struct Time {
+    double ns = 0;  // Method::execute
+    // Of operators that are in both and did not change, and of what is no operator's: overheads, what XNNPACK
+    // inserted. With those of `operators` it is the whole.
+    double rest_ns = 0;
+  };
+  std::optional<Time> baseline, candidate;  // absent where a side was not measured
 };
 
 struct ProgramDiff {
