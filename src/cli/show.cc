@@ -19,7 +19,6 @@
 #include "render/page/html.h"
 #include "render/report.h"
 #include "say/run/report.h"
-#include "say/run/views.h"
 #include "say/subjects.h"
 #include "say/wording.h"
 #include "workflow/validate.h"

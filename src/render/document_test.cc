@@ -252,12 +252,12 @@ TEST(SayCounters, OperatorsByProcessorTimeUnderTheWhole) {
 
 TEST(SayCounters, NothingOfNothingAndLittleOfMuch) {
   EXPECT_TRUE(say::SayCounters({}).sections.empty());
-  EXPECT_TRUE(say::SayCounters({{"a", {}}}).sections.empty());
-  say::ExperimentCounters many{"many", {}};
+  EXPECT_TRUE(say::SayCounters(example::WithCounters("a", {})).sections.empty());
+  std::vector<CountersRow> many;
   for (int i = 0; i < 26; ++i)
-    many.rows.push_back(
+    many.push_back(
         Counted("forward/0/backend/" + std::to_string(i), "op" + std::to_string(i) + ".", 100 + i, 300));
-  const std::string text = OnPage(say::SayCounters({many}));
+  const std::string text = OnPage(say::SayCounters(example::WithCounters("many", many)));
   EXPECT_THAT(text, AllOf(HasSubstr("and 5 more in its"), HasSubstr("op25."), Not(HasSubstr("op4."))));
 }
 

@@ -119,12 +119,20 @@ inline CountersRow Counted(const std::string& key, const std::string& name, doub
   return {key, name, 20, {{"task_clock_ns", time}, {"cycles", cycles}, {"instructions", 2 * cycles}}};
 }
 
+inline RunData WithCounters(const std::string& label, std::vector<CountersRow> counters) {
+  RunData run;
+  ExperimentData& data = run.experiments.emplace_back();
+  data.label = label;
+  data.counters = std::move(counters);
+  return run;
+}
+
 inline say::Document CountersDocument() {
-  return say::SayCounters({{"as it is",
-                            {Counted("forward/0/backend/0", "small", 1000, 3000),
-                             Counted("forward/0/delegate_call/0", "DELEGATE_CALL", 1, 1),
-                             Counted("forward/0/backend/1", "large", 2000, 5000),
-                             Counted("forward/-1/method/0", "Method::execute", 4000, 9000)}}});
+  return say::SayCounters(
+      WithCounters("as it is", {Counted("forward/0/backend/0", "small", 1000, 3000),
+                                Counted("forward/0/delegate_call/0", "DELEGATE_CALL", 1, 1),
+                                Counted("forward/0/backend/1", "large", 2000, 5000),
+                                Counted("forward/-1/method/0", "Method::execute", 4000, 9000)}));
 }
 
 inline say::Document KernelsDocument() {

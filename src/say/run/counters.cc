@@ -91,23 +91,14 @@ Table TableOf(const std::vector<CountersRow>& all) {
 
 }  // namespace
 
-std::vector<ExperimentCounters> CountersOf(const RunData& run) {
-  std::vector<ExperimentCounters> counters;
-  std::set<std::filesystem::path> seen;
-  for (const ExperimentData& data : run.experiments) {
-    if (!data.counters.empty() && seen.insert(CountersFile(data)).second)
-      counters.push_back({data.label, data.counters});
-  }
-  return counters;
-}
-
-Document SayCounters(const std::vector<ExperimentCounters>& experiments) {
+Document SayCounters(const RunData& run) {
   Document document;
   document.title = "Counters";
   document.sections_are = "experiment";
-  for (const ExperimentCounters& experiment : experiments) {
-    if (!experiment.rows.empty())
-      document.sections.push_back({experiment.label, Level::kUsual, {TableOf(experiment.rows)}});
+  std::set<std::filesystem::path> seen;
+  for (const ExperimentData& data : run.experiments) {
+    if (!data.counters.empty() && seen.insert(CountersFile(data)).second)
+      document.sections.push_back({data.label, Level::kUsual, {TableOf(data.counters)}});
   }
   document.method =
       "Means over separate runs, in which the counters were read at every operator boundary "

@@ -10,7 +10,6 @@
 #include "report/ladder/matrix.h"
 #include "report/run/pair.h"
 #include "say/run/report_parts.h"
-#include "say/run/views.h"
 #include "say/wording.h"
 
 namespace etprof::say {

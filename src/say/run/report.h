@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "report/report.h"
@@ -9,6 +10,17 @@ namespace etprof::say {
 
 // The report of a run: verdicts, latencies, where the time goes, findings, how far to trust it, conditions.
 Document SayReport(const Report& report);
+
+// What is shown by itself on demand (--by NAME), and stands at the end of every report where there is some of
+// it.
+struct ReportView {
+  const char* name;
+  Document (*say)(const Report& report);
+  const char* prefix;      // of its sections' titles in a report, which are labels; "": they are titles
+  const char* nothing;     // why there may be none, and what to do
+  bool breakdown = false;  // of the time (SayBreakdownBy), whose small rows are shown, too
+};
+std::span<const ReportView> ReportViews();
 
 // What was measured, on what, and how: model, device, system, schedule. Only what is known.
 Facts RunFacts(const Report& report);

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "measure/store/counters_row.h"
 #include "report/kernels/watched.h"
 #include "report/report.h"
 #include "say/document.h"
@@ -82,16 +80,9 @@ std::vector<Section> SayRoofline(const Report& report);
 // Whose memory is whose: of each watched experiment a section, then of each pair of them what one holds more.
 std::vector<Section> SayMemory(const Report& report);
 
-struct ExperimentCounters {
-  std::string label;
-  std::vector<CountersRow> rows;
-};
-// Those of a run that have some. Of a program of several methods the experiments share a file: it is there
-// once.
-std::vector<ExperimentCounters> CountersOf(const RunData& run);
-// An experiment is a section: the whole method, then the operators by falling processor time. Without rows
-// there is no section.
-Document SayCounters(const std::vector<ExperimentCounters>& experiments);
+// Of the experiments of a run that have some, each a section: the whole method, then the operators by falling
+// processor time. Of a program of several methods the experiments share a file: it is there once.
+Document SayCounters(const RunData& run);
 
 // An experiment is a section: what computed each operator, by what the runner saw called. Without a watched
 // run (--watch) there is none.

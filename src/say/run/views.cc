@@ -1,5 +1,3 @@
-#include "say/run/views.h"
-
 #include "say/run/report.h"
 #include "say/run/report_parts.h"
 
@@ -31,7 +29,7 @@ constexpr ReportView kReportViews[] = {
     {"roofline", [](const Report& report) { return DocumentOf(SayRoofline(report), report); }, "",
      "a roofline needs the machine's peaks (a run without --no-peaks), the .pte that ran (--model), and "
      "shapes that do not change at run time"},
-    {"counters", [](const Report& report) { return SayCounters(CountersOf(report.run)); },
+    {"counters", [](const Report& report) { return SayCounters(report.run); },
      "Counters: ", "no counters were read in this run (etprof profile --counters)"},
     {"proven", [](const Report& report) { return DocumentOf(SayProven(report.watched), report); },
      "Proven kernels: ", kNotWatched},
