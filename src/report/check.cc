@@ -11,7 +11,6 @@
 #include "analysis/operators.h"
 #include "core/units.h"
 #include "measure/store/run_warnings.h"
-#include "report/findings/contention.h"
 #include "report/kernels/watched.h"
 #include "report/run/pair.h"
 #include "stats/ratio/multiple.h"
@@ -114,30 +113,25 @@ class Assembler {
     if (refusal.empty() && made != nullptr && made->latency.verdict == stats::Verdict::kContended)
       refusal = "contended: " + CleanText(*made);
     if (limits_.slowdown) {
-      CheckItem item;
-      item.kind = CheckItem::Kind::kLatency;
-      item.limit = *limits_.slowdown;
+      const Quantity latency = made != nullptr ? made->latency : Quantity();
       std::optional<stats::RatioEstimate> estimate;
-      if (made != nullptr) {
-        item.baseline = made->latency.baseline_ns;
-        item.candidate = made->latency.candidate_ns;
-        if (!paired)
-          estimate =
-              EstimateLaunches(ValuesOf(a, &Launch::CleanLatency), ValuesOf(b, &Launch::CleanLatency), false);
-        if (!estimate) estimate = made->latency.estimate;
-      }
-      AddItem(std::move(item), estimate, refusal);
+      if (made != nullptr && !paired)
+        estimate =
+            EstimateLaunches(ValuesOf(a, &Launch::CleanLatency), ValuesOf(b, &Launch::CleanLatency), false);
+      AddItem({.kind = CheckItem::Kind::kLatency,
+               .baseline = latency.baseline_ns,
+               .candidate = latency.candidate_ns,
+               .limit = *limits_.slowdown},
+              estimate ? estimate : latency.estimate, refusal);
     }
     const auto add_launches = [&](CheckItem::Kind kind, double limit, const auto& value,
                                   const std::string& why_not) {
-      CheckItem item;
-      item.kind = kind;
-      item.limit = limit;
-      const LaunchValues of_a = ValuesOf(a, value);
-      const LaunchValues of_b = ValuesOf(b, value);
-      item.baseline = stats::Median(All(of_a));
-      item.candidate = stats::Median(All(of_b));
-      AddItem(std::move(item), EstimateLaunches(of_a, of_b, paired), why_not);
+      const LaunchValues of_a = ValuesOf(a, value), of_b = ValuesOf(b, value);
+      AddItem({.kind = kind,
+               .baseline = stats::Median(All(of_a)),
+               .candidate = stats::Median(All(of_b)),
+               .limit = limit},
+              EstimateLaunches(of_a, of_b, paired), why_not);
     };
     if (limits_.memory_growth)
       add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, &Launch::peak_rss, "");
@@ -153,15 +147,14 @@ class Assembler {
       const double share = std::max(Share(match.baseline_total, made.baseline_total),
                                     Share(match.candidate_total, made.candidate_total));
       if (share < limits_.least_operator_share) continue;
-      CheckItem item;
-      item.kind = CheckItem::Kind::kOperator;
-      item.name = op->name;
-      item.key = KeyText(op->key);
-      item.limit = *limits_.operator_slowdown;
-      item.baseline = match.quantity.baseline_ns;
-      item.candidate = match.quantity.candidate_ns;
       const bool too_short = refusal.empty() && match.quantity.too_short;
-      AddItem(std::move(item), match.quantity.estimate,
+      AddItem({.kind = CheckItem::Kind::kOperator,
+               .name = op->name,
+               .key = KeyText(op->key),
+               .baseline = match.quantity.baseline_ns,
+               .candidate = match.quantity.candidate_ns,
+               .limit = *limits_.operator_slowdown},
+              match.quantity.estimate,
               too_short ? "it is too short for a clock of whole microseconds" : refusal);
     }
   }
@@ -247,20 +240,14 @@ class Assembler {
       const auto& [p, match] = judged[i];
       const Operator& op = *OperatorOf(*match, p);
       const stats::RatioEstimate& estimate = verdicts[i].estimate;
-      const std::optional<double> baseline =
-          estimate.log_middle ? estimate.baseline() : match->quantity.baseline_ns;
-      const std::optional<double> candidate =
-          estimate.log_middle ? estimate.candidate() : match->quantity.candidate_ns;
-      result_.pairs[p].moved.push_back({op.name, KeyText(op.key), baseline.value_or(0), candidate.value_or(0),
-                                        std::expm1(-estimate.log_ratio), std::expm1(-estimate.log_high),
-                                        std::expm1(-estimate.log_low)});
+      result_.pairs[p].moved.push_back(
+          {op.name, KeyText(op.key), estimate.baseline().value_or(match->quantity.baseline_ns.value_or(0)),
+           estimate.candidate().value_or(match->quantity.candidate_ns.value_or(0)),
+           std::expm1(-estimate.log_ratio), std::expm1(-estimate.log_high), std::expm1(-estimate.log_low)});
     }
-    const auto difference = [](const MovedOperator& op) {
-      return std::abs(op.candidate_ns - op.baseline_ns);
-    };
     for (CheckPair& pair : result_.pairs) {
-      std::ranges::stable_sort(pair.moved, [&](const MovedOperator& a, const MovedOperator& b) {
-        return difference(a) > difference(b);
+      std::ranges::stable_sort(pair.moved, std::greater(), [](const MovedOperator& op) {
+        return std::abs(op.candidate_ns - op.baseline_ns);
       });
     }
   }

@@ -27,14 +27,14 @@ struct CheckLimits {
 struct CheckItem {
   enum class Kind { kLatency, kPeakMemory, kLoad, kOperator };
   Kind kind = Kind::kLatency;
-  std::string name;  // "latency", "peak memory", "load", an operator's name
-  std::string key;   // of an operator: KeyText of its identity on the baseline's side
+  std::string name = {};  // "latency", "peak memory", "load", an operator's name
+  std::string key = {};   // of an operator: KeyText of its identity on the baseline's side
   // ns, or bytes of memory: those of the estimate, whose quotient is 1 + the growth
   // (RatioEstimate::baseline). Where there is none, medians over launches; of operators mean self times.
-  std::optional<double> baseline, candidate;
+  std::optional<double> baseline = {}, candidate = {};
   double limit = 0;
-  GateVerdict verdict;
-  std::string why_not;  // one clause: why nothing could be tested; empty: it was
+  GateVerdict verdict = {};
+  std::string why_not = {};  // one clause: why nothing could be tested; empty: it was
 
   static constexpr const char* kSchemaName = "check";
   static void Describe(auto& v) {

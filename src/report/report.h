@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,11 +36,11 @@ struct OperatorRow : SpanStatistics {
   double share = 0;      // of Method::execute, 0 to 1
 };
 
-// Time in operators that only move data, by what they do.
-struct DataMovement {
-  std::int64_t transposes = 0, copies = 0, reshapes = 0, conversions = 0,
-               others = 0;  // operators of one inference
-  double transpose_ns = 0, copy_ns = 0, reshape_ns = 0, conversion_ns = 0, other_ns = 0;  // mean self times
+// What operators do that only move data.
+enum class Movement { kTranspose, kCopy, kReshape, kConversion, kOther };
+struct MovementSum {
+  std::int64_t operators = 0;  // of one inference
+  double ns = 0;               // mean self times
 };
 
 // One launch's median may differ from another's: the interval of the latency over launches.
@@ -113,7 +114,7 @@ struct ReportExperiment {
       tracer;  // from the mean of the common set to the median of `latency`: what completes the table
   std::int64_t delegate_calls = 0;    // in one inference
   std::int64_t portable_kernels = 0;  // likewise
-  DataMovement movement;
+  std::map<Movement, MovementSum> movement;
   std::vector<std::string> unknown_operators;   // types that the category table does not know
   std::vector<MatrixKernelRow> matrix_kernels;  // of an Arm CPU's
   std::vector<std::string> kernel_evidence;  // packed operator types, which only SME2 (KleidiAI) kernels have
@@ -214,6 +215,8 @@ std::vector<LatencyPlot> FindLatencyPlots(const Report& report);
 
 // The insights of a report whose other members are filled.
 std::vector<Insight> FindInsights(const Report& report);
+// Of these what made an experiment's latency vary while it was measured: a step, or a trend and two levels.
+std::vector<Insight> FindNoise(const RunData& run, const ReportExperiment& experiment);
 
 // A run of bare ETDump files, one experiment each; two files make one pair. Labels stand index by index of
 // the files; empty ones are made of the file names.

@@ -83,7 +83,8 @@ struct InsightJson {
 
   static void Describe(auto& v) {
     using J = const InsightJson&;
-    v("kind", [](J json) { return json.insight.kind(); }, {.meaning = "of the finding"});
+    v("kind", [](J json) { return json.insight.kind(); },
+      {.meaning = "of the finding", .choices = kFindingKinds});
     v("text", [](J json) { return json.InWords(json.words.text); }, {.meaning = "the finding"});
     v("at_stake_ms", [](J json) { return json.insight.at_stake; },
       {.meaning = "of one inference; findings are sorted by it, after those of kind `tracing`",

@@ -1,5 +1,3 @@
-#include "report/findings/contention.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Insight* Find(const Report& report, Insight::Kind kind) {
+const Insight* Find(const Report& report, std::string_view kind) {
   const auto found = std::find_if(report.insights.begin(), report.insights.end(),
                                   [&](const Insight& insight) { return insight.kind() == kind; });
   return found == report.insights.end() ? nullptr : &*found;
@@ -53,7 +51,7 @@ TEST(Contention, AFewDisturbedLaunchesChangeNothing) {
   EXPECT_EQ(report.experiments[0].latency_of_all.n, 200);
   EXPECT_GT(*report.experiments[0].latency_of_all.p99, 9'000'000);
   EXPECT_LT(*report.experiments[0].latency.p99, 5'100'000);
-  EXPECT_EQ(Find(report, Insight::Kind::kContention), nullptr);
+  EXPECT_EQ(Find(report, finding::Contended::kKind), nullptr);
 }
 
 TEST(Contention, WithTooFewCleanLaunchesThereIsNoRatioAnywhere) {
@@ -62,7 +60,7 @@ TEST(Contention, WithTooFewCleanLaunchesThereIsNoRatioAnywhere) {
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kContended);
   EXPECT_FALSE(comparison.latency.estimate);
   for (const OperatorMatch& match : comparison.operators) EXPECT_FALSE(match.quantity.estimate);
-  const Insight* found = Find(report, Insight::Kind::kContention);
+  const Insight* found = Find(report, finding::Contended::kKind);
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(&report.insights.front(), found) << "it stands first";
 }
@@ -97,7 +95,7 @@ Report WithCpuTimes(Nanoseconds baseline, Nanoseconds candidate) {
 TEST(Contention, CpuTimeThatDisagreesIsAFinding) {
   const Report report = WithCpuTimes(5'000'000, 4'000'000);
   EXPECT_EQ(report.experiments[1].cpu_time, 4'000'000);
-  const Insight* found = Find(report, Insight::Kind::kCpuTime);
+  const Insight* found = Find(report, finding::CpuTimeApart::kKind);
   ASSERT_NE(found, nullptr);
   const auto& apart = std::get<finding::CpuTimeApart>(found->what);
   EXPECT_EQ(apart.baseline_ns, 5'000'000);
@@ -105,8 +103,8 @@ TEST(Contention, CpuTimeThatDisagreesIsAFinding) {
 }
 
 TEST(Contention, CpuTimeThatAgreesIsNone) {
-  EXPECT_EQ(Find(WithCpuTimes(5'010'000, 2'005'000), Insight::Kind::kCpuTime), nullptr);
-  EXPECT_EQ(Find(example::MakePair(), Insight::Kind::kCpuTime), nullptr);
+  EXPECT_EQ(Find(WithCpuTimes(5'010'000, 2'005'000), finding::CpuTimeApart::kKind), nullptr);
+  EXPECT_EQ(Find(example::MakePair(), finding::CpuTimeApart::kKind), nullptr);
 }
 
 }  // namespace

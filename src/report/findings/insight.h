@@ -4,55 +4,22 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "analysis/categories.h"
-#include "core/json/describe.h"
 
 // What a finding is, in numbers: say/findings/findings.cc has the words. Unless it says otherwise, a time is
 // the mean of one inference in ns, and an operator an index into Profile::operators of the finding's
 // experiment.
 namespace etprof {
 
-enum class InsightKind {
-  kBottleneckShift,
-  kBottleneck,
-  kAmdahl,
-  kPortable,
-  kLayout,
-  kDelegates,
-  kSlower,
-  kFirstRun,
-  kUnknown,
-  kEvidence,
-  kNotOnKleidiai,
-  kRoofline,
-  kNoise,
-  kContention,
-  kCpuTime,
-  kCompilers,
-  kTracing,  // traced and untraced times disagree: it limits what the others mean, and stands first
-};
-template <>
-inline constexpr NamedValue<InsightKind> kNames<InsightKind>[] = {
-    {InsightKind::kBottleneckShift, "bottleneck_shift"},
-    {InsightKind::kBottleneck, "bottleneck"},
-    {InsightKind::kAmdahl, "amdahl"},
-    {InsightKind::kPortable, "portable"},
-    {InsightKind::kLayout, "data_movement"},
-    {InsightKind::kDelegates, "delegate_overhead"},
-    {InsightKind::kSlower, "slower_operators"},
-    {InsightKind::kFirstRun, "first_run"},
-    {InsightKind::kUnknown, "unknown_operators"},
-    {InsightKind::kEvidence, "kernel_evidence"},
-    {InsightKind::kNotOnKleidiai, "not_on_kleidiai"},
-    {InsightKind::kRoofline, "roofline"},
-    {InsightKind::kNoise, "noise"},
-    {InsightKind::kContention, "contention"},
-    {InsightKind::kCpuTime, "cpu_time"},
-    {InsightKind::kCompilers, "compilers"},
-    {InsightKind::kTracing, "tracing"}};
+// Their kinds, as files have them. Those of tracing say that traced and untraced times disagree: that limits
+// what the others mean, and stands first.
+inline constexpr std::string_view kFindingKinds =
+    "bottleneck_shift|bottleneck|amdahl|portable|data_movement|delegate_overhead|slower_operators|first_run|"
+    "unknown_operators|kernel_evidence|not_on_kleidiai|roofline|noise|contention|cpu_time|compilers|tracing";
 
 // Of an experiment whose runs were measured with and without tracing.
 struct TracedGap {
@@ -97,7 +64,7 @@ struct GroupShift {
 // The findings. Those of a pair have Insight::pair.
 
 struct BottleneckShift {
-  static constexpr auto kKind = InsightKind::kBottleneckShift;
+  static constexpr std::string_view kKind = "bottleneck_shift";
   GroupShift from, to;                  // the largest group of the baseline, and that of the candidate
   GroupShift grown = {};                // the one whose share grew most
   std::vector<GroupShift> groups = {};  // those that take time
@@ -105,7 +72,7 @@ struct BottleneckShift {
 };
 
 struct Bottleneck {
-  static constexpr auto kKind = InsightKind::kBottleneck;
+  static constexpr std::string_view kKind = "bottleneck";
   Group group = Group::kOther;
   TimePart time = {};
   std::int64_t operators = 0;
@@ -115,7 +82,7 @@ struct Bottleneck {
 };
 
 struct UpperBounds {
-  static constexpr auto kKind = InsightKind::kAmdahl;
+  static constexpr std::string_view kKind = "amdahl";
   struct OfCategory {
     std::string category;
     TimePart time;
@@ -125,7 +92,7 @@ struct UpperBounds {
 };
 
 struct NotDelegated {
-  static constexpr auto kKind = InsightKind::kPortable;
+  static constexpr std::string_view kKind = "portable";
   TimePart time = {};
   std::int64_t operators = 0;
   UpperBound bound = {};
@@ -134,7 +101,7 @@ struct NotDelegated {
 
 // What it consists of: ReportExperiment::movement.
 struct DataMoved {
-  static constexpr auto kKind = InsightKind::kLayout;
+  static constexpr std::string_view kKind = "data_movement";
   TimePart time = {};
   std::int64_t operators_at_edges = 0;  // at a delegate's boundary, which the change of backends costs
   double at_edges_ns = 0;
@@ -143,7 +110,7 @@ struct DataMoved {
 };
 
 struct DelegateOverhead {
-  static constexpr auto kKind = InsightKind::kDelegates;
+  static constexpr std::string_view kKind = "delegate_overhead";
   TimePart time = {};     // of traced runs
   double tracing_ns = 0;  // what of it may be the tracer's
   std::int64_t calls = 0;
@@ -151,7 +118,7 @@ struct DelegateOverhead {
 
 // Operators that are slower, by a verdict and not by a point estimate.
 struct SlowerOperators {
-  static constexpr auto kKind = InsightKind::kSlower;
+  static constexpr std::string_view kKind = "slower_operators";
   struct Loss {
     std::size_t op = 0;
     double baseline_ns = 0, candidate_ns = 0;
@@ -162,46 +129,46 @@ struct SlowerOperators {
 };
 
 struct FirstRun {
-  static constexpr auto kKind = InsightKind::kFirstRun;
+  static constexpr std::string_view kKind = "first_run";
   double first_ns = 0, steady_ns = 0;
   std::optional<double> load_ns = {};
 };
 
 // Types that the category table does not know: ReportExperiment::unknown_operators.
 struct UnknownOperators {
-  static constexpr auto kKind = InsightKind::kUnknown;
+  static constexpr std::string_view kKind = "unknown_operators";
   TimePart time = {};
   TypeTimes types = {};
 };
 
 // Packed (KleidiAI SME) operators ran on one side only.
 struct PackedKernels {
-  static constexpr auto kKind = InsightKind::kEvidence;
+  static constexpr std::string_view kKind = "kernel_evidence";
   bool with_candidate = false;  // they ran with it, and not with the baseline
 };
 
 // A watched run saw other code in matrix multiplications with the candidate than with the baseline.
 struct ProvenCode {
-  static constexpr auto kKind = InsightKind::kEvidence;
+  static constexpr std::string_view kKind = "kernel_evidence";
   std::vector<std::string> baseline = {}, candidate = {};  // classes, each once
   std::int64_t operators = 0;                              // of the candidate
 };
 
 // What ran contradicts the operators' names: MatrixKernelRow::contradicts.
 struct NamesContradicted {
-  static constexpr auto kKind = InsightKind::kEvidence;
+  static constexpr std::string_view kKind = "kernel_evidence";
   std::vector<std::size_t> operators = {};
 };
 
 // Matrix multiplications that another export would bring to KleidiAI: MatrixKernelRow::change.
 struct NotOnKleidiai {
-  static constexpr auto kKind = InsightKind::kNotOnKleidiai;
+  static constexpr std::string_view kKind = "not_on_kleidiai";
   TimePart time = {};
   std::int64_t operators = 0;
 };
 
 struct BelowRoofline {
-  static constexpr auto kKind = InsightKind::kRoofline;
+  static constexpr std::string_view kKind = "roofline";
   TimePart gap = {};
   bool of_traced_runs = false;         // traced and untraced times disagree: it bounds no latency
   std::vector<std::size_t> rows = {};  // indices into Roofline::rows, by falling gap
@@ -218,21 +185,21 @@ using ConditionChanges = std::vector<ConditionChange>;
 // What made latency vary while it was measured, over the medians of bursts, or over runs where there are
 // none. One cause has one finding: a step is also a trend, and its sides are two levels.
 struct LatencyStep {
-  static constexpr auto kKind = InsightKind::kNoise;
+  static constexpr std::string_view kKind = "noise";
   bool of_bursts = true;
   std::size_t from = 0, last = 0;  // numbers of bursts or runs, as their files count, from 1 on
   double before_ns = 0, after_ns = 0;
   ConditionChanges conditions = {};
 };
 struct LatencyTrend {
-  static constexpr auto kKind = InsightKind::kNoise;
+  static constexpr std::string_view kKind = "noise";
   bool of_bursts = true;
   std::size_t count = 0;  // of bursts or runs
   double change = 0;      // relative
   ConditionChanges conditions = {};
 };
 struct LatencyLevels {
-  static constexpr auto kKind = InsightKind::kNoise;
+  static constexpr std::string_view kKind = "noise";
   bool of_bursts = true;
   double low_ns = 0, high_ns = 0, share_high = 0;
   ConditionChanges conditions = {};
@@ -240,17 +207,17 @@ struct LatencyLevels {
 
 // Too few runs had a processor whenever they wanted one: Comparison::baseline_clean, candidate_clean.
 struct Contended {
-  static constexpr auto kKind = InsightKind::kContention;
+  static constexpr std::string_view kKind = "contention";
 };
 
 // The speedup of the processor time differs from that of the wall time by more than its interval.
 struct CpuTimeApart {
-  static constexpr auto kKind = InsightKind::kCpuTime;
+  static constexpr std::string_view kKind = "cpu_time";
   double baseline_ns = 0, candidate_ns = 0;  // medians
 };
 
 struct CompilersDiffer {
-  static constexpr auto kKind = InsightKind::kCompilers;
+  static constexpr std::string_view kKind = "compilers";
   std::string baseline, candidate;        // "": not known
   std::optional<TimePart> portable = {};  // kernels that they compiled, where they take time
   TypeTimes types = {};
@@ -266,14 +233,14 @@ struct TracingCause {
 };
 
 struct TracedApart {
-  static constexpr auto kKind = InsightKind::kTracing;
+  static constexpr std::string_view kKind = "tracing";
   TracedGap gap = {};
   TracingCause cause = {};
 };
 
 // The tables of a pair add up to another speedup than its headline.
 struct TracedRatioApart {
-  static constexpr auto kKind = InsightKind::kTracing;
+  static constexpr std::string_view kKind = "tracing";
   double ratio = 1;                                // of the traced means
   double baseline_ns = 0, candidate_ns = 0;        // these
   std::optional<TracedApart> baseline, candidate;  // present together
@@ -282,9 +249,8 @@ struct TracedRatioApart {
 
 }  // namespace finding
 
-// Something worth doing or knowing. Ranked by `at_stake`, behind those of kTracing.
+// Something worth doing or knowing. Ranked by `at_stake`, behind those of tracing.
 struct Insight {
-  using Kind = InsightKind;
   using What =
       std::variant<finding::BottleneckShift, finding::Bottleneck, finding::UpperBounds, finding::NotDelegated,
                    finding::DataMoved, finding::DelegateOverhead, finding::SlowerOperators, finding::FirstRun,
@@ -298,7 +264,7 @@ struct Insight {
   std::size_t experiment = 0;            // index into Report::experiments
   std::optional<std::size_t> pair = {};  // index into Report::comparisons
 
-  Kind kind() const {
+  std::string_view kind() const {
     return std::visit([](const auto& of) { return of.kKind; }, what);
   }
 };

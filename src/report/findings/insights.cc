@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -6,9 +7,8 @@
 #include <utility>
 
 #include "analysis/operators.h"
+#include "core/text/text.h"
 #include "program/xnn/delegable.h"
-#include "report/findings/contention.h"
-#include "report/findings/noise.h"
 #include "report/findings/traced.h"
 #include "report/kernels/watched.h"
 #include "report/run/pair.h"
@@ -27,6 +27,8 @@ constexpr double kWorthSaying = 0.02;
 constexpr double kBottleneckShare = 0.05;
 constexpr double kNearlyAll = 0.9;
 constexpr double kLossWorthSaying = 0.001;
+// Reading the clocks takes part of a microsecond, which processor time holds and wall time does not.
+constexpr double kLeastDisagreement = 0.02;
 
 template <typename Keep>
 TypeTimes SumByType(const ReportExperiment& experiment, const Keep& keep) {
@@ -40,8 +42,7 @@ TypeTimes SumByType(const ReportExperiment& experiment, const Keep& keep) {
     sum.ns += row.mean_self;
     if (!experiment.profile->program) continue;
     const std::string& why = experiment.profile->program->operators[row.op].why_not_delegated;
-    if (!why.empty() && std::ranges::find(sum.not_delegated, why) == sum.not_delegated.end())
-      sum.not_delegated.push_back(why);
+    if (!why.empty()) AddOnce(why, sum.not_delegated);
   }
   TypeTimes sorted;
   for (auto& [type, sum] : sums) sorted.push_back(std::move(sum));
@@ -104,11 +105,10 @@ class Finder {
 
  private:
   std::vector<Insight> Sorted() {
-    std::ranges::stable_sort(found_,
-                             [](const Insight& a, const Insight& b) { return a.at_stake > b.at_stake; });
     // What limits the meaning of the others stands before them.
-    std::stable_partition(found_.begin(), found_.end(),
-                          [](const Insight& one) { return one.kind() == Insight::Kind::kTracing; });
+    std::ranges::stable_sort(found_, std::ranges::greater(), [](const Insight& one) {
+      return std::pair(one.kind() == finding::TracedApart::kKind, one.at_stake);
+    });
     return std::move(found_);
   }
 
@@ -141,10 +141,9 @@ class Finder {
 
   void FindInPair(const ReportComparison& pair, const Sides& sides) {
     const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
-    if (pair.comparison.latency.verdict != stats::Verdict::kEmulated) {
-      Add(FindContended(report_, pair));
-      Add(FindCpuTime(report_, pair));
-    }
+    if (pair.comparison.latency.verdict == stats::Verdict::kContended)
+      Add(candidate.latency_of_all.p50.value_or(0), finding::Contended());
+    AddCpuTime(pair.comparison.latency, sides);
     AddCompilers(sides);
     if (!baseline.profile || !candidate.profile) return;
     if (TimesMean(baseline) && TimesMean(candidate)) {
@@ -173,6 +172,19 @@ class Finder {
                                 second = products(sides.CandidateData(), after);
     if (first.empty() || second.empty() || first == second) return;
     Add(0, finding::ProvenCode{{first.begin(), first.end()}, {second.begin(), second.end()}, after});
+  }
+
+  // Where the speedup of the processor time differs from that of the wall time by more than its interval.
+  void AddCpuTime(const Quantity& latency, const Sides& sides) {
+    const std::optional<double>&before = sides.baseline.cpu_time, &after = sides.candidate.cpu_time;
+    if (latency.verdict == stats::Verdict::kEmulated || !latency.estimate || !before || !after ||
+        *after <= 0 || sides.baseline.threads != sides.candidate.threads)
+      return;
+    const double margin = std::max(latency.estimate->half_width(), kLeastDisagreement);
+    const double apart = std::fabs(std::log(*before / *after) - latency.estimate->log_ratio);
+    if (apart <= std::log1p(margin)) return;
+    Add(std::fabs(*after - sides.candidate.latency.p50.value_or(*after)),
+        finding::CpuTimeApart{*before, *after});
   }
 
   // Portable and optimized kernels are C++: two compilers make two kernels of one source.

@@ -1,9 +1,8 @@
-#include "report/findings/noise.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "report/report.h"
 #include "stats/stability.h"
 
 namespace etprof {
@@ -34,8 +33,7 @@ Series SeriesOf(const RunData& run, const ReportExperiment& experiment) {
       if (burst.Median()) series.bursts.emplace_back(&burst, ConditionsOf(run, launch.index, burst));
     }
   }
-  std::ranges::stable_sort(series.bursts,
-                           [](const auto& a, const auto& b) { return a.first->start < b.first->start; });
+  std::ranges::stable_sort(series.bursts, {}, [](const auto& of) { return of.first->start; });
   for (const auto& [burst, round] : series.bursts) series.Push(*burst->Median(), series.ns.size());
   if (series.ns.size() == 1 && series.bursts[0].first->round < 0) {
     series = {};

@@ -10,7 +10,7 @@
 namespace etprof {
 namespace {
 
-std::vector<const Insight*> All(const Report& report, Insight::Kind kind) {
+std::vector<const Insight*> All(const Report& report, std::string_view kind) {
   std::vector<const Insight*> found;
   for (const Insight& insight : report.insights) {
     if (insight.kind() == kind) found.push_back(&insight);
@@ -21,14 +21,14 @@ std::vector<const Insight*> All(const Report& report, Insight::Kind kind) {
 bool AnyBound(const Report& report) {
   return std::any_of(report.insights.begin(), report.insights.end(), [](const Insight& insight) {
     const auto* bottleneck = std::get_if<finding::Bottleneck>(&insight.what);
-    return insight.kind() == Insight::Kind::kAmdahl || (bottleneck != nullptr && bottleneck->bound);
+    return insight.kind() == finding::UpperBounds::kKind || (bottleneck != nullptr && bottleneck->bound);
   });
 }
 
 using Cause = finding::TracingCause::Kind;
 
 const finding::TracedApart& ApartOf(const Report& report) {
-  return std::get<finding::TracedApart>(All(report, Insight::Kind::kTracing).at(0)->what);
+  return std::get<finding::TracedApart>(All(report, finding::TracedApart::kKind).at(0)->what);
 }
 
 // The candidate's traced mean is 2 144 014 ns; its untraced median and fastest run as given.
@@ -43,18 +43,18 @@ Report WithUntraced(double median, double fastest) {
 
 TEST(Traced, TenPercentApartIsStillABound) {
   const Report report = WithUntraced(2'144'014 / 1.099, 1.9e6);
-  EXPECT_TRUE(All(report, Insight::Kind::kTracing).empty());
+  EXPECT_TRUE(All(report, finding::TracedApart::kKind).empty());
   EXPECT_TRUE(AnyBound(report));
 }
 
 TEST(Traced, BeyondTenPercentThereIsNoBoundButOneFinding) {
   for (const double factor : {1.101, 1.5, 1 / 1.2}) {
     const Report report = WithUntraced(2'144'014 / factor, 1e6);
-    EXPECT_EQ(All(report, Insight::Kind::kTracing).size(), 1U) << factor;
-    EXPECT_EQ(report.insights.front().kind(), Insight::Kind::kTracing) << factor;
+    EXPECT_EQ(All(report, finding::TracedApart::kKind).size(), 1U) << factor;
+    EXPECT_EQ(report.insights.front().kind(), finding::TracedApart::kKind) << factor;
     EXPECT_FALSE(AnyBound(report)) << factor;
     // The shares are still said: they need no untraced time.
-    EXPECT_EQ(All(report, Insight::Kind::kBottleneck).size(), 1U) << factor;
+    EXPECT_EQ(All(report, finding::Bottleneck::kKind).size(), 1U) << factor;
   }
 }
 
@@ -73,7 +73,7 @@ TEST(Traced, OverheadIsToldByTheFastestRuns) {
   net.latency.p50 = *net.MeanExecute() - 200'000;
   net.latency.min = *net.traced.min - 180'000;
   report.insights = FindInsights(report);
-  const Insight& finding = *All(report, Insight::Kind::kTracing).at(0);
+  const Insight& finding = *All(report, finding::TracedApart::kKind).at(0);
   EXPECT_NEAR(ApartOf(report).gap.relative(), 0.176, 0.001);
   EXPECT_EQ(ApartOf(report).cause.kind, Cause::kTracer);
   EXPECT_FALSE(TracedWereDisturbed(net));
@@ -108,7 +108,7 @@ TEST(Traced, APairsTablesAgreeWithItsHeadlineOrAreExplained) {
   Report report = example::MakePair();
   Comparison& comparison = report.comparisons[0].comparison;
   EXPECT_FALSE(TracedRatioApart(comparison).has_value());
-  EXPECT_TRUE(All(report, Insight::Kind::kTracing).empty());
+  EXPECT_TRUE(All(report, finding::TracedApart::kKind).empty());
   const auto move_headline = [&](double ratio) {
     comparison.latency.estimate->log_ratio = std::log(ratio);
     comparison.latency.estimate->log_low = std::log(ratio * 0.99);
@@ -124,8 +124,8 @@ TEST(Traced, APairsTablesAgreeWithItsHeadlineOrAreExplained) {
   EXPECT_FALSE(TracedRatioApart(comparison).has_value());
   move_headline(4);
   report.insights = FindInsights(report);
-  ASSERT_EQ(All(report, Insight::Kind::kTracing).size(), 1U);
-  const Insight& finding = *All(report, Insight::Kind::kTracing)[0];
+  ASSERT_EQ(All(report, finding::TracedApart::kKind).size(), 1U);
+  const Insight& finding = *All(report, finding::TracedApart::kKind)[0];
   EXPECT_EQ(&finding, &report.insights.front());
   const auto& apart = std::get<finding::TracedRatioApart>(finding.what);
   EXPECT_NEAR(apart.ratio, 2.3992, 1e-4);
@@ -145,7 +145,7 @@ TEST(Traced, APairOfTracesIsExplainedByItsMeans) {
   comparison.latency.estimate->log_low = std::log(3.9);
   comparison.latency.estimate->log_high = std::log(4.1);
   report.insights = FindInsights(report);
-  ASSERT_EQ(All(report, Insight::Kind::kTracing).size(), 1U);
+  ASSERT_EQ(All(report, finding::TracedApart::kKind).size(), 1U);
   EXPECT_FALSE(std::get<finding::TracedRatioApart>(report.insights.front().what).candidate);
 }
 
@@ -156,7 +156,7 @@ TEST(Traced, APairIsExplainedOnce) {
   report.comparisons[0].comparison.latency.estimate->log_low = std::log(4.9);
   report.comparisons[0].comparison.latency.estimate->log_high = std::log(5.1);
   report.insights = FindInsights(report);
-  ASSERT_EQ(All(report, Insight::Kind::kTracing).size(), 1U);
+  ASSERT_EQ(All(report, finding::TracedApart::kKind).size(), 1U);
   EXPECT_TRUE(std::get<finding::TracedRatioApart>(report.insights.front().what).no_bounds);
   EXPECT_FALSE(AnyBound(report));
 }

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "analysis/operators.h"
 #include "core/text/text.h"
@@ -19,15 +21,12 @@
 namespace etprof {
 namespace {
 
-// "<model>_<backend>_<dtype>.pte", the name that export gives.
-void SplitModelName(const std::string& stem, std::string& backend, std::string& dtype) {
-  for (const char* candidate : {"xnnpack", "portable"}) {
-    const std::string mark = std::string("_") + candidate + "_";
-    const std::size_t at = stem.find(mark);
-    if (at == std::string::npos) continue;
-    backend = candidate;
-    dtype = stem.substr(at + mark.size());
-  }
+// Backend and data type of "<model>_<backend>_<dtype>", the name that export gives; "" of others.
+std::pair<std::string, std::string> BackendAndType(const std::string& model_id) {
+  const std::string rest = model_id.substr(WithoutBackend(model_id).size());
+  const std::size_t at = rest.find('_', 1);
+  if (at == std::string::npos) return {};
+  return {rest.substr(1, at - 1), rest.substr(at + 1)};
 }
 
 // The median of all runs, with the spread of the launches' medians around their mean (Student's t, on
@@ -94,25 +93,15 @@ void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment&
   }
 }
 
-void AddMovement(const Operator& op, double mean, DataMovement& movement) {
-  const auto add = [&](std::int64_t& count, double& time) {
-    ++count;
-    time += mean;
+Movement MovementOf(const Operator& op) {
+  const auto begins = [&](std::initializer_list<const char*> with) {
+    return std::ranges::any_of(with, [&](const char* start) { return op.type.starts_with(start); });
   };
-  const std::string& type = op.type;
-  if (op.category.name == "QUANT") {
-    add(movement.conversions, movement.conversion_ns);
-  } else if (op.category.name == "RESHAPE") {
-    add(movement.reshapes, movement.reshape_ns);
-  } else if (type.starts_with("Transpose") || type.starts_with("permute") || type.starts_with("transpose") ||
-             type.starts_with("t_copy")) {
-    add(movement.transposes, movement.transpose_ns);
-  } else if (type.starts_with("Copy") || type.starts_with("clone") || type.starts_with("_clone") ||
-             type.starts_with("copy")) {
-    add(movement.copies, movement.copy_ns);
-  } else {
-    add(movement.others, movement.other_ns);
-  }
+  if (op.category.name == "QUANT") return Movement::kConversion;
+  if (op.category.name == "RESHAPE") return Movement::kReshape;
+  if (begins({"Transpose", "permute", "transpose", "t_copy"})) return Movement::kTranspose;
+  if (begins({"Copy", "clone", "_clone", "copy"})) return Movement::kCopy;
+  return Movement::kOther;
 }
 
 void AddOperators(ReportExperiment& out) {
@@ -133,11 +122,14 @@ void AddOperators(ReportExperiment& out) {
     if (!op.category.known) unknown.insert(op.type);
     const auto name = xnnpack::ParseOperatorName(op.type);
     if (name && xnnpack::NeedsSme(*name)) ++packed[op.type];
-    if (op.category.group == Group::kDataMovement) AddMovement(op, row.mean_self, out.movement);
+    if (op.category.group == Group::kDataMovement) {
+      MovementSum& sum = out.movement[MovementOf(op)];
+      ++sum.operators;
+      sum.ns += row.mean_self;
+    }
     out.operators.push_back(std::move(row));
   }
-  std::ranges::stable_sort(
-      out.operators, [](const OperatorRow& a, const OperatorRow& b) { return a.total_self > b.total_self; });
+  std::ranges::stable_sort(out.operators, std::ranges::greater(), &OperatorRow::total_self);
   out.unknown_operators.assign(unknown.begin(), unknown.end());
   for (const auto& [type, count] : packed) {
     out.kernel_evidence.push_back(type + (count > 1 ? " (" + std::to_string(count) + " operators)" : ""));
@@ -230,6 +222,10 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
   AddBursts(run, data, out);
   out.profile = std::move(profile);
   if (out.profile) AddProfile(out, data.trace_enabled);
+  if (const PeaksEntry* peaks = run.peaks ? PeaksOf(*run.peaks, out.label) : nullptr;
+      peaks != nullptr && out.profile)
+    out.roofline = MakeRoofline(*out.profile, *peaks);
+  if (run.schedule.sustained_seconds > 0) out.sustained = DescribeSustained(data);
   return out;
 }
 
@@ -413,28 +409,20 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
     report.run.model_id = std::move(model);
   profiles.resize(report.run.experiments.size());
   for (std::size_t i = 0; i < report.run.experiments.size(); ++i) {
-    const ExperimentData& data = report.run.experiments[i];
-    report.emulated = report.emulated || data.emulated;
+    report.emulated = report.emulated || report.run.experiments[i].emulated;
     report.experiments.push_back(Describe(report.run, i, std::move(profiles[i])));
-    if (ReportExperiment& made = report.experiments.back(); made.profile && report.run.peaks) {
-      if (const PeaksEntry* peaks = PeaksOf(*report.run.peaks, made.label))
-        made.roofline = MakeRoofline(*made.profile, *peaks);
-    }
-    if (report.run.schedule.sustained_seconds > 0)
-      report.experiments.back().sustained = DescribeSustained(data);
   }
   report.watched = WatchedOf(report.run);
   AddMatrixKernels(report);
   report.bare = report.run.status == RunData::Status::kUnknown;
   report.model_id = report.run.model_id;
-  SplitModelName(ModelId(report.run.model), report.backend, report.dtype);
+  std::tie(report.backend, report.dtype) = BackendAndType(ModelId(report.run.model));
   // Of several models only what they share is the report's.
   std::set<std::string> models;
   for (const ExperimentData& data : report.run.experiments) {
     if (data.model.empty()) continue;
-    std::string backend, dtype;
     models.insert(ModelId(data.model));
-    SplitModelName(ModelId(data.model), backend, dtype);
+    const auto [backend, dtype] = BackendAndType(ModelId(data.model));
     if (backend != report.backend) report.backend.clear();
     if (dtype != report.dtype) report.dtype.clear();
   }

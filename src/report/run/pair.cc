@@ -1,9 +1,12 @@
 #include "report/run/pair.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <functional>
 #include <map>
 
+#include "core/units.h"
 #include "stats/ratio/launches.h"
 #include "stats/ratio/verdict.h"
 
@@ -69,6 +72,15 @@ Comparison CompareExperiments(const Sides& sides, const std::string& baseline_la
   options.matches = matches;
   return Compare(SideOf(sides.run, sides.baseline, baseline_label),
                  SideOf(sides.run, sides.candidate, candidate_label), options);
+}
+
+std::string CleanText(const Comparison& comparison) {
+  const auto count = [](const auto& runs) {
+    return fmt::format("{} of {}", FormatCount(runs.clean), CountedText(runs.all, "run"));
+  };
+  return fmt::format("{} of {} and {} of {} had a processor whenever they wanted one",
+                     count(comparison.baseline_clean), comparison.baseline_label,
+                     count(comparison.candidate_clean), comparison.candidate_label);
 }
 
 Comparison CompareLatencies(const Sides& sides) {

@@ -7,8 +7,8 @@
 
 #include "core/units.h"
 #include "program/program.h"
-#include "report/findings/contention.h"
 #include "report/findings/traced.h"
+#include "report/run/pair.h"
 #include "say/run/report.h"
 #include "say/run/report_parts.h"
 #include "say/wording.h"
@@ -191,16 +191,16 @@ class Wording {
   }
 
   FindingWords operator()(const finding::DataMoved& of) const {
-    const DataMovement& movement = experiment_.movement;
+    constexpr std::pair<const char*, const char*> kMoves[] = {{"transpose", ""},
+                                                              {"copy", "copies"},
+                                                              {"reshape", ""},
+                                                              {"conversion", ""},
+                                                              {"other move", "other moves"}};
     std::vector<std::pair<double, Text>> parts;
-    const auto part = [&](std::int64_t count, double ns, const char* one, const char* many = "") {
-      if (count > 0) parts.emplace_back(ns, Say("{} ({})", CountedText(count, one, many), Time{ns}));
-    };
-    part(movement.transposes, movement.transpose_ns, "transpose");
-    part(movement.copies, movement.copy_ns, "copy", "copies");
-    part(movement.reshapes, movement.reshape_ns, "reshape");
-    part(movement.conversions, movement.conversion_ns, "conversion");
-    part(movement.others, movement.other_ns, "other move", "other moves");
+    for (const auto& [kind, sum] : experiment_.movement) {
+      const auto& [one, many] = kMoves[static_cast<std::size_t>(kind)];
+      parts.emplace_back(sum.ns, Say("{} ({})", CountedText(sum.operators, one, many), Time{sum.ns}));
+    }
     std::ranges::stable_sort(parts, std::greater(), [](const auto& one) { return one.first; });
     Lines lines = LinesOf(of.types), texts;
     for (const auto& [ns, part_text] : parts) {
@@ -465,9 +465,8 @@ class Wording {
   // "GEMM #1 (blocks.0.mlp)": names repeat from delegate to delegate.
   std::string NameWithLayer(std::size_t op) const {
     const std::string& name = experiment_.profile->operators[op].name;
-    const auto layer =
-        experiment_.profile->program ? ModulePath(*experiment_.profile->program, op) : std::nullopt;
-    return layer && !layer->empty() ? fmt::format("{} ({})", name, *layer) : name;
+    const std::string layer = LayerOf(*experiment_.profile, op).value_or("");
+    return layer.empty() ? name : fmt::format("{} ({})", name, layer);
   }
 
   const Report& report_;

@@ -31,7 +31,7 @@ struct Printed {
   }
 };
 
-std::optional<Printed> FindInsight(const Report& report, Insight::Kind kind) {
+std::optional<Printed> FindInsight(const Report& report, std::string_view kind) {
   const auto found = std::ranges::find(report.insights, kind, &Insight::kind);
   if (found == report.insights.end()) return std::nullopt;
   return Printed(report, *found);
@@ -45,7 +45,7 @@ Report ReportOfRuns(const std::vector<example::Inference>& runs) {
 
 TEST(Findings, ShowTheShiftOfTheBottleneckWithItsShares) {
   const Report report = example::MakePair();
-  const auto shift = FindInsight(report, Insight::Kind::kBottleneckShift);
+  const auto shift = FindInsight(report, finding::BottleneckShift::kKind);
   ASSERT_TRUE(shift);
   // 4.002 of 5.147 ms before, 1.002 of 2.147 after; GEMM from 0.5 / 5.147 to 0.5 / 2.147.
   EXPECT_THAT(shift->text, HasSubstr("GEMM grew from 9.7% of an inference in off to 23% in on"));
@@ -54,7 +54,7 @@ TEST(Findings, ShowTheShiftOfTheBottleneckWithItsShares) {
 
 TEST(Findings, CallNoGroupTheLargestThatAnOverheadExceeds) {
   Report report = example::MakePair();
-  const auto found = std::ranges::find(report.insights, Insight::Kind::kBottleneckShift, &Insight::kind);
+  const auto found = std::ranges::find(report.insights, finding::BottleneckShift::kKind, &Insight::kind);
   ASSERT_NE(found, report.insights.end());
   finding::BottleneckShift shift = std::get<finding::BottleneckShift>(found->what);
   shift.grown.group = Group::kFrameworkOverhead;
@@ -71,10 +71,10 @@ TEST(Findings, ClaimNoShiftThatTheIntervalsDoNotShow) {
     if (row.name == GroupName(Group::kGemm) && row.quantity.estimate) row.quantity.estimate->log_high = 2;
   }
   report.insights = FindInsights(report);
-  EXPECT_FALSE(FindInsight(report, Insight::Kind::kBottleneckShift));
+  EXPECT_FALSE(FindInsight(report, finding::BottleneckShift::kKind));
   for (DeltaRow& row : report.comparisons[0].comparison.groups) row.quantity.estimate.reset();
   report.insights = FindInsights(report);
-  EXPECT_FALSE(FindInsight(report, Insight::Kind::kBottleneckShift));
+  EXPECT_FALSE(FindInsight(report, finding::BottleneckShift::kKind));
 }
 
 // 400 us stand in the calls' self time; what traced runs take longer than untraced ones is not theirs.
@@ -84,18 +84,18 @@ TEST(Findings, TakeTheTracersCostOffTheDelegates) {
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
   Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
-  EXPECT_NEAR(FindInsight(report, Insight::Kind::kDelegates)->at_stake, 400'000, 1);
+  EXPECT_NEAR(FindInsight(report, finding::DelegateOverhead::kKind)->at_stake, 400'000, 1);
   report.experiments[0].latency_from_trace = false;
   report.experiments[0].tracer = -150'000;
   report.insights = FindInsights(report);
-  EXPECT_NEAR(FindInsight(report, Insight::Kind::kDelegates)->at_stake, 250'000, 1);
+  EXPECT_NEAR(FindInsight(report, finding::DelegateOverhead::kKind)->at_stake, 250'000, 1);
   EXPECT_THAT(
-      FindInsight(report, Insight::Kind::kDelegates)->text,
+      FindInsight(report, finding::DelegateOverhead::kKind)->text,
       HasSubstr("Delegate overhead: 0.400 of 5.504 ms (7.3%) in 1 call, excluding operators. Up to 0.150 "
                 "ms of it may be tracing overhead."));
   report.experiments[0].tracer = -400'000;
   report.insights = FindInsights(report);
-  EXPECT_FALSE(FindInsight(report, Insight::Kind::kDelegates));
+  EXPECT_FALSE(FindInsight(report, finding::DelegateOverhead::kKind));
 }
 
 // In the first run of a process it is weight packing for the most part.
@@ -103,7 +103,7 @@ TEST(Findings, DoNotBlameADelegateCallForItsFirstRun) {
   std::vector<example::Inference> runs = example::Inferences(1, 4'000'000);
   runs[0].overhead = 2'000'000;
   const Report report = ReportOfRuns(runs);
-  EXPECT_THAT(FindInsight(report, Insight::Kind::kDelegates)->text,
+  EXPECT_THAT(FindInsight(report, finding::DelegateOverhead::kKind)->text,
               HasSubstr("A first inference packs weights in it; steady ones do not."));
 }
 
@@ -115,9 +115,9 @@ TEST(Findings, OfAGroupHaveTheDigitsOfItsRow) {
                     {"Transpose (ND, X32) #1", 1'330'550},
                     {"Add (ND) #1", 1'189'650}};
   const Report report = ReportOfRuns(runs);
-  EXPECT_THAT(FindInsight(report, Insight::Kind::kLayout)->text,
+  EXPECT_THAT(FindInsight(report, finding::DataMoved::kKind)->text,
               HasSubstr("Data Movement: 1.330 of 5.086 ms"));
-  EXPECT_THAT(FindInsight(report, Insight::Kind::kBottleneck)->text, HasSubstr("GEMM: 2.566 of 5.086 ms"));
+  EXPECT_THAT(FindInsight(report, finding::Bottleneck::kKind)->text, HasSubstr("GEMM: 2.566 of 5.086 ms"));
 }
 
 TEST(Findings, NameTheCompilersOfTwoRunners) {
@@ -126,7 +126,7 @@ TEST(Findings, NameTheCompilersOfTwoRunners) {
   ExperimentData& on = report.run.experiments[1];
   const auto text = [&report] {
     report.insights = FindInsights(report);
-    const auto found = FindInsight(report, Insight::Kind::kCompilers);
+    const auto found = FindInsight(report, finding::CompilersDiffer::kKind);
     return found ? found->text : std::string();
   };
   off.runner_sha256 = "00";
@@ -143,7 +143,7 @@ TEST(Findings, NameTheCompilersOfTwoRunners) {
       text(),
       HasSubstr("compilers differ: off is built with GCC 13.3.1, on with GCC 12.2.0. Kernels outside of "
                 "delegates: 0.200 of 2.144 ms (9.3%). They can differ by the compiler alone."));
-  EXPECT_NEAR(FindInsight(report, Insight::Kind::kCompilers)->at_stake, 200'000, 1'000);
+  EXPECT_NEAR(FindInsight(report, finding::CompilersDiffer::kKind)->at_stake, 200'000, 1'000);
   off.runner_sha256 = "01";  // one runner
   EXPECT_EQ(text(), "");
   off.runner_sha256 = "00";
@@ -169,7 +169,7 @@ TEST(Findings, NameWhatIsFarBelowTheRoofs) {
   near.roof_ns = 200'000;
   report.experiments[1].roofline.emplace().rows = {far, near};
   report.insights = FindInsights(report);
-  const auto found = FindInsight(report, Insight::Kind::kRoofline);
+  const auto found = FindInsight(report, finding::BelowRoofline::kKind);
   ASSERT_TRUE(found);
   EXPECT_NEAR(found->at_stake, 400'000, 1);
   EXPECT_THAT(found->text,
@@ -179,12 +179,12 @@ TEST(Findings, NameWhatIsFarBelowTheRoofs) {
                                            "roofline; potential saving 0.400 ms"));
   report.experiments[1].roofline->rows = {near};
   report.insights = FindInsights(report);
-  EXPECT_FALSE(FindInsight(report, Insight::Kind::kRoofline));
+  EXPECT_FALSE(FindInsight(report, finding::BelowRoofline::kKind));
 }
 
 TEST(Findings, BoundWhatDataMovementCouldGive) {
   const Report report = example::MakePair();
-  const auto layout = FindInsight(report, Insight::Kind::kLayout);
+  const auto layout = FindInsight(report, finding::DataMoved::kKind);
   ASSERT_TRUE(layout);
   // 400 004 of 2 144 014 ns are 18.7%, which leaves 1 / (1 - 0.187) = 1.229.
   EXPECT_THAT(layout->text, HasSubstr("Data Movement: 0.400 of 2.144 ms (19%), 2 transposes (0.400 ms)."));
@@ -194,20 +194,20 @@ TEST(Findings, BoundWhatDataMovementCouldGive) {
 
 TEST(Findings, NamePortableOperatorsWithTheirTime) {
   const Report report = example::MakePair();
-  const auto portable = FindInsight(report, Insight::Kind::kPortable);
+  const auto portable = FindInsight(report, finding::NotDelegated::kKind);
   ASSERT_TRUE(portable);
   EXPECT_THAT(portable->text, HasSubstr("1 operator is not delegated (mean.out): 0.200 of 2.144 ms (9.3%)."));
 }
 
 TEST(Findings, SayWhatXnnpackCouldTakeOfThePortableOperators) {
   const Report report = example::MakePair();
-  EXPECT_THAT(FindInsight(report, Insight::Kind::kPortable)->text,
+  EXPECT_THAT(FindInsight(report, finding::NotDelegated::kKind)->text,
               HasSubstr("XNNPACK can take it (mean.out, 0.200 ms) in another form."));
   // argmax is not in the partitioner's list.
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) run.kernels = {{"argmax.out", 200'001}};
   const Report other = ReportOfRuns(runs);
-  EXPECT_THAT(FindInsight(other, Insight::Kind::kPortable)->text, Not(HasSubstr("XNNPACK")));
+  EXPECT_THAT(FindInsight(other, finding::NotDelegated::kKind)->text, Not(HasSubstr("XNNPACK")));
 }
 
 // Where the program says it, the reason takes the place of what it might be.
@@ -224,7 +224,7 @@ TEST(Findings, SayWhyPortableOperatorsAreNotDelegated) {
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(std::move(profile));
   const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
-  const auto portable = FindInsight(report, Insight::Kind::kPortable);
+  const auto portable = FindInsight(report, finding::NotDelegated::kKind);
   EXPECT_THAT(portable->text,
               HasSubstr("XNNPACK can take 1 of them (mul.Scalar_out, 0.200 ms) in another form. "
                         "mul.Scalar_out: XNNPACK takes it of two tensors."));
@@ -237,18 +237,18 @@ TEST(Findings, SayWhyPortableOperatorsAreNotDelegated) {
 TEST(Findings, CountTheLayoutChangesAtTheEdgesOfDelegates) {
   const Report report = example::MakePair();
   // The delegate begins with one transpose and ends with the other.
-  EXPECT_THAT(FindInsight(report, Insight::Kind::kLayout)->text,
+  EXPECT_THAT(FindInsight(report, finding::DataMoved::kKind)->text,
               HasSubstr("2 operators (0.400 ms) sit at a delegate boundary."));
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) run.delegate.push_back({"Add (ND) #1", 1'000});
   const Report inner = ReportOfRuns(runs);
-  EXPECT_THAT(FindInsight(inner, Insight::Kind::kLayout)->text,
+  EXPECT_THAT(FindInsight(inner, finding::DataMoved::kKind)->text,
               HasSubstr("1 operator (0.300 ms) sits at a delegate boundary."));
 }
 
 TEST(Findings, BoundWhatEachCategoryCouldGive) {
   const Report report = example::MakePair();
-  const auto amdahl = FindInsight(report, Insight::Kind::kAmdahl);
+  const auto amdahl = FindInsight(report, finding::UpperBounds::kKind);
   ASSERT_TRUE(amdahl);
   // 1 002 001 of 2 144 014 ns: 1 / (1 - 0.4673) = 1.877; 500 007: 1.304; 400 004: 1.229.
   EXPECT_EQ(
@@ -260,7 +260,7 @@ TEST(Findings, BoundWhatEachCategoryCouldGive) {
 // Share, time and bound are of one set of runs: each follows from the printed others.
 TEST(Findings, ABoundIsOneOverOneLessItsShare) {
   const Report report = example::MakePair();
-  const auto bottleneck = FindInsight(report, Insight::Kind::kBottleneck);
+  const auto bottleneck = FindInsight(report, finding::Bottleneck::kKind);
   ASSERT_TRUE(bottleneck);
   // 1 / (1 - 1.002 / 2.144) = 1.877. The untraced median of 2.004 ms would have given 2.00x.
   EXPECT_EQ(bottleneck->text,
@@ -278,7 +278,7 @@ TEST(Findings, NameTheSlowerOperatorsWithTheirSum) {
     ++slower;
   }
   report.insights = FindInsights(report);
-  const auto found = FindInsight(report, Insight::Kind::kSlower);
+  const auto found = FindInsight(report, finding::SlowerOperators::kKind);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->text, "2 operators are slower in on, by 0.300 ms in total.");
   EXPECT_THAT(found->evidence, testing::Each(HasSubstr(": 0.100 ms before, 0.250 ms after")));
@@ -307,7 +307,7 @@ TEST(Findings, SayWhenLatencyRoseAndWhatTheClockDid) {
   std::vector<double> rising;
   for (int i = 0; i < 40; ++i) rising.push_back(1 + 0.2 * i / 39);
   const Report report = WithBursts(rising);
-  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  const auto noise = FindInsight(report, finding::LatencyStep::kKind);
   ASSERT_TRUE(noise);
   EXPECT_THAT(noise->text, HasSubstr("Latency drifted up by 18% during the measurement (40 bursts)"));
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.86 GHz, then 2.61 GHz")));
@@ -328,7 +328,7 @@ TEST(Findings, SayHowTheDeviceWasMeanwhile) {
     }
   }
   const Report report = WithBursts(rising, conditions);
-  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  const auto noise = FindInsight(report, finding::LatencyStep::kKind);
   ASSERT_TRUE(noise);
   EXPECT_THAT(noise->evidence, testing::IsSupersetOf({"rounds with capped clocks: 0%, then 100%",
                                                       "skin: 31.00 degrees C, then 44.00 degrees C"}));
@@ -336,7 +336,7 @@ TEST(Findings, SayHowTheDeviceWasMeanwhile) {
 
 TEST(Findings, SayWhenLatencyHasTwoLevels) {
   const Report report = WithBursts({1, 1, 1.4});
-  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  const auto noise = FindInsight(report, finding::LatencyStep::kKind);
   ASSERT_TRUE(noise);
   EXPECT_THAT(noise->text,
               HasSubstr("Latency is bimodal: 2.000 ms in 68% of the bursts, 2.800 ms in the others"));
@@ -347,7 +347,7 @@ TEST(Findings, SayFromWhichBurstOnTheDeviceThrottles) {
   std::vector<double> factors;
   for (int i = 0; i < 40; ++i) factors.push_back((i < 26 ? 1 : 1.4) * (1 + 0.002 * (i % 3)));
   const Report report = WithBursts(factors);
-  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  const auto noise = FindInsight(report, finding::LatencyStep::kKind);
   ASSERT_TRUE(noise);
   EXPECT_THAT(noise->text,
               HasSubstr("Latency increased by 40% at burst 27 of 40 (2.806 ms, previously 2.004 ms). "
@@ -355,11 +355,11 @@ TEST(Findings, SayFromWhichBurstOnTheDeviceThrottles) {
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.99 GHz, then 2.14 GHz")));
   // The trend and the two levels that this is, too, are not said again.
   EXPECT_EQ(std::count_if(report.insights.begin(), report.insights.end(),
-                          [](const Insight& i) { return i.kind() == Insight::Kind::kNoise; }),
+                          [](const Insight& i) { return i.kind() == finding::LatencyStep::kKind; }),
             1);
   std::reverse(factors.begin(), factors.end());
   const Report sped_up = WithBursts(factors);
-  EXPECT_THAT(FindInsight(sped_up, Insight::Kind::kNoise)->text,
+  EXPECT_THAT(FindInsight(sped_up, finding::LatencyStep::kKind)->text,
               HasSubstr("Latency decreased by 29% at burst 15 of 40"));
 }
 
@@ -377,15 +377,15 @@ TEST(Findings, SayFromWhichRunOnASingleProcessThrottles) {
   launch.bursts[0].recorded.clear();
   for (int i = 0; i < 60; ++i) launch.bursts[0].recorded.push_back(i < 20 ? 2'000'000 : 2'600'000);
   const Report report = Assemble(std::move(run), std::vector<std::optional<Profile>>(1));
-  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  const auto noise = FindInsight(report, finding::LatencyStep::kKind);
   ASSERT_TRUE(noise);
   EXPECT_THAT(noise->text,
               HasSubstr("Latency increased by 30% at run 24 of 63 (2.600 ms, previously 2.000 ms)"));
 }
 
 TEST(Findings, SayNothingOfNoiseWhereThereIsLittle) {
-  EXPECT_FALSE(FindInsight(WithBursts({1, 1.001, 0.999}), Insight::Kind::kNoise));
-  EXPECT_FALSE(FindInsight(example::MakePair(), Insight::Kind::kNoise));
+  EXPECT_FALSE(FindInsight(WithBursts({1, 1.001, 0.999}), finding::LatencyStep::kKind));
+  EXPECT_FALSE(FindInsight(example::MakePair(), finding::LatencyStep::kKind));
 }
 
 TEST(Findings, AreRankedByTheTimeAtStake) {
@@ -419,7 +419,7 @@ TEST(Findings, SayWhoTookTheProcessor) {
   load.processes = {{"cc1plus", 2, 1.9}};
   report.insights = FindInsights(report);
   EXPECT_EQ(
-      FindInsight(report, Insight::Kind::kContention)->text,
+      FindInsight(report, finding::Contended::kKind)->text,
       "Contended: 80 of 200 runs of off and 200 of 200 runs of on had a processor whenever they wanted one; "
       "cc1plus used 1.9 of 2 cores. No speedup is reported. Stop the other processes, or allow more time "
       "(--max-seconds).");
@@ -430,7 +430,7 @@ TEST(Findings, SayThatCpuTimeDisagrees) {
   report.experiments[0].cpu_time = 5e6;
   report.experiments[1].cpu_time = 4e6;
   report.insights = FindInsights(report);
-  EXPECT_THAT(FindInsight(report, Insight::Kind::kCpuTime)->text,
+  EXPECT_THAT(FindInsight(report, finding::CpuTimeApart::kKind)->text,
               HasSubstr("2.50x in wall time [2.50, 2.50], 1.25x in CPU time"));
 }
 
@@ -440,7 +440,7 @@ std::string SaidOfTracing(double median, double fastest) {
   report.experiments[1].latency.p50 = median;
   report.experiments[1].latency.min = fastest;
   report.insights = FindInsights(report);
-  return FindInsight(report, Insight::Kind::kTracing)->text;
+  return FindInsight(report, finding::TracedApart::kKind)->text;
 }
 
 TEST(Findings, SayWhatSetsTracedTimesApart) {
@@ -473,7 +473,7 @@ Report WithHeadline(double ratio) {
 TEST(Findings, SayWhyTablesDoNotAddUpToTheSpeedup) {
   Report report = WithHeadline(4);
   report.insights = FindInsights(report);
-  const std::string text = FindInsight(report, Insight::Kind::kTracing)->text;
+  const std::string text = FindInsight(report, finding::TracedApart::kKind)->text;
   EXPECT_THAT(text,
               HasSubstr("Operator and group times of off and on add up to 2.40x (5.144 ms to 2.144 ms), "
                         "not to the measured speedup of 4.00x. Traced runs take 2.8% more time than "
@@ -481,13 +481,13 @@ TEST(Findings, SayWhyTablesDoNotAddUpToTheSpeedup) {
   EXPECT_THAT(text, Not(HasSubstr("No upper bounds")));  // each side's times agree
   report.experiments[1].latency.p50 = 1e6;
   report.insights = FindInsights(report);
-  EXPECT_THAT(FindInsight(report, Insight::Kind::kTracing)->text,
+  EXPECT_THAT(FindInsight(report, finding::TracedApart::kKind)->text,
               HasSubstr("No upper bounds are reported for on."));
   report = WithHeadline(4);
   report.comparisons[0].comparison.latency_from_trace = true;
   for (ReportExperiment& experiment : report.experiments) experiment.latency_from_trace = true;
   report.insights = FindInsights(report);
-  const std::string of_traces = FindInsight(report, Insight::Kind::kTracing)->text;
+  const std::string of_traces = FindInsight(report, finding::TracedApart::kKind)->text;
   EXPECT_THAT(of_traces, HasSubstr("The measured speedup is of medians, the sums are of means"));
   EXPECT_THAT(of_traces, Not(HasSubstr("Likely cause")));
 }

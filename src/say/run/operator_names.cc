@@ -9,7 +9,7 @@ namespace etprof {
 OperatorNames::OperatorNames(const Profile& profile) : profile_(profile) {
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     ++named_[Plain(op)];
-    ++named_here_[{Plain(op), LayerOf(op)}];
+    ++named_here_[{Plain(op), LayerOf(profile, op).value_or("")}];
   }
 }
 
@@ -18,14 +18,10 @@ std::string OperatorNames::Plain(std::size_t op) const {
   return IsOperator(of) ? of.name : of.name + " (overhead)";
 }
 
-std::string OperatorNames::LayerOf(std::size_t op) const {
-  return profile_.program ? ModulePath(*profile_.program, op).value_or("") : "";
-}
-
 std::string OperatorNames::Where(std::size_t op) const {
   const std::string name = Plain(op);
   if (named_.at(name) < 2) return "";
-  const std::string layer = LayerOf(op);
+  const std::string layer = LayerOf(profile_, op).value_or("");
   const int call = profile_.operators[op].call_index;
   std::string where = layer;
   if ((layer.empty() || named_here_.at({name, layer}) > 1) && call >= 0)

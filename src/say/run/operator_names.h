@@ -22,8 +22,6 @@ class OperatorNames {
   std::string Of(std::size_t op) const { return Plain(op) + Where(op); }
 
  private:
-  std::string LayerOf(std::size_t op) const;  // "" where it is not known
-
   const Profile& profile_;
   std::map<std::string, int> named_;                               // how many have a plain name
   std::map<std::pair<std::string, std::string>, int> named_here_;  // and in one layer

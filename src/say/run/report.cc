@@ -79,31 +79,20 @@ std::string MeasuredText(const Report& report) {
   return text;
 }
 
-// The id of the table with what a finding is about.
-const char* TableOf(const Insight& insight, const Report& report) {
-  switch (insight.kind()) {
-    case Insight::Kind::kPortable:
-      return "portable";
-    case Insight::Kind::kLayout:
-    case Insight::Kind::kSlower:
-    case Insight::Kind::kUnknown:
-      return "report_operators";
-    case Insight::Kind::kEvidence:
-    case Insight::Kind::kNotOnKleidiai:
-      return "matrix_kernels";
-    case Insight::Kind::kRoofline:
-      return "roofline";
-    case Insight::Kind::kFirstRun:
-    case Insight::Kind::kNoise:
-    case Insight::Kind::kContention:
-    case Insight::Kind::kCpuTime:
-      return "report_latency";
-    case Insight::Kind::kCompilers:
-      return "experiments";
-    default:
-      return report.ladder ? "ladder_groups" : "self_times";
-  }
-}
+// The table with what a finding is about: that of groups where none is named.
+constexpr NamedValue<std::string_view> kFindingTables[] = {
+    {finding::NotDelegated::kKind, "portable"},
+    {finding::DataMoved::kKind, "report_operators"},
+    {finding::SlowerOperators::kKind, "report_operators"},
+    {finding::UnknownOperators::kKind, "report_operators"},
+    {finding::PackedKernels::kKind, "matrix_kernels"},
+    {finding::NotOnKleidiai::kKind, "matrix_kernels"},
+    {finding::BelowRoofline::kKind, "roofline"},
+    {finding::FirstRun::kKind, "report_latency"},
+    {finding::LatencyStep::kKind, "report_latency"},
+    {finding::Contended::kKind, "report_latency"},
+    {finding::CpuTimeApart::kKind, "report_latency"},
+    {finding::CompilersDiffer::kKind, "experiments"}};
 
 std::vector<Section> SayFindings(const Report& report) {
   if (report.insights.empty()) return {};
@@ -114,10 +103,13 @@ std::vector<Section> SayFindings(const Report& report) {
   for (const Insight& insight : report.insights) {
     auto [text, details, formula] = SayFinding(report, insight);
     if (!formula.empty()) details.push_back("How: " + formula);
+    const char* const table = NameIn(kFindingTables, insight.kind());
     // Each finding has its own bound.
-    const bool repeats = insight.kind() == Insight::Kind::kAmdahl;
+    const bool repeats = insight.kind() == finding::UpperBounds::kKind;
     list.items.emplace_back(std::move(text), std::move(details), repeats ? Level::kPage : Level::kUsual,
-                            TableOf(insight, report));
+                            *table != '\0'  ? table
+                            : report.ladder ? "ladder_groups"
+                                            : "self_times");
   }
   list.level = Level::kBrief;
   return {{"Findings, largest potential saving first", Level::kBrief, {std::move(list)}}};
@@ -151,9 +143,7 @@ const ReportComparison* LeadingPair(const Report& report) {
 
 bool IsOnePair(const Report& report, const Matrix& matrix) {
   return matrix.candidates.size() == 1 &&
-         std::ranges::any_of(report.comparisons, [&](const ReportComparison& pair) {
-           return pair.baseline == matrix.baseline && pair.candidate == matrix.candidates.front();
-         });
+         FindComparison(report, matrix.baseline, matrix.candidates.front()) != nullptr;
 }
 
 bool InMatrix(const Report& report, std::size_t experiment) {
