@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/text/text.h"
 #include "program/summary.h"
@@ -54,7 +53,7 @@ struct UnknownPart {
   ByteView payload;
 
   bool operator==(const UnknownPart& other) const {
-    return backend == other.backend && tensors == other.tensors && SameBytes(payload, other.payload);
+    return backend == other.backend && tensors == other.tensors && std::ranges::equal(payload, other.payload);
   }
 };
 std::optional<std::vector<UnknownPart>> UnknownParts(const Method& method, const StaticSide& side) {
@@ -171,7 +170,7 @@ class StaticChecker {
 
   bool HaveSameUnknown(const Method& a, const Method& b) const {
     const auto of_a = UnknownParts(a, *baseline_), of_b = UnknownParts(b, candidate_);
-    return of_a && of_b ? *of_a == *of_b : SameBytes(baseline_->bytes, candidate_.bytes);
+    return of_a && of_b ? *of_a == *of_b : std::ranges::equal(baseline_->bytes, candidate_.bytes);
   }
 
   StaticItem& AddChange(const FactInfo& info, const std::string& method, FactRange a, FactRange b) {
@@ -262,10 +261,6 @@ class StaticChecker {
 };
 
 }  // namespace
-
-bool SameBytes(ByteView a, ByteView b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
-}
 
 StaticCheck CheckStatic(const StaticSide& side, const StaticLimits& limits) {
   return StaticChecker(nullptr, side, limits).Run(false);

@@ -21,8 +21,6 @@ struct StaticSide {
   ByteView bytes;
 };
 
-bool SameBytes(ByteView a, ByteView b);
-
 // One fact, compared with its limit, or against the baseline's.
 struct StaticItem {
   std::string fact;    // FactInfo::key; "methods": of the baseline's methods

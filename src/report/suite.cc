@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
+#include "core/text/text.h"
 #include "measure/store/run_warnings.h"
 #include "stats/ratio/multiple.h"
 
@@ -44,7 +46,7 @@ void AddVariants(SuiteReport& suite) {
   std::set<std::string> measured_on;
   for (const SuiteCellReport& cell : suite.cells) {
     for (const SuitePair& pair : cell.pairs) {
-      if (std::ranges::find(names, pair.variant) == names.end()) names.push_back(pair.variant);
+      AddOnce(pair.variant, names);
       measured_on.insert(cell.device);
     }
   }
@@ -74,9 +76,7 @@ void AddVariants(SuiteReport& suite) {
       }
       if (made.baseline_label.empty()) continue;
       const auto mean = [](const std::vector<double>& values) {
-        double sum = 0;
-        for (const double value : values) sum += value;
-        return sum / double(values.size());
+        return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
       };
       std::vector<double> effects;
       for (const auto& [model, by_device] : logs) {

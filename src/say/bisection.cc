@@ -8,22 +8,15 @@
 namespace etprof::say {
 namespace {
 
-using StepOutcome = BisectionStep::Outcome;
-
 constexpr std::size_t kCommitDigits = 12;
 
 Cell OutcomeOf(const BisectionStep& step) {
-  switch (step.outcome) {
-    case StepOutcome::kGood:
-      return {"good", Tone::kGood};
-    case StepOutcome::kBad:
-      return {"bad", Tone::kBad};
-    case StepOutcome::kCannotTell:
-      return {"inconclusive", Tone::kUnsure};
-    case StepOutcome::kNotBuilt:
-      return {"not built", Tone::kUnknown};
-  }
-  return {};
+  constexpr std::pair<const char*, Tone> kOutcomes[] = {{"good", Tone::kGood},
+                                                        {"bad", Tone::kBad},
+                                                        {"inconclusive", Tone::kUnsure},
+                                                        {"not built", Tone::kUnknown}};
+  const auto& [word, tone] = kOutcomes[static_cast<std::size_t>(step.outcome)];
+  return {word, tone};
 }
 
 Table StepsTable(const Bisection& bisection) {

@@ -137,16 +137,11 @@ std::string TextOf(const Cell& cell) { return std::visit(Words(), cell.value); }
 Tone ToneOf(const Cell& cell) {
   const auto* speedup = std::get_if<Speedup>(&cell.value);
   if (speedup == nullptr || cell.tone != Tone::kPlain) return cell.tone;
-  switch (speedup->quantity.verdict) {
-    case stats::Verdict::kFaster:
-      return Tone::kGood;
-    case stats::Verdict::kSlower:
-      return Tone::kBad;
-    case stats::Verdict::kSame:
-      return Tone::kPlain;
-    default:
-      return Tone::kUnknown;
-  }
+  const stats::Verdict verdict = speedup->quantity.verdict;
+  return verdict == stats::Verdict::kFaster   ? Tone::kGood
+         : verdict == stats::Verdict::kSlower ? Tone::kBad
+         : verdict == stats::Verdict::kSame   ? Tone::kPlain
+                                              : Tone::kUnknown;
 }
 
 std::string HeadingOf(const Document& document) {

@@ -64,27 +64,15 @@ constexpr NamedValue<ChangeCause> kCauses[] = {
     {ChangeCause::kUnknown,
      "the code or the machine (no reference that stayed the same was measured with it)"}};
 
-std::string CauseOfChange(const TrendChange& change) { return NameIn(kCauses, change.cause); }
-
-// "1.024x slower"
-std::string SizeText(const TrendChange& change) {
-  const bool slower = change.growth > 0;
-  return fmt::format("{} {}", ChangeText(change.growth, change.low, change.high),
-                     slower ? "(slower)" : "(faster)");
-}
-
 std::string ChangeSentence(const Trend& trend, const TrendChange& change, std::optional<double> run_sd) {
-  std::string text = fmt::format("{} {}. Cause: {}", SizeText(change), PlaceText(trend, change, run_sd),
-                                 CauseOfChange(change));
+  std::string text = fmt::format("{} ({}) {}. Cause: {}", ChangeText(change.growth, change.low, change.high),
+                                 change.growth > 0 ? "slower" : "faster", PlaceText(trend, change, run_sd),
+                                 NameIn(kCauses, change.cause));
   if (!change.differs.empty()) text += fmt::format(". Also different: {}", change.differs);
   if (!change.counts && change.low > 0 && change.cause != ChangeCause::kMachine &&
       change.cause != ChangeCause::kDevice)
     text += ". Accepted";
   return text;
-}
-
-std::string ChangeSentence(const Trend& trend, const TrendChange& change) {
-  return ChangeSentence(trend, change, trend.run_sd);
 }
 
 std::string SmallestText(double smallest) { return fmt::format("{:g}%", 100 * smallest); }
@@ -250,7 +238,7 @@ Section SectionOf(const Trend& trend, const HistoryReport& history, bool gate) {
   section.parts.emplace_back(Paragraph{text});
   List changes{""};
   for (const TrendChange& change : trend.changes)
-    changes.items.push_back({ChangeSentence(trend, change), {}, Level::kUsual, "changes"});
+    changes.items.push_back({ChangeSentence(trend, change, trend.run_sd), {}, Level::kUsual, "changes"});
   if (trend.changes.empty()) {
     const std::string need = trend.of_reference ? "" : NeedText(trend, history.smallest);
     changes.items.emplace_back(need.empty() ? "no change shows" : "no change shows, but the series " + need);
@@ -286,10 +274,8 @@ Table SeriesTable(const HistoryReport& history, bool gate) {
   table.columns[0].keep = Table::Keep::kDifference;
   table.name_columns = 40;
   for (const Trend& trend : history.trends) {
-    const Cell last =
-        trend.changes.empty()
-            ? Cell()
-            : Cell(Change{trend.changes.back().growth, trend.changes.back().low, trend.changes.back().high});
+    Cell last;
+    for (const TrendChange& change : trend.changes) last = Change{change.growth, change.low, change.high};
     const Tone tone = trend.of_reference ? Tone::kPlain : ToneOf(trend.decision);
     table.rows.push_back({NameOf(trend.data.key), Count{trend.runs.size()},
                           Maybe<Time>(MiddleOf(trend, trend.runs.size() - 1, !history.operator_name.empty())),
@@ -315,17 +301,13 @@ Document DocumentOf(const HistoryReport& history, const std::string& file, bool 
   document.notes = NotesOf(history.notes);
   document.method = fmt::format(
       "A measurement is the unit. Its value is the interquartile mean of its launches. Changes are found by "
-      "binary "
-      "segmentation with permutation tests over measurements; the chance of a false one in any series is at "
-      "most "
-      "{:g}%. "
-      "Intervals of place and size are at 95%.",
+      "binary segmentation with permutation tests over measurements; the chance of a false one in any series "
+      "is at most {:g}%. Intervals of place and size are at 95%.",
       100 * history.level);
   if (std::ranges::any_of(history.trends, [](const Trend& trend) { return trend.judged_operators > 0; })) {
     document.method +=
         " Operators with at least 1% of an inference are judged together (Benjamini and Hochberg) by their "
-        "self "
-        "times relative to the reference's traced inference; they decide nothing.";
+        "self times relative to the reference's traced inference; they decide nothing.";
   }
   return document;
 }
@@ -338,7 +320,8 @@ std::size_t CountOf(const HistoryReport& history, GateDecision decision) {
 std::string MessageOf(const Trend& trend, const HistoryReport& history) {
   std::string text;
   for (const TrendChange& change : trend.changes) {
-    if (change.counts && change.low > 0) text += (text.empty() ? "" : "; ") + ChangeSentence(trend, change);
+    if (change.counts && change.low > 0)
+      text += (text.empty() ? "" : "; ") + ChangeSentence(trend, change, trend.run_sd);
   }
   if (!text.empty()) return text;
   const std::string need = NeedText(trend, history.smallest);
@@ -387,7 +370,8 @@ TestSuite TestSuiteOf(const HistoryReport& history, const std::string& file, boo
                         ""};
     Judge(trend.decision, require_conclusive, one);
     one.details = fmt::format("{}; {}\n", RunsText(trend), NoiseText(trend, history.smallest));
-    for (const TrendChange& change : trend.changes) one.details += ChangeSentence(trend, change) + "\n";
+    for (const TrendChange& change : trend.changes)
+      one.details += ChangeSentence(trend, change, trend.run_sd) + "\n";
     suite.cases.push_back(std::move(one));
   }
   if (newest > 0) suite.timestamp = UtcOfUnix(newest);

@@ -163,10 +163,9 @@ Document SayKernels(const KernelReport& report) {
   for (const OperatorEvidence& evidence : report.evidence) document.sections.push_back(SectionOf(evidence));
   document.notes = NotesOf(report.notes);
   document.method =
-      "From kernel-log runs, which show kernels but not times. Used: an operator's kind, data types "
-      "and tile agree with this microkernel alone. Registered: XNNPACK has it for operators that may need "
-      "it; "
-      "whether one did is not known. Superseded: another one was registered instead.";
+      "From kernel-log runs, which show kernels but not times. Used: an operator's kind, data types and tile "
+      "agree with this microkernel alone. Registered: XNNPACK has it for operators that may need it; whether "
+      "one did is not known. Superseded: another one was registered instead.";
   return document;
 }
 

@@ -91,28 +91,22 @@ class LadderText {
   // What a level does to the latency, over the numbers of threads.
   struct Effect {
     std::size_t level = 0;
-    std::vector<std::size_t> faster, slower, same, unknown, contended;  // indices of threads
-    double most = 1;  // the largest ratio where it is faster
+    std::map<Verdict, std::vector<std::size_t>> threads = {};  // their indices
+    double most = 1;                                           // the largest ratio where it is faster
+
+    bool Has(Verdict verdict) const { return threads.contains(verdict); }
   };
 
   std::vector<Effect> Effects() const {
     std::vector<Effect> effects;
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-      Effect& effect = effects.emplace_back();
-      effect.level = l;
+      Effect& effect = effects.emplace_back(Effect{l});
       for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
         const auto& over = ladder_.latency.cells[t][l].over_below;
         if (!over) continue;
-        if (over->verdict == Verdict::kFaster) {
-          effect.faster.push_back(t);
+        effect.threads[over->verdict].push_back(t);
+        if (over->verdict == Verdict::kFaster)
           effect.most = std::max(effect.most, RatioOf(*over).value_or(1));
-        } else {
-          (over->verdict == Verdict::kSlower      ? effect.slower
-           : over->verdict == Verdict::kSame      ? effect.same
-           : over->verdict == Verdict::kContended ? effect.contended
-                                                  : effect.unknown)
-              .push_back(t);
-        }
       }
     }
     return effects;
@@ -140,13 +134,14 @@ class LadderText {
 
   // "1.62x over sse4_1", of several numbers of threads "1.62x over sse4_1 at 1 thread, 1.58x at 2 threads".
   std::string SpeedupOf(const Effect& effect) const {
-    const std::size_t first = effect.faster.front();
+    const std::vector<std::size_t>& faster = effect.threads.at(Verdict::kFaster);
+    const std::size_t first = faster.front();
     std::size_t below = effect.level;
     while (below > 0 && !ladder_.Measured({--below, first})) {
     }
     std::string text = fmt::format("{} over {}{}", RatioAt(effect.level, first), NameOf(below), At({first}));
-    for (std::size_t i = 1; i < effect.faster.size(); ++i)
-      text += ", " + RatioAt(effect.level, effect.faster[i]) + At({effect.faster[i]});
+    for (std::size_t i = 1; i < faster.size(); ++i)
+      text += ", " + RatioAt(effect.level, faster[i]) + At({faster[i]});
     return text;
   }
 
@@ -154,14 +149,17 @@ class LadderText {
   std::string EffectOfLevels() const {
     std::vector<Effect> effects = Effects();
     std::vector<std::string> sentences;
-    const bool all_same = std::ranges::all_of(effects, [](const Effect& of) { return of.unknown.empty(); }) &&
-                          std::ranges::any_of(effects, [](const Effect& of) { return !of.same.empty(); });
+    const auto any = [&](Verdict verdict) {
+      return std::ranges::any_of(effects, [&](const Effect& of) { return of.Has(verdict); });
+    };
+    const bool all_same = any(Verdict::kSame) && !any(Verdict::kInconclusive);
     for (const Effect& effect : effects) {
-      if (effect.slower.empty()) continue;
-      sentences.push_back(fmt::format("{} slows down inference{} ({}).", NameOf(effect.level),
-                                      At(effect.slower), RatioAt(effect.level, effect.slower.back())));
+      if (!effect.Has(Verdict::kSlower)) continue;
+      const std::vector<std::size_t>& slower = effect.threads.at(Verdict::kSlower);
+      sentences.push_back(fmt::format("{} slows down inference{} ({}).", NameOf(effect.level), At(slower),
+                                      RatioAt(effect.level, slower.back())));
     }
-    std::erase_if(effects, [](const Effect& effect) { return effect.faster.empty(); });
+    std::erase_if(effects, [](const Effect& effect) { return !effect.Has(Verdict::kFaster); });
     std::ranges::stable_sort(effects, std::greater(), &Effect::most);
     if (!effects.empty()) {
       std::string text = fmt::format("{} speeds up inference{}: {}", NameOf(effects[0].level),
@@ -169,7 +167,7 @@ class LadderText {
       std::vector<std::string> others;
       for (std::size_t i = 1; i < effects.size(); ++i)
         others.push_back(fmt::format("{} {}{}", NameOf(effects[i].level),
-                                     effects[i].faster.size() > 1 ? "up to " : "",
+                                     effects[i].threads[Verdict::kFaster].size() > 1 ? "up to " : "",
                                      RatioText(effects[i].most)));
       if (!others.empty()) text += ", then " + Listed(others, kMostLevelsNamed);
       sentences.insert(sentences.begin(), text + ".");
@@ -190,24 +188,22 @@ class LadderText {
       return ns ? Say("{}, {}", NameOf(of), Time{*ns}) : Text(NameOf(of));
     };
     const Text setting = with_median(best.setting);
-    std::vector<std::string> alike, unclear, contended;
+    std::map<Verdict, std::vector<std::string>> others;  // that are not significantly slower
     LadderSetting lowest = best.setting;
     const LadderBest::Other* next = nullptr;
     for (const LadderBest::Other& other : best.others) {
       if (Median(other.setting) < Median(lowest)) lowest = other.setting;
-      if (other.against.verdict == Verdict::kContended) {
-        contended.push_back(NameOf(other.setting));
-        continue;
-      }
-      if (other.against.verdict == Verdict::kFaster) {
+      const Verdict verdict = other.against.verdict;
+      if (verdict == Verdict::kFaster) {
         if (next == nullptr) next = &other;
         continue;
       }
       std::string item = NameOf(other.setting);
       // One that spans more than a factor of four says nothing in so much room.
-      if (other.against.estimate && other.against.estimate->half_width() < 1)
+      if (verdict != Verdict::kContended && other.against.estimate &&
+          other.against.estimate->half_width() < 1)
         item += " " + IntervalText(other.against);
-      (other.against.verdict == Verdict::kSame ? alike : unclear).push_back(std::move(item));
+      others[verdict == Verdict::kSlower ? Verdict::kInconclusive : verdict].push_back(std::move(item));
     }
     if (next == nullptr && !best.others.empty()) {
       return {fmt::format("None of {} {} is significantly the fastest.", best.others.size() + 1,
@@ -215,12 +211,12 @@ class LadderText {
               Say("Lowest median: {}.", with_median(lowest))};
     }
     std::vector<std::string> rest;
-    if (!alike.empty())
-      rest.push_back(fmt::format("The same within {}: {}.", Margin(), Listed(alike, kMostLevelsNamed)));
-    if (!unclear.empty())
-      rest.push_back(fmt::format("Statistically tied with: {}.", Listed(unclear, kMostLevelsNamed)));
-    if (!contended.empty())
-      rest.push_back(fmt::format("Not compared, contended: {}.", Listed(contended, kMostLevelsNamed)));
+    for (const auto& [verdict, what] : {std::pair{Verdict::kSame, "The same within " + Margin()},
+                                        {Verdict::kInconclusive, "Statistically tied with"},
+                                        {Verdict::kContended, "Not compared, contended"}}) {
+      if (others.contains(verdict))
+        rest.push_back(fmt::format("{}: {}.", what, Listed(others[verdict], kMostLevelsNamed)));
+    }
     if (next != nullptr) {
       const VerdictWords words = WordsOf(next->against);
       rest.push_back(fmt::format("{} than {} {}.", words.verdict, NameOf(next->setting), words.interval));
@@ -234,25 +230,23 @@ class LadderText {
   // that no mask reaches, drift.
   std::vector<std::string> Paragraphs() const {
     std::vector<std::string> texts;
-    std::vector<std::string> same, unknown, contended;
+    std::map<Verdict, std::vector<std::string>>
+        without;  // levels, each by what keeps it from having one most
+    constexpr Verdict kWithout[] = {Verdict::kContended, Verdict::kInconclusive, Verdict::kSame};
     for (const Effect& effect : Effects()) {
-      if (!effect.faster.empty() || !effect.slower.empty() || report_.emulated) continue;
-      if (!effect.contended.empty()) {
-        contended.push_back(NameOf(effect.level));
-      } else if (!effect.unknown.empty()) {
-        unknown.push_back(NameOf(effect.level));
-      } else if (!effect.same.empty()) {
-        same.push_back(NameOf(effect.level));
-      }
+      if (effect.Has(Verdict::kFaster) || effect.Has(Verdict::kSlower) || report_.emulated) continue;
+      const auto why = std::ranges::find_if(kWithout, [&](Verdict of) { return effect.Has(of); });
+      if (why != std::end(kWithout)) without[*why].push_back(NameOf(effect.level));
     }
-    const auto levels = [](const std::vector<std::string>& of) {
-      return of.size() > kMostLevelsNamed ? fmt::format("{} levels", of.size()) : Listed(of);
+    const auto add = [&](Verdict verdict, const std::string& before, const char* after) {
+      const std::vector<std::string>& of = without[verdict];
+      if (of.empty()) return;
+      texts.push_back(
+          before + (of.size() > kMostLevelsNamed ? fmt::format("{} levels", of.size()) : Listed(of)) + after);
     };
-    if (!same.empty()) texts.push_back(fmt::format("Same within {}: {}.", Margin(), levels(same)));
-    if (!unknown.empty())
-      texts.push_back(fmt::format("Inconclusive for {}; increase --max-seconds.", levels(unknown)));
-    if (!contended.empty())
-      texts.push_back(fmt::format("Contended at {}: measure again on an idle machine.", levels(contended)));
+    add(Verdict::kSame, fmt::format("Same within {}: ", Margin()), ".");
+    add(Verdict::kInconclusive, "Inconclusive for ", "; increase --max-seconds.");
+    add(Verdict::kContended, "Contended at ", ": measure again on an idle machine.");
     std::map<std::string, std::vector<std::string>> failed;
     for (const LadderLevel& level : ladder_.levels) {
       if (!level.error.empty()) failed[level.error].push_back(level.name);
@@ -319,13 +313,22 @@ class LadderText {
     return table;
   }
 
-  // Adds a time for each number of threads, with a speedup beside it.
+  // A time for each number of threads, with a speedup beside it.
   void AddThreads(const char* over, Table& table) const {
     for (const int threads : ladder_.threads) {
       const std::string id = fmt::format("threads_{}", threads);
       table.columns.push_back(Right(id, CountedText(threads, "thread")));
       table.columns.push_back(Right(id + over, ""));
     }
+  }
+  Row OverThreads(const std::string& name, const LadderRow& of, std::size_t level,
+                  const auto& speedup) const {
+    Row row{name};
+    for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
+      row.cells.push_back(Maybe<Time>(of.cells[t][level].ns));
+      row.cells.push_back(speedup(LadderSetting{level, t}));
+    }
+    return row;
   }
 
   Cell ScalingOf(const LadderRow& row, const LadderSetting& setting) const {
@@ -338,15 +341,14 @@ class LadderText {
     Table table{.id = "ladder_settings", .columns = {Left("level")}, .level = Level::kBrief};
     AddThreads("_over_below", table);
     table.columns.push_back(Right("scaling").Goes(1));
+    const LadderRow& latency = ladder_.latency;
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-      Row row{NameOf(l)};
-      Cell scaling("");
+      Row row = OverThreads(NameOf(l), latency, l, [&](const LadderSetting& at) {
+        return OrBlank<Speedup>(latency.At(at).over_below);
+      });
+      Cell scaling("");  // of the most threads that have one
       for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
-        const LadderCell& cell = ladder_.latency.cells[t][l];
-        const bool measured = ladder_.Measured({l, t});
-        row.cells.push_back(Maybe<Time>(cell.ns));
-        row.cells.push_back(measured ? OrBlank<Speedup>(cell.over_below) : Cell(""));
-        if (measured && cell.over_fewest) scaling = ScalingOf(ladder_.latency, {l, t});
+        if (latency.cells[t][l].over_fewest) scaling = ScalingOf(latency, {l, t});
       }
       row.cells.push_back(std::move(scaling));
       table.rows.push_back(std::move(row));
@@ -358,12 +360,8 @@ class LadderText {
     Table table{"ladder_scaling", "Scaling over threads", {Left("of", "")}, {}, Level::kPage};
     AddThreads("_scaling", table);
     const auto add = [&](const std::string& name, const LadderRow& of, std::size_t l) {
-      Row row{name};
-      for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
-        row.cells.push_back(Maybe<Time>(of.cells[t][l].ns));
-        row.cells.push_back(ScalingOf(of, {l, t}));
-      }
-      table.rows.push_back(std::move(row));
+      table.rows.push_back(
+          OverThreads(name, of, l, [&](const LadderSetting& at) { return ScalingOf(of, at); }));
     };
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) add(NameOf(l), ladder_.latency, l);
     for (const LadderRow& row : ladder_.groups)

@@ -16,15 +16,8 @@ namespace {
 constexpr std::size_t kUsualNamed = 20;
 
 Cell FactCell(FactInfo::Unit unit, double value) {
-  switch (unit) {
-    case FactInfo::Unit::kShare:
-      return Share{value};
-    case FactInfo::Unit::kBytes:
-      return Size{value};
-    case FactInfo::Unit::kCount:
-      break;
-  }
-  return Count{value};
+  if (unit == FactInfo::Unit::kShare) return Share{value};
+  return unit == FactInfo::Unit::kBytes ? Cell(Size{value}) : Cell(Count{value});
 }
 
 // With all digits that tell it from `other`.

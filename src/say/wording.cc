@@ -16,12 +16,6 @@
 namespace etprof {
 namespace {
 
-std::string Units(std::int64_t units, int decimals) {
-  double value = static_cast<double>(units);
-  for (int i = 0; i < decimals; ++i) value /= 10;
-  return fmt::format("{}{:.{}f}", value < 0 ? "−" : "", std::fabs(value), decimals);
-}
-
 // "−14%", "+3.2%", "0%".
 std::string Signed(double relative) {
   const double percent = std::fabs(relative * 100);
@@ -54,7 +48,11 @@ double UnitsPerNs(const TimeScale& scale) {
 }  // namespace
 
 std::string TimeScale::Number(double ns) const { return OfUnits(std::llround(ns * UnitsPerNs(*this)), ns); }
-std::string TimeScale::OfUnits(std::int64_t units) const { return Units(units, decimals); }
+std::string TimeScale::OfUnits(std::int64_t units) const {
+  double value = static_cast<double>(units);
+  for (int i = 0; i < decimals; ++i) value /= 10;
+  return fmt::format("{}{:.{}f}", value < 0 ? "−" : "", std::fabs(value), decimals);
+}
 std::string TimeScale::OfUnits(std::int64_t units, double ns) const {
   return units != 0 || ns == 0 ? OfUnits(units) : (ns < 0 ? ">−" : "<") + OfUnits(1);
 }

@@ -1,5 +1,7 @@
 #include "workflow/static_check.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/text/text.h"
 #include "measure/config/thresholds.h"
@@ -53,7 +55,7 @@ StaticCheck CheckStaticFiles(const StaticCheckOptions& options) {
     check = CheckStatic(candidate.Side(), limits);
   } else {
     StaticFile baseline(options.baseline);
-    if (!SameBytes(baseline.file.bytes(), candidate.file.bytes())) {
+    if (!std::ranges::equal(baseline.file.bytes(), candidate.file.bytes())) {
       baseline.ReadSources(notes);
       candidate.ReadSources(notes);
     }

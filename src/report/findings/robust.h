@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/units.h"
 #include "report/report.h"
 #include "stats/distribution.h"
 

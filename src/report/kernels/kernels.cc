@@ -64,9 +64,8 @@ std::vector<const Operator*> BackendOperators(const Profile& profile) {
   std::vector<const Operator*> operators;
   for (const Operator& op : profile.operators)
     if (op.key.kind == SpanKind::kBackend) operators.push_back(&op);
-  std::ranges::stable_sort(operators, [](const Operator* a, const Operator* b) {
-    return std::pair(a->call_index, a->key.ordinal) < std::pair(b->call_index, b->key.ordinal);
-  });
+  std::ranges::stable_sort(operators, {},
+                           [](const Operator* op) { return std::pair(op->call_index, op->key.ordinal); });
   return operators;
 }
 

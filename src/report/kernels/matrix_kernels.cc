@@ -51,12 +51,9 @@ std::string WhyNotSme(const std::optional<protocol::IsaState>& isa) {
 void Explain(const Profile& profile, std::size_t op, const std::optional<protocol::IsaState>& isa,
              MatrixKernelRow& row) {
   if (row.ran == Kernels::kSme) return;
-  if (row.ran == Kernels::kKleidiai && !row.proven.empty()) {
-    row.why = WhyNotSme(isa);
-    return;
-  }
   if (row.ran == Kernels::kKleidiai) {
-    row.why = "dynamically quantized (QP8): the name does not say whether with SME2";
+    row.why = row.proven.empty() ? "dynamically quantized (QP8): the name does not say whether with SME2"
+                                 : WhyNotSme(isa);
     return;
   }
   if (!profile.program) {
@@ -66,14 +63,12 @@ void Explain(const Profile& profile, std::size_t op, const std::optional<protoco
   const std::optional<KleidiaiUse>& use = profile.program->operators[op].kleidiai;
   if (!use || use->kernels == Kernels::kUnknown) {
     row.why = "not known";
-    return;
-  }
-  if (use->kernels == Kernels::kSme || use->kernels == Kernels::kKleidiai) {
+  } else if (use->kernels == Kernels::kSme || use->kernels == Kernels::kKleidiai) {
     row.why = WhyNotSme(isa);
-    return;
+  } else {
+    row.why = use->why;
+    row.change = use->change;
   }
-  row.why = use->why;
-  row.change = use->change;
 }
 
 }  // namespace
@@ -117,9 +112,8 @@ std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
     found->operators.push_back(op);
     if (runs > 0) found->mean_ns += static_cast<double>(profile.statistics[op].total_self) / runs;
   }
-  std::ranges::stable_sort(rows, [](const MatrixKernelRow& a, const MatrixKernelRow& b) {
-    return std::tuple(a.ran, -a.mean_ns) < std::tuple(b.ran, -b.mean_ns);
-  });
+  std::ranges::stable_sort(rows, {},
+                           [](const MatrixKernelRow& row) { return std::tuple(row.ran, -row.mean_ns); });
   return rows;
 }
 

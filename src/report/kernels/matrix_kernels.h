@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "analysis/profile.h"
-#include "measure/store/watch.h"
 #include "program/xnn/kleidiai.h"
 #include "protocol/messages.h"
 #include "report/kernels/watched.h"

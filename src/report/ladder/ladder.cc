@@ -69,8 +69,7 @@ Rungs FindRungs(const Report& report, const std::vector<std::size_t>& among) {
     rung.experiments.push_back(i);
   }
   Rungs rungs(by_name.begin(), by_name.end());
-  std::ranges::stable_sort(
-      rungs, [](const auto& a, const auto& b) { return a.second.visible.size() < b.second.visible.size(); });
+  std::ranges::stable_sort(rungs, {}, [](const auto& rung) { return rung.second.visible.size(); });
   for (std::size_t i = 1; i < rungs.size(); ++i) {
     const FeatureSet& below = rungs[i - 1].second.visible;
     const FeatureSet& here = rungs[i].second.visible;
@@ -300,8 +299,7 @@ class Builder {
     });
     for (auto* rows : {&ladder_.groups, &ladder_.categories})
       std::erase_if(*rows, [](const LadderRow& row) { return Largest(row) == 0; });
-    std::ranges::stable_sort(ladder_.operators,
-                             [](const LadderRow& a, const LadderRow& b) { return Largest(a) > Largest(b); });
+    std::ranges::stable_sort(ladder_.operators, std::ranges::greater(), Largest);
   }
 
   void FindSwings() {
@@ -324,8 +322,7 @@ class Builder {
                                    {&ladder_.operators, LadderSwing::Of::kOperator}}) {
       std::vector<LadderSwing> found;
       for (std::size_t i = 0; i < rows->size(); ++i) look((*rows)[i], of, i, found);
-      std::ranges::stable_sort(
-          found, [](const LadderSwing& a, const LadderSwing& b) { return a.at_stake > b.at_stake; });
+      std::ranges::stable_sort(found, std::ranges::greater(), &LadderSwing::at_stake);
       ladder_.swings.insert(ladder_.swings.end(), found.begin(), found.end());
     }
   }
@@ -371,8 +368,8 @@ class Builder {
     // The best was chosen by these very times: they are judged together, and at the level of a stop rule
     // that looked several times.
     stats::JudgeTogether(judged, 1 - report_.run.schedule.Level(), CompareOptionsOf(report_.run).margin);
-    std::ranges::stable_sort(best.others, [](const LadderBest::Other& a, const LadderBest::Other& b) {
-      return RatioOf(a.against).value_or(1e300) < RatioOf(b.against).value_or(1e300);
+    std::ranges::stable_sort(best.others, {}, [](const LadderBest::Other& other) {
+      return RatioOf(other.against).value_or(1e300);
     });
     ladder_.best = std::move(best);
   }
@@ -414,15 +411,8 @@ std::size_t Ladder::Lowest() const {
 }
 
 const LadderRow& Ladder::RowOf(const LadderSwing& swing) const {
-  switch (swing.of) {
-    case LadderSwing::Of::kGroup:
-      return groups[swing.row];
-    case LadderSwing::Of::kOperator:
-      return operators[swing.row];
-    case LadderSwing::Of::kLatency:
-      break;
-  }
-  return latency;
+  if (swing.of == LadderSwing::Of::kLatency) return latency;
+  return (swing.of == LadderSwing::Of::kGroup ? groups : operators)[swing.row];
 }
 
 std::optional<Ladder> FindLadder(const Report& report) {

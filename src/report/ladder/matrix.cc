@@ -75,8 +75,7 @@ std::vector<std::vector<std::size_t>> Sweeps(const Report& report) {
   }
   const auto threads_of = [&](std::size_t i) { return report.experiments[i].threads; };
   for (auto& sweep : sweeps) {
-    std::ranges::stable_sort(sweep,
-                             [&](std::size_t a, std::size_t b) { return threads_of(a) < threads_of(b); });
+    std::ranges::stable_sort(sweep, {}, threads_of);
   }
   // Equal numbers of threads under one name are no sweep: nobody can tell them apart.
   std::erase_if(sweeps, [&](const auto& sweep) {

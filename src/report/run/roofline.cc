@@ -132,8 +132,7 @@ std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& p
   }
   if (roofline.rows.empty()) return std::nullopt;
   roofline.roofs = RoofsOf(roofline.rows, peaks);
-  std::ranges::stable_sort(
-      roofline.rows, [](const RooflineRow& a, const RooflineRow& b) { return a.gap_ns() > b.gap_ns(); });
+  std::ranges::stable_sort(roofline.rows, std::ranges::greater(), &RooflineRow::gap_ns);
   return roofline;
 }
 

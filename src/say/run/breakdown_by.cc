@@ -33,27 +33,20 @@ using PartsOfModel = std::vector<PartOfModel>;
 
 struct ByWords {
   const char *name, *title, *column, *table;  // `table`: of --csv
+  // What it is flat of, and of a pair; null: of layers, and of what every comparison has.
+  Breakdown ReportExperiment::*breakdown;
+  std::vector<DeltaRow> ReportComparison::*deltas;
 };
-constexpr ByWords kByWords[] = {{"layer", "By layer", "module", "layers"},
-                                {"source", "By line of the model", "line", "sources"},
-                                {"delegate", "By delegate", "runs in", "delegates"},
-                                {"kernel", "By kernel", "kernel", "operators"},
-                                {"category", "By category", "category", "categories"}};
+constexpr ByWords kByWords[] = {
+    {"layer", "By layer", "module", "layers", nullptr, nullptr},
+    {"source", "By line of the model", "line", "sources", &ReportExperiment::by_source,
+     &ReportComparison::by_source},
+    {"delegate", "By delegate", "runs in", "delegates", &ReportExperiment::by_delegate,
+     &ReportComparison::by_delegate},
+    {"kernel", "By kernel", "kernel", "operators", &ReportExperiment::by_kernel,
+     &ReportComparison::by_kernel},
+    {"category", "By category", "category", "categories", &ReportExperiment::categories, nullptr}};
 const ByWords& WordsOf(By by) { return kByWords[static_cast<std::size_t>(by)]; }
-
-const Breakdown& BreakdownOf(const ReportExperiment& experiment, By by) {
-  return by == By::kSource     ? experiment.by_source
-         : by == By::kDelegate ? experiment.by_delegate
-         : by == By::kKernel   ? experiment.by_kernel
-                               : experiment.categories;
-}
-
-const std::vector<DeltaRow>& DeltasOf(const ReportComparison& pair, By by) {
-  return by == By::kSource     ? pair.by_source
-         : by == By::kDelegate ? pair.by_delegate
-         : by == By::kKernel   ? pair.by_kernel
-                               : pair.comparison.categories;
-}
 
 std::string ShortType(const std::string& type) { return type.substr(type.find_last_of('.') + 1); }
 
@@ -121,13 +114,14 @@ PartsOfModel LayersOf(const Told& told) {
 PartsOfModel FlatPartsOf(const Told& told, By by) {
   PartsOfModel parts;
   if (told.pair == nullptr) {
-    for (const AdditiveRow& row : BreakdownOf(*told.candidate, by).rows) {
+    for (const AdditiveRow& row : (told.candidate->*WordsOf(by).breakdown).rows) {
       parts.push_back({.name = row.name.empty() ? "(model)" : row.name,
                        .candidate = row.total,
                        .operators = static_cast<std::size_t>(row.operators)});
     }
   } else {
-    for (const DeltaRow& row : DeltasOf(*told.pair, by)) {
+    const auto deltas = WordsOf(by).deltas;
+    for (const DeltaRow& row : deltas != nullptr ? told.pair->*deltas : told.pair->comparison.categories) {
       parts.push_back({.name = row.name,
                        .baseline = row.baseline_total,
                        .candidate = row.candidate_total,
