@@ -357,6 +357,8 @@ class Scheduler {
     Worst worst;
     worst.launches = CompleteLaunches();
     bool first = true;
+    const bool only_emulated =
+        std::ranges::all_of(units_, [](const ScheduleUnit& unit) { return unit.data->emulated; });
     const auto consider = [&](const std::optional<stats::RatioEstimate>& estimate) {
       if (first || !estimate || (worst.estimate && estimate->half_width() > worst.estimate->half_width())) {
         worst.estimate = estimate;
@@ -366,7 +368,10 @@ class Scheduler {
     };
     ForEachMeasured(
         rule_.look_confidence, [&](const ComparePair&, const auto& estimate) { consider(estimate); },
-        [&](const ExperimentData&, const auto& estimate) { consider(estimate); });
+        [&](const ExperimentData& data, const auto& estimate) {
+          // An emulated CPU's times mean nothing: they say when to stop only where there are no others.
+          if (!data.emulated || only_emulated) consider(estimate);
+        });
     return worst;
   }
 

@@ -446,6 +446,17 @@ TEST_F(ScheduleTest, StopsAtTheFirstLookWhenPreciseEnough) {
   EXPECT_THAT(warnings, IsEmpty());
 }
 
+TEST_F(ScheduleTest, TheStopRuleDoesNotWaitForAnEmulatedExperiment) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000);
+  Pair();
+  Add("c", 4'000'000).noise = 0.2;
+  data[2]->emulated = true;
+  Run();
+  EXPECT_EQ(data[0]->launches.size(), 10u);
+  EXPECT_THAT(result.stopped, HasSubstr("half-width 0%"));
+}
+
 TEST_F(ScheduleTest, TheStopRuleAddsLaunchesWhileThereIsTime) {
   Add("a", 5'000'000).noise = 0.2;
   Add("b", 4'000'000).noise = 0.2;
