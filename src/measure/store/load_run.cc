@@ -112,18 +112,23 @@ std::vector<std::string> RunsBelow(const std::filesystem::path& folder) {
   return runs;
 }
 
-// A folder in a results directory of etprof's.
-bool IsOfRunAbove(const std::filesystem::path& folder) {
-  RunData above;
-  std::error_code error;
-  above.folder = std::filesystem::weakly_canonical(folder / "..", error);
-  return !error && Exists(above.folder / "manifest.json") &&
-         ReadManifestFile(above).contains("etprof_version");
-}
-
 std::string StemOf(const ExperimentData& data) { return UnitStem(data.name, data.model, data.threads); }
 
 }  // namespace
+
+std::filesystem::path RunAbove(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::path own = std::filesystem::weakly_canonical(folder, error);
+  if (error || !std::filesystem::is_directory(own, error) || Exists(own / "manifest.json")) return {};
+  if (!own.has_filename()) own = own.parent_path();
+  RunData above;
+  above.folder = own.parent_path();
+  ReadManifestFile(above);
+  const std::string name = own.filename().string();
+  const bool has_it =
+      std::ranges::find(above.experiments, name, &ExperimentData::name) != above.experiments.end();
+  return has_it ? above.folder : std::filesystem::path();
+}
 
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files) {
   std::error_code error;
@@ -178,7 +183,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   }
   if (!manifest && !damaged_manifest) {
     run.problems.push_back(
-        IsOfRunAbove(folder)
+        !RunAbove(folder).empty()
             ? "this is an experiment's folder, read without the manifest.json of its results directory: give "
               "that directory for how and where this was measured"
             : "there is no manifest.json: how and where this was measured is not known");

@@ -37,6 +37,9 @@ class RunDirectory {
   int lock_;
 };
 
+// The results directory whose manifest tells of the folder of one of its experiments; "": of no other folder.
+std::filesystem::path RunAbove(const std::filesystem::path& folder);
+
 // Measured ETDumps of launches that are not in the experiment's ETDump yet are its parts
 // (Launch::etdump_part): a measurement merges them when it ends, and one that was killed leaves them. Only
 // files that etprof itself names so, and that are reached without links, are taken for parts.

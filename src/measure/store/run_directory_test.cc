@@ -177,6 +177,18 @@ TEST_F(RunDirectoryTest, WhatIsNoRunDirectoryIsAnError) {
   EXPECT_THROW(LoadRunDirectory(folder / "file"), Error);
 }
 
+TEST_F(RunDirectoryTest, OnlyFoldersOfExperimentsAreOfTheRunAbove) {
+  RunDirectory::Open(folder).WriteManifest(ARun(folder));
+  CopyEtdump("a/toy_cnn_a_t1.etdump");
+  CopyEtdump("notes/toy_cnn.etdump");
+  EXPECT_EQ(RunAbove(folder / "a"), std::filesystem::canonical(folder));
+  EXPECT_EQ(RunAbove(folder / "a/"), std::filesystem::canonical(folder));
+  EXPECT_THAT(LoadRunDirectory(folder / "a").problems, Contains(HasSubstr("an experiment's folder")));
+  for (const char* other : {"notes", "b", ".", "a/toy_cnn_a_t1.etdump"})
+    EXPECT_EQ(RunAbove(folder / other), "");
+  EXPECT_THAT(LoadRunDirectory(folder / "notes").problems, Contains(HasSubstr("there is no manifest.json")));
+}
+
 TEST_F(RunDirectoryTest, OneEtprofAtATime) {
   const auto first = std::make_unique<RunDirectory>(RunDirectory::Open(folder));
   try {

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/text.h"
+#include "measure/store/run_directory.h"
 #include "render/json/json.h"
 #include "render/report.h"
 #include "report/run/stored_runs.h"
@@ -82,20 +83,14 @@ std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
 // An experiment's folder is told by the manifest of its results directory, of which only this experiment
 // counts.
 RunData OpenSide(const std::string& path) {
-  const fs::path folder = Canonical(path);
-  const fs::path above = folder.parent_path();
-  if (!IsFolder(folder) || Exists(folder / "manifest.json") || !Exists(above / "manifest.json"))
-    return OpenRun({path});
-  RunData run;
-  try {
-    run = OpenRunDirectory(above);
-  } catch (const Error&) {  // a manifest.json of something else
-    return OpenRun({path});
-  }
-  std::erase_if(run.experiments,
-                [&](const ExperimentData& data) { return data.name != folder.filename().string(); });
+  const fs::path above = RunAbove(path);
+  if (above.empty()) return OpenRun({path});
+  RunData run = OpenRunDirectory(above);
+  std::erase_if(run.experiments, [of = Canonical(path).filename()](const ExperimentData& data) {
+    return data.name != of.string();
+  });
   run.pairs.clear();
-  return run.experiments.empty() ? OpenRun({path}) : run;
+  return run;
 }
 
 RunData Join(const CompareRunsOptions& options) {
