@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "core/error.h"
 #include "core/text/duration.h"
@@ -28,15 +27,13 @@ std::string ModelOf(const RunData& run, const ExperimentData& data) {
   return data.foreign ? "" : run.model_id;
 }
 
-bool Timed(const ExperimentData& data) { return !data.trace_enabled; }
-
 }  // namespace
 
 std::string NamesOf(const RunData& run) {
   std::vector<std::string> names;
   for (const ExperimentData& data : run.experiments)
     names.push_back(data.threads == 1 ? data.name : fmt::format("{} ({} threads)", data.name, data.threads));
-  return fmt::format("{}", fmt::join(names, ", "));
+  return names.empty() ? "no timed experiment" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 void ForgetRounds(ExperimentData& data) {
@@ -88,7 +85,26 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
   return found;
 }
 
-RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
+std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const RunData& candidate) {
+  const bool alone = baseline.experiments.size() == 1 && candidate.experiments.size() == 1;
+  std::vector<ExperimentMatch> found;
+  for (const ExperimentData& a : baseline.experiments) {
+    for (const ExperimentData& b : candidate.experiments) {
+      if (!alone && (a.name != b.name || a.threads != b.threads)) continue;
+      for (const auto& [other_a, other_b] : found) {
+        if ((other_a == &a) == (other_b == &b)) continue;
+        throw Error(ExitCode::kBadInput, fmt::format("several experiments are called {}", a.name))
+            .Remedy("name the two results directories themselves, not folders above them");
+      }
+      found.emplace_back(&a, &b);
+    }
+  }
+  return found;
+}
+
+RunData JoinStoredRuns(RunData baseline, RunData candidate) {
+  for (RunData* side : {&baseline, &candidate})
+    std::erase_if(side->experiments, [](const ExperimentData& data) { return data.trace_enabled; });
   RunData run;
   run.status = RunData::Status::kComplete;
   run.model_id = candidate.model_id;
@@ -114,35 +130,27 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
           "two sessions (baseline {}, candidate {}): drift between them (temperature, load, updates) may be "
           "mistaken for a difference; measure both variants in one session to rule it out",
           measured_at(baseline), measured_at(candidate)));
-  const auto count = [](const RunData& side) { return std::ranges::count_if(side.experiments, Timed); };
-  const bool alone = count(baseline) == 1 && count(candidate) == 1;
-  std::set<const ExperimentData*> matched;
-  for (const ExperimentData& a : baseline.experiments) {
-    for (const ExperimentData& b : candidate.experiments) {
-      const bool alike = a.name == b.name && a.threads == b.threads;
-      if (!Timed(a) || !Timed(b) || (!alike && !alone) || matched.contains(&a) || matched.contains(&b))
-        continue;
-      matched.insert({&a, &b});
-      ComparePair pair;
-      pair.baseline = run.experiments.size();
-      pair.candidate = pair.baseline + 1;
-      pair.label = b.label.empty() ? b.name : b.label;
-      const std::string model_a = ModelOf(baseline, a);
-      const std::string model_b = ModelOf(candidate, b);
-      if (model_a != model_b && !model_a.empty() && WithoutBackend(model_a) == WithoutBackend(model_b)) {
-        run.warnings.push_back(
-            fmt::format("{}: both variants are one model in two forms (baseline {}, candidate {})",
-                        pair.label, model_a, model_b));
-      }
-      for (const ExperimentData* side : {&a, &b}) {
-        run.experiments.push_back(*side);
-        ExperimentData& data = run.experiments.back();
-        if (data.label.empty()) data.label = data.name;
-        data.label += side == &a ? " (baseline)" : " (candidate)";
-        ForgetRounds(data);
-      }
-      run.pairs.push_back(std::move(pair));
+  const std::vector<ExperimentMatch> matches = MatchExperiments(baseline, candidate);
+  for (const auto& [a, b] : matches) {
+    ComparePair pair;
+    pair.baseline = run.experiments.size();
+    pair.candidate = pair.baseline + 1;
+    pair.label = b->label.empty() ? b->name : b->label;
+    const std::string model_a = ModelOf(baseline, *a);
+    const std::string model_b = ModelOf(candidate, *b);
+    if (model_a != model_b && !model_a.empty() && WithoutBackend(model_a) == WithoutBackend(model_b)) {
+      run.warnings.push_back(
+          fmt::format("{}: both variants are one model in two forms (baseline {}, candidate {})", pair.label,
+                      model_a, model_b));
     }
+    for (const ExperimentData* side : {a, b}) {
+      run.experiments.push_back(*side);
+      ExperimentData& data = run.experiments.back();
+      if (data.label.empty()) data.label = data.name;
+      data.label += side == a ? " (baseline)" : " (candidate)";
+      ForgetRounds(data);
+    }
+    run.pairs.push_back(std::move(pair));
   }
   if (run.pairs.empty()) {
     throw Error(ExitCode::kBadInput,
@@ -152,7 +160,10 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
   }
   for (const RunData* side : {&baseline, &candidate}) {
     for (const ExperimentData& data : side->experiments) {
-      if (!Timed(data) || matched.contains(&data)) continue;
+      const auto is_this = [&](const ExperimentMatch& match) {
+        return match.first == &data || match.second == &data;
+      };
+      if (std::ranges::any_of(matches, is_this)) continue;
       run.warnings.push_back(fmt::format("only the {} has {} with {}: not checked",
                                          side == &baseline ? "baseline" : "candidate", data.name,
                                          CountedText(data.threads, "thread")));

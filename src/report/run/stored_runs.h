@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/text/text.h"
@@ -25,11 +26,15 @@ const std::vector<std::string>& MismatchNames();
 std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const ExperimentData& baseline,
                                      const RunData& candidate_run, const ExperimentData& candidate);
 
-// One run of the experiments that both runs have (by name and threads; a run of one experiment matches
-// another of one), paired by name and without rounds, since launches of two sessions cannot be paired. What
-// only one run has, and what two sessions cannot show, is said in its warnings; kernel-log experiments are
-// left out. Throws Error (kBadInput) where nothing is common.
-RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate);
+// The experiments that both runs have: of one name and number of threads, or the only one of each run.
+// Throws Error (kBadInput) where a run has several of one name.
+using ExperimentMatch = std::pair<const ExperimentData*, const ExperimentData*>;
+std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const RunData& candidate);
+
+// One run of the experiments that both runs have, without rounds, since launches of two sessions cannot be
+// paired. What only one run has, and what two sessions cannot show, is said in its warnings; kernel-log
+// experiments are left out. Throws Error (kBadInput) as MatchExperiments, and where nothing is common.
+RunData JoinStoredRuns(RunData baseline, RunData candidate);
 
 // The names of a run's experiments, for people: "off, on, on (4 threads)".
 std::string NamesOf(const RunData& run);

@@ -146,6 +146,11 @@ TEST(JoinStoredRuns, OneOfEachIsAPairWhateverItsName) {
   EXPECT_EQ(JoinStoredRuns(RunWith({"base"}), RunWith({"candidate"})).pairs.size(), 1U);
 }
 
+TEST(JoinStoredRuns, SeveralOfOneNameAreRefused) {
+  EXPECT_THROW(JoinStoredRuns(RunWith({"base", "base"}), RunWith({"base"})), Error);
+  EXPECT_THROW(JoinStoredRuns(RunWith({"base", "other"}), RunWith({"base", "base"})), Error);
+}
+
 TEST(JoinStoredRuns, TraceEnabledRunsAreLeftOut) {
   RunData run = RunWith({"a", "b"});
   run.experiments[1].trace_enabled = true;

@@ -108,31 +108,15 @@ RunData Join(const CompareRunsOptions& options) {
     for (const std::string& problem : side->problems) run.problems.push_back(given + ": " + problem);
     for (const std::string& warning : side->warnings) run.warnings.push_back(given + ": " + warning);
   }
-  std::vector<std::pair<std::size_t, std::size_t>> found;
-  for (std::size_t i = 0; i < a.experiments.size(); ++i) {
-    for (std::size_t j = 0; j < b.experiments.size(); ++j) {
-      const bool alone = a.experiments.size() == 1 && b.experiments.size() == 1;
-      const bool alike = a.experiments[i].name == b.experiments[j].name &&
-                         a.experiments[i].threads == b.experiments[j].threads;
-      if (alone || alike) found.emplace_back(i, j);
-    }
-  }
+  const std::vector<ExperimentMatch> found = MatchExperiments(a, b);
   if (found.empty()) {
     throw Error(ExitCode::kBadInput, fmt::format("nothing to compare: {} has {}, {} has {}", options.baseline,
                                                  NamesOf(a), options.candidate, NamesOf(b)))
         .Remedy("give the folders of two experiments, or of two runs with experiments of the same names");
   }
-  for (const auto& [i, j] : found) {
-    for (const auto& [k, l] : found) {
-      if ((i == k) == (j == l)) continue;
-      throw Error(ExitCode::kBadInput,
-                  fmt::format("several experiments are called {}", a.experiments[i].name))
-          .Remedy("name the two results directories themselves, not folders above them");
-    }
-  }
-  for (const auto& [i, j] : found) {
-    ExperimentData baseline = a.experiments[i];
-    ExperimentData candidate = b.experiments[j];
+  for (const auto& [of_a, of_b] : found) {
+    ExperimentData baseline = *of_a;
+    ExperimentData candidate = *of_b;
     if (found.size() == 1) NameSides(options, baseline, candidate);
     if (baseline.label.empty()) baseline.label = baseline.name;
     if (candidate.label.empty()) candidate.label = candidate.name;
