@@ -32,6 +32,12 @@ Error FolderError(const std::filesystem::path& folder, const std::string& proble
   return Error(ExitCode::kDeviceFailed, problem).InFile(folder.string()).Remedy(remedy);
 }
 
+// Whether two texts are the same JSON. A run that was read has its configuration's keys in another order.
+bool SameJson(const std::string& a, const std::string& b) {
+  return a == b ||
+         (a.size() == b.size() && nlohmann::json::parse(a, nullptr, false) == nlohmann::json::parse(b));
+}
+
 }  // namespace
 
 RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
@@ -139,7 +145,7 @@ bool RunDirectory::WriteManifest(const RunData& run) const {
     // A text that is no UTF-8 (a file name, a worker's message) is replaced, not thrown about.
     const std::string text = JsonText(value, 1) + "\n";
     const std::filesystem::path file = folder_ / name;
-    if (IsFileBeneath(folder_, name) && ReadTextFile(file) == text) continue;
+    if (IsFileBeneath(folder_, name) && SameJson(ReadTextFile(file), text)) continue;
     WriteFileAtomically(file, text);
     changed = true;
   }

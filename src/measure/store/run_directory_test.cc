@@ -282,6 +282,20 @@ TEST_F(RunDirectoryTest, AManifestDoesNotLeadOutOfItsFolder) {
   }
 }
 
+TEST_F(RunDirectoryTest, OfARunThatIsWholeNothingIsRecovered) {
+  RunData run = ARun(folder);
+  run.config_hash = "00";
+  run.status = RunData::Status::kInterrupted;
+  run.configuration = R"({"model": "/m/toy.pte", "launches": 3})";  // in the order of a configuration
+  for (const ExperimentData& data : run.experiments) {
+    for (const Launch& launch : data.launches) AppendLatencies(data.latency_csv, launch, false);
+  }
+  RunDirectory::Open(folder).WriteManifest(run);
+  const std::string written = ReadTextFile(folder / "manifest.json");
+  EXPECT_FALSE(RecoverRunDirectory(folder));
+  EXPECT_EQ(ReadTextFile(folder / "manifest.json"), written);
+}
+
 // The paths and contents of all files below a folder.
 std::map<std::string, std::string> Snapshot(const std::filesystem::path& folder) {
   std::map<std::string, std::string> files;
