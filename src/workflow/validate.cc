@@ -23,7 +23,10 @@ Validation ValidateRun(const std::string& folder) {
   const auto tell_unread = [&](const ExperimentData& data, bool read) {
     if (data.etdump.empty() || read || !known.contains(data.etdump)) return;
     const bool told = data.warnings.size() > known.at(data.etdump);
-    validator.CannotRead(data, told ? data.warnings.back() : "cannot be read");
+    std::string why = told ? data.warnings.back() : "cannot be read";
+    const std::string file = data.etdump.string();  // it stands beside what is said of it
+    if (why.starts_with(file)) why.erase(0, file.size() + std::string_view(", ").size());
+    validator.CannotRead(data, why);
   };
   if (validator.can_rebuild()) {
     // As `etprof analyze` does it, but what it makes is only looked at.

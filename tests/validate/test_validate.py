@@ -481,7 +481,9 @@ def test_damage_in_a_foreign_layout_is_broken(tmp_path):
     folder = kit(tmp_path / "kit")
     truncate_last_byte(folder / "off" / "net_off_t1.etdump")
     (folder / "off" / "net_off_t1_exec_run0_timeline.csv").write_text("model_id,name\na,b\n")
-    assert {finding["check"] for finding in findings(folder, "broken")} == {"etdump", "csv"}
+    broken = findings(folder, "broken")
+    assert {finding["check"] for finding in broken} == {"etdump", "csv"}
+    assert not any(str(folder) in finding["problem"] for finding in broken)  # the file is said beside it
 
 
 @pytest.mark.parametrize("what", ["nothing", "a file", "an empty folder"])
