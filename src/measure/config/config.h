@@ -246,6 +246,14 @@ struct Unit {
 struct UnitPair {
   std::size_t baseline = 0, candidate = 0;  // indices of units
   std::string label, baseline_label, candidate_label;
+
+  static void Describe(auto& v) {
+    v("baseline", &UnitPair::baseline_label,
+      {.meaning = "label of the variant that the other is compared with"});
+    v("candidate", &UnitPair::candidate_label,
+      {.meaning = "label of the variant that is compared with the baseline"});
+    v("label", &UnitPair::label, {.meaning = "of the pair, as configured; empty: none"});
+  }
 };
 struct Plan {
   std::vector<Unit> units;

@@ -19,6 +19,12 @@ struct Forecast {
   };
   struct Range {
     int least = 0, most = 0;
+
+    static constexpr const char* kSchemaName = "range";
+    static void Describe(auto& v) {
+      v("at_least", &Range::least, {.meaning = "how many"});
+      v("at_most", &Range::most, {.meaning = "how many; as at_least where it is known"});
+    }
   };
   Kind kind = Kind::kNothingTimed;
   std::size_t timed = 0;   // experiments, each with one number of threads, that are measured for time

@@ -21,22 +21,109 @@
 namespace etprof {
 namespace {
 
+struct SecondsJson {
+  double least = 0;
+  std::optional<double> most;
+
+  static constexpr const char* kSchemaName = "seconds";
+  static void Describe(auto& v) {
+    v("at_least", &SecondsJson::least,
+      {.meaning = "about, of models whose runs take some milliseconds at most", .least = 0});
+    v("at_most", &SecondsJson::most, {.meaning = "null: there is no bound", .least = 0});
+  }
+};
+
+struct UnitJson {
+  const Unit& unit;
+  const ExperimentConfig& experiment;
+
+  static void Describe(auto& v) {
+    using J = const UnitJson&;
+    v("experiment", [](J json) { return json.experiment.name; },
+      {.meaning = "its name in the configuration"});
+    v("label", [](J json) { return json.unit.label; }, {.meaning = "its name in reports"});
+    v("mode", [](J json) { return json.experiment.mode; },
+      {.meaning = "`xnntrace`: a kernel-log run", .choices = kModes});
+    v("threads", [](J json) { return json.unit.threads; },
+      {.meaning = "of the runner's thread pool", .least = 1});
+    v("isa", [](J json) { return json.experiment.isa; }, {.meaning = "empty: nothing is masked"});
+    v("cpus", [](J json) { return json.experiment.cpu_affinity; }, {.meaning = "empty: any"});
+    v("period_ns", [](J json) { return json.experiment.period; }, {.meaning = "0: back to back"});
+    v("runs", [](J json) { return json.experiment.runs; }, {.meaning = "traced ones", .least = 1});
+    v("runner", [](J json) { return json.experiment.runner; },
+      {.meaning = "its path on this machine; empty: it depends on the device"});
+    v("model", [](J json) { return json.experiment.model; }, {.meaning = "the path of the .pte"});
+  }
+};
+
 struct Planned {
+  const MeasureRequest& request;
   const Measured& on;
   Plan plan;
   Forecast forecast;
+
+  std::vector<std::string> TimeWords() const;
+  std::vector<std::string> BesidesWords() const;
+
+  static constexpr const char* kSchemaName = "device";
+  static void Describe(auto& v) {
+    using P = const Planned&;
+    v("device", [](P planned) { return planned.on.device; }, {.meaning = "as `--device` takes it"});
+    v("platform", [](P planned) { return PlatformOf(planned.on.config, planned.on.properties); },
+      {.meaning = "of the device"});
+    v("output_root", [](P planned) { return planned.on.config.output_root; },
+      {.meaning = "the results directory"});
+    v("experiments",
+      [](P planned) {
+        return Each(planned.plan.units, [&](const Unit& unit) {
+          return UnitJson{unit, planned.on.config.experiments[unit.experiment]};
+        });
+      },
+      {.meaning = "one for each number of threads", .some = true});
+    v("pairs", [](P planned) { return planned.plan.pairs; }, {.meaning = "of experiments that are compared"});
+    v("launches", [](P planned) { return planned.forecast.launches; },
+      {.meaning = "of each experiment that is measured for time"});
+    v("rounds", [](P planned) { return planned.forecast.rounds; },
+      {.meaning = "of a launch; 0 where it is sustained"});
+    v("precision", [](P planned) { return planned.on.config.Precision(); },
+      {.meaning = "relative half-width asked for", .least = 0, .open = true});
+    v("seconds",
+      [](P planned) { return SecondsJson{planned.forecast.least_seconds, planned.forecast.most_seconds}; },
+      {.meaning = "that measuring takes"});
+    v("how", &Planned::TimeWords, {.meaning = "how the seconds come about", .some = true});
+    v("besides", &Planned::BesidesWords, {.meaning = "what is not in the seconds"});
+  }
 };
 
-std::vector<Planned> PlansOf(const std::vector<Measured>& devices) {
-  std::vector<Planned> all;
-  for (const Measured& on : devices) {
-    if (on.error) continue;
-    Plan plan = MakePlan(on.config);
-    Forecast forecast = MakeForecast(on.config, plan, on.properties);
-    all.push_back({on, std::move(plan), forecast});
+struct Plans {
+  std::vector<Planned> devices;
+
+  Plans(const std::vector<Measured>& measured, const MeasureRequest& request) {
+    for (const Measured& on : measured) {
+      if (on.error) continue;
+      Plan plan = MakePlan(on.config);
+      const Forecast forecast = MakeForecast(on.config, plan, on.properties);
+      devices.push_back({request, on, std::move(plan), forecast});
+    }
   }
-  return all;
-}
+
+  // They measure side by side, so that the slowest one counts.
+  SecondsJson Seconds() const {
+    SecondsJson seconds{0, 0};
+    for (const Planned& planned : devices) {
+      seconds.least = std::max(seconds.least, planned.forecast.least_seconds);
+      const std::optional<double>& most = planned.forecast.most_seconds;
+      seconds.most = seconds.most && most ? std::optional(std::max(*seconds.most, *most)) : std::nullopt;
+    }
+    return seconds;
+  }
+
+  static void Describe(auto& v) {
+    DescribeSchemaVersion(v);
+    v("seconds", &Plans::Seconds, {.meaning = "of the device that takes longest: they measure side by side"});
+    v("devices", &Plans::devices, {.meaning = "that the configuration measures on", .some = true});
+  }
+};
 
 std::string RangeText(const Forecast::Range& range) {
   if (range.least == range.most) return fmt::format("{}", range.least);
@@ -59,30 +146,29 @@ std::string LimitText(const Planned& planned) {
 }
 
 // How the time comes about, sentence by sentence; the first one is the answer.
-std::vector<std::string> TimeWords(const Planned& planned) {
-  const Forecast& forecast = planned.forecast;
+std::vector<std::string> Planned::TimeWords() const {
   const std::string bound = AboutText(forecast.max_seconds);
   const std::string begun =
       "a launch is begun only where it fits into that, as those before it tell; two are made in any case";
   switch (forecast.kind) {
     case Forecast::Kind::kStopRule:
-      return {fmt::format("at most {} ({})", bound, LimitText(planned)),
+      return {fmt::format("at most {} ({})", bound, LimitText(*this)),
               fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
-                          AboutText(forecast.least_seconds), 100 * planned.on.config.Precision(),
-                          BurstsText(planned, *forecast.usual_launches)),
+                          AboutText(forecast.least_seconds), 100 * on.config.Precision(),
+                          BurstsText(*this, *forecast.usual_launches)),
               begun};
     case Forecast::Kind::kLaunchesInTime:
-      return {fmt::format("at most {} ({})", bound, LimitText(planned)),
+      return {fmt::format("at most {} ({})", bound, LimitText(*this)),
               fmt::format("about {} at least ({})", AboutText(forecast.least_seconds),
-                          BurstsText(planned, forecast.launches.most)),
+                          BurstsText(*this, forecast.launches.most)),
               begun};
     case Forecast::Kind::kLaunches:
       return {fmt::format("about {} at least ({})", AboutText(forecast.least_seconds),
-                          BurstsText(planned, forecast.launches.most)),
+                          BurstsText(*this, forecast.launches.most)),
               "no upper bound: launches were given, and no max_seconds"};
     case Forecast::Kind::kSustained:
       return {fmt::format("about {} ({} for {})", AboutText(forecast.least_seconds),
-                          AboutText(double(planned.on.config.sustained) / 1e9),
+                          AboutText(double(on.config.sustained) / 1e9),
                           forecast.timed == 1
                               ? std::string("one experiment")
                               : fmt::format("each of {} experiments, one after the other", forecast.timed))};
@@ -100,16 +186,16 @@ void AddRoofWords(const Forecast& forecast, std::vector<std::string>& words) {
 }
 
 // What is not in that time.
-std::vector<std::string> BesidesWords(const Planned& planned, const MeasureRequest& request) {
-  const Config& config = planned.on.config;
+std::vector<std::string> Planned::BesidesWords() const {
+  const Config& config = on.config;
   std::vector<std::string> words;
-  if (planned.forecast.traced > 0) {
-    words.push_back(CountedText(planned.forecast.traced, "kernel-log run") + ", as long as the runs take");
+  if (forecast.traced > 0) {
+    words.push_back(CountedText(forecast.traced, "kernel-log run") + ", as long as the runs take");
   }
   if (request.counters) words.emplace_back("runs for the processor's counters");
   if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
-  if (planned.forecast.roofs > 0 && planned.forecast.roof_seconds == 0)
-    words.push_back(CountedText(planned.forecast.roofs, "measurement") + " of the machine's peaks");
+  if (forecast.roofs > 0 && forecast.roof_seconds == 0)
+    words.push_back(CountedText(forecast.roofs, "measurement") + " of the machine's peaks");
   if (config.wait_minutes > 0) {
     words.push_back(fmt::format("waiting for a quiet and cool device, at most {} before it begins",
                                 AboutText(60 * config.wait_minutes)));
@@ -192,7 +278,7 @@ say::Table UnitsOf(const Planned& planned) {
   return table;
 }
 
-say::Section SectionOf(const Planned& planned, const MeasureRequest& request) {
+say::Section SectionOf(const Planned& planned) {
   say::Facts facts{"plan", ""};
   const auto add = [&](const char* name, std::string text) { facts.Add(name, std::move(text)); };
   for (const UnitPair& pair : planned.plan.pairs)
@@ -201,161 +287,35 @@ say::Section SectionOf(const Planned& planned, const MeasureRequest& request) {
   add("launches", LaunchWords(planned.forecast));
   if (planned.forecast.timed > 0) add("rounds", RoundWords(planned.forecast));
   if (planned.forecast.timed > 0) add("runs", RunWords(planned));
-  std::vector<std::string> time = TimeWords(planned);
+  std::vector<std::string> time = planned.TimeWords();
   AddRoofWords(planned.forecast, time);
   for (std::string& words : time) add("time", std::move(words));
-  for (std::string& words : BesidesWords(planned, request)) add("besides", std::move(words));
+  for (std::string& words : planned.BesidesWords()) add("besides", std::move(words));
   AddPaths(planned, "runner", &ExperimentConfig::runner, facts);
   AddPaths(planned, "model", &ExperimentConfig::model, facts);
   add("into", planned.on.config.output_root.string());
   return {planned.on.device, say::Level::kUsual, {std::move(facts), UnitsOf(planned)}};
 }
 
-struct RangeJson {
-  Forecast::Range range;
-
-  static constexpr const char* kSchemaName = "range";
-  static void Describe(auto& v) {
-    v("at_least", [](const RangeJson& json) { return json.range.least; }, {.meaning = "how many"});
-    v("at_most", [](const RangeJson& json) { return json.range.most; },
-      {.meaning = "how many; as at_least where it is known"});
-  }
-};
-
-struct SecondsJson {
-  double least = 0;
-  std::optional<double> most;
-
-  static constexpr const char* kSchemaName = "seconds";
-  static void Describe(auto& v) {
-    v("at_least", &SecondsJson::least,
-      {.meaning = "about, of models whose runs take some milliseconds at most", .least = 0});
-    v("at_most", &SecondsJson::most, {.meaning = "null: there is no bound", .least = 0});
-  }
-};
-
-struct UnitJson {
-  const Unit& unit;
-  const ExperimentConfig& experiment;
-
-  static void Describe(auto& v) {
-    using J = const UnitJson&;
-    v("experiment", [](J json) { return json.experiment.name; },
-      {.meaning = "its name in the configuration"});
-    v("label", [](J json) { return json.unit.label; }, {.meaning = "its name in reports"});
-    v("mode", [](J json) { return json.experiment.mode; },
-      {.meaning = "`xnntrace`: a kernel-log run", .choices = kModes});
-    v("threads", [](J json) { return json.unit.threads; },
-      {.meaning = "of the runner's thread pool", .least = 1});
-    v("isa", [](J json) { return json.experiment.isa; }, {.meaning = "empty: nothing is masked"});
-    v("cpus", [](J json) { return json.experiment.cpu_affinity; }, {.meaning = "empty: any"});
-    v("period_ns", [](J json) { return json.experiment.period; }, {.meaning = "0: back to back"});
-    v("runs", [](J json) { return json.experiment.runs; }, {.meaning = "traced ones", .least = 1});
-    v("runner", [](J json) { return json.experiment.runner; },
-      {.meaning = "its path on this machine; empty: it depends on the device"});
-    v("model", [](J json) { return json.experiment.model; }, {.meaning = "the path of the .pte"});
-  }
-};
-
-struct PairJson {
-  const UnitPair& pair;
-
-  static void Describe(auto& v) {
-    using J = const PairJson&;
-    v("baseline", [](J json) { return json.pair.baseline_label; },
-      {.meaning = "label of the variant that the other is compared with"});
-    v("candidate", [](J json) { return json.pair.candidate_label; },
-      {.meaning = "label of the variant that is compared with the baseline"});
-    v("label", [](J json) { return json.pair.label; },
-      {.meaning = "of the pair, as configured; empty: none"});
-  }
-};
-
-struct PlannedJson {
-  const MeasureRequest& request;
-  const Planned& planned;
-
-  static constexpr const char* kSchemaName = "device";
-  static void Describe(auto& v) {
-    using J = const PlannedJson&;
-    v("device", [](J json) { return json.planned.on.device; }, {.meaning = "as `--device` takes it"});
-    v("platform", [](J json) { return PlatformOf(json.planned.on.config, json.planned.on.properties); },
-      {.meaning = "of the device"});
-    v("output_root", [](J json) { return json.planned.on.config.output_root; },
-      {.meaning = "the results directory"});
-    v("experiments",
-      [](J json) {
-        std::vector<UnitJson> units;
-        for (const Unit& unit : json.planned.plan.units)
-          units.push_back({unit, json.planned.on.config.experiments[unit.experiment]});
-        return units;
-      },
-      {.meaning = "one for each number of threads", .some = true});
-    v("pairs", [](J json) { return ViewsOf<PairJson>(json.planned.plan.pairs); },
-      {.meaning = "of experiments that are compared"});
-    v("launches", [](J json) { return RangeJson{json.planned.forecast.launches}; },
-      {.meaning = "of each experiment that is measured for time"});
-    v("rounds", [](J json) { return RangeJson{json.planned.forecast.rounds}; },
-      {.meaning = "of a launch; 0 where it is sustained"});
-    v("precision", [](J json) { return json.planned.on.config.Precision(); },
-      {.meaning = "relative half-width asked for", .least = 0, .open = true});
-    v("seconds",
-      [](J json) {
-        return SecondsJson{json.planned.forecast.least_seconds, json.planned.forecast.most_seconds};
-      },
-      {.meaning = "that measuring takes"});
-    v("how", [](J json) { return TimeWords(json.planned); },
-      {.meaning = "how the seconds come about", .some = true});
-    v("besides", [](J json) { return BesidesWords(json.planned, json.request); },
-      {.meaning = "what is not in the seconds"});
-  }
-};
-
-struct PlansJson {
-  const std::vector<Planned>& all;
-  const MeasureRequest& request;
-
-  // They measure side by side, so that the slowest one counts.
-  SecondsJson Seconds() const {
-    SecondsJson seconds{0, 0};
-    for (const Planned& planned : all) {
-      seconds.least = std::max(seconds.least, planned.forecast.least_seconds);
-      const std::optional<double>& most = planned.forecast.most_seconds;
-      seconds.most = seconds.most && most ? std::optional(std::max(*seconds.most, *most)) : std::nullopt;
-    }
-    return seconds;
-  }
-
-  static void Describe(auto& v) {
-    using J = const PlansJson&;
-    DescribeSchemaVersion(v);
-    v("seconds", &PlansJson::Seconds,
-      {.meaning = "of the device that takes longest: they measure side by side"});
-    v("devices", [](J json) { return ViewsOf<PlannedJson>(json.all, json.request); },
-      {.meaning = "that the configuration measures on", .some = true});
-  }
-};
-
 }  // namespace
 
 say::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRequest& request) {
-  const std::vector<Planned> all = PlansOf(devices);
+  const Plans plans(devices, request);
   say::Document document;
   document.title = "etprof run --dry-run";
   document.sections_are = "device";
-  for (const Planned& planned : all) document.sections.push_back(SectionOf(planned, request));
-  if (all.size() > 1) document.notes = {{"the devices measure at the same time"}};
+  document.sections = Each(plans.devices, SectionOf);
+  if (plans.devices.size() > 1) document.notes = {{"the devices measure at the same time"}};
   return document;
 }
 
 nlohmann::ordered_json PlanJson(const std::vector<Measured>& devices, const MeasureRequest& request) {
-  const std::vector<Planned> all = PlansOf(devices);
-  return ToJson(PlansJson{all, request});
+  return ToJson(Plans(devices, request));
 }
 
 nlohmann::ordered_json DryRunSchema() {
-  return SchemaOf<PlansJson>("`etprof run --dry-run --json`",
-                             "What would be measured and how long it takes (docs/concepts/measurement.md).");
+  return SchemaOf<Plans>("`etprof run --dry-run --json`",
+                         "What would be measured and how long it takes (docs/concepts/measurement.md).");
 }
 
 }  // namespace etprof
