@@ -8,7 +8,8 @@
 namespace etprof {
 
 // Adds a command's options to its CLI11 subcommand and returns what runs it after parsing; that returns the
-// process exit code and may throw Error. One for each command, in its file commands/command_<name>.cc.
+// process exit code and may throw Error. One for each command, in its file commands/command_<name>.cc (of
+// those that are Python's command_python.cc).
 using CommandSetup = std::function<int()>(CLI::App&);
 CommandSetup AnalyzeCommand, BisectCommand, BuildCommand, CheckCommand, CompareCommand, CompletionCommand,
     DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand, HistoryCommand, InspectCommand,
