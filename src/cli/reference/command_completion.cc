@@ -1,7 +1,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/reference/completion.h"
+#include "cli/reference/option_table.h"
 #include "cli/terminal.h"
 
 namespace etprof {

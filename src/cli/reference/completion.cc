@@ -1,7 +1,7 @@
-#include "cli/reference/completion.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "cli/reference/option_table.h"
 
 namespace etprof {
 namespace {

@@ -39,4 +39,10 @@ std::vector<CommandFacts> CommandsAndOptions();
 // Without etprof itself.
 std::vector<std::string> CommandNames(const std::vector<CommandFacts>& commands);
 
+// Scripts that complete etprof's command lines: commands, options, the values that an option takes, files and
+// folders where they are expected. They hold all of it and start nothing.
+std::string BashCompletion(const std::vector<CommandFacts>& commands);
+std::string ZshCompletion(const std::vector<CommandFacts>& commands);
+std::string FishCompletion(const std::vector<CommandFacts>& commands);
+
 }  // namespace etprof
