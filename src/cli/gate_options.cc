@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <tuple>
 
 #include "cli/show.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "core/json/json_members.h"
 #include "program/static_facts.h"
 #include "render/document.h"
 #include "render/export/junit.h"
@@ -92,27 +92,18 @@ int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files,
   const StaticCheck check = CheckStaticFiles(options);
   const say::Document document = say::SayStaticCheck(check);
   outputs.Write(say::TestSuiteOf(check), document);
-  ShowDocument(document, view, "", [&](std::ostream& out) { WriteJson(check, 2, out); });
+  ShowDocument(document, view, check);
   return static_cast<int>(CodeOf(check.decision, check.require_conclusive));
 }
 
 int RunStaticCheck(const CheckOptions& given, StaticCheckOptions options, const CheckOutputs& files,
                    const View& view) {
-  std::vector<std::string> sides = {given.baseline, given.candidate};
-  for (const std::string& path : given.paths) {
-    const auto free = std::ranges::find(sides, "");
-    if (free == sides.end())
-      throw Error(ExitCode::kUsage, fmt::format("`{}` is a third program, but a check has two", path))
-          .Remedy("give one baseline and one candidate");
-    *free = path;
-  }
-  if (sides[0].empty() || sides[1].empty()) {
+  std::tie(options.baseline, options.candidate) = SidesGiven(given);
+  if (options.baseline.empty() || options.candidate.empty()) {
     throw Error(ExitCode::kUsage, "`--static` compares two programs")
         .Remedy(
             "run `etprof check --static A.pte B.pte`, or give the limits of one program to `etprof inspect`");
   }
-  options.baseline = sides[0];
-  options.candidate = sides[1];
   options.require_conclusive = given.limits.require_conclusive;
   return RunStaticCheck(options, files, view);
 }

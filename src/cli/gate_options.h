@@ -48,7 +48,7 @@ void AddPercentOption(CLI::App& app, const char* name, Limit& limit, const char*
       limit = percent;
     }
   };
-  app.add_option_function<std::string>(name, parse, help)->type_name("P%");
+  app.add_option_function<std::string>(name, parse, help)->type_name(kPercent);
 }
 // The same of a change that has to be one: above 0.
 double PercentAboveZero(const char* option, const std::string& text);

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/json/json_members.h"
 #include "etdump/reader.h"
 #include "say/document.h"
 #include "workflow/measure/request.h"
@@ -22,6 +25,9 @@ CLI::Option* AddOption(CLI::App& app, const std::string& words, Value& value, co
   (option->check(checks), ...);
   return option;
 }
+
+// What a percentage's value is called: "2%" is 0.02.
+inline constexpr const char* kPercent = "P%";
 
 // What --csv is without a name.
 inline constexpr const char* kUsualTable = "usual";
@@ -44,25 +50,55 @@ struct Parsed {
   View view;
 };
 
-// --json, whose help `json` is, and --all. For a report, where `csv` is its usual table: --csv[=TABLE], and
-// an option for each format of files (--html FILE, ...); and --by.
+// For a report, whose usual table is `csv`: --json, whose help `json` is, --csv[=TABLE], an option for each
+// format of files (--html FILE, ...), --by, and --all.
 enum class ByOption { kNo, kYes };
-void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv = "",
+void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv,
                     ByOption by = ByOption::kNo);
-// For another result that is a document: --csv TABLE, instead of the command's --json, and those options.
-// `of_nothing`: what is said of a result without anything in it, which has every table that TABLE may be;
-// empty: that depends on the result.
-void AddDocumentOptions(CLI::App& app, View& view, const std::vector<say::Document>& of_nothing = {});
+// For another result that is a document, likewise, with --csv TABLE and without --by. `of_nothing`: what is
+// said of a result without anything in it, which has every table that TABLE may be; empty: that depends on
+// the result.
+void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
+                        const std::vector<say::Document>& of_nothing = {});
 // The names of all of these: "--json", "--html", ..., "--csv", "--all".
 std::vector<std::string> ViewOptionNames();
 // Whether it names a file that a document is written to: "--html".
 bool IsDocumentFile(std::string_view option);
 // Throws Error (kUsage) for a table of which only the measurement would show whether the report has it.
 void RequireTable(const View& view, bool several_devices);
-void AddAllOption(CLI::App& app, bool& all);
+
+// The range of a number, or the choices of a text.
+void CheckAs(const About& about, bool whole, CLI::Option& option);
+template <Described Options>
+struct DescribedChecks {
+  CLI::App& app;
+
+  void operator()(std::string key, const auto& member, const About& about = {}) {
+    using Value = std::decay_t<decltype(describe::Of(member, std::declval<Options&>()))>;
+    constexpr bool kWhole = std::is_same_v<Value, int> || std::is_same_v<Value, std::optional<int>> ||
+                            std::is_same_v<Value, std::vector<int>>;
+    std::ranges::replace(key, '_', '-');
+    CLI::Option* const option = app.get_option_no_throw("--" + key);
+    if (option != nullptr && option->get_type_name() != kPercent) CheckAs(about, kWhole, *option);
+  }
+  void Flat(const auto& member) {
+    using Within = std::decay_t<decltype(describe::Of(member, std::declval<Options&>()))>;
+    DescribedChecks<Within> checks{app};
+    Within::Describe(checks);
+  }
+};
+// Checks a command's options as the members that they set are described.
+template <Described Options>
+void CheckAsDescribed(CLI::App& app) {
+  DescribedChecks<Options> checks{app};
+  Options::Describe(checks);
+}
+
+// Throws Error (kUsage) for a table that a result without anything in it has not, before it is measured.
+void RequireTableOf(const say::Document& of_nothing, const View& view);
 
 // --device, --keep, --wait-for-device, and --power-mode. `several`: --device may be repeated.
-void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceUse& use, bool several);
+void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceReach& use, bool several);
 
 // --max-temp and --max-temp-wait.
 void AddCoolingOptions(CLI::App& app, DeviceUse& use);

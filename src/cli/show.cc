@@ -10,8 +10,8 @@
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "core/json/json_members.h"
 #include "core/text/text.h"
+#include "core/views.h"
 #include "render/csv/table_csv.h"
 #include "render/devices.h"
 #include "render/document.h"
@@ -95,9 +95,7 @@ bool WriteFiles(const say::Document& document, const View& view, const Report* r
 }  // namespace
 
 std::vector<std::string> AllByNames() {
-  std::vector<std::string> names;
-  for (const say::ReportView& view : say::ReportViews()) names.emplace_back(view.name);
-  return names;
+  return Each(say::ReportViews(), [](const say::ReportView& view) { return std::string(view.name); });
 }
 
 void ShowReport(const Report& report, const View& view, const std::string& more) {
@@ -122,8 +120,7 @@ void ShowDevicesReport(const DevicesReport& report, const View& view, const std:
 }
 
 void ShowSuite(const SuiteReport& suite, const say::Document& document, const View& view) {
-  ShowDocument(document, view, FromHere(std::filesystem::path(suite.folder) / "suite_report.html"),
-               [&](std::ostream& out) { WriteJson(suite, 2, out); });
+  ShowDocument(document, view, suite, FromHere(std::filesystem::path(suite.folder) / "suite_report.html"));
 }
 
 bool ShowDocument(const say::Document& document, const View& view, const std::string& more,
@@ -139,8 +136,6 @@ bool ShowDocument(const say::Document& document, const View& view, const std::st
   FlushStdout();
   return shows;
 }
-
-void PrintJson(const nlohmann::ordered_json& json) { Print("{}\n", JsonText(json, 2)); }
 
 int ValidateRecovered(const std::string& folder) {
   const Validations found{{ValidateRun(folder)}};

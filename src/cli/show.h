@@ -1,14 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "cli/options.h"
-#include "cli/terminal.h"
-#include "core/json/json.h"
+#include "core/json/json_members.h"
 #include "report/devices.h"
 #include "report/report.h"
 #include "report/suite.h"
@@ -32,7 +30,12 @@ void ShowSuite(const SuiteReport& suite, const say::Document& document, const Vi
 // Whether it showed one of these.
 bool ShowDocument(const say::Document& document, const View& view, const std::string& more,
                   const std::function<void(std::ostream&)>& json = nullptr);
-void PrintJson(const nlohmann::ordered_json& json);
+// The same, of a value whose members are that JSON.
+template <Described T>
+void ShowDocument(const say::Document& document, const View& view, const T& value,
+                  const std::string& more = "") {
+  ShowDocument(document, view, more, [&](std::ostream& out) { WriteJson(value, 2, out); });
+}
 
 // MeasureOnDevices, with its progress on stderr.
 std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,

@@ -10,6 +10,7 @@
 #include "core/file/file.h"
 #include "core/text/escape.h"
 #include "core/units.h"
+#include "core/views.h"
 #include "workflow/analyze/analyze.h"
 #include "workflow/measure/plan.h"
 
@@ -26,18 +27,22 @@ void Tell(const Measured& device, const Error& error) {
   SayError(error, named ? "" : name + ": ");
 }
 
+int TellKeptParts(const std::vector<std::string>& folders, const char* view_command,
+                  const std::string& resume_command) {
+  Say("Interrupted. Partial results are in {}.\n  View:    etprof {} {}\n  Resume:  {}\n",
+      fmt::format("{}", fmt::join(folders, ", ")), view_command, fmt::format("{}", fmt::join(folders, " ")),
+      resume_command);
+  return static_cast<int>(ExitCode::kInterrupted);
+}
+
 int TellInterruptions(const std::vector<Measured>& devices, const std::string& resume_command) {
   std::vector<std::string> kept;
   for (const Measured& device : devices) {
     if (device.error && !device.Interrupted()) Tell(device, *device.error);
     if (device.measured) kept.push_back(FromHere(device.config.output_root));
   }
-  if (kept.empty()) {
-    Say("Interrupted before anything was measured\n");
-  } else {
-    Say("Interrupted. Partial results are in {}.\n  View:    etprof report {}\n  Resume:  {}\n",
-        fmt::join(kept, ", "), fmt::join(kept, " "), resume_command);
-  }
+  if (!kept.empty()) return TellKeptParts(kept, "report", resume_command);
+  Say("Interrupted before anything was measured\n");
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
@@ -74,17 +79,12 @@ int ShowSeveral(const std::vector<const Measured*>& devices, const View& view) {
 }  // namespace
 
 std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run) {
-  std::vector<std::string> names;
-  for (const MeasureJob& job : jobs.jobs) names.push_back(job.device);
-  TerminalProgress progress(jobs.several ? names : std::vector<std::string>());
+  TerminalProgress progress(jobs.several ? Each(jobs.jobs, &MeasureJob::device) : std::vector<std::string>());
   return MeasureOnDevices(jobs, request, dry_run, progress);
 }
 
 int TellInterruption(const RunData& run, const std::string& resume_command) {
-  const std::string folder = FromHere(run.folder);
-  Say("Interrupted. Partial results are in {}.\n  View:    etprof analyze {}\n  Resume:  {}\n", folder,
-      folder, resume_command);
-  return static_cast<int>(ExitCode::kInterrupted);
+  return TellKeptParts({FromHere(run.folder)}, "analyze", resume_command);
 }
 
 bool TellFailures(const RunData& run, const std::string& device) {
@@ -155,9 +155,7 @@ int ShowMeasured(const std::vector<Measured>& devices, bool several, const Measu
   const bool validate = request.resume && code == kDone;
   for (std::size_t i = 0; i < measured.size() && validate; ++i)
     code = std::max(code, ValidateRecovered(FromHere(measured[i]->config.output_root)));
-  std::vector<KeptInHistory> kept;
-  for (const Measured& device : devices) kept.push_back(device.kept);
-  return TellKept(kept, request.history.file, code);
+  return TellKept(Each(devices, &Measured::kept), request.history.file, code);
 }
 
 int ShowFound(const std::vector<Measured>& devices, bool several, const View& view) {
@@ -177,7 +175,7 @@ int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request
   if (std::ranges::all_of(devices, [](const Measured& device) { return device.error.has_value(); }))
     return code;
   if (view.json) {
-    PrintJson(PlanJson(devices, request));
+    Print("{}\n", JsonText(PlanJson(devices, request), 2));
   } else {
     ShowDocument(PlanDocument(devices, request), {}, "");
   }

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text/suggest.h"
+#include "core/views.h"
 #include "workflow/measure/locate.h"
 
 namespace etprof {
@@ -15,20 +16,13 @@ namespace {
 
 constexpr std::size_t kShownChanges = 3;
 
-std::vector<std::string> Names(const std::vector<RunnerPreset>& presets) {
-  std::vector<std::string> names;
-  for (const RunnerPreset& preset : presets) names.push_back(preset.name);
-  return names;
-}
-
 RunnerPreset PresetNamed(const std::string& name) {
   const std::vector<RunnerPreset> all = RunnerPresets();
-  for (const RunnerPreset& preset : all) {
-    if (preset.name == name) return preset;
-  }
-  const std::string near = Closest(name, Names(all));
+  if (const auto found = std::ranges::find(all, name, &RunnerPreset::name); found != all.end()) return *found;
+  const std::vector<std::string> names = ExecutorchPresetNames();
+  const std::string near = Closest(name, names);
   throw Error(ExitCode::kUsage, fmt::format("unknown preset `{}`", name))
-      .Remedy(near.empty() ? fmt::format("choose one of {}", fmt::join(Names(all), ", "))
+      .Remedy(near.empty() ? fmt::format("choose one of {}", fmt::join(names, ", "))
                            : fmt::format("did you mean `{}`?", near));
 }
 
@@ -45,9 +39,7 @@ std::vector<RunnerPreset> ChosenPresets(const ExecutorchBuildOptions& options, c
   for (const std::string& name : options.presets.empty() ? DefaultPresets(host) : options.presets) {
     RunnerPreset preset = PresetNamed(name);
     if (options.trace) preset = TraceEnabled(preset);
-    const bool known = std::ranges::any_of(
-        chosen, [&preset](const RunnerPreset& other) { return other.name == preset.name; });
-    if (!known) chosen.push_back(preset);
+    if (std::ranges::find(chosen, preset.name, &RunnerPreset::name) == chosen.end()) chosen.push_back(preset);
   }
   return chosen;
 }
@@ -74,7 +66,7 @@ Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgres
                       [&progress](const std::string& step) { progress.Step(step); }});
 }
 
-std::vector<std::string> ExecutorchPresetNames() { return Names(RunnerPresets()); }
+std::vector<std::string> ExecutorchPresetNames() { return Each(RunnerPresets(), &RunnerPreset::name); }
 
 ExecutorchBuild PlanExecutorchBuild(const ExecutorchBuildOptions& options, WorkflowProgress& progress) {
   const Checkout checkout = ReadCheckout(options.folder, [&progress] { return progress.Interrupted(); });

@@ -20,7 +20,8 @@ struct PortableRunnerOptions {
   static void Describe(auto& v) {
     v("target", &PortableRunnerOptions::target);
     v("output", &PortableRunnerOptions::output, {.meaning = "the folder to create"});
-    v("jobs", &PortableRunnerOptions::jobs, {.meaning = "files that are compiled at once", .most = 1024});
+    v("jobs", &PortableRunnerOptions::jobs,
+      {.meaning = "files that are compiled at once", .least = 1, .most = 1024});
   }
 };
 // Throws Error (kUsage, kBadInput, kDeviceFailed).

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "core/error.h"
 #include "core/file/file.h"
@@ -51,14 +52,8 @@ Kind KindOf(const std::string& text) {
 }
 
 CheckSides SidesOf(const CheckOptions& options) {
-  CheckSides sides{Kind::kModels, options.baseline, options.candidate};
-  for (const std::string& path : options.paths) {
-    std::string& side = sides.baseline.empty() ? sides.baseline : sides.candidate;
-    if (!side.empty())
-      throw Error(ExitCode::kUsage, fmt::format("`{}` is a third input, but a check has two", path))
-          .Remedy("give one baseline and one candidate");
-    side = path;
-  }
+  CheckSides sides;
+  std::tie(sides.baseline, sides.candidate) = SidesGiven(options);
   if (sides.baseline.empty())
     throw Error(ExitCode::kUsage, "nothing to check").Remedy("run `etprof check BASE.pte CANDIDATE.pte`");
   if (IsVariant(sides.baseline)) {
@@ -295,6 +290,18 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
 }
 
 }  // namespace
+
+std::pair<std::string, std::string> SidesGiven(const CheckOptions& options) {
+  std::pair<std::string, std::string> sides(options.baseline, options.candidate);
+  for (const std::string& path : options.paths) {
+    std::string& side = sides.first.empty() ? sides.first : sides.second;
+    if (!side.empty())
+      throw Error(ExitCode::kUsage, fmt::format("`{}` is a third input, but a check has two", path))
+          .Remedy("give one baseline and one candidate");
+    side = path;
+  }
+  return sides;
+}
 
 Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress) {
   for (const std::string& name : options.allowed) {

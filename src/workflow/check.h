@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "measure/store/run_data.h"
@@ -46,6 +47,10 @@ struct CheckOptions {
     MeasureRequest::DescribeHistory(v);
   }
 };
+
+// The baseline and the candidate, in whichever way they are named; empty: not at all. Throws Error (kUsage)
+// for a third one.
+std::pair<std::string, std::string> SidesGiven(const CheckOptions& options);
 
 struct Checked {
   std::optional<CheckReport> report;  // absent: interrupted

@@ -39,6 +39,14 @@ def test_the_script_writes_it(tmp_path):
         )
 
 
+def test_what_a_screen_leaves_out_all_shows():
+    """A command whose tables may hide columns has the --all that they name."""
+    sections = re.split(r"^## ", REFERENCE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    with_tables = [section for section in sections if "\n| `--csv` |" in section]
+    assert len(with_tables) > 15
+    assert [section.split()[0] for section in with_tables if "\n| `--all` |" not in section] == []
+
+
 def without_meaning(schema: dict, place: str) -> list[str]:
     found = []
     for key, member in schema.get("properties", {}).items():

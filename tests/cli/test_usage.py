@@ -127,6 +127,13 @@ def test_nothing_that_is_read_measured_or_just_written_is_written_over(arguments
     assert {path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {"years of work"}
 
 
+def test_a_table_that_a_check_does_not_have_is_known_before_it_measures():
+    model = program.DATA / "toy_cnn.pte"
+    done = program.run("check", model, model, "--csv", "limits")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert program.one_error(done.stderr).startswith("error: `--csv` does not take `limits` here")
+
+
 def test_a_gate_whose_baseline_is_the_same_file_passes():
     model = program.DATA / "toy_cnn.pte"
     assert program.run("check", model, "--baseline", model, "--static").returncode == 0

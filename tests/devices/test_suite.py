@@ -144,6 +144,14 @@ def test_all_cells_are_measured_and_stand_in_one_matrix(suite):
     assert before == {path: path.stat().st_mtime_ns for path in suite.root.rglob("manifest.json")}
     plan = suite.run(path, "--dry-run", "--json")
     assert plan.returncode == 0 and plan.stdout.count('"measured"') == len(cells), plan.stdout
+    parts = [value for part in json.loads(plan.stdout)["sections"][0]["parts"] for value in part.values()]
+    tables = [part["id"] for part in parts if "id" in part]
+    assert tables == ["plan", "planned_cells"]
+    for table in tables:
+        shown = suite.run(path, "--dry-run", "--csv", table)
+        assert shown.returncode == 0 and shown.stdout, (table, shown.stderr)
+        measured = suite.run(path, "--csv", table)  # which is not found out after hours
+        assert measured.returncode == 2 and f"does not take `{table}`" in measured.stderr
 
 
 def test_killed_at_any_moment_it_goes_on_where_it_was(suite):

@@ -22,12 +22,10 @@ struct AnalyzeArguments {
   std::vector<std::string> paths;
   AnalyzeOptions options;
   View view;
-  bool no_timeline = false;
 };
 
-int RunAnalyze(AnalyzeArguments& arguments) {
-  auto& [paths, options, view, no_timeline] = arguments;
-  options.timeline = !no_timeline;
+int RunAnalyze(const AnalyzeArguments& arguments) {
+  const auto& [paths, options, view] = arguments;
   std::vector<fs::path> folders, files;
   for (const std::string& path : paths) (IsFolder(path) ? folders : files).emplace_back(path);
   const char* one_report = view.json                 ? "`--json` shows"
@@ -68,13 +66,15 @@ int RunAnalyze(AnalyzeArguments& arguments) {
 
 std::function<int()> AnalyzeCommand(CLI::App& app) {
   const auto arguments = std::make_shared<AnalyzeArguments>();
-  auto& [paths, options, view, no_timeline] = *arguments;
+  auto& [paths, options, view] = *arguments;
   AddAlias(app, "--run-dir,--etdump,--timeline-csv",
            app.add_option("path", paths, "ETDump files, timeline CSVs, or results directories")->required());
   AddOption(app, "-o,--out-dir DIR", options.output,
             "Folder for tables and reports (default: those of a results directory are regenerated in it, and "
             "nothing is written for an ETDump)");
-  app.add_flag("--no-timeline", no_timeline, "Omit the CSV files with one row per event");
+  app.add_flag_callback(
+      "--no-timeline", [arguments] { arguments->options.timeline = false; },
+      "Omit the CSV files with one row per event");
   app.add_option("--model", options.model,
                  "Program (.pte) that wrote the ETDump files, for layers and MACs (a results directory names "
                  "its own)")

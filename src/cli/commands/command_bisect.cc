@@ -44,8 +44,8 @@ std::function<int()> BisectCommand(CLI::App& app) {
                      .output_root = "out_bisect",
                      .several_threads = false});
   AddModelOptions(app, options.measure);
-  AddViewOptions(app, view, "Show the result as JSON");
-  AddDocumentOptions(app, view, {say::SayBisection({})});
+  AddDocumentOptions(app, view, "Show the result as JSON", {say::SayBisection({})});
+  CheckAsDescribed<BisectOptions>(app);
   return [parsed] { return RunBisect(parsed->options, parsed->view); };
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <iostream>
 #include <memory>
 
 #include "checkout/build_log.h"
@@ -10,7 +11,6 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "core/json/json_members.h"
 #include "core/text/escape.h"
 #include "workflow/build.h"
 
@@ -28,7 +28,7 @@ struct BuildArguments {
 int BuildPortable(const BuildArguments& arguments) {
   const Bundle bundle = WithProgress(BuildPortableRunner, arguments.portable);
   if (arguments.json) {
-    PrintJson(ToJson(bundle));
+    WriteJson(bundle, 2, std::cout);
     return 0;
   }
   Print("{}: {} files, {:.1f} MB, executorch {}{}\n", bundle.folder.string(), bundle.manifest.files.size(),
@@ -39,7 +39,7 @@ int BuildPortable(const BuildArguments& arguments) {
 
 int TellMissing(std::vector<MissingRequirement> missing, bool as_json) {
   for (const auto& [problem, remedy] : missing) SayError(Error(ExitCode::kBadInput, problem).Remedy(remedy));
-  if (as_json) PrintJson(ToJson(ExecutorchBuilt{std::move(missing), {}, {}}));
+  if (as_json) WriteJson(ExecutorchBuilt{std::move(missing), {}, {}}, 2, std::cout);
   return static_cast<int>(ExitCode::kBadInput);
 }
 
@@ -51,7 +51,7 @@ int ShowCommands(const std::vector<RunnerBuild>& builds, bool as_json) {
       if (!as_json) Print("{}\n", shown.commands.back());
     }
   }
-  if (as_json) PrintJson(ToJson(shown));
+  if (as_json) WriteJson(shown, 2, std::cout);
   return 0;
 }
 
@@ -79,7 +79,7 @@ int BuildExecutorch(const BuildArguments& arguments) {
     if (!arguments.json) Print("{}\n", build.Runner().string());
     std::fflush(stdout);
   }
-  if (arguments.json) PrintJson(ToJson(built));
+  if (arguments.json) WriteJson(built, 2, std::cout);
   return 0;
 }
 
@@ -92,7 +92,7 @@ std::function<int()> BuildCommand(CLI::App& app) {
       "--target", portable.target, "Build etprof-runner for linux-aarch64, android, macos-arm64, or native");
   AddOption(app, "--output DIR", portable.output, "Folder to create (default: build/bundles/TARGET)")
       ->needs(target);
-  app.add_option("--jobs,-j", portable.jobs, "Compile this many files at once")->check(CLI::Range(1, 1024));
+  app.add_option("--jobs,-j", portable.jobs, "Compile this many files at once");
   app.add_flag("--json", json, "Show what was built as JSON");
   CLI::Option* const checkout =
       AddOption(app, "--executorch DIR", executorch.folder,
@@ -109,6 +109,7 @@ std::function<int()> BuildCommand(CLI::App& app) {
                    "Include ExecuTorch's kernels for language models (custom_sdpa and others)"));
   add(app.add_flag("--clean", executorch.clean, "Remove DIR/cmake-out/<preset>/ first"));
   add(app.add_flag("--dry-run", dry_run, "Check everything and show the commands without running them"));
+  CheckAsDescribed<PortableRunnerOptions>(app);
   return [arguments] {
     auto& [bundle, checkout_build, dry, as_json] = *arguments;
     if (bundle.target.empty() == checkout_build.folder.empty())

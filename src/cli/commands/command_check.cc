@@ -4,7 +4,6 @@
 #include "cli/gate_options.h"
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
-#include "core/json/json_members.h"
 #include "report/run/stored_runs.h"
 #include "say/gates.h"
 #include "workflow/check.h"
@@ -24,6 +23,7 @@ int RunCheck(const CheckArguments& arguments) {
   if (arguments.is_static)
     return RunStaticCheck(arguments.options, arguments.programs, arguments.files, arguments.view);
   const CheckOutputs files = arguments.files.Resolved();
+  RequireTableOf(say::SayCheck({}), arguments.view);
   const Checked checked = WithProgress(CheckVariants, arguments.options);
   if (!checked.report) return TellInterruption(*checked.measured, "the same command with --resume");
   const CheckReport& check = *checked.report;
@@ -34,7 +34,7 @@ int RunCheck(const CheckArguments& arguments) {
   }
   const say::Document document = say::SayCheck(check);
   files.Write(say::TestSuiteOf(check), document);
-  ShowDocument(document, arguments.view, more, [&](std::ostream& out) { WriteJson(check, 2, out); });
+  ShowDocument(document, arguments.view, check, more);
   return TellKept({checked.kept}, arguments.options.measure.history.file,
                   static_cast<int>(CodeOf(check.decision, check.require_conclusive, check.error)));
 }
@@ -70,8 +70,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
       ->delimiter(',')
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  AddOption(app, "--budget S", options.budget, "Time limit in seconds for all pairs together",
-            CLI::Range(0.1, 1e7));
+  AddOption(app, "--budget S", options.budget, "Time limit in seconds for all pairs together");
   AddMeasureOptions(app, options.measure,
                     {.max_seconds = "60 for each pair",
                      .launches = "10 to 160, until every check is decided",
@@ -82,8 +81,8 @@ std::function<int()> CheckCommand(CLI::App& app) {
   AddWatchOption(app, options.measure);
   AddHistoryOptions(app, options.measure.history);
   AddGateFileOptions(app, arguments->files);
-  AddViewOptions(app, arguments->view, "Show the result as JSON");
-  AddDocumentOptions(app, arguments->view, {say::SayCheck({}), say::SayStaticCheck({})});
+  AddDocumentOptions(app, arguments->view, "Show the result as JSON",
+                     {say::SayCheck({}), say::SayStaticCheck({})});
   CLI::Option* is_static = app.add_flag("--static", arguments->is_static,
                                         "Compare two programs without running them: delegation, SME2, "
                                         "memory, and size. No option of a measurement goes with it");
@@ -93,6 +92,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
   also.insert(also.end(), {"path", "--baseline", "--candidate", "--require-conclusive", "--thresholds",
                            "--junit", "--github-summary", "--help"});
   ExcludeOthers(app, is_static, also);
+  CheckAsDescribed<CheckOptions>(app);
   return [arguments] { return RunCheck(*arguments); };
 }
 

@@ -5,7 +5,6 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/json/json_members.h"
 #include "say/subjects.h"
 #include "workflow/measure/devices.h"
 
@@ -14,8 +13,7 @@ namespace {
 
 int RunDevices(const DevicesOptions& options, const View& view) {
   const DevicesFound found = WithProgress(FindDevices, options);
-  ShowDocument(say::SayDeviceList(found.devices, found.notes), view, "",
-               [&](std::ostream& out) { WriteJson(found, 2, out); });
+  ShowDocument(say::SayDeviceList(found.devices, found.notes), view, found);
   const bool failed = std::ranges::any_of(found.devices, [&](const DeviceSurvey& device) {
     return !device.Reached() && std::ranges::find(options.named, device.name) != options.named.end();
   });
@@ -32,10 +30,10 @@ std::function<int()> DevicesCommand(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_flag("--clean", options.clean,
                "Remove what etprof left on the devices of --device, or on all that can be reached");
-  AddOption(app, "--timeout S", options.answer_seconds, "Seconds to wait for a device's answer (default: 10)",
-            CLI::Range(0.1, 3600.0));
-  app.add_flag("--json", view.json, "Show the devices as JSON");
-  AddDocumentOptions(app, view);
+  AddOption(app, "--timeout S", options.answer_seconds,
+            "Seconds to wait for a device's answer (default: 10)");
+  AddDocumentOptions(app, view, "Show the devices as JSON");
+  CheckAsDescribed<DevicesOptions>(app);
   return [parsed] { return RunDevices(parsed->options, parsed->view); };
 }
 

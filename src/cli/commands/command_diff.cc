@@ -15,9 +15,7 @@ std::function<int()> DiffCommand(CLI::App& app) {
   AddOption(app, "--run RUN...", options.runs,
             "Show each operator's time from this run: a results directory with both programs, one directory "
             "for each, or an ETDump of A.pte and one of B.pte");
-  app.add_flag("--json", view.json, "Show the differences as JSON");
-  AddDocumentOptions(app, view);
-  AddAllOption(app, view.all);
+  AddDocumentOptions(app, view, "Show the differences as JSON");
   return [parsed] {
     const auto& [given, shown] = *parsed;
     const DiffOfFiles result = DiffFiles(given);

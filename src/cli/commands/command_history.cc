@@ -119,7 +119,7 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   };
   app.add_option_function<std::string>("--smallest", smallest,
                                        "Smallest change that a series must be able to detect (default: 2%)")
-      ->type_name("P%");
+      ->type_name(kPercent);
   AddOption(app, "--since SHA", arguments->read.trends.since, "Accept changes up to this commit");
   app.add_flag("--require-conclusive", arguments->require_conclusive,
                "Fail if a series cannot detect such a change (exit code 1 instead of 5)");
@@ -129,8 +129,8 @@ std::function<int()> HistoryCommand(CLI::App& app) {
       ->check(CLI::IsMember(HistoryFormatNames()));
   AddOption(app, "--out FILE", arguments->out, "File to write (default: stdout)");
   AddGateFileOptions(app, arguments->files);
-  AddViewOptions(app, arguments->view, "Show the result as JSON");
-  AddDocumentOptions(app, arguments->view, {say::SayHistory({}, ""), say::SayHistoryCheck({}, "", false)});
+  AddDocumentOptions(app, arguments->view, "Show the result as JSON",
+                     {say::SayHistory({}, ""), say::SayHistoryCheck({}, "", false)});
   return [&app, arguments] { return RunHistory(app, *arguments); };
 }
 

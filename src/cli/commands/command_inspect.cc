@@ -101,7 +101,7 @@ void AddLimitOptions(CLI::App& app, StaticLimits& limits) {
             .Remedy("see `etprof inspect --help`");
       limits.limits[info.key] = *limit;
     };
-    const char* const value = info.unit == FactInfo::Unit::kShare   ? "P%"
+    const char* const value = info.unit == FactInfo::Unit::kShare   ? kPercent
                               : info.unit == FactInfo::Unit::kCount ? "N"
                                                                     : "SIZE";
     app.add_option_function<std::string>(name, parse, info.help)->type_name(value);
@@ -118,19 +118,17 @@ std::function<int()> InspectCommand(CLI::App& app) {
       ->required();
   CLI::Option* data =
       AddOption(app, "--data FILE.ptd", arguments->data, "Check external weights in this .ptd file");
-  CLI::Option* json =
-      app.add_flag("--json", arguments->view.json, "Show everything as JSON, with every node and tensor");
-  AddDocumentOptions(app, arguments->view);
+  AddDocumentOptions(app, arguments->view, "Show everything as JSON, with every node and tensor");
+  app.get_option("--all")->description("Show every step, input, and output");
   AddLimitOptions(app, arguments->limits.limits);
   AddThresholdsOption(app, arguments->limits);
   AddGateFileOptions(app, arguments->files);
-  app.add_flag("--all", arguments->view.all, "Show every step, input, and output");
   CLI::Option* explorer =
       AddOption(app, "--model-explorer OUT.json", options.output,
                 "Write the graph for Model Explorer (PyPI ai-edge-model-explorer) to this file, and node "
                 "data next to it")
           ->excludes(data)
-          ->excludes(json)
+          ->excludes(app.get_option("--json"))
           ->excludes(app.get_option("--csv"));
   AddOption(app, "--run RUN...", options.runs,
             "Show the times of this run on the graph: a results directory, or ETDump files")

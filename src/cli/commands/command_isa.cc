@@ -5,7 +5,6 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "core/json/json_members.h"
 #include "say/subjects.h"
 #include "workflow/analyze/analyze.h"
 
@@ -24,8 +23,7 @@ int ShowFeatures(const IsaArguments& arguments) {
     if (cpu.widest) Print("{}\n", cpu.widest->name);
     return 0;
   }
-  ShowDocument(say::SayCpuFeatures(cpu), arguments.view, "",
-               [&](std::ostream& out) { WriteJson(cpu, 2, out); });
+  ShowDocument(say::SayCpuFeatures(cpu), arguments.view, cpu);
   return 0;
 }
 
@@ -90,6 +88,7 @@ std::function<int()> IsaCommand(CLI::App& app) {
   AddModelOptions(app, options.measure);
   AddHistoryOptions(app, options.measure.history);
   AddViewOptions(app, arguments->view, "Show what the CPU has, or the analysis, as JSON", "ladder");
+  CheckAsDescribed<LadderOptions>(app);
   return [arguments] { return RunIsa(*arguments); };
 }
 

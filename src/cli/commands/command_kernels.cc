@@ -4,7 +4,6 @@
 #include "cli/show.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "core/json/json_members.h"
 #include "say/subjects.h"
 #include "workflow/analyze/kernels.h"
 
@@ -60,8 +59,7 @@ std::function<int()> KernelsCommand(CLI::App& app) {
   app.add_option("--model-id", options.model_id, "Name of the model");
   app.add_option("--filter-op", options.filter, "Show only this operation, such as GEMM, igemm, or vadd");
   app.add_option("--title", options.title, "Title of kernel_view.md");
-  AddViewOptions(app, view, "Show everything as JSON");
-  AddDocumentOptions(app, view);
+  AddDocumentOptions(app, view, "Show everything as JSON");
   app.add_flag("-q,--quiet", view.quiet, "Write the files without showing anything");
   return [arguments] { return RunKernels(*arguments); };
 }

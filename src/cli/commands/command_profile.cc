@@ -24,6 +24,7 @@ std::function<int()> ProfileCommand(CLI::App& app) {
   AddKindOptions(app, options.measure);
   AddHistoryOptions(app, options.measure.history);
   AddViewOptions(app, view, "Show the analysis as JSON", "operators");
+  CheckAsDescribed<ProfileOptions>(app);
   return [parsed] {
     const auto& [given, shown] = *parsed;
     const MeasureJobs jobs = JobsOf(given);

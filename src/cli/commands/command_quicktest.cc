@@ -6,7 +6,6 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/json/json_members.h"
 #include "say/subjects.h"
 #include "workflow/measure/quicktest.h"
 
@@ -14,7 +13,8 @@ namespace etprof {
 namespace {
 
 struct QuickTestArguments {
-  std::string outdir = "out_quick_test", device = "local", platform, model;
+  QuickTestOptions options;
+  std::string platform;
   View view;
 };
 
@@ -32,18 +32,16 @@ QuickTestResult Test(QuickTestOptions options, const View& view) {
 }
 
 int RunQuickTest(const QuickTestArguments& arguments) {
-  if (arguments.platform == "android" && arguments.device.starts_with("ssh:")) {
+  QuickTestOptions options = arguments.options;
+  if (arguments.platform == "android" && options.device.starts_with("ssh:")) {
     throw Error(
         ExitCode::kUsage,
-        fmt::format("`--platform android` needs adb, but `--device {}` does not use it", arguments.device))
+        fmt::format("`--platform android` needs adb, but `--device {}` does not use it", options.device))
         .Remedy("give only one of the two");
   }
-  const bool adb = arguments.platform == "android" && arguments.device == "local";
-  const QuickTestResult result = Test({std::filesystem::absolute(arguments.outdir).lexically_normal(),
-                                       adb ? "adb" : arguments.device, arguments.model},
-                                      arguments.view);
-  ShowDocument(say::SayQuickTest(result), arguments.view, "",
-               [&](std::ostream& out) { WriteJson(result, 2, out); });
+  if (arguments.platform == "android" && options.device == "local") options.device = "adb";
+  const QuickTestResult result = Test(std::move(options), arguments.view);
+  ShowDocument(say::SayQuickTest(result), arguments.view, result);
   return result.exit_code();
 }
 
@@ -51,16 +49,17 @@ int RunQuickTest(const QuickTestArguments& arguments) {
 
 std::function<int()> QuickTestCommand(CLI::App& app) {
   const auto arguments = std::make_shared<QuickTestArguments>();
-  AddOption(app, "--outdir DIR", arguments->outdir, "Folder for everything (default: out_quick_test)");
-  AddOption(app, "--model MODEL.pte", arguments->model, "Program to use instead of exporting toy_cnn",
+  QuickTestOptions& options = arguments->options;
+  AddOption(app, "--outdir DIR", options.outdir,
+            fmt::format("Folder for everything (default: {})", options.outdir));
+  AddOption(app, "--model MODEL.pte", options.model, "Program to use instead of exporting toy_cnn",
             CLI::ExistingFile);
-  AddOption(app, "--device DEVICE", arguments->device,
+  AddOption(app, "--device DEVICE", options.device,
             "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)");
   app.add_option("--platform", arguments->platform)  // the SME2 profiling kit's: android is --device adb
       ->check(CLI::IsMember({"mac", "linux", "android"}))
       ->group("");
-  app.add_flag("--json", arguments->view.json, "Show the steps as JSON");
-  AddDocumentOptions(app, arguments->view, {say::SayQuickTest({})});
+  AddDocumentOptions(app, arguments->view, "Show the steps as JSON", {say::SayQuickTest({})});
   return [arguments] { return RunQuickTest(*arguments); };
 }
 

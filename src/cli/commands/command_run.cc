@@ -57,6 +57,7 @@ std::function<int()> RunCommand(CLI::App& app) {
   AddKindOptions(app, options.measure);
   AddHistoryOptions(app, options.measure.history);
   AddViewOptions(app, arguments->view, "Show the analysis, or with --dry-run the plan, as JSON", "operators");
+  CheckAsDescribed<RunOptions>(app);
   return [arguments] { return RunRun(*arguments); };
 }
 

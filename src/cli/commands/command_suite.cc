@@ -33,6 +33,7 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
   const SuiteOptions& options = arguments.options;
   // Before hours of measuring: whether its result can go where it is to go.
   const CheckOutputs files = arguments.files.Resolved();
+  RequireTableOf(arguments.dry_run ? EmptyPlan() : say::SaySuite({}), arguments.view);
   if (IsFolder(options.path)) {
     if (arguments.dry_run || options.history.Asked()) {
       throw Error(ExitCode::kUsage, fmt::format("`{}` is for a suite's file, and this is a folder",
@@ -69,10 +70,9 @@ std::function<int()> SuiteCommand(CLI::App& app) {
   AddOption(app, "--output-root DIR", options.output_root,
             "Folder of the suite (default: the file's, or out_<its name>)");
   AddOption(app, "--max-minutes MIN", options.max_minutes,
-            "Minutes to measure on each device (default: the file's, or as long as it takes)",
-            CLI::Range(0.01, 1e5));
+            "Minutes to measure on each device (default: the file's, or as long as it takes)");
   AddOption(app, "--max-seconds S", options.max_seconds,
-            "Seconds to measure each pair at first (default: the file's, or 60)", CLI::Range(0.1, 1e6));
+            "Seconds to measure each pair at first (default: the file's, or 60)");
   AddPercentOption(app, "--max-slowdown", options.max_slowdown,
                    "Maximum allowed latency increase (default: the file's, or not checked)");
   app.add_flag("--require-conclusive", options.require_conclusive,
@@ -82,8 +82,8 @@ std::function<int()> SuiteCommand(CLI::App& app) {
   AddCoolingOptions(app, options.use);
   AddHistoryOptions(app, options.history);
   AddGateFileOptions(app, arguments->files);
-  AddViewOptions(app, arguments->view, "Show the result as JSON");
-  AddDocumentOptions(app, arguments->view, {say::SaySuite({})});
+  AddDocumentOptions(app, arguments->view, "Show the result as JSON", {say::SaySuite({}), EmptyPlan()});
+  CheckAsDescribed<SuiteOptions>(app);
   return [arguments] { return RunSuiteCommand(*arguments); };
 }
 

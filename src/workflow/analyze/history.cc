@@ -10,6 +10,7 @@
 #include "core/file/file.h"
 #include "core/text/text.h"
 #include "core/utc.h"
+#include "core/views.h"
 #include "device/tool.h"
 #include "history/record.h"
 #include "render/export/history_export.h"
@@ -153,9 +154,7 @@ void ExportHistory(const HistoryOptions& options, const std::string& format, con
 }
 
 std::vector<std::string> HistoryFormatNames() {
-  std::vector<std::string> names;
-  for (const HistoryFormat& format : HistoryFormats()) names.emplace_back(format.name);
-  return names;
+  return Each(HistoryFormats(), [](const HistoryFormat& format) { return std::string(format.name); });
 }
 
 }  // namespace etprof

@@ -24,7 +24,7 @@ void WorkflowProgress::StopWhenInterrupted(const std::string& what) const {
   if (Interrupted()) throw Error(ExitCode::kInterrupted, what);
 }
 
-std::unique_ptr<Device> Open(const std::string& name, const DeviceUse& use, WorkflowProgress& progress,
+std::unique_ptr<Device> Open(const std::string& name, const DeviceReach& use, WorkflowProgress& progress,
                              std::size_t place) {
   RemoteOptions options;
   options.keep = use.keep;

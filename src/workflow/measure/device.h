@@ -14,35 +14,40 @@
 
 namespace etprof {
 
-// How a device is used.
-struct DeviceUse {
+// How a device is reached.
+struct DeviceReach {
   bool keep = false;
   double wait_seconds = 60;  // for a device whose connection broke
   std::string power_mode;    // empty: none, or the configuration's
-  std::optional<double> max_temp, max_temp_wait, wait_minutes;
 
-  // Of an object whose DeviceUse is `use` of it.
-  static void DescribeReaching(auto& v, auto use) {
-    v("keep", [use](auto& all) -> auto& { return use(all).keep; },
-      {.meaning = "the run's own folder stays on the device"});
-    v("wait_for_device", [use](auto& all) -> auto& { return use(all).wait_seconds; },
+  static void Describe(auto& v) {
+    using R = DeviceReach;
+    v("keep", &R::keep, {.meaning = "the run's own folder stays on the device"});
+    v("wait_for_device", &R::wait_seconds,
       {.meaning = "seconds to wait for a lost device", .least = 0, .most = 1e6});
-    v("power_mode", [use](auto& all) -> auto& { return use(all).power_mode; },
+    v("power_mode", &R::power_mode,
       {.meaning = "of Android, reset at the end", .choices = "unconstrained-boost|app-developer"});
   }
-  static void DescribeCooling(auto& v, auto use) {
-    v("max_temp", [use](auto& all) -> auto& { return use(all).max_temp; },
+};
+// And how it is used for a measurement.
+struct DeviceUse : DeviceReach {
+  std::optional<double> max_temp, max_temp_wait, wait_minutes;
+
+  static void Describe(auto& v) {
+    using U = DeviceUse;
+    DeviceReach::Describe(v);
+    v("max_temp", &U::max_temp,
       {.meaning = "degrees Celsius below which a round begins", .least = 0, .most = 150});
-    v("max_temp_wait", [use](auto& all) -> auto& { return use(all).max_temp_wait; },
+    v("max_temp_wait", &U::max_temp_wait,
       {.meaning = "seconds to wait for that, per round", .least = 0, .most = 1e6});
-    v("wait_minutes", [use](auto& all) -> auto& { return use(all).wait_minutes; },
+    v("wait_minutes", &U::wait_minutes,
       {.meaning = "to wait for a cool and quiet device before it begins", .least = 0, .most = 1e4});
   }
 };
 
 // Opens it; what takes long there is a message of its `place` in `progress`, which outlives the device.
 // Throws as OpenDevice.
-std::unique_ptr<Device> Open(const std::string& name, const DeviceUse& use, WorkflowProgress& progress,
+std::unique_ptr<Device> Open(const std::string& name, const DeviceReach& use, WorkflowProgress& progress,
                              std::size_t place = 0);
 
 // etprof-runner for a device: $ETPROF_RUNNER; for this machine the one next to etprof; for another the one of
@@ -61,14 +66,14 @@ protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
 // What a device can do at most.
 struct PeaksOptions {
   std::vector<std::string> devices;  // the first one; empty: this machine
-  DeviceUse use;
+  DeviceReach use;
   std::string isa, cpus, runner, exec_wrapper;  // empty: nothing masked, any CPU, RunnerFor the device, none
   int threads = 1;
 
   static void Describe(auto& v) {
     using O = PeaksOptions;
     v("device", &O::devices, {.meaning = "this machine without it", .one = true});
-    DeviceUse::DescribeReaching(v, [](auto& all) -> auto& { return all.use; });
+    v.Flat(&O::use);
     v("isa", &O::isa, {.meaning = "CPU features to mask: \"-avx2\""});
     v("cpus", &O::cpus, {.meaning = "that it runs on: \"0,2-3\", \"big\""});
     v("runner", &O::runner, {.meaning = "the device's etprof-runner"});

@@ -1,6 +1,7 @@
 #include "workflow/measure/locate.h"
 
 #include <cstdlib>
+#include <sstream>
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
 
@@ -9,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/text/text.h"
 
 namespace etprof {
 
@@ -68,6 +70,21 @@ std::string PythonProgram(const std::optional<fs::path>& checkout) {
     if (Exists(own)) return own.string();
   }
   return "python3";
+}
+
+std::string LastError(const std::string& text) {
+  constexpr std::string_view kError = "error: ";
+  constexpr std::string_view kHint = "hint: ";
+  std::istringstream lines(text);
+  std::string problem;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kError)) {
+      problem = line.substr(kError.size());
+    } else if (line.starts_with(kHint) && !problem.empty()) {
+      problem += ". " + line.substr(kHint.size());
+    }
+  }
+  return problem.empty() ? LastLine(text) : problem;
 }
 
 }  // namespace etprof

@@ -10,6 +10,10 @@ namespace etprof {
 std::filesystem::path ExecutablePath();
 void SetExecutablePath(const std::filesystem::path& etprof);
 
+// What an etprof that was started said last on stderr: "Problem. Remedy." of its error and hint, else the
+// last line.
+std::string LastError(const std::string& text);
+
 // etprof-runner: $ETPROF_RUNNER, or the one beside this program. Throws Error (kBadInput) where neither is
 // there.
 std::filesystem::path DefaultRunner();

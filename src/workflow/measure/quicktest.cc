@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json.h"
-#include "core/text/text.h"
 #include "core/units.h"
 #include "device/describe.h"
 #include "device/local/local_process.h"
@@ -31,22 +29,6 @@ using State = QuickTestStep::State;
 constexpr double kMostSeconds = 180;  // of one step; they take seconds
 constexpr double kGraceSeconds = 10;  // of a step that was interrupted
 constexpr const char* kModelFile = "toy_cnn_xnnpack_fp32.pte";
-
-// What etprof said last on stderr: "Problem. Remedy." of its error and hint, else the last line.
-std::string LastError(const std::string& text) {
-  constexpr std::string_view kError = "error: ";
-  constexpr std::string_view kHint = "hint: ";
-  std::istringstream lines(text);
-  std::string problem;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(kError)) {
-      problem = line.substr(kError.size());
-    } else if (line.starts_with(kHint) && !problem.empty()) {
-      problem += ". " + line.substr(kHint.size());
-    }
-  }
-  return problem.empty() ? LastLine(text) : problem;
-}
 
 std::string Shown(const fs::path& path) { return path.lexically_proximate(fs::current_path()).string(); }
 
@@ -91,12 +73,14 @@ void EndNow(Process& process) {
 }  // namespace
 
 QuickTest::QuickTest(QuickTestOptions options, WorkflowProgress& progress)
-    : options_(std::move(options)), progress_(progress) {
-  result_.run = options_.folder / "runs" / "quick_test";
+    : options_(std::move(options)),
+      progress_(progress),
+      folder_(fs::absolute(options_.outdir).lexically_normal()) {
+  result_.run = folder_ / "runs" / "quick_test";
   result_.report = result_.run / "report.html";
-  result_.log = options_.folder / "quick_test.log";
+  result_.log = folder_ / "quick_test.log";
   std::error_code error;
-  fs::create_directories(options_.folder, error);
+  fs::create_directories(folder_, error);
   log_.open(result_.log);
   if (!log_) {
     throw Error(ExitCode::kDeviceFailed, "cannot be written")
@@ -148,7 +132,7 @@ std::string QuickTest::Export() {
     model_ = StoredModel();
     return fmt::format("not exported, since {} is {}: {}", missing->name, missing->found, Shown(model_));
   }
-  const fs::path artifacts = options_.folder / "artifacts";
+  const fs::path artifacts = folder_ / "artifacts";
   Etprof({"export", "--model", "toy_cnn", "--outdir", artifacts.string()});
   model_ = artifacts / kModelFile;
   return fmt::format("{}, {}", Shown(model_), FormatBytes(double(SizeOfFile(model_))));
@@ -179,7 +163,7 @@ std::string QuickTest::Measure() {
   on.name = "on";
   on.label = "as it is";
   config.experiments = {off, on};
-  const fs::path file = options_.folder / "config.json";
+  const fs::path file = folder_ / "config.json";
   WriteFileAtomically(file, ToJson(config).dump(2) + "\n");
   Etprof({"run", file.string(), "--device", options_.device});
   const nlohmann::json manifest = JsonOfFile(result_.run / "manifest.json");

@@ -11,9 +11,14 @@
 namespace etprof {
 
 struct QuickTestOptions {
-  std::filesystem::path folder;  // everything is left there
-  std::string device = "local";  // as --device takes it
-  std::filesystem::path model;   // empty: toy_cnn, exported, or stored where PyTorch is not installed
+  std::string outdir = "out_quick_test", device = "local";
+  std::string model;  // empty: toy_cnn, exported, or stored where PyTorch is not installed
+
+  static void Describe(auto& v) {
+    v("outdir", &QuickTestOptions::outdir, {.meaning = "the folder for everything"});
+    v("device", &QuickTestOptions::device, {.meaning = "where it is measured"});
+    v("model", &QuickTestOptions::model, {.meaning = "in place of toy_cnn"});
+  }
 };
 
 // Takes a small model the whole way: export, run, analyze, report, validate, each by its own etprof as a user
@@ -38,6 +43,7 @@ class QuickTest {
 
   const QuickTestOptions options_;
   WorkflowProgress& progress_;
+  const std::filesystem::path folder_;
   QuickTestResult result_;
   std::ofstream log_;
   std::filesystem::path model_;

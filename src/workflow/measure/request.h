@@ -12,11 +12,10 @@
 
 namespace etprof {
 
-// For descriptions: a member of an object's MeasureRequest `measure`, and its DeviceUse.
+// For descriptions: a member of an object's MeasureRequest `measure`.
 constexpr auto OfMeasure(auto member) {
   return [member](auto& all) -> auto& { return all.measure.*member; };
 }
-inline constexpr auto kUseOfMeasure = [](auto& all) -> auto& { return all.measure.use; };
 
 // What a command line says of a measurement. What is empty or absent is as the configuration has it, or as
 // etprof chooses.
@@ -40,8 +39,7 @@ struct MeasureRequest {
   // The options of a struct that has one as `measure`, by the commands that take them.
   static void DescribeUsual(auto& v) {
     v("device", OfMeasure(&MeasureRequest::devices), {.meaning = "where it is measured", .one = true});
-    DeviceUse::DescribeReaching(v, kUseOfMeasure);
-    DeviceUse::DescribeCooling(v, kUseOfMeasure);
+    v.Flat(OfMeasure(&MeasureRequest::use));
     v("max_seconds", OfMeasure(&MeasureRequest::max_seconds), {.least = 0.1, .most = 1e6});
     v("launches", OfMeasure(&MeasureRequest::launches),
       {.meaning = "processes of each experiment", .least = 2, .most = 1e4});

@@ -67,14 +67,6 @@ void TakeExported(const fs::path& from, const fs::path& to) {
   for (const fs::path& file : files) fs::rename(file, to / file.filename());
 }
 
-// What etprof said on stderr of its error, on one line.
-std::string LastErrorOf(const std::string& errors) {
-  const std::size_t at = errors.rfind("error: ");
-  std::string text = at == std::string::npos ? LastLine(errors) : errors.substr(at + 7);
-  text = text.substr(0, text.find('\n'));
-  return text.empty() ? "the export failed" : text;
-}
-
 void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector<std::string>& dtypes,
             const WorkflowProgress& progress) {
   const fs::path folder = ArtifactsOf(suite, model), part = folder / ".exporting";
@@ -95,8 +87,8 @@ void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector
   TakeExported(part, folder);  // of several types some may be there
   fs::remove_all(part, ignored);
   if (result.Success()) return;
-  throw Error(ExitCode::kDeviceFailed,
-              result.timed_out ? "it takes longer than four hours" : LastErrorOf(result.errors));
+  const std::string why = result.timed_out ? "it takes longer than four hours" : LastError(result.errors);
+  throw Error(ExitCode::kDeviceFailed, why.empty() ? "the export failed" : why);
 }
 
 // Exports what the cells lack, before anything is measured, since it keeps this machine busy. Returns why
@@ -252,9 +244,8 @@ std::vector<std::string> DevicesOf(const SuiteConfig& suite, const SuiteOptions&
   return options.devices;
 }
 
-say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
-  const std::vector<SuiteCell> cells = CellsOf(suite);
-  say::Table table{"cells",
+say::Document EmptyPlan() {
+  say::Table table{"planned_cells",
                    "",
                    {{"model", "model"},
                     {"dtype", "type"},
@@ -263,7 +254,18 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
                     {"state", "state"},
                     {"at_least", "at least", true},
                     {"at_most", "at most", true}}};
-  say::Facts totals{"devices", ""};
+  say::Document document;
+  document.title = "etprof suite --dry-run";
+  document.sections = {{"", say::Level::kUsual, {say::Facts{"plan", ""}, std::move(table)}}};
+  return document;
+}
+
+say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
+  const std::vector<SuiteCell> cells = CellsOf(suite);
+  say::Document document = EmptyPlan();
+  std::vector<say::Part>& parts = document.sections.front().parts;
+  auto& totals = std::get<say::Facts>(parts.front());
+  auto& table = std::get<say::Table>(parts.back());
   double longest = 0;
   bool bounded = true;
   std::size_t all_unplanned = 0;
@@ -314,8 +316,6 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
                                           : fmt::format("{}, at most {} for {} of them", cells_text,
                                                         AboutText(most), count - unplanned));
   }
-  say::Document document;
-  document.title = "etprof suite --dry-run";
   document.facts = {suite.file.stem().string(), CountedText(cells.size(), "cell")};
   document.answers = {{bounded ? fmt::format("At most {}", AboutText(longest))
                                : std::string("No upper bound: launches were given, and no time"),
@@ -329,10 +329,7 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
   }
   totals.Add("besides", "exports, waiting for a free, quiet, and cool device, starting, and analysis");
   totals.Add("into", FromHere(suite.output_root));
-  document.sections = {{"", say::Level::kUsual, {std::move(totals)}}};
-  std::vector<say::Part>& parts = document.sections.front().parts;
-  for (say::Paragraph& problem : problems) parts.emplace_back(std::move(problem));
-  parts.emplace_back(std::move(table));
+  parts.insert(std::prev(parts.end()), problems.begin(), problems.end());
   return document;
 }
 

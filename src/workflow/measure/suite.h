@@ -14,8 +14,6 @@
 
 namespace etprof {
 
-inline constexpr auto kUseOfSuite = [](auto& all) -> auto& { return all.use; };
-
 struct SuiteOptions {
   std::string path;                  // the suite's file, or the folder of one that was measured
   std::vector<std::string> devices;  // of the suite, to measure on now; empty: all
@@ -29,8 +27,7 @@ struct SuiteOptions {
     using O = SuiteOptions;
     v("path", &O::path);
     v("device", &O::devices, {.meaning = "of the suite, to measure on now", .one = true});
-    DeviceUse::DescribeReaching(v, kUseOfSuite);
-    DeviceUse::DescribeCooling(v, kUseOfSuite);
+    v.Flat(&O::use);
     v("output_root", &O::output_root, {.meaning = "the suite's folder"});
     v("max_minutes", &O::max_minutes, {.meaning = "on each device", .least = 0.01, .most = 1e5});
     v("max_seconds", &O::max_seconds, {.meaning = "for each pair at first", .least = 0.1, .most = 1e6});
@@ -47,6 +44,8 @@ SuiteConfig LoadSuite(const SuiteOptions& options);
 // The devices that it is measured on now, in the order of WorkflowProgress's places.
 std::vector<std::string> DevicesOf(const SuiteConfig& suite, const SuiteOptions& options);
 
+// What a plan says of no cell: its tables.
+say::Document EmptyPlan();
 // The cells and how long each will take, once every device was asked what it is. Nothing is exported,
 // measured, or written.
 say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
