@@ -1,7 +1,7 @@
 // Tables for other libraries, by the Arrow C data and stream interfaces and their PyCapsule protocol: an ABI that is stable
 // (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html, CDataInterface/PyCapsuleInterface.html) and
 // that needs no library.
-#include "arrow.h"
+#include "native.h"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>

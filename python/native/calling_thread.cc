@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "measure/schedule/progress.h"
-#include "text.h"
+#include "native.h"
 
 namespace etprof {
 namespace {

@@ -1,5 +1,5 @@
 // The runs of a project over time, column by column, for python/etprof/history.py.
-#include "history.h"
+#include "native.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "text.h"
 #include "workflow/analyze/history.h"
 
 namespace nb = nanobind;

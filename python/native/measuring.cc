@@ -1,4 +1,4 @@
-#include "measuring.h"
+#include "native.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,10 +6,8 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "calling_thread.h"
@@ -18,6 +16,7 @@
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "core/json/json_schema_of.h"
+#include "core/views.h"
 #include "measure/store/run_data.h"
 #include "render/devices.h"
 #include "render/document.h"
@@ -42,13 +41,6 @@ namespace {
 
 namespace nb = nanobind;
 using namespace nb::literals;
-
-template <typename Render>
-std::string Written(Render render) {
-  std::ostringstream out;
-  render(out);
-  return std::move(out).str();
-}
 
 template <Described T>
 std::string JsonOfValue(const T& value) {
@@ -75,9 +67,7 @@ void Require(const std::vector<std::string>& problems, const std::filesystem::pa
 }
 
 std::string Analyzed(const MeasureJobs& jobs, const MeasureRequest& request, PythonProgress& progress) {
-  std::vector<std::string> names;
-  for (const MeasureJob& job : jobs.jobs) names.push_back(job.device);
-  progress.SetDevices(names);
+  progress.SetDevices(Each(jobs.jobs, &MeasureJob::device));
   const std::vector<Measured> devices = MeasureOnDevices(jobs, request, false, progress);
   progress.StopWhenInterrupted();
   std::vector<const Measured*> measured;
@@ -170,18 +160,8 @@ struct DoctorOptions {
 };
 std::string Doctor(const DoctorOptions&, PythonProgress&) { return JsonOfValue(ExamineThisMachine()); }
 
-struct QuickOptions {
-  std::string outdir = "out_quick_test", device = "local", model;
-
-  static void Describe(auto& v) {
-    v("outdir", &QuickOptions::outdir, {.meaning = "the folder for everything"});
-    v("device", &QuickOptions::device, {.meaning = "where it is measured"});
-    v("model", &QuickOptions::model, {.meaning = "in place of toy_cnn"});
-  }
-};
-std::string Quick(const QuickOptions& options, PythonProgress& progress) {
-  QuickTest test({std::filesystem::absolute(options.outdir).lexically_normal(), options.device, options.model},
-                 progress);
+std::string Quick(const QuickTestOptions& options, PythonProgress& progress) {
+  QuickTest test(options, progress);
   while (const QuickTestStep* step = test.Next()) progress.Message(step->name + ": " + step->said);
   return JsonOfValue(test.result());
 }

@@ -8,24 +8,22 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/host_time.h"
 #include "analysis/profile.h"
-#include "arrow.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "etdump/reader.h"
 #include "etdump/trace.h"
-#include "history.h"
-#include "measuring.h"
+#include "native.h"
 #include "program/read/program_reader.h"
 #include "render/document.h"
 #include "render/inspect.h"
@@ -34,7 +32,6 @@
 #include "stats/ratio/launches.h"
 #include "stats/ratio/multiple.h"
 #include "stats/ratio/student_t.h"
-#include "text.h"
 #include "workflow/analyze/analyze.h"
 #include "workflow/analyze/compare.h"
 #include "workflow/analyze/diff.h"
@@ -49,6 +46,7 @@ using namespace nb::literals;
 
 namespace {
 
+using etprof::ListOf;
 using etprof::Nanoseconds;
 using etprof::Operator;
 using etprof::Profile;
@@ -85,44 +83,44 @@ std::shared_ptr<Trace> Read(const std::string& path, double nanoseconds_per_tick
 }
 
 // What the events say beside their times is stored by layout: here event by event.
-template <typename T, typename Of>
-Vector<T> ByEvent(const Trace& trace, Of of) {
-  std::vector<T> values;
-  {
-    const nb::gil_scoped_release others_go_on;
-    values.resize(trace.event_count());
-    for (const Trace::Block& block : trace.blocks) {
-      const auto& column = of(trace.LayoutOf(block));
-      std::ranges::transform(column,
-                     values.begin() + static_cast<std::ptrdiff_t>(block.first_event),
-                     [](auto value) { return static_cast<T>(value); });
+template <typename T>
+auto ByEvent(const auto& column) {
+  return [column](const Trace& trace) {
+    std::vector<T> values;
+    {
+      const nb::gil_scoped_release others_go_on;
+      values.resize(trace.event_count());
+      for (const Trace::Block& block : trace.blocks) {
+        std::ranges::transform(trace.LayoutOf(block).*column,
+                               values.begin() + static_cast<std::ptrdiff_t>(block.first_event),
+                               [](auto value) { return static_cast<T>(value); });
+      }
     }
-  }
-  return Own(std::move(values));
+    return Own(std::move(values));
+  };
 }
 
-template <typename T, typename Of>
-Vector<T> ByBlock(const Trace& trace, Of of) {
-  std::vector<T> values;
-  for (const Trace::Block& block : trace.blocks) values.push_back(static_cast<T>(of(block)));
-  return Own(std::move(values));
+// `of` each element of the object's list.
+template <typename T, typename Object>
+auto ByElement(const auto& list, const auto& of) {
+  return [list, of](const Object& object) {
+    std::vector<T> values;
+    for (const auto& element : object.*list) values.push_back(static_cast<T>(std::invoke(of, element)));
+    return Own(std::move(values));
+  };
 }
 
 nb::list HealthOf(const etprof::Health& health) {
-  nb::list entries;
-  for (const etprof::HealthEntry& entry : health.entries()) {
+  return ListOf(health.entries(), [](const etprof::HealthEntry& entry) {
     nb::dict one;
     one["name"] = Text(entry.name);
-    one["severity"] = entry.severity == etprof::HealthEntry::Severity::kInfo       ? "info"
-                      : entry.severity == etprof::HealthEntry::Severity::kDataLoss ? "data_loss"
-                                                                                   : "error";
+    one["severity"] = Text(etprof::NameOf(entry.severity));
     one["explanation"] = Text(entry.explanation);
     one["count"] = entry.count;
     one["amount_ns"] = entry.amount;
     one["first_place"] = Text(entry.first_place);
-    entries.append(one);
-  }
-  return entries;
+    return one;
+  });
 }
 
 nb::dict ReportedDict(const Trace::Reported& reported) {
@@ -162,13 +160,6 @@ std::vector<std::shared_ptr<Profile>> Attribute(const Trace& trace, const std::s
   return profiles;
 }
 
-template <typename T, typename Of>
-Vector<T> ByRun(const Profile& profile, Of of) {
-  std::vector<T> values;
-  for (const etprof::ProfiledRun& run : profile.runs) values.push_back(static_cast<T>(of(run)));
-  return Own(std::move(values));
-}
-
 void BindTrace(nb::module_& module) {
   nb::class_<Trace>(module, "Trace", "An ETDump in columns. Times are whole nanoseconds of the device's clock.")
       .def_prop_ro("start_ns", [](nb::handle self) {
@@ -185,42 +176,29 @@ void BindTrace(nb::module_& module) {
           names.append(Text(trace.names.Text(static_cast<etprof::NameId>(i))));
         return names;
       }, "the texts that `name` refers to")
-      .def_prop_ro("name", [](const Trace& trace) {
-        return ByEvent<std::uint32_t>(trace, [](const Trace::Layout& layout) -> const auto& { return layout.name; });
-      }, nb::rv_policy::automatic, "by event: index into `names`")
-      .def_prop_ro("delegated", [](const Trace& trace) {
-        return ByEvent<std::uint8_t>(trace, [](const Trace::Layout& layout) -> const auto& { return layout.source; });
-      }, nb::rv_policy::automatic, "by event: 1 where a delegate wrote it, 0 where the framework did")
-      .def_prop_ro("chain", [](const Trace& trace) {
-        return ByEvent<std::int32_t>(trace, [](const Trace::Layout& layout) -> const auto& { return layout.chain; });
-      }, nb::rv_policy::automatic, "by event; -1 outside the instruction stream")
-      .def_prop_ro("instruction", [](const Trace& trace) {
-        return ByEvent<std::int32_t>(trace, [](const Trace::Layout& layout) -> const auto& { return layout.instruction; });
-      }, nb::rv_policy::automatic, "by event, as in the file")
-      .def_prop_ro("delegate_id", [](const Trace& trace) {
-        return ByEvent<std::int32_t>(trace, [](const Trace::Layout& layout) -> const auto& { return layout.delegate_id; });
-      }, nb::rv_policy::automatic, "by event: the delegate's integer identifier; -1 where there is none")
+      .def_prop_ro("name", ByEvent<std::uint32_t>(&Trace::Layout::name),
+                   nb::rv_policy::automatic, "by event: index into `names`")
+      .def_prop_ro("delegated", ByEvent<std::uint8_t>(&Trace::Layout::source),
+                   nb::rv_policy::automatic, "by event: 1 where a delegate wrote it, 0 where the framework did")
+      .def_prop_ro("chain", ByEvent<std::int32_t>(&Trace::Layout::chain),
+                   nb::rv_policy::automatic, "by event; -1 outside the instruction stream")
+      .def_prop_ro("instruction", ByEvent<std::int32_t>(&Trace::Layout::instruction),
+                   nb::rv_policy::automatic, "by event, as in the file")
+      .def_prop_ro("delegate_id", ByEvent<std::int32_t>(&Trace::Layout::delegate_id),
+                   nb::rv_policy::automatic, "by event: the delegate's integer identifier; -1 where there is none")
       .def_prop_ro("block_names", [](const Trace& trace) {
-        nb::list names;
-        for (const Trace::Block& block : trace.blocks) names.append(Text(block.name));
-        return names;
+        return ListOf(trace.blocks, [](const Trace::Block& block) { return Text(block.name); });
       }, "by block: \"Default\", \"Execute\"")
-      .def_prop_ro("block_first_event", [](const Trace& trace) {
-        return ByBlock<std::int64_t>(trace, [](const Trace::Block& block) { return block.first_event; });
-      }, nb::rv_policy::automatic, "by block: index of its first event")
-      .def_prop_ro("block_event_count", [](const Trace& trace) {
-        return ByBlock<std::int64_t>(trace, [](const Trace::Block& block) { return block.event_count; });
-      }, nb::rv_policy::automatic, "by block")
-      .def_prop_ro("block_layout", [](const Trace& trace) {
-        return ByBlock<std::int64_t>(trace, [](const Trace::Block& block) { return block.layout; });
-      }, nb::rv_policy::automatic, "by block: those of one layout differ in nothing but their times")
-      .def_prop_ro("block_bundled_input", [](const Trace& trace) {
-        return ByBlock<std::int64_t>(trace, [](const Trace::Block& block) { return block.bundled_input_index; });
-      }, nb::rv_policy::automatic, "by block: index of its bundled input; -1: none")
+      .def_prop_ro("block_first_event", ByElement<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::first_event),
+                   nb::rv_policy::automatic, "by block: index of its first event")
+      .def_prop_ro("block_event_count", ByElement<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::event_count),
+                   nb::rv_policy::automatic, "by block")
+      .def_prop_ro("block_layout", ByElement<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::layout),
+                   nb::rv_policy::automatic, "by block: those of one layout differ in nothing but their times")
+      .def_prop_ro("block_bundled_input", ByElement<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::bundled_input_index),
+                   nb::rv_policy::automatic, "by block: index of its bundled input; -1: none")
       .def_prop_ro("reported", [](const Trace& trace) {
-        nb::list all;
-        for (const Trace::Reported& reported : trace.reported) all.append(ReportedDict(reported));
-        return all;
+        return ListOf(trace.reported, ReportedDict);
       }, nb::rv_policy::automatic, "what delegates report that is not host time, and so is no event of the trace")
       .def_prop_ro("health", [](const Trace& trace) { return HealthOf(trace.health); }, "what is odd in the file")
       .def("__len__", &Trace::event_count)
@@ -231,9 +209,7 @@ void BindTrace(nb::module_& module) {
 void BindProfile(nb::module_& module) {
   nb::class_<Profile>(module, "Profile", "Where the time of one method goes. Times are whole nanoseconds.")
       .def_prop_ro("operators", [](const Profile& profile) {
-        nb::list operators;
-        for (const Operator& op : profile.operators) operators.append(OperatorDict(op));
-        return operators;
+        return ListOf(profile.operators, OperatorDict);
       }, "what ran, the framework's spans too")
       .def_prop_ro("self_ns", [](nb::handle self) {
         const auto& profile = nb::cast<const Profile&>(self);
@@ -245,25 +221,20 @@ void BindProfile(nb::module_& module) {
         const auto row = profile.Duration(op);
         return View(row.data(), row.size(), self);
       }, "operator"_a, "by run: an operator's time with that of the spans inside; -1 where it did not run. Not copied")
-      .def_prop_ro("run_total_ns", [](const Profile& profile) {
-        return ByRun<std::int64_t>(profile, [](const etprof::ProfiledRun& run) { return run.total; });
-      }, nb::rv_policy::automatic, "by run: Method::execute")
+      .def_prop_ro("run_total_ns", ByElement<std::int64_t, Profile>(&Profile::runs, &etprof::ProfiledRun::total),
+                   nb::rv_policy::automatic, "by run: Method::execute")
       .def_prop_ro("run_phase", [](const Profile& profile) {
-        nb::list phases;
-        for (const etprof::ProfiledRun& run : profile.runs)
-          phases.append(Text(etprof::NameOf(run.label.phase)));
-        return phases;
+        return ListOf(profile.runs, [](const etprof::ProfiledRun& run) { return Text(etprof::NameOf(run.label.phase)); });
       }, "by run: \"first\", \"warmup\", \"steady\"")
-      .def_prop_ro("run_launch", [](const Profile& profile) {
-        return ByRun<std::int32_t>(profile, [](const etprof::ProfiledRun& run) { return run.label.launch; });
-      }, nb::rv_policy::automatic, "by run: which process, counted from 0; of a bare ETDump 0")
-      .def_prop_ro("run_clipped_ns", [](const Profile& profile) {
-        return ByRun<std::int64_t>(profile, [](const etprof::ProfiledRun& run) { return run.clipped; });
-      }, nb::rv_policy::automatic, "by run: at most 0, what spans claimed outside of their parent or twice; with the self times "
-                                   "it adds up to the run's total")
-      .def_prop_ro("run_in_common_set", [](const Profile& profile) {
-        return ByRun<std::uint8_t>(profile, [](const etprof::ProfiledRun& run) { return run.in_common_set; });
-      }, nb::rv_policy::automatic, "by run: 1 for those that tables which must add up are made of")
+      .def_prop_ro("run_launch", ByElement<std::int32_t, Profile>(&Profile::runs, [](const etprof::ProfiledRun& run) {
+        return run.label.launch;
+      }),
+                   nb::rv_policy::automatic, "by run: which process, counted from 0; of a bare ETDump 0")
+      .def_prop_ro("run_clipped_ns", ByElement<std::int64_t, Profile>(&Profile::runs, &etprof::ProfiledRun::clipped),
+                   nb::rv_policy::automatic, "by run: at most 0, what spans claimed outside of their parent or twice; with the self times "
+                                              "it adds up to the run's total")
+      .def_prop_ro("run_in_common_set", ByElement<std::uint8_t, Profile>(&Profile::runs, &etprof::ProfiledRun::in_common_set),
+                   nb::rv_policy::automatic, "by run: 1 for those that tables which must add up are made of")
       .def_prop_ro("health", [](const Profile& profile) { return HealthOf(profile.health); }, "what is odd in the trace");
 }
 
@@ -271,9 +242,7 @@ void BindProfile(nb::module_& module) {
 template <typename Render>
 std::string JsonOf(Render render) {
   const nb::gil_scoped_release others_go_on;
-  std::ostringstream out;
-  render(out);
-  return std::move(out).str();
+  return etprof::Written(render);
 }
 
 // The experiments of a results directory, in its order: what a fleet's tables are made of. Nothing is written.
