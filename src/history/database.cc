@@ -85,22 +85,11 @@ Statement::Statement(Database& database, std::string_view sql) : database_(datab
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
-Statement& Statement::Bind(int place, const std::string& text) {
+void Statement::BindAt(int place, const std::string& text) {
   sqlite3_bind_text(statement_, place, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
-  return *this;
 }
-Statement& Statement::Bind(int place, std::int64_t number) {
-  sqlite3_bind_int64(statement_, place, number);
-  return *this;
-}
-Statement& Statement::Bind(int place, double number) {
-  sqlite3_bind_double(statement_, place, number);
-  return *this;
-}
-Statement& Statement::BindNull(int place) {
-  sqlite3_bind_null(statement_, place);
-  return *this;
-}
+void Statement::BindAt(int place, std::int64_t number) { sqlite3_bind_int64(statement_, place, number); }
+void Statement::BindAt(int place, double number) { sqlite3_bind_double(statement_, place, number); }
 
 bool Statement::Step() {
   const int code = sqlite3_step(statement_);

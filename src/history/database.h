@@ -33,22 +33,19 @@ class Database {
   sqlite3* handle_ = nullptr;
 };
 
-// One prepared statement: bound from 1, read from 0.
+// One prepared statement. Columns are read from 0.
 class Statement {
  public:
   Statement(Database& database, std::string_view sql);
   Statement(Statement&&) = delete;
   ~Statement();
 
-  Statement& Bind(int place, const std::string& text);
-  Statement& Bind(int place, std::int64_t number);
-  Statement& Bind(int place, int number) { return Bind(place, static_cast<std::int64_t>(number)); }
-  Statement& Bind(int place, double number);
-  template <typename T>
-  Statement& Bind(int place, const std::optional<T>& value) {
-    return value ? Bind(place, *value) : BindNull(place);
+  template <typename... Values>
+  Statement& Bind(const Values&... values) {
+    int place = 0;
+    (BindAt(++place, values), ...);
+    return *this;
   }
-  Statement& BindNull(int place);
   // Whether there is a row.
   bool Step();
   // To its end, then ready to be bound again.
@@ -61,6 +58,15 @@ class Statement {
   bool IsNull(int column) const;
   std::optional<std::int64_t> MaybeInteger(int column) const;
   std::optional<double> MaybeReal(int column) const;
+
+  void BindAt(int place, const std::string& text);
+  void BindAt(int place, std::int64_t number);
+  void BindAt(int place, int number) { BindAt(place, static_cast<std::int64_t>(number)); }
+  void BindAt(int place, double number);
+  template <typename T>
+  void BindAt(int place, const std::optional<T>& value) {
+    if (value) BindAt(place, *value);  // else it stays null
+  }
 
  private:
   Database& database_;

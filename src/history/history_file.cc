@@ -216,7 +216,7 @@ std::int64_t HistoryFile::IdOf(const char* table, const char* columns,
   const std::string add = fmt::format("INSERT INTO {}({}) VALUES({})", table, columns, places);
   for (const std::string* const sql : {&find, &add}) {
     Statement statement(database_, *sql);
-    for (std::size_t i = 0; i < values.size(); ++i) statement.Bind(static_cast<int>(i) + 1, values[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) statement.BindAt(static_cast<int>(i) + 1, values[i]);
     if (statement.Step()) return statement.Integer(0);
   }
   return database_.LastRowId();
@@ -232,15 +232,16 @@ void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const Hi
   Statement add(database_,
                 "INSERT INTO result(series, run, time, measured_at, artifact, operator_runs) "
                 "VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
-  add.Bind(1, series).Bind(2, run_id).Bind(3, run.time).Bind(4, run.measured_at).Bind(5, artifact);
-  add.Bind(6, result.operator_runs).Run();
+  add.Bind(series, run_id, run.time, run.measured_at, artifact, result.operator_runs).Run();
   const std::int64_t id = database_.LastRowId();
   Statement add_launch(database_,
                        "INSERT INTO launch(result, launch, latency_ns, clean_runs, runs, log_relative, "
                        "traced_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)");
   for (const HistoryLaunch& launch : result.launches) {
-    add_launch.Bind(1, id).Bind(2, launch.index).Bind(3, launch.latency).Bind(4, launch.clean_runs);
-    add_launch.Bind(5, launch.runs).Bind(6, launch.log_relative).Bind(7, launch.traced).Run();
+    add_launch
+        .Bind(id, launch.index, launch.latency, launch.clean_runs, launch.runs, launch.log_relative,
+              launch.traced)
+        .Run();
   }
   Statement add_time(
       database_, "INSERT INTO operator_time(result, operator, self_ns, by_launch) VALUES(?1, ?2, ?3, ?4)");
@@ -249,7 +250,7 @@ void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const Hi
     const auto by_launch = op.by_launch.empty()
                                ? std::nullopt
                                : std::optional(fmt::format("[{}]", fmt::join(op.by_launch, ",")));
-    add_time.Bind(1, id).Bind(2, name).Bind(3, op.total_self).Bind(4, by_launch).Run();
+    add_time.Bind(id, name, op.total_self, by_launch).Run();
   }
 }
 
@@ -259,7 +260,7 @@ HistoryFile::Added HistoryFile::Add(HistoryRun run, OfOther of_other) {
   Added added = Added::kNew;
   {
     Statement find(database_, "SELECT id, commit_name, launches, time FROM run WHERE identity = ?1");
-    if (find.Bind(1, run.identity).Step()) {
+    if (find.Bind(run.identity).Step()) {
       if (find.Text(1) != run.commit && of_other == OfOther::kRefused) {
         throw Error(ExitCode::kUsage,
                     fmt::format("has this measurement already, as one of commit {}", find.Text(1)))
@@ -274,7 +275,7 @@ HistoryFile::Added HistoryFile::Add(HistoryRun run, OfOther of_other) {
            {"DELETE FROM operator_time WHERE result IN (SELECT id FROM result WHERE run = ?1)",
             "DELETE FROM launch WHERE result IN (SELECT id FROM result WHERE run = ?1)",
             "DELETE FROM result WHERE run = ?1", "DELETE FROM run WHERE id = ?1"}) {
-        Statement(database_, sql).Bind(1, find.Integer(0)).Run();
+        Statement(database_, sql).Bind(find.Integer(0)).Run();
       }
     }
   }
@@ -288,11 +289,10 @@ HistoryFile::Added HistoryFile::Add(HistoryRun run, OfOther of_other) {
   const std::int64_t machine = IdOf("machine", kMachineColumns,
                                     {of.platform, of.cpu_model, of.os, of.kernel, of.virtualization,
                                      of.power_mode, of.governors, fmt::format("{}", of.cores)});
-  add.Bind(1, run.identity).Bind(2, run.commit).Bind(3, run.time).Bind(4, run.measured_at);
-  add.Bind(5, run.etprof_version).Bind(6, run.reference).Bind(7, machine).Bind(8, launches);
-  add.Bind(9, conditions.rounds).Bind(10, conditions.hot_rounds).Bind(11, conditions.capped_rounds);
-  add.Bind(12, conditions.repeated_bursts).Bind(13, conditions.celsius).Bind(14, conditions.load);
-  add.Bind(15, conditions.frequency_khz).Run();
+  add.Bind(run.identity, run.commit, run.time, run.measured_at, run.etprof_version, run.reference, machine,
+           launches, conditions.rounds, conditions.hot_rounds, conditions.capped_rounds,
+           conditions.repeated_bursts, conditions.celsius, conditions.load, conditions.frequency_khz)
+      .Run();
   const std::int64_t id = database_.LastRowId();
   for (const HistoryResult& result : run.results) AddResult(id, run, result);
   transaction.Commit();
@@ -313,7 +313,7 @@ std::vector<SeriesKey> HistoryFile::OfOtherOperators(const std::string& identity
           "result.id)) ORDER BY 1, 2, 3, 4, 5, 6",
           kOperators, kSeriesColumns));
   std::vector<SeriesKey> found;
-  find.Bind(1, identity);
+  find.Bind(identity);
   while (find.Step()) found.push_back(SeriesIn(find, 0));
   return found;
 }
@@ -331,7 +331,7 @@ std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
                              "instr(lower(device), lower(?2)) > 0 AND "
                              "instr(lower(experiment), lower(?3)) > 0 ORDER BY 2, 3, 4, 5, 6, 7",
                              kSeriesColumns));
-  find.Bind(1, filter.model).Bind(2, filter.device).Bind(3, filter.experiment);
+  find.Bind(filter.model, filter.device, filter.experiment);
   while (find.Step()) {
     TrendData trend;
     trend.key = SeriesIn(find, 1);
@@ -363,7 +363,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
   Statement all_self(database_,
                      "SELECT 1.0 * sum(self_ns) / max(operator_runs) FROM operator_time JOIN result ON "
                      "result.id = result WHERE result = ?1 AND operator_runs > 0");
-  find.Bind(1, series).Bind(2, filter.last == 0 ? -1 : static_cast<std::int64_t>(filter.last));
+  find.Bind(series, filter.last == 0 ? -1 : static_cast<std::int64_t>(filter.last));
   while (find.Step()) {
     TrendPoint point;
     point.result = find.Integer(0);
@@ -380,7 +380,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
     point.executorch_version = find.Text(22);
     std::optional<std::int64_t> of_reference;
     if (!point.reference.empty()) {
-      reference.Bind(1, find.Integer(23)).Bind(2, point.reference);
+      reference.Bind(find.Integer(23), point.reference);
       if (reference.Step()) {
         point.reference_model_sha256 = reference.Text(0);
         point.reference_runner_sha256 = reference.Text(1);
@@ -390,7 +390,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
     }
     const auto launches_of = [&](std::int64_t result) {
       std::vector<HistoryLaunch> found;
-      launches.Bind(1, result);
+      launches.Bind(result);
       while (launches.Step()) {
         found.push_back({static_cast<int>(launches.Integer(0)), launches.MaybeInteger(1), launches.Integer(2),
                          launches.Integer(3), launches.MaybeReal(4), launches.MaybeInteger(5)});
@@ -406,7 +406,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
         traced[launch.index] = launch.traced.value_or(0);
       for (const HistoryLaunch& launch : point.launches)
         point.reference_traced.push_back(traced[launch.index]);
-      all_self.Bind(1, *of_reference);
+      all_self.Bind(*of_reference);
       if (all_self.Step() && all_self.Real(0) > 0) point.reference_mean = all_self.Real(0);
       all_self.Reset();
     }
@@ -414,7 +414,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
   }
   std::ranges::reverse(trend.points);
   Statement count(database_, "SELECT count(*) FROM result WHERE series = ?1");
-  count.Bind(1, series).Step();
+  count.Bind(series).Step();
   trend.earlier = static_cast<std::size_t>(count.Integer(0)) - trend.points.size();
 }
 
@@ -428,7 +428,7 @@ void HistoryFile::ReadNamedOperators(const HistoryFilter& filter, TrendData& tre
     double sum = 0, runs = 0;
     bool by_launch = true;
     std::vector<Nanoseconds> launches(point.launches.size(), 0);
-    find.Bind(1, point.result).Bind(2, filter.operator_name);
+    find.Bind(point.result, filter.operator_name);
     while (find.Step()) {
       sum += find.Real(0);
       runs = find.Real(1);
@@ -457,7 +457,7 @@ void HistoryFile::ReadOperators(TrendData& trend) {
   for (std::size_t i = 0; i < trend.points.size(); ++i) {
     double all = 0;
     std::uint64_t digest = 14695981039346656037U;  // FNV-1a
-    find.Bind(1, trend.points[i].result);
+    find.Bind(trend.points[i].result);
     std::vector<std::int64_t> found;
     while (find.Step()) {
       const std::int64_t op = find.Integer(0);
@@ -475,7 +475,7 @@ void HistoryFile::ReadOperators(TrendData& trend) {
   Statement name(database_, "SELECT key, name FROM operator WHERE id = ?1");
   for (const auto& [op, of_op] : rows) {
     if (shares[op] < kLeastShareOfOperator) continue;
-    name.Bind(1, op);
+    name.Bind(op);
     if (!name.Step()) continue;
     OperatorTimes times{name.Text(0), name.Text(1), shares[op], {}};
     name.Reset();

@@ -28,18 +28,9 @@ std::string SettingsOf(const ExperimentData& data) {
 }
 
 MachineIdentity MachineOf(const RunData& run) {
-  MachineIdentity machine;
-  machine.platform = run.platform;
-  if (!run.device) return machine;
-  const DeviceProperties& device = *run.device;
-  machine.cpu_model = device.cpu_model;
-  machine.os = device.os;
-  machine.kernel = device.kernel;
-  machine.virtualization = device.virtualization;
-  machine.power_mode = device.power_mode;
-  machine.cores = device.cores;
-  machine.governors = GovernorText(run.device);
-  return machine;
+  const DeviceProperties device = run.device.value_or(DeviceProperties());
+  return {run.platform,      device.cpu_model,         device.os,   device.kernel, device.virtualization,
+          device.power_mode, GovernorText(run.device), device.cores};
 }
 
 bool Counts(const Launch& launch) { return launch.status != Launch::Status::kFailed; }
