@@ -148,103 +148,42 @@ void CheckAs(const About& about, bool whole, CLI::Option& option) {
   option.check(whole ? CLI::Range(static_cast<int>(least), static_cast<int>(most)) : CLI::Range(least, most));
 }
 
-void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceReach& use, bool several) {
-  CLI::Option* const device =
-      AddOption(app, "--device DEVICE", devices,
-                Default("Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT", "local") +
-                    (several ? ". May be repeated to measure on several at once" : ""))
-          ->expected(1);
-  if (several) device->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  AddOption(app, "--wait-for-device S", use.wait_seconds,
-            "Seconds to wait for a lost device to reconnect (default: 60)");
-  app.add_flag("--keep", use.keep, "Keep the run's folder on the device");
-  AddOption(app, "--power-mode MODE", use.power_mode,
-            "Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the end "
-            "(docs/concepts/power.md)");
+std::string OptionOf(std::string_view key) {
+  std::string name = fmt::format("--{}", key);
+  std::ranges::replace(name, '_', '-');
+  return name;
 }
 
-void AddMeasureOptions(CLI::App& app, MeasureRequest& request, const MeasureTexts& texts) {
-  AddOption(app, "--max-seconds S", request.max_seconds, Default("Time limit in seconds", texts.max_seconds));
-  AddOption(app, "--launches L", request.launches,
-            Default("Process launches of each experiment", texts.launches));
-  AddOption(app, "--runs N", request.runs, "Traced runs of each experiment (default: 100)");
-  CLI::Option* const threads =
-      app.add_option("--threads", request.threads, Default("Number of threads", texts.threads))
-          ->type_name(texts.several_threads ? "N,.." : "N");
-  if (texts.several_threads) {
-    threads->delimiter(',');
-  } else {
-    threads->expected(1);
+CLI::Option* NameValue(std::string_view key, CLI::Option* option, CLI::App& app) {
+  static const std::map<std::string_view, const char*> kValues = {
+      {"commit", "SHA"},       {"data", "FILE.ptd"},  {"device", "DEVICE"},   {"exec_wrapper", "\"CMD ..\""},
+      {"history", "FILE"},     {"isa", "MASK"},       {"launches", "L"},      {"margin", "MARGIN"},
+      {"max_seconds", "S"},    {"max_temp", "C"},     {"max_temp_wait", "S"}, {"model", "MODEL.pte"},
+      {"outdir", "DIR"},       {"timeout", "S"},      {"output_root", "DIR"}, {"period", "TIME"},
+      {"power_mode", "MODE"},  {"precision", "P"},    {"reference", "NAME"},  {"runner", "PATH"},
+      {"runs", "N"},           {"sustained", "TIME"}, {"threads", "N"},       {"wait_for_device", "S"},
+      {"wait_minutes", "MIN"}, {"warmup", "N"}};
+  if (const auto value = kValues.find(key); value != kValues.end()) option->type_name(value->second);
+  if (key == "device") option->expected(1);
+  if (key == "inputs") option->delimiter(',');
+  if (key == "commit" || key == "reference") option->needs(app.get_option("--history"));
+  return option;
+}
+
+void SetMeasureTexts(const MeasureTexts& texts, CLI::App& app) {
+  for (const auto& [name, usual] : {std::pair("--max-seconds", texts.max_seconds),
+                                    {"--launches", texts.launches},
+                                    {"--threads", texts.threads},
+                                    {"--output-root", texts.output_root}}) {
+    CLI::Option* const option = app.get_option(name);
+    option->description(Default(option->get_description(), usual));
   }
-  AddOption(app, "--output-root DIR", request.output_root, Default("Results directory", texts.output_root));
-  app.add_flag("--resume", request.resume, "Resume an interrupted measurement of the same command");
-  AddDeviceOptions(app, request.devices, request.use, texts.several_devices);
-  AddCoolingOptions(app, request.use);
-}
-
-void AddCoolingOptions(CLI::App& app, DeviceUse& use) {
-  AddOption(app, "--max-temp C", use.max_temp,
-            "Maximum temperature in degrees Celsius: before each round, wait until the hottest CPU or skin "
-            "sensor is below it");
-  AddOption(app, "--max-temp-wait S", use.max_temp_wait,
-            "Maximum seconds to wait for cooling before each round (default: 300)");
-  AddOption(app, "--wait-minutes MIN", use.wait_minutes,
-            "Maximum minutes to wait, before the measurement begins, for a device that is hot or busy "
-            "(default: 0)");
-}
-
-void AddModelOptions(CLI::App& app, MeasureRequest& request) {
-  app.add_option("--cpus", request.cpus,
-                 "Run on these CPUs only: 0,2-3, a mask such as 0x80, or big, mid, little");
-  AddOption(app, "--period TIME", request.period,
-            "Start one inference per interval, e.g., 33ms (default: back to back)");
-  AddOption(app, "--runner PATH", request.runner,
-            "Path of etprof-runner or an executor_runner (default: the one next to etprof)");
-  app.add_option("--method", request.method, "Method to run (default: forward)");
-  AddOption(app, "--data FILE.ptd", request.data, "External weights, a .ptd file");
-  app.add_option("--inputs", request.inputs,
-                 "Inputs: ones, random, an .inputs file, or one raw file per tensor (default: the inputs "
-                 "saved next to the model)")
-      ->delimiter(',');
-  AddOption(app, "--exec-wrapper \"CMD ..\"", request.exec_wrapper,
-            "Command that starts the runner, such as an emulator or a tool on the device");
-}
-
-void AddPrecisionOptions(CLI::App& app, MeasureRequest& request) {
-  AddOption(app, "--warmup N", request.warmup, "Minimum warmup runs per launch (default: 10)");
-  AddOption(app, "--precision P", request.precision,
-            "Target half-width of the confidence interval (default: half of --margin)");
-  AddOption(app, "--margin MARGIN", request.margin,
-            "Differences within ±MARGIN count as \"same\" (default: 0.01)");
-}
-
-void AddWatchOption(CLI::App& app, MeasureRequest& request) {
-  app.add_flag("--watch", request.watch,
-               "Watch which kernels run, and on which threads, in separate runs (docs/concepts/kernels.md)");
-}
-
-void AddKindOptions(CLI::App& app, MeasureRequest& request) {
-  AddOption(app, "--sustained TIME", request.sustained,
-            "Run each experiment continuously for this long, one after the other, and show latency, clock, "
-            "and temperature over time");
-  app.add_flag(
-      "--counters", request.counters,
-      "Read the processor's counters at every operator, in separate runs (docs/guides/bottlenecks.md)");
-  AddWatchOption(app, request);
-  app.add_flag("--no-peaks", request.no_peaks,
-               "Do not measure the machine's peaks (docs/guides/bottlenecks.md)");
-}
-
-void AddHistoryOptions(CLI::App& app, HistoryRequest& request) {
-  CLI::Option* const history =
-      AddOption(app, "--history FILE", request.file,
-                "Add the finished measurement to this history (docs/guides/history.md)");
-  AddOption(app, "--commit SHA", request.commit,
-            "Commit to add the measurement to: HEAD, a hash, or any name (default: HEAD)")
-      ->needs(history);
-  AddOption(app, "--reference NAME", request.reference,
-            "Experiment that does not change with the commit, to compare the others with")
-      ->needs(history);
+  CLI::Option* const threads = app.get_option("--threads");
+  texts.several_threads ? threads->delimiter(',')->type_name("N,..") : threads->expected(1);
+  if (!texts.several_devices) return;
+  CLI::Option* const device =
+      app.get_option("--device")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  device->description(device->get_description() + ". May be repeated to measure on several at once");
 }
 
 void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump) {

@@ -67,41 +67,49 @@ bool IsDocumentFile(std::string_view option);
 // Throws Error (kUsage) for a table of which only the measurement would show whether the report has it.
 void RequireTable(const View& view, bool several_devices);
 
-// The range of a number, or the choices of a text.
-void CheckAs(const About& about, bool whole, CLI::Option& option);
-template <Described Options>
-struct DescribedChecks {
-  CLI::App& app;
-
-  void operator()(std::string key, const auto& member, const About& about = {}) {
-    using Value = std::decay_t<decltype(describe::Of(member, std::declval<Options&>()))>;
-    constexpr bool kWhole = std::is_same_v<Value, int> || std::is_same_v<Value, std::optional<int>> ||
-                            std::is_same_v<Value, std::vector<int>>;
-    std::ranges::replace(key, '_', '-');
-    CLI::Option* const option = app.get_option_no_throw("--" + key);
-    if (option != nullptr && option->get_type_name() != kPercent) CheckAs(about, kWhole, *option);
-  }
-  void Flat(const auto& member) {
-    using Within = std::decay_t<decltype(describe::Of(member, std::declval<Options&>()))>;
-    DescribedChecks<Within> checks{app};
-    Within::Describe(checks);
-  }
-};
-// Checks a command's options as the members that they set are described.
-template <Described Options>
-void CheckAsDescribed(CLI::App& app) {
-  DescribedChecks<Options> checks{app};
-  Options::Describe(checks);
-}
-
 // Throws Error (kUsage) for a table that a result without anything in it has not, before it is measured.
 void RequireTableOf(const say::Document& of_nothing, const View& view);
 
-// --device, --keep, --wait-for-device, and --power-mode. `several`: --device may be repeated.
-void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceReach& use, bool several);
+// "--max-temp" of "max_temp".
+std::string OptionOf(std::string_view key);
+// Says what the option's value is called, and how it is given.
+CLI::Option* NameValue(std::string_view key, CLI::Option* option, CLI::App& app);
+// Checks the range of a number, or the choices of a text.
+void CheckAs(const About& about, bool whole, CLI::Option& option);
 
-// --max-temp and --max-temp-wait.
-void AddCoolingOptions(CLI::App& app, DeviceUse& use);
+// Adds an option for each member of `options` whose meaning is described, which is its help; checks those
+// that the command has added itself.
+template <Described Options>
+struct DescribedOptions {
+  CLI::App& app;
+  Options& options;
+
+  void operator()(std::string_view key, const auto& member, const About& about = {}) {
+    auto& value = describe::Of(member, options);
+    using Value = std::decay_t<decltype(value)>;
+    constexpr bool kWhole = std::is_same_v<Value, int> || std::is_same_v<Value, std::optional<int>> ||
+                            std::is_same_v<Value, std::vector<int>>;
+    CLI::Option* option = app.get_option_no_throw(OptionOf(key));
+    if (option == nullptr && about.meaning.empty()) return;  // what the command gives a place of its own
+    const std::string help(about.meaning);
+    if constexpr (std::is_same_v<Value, bool>) {
+      if (option == nullptr) app.add_flag(OptionOf(key), value, help);
+    } else {
+      if (option == nullptr) option = NameValue(key, app.add_option(OptionOf(key), value, help), app);
+      if (option->get_type_name() != kPercent) CheckAs(about, kWhole, *option);
+    }
+  }
+  void Flat(const auto& member) {
+    auto& within = describe::Of(member, options);
+    DescribedOptions<std::decay_t<decltype(within)>> more{app, within};
+    std::decay_t<decltype(within)>::Describe(more);
+  }
+};
+template <Described Options>
+void AddDescribedOptions(CLI::App& app, Options& options) {
+  DescribedOptions<Options> add{app, options};
+  Options::Describe(add);
+}
 
 // What differs between the commands that measure. Texts are what their help says of a default.
 struct MeasureTexts {
@@ -109,18 +117,7 @@ struct MeasureTexts {
   bool several_devices = false;  // --device may be repeated
   bool several_threads = true;   // --threads N,..
 };
-// --max-seconds, --launches, --runs, --threads, --output-root, --resume, those of the device, and --max-temp.
-void AddMeasureOptions(CLI::App& app, MeasureRequest& request, const MeasureTexts& texts);
-// Of one model: --cpus, --period, --runner, --method, --data, --inputs, and --exec-wrapper.
-void AddModelOptions(CLI::App& app, MeasureRequest& request);
-// --warmup, --precision, and --margin.
-void AddPrecisionOptions(CLI::App& app, MeasureRequest& request);
-// --sustained, --counters, --watch, and --no-peaks.
-void AddWatchOption(CLI::App& app, MeasureRequest& request);
-void AddKindOptions(CLI::App& app, MeasureRequest& request);
-
-// --history, --commit, and --reference.
-void AddHistoryOptions(CLI::App& app, HistoryRequest& request);
+void SetMeasureTexts(const MeasureTexts& texts, CLI::App& app);
 
 // --time-scale: what one tick of the ETDumps' clock is.
 void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump);

@@ -37,15 +37,14 @@ std::function<int()> BisectCommand(CLI::App& app) {
   AddOption(app, "--built-runner FILE", options.built_runner,
             "Runner that COMMAND builds, relative to the checkout");
   AddOption(app, "--model FILE", options.model, "Model to measure with every runner");
-  AddMeasureOptions(app, options.measure,
-                    {.max_seconds = "60 for each step",
-                     .launches = "10 to 160, until the step is decided",
-                     .threads = "1",
-                     .output_root = "out_bisect",
-                     .several_threads = false});
-  AddModelOptions(app, options.measure);
+  AddDescribedOptions(app, options);
+  SetMeasureTexts({.max_seconds = "60 for each step",
+                   .launches = "10 to 160, until the step is decided",
+                   .threads = "1",
+                   .output_root = "out_bisect",
+                   .several_threads = false},
+                  app);
   AddDocumentOptions(app, view, "Show the result as JSON", {say::SayBisection({})});
-  CheckAsDescribed<BisectOptions>(app);
   return [parsed] { return RunBisect(parsed->options, parsed->view); };
 }
 

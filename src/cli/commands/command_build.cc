@@ -109,7 +109,7 @@ std::function<int()> BuildCommand(CLI::App& app) {
                    "Include ExecuTorch's kernels for language models (custom_sdpa and others)"));
   add(app.add_flag("--clean", executorch.clean, "Remove DIR/cmake-out/<preset>/ first"));
   add(app.add_flag("--dry-run", dry_run, "Check everything and show the commands without running them"));
-  CheckAsDescribed<PortableRunnerOptions>(app);
+  AddDescribedOptions(app, portable);
   return [arguments] {
     auto& [bundle, checkout_build, dry, as_json] = *arguments;
     if (bundle.target.empty() == checkout_build.folder.empty())

@@ -71,15 +71,13 @@ std::function<int()> CheckCommand(CLI::App& app) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   AddOption(app, "--budget S", options.budget, "Time limit in seconds for all pairs together");
-  AddMeasureOptions(app, options.measure,
-                    {.max_seconds = "60 for each pair",
-                     .launches = "10 to 160, until every check is decided",
-                     .threads = "1, or the configuration's",
-                     .output_root = "out_<model>/runs/<platform>",
-                     .several_threads = false});
-  AddModelOptions(app, options.measure);
-  AddWatchOption(app, options.measure);
-  AddHistoryOptions(app, options.measure.history);
+  AddDescribedOptions(app, options);
+  SetMeasureTexts({.max_seconds = "60 for each pair",
+                   .launches = "10 to 160, until every check is decided",
+                   .threads = "1, or the configuration's",
+                   .output_root = "out_<model>/runs/<platform>",
+                   .several_threads = false},
+                  app);
   AddGateFileOptions(app, arguments->files);
   AddDocumentOptions(app, arguments->view, "Show the result as JSON",
                      {say::SayCheck({}), say::SayStaticCheck({})});
@@ -92,7 +90,6 @@ std::function<int()> CheckCommand(CLI::App& app) {
   also.insert(also.end(), {"path", "--baseline", "--candidate", "--require-conclusive", "--thresholds",
                            "--junit", "--github-summary", "--help"});
   ExcludeOthers(app, is_static, also);
-  CheckAsDescribed<CheckOptions>(app);
   return [arguments] { return RunCheck(*arguments); };
 }
 

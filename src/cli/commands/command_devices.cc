@@ -25,15 +25,9 @@ int RunDevices(const DevicesOptions& options, const View& view) {
 std::function<int()> DevicesCommand(CLI::App& app) {
   const auto parsed = std::make_shared<Parsed<DevicesOptions>>();
   auto& [options, view] = *parsed;
-  AddOption(app, "--device DEVICE", options.named,
-            "Show this device, too: ssh:HOST, adb:SERIAL, adb:HOST:PORT. May be repeated")
-      ->allow_extra_args(false);
-  app.add_flag("--clean", options.clean,
-               "Remove what etprof left on the devices of --device, or on all that can be reached");
-  AddOption(app, "--timeout S", options.answer_seconds,
-            "Seconds to wait for a device's answer (default: 10)");
+  AddDescribedOptions(app, options);
+  app.get_option("--device")->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
   AddDocumentOptions(app, view, "Show the devices as JSON");
-  CheckAsDescribed<DevicesOptions>(app);
   return [parsed] { return RunDevices(parsed->options, parsed->view); };
 }
 

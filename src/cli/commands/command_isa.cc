@@ -80,15 +80,12 @@ std::function<int()> IsaCommand(CLI::App& app) {
             "measurement to show (default: show what the CPU has)");
   app.add_flag("--widest", arguments->widest,
                "Print only the name of the widest extension (nothing if there is none)");
-  AddMeasureOptions(app, options.measure,
-                    {.max_seconds = "15 for each level and number of threads, at least 60",
-                     .threads = "1; several measure every level with each",
-                     .output_root = "out_<model>/runs/<platform>-isa"});
-  AddPrecisionOptions(app, options.measure);
-  AddModelOptions(app, options.measure);
-  AddHistoryOptions(app, options.measure.history);
+  AddDescribedOptions(app, options);
+  SetMeasureTexts({.max_seconds = "15 for each level and number of threads, at least 60",
+                   .threads = "1; several measure every level with each",
+                   .output_root = "out_<model>/runs/<platform>-isa"},
+                  app);
   AddViewOptions(app, arguments->view, "Show what the CPU has, or the analysis, as JSON", "ladder");
-  CheckAsDescribed<LadderOptions>(app);
   return [arguments] { return RunIsa(*arguments); };
 }
 

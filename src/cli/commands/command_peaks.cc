@@ -20,15 +20,10 @@ int RunPeaks(const PeaksOptions& options, const View& view) {
 std::function<int()> PeaksCommand(CLI::App& app) {
   const auto parsed = std::make_shared<Parsed<PeaksOptions>>();
   auto& [options, view] = *parsed;
-  AddOption(app, "--threads N", options.threads, "Number of threads (default: 1)");
-  AddOption(app, "--isa MASK", options.isa, "Disable these CPU features, as `--vs isa=` takes them");
-  AddOption(app, "--cpus CPUS", options.cpus, "Run on these CPUs only: 0,2-3, 0x80, big");
-  AddDeviceOptions(app, options.devices, options.use, false);
-  AddOption(app, "--runner PATH", options.runner, "Path of the device's etprof-runner", CLI::ExistingFile);
-  AddOption(app, "--exec-wrapper \"CMD ..\"", options.exec_wrapper,
-            "Command that starts the runner, such as an emulator on the device");
+  AddDescribedOptions(app, options);
+  app.get_option("--cpus")->type_name("CPUS");
+  app.get_option("--runner")->check(CLI::ExistingFile);
   AddDocumentOptions(app, view, "Show the peaks as JSON", {say::SayPeaks({}, "", false)});
-  CheckAsDescribed<PeaksOptions>(app);
   return [parsed] { return RunPeaks(parsed->options, parsed->view); };
 }
 

@@ -14,17 +14,13 @@ std::function<int()> ProfileCommand(CLI::App& app) {
             "model=OTHER.pte, label=NAME, or several of these, separated by commas. May be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  AddMeasureOptions(app, options.measure,
-                    {.max_seconds = "60 for each pair",
-                     .threads = "1; several are measured side by side",
-                     .output_root = "out_<model>/runs/<platform>",
-                     .several_devices = true});
-  AddPrecisionOptions(app, options.measure);
-  AddModelOptions(app, options.measure);
-  AddKindOptions(app, options.measure);
-  AddHistoryOptions(app, options.measure.history);
+  AddDescribedOptions(app, options);
+  SetMeasureTexts({.max_seconds = "60 for each pair",
+                   .threads = "1; several are measured side by side",
+                   .output_root = "out_<model>/runs/<platform>",
+                   .several_devices = true},
+                  app);
   AddViewOptions(app, view, "Show the analysis as JSON", "operators");
-  CheckAsDescribed<ProfileOptions>(app);
   return [parsed] {
     const auto& [given, shown] = *parsed;
     const MeasureJobs jobs = JobsOf(given);

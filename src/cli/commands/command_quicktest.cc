@@ -49,13 +49,8 @@ int RunQuickTest(const QuickTestArguments& arguments) {
 
 std::function<int()> QuickTestCommand(CLI::App& app) {
   const auto arguments = std::make_shared<QuickTestArguments>();
-  QuickTestOptions& options = arguments->options;
-  AddOption(app, "--outdir DIR", options.outdir,
-            fmt::format("Folder for everything (default: {})", options.outdir));
-  AddOption(app, "--model MODEL.pte", options.model, "Program to use instead of exporting toy_cnn",
-            CLI::ExistingFile);
-  AddOption(app, "--device DEVICE", options.device,
-            "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)");
+  AddDescribedOptions(app, arguments->options);
+  app.get_option("--model")->check(CLI::ExistingFile);
   app.add_option("--platform", arguments->platform)  // the SME2 profiling kit's: android is --device adb
       ->check(CLI::IsMember({"mac", "linux", "android"}))
       ->group("");

@@ -49,15 +49,13 @@ std::function<int()> RunCommand(CLI::App& app) {
                "Analyze what was measured before, and measure nothing");
   app.add_flag("--dry-run", arguments->dry_run,
                "Check the configuration and show what would be measured, and for how long");
-  AddMeasureOptions(app, options.measure,
-                    {.max_seconds = "60 for each pair",
-                     .threads = "the configuration's",
-                     .output_root = "the configuration's",
-                     .several_devices = true});
-  AddKindOptions(app, options.measure);
-  AddHistoryOptions(app, options.measure.history);
+  AddDescribedOptions(app, options);
+  SetMeasureTexts({.max_seconds = "60 for each pair",
+                   .threads = "the configuration's",
+                   .output_root = "the configuration's",
+                   .several_devices = true},
+                  app);
   AddViewOptions(app, arguments->view, "Show the analysis, or with --dry-run the plan, as JSON", "operators");
-  CheckAsDescribed<RunOptions>(app);
   return [arguments] { return RunRun(*arguments); };
 }
 

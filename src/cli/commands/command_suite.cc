@@ -77,13 +77,10 @@ std::function<int()> SuiteCommand(CLI::App& app) {
                    "Maximum allowed latency increase (default: the file's, or not checked)");
   app.add_flag("--require-conclusive", options.require_conclusive,
                "Fail if a limit is inconclusive (exit code 1 instead of 5)");
-  AddDeviceOptions(app, options.devices, options.use, true);
-  app.get_option("--device")->description("Measure only on this device of the suite. May be repeated");
-  AddCoolingOptions(app, options.use);
-  AddHistoryOptions(app, options.history);
+  AddDescribedOptions(app, options);
+  app.get_option("--device")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   AddGateFileOptions(app, arguments->files);
   AddDocumentOptions(app, arguments->view, "Show the result as JSON", {say::SaySuite({}), EmptyPlan()});
-  CheckAsDescribed<SuiteOptions>(app);
   return [arguments] { return RunSuiteCommand(*arguments); };
 }
 

@@ -54,9 +54,12 @@ struct HistoryRequest {
   bool Asked() const { return !file.empty(); }
 
   static void Describe(auto& v) {
-    v("history", &HistoryRequest::file, {.meaning = "the history that the finished measurement is added to"});
-    v("commit", &HistoryRequest::commit, {.meaning = "that is measured: any name"});
-    v("reference", &HistoryRequest::reference, {.meaning = "an experiment that no commit changes"});
+    v("history", &HistoryRequest::file,
+      {.meaning = "Add the finished measurement to this history (docs/guides/history.md)"});
+    v("commit", &HistoryRequest::commit,
+      {.meaning = "Commit to add the measurement to: HEAD, a hash, or any name (default: HEAD)"});
+    v("reference", &HistoryRequest::reference,
+      {.meaning = "Experiment that does not change with the commit, to compare the others with"});
   }
 };
 

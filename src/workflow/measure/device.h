@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/device.h"
@@ -14,6 +15,9 @@
 
 namespace etprof {
 
+inline constexpr std::string_view kDeviceHelp =
+    "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)";
+
 // How a device is reached.
 struct DeviceReach {
   bool keep = false;
@@ -22,11 +26,13 @@ struct DeviceReach {
 
   static void Describe(auto& v) {
     using R = DeviceReach;
-    v("keep", &R::keep, {.meaning = "the run's own folder stays on the device"});
     v("wait_for_device", &R::wait_seconds,
-      {.meaning = "seconds to wait for a lost device", .least = 0, .most = 1e6});
+      {.meaning = "Seconds to wait for a lost device to reconnect (default: 60)", .least = 0, .most = 1e6});
+    v("keep", &R::keep, {.meaning = "Keep the run's folder on the device"});
     v("power_mode", &R::power_mode,
-      {.meaning = "of Android, reset at the end", .choices = "unconstrained-boost|app-developer"});
+      {.meaning = "Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the "
+                  "end (docs/concepts/power.md)",
+       .choices = "unconstrained-boost|app-developer"});
   }
 };
 // And how it is used for a measurement.
@@ -37,11 +43,19 @@ struct DeviceUse : DeviceReach {
     using U = DeviceUse;
     DeviceReach::Describe(v);
     v("max_temp", &U::max_temp,
-      {.meaning = "degrees Celsius below which a round begins", .least = 0, .most = 150});
+      {.meaning = "Maximum temperature in degrees Celsius: before each round, wait until the hottest CPU or "
+                  "skin sensor is below it",
+       .least = 0,
+       .most = 150});
     v("max_temp_wait", &U::max_temp_wait,
-      {.meaning = "seconds to wait for that, per round", .least = 0, .most = 1e6});
+      {.meaning = "Maximum seconds to wait for cooling before each round (default: 300)",
+       .least = 0,
+       .most = 1e6});
     v("wait_minutes", &U::wait_minutes,
-      {.meaning = "to wait for a cool and quiet device before it begins", .least = 0, .most = 1e4});
+      {.meaning = "Maximum minutes to wait, before the measurement begins, for a device that is hot or busy "
+                  "(default: 0)",
+       .least = 0,
+       .most = 1e4});
   }
 };
 
@@ -72,13 +86,15 @@ struct PeaksOptions {
 
   static void Describe(auto& v) {
     using O = PeaksOptions;
-    v("device", &O::devices, {.meaning = "this machine without it", .one = true});
+    v("threads", &O::threads,
+      {.meaning = "Number of threads (default: 1)", .least = 1, .most = kMostThreads});
+    v("isa", &O::isa, {.meaning = "Disable these CPU features, as `--vs isa=` takes them"});
+    v("cpus", &O::cpus, {.meaning = "Run on these CPUs only: 0,2-3, 0x80, big"});
+    v("device", &O::devices, {.meaning = kDeviceHelp, .one = true});
     v.Flat(&O::use);
-    v("isa", &O::isa, {.meaning = "CPU features to mask: \"-avx2\""});
-    v("cpus", &O::cpus, {.meaning = "that it runs on: \"0,2-3\", \"big\""});
-    v("runner", &O::runner, {.meaning = "the device's etprof-runner"});
-    v("exec_wrapper", &O::exec_wrapper, {.meaning = "a command before the runner, such as an emulator"});
-    v("threads", &O::threads, {.least = 1, .most = kMostThreads});
+    v("runner", &O::runner, {.meaning = "Path of the device's etprof-runner"});
+    v("exec_wrapper", &O::exec_wrapper,
+      {.meaning = "Command that starts the runner, such as an emulator on the device"});
   }
 };
 struct MeasuredPeaks {

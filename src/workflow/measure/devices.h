@@ -15,10 +15,13 @@ struct DevicesOptions {
 
   static void Describe(auto& v) {
     using O = DevicesOptions;
-    v("device", &O::named, {.meaning = "more than this machine and those that adb lists", .one = true});
-    v("clean", &O::clean, {.meaning = "remove what etprof left there"});
+    v("device", &O::named,
+      {.meaning = "Show this device, too: ssh:HOST, adb:SERIAL, adb:HOST:PORT. May be repeated",
+       .one = true});
+    v("clean", &O::clean,
+      {.meaning = "Remove what etprof left on the devices of --device, or on all that can be reached"});
     v("timeout", &O::answer_seconds,
-      {.meaning = "seconds after which a device cannot be reached", .least = 0.1, .most = 3600});
+      {.meaning = "Seconds to wait for a device's answer (default: 10)", .least = 0.1, .most = 3600});
   }
 };
 

@@ -17,7 +17,6 @@
 #include "isa/features.h"
 #include "measure/config/config.h"
 #include "workflow/doctor.h"
-#include "workflow/measure/device.h"
 #include "workflow/measure/locate.h"
 
 namespace etprof {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "report/quicktest.h"
+#include "workflow/measure/device.h"
 #include "workflow/progress.h"
 
 namespace etprof {
@@ -15,9 +16,10 @@ struct QuickTestOptions {
   std::string model;  // empty: toy_cnn, exported, or stored where PyTorch is not installed
 
   static void Describe(auto& v) {
-    v("outdir", &QuickTestOptions::outdir, {.meaning = "the folder for everything"});
-    v("device", &QuickTestOptions::device, {.meaning = "where it is measured"});
-    v("model", &QuickTestOptions::model, {.meaning = "in place of toy_cnn"});
+    using O = QuickTestOptions;
+    v("outdir", &O::outdir, {.meaning = "Folder for everything (default: out_quick_test)"});
+    v("model", &O::model, {.meaning = "Program to use instead of exporting toy_cnn"});
+    v("device", &O::device, {.meaning = kDeviceHelp});
   }
 };
 

@@ -36,47 +36,67 @@ struct MeasureRequest {
   HistoryRequest history;
 
   std::string FirstDevice() const { return devices.empty() ? "local" : devices.front(); }
-  // The options of a struct that has one as `measure`, by the commands that take them.
+  // The options of a struct that has one as `measure`, by the commands that take them. Their meanings are the
+  // help of the command line, too.
   static void DescribeUsual(auto& v) {
-    v("device", OfMeasure(&MeasureRequest::devices), {.meaning = "where it is measured", .one = true});
-    v.Flat(OfMeasure(&MeasureRequest::use));
-    v("max_seconds", OfMeasure(&MeasureRequest::max_seconds), {.least = 0.1, .most = 1e6});
-    v("launches", OfMeasure(&MeasureRequest::launches),
-      {.meaning = "processes of each experiment", .least = 2, .most = 1e4});
-    v("runs", OfMeasure(&MeasureRequest::runs),
-      {.meaning = "traced runs of each experiment", .least = 1, .most = kMostRuns});
-    v("threads", OfMeasure(&MeasureRequest::threads), {.least = 1, .most = kMostThreads, .one = true});
-    v("output_root", OfMeasure(&MeasureRequest::output_root), {.meaning = "the results directory"});
-    v("resume", OfMeasure(&MeasureRequest::resume), {.meaning = "go on where it was interrupted"});
+    using M = MeasureRequest;
+    v("max_seconds", OfMeasure(&M::max_seconds),
+      {.meaning = "Time limit in seconds", .least = 0.1, .most = 1e6});
+    v("launches", OfMeasure(&M::launches),
+      {.meaning = "Process launches of each experiment", .least = 2, .most = 1e4});
+    v("runs", OfMeasure(&M::runs),
+      {.meaning = "Traced runs of each experiment (default: 100)", .least = 1, .most = kMostRuns});
+    v("threads", OfMeasure(&M::threads),
+      {.meaning = "Number of threads", .least = 1, .most = kMostThreads, .one = true});
+    v("output_root", OfMeasure(&M::output_root), {.meaning = "Results directory"});
+    v("resume", OfMeasure(&M::resume), {.meaning = "Resume an interrupted measurement of the same command"});
+    v("device", OfMeasure(&M::devices), {.meaning = kDeviceHelp, .one = true});
+    v.Flat(OfMeasure(&M::use));
   }
   static void DescribeModel(auto& v) {
-    v("cpus", OfMeasure(&MeasureRequest::cpus), {.meaning = "that it runs on: \"0,2-3\", \"big\""});
-    v("period", OfMeasure(&MeasureRequest::period), {.meaning = "start an inference so often: \"33ms\""});
-    v("runner", OfMeasure(&MeasureRequest::runner), {.meaning = "etprof-runner, or any executor_runner"});
-    v("method", OfMeasure(&MeasureRequest::method));
-    v("data", OfMeasure(&MeasureRequest::data), {.meaning = "external weights, a .ptd file"});
-    v("inputs", OfMeasure(&MeasureRequest::inputs),
-      {.meaning = "\"ones\", \"random\", an .inputs file, or a list of raw files", .one = true});
-    v("exec_wrapper", OfMeasure(&MeasureRequest::exec_wrapper),
-      {.meaning = "a command before the runner, such as an emulator"});
+    using M = MeasureRequest;
+    v("cpus", OfMeasure(&M::cpus),
+      {.meaning = "Run on these CPUs only: 0,2-3, a mask such as 0x80, or big, mid, little"});
+    v("period", OfMeasure(&M::period),
+      {.meaning = "Start one inference per interval, e.g., 33ms (default: back to back)"});
+    v("runner", OfMeasure(&M::runner),
+      {.meaning = "Path of etprof-runner or an executor_runner (default: the one next to etprof)"});
+    v("method", OfMeasure(&M::method), {.meaning = "Method to run (default: forward)"});
+    v("data", OfMeasure(&M::data), {.meaning = "External weights, a .ptd file"});
+    v("inputs", OfMeasure(&M::inputs),
+      {.meaning = "Inputs: ones, random, an .inputs file, or one raw file per tensor (default: the inputs "
+                  "saved next to the model)",
+       .one = true});
+    v("exec_wrapper", OfMeasure(&M::exec_wrapper),
+      {.meaning = "Command that starts the runner, such as an emulator or a tool on the device"});
   }
   static void DescribePrecision(auto& v) {
-    v("warmup", OfMeasure(&MeasureRequest::warmup),
-      {.meaning = "least number of unrecorded runs of a launch", .least = 0, .most = kMostRuns});
-    v("precision", OfMeasure(&MeasureRequest::precision),
-      {.meaning = "half-width of the interval to reach", .least = 1e-6, .most = 1});
-    v("margin", OfMeasure(&MeasureRequest::margin),
-      {.meaning = "differences within it are \"same\"", .least = 1e-6, .most = 1});
+    using M = MeasureRequest;
+    v("warmup", OfMeasure(&M::warmup),
+      {.meaning = "Minimum warmup runs per launch (default: 10)", .least = 0, .most = kMostRuns});
+    v("precision", OfMeasure(&M::precision),
+      {.meaning = "Target half-width of the confidence interval (default: half of --margin)",
+       .least = 1e-6,
+       .most = 1});
+    v("margin", OfMeasure(&M::margin),
+      {.meaning = "Differences within ±MARGIN count as \"same\" (default: 0.01)", .least = 1e-6, .most = 1});
   }
   static void DescribeWatch(auto& v) {
-    v("watch", OfMeasure(&MeasureRequest::watch), {.meaning = "which kernels run on which threads"});
+    v("watch", OfMeasure(&MeasureRequest::watch),
+      {.meaning =
+           "Watch which kernels run, and on which threads, in separate runs (docs/concepts/kernels.md)"});
   }
   static void DescribeKind(auto& v) {
-    v("sustained", OfMeasure(&MeasureRequest::sustained),
-      {.meaning = "run each experiment so long without a rest: \"10min\""});
-    v("counters", OfMeasure(&MeasureRequest::counters), {.meaning = "of the processor, at every operator"});
+    using M = MeasureRequest;
+    v("sustained", OfMeasure(&M::sustained),
+      {.meaning = "Run each experiment continuously for this long, one after the other, and show latency, "
+                  "clock, and temperature over time"});
+    v("counters", OfMeasure(&M::counters),
+      {.meaning = "Read the processor's counters at every operator, in separate runs "
+                  "(docs/guides/bottlenecks.md)"});
     DescribeWatch(v);
-    v("no_peaks", OfMeasure(&MeasureRequest::no_peaks), {.meaning = "the machine's peaks are not measured"});
+    v("no_peaks", OfMeasure(&M::no_peaks),
+      {.meaning = "Do not measure the machine's peaks (docs/guides/bottlenecks.md)"});
   }
   static void DescribeHistory(auto& v) { v.Flat(OfMeasure(&MeasureRequest::history)); }
 

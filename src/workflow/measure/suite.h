@@ -26,7 +26,8 @@ struct SuiteOptions {
   static void Describe(auto& v) {
     using O = SuiteOptions;
     v("path", &O::path);
-    v("device", &O::devices, {.meaning = "of the suite, to measure on now", .one = true});
+    v("device", &O::devices,
+      {.meaning = "Measure only on this device of the suite. May be repeated", .one = true});
     v.Flat(&O::use);
     v("output_root", &O::output_root, {.meaning = "the suite's folder"});
     v("max_minutes", &O::max_minutes, {.meaning = "on each device", .least = 0.01, .most = 1e5});
