@@ -23,7 +23,8 @@
 //
 // A visitor `v` has
 //   v(key, member [, About])       a member; `member` is a pointer to it, or a function of the object that
-//                                  returns a reference to it, or its value: such a one is only written
+//                                  returns a reference to it, or its value: such a one is only written. A
+//                                  view that has a member `of` has the members of that, too, as its own
 //   v.Converted(key, get, set [, About])
 //                                  a member of another form: `get` of the object is what is written, and
 //                                  `set` takes the object and what was read; it throws std::invalid_argument

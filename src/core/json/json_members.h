@@ -69,10 +69,10 @@ template <typename Member, typename T>
 constexpr decltype(auto) Of(const Member& member, T& value) {
   if constexpr (requires { value.*member; }) {
     return (value.*member);
-  } else if constexpr (std::is_member_object_pointer_v<Member>) {
-    return ((*value).*member);  // of what the object refers to
-  } else if constexpr (std::is_member_function_pointer_v<Member>) {
+  } else if constexpr (requires { (value.*member)(); }) {
     return (value.*member)();
+  } else if constexpr (std::is_member_pointer_v<Member>) {
+    return Of(member, value.of);
   } else {
     return member(value);
   }
@@ -178,7 +178,7 @@ class Writer {
   Json Value(const U& value, const About& about) {
     if constexpr (IsOptional<U>::value) {
       return value ? Value(*value, about) : Json(nullptr);
-    } else if constexpr (IsNamedList<U>::value) {
+    } else if constexpr (IsNamedList<U>::value || IsMap<U>::value) {
       Json object = Json::object();
       for (const auto& [key, element] : value) object[key] = Value(element, about);
       return object;
@@ -186,10 +186,6 @@ class Writer {
       Json list = Json::array();
       for (const auto& element : value) list.push_back(Value(element, about));
       return list;
-    } else if constexpr (IsMap<U>::value) {
-      Json object = Json::object();
-      for (const auto& [key, element] : value) object[key] = Value(element, about);
-      return object;
     } else if constexpr (Described<U>) {
       return Object(value);
     } else if constexpr (Named<U>) {

@@ -332,12 +332,13 @@ struct ExperimentData {
   std::optional<Nanoseconds> MedianFirstRun() const;  // of the clean ones; absent where none is
   std::optional<Nanoseconds> MedianLoad() const;
   std::optional<Bytes> PeakRss() const;
+  LatencyMetrics MetricsOfLatency() const { return LatencyMetrics(*this); }
   // Whether the per-event CSV of an analysis stands beside the ETDump.
   bool HasTimelineCsv() const;
 
   // What metrics.json has of it, the manifest too.
   static void DescribeMetrics(auto& v) {
-    v.Flat([](const ExperimentData& data) { return LatencyMetrics(data); });
+    v.Flat(&ExperimentData::MetricsOfLatency);
     v("threads", &ExperimentData::threads, {.meaning = "of the runner's thread pool", .least = 1});
     v("etdump", &ExperimentData::etdump,
       {.meaning = "relative to the results directory", .or_null = true, .below = true});
@@ -652,10 +653,8 @@ void ReadManifest(const nlohmann::json& manifest, RunData& run);
 // etdump, log.
 struct Metrics {
   struct Entry {
-    const ExperimentData* data = nullptr;
+    const ExperimentData& of;
 
-    const ExperimentData& operator*() const { return *data; }
-    operator const ExperimentData&() const { return *data; }
     static void Describe(auto& v) {
       v("experiment", &ExperimentData::name, {.meaning = "its name in the configuration"});
       ExperimentData::DescribeMetrics(v);
@@ -664,7 +663,7 @@ struct Metrics {
   std::vector<Entry> results;
 
   explicit Metrics(const RunData& run) {
-    for (const ExperimentData& data : run.experiments) results.push_back({&data});
+    for (const ExperimentData& data : run.experiments) results.push_back({data});
   }
   static void Describe(auto& v) {
     DescribeSchemaVersion(v, kManifestSchema);

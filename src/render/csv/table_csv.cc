@@ -42,40 +42,39 @@ struct OfExperiment {
 };
 
 struct OfLatency : OfExperiment {
+  const D& of = experiment.latency;
+
   static void Describe(auto& v) {
     OfExperiment::Describe(v);
-    using Of = const OfLatency&;
-    const auto ms = [&](const char* key, auto member, std::string_view meaning) {
-      v(key, [member](Of of) { return of.experiment.latency.*member; }, {.meaning = meaning, .scale = 1e6});
-    };
+    using L = const OfLatency&;
     const auto bound = [&](const char* key, double LatencyInterval::*member) {
-      v(key,
-        [member](Of of) {
-          return of.experiment.interval ? std::optional(*of.experiment.interval.*member) : std::nullopt;
-        },
-        {.meaning = "of the median, over launches", .scale = 1e6});
+      v(
+          key,
+          [member](L row) {
+            return row.experiment.interval ? std::optional(*row.experiment.interval.*member) : std::nullopt;
+          },
+          kMs.Means("of the median, over launches"));
     };
-    v("latency_from", [](Of of) { return of.experiment.LatencySource(); }, kLatencyFrom);
-    v("runs", [](Of of) { return of.experiment.latency.n; }, {.meaning = kRunsOfLatency});
-    ms("median_ms", &D::p50, kMedianOfLatency);
-    ms("mean_ms", &D::mean, kMeanOfRuns);
-    ms("sd_ms", &D::sd, kSdOfRuns);
-    v("cv", [](Of of) { return of.experiment.latency.cv; }, {.meaning = kMeaningOfCv});
-    ms("min_ms", &D::min, kMinOfRuns);
-    ms("max_ms", &D::max, kMaxOfRuns);
-    ms("p90_ms", &D::p90, kP90OfRuns);
-    ms("p95_ms", &D::p95, kP95OfRuns);
-    ms("p99_ms", &D::p99, kP99OfRuns);
-    ms("mad_ms", &D::mad, "median absolute deviation");
-    ms("trimmed_mean_5_ms", &D::trimmed_mean_5, "without the lowest and highest 5%");
-    ms("trimmed_mean_10_ms", &D::trimmed_mean_10, "without the lowest and highest 10%");
-    v("outliers", [](Of of) { return of.experiment.latency.outliers; },
-      {.meaning = "outside Tukey's fences"});
+    v("latency_from", [](L row) { return row.experiment.LatencySource(); }, kLatencyFrom);
+    v("runs", &D::n, {.meaning = kRunsOfLatency});
+    v("median_ms", &D::p50, kMs.Means(kMedianOfLatency));
+    v("mean_ms", &D::mean, kMs.Means(kMeanOfRuns));
+    v("sd_ms", &D::sd, kMs.Means(kSdOfRuns));
+    v("cv", &D::cv, {.meaning = kMeaningOfCv});
+    v("min_ms", &D::min, kMs.Means(kMinOfRuns));
+    v("max_ms", &D::max, kMs.Means(kMaxOfRuns));
+    v("p90_ms", &D::p90, kMs.Means(kP90OfRuns));
+    v("p95_ms", &D::p95, kMs.Means(kP95OfRuns));
+    v("p99_ms", &D::p99, kMs.Means(kP99OfRuns));
+    v("mad_ms", &D::mad, kMs.Means("median absolute deviation"));
+    v("trimmed_mean_5_ms", &D::trimmed_mean_5, kMs.Means("without the lowest and highest 5%"));
+    v("trimmed_mean_10_ms", &D::trimmed_mean_10, kMs.Means("without the lowest and highest 10%"));
+    v("outliers", &D::outliers, {.meaning = "outside Tukey's fences"});
     bound("interval_low_ms", &LatencyInterval::low);
     bound("interval_high_ms", &LatencyInterval::high);
-    v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs.Means(kFirstRun));
-    v("load_ms", [](Of of) { return of.experiment.load; }, kMs.Means(kLoadTime));
-    v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; }, {.meaning = kPeakRss});
+    v("first_run_ms", [](L row) { return row.experiment.first_run; }, kMs.Means(kFirstRun));
+    v("load_ms", [](L row) { return row.experiment.load; }, kMs.Means(kLoadTime));
+    v("peak_rss_bytes", [](L row) { return row.experiment.peak_rss; }, {.meaning = kPeakRss});
   }
 };
 

@@ -17,22 +17,17 @@ namespace etprof {
 // What a process of a side costs beside its runs: time, or memory.
 template <bool kOfMemory>
 struct CostJson {
-  const SideCost& cost;
+  const SideCost& of;
 
   static constexpr const char* kSchemaName = kOfMemory ? "cost_bytes" : "cost_ms";
   static void Describe(auto& v) {
-    using J = const CostJson&;
     constexpr std::string_view kOf =
         kOfMemory ? "of a process: the largest of any launch" : "of a process: median over launches";
     constexpr About kSide{.least = 0, .scale = kOfMemory ? 1 : 1e6};
-    v(
-        kOfMemory ? "baseline_bytes" : "baseline_ms", [](J json) { return json.cost.baseline; },
-        kSide.Means(kOf));
-    v(
-        kOfMemory ? "candidate_bytes" : "candidate_ms", [](J json) { return json.cost.candidate; },
-        kSide.Means(kOf));
-    v("verdict", [](J json) { return json.cost.verdict; }, {.meaning = "`faster`: the candidate needs less"});
-    v.Flat([](J json) { return json.cost.estimate; }, {.or_null = true});
+    v(kOfMemory ? "baseline_bytes" : "baseline_ms", &SideCost::baseline, kSide.Means(kOf));
+    v(kOfMemory ? "candidate_bytes" : "candidate_ms", &SideCost::candidate, kSide.Means(kOf));
+    v("verdict", &SideCost::verdict, {.meaning = "`faster`: the candidate needs less"});
+    v.Flat(&SideCost::estimate, {.or_null = true});
   }
 };
 using TimeCostJson = CostJson<false>;
@@ -53,16 +48,15 @@ inline std::optional<std::string> MaybeName(const Operator* op) {
 // Which experiment something is of.
 struct NamedExperimentJson {
   const Report& report;
-  const ReportExperiment& experiment;
+  const ReportExperiment& of;
 
   static constexpr const char* kSchemaName = "matrix_side";
   static void Describe(auto& v) {
     using J = const NamedExperimentJson&;
-    v("experiment", [](J json) { return NameOfExperiment(json.report, json.experiment); },
+    v("experiment", [](J json) { return NameOfExperiment(json.report, json.of); },
       {.meaning = "its name in the configuration"});
-    v("label", [](J json) { return json.experiment.label; }, {.meaning = "its name in reports"});
-    v("threads", [](J json) { return json.experiment.threads; },
-      {.meaning = "of the runner's thread pool", .least = 1});
+    v("label", &ReportExperiment::label, {.meaning = "its name in reports"});
+    v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
   }
 };
 
@@ -175,29 +169,27 @@ struct TotalsJson {
 
 struct DeltaJson {
   const Comparison& comparison;
-  const DeltaRow& row;
+  const DeltaRow& of;
 
   static constexpr const char* kSchemaName = "delta";
   static void Describe(auto& v) {
     using J = const DeltaJson&;
-    v("name", [](J json) -> const auto& { return json.row.name; },
-      {.meaning = "group, category, module, line, delegate, or operator"});
-    v.Flat([](J json) {
-      return TotalsJson{json.comparison, json.row.baseline_total, json.row.candidate_total};
-    });
-    v.Flat([](J json) -> const auto& { return json.row.quantity; });
+    v("name", &DeltaRow::name, {.meaning = "group, category, module, line, delegate, or operator"});
+    v.Flat(
+        [](J json) { return TotalsJson{json.comparison, json.of.baseline_total, json.of.candidate_total}; });
+    v.Flat(&DeltaRow::quantity);
   }
 };
 
 struct LayerDeltaJson {
   const Comparison& comparison;
-  const LayerDelta& layer;
+  const LayerDelta& of;
 
   static void Describe(auto& v) {
     using J = const LayerDeltaJson&;
-    v.Flat([](J json) { return DeltaJson{json.comparison, json.layer.row}; });
-    v("depth", [](J json) { return json.layer.depth; }, {.meaning = "of the module; 0: the model"});
-    v("type", [](J json) { return json.layer.type; }, {.meaning = "class of the module", .or_null = true});
+    v.Flat([](J json) { return DeltaJson{json.comparison, json.of.row}; });
+    v("depth", &LayerDelta::depth, {.meaning = "of the module; 0: the model"});
+    v("type", &LayerDelta::type, {.meaning = "class of the module", .or_null = true});
   }
 };
 
@@ -244,22 +236,24 @@ struct OperatorDeltaJson {
 struct ComparisonJson {
   const Report& report;
   const ReportComparison& pair;
+  const Comparison& of = pair.comparison;
 
-  const Comparison& Of() const { return pair.comparison; }
   const ReportExperiment& Baseline() const { return report.experiments[pair.baseline]; }
   const ReportExperiment& Candidate() const { return report.experiments[pair.candidate]; }
-  std::vector<DeltaJson> Rows(const std::vector<DeltaRow>& of) const { return ViewsOf<DeltaJson>(of, Of()); }
+  std::vector<DeltaJson> Rows(const std::vector<DeltaRow>& rows) const {
+    return ViewsOf<DeltaJson>(rows, of);
+  }
   std::vector<OperatorDeltaJson> Operators() const {
     std::vector<OperatorDeltaJson> rows;
-    for (const OperatorMatch& match : Of().operators) {
+    for (const OperatorMatch& match : of.operators) {
       const OperatorPairJson operators{
           match.baseline ? &Baseline().profile->operators[*match.baseline] : nullptr,
           match.candidate ? &Candidate().profile->operators[*match.candidate] : nullptr, match};
       const std::string& name =
           (operators.candidate != nullptr ? operators.candidate : operators.baseline)->name;
-      rows.push_back({Of(), {name, match.baseline_total, match.candidate_total, match.quantity}, operators});
+      rows.push_back({of, {name, match.baseline_total, match.candidate_total, match.quantity}, operators});
     }
-    rows.push_back({Of(), {"Clipped", Of().baseline_clipped, Of().candidate_clipped, {}}, std::nullopt});
+    rows.push_back({of, {"Clipped", of.baseline_clipped, of.candidate_clipped, {}}, std::nullopt});
     return rows;
   }
 
@@ -268,39 +262,34 @@ struct ComparisonJson {
     using J = const ComparisonJson&;
     v("label", [](J json) { return json.pair.label; },
       {.meaning = "of the pair, as configured", .or_null = true});
-    v("baseline", [](J json) { return json.Of().baseline_label; },
+    v("baseline", &Comparison::baseline_label,
       {.meaning = "label of the variant that the other is compared with"});
-    v("candidate", [](J json) { return json.Of().candidate_label; },
+    v("candidate", &Comparison::candidate_label,
       {.meaning = "label of the variant that is compared with the baseline"});
     v("baseline_experiment", [](J json) { return NameOfExperiment(json.report, json.Baseline()); },
       {.meaning = "its name in the configuration"});
     v("candidate_experiment", [](J json) { return NameOfExperiment(json.report, json.Candidate()); },
       {.meaning = "its name in the configuration"});
-    v("pairing", [](J json) { return json.Of().pairing; },
+    v("pairing", &Comparison::pairing,
       {.meaning = "`launches`: interleaved; `unpaired`: drift is invisible; `none`: no interval"});
-    v("launches", [](J json) { return json.Of().launches; },
-      {.meaning = "that the latency's estimate is from; 0: not paired"});
-    v("rounds", [](J json) { return json.Of().rounds; }, {.meaning = "that count, over all launches"});
+    v("launches", &Comparison::launches, {.meaning = "that the latency's estimate is from; 0: not paired"});
+    v("rounds", &Comparison::rounds, {.meaning = "that count, over all launches"});
     v("half_width", [](J json) { return json.pair.half_width; },
       {.meaning = "of the latency's interval, relative"});
     v("same_configuration", [](J json) { return json.pair.same_configuration; }, {.meaning = "an A/A pair"});
-    v("latency_from", [](J json) { return LatencyFrom(json.Of().latency_from_trace); }, kLatencyFrom);
-    v("latency", [](J json) -> const auto& { return json.Of().latency; },
-      {.meaning = "of medians, with the headline's verdict"});
-    v("baseline_runs", [](J json) { return json.Of().baseline_runs; },
-      {.meaning = "traced runs of its common set"});
-    v("candidate_runs", [](J json) { return json.Of().candidate_runs; },
-      {.meaning = "traced runs of its common set"});
-    v("delta_denominator", [](J json) { return json.Of().baseline_runs * json.Of().candidate_runs; },
+    v("latency_from", [](J json) { return LatencyFrom(json.of.latency_from_trace); }, kLatencyFrom);
+    v("latency", &Comparison::latency, {.meaning = "of medians, with the headline's verdict"});
+    v("baseline_runs", &Comparison::baseline_runs, {.meaning = "traced runs of its common set"});
+    v("candidate_runs", &Comparison::candidate_runs, {.meaning = "traced runs of its common set"});
+    v("delta_denominator", [](J json) { return json.of.baseline_runs * json.of.candidate_runs; },
       {.meaning = "of every delta_numerator_ns: baseline_runs times candidate_runs"});
-    v("whole",
-      [](J json) { return TotalsJson{json.Of(), json.Of().baseline_total, json.Of().candidate_total}; },
+    v("whole", [](J json) { return TotalsJson{json.of, json.of.baseline_total, json.of.candidate_total}; },
       {.meaning = "the delta_numerator_ns of the rows of each table add up to its, exactly"});
-    v("groups", [](J json) { return json.Rows(json.Of().groups); },
+    v("groups", [](J json) { return json.Rows(json.of.groups); },
       {.meaning = "self times by kind of computation"});
-    v("categories", [](J json) { return json.Rows(json.Of().categories); },
+    v("categories", [](J json) { return json.Rows(json.of.categories); },
       {.meaning = "self times by finer kind of computation"});
-    v("layers", [](J json) { return ViewsOf<LayerDeltaJson>(json.pair.layers, json.Of()); },
+    v("layers", [](J json) { return ViewsOf<LayerDeltaJson>(json.pair.layers, json.of); },
       {.meaning = "self times by module, with the modules in it"});
     v("by_source", [](J json) { return json.Rows(json.pair.by_source); },
       {.meaning = "self times by line of the model"});
@@ -319,8 +308,7 @@ struct ComparisonJson {
     v("speedup_factors", [](J json) { return MaybeView<FactorsJson>(json.pair.factors, json.pair); },
       {.meaning = "ratio = peak_ratio x use_ratio, of the operators that the compute peak limits in both "
                   "variants"});
-    v("warnings", [](J json) { return json.Of().warnings; },
-      {.meaning = "what makes the comparison less certain"});
+    v("warnings", &Comparison::warnings, {.meaning = "what makes the comparison less certain"});
   }
 
  private:

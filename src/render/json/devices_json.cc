@@ -17,12 +17,9 @@ constexpr About kTextOrNull{.or_null = true, .some = true};
 struct DeviceJson {
   const DevicesReport& report;
   std::size_t index;
+  DeviceProperties of = Run().device.value_or(DeviceProperties());
 
   const RunData& Run() const { return report.runs[index].run; }
-  const DeviceProperties& Properties() const {
-    static const DeviceProperties none;
-    return Run().device ? *Run().device : none;
-  }
 
   static constexpr const char* kSchemaName = "device";
   static void Describe(auto& v) {
@@ -41,27 +38,19 @@ struct DeviceJson {
     v(
         "platform", [](J json) { return json.Run().platform; },
         kTextOrNull.Means("of the device, as in the manifest"));
-    v(
-        "cpu_model", [](J json) { return json.Properties().cpu_model; },
-        kTextOrNull.Means("as the system calls it"));
-    v("cores",
-      [](J json) {
-        return json.Properties().cores > 0 ? std::optional(json.Properties().cores) : std::nullopt;
-      },
+    v("cpu_model", &DeviceProperties::cpu_model, kTextOrNull.Means("as the system calls it"));
+    v("cores", [](J json) { return json.of.cores > 0 ? std::optional(json.of.cores) : std::nullopt; },
       {.meaning = "CPUs online", .least = 1});
     v("features", [](J json) { return say::FeaturesOfRun(json.report.runs[json.index]); },
       {.meaning = "what kernels are chosen by, the widest first, as the runner saw it"});
     v(
         "governor", [](J json) { return GovernorText(json.Run().device); },
         kTextOrNull.Means("of the CPUs' frequencies"));
-    v("os", [](J json) { return json.Properties().os; }, kTextOrNull.Means("of the device"));
-    v("kernel", [](J json) { return json.Properties().kernel; }, kTextOrNull.Means("of the device"));
-    v(
-        "virtualization", [](J json) { return json.Properties().virtualization; },
-        kTextOrNull.Means("`kvm`, `container`, `wsl`, ...; null: none seen"));
-    v(
-        "power_mode", [](J json) { return json.Properties().power_mode; },
-        kTextOrNull.Means("`on battery`, `low power`, ..."));
+    v("os", &DeviceProperties::os, kTextOrNull.Means("of the device"));
+    v("kernel", &DeviceProperties::kernel, kTextOrNull.Means("of the device"));
+    v("virtualization", &DeviceProperties::virtualization,
+      kTextOrNull.Means("`kvm`, `container`, `wsl`, ...; null: none seen"));
+    v("power_mode", &DeviceProperties::power_mode, kTextOrNull.Means("`on battery`, `low power`, ..."));
     v("emulated", [](J json) { return json.report.runs[json.index].emulated; },
       {.meaning = "the CPU of an experiment was emulated: times are not meaningful"});
     v("warnings", [](J json) { return json.report.runs[json.index].warnings; },
@@ -159,22 +148,21 @@ struct CellJson {
 struct DeviceExperimentJson {
   const DevicesReport& report;
   const ModelSection& model;
-  const DeviceRow& row;
+  const DeviceRow& of;
 
   static constexpr const char* kSchemaName = "experiment";
   static void Describe(auto& v) {
     using J = const DeviceExperimentJson&;
-    v("label", [](J json) { return json.row.label; }, {.meaning = "its name in reports"});
-    v("threads", [](J json) { return json.row.threads; },
-      {.meaning = "of the runner's thread pool", .least = 1});
-    v("differences", [](J json) { return json.row.differences; },
+    v("label", &DeviceRow::label, {.meaning = "its name in reports"});
+    v("threads", &DeviceRow::threads, {.meaning = "of the runner's thread pool", .least = 1});
+    v("differences", &DeviceRow::differences,
       {.meaning = "in what it differs between the devices beside the device"});
     v("devices",
       [](J json) {
         std::vector<CellJson> cells;
-        for (std::size_t device = 0; device < json.row.cells.size(); ++device) {
-          if (const auto* experiment = json.report.ExperimentOf(json.model, json.row, device))
-            cells.push_back({json.report, json.model, json.row, device, *experiment});
+        for (std::size_t device = 0; device < json.of.cells.size(); ++device) {
+          if (const auto* experiment = json.report.ExperimentOf(json.model, json.of, device))
+            cells.push_back({json.report, json.model, json.of, device, *experiment});
         }
         return cells;
       },
@@ -205,20 +193,20 @@ struct PairCellJson {
 struct PairJson {
   const DevicesReport& report;
   const ModelSection& model;
-  const DevicePairRow& row;
+  const DevicePairRow& of;
 
   static constexpr const char* kSchemaName = "comparison";
   static void Describe(auto& v) {
     using J = const PairJson&;
-    v("baseline", [](J json) { return json.row.baseline_label; },
+    v("baseline", &DevicePairRow::baseline_label,
       {.meaning = "label of the variant that the other is compared with"});
-    v("candidate", [](J json) { return json.row.candidate_label; },
+    v("candidate", &DevicePairRow::candidate_label,
       {.meaning = "label of the variant that is compared with the baseline"});
     v("devices",
       [](J json) {
         std::vector<PairCellJson> cells;
-        for (std::size_t device = 0; device < json.row.comparisons.size(); ++device) {
-          if (const auto* pair = json.report.ComparisonOf(json.model, json.row, device))
+        for (std::size_t device = 0; device < json.of.comparisons.size(); ++device) {
+          if (const auto* pair = json.report.ComparisonOf(json.model, json.of, device))
             cells.push_back({json.model.devices[device].name, pair->comparison});
         }
         return cells;
@@ -229,39 +217,38 @@ struct PairJson {
 
 struct ModelJson {
   const DevicesReport& report;
-  const ModelSection& model;
+  const ModelSection& of;
 
   static constexpr const char* kSchemaName = "model";
   static void Describe(auto& v) {
     using J = const ModelJson&;
-    v("model_id", [](J json) { return json.model.model_id; }, {.meaning = "file name without .pte"});
-    v("model_sha256", [](J json) { return json.model.model_sha256; }, kTextOrNull.Means("of the .pte"));
-    v("method", [](J json) { return json.model.method; },
-      {.meaning = "two methods of one model are two entries"});
-    v("devices", [](J json) { return Each(json.model.devices, &DeviceColumn::name); },
+    v("model_id", &ModelSection::model_id, {.meaning = "file name without .pte"});
+    v("model_sha256", &ModelSection::model_sha256, kTextOrNull.Means("of the .pte"));
+    v("method", &ModelSection::method, {.meaning = "two methods of one model are two entries"});
+    v("devices", [](J json) { return Each(json.of.devices, &DeviceColumn::name); },
       {.meaning = "that ran it, as in the list above", .some = true});
     v("experiments",
-      [](J json) { return ViewsOf<DeviceExperimentJson>(json.model.experiments, json.report, json.model); },
+      [](J json) { return ViewsOf<DeviceExperimentJson>(json.of.experiments, json.report, json.of); },
       {.meaning = "one for each number of threads"});
-    v("comparisons", [](J json) { return ViewsOf<PairJson>(json.model.pairs, json.report, json.model); },
+    v("comparisons", [](J json) { return ViewsOf<PairJson>(json.of.pairs, json.report, json.of); },
       {.meaning = "pairs, each within its devices"});
   }
 };
 
 struct ReportJson {
-  const DevicesReport& report;
+  const DevicesReport& of;
 
   static void Describe(auto& v) {
     using J = const ReportJson&;
     DescribeSchemaVersion(v);
-    v("title", [](J json) { return json.report.title; }, {.meaning = "as given by --title", .or_null = true});
-    v("emulated", [](J json) { return json.report.emulated; },
+    v("title", &DevicesReport::title, {.meaning = "as given by --title", .or_null = true});
+    v("emulated", &DevicesReport::emulated,
       {.meaning = "the CPU of any device was emulated: its timings are not meaningful"});
-    v("devices", [](J json) { return ViewsUpTo<DeviceJson>(json.report.runs.size(), json.report); },
+    v("devices", [](J json) { return ViewsUpTo<DeviceJson>(json.of.runs.size(), json.of); },
       {.meaning = "one for each run"});
-    v("models", [](J json) { return ViewsOf<ModelJson>(json.report.models, json.report); },
+    v("models", [](J json) { return ViewsOf<ModelJson>(json.of.models, json.of); },
       {.meaning = "one for each method of each .pte"});
-    v("unpaired", [](J json) { return say::UnpairedText(json.report.distinct_devices); },
+    v("unpaired", [](J json) { return say::UnpairedText(json.of.distinct_devices); },
       {.meaning = "what a comparison between devices cannot know"});
   }
 };

@@ -39,33 +39,30 @@ constexpr About kShownAt{.meaning =
 
 struct PrintedCellJson {
   TableText::Cell text;
-  CellValue value;
+  CellValue of;
 
-  PrintedCellJson(const say::Cell& cell, TableText::Cell as) : text(std::move(as)), value(ValueOf(cell)) {}
+  PrintedCellJson(const say::Cell& cell, TableText::Cell as) : text(std::move(as)), of(ValueOf(cell)) {}
 
   static constexpr const char* kSchemaName = "cell";
   static void Describe(auto& v) {
     using J = const PrintedCellJson&;
-    v("kind", [](J json) { return json.value.kind; },
+    v("kind", &CellValue::kind,
       {.meaning =
            "`time` and `duration` are times; `change` is relative, `share` of 1; `speedup` and "
            "`interval` are of baseline / candidate, an `interval` with a unit is of a value beside it"});
     v("text", [](J json) -> const auto& { return json.text.text; },
       {.meaning = "as it is printed, with the digits that it has in every format"});
-    v("value", [](J json) { return json.value.value; },
+    v("value", &CellValue::value,
       {.meaning = "what `text` was made of; no key: it is not defined, or a text",
        .least = kAnyNumber,
        .if_any = true});
-    v("unit", [](J json) -> const auto& { return json.value.unit; },
+    v("unit", &CellValue::unit,
       {.meaning = "of `value`, or of the bounds alone: `ns`, `bytes`, ...", .if_any = true});
-    v("low", [](J json) { return json.value.low; },
-      {.meaning = "the bounds of `value`", .least = kAnyNumber, .if_any = true});
-    v("high", [](J json) { return json.value.high; },
+    v("low", &CellValue::low, {.meaning = "the bounds of `value`", .least = kAnyNumber, .if_any = true});
+    v("high", &CellValue::high,
       {.meaning = "null: no bound", .least = kAnyNumber, .or_null = true, .if_any = true});
-    v(
-        "verdict", [](J json) -> const auto& { return json.value.verdict; },
-        kTextIfAny.Means("of the interval, on the candidate"));
-    v("efficiency", [](J json) { return json.value.efficiency; },
+    v("verdict", &CellValue::verdict, kTextIfAny.Means("of the interval, on the candidate"));
+    v("efficiency", &CellValue::efficiency,
       {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .if_any = true});
     v("tone", [](J json) { return Unusual<say::Tone::kPlain>(json.text.tone); },
       {.meaning = "how to take it; no key: `plain`", .if_any = true});
@@ -115,35 +112,33 @@ struct RowJson {
 };
 
 struct ColumnJson {
-  const say::Table::Column& column;
+  const say::Table::Column& of;
   const std::string& title;
 
   static void Describe(auto& v) {
     using J = const ColumnJson&;
-    v("id", [](J json) -> const auto& { return json.column.id; },
-      {.meaning = "the column's name in CSV, too"});
+    v("id", &say::Table::Column::id, {.meaning = "the column's name in CSV, too"});
     v("title", [](J json) -> const auto& { return json.title; },
       {.meaning = "of the first column with the unit of the `text` of times"});
-    v("right", [](J json) { return json.column.right; }, {.meaning = "whether it is aligned to the right"});
+    v("right", &say::Table::Column::right, {.meaning = "whether it is aligned to the right"});
   }
 };
 
 struct TableJson {
-  const say::Table& table;
-  TableText text = TextOf(table);
+  const say::Table& of;
+  TableText text = TextOf(of);
 
   static constexpr const char* kSchemaName = "table";
   static void Describe(auto& v) {
     using J = const TableJson&;
-    v("id", [](J json) -> const auto& { return json.table.id; },
-      {.meaning = "tables of one id have the same columns"});
-    v("title", [](J json) -> const auto& { return json.table.title; }, kTextIfAny.Means("above it"));
-    v("level", [](J json) { return json.table.level; }, kShownAt);
+    v("id", &say::Table::id, {.meaning = "tables of one id have the same columns"});
+    v("title", &say::Table::title, kTextIfAny.Means("above it"));
+    v("level", &say::Table::level, kShownAt);
     v("columns",
       [](J json) {
         std::vector<ColumnJson> columns;
         for (std::size_t i = 0; i < json.text.titles.size(); ++i)
-          columns.push_back({json.table.columns[i], json.text.titles[i]});
+          columns.push_back({json.of.columns[i], json.text.titles[i]});
         return columns;
       },
       {.meaning = "from left to right"});
@@ -151,13 +146,13 @@ struct TableJson {
       [](J json) {
         std::vector<RowJson> rows;
         std::size_t shown = 0;
-        for (const say::Row& row : json.table.rows) {
+        for (const say::Row& row : json.of.rows) {
           if (row.role != say::Row::Role::kRest) rows.push_back({row, json.text.rows[shown++].cells});
         }
         return rows;
       },
       {.meaning = "from top to bottom"});
-    v("usual_rows", [](J json) { return Unusual<SIZE_MAX>(json.table.usual_rows); },
+    v("usual_rows", [](J json) { return Unusual<SIZE_MAX>(json.of.usual_rows); },
       {.meaning = "how many of them are shown where there is little room; no key: all", .if_any = true});
   }
 };
@@ -197,31 +192,28 @@ struct ItemJson {
 
 struct ListJson {
   const DocumentSpan& span;
-  const say::List& list;
+  const say::List& of;
 
   static void Describe(auto& v) {
     using J = const ListJson&;
-    v("title", [](J json) -> const auto& { return json.list.title; }, kTextIfAny.Means("above it"));
-    v("level", [](J json) { return json.list.level; }, kShownAt);
-    v("numbered", [](J json) { return json.list.numbered; }, {.meaning = "the order counts"});
-    v("items", [](J json) { return ViewsOf<ItemJson>(json.list.items, json.span); },
+    v("title", &say::List::title, kTextIfAny.Means("above it"));
+    v("level", &say::List::level, kShownAt);
+    v("numbered", &say::List::numbered, {.meaning = "the order counts"});
+    v("items", [](J json) { return ViewsOf<ItemJson>(json.of.items, json.span); },
       {.meaning = "from top to bottom"});
-    v("usual_items", [](J json) { return Unusual<SIZE_MAX>(json.list.usual_items); },
+    v("usual_items", [](J json) { return Unusual<SIZE_MAX>(json.of.usual_items); },
       {.meaning = "how many of them are shown where there is little room; no key: all", .if_any = true});
   }
 };
 
 struct FactsJson {
-  const say::Facts& facts;
+  const say::Facts& of;
 
   static void Describe(auto& v) {
-    using J = const FactsJson&;
-    v("id", [](J json) -> const auto& { return json.facts.id; },
-      {.meaning = "of the table that they are in CSV"});
-    v("title", [](J json) -> const auto& { return json.facts.title; }, kTextIfAny.Means("above them"));
-    v("level", [](J json) { return json.facts.level; }, kShownAt);
-    v("facts", [](J json) -> const auto& { return json.facts.facts; },
-      {.meaning = "names with values; a name may repeat"});
+    v("id", &say::Facts::id, {.meaning = "of the table that they are in CSV"});
+    v("title", &say::Facts::title, kTextIfAny.Means("above them"));
+    v("level", &say::Facts::level, kShownAt);
+    v("facts", &say::Facts::facts, {.meaning = "names with values; a name may repeat"});
   }
 };
 
@@ -280,13 +272,13 @@ struct PartJson {
 
 struct SectionJson {
   const DocumentSpan& span;
-  const say::Section& section;
+  const say::Section& of;
   bool appendix;
 
   // But for the pictures of a screen: the table behind them has their values.
   std::vector<PartJson> Parts() const {
     std::vector<PartJson> parts;
-    for (const say::Part& part : section.parts) {
+    for (const say::Part& part : of.parts) {
       if (!say::IsPicture(part)) parts.push_back({span, part});
     }
     return parts;
@@ -294,8 +286,8 @@ struct SectionJson {
 
   static void Describe(auto& v) {
     using J = const SectionJson&;
-    v("title", [](J json) -> const auto& { return json.section.title; }, kTextIfAny.Means("above it"));
-    v("level", [](J json) { return json.section.level; }, kShownAt);
+    v("title", &say::Section::title, kTextIfAny.Means("above it"));
+    v("level", &say::Section::level, kShownAt);
     v("appendix", [](J json) { return Unusual<false>(json.appendix); },
       {.meaning = "whether a page has it behind the notes; no key: before them", .if_any = true});
     v("parts", &SectionJson::Parts, {.meaning = "each has one key, which says what it is"});
@@ -319,41 +311,36 @@ struct AnswerJson {
 };
 
 struct DocumentJson {
-  const say::Document& document;
+  const say::Document& of;
 
   static void Describe(auto& v) {
     using J = const DocumentJson&;
     DescribeSchemaVersion(v);
-    v("title", [](J json) -> const auto& { return json.document.title; },
-      {.meaning = "of the command and its subject"});
-    v("facts", [](J json) -> const auto& { return json.document.facts; }, {.meaning = "beside the title"});
-    v("answers", [](J json) { return ViewsOf<AnswerJson>(json.document.answers, json.document.span); },
+    v("title", &say::Document::title, {.meaning = "of the command and its subject"});
+    v("facts", &say::Document::facts, {.meaning = "beside the title"});
+    v("answers", [](J json) { return ViewsOf<AnswerJson>(json.of.answers, json.of.span); },
       {.meaning = "what a reader wants to know first"});
-    v("measured", [](J json) -> const auto& { return json.document.measured; },
+    v("measured", &say::Document::measured,
       {.meaning = "what they are of: launches, rounds, seconds", .if_any = true});
-    v("sections_are", [](J json) -> const auto& { return json.document.sections_are; },
+    v("sections_are", &say::Document::sections_are,
       {.meaning = "what the titles of sections name", .if_any = true});
     v("sections",
       [](J json) {
         std::vector<SectionJson> sections;
-        for (const say::Section& section : json.document.sections)
-          sections.push_back({json.document.span, section, false});
-        for (const say::Section& section : json.document.appendix)
-          sections.push_back({json.document.span, section, true});
+        for (const say::Section& section : json.of.sections)
+          sections.push_back({json.of.span, section, false});
+        for (const say::Section& section : json.of.appendix)
+          sections.push_back({json.of.span, section, true});
         return sections;
       },
       {.meaning = "from top to bottom"});
-    v(
-        "notes_title", [](J json) -> const auto& { return json.document.notes_title; },
-        kTextIfAny.Means("of a page"));
+    v("notes_title", &say::Document::notes_title, kTextIfAny.Means("of a page"));
     v("notes",
       [](J json) {
-        return Each(json.document.notes,
-                    [&](const say::Note& note) { return say::TextOf(note, json.document.span); });
+        return Each(json.of.notes, [&](const say::Note& note) { return say::TextOf(note, json.of.span); });
       },
       {.meaning = "what one has to know to trust it"});
-    v("method", [](J json) -> const auto& { return json.document.method; },
-      {.meaning = "how it was found out", .if_any = true});
+    v("method", &say::Document::method, {.meaning = "how it was found out", .if_any = true});
   }
 };
 

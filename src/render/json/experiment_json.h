@@ -27,7 +27,7 @@ struct BreakdownJson {
 
   struct Row {
     const Breakdown& in;
-    const AdditiveRow& row;
+    const AdditiveRow& of;
     const stats::Distribution* distribution;
 
     static void Describe(auto& v) {
@@ -36,17 +36,16 @@ struct BreakdownJson {
         return whole > 0 ? std::optional(static_cast<double>(total) / static_cast<double>(whole))
                          : std::nullopt;
       };
-      v("name", [](J json) -> const auto& { return json.row.name; },
+      v("name", &AdditiveRow::name,
         {.meaning = "group, category, place, module, line, or delegate; `Clipped`: time that spans claimed "
                     "outside of their parent, or twice"});
-      v("total_ns", [](J json) { return json.row.total; },
-        {.meaning = "self time over the table's runs", .least = kAnyNumber});
-      v("operators", [](J json) { return json.row.operators; },
+      v("total_ns", &AdditiveRow::total, {.meaning = "self time over the table's runs", .least = kAnyNumber});
+      v("operators", &AdditiveRow::operators,
         {.meaning = "distinct ones, calls and the method itself among them"});
       v(
-          "mean_ms", [quotient](J json) { return quotient(json.row.total, json.in.runs); },
+          "mean_ms", [quotient](J json) { return quotient(json.of.total, json.in.runs); },
           kMs.Means("self time of one run, on average"));
-      v("share", [quotient](J json) { return quotient(json.row.total, json.in.total); },
+      v("share", [quotient](J json) { return quotient(json.of.total, json.in.total); },
         {.meaning = "of the table's total_ns"});
       v("self_ms", [](J json) { return json.distribution; },
         {.meaning = "of groups and categories: how the row's time of a run is spread over the runs"});
@@ -74,11 +73,9 @@ inline std::vector<std::string> KeysOf(const Profile& profile, const std::vector
 // How an operator is joined to the program that ran.
 struct SourceJson {
   const Profile& profile;
-  const OperatorSource& source;
+  const OperatorSource& of;
 
-  const SourcePlace* Place() const {
-    return source.place ? &profile.program->places[*source.place] : nullptr;
-  }
+  const SourcePlace* Place() const { return of.place ? &profile.program->places[*of.place] : nullptr; }
   const SourceModule* Module() const {
     return Place() != nullptr && !Place()->modules.empty() ? &Place()->modules.back() : nullptr;
   }
@@ -93,11 +90,11 @@ struct SourceJson {
   static constexpr const char* kSchemaName = "operator_source";
   static void Describe(auto& v) {
     using J = const SourceJson&;
-    v("join", [](J json) { return json.source.join; },
+    v("join", &OperatorSource::join,
       {.meaning = "what of the program it is: nodes of a delegate's graph, inserted by XNNPACK for the next "
                   "operator, an instruction"});
-    v("why", [](J json) { return json.source.why; }, {.meaning = "of none: why", .or_null = true});
-    v("why_not_delegated", [](J json) { return json.source.why_not_delegated; },
+    v("why", &OperatorSource::why, {.meaning = "of none: why", .or_null = true});
+    v("why_not_delegated", &OperatorSource::why_not_delegated,
       {.meaning = "of an instruction: why it is in no XNNPACK delegate, as far as the program shows it",
        .or_null = true});
     v("layer", [](J json) { return json.Module() ? &json.Module()->path : nullptr; },
@@ -107,37 +104,37 @@ struct SourceJson {
     v("source", &SourceJson::Line, {.meaning = "file:line of the model"});
     v("function", [](J json) { return json.Frame() ? &json.Frame()->function : nullptr; },
       {.meaning = "of the model, that the line is in"});
-    v("between", [](J json) { return json.source.between; },
+    v("between", &OperatorSource::between,
       {.meaning = "a conversion that no line of the model stands for; its layer is that of the operator that "
                   "it serves"});
-    v("nodes", [](J json) { return json.source.nodes; },
+    v("nodes", &OperatorSource::nodes,
       {.meaning = "of the delegate's graph: its own first, then those that are fused into it"});
-    v("debug_handles", [](J json) { return json.source.debug_handles; },
+    v("debug_handles", &OperatorSource::debug_handles,
       {.meaning = "of the edge program's nodes, as in the .etrecord"});
-    v("shape", [](J json) { return TensorsText(json.source.tensors); },
+    v("shape", [](J json) { return TensorsText(json.of.tensors); },
       {.meaning = "what is read -> what is written, sizes and types: 1x3, 3x4, 4 -> 1x4 fp32; \"at most\" "
                   "or \"unbounded\" ends it where sizes change at run time",
        .or_null = true});
-    v("macs", [](J json) { return json.source.work.macs; },
+    v("macs", [](J json) { return json.of.work.macs; },
       {.meaning = "multiply-accumulates of one call; null: not known"});
-    v("bytes_read", [](J json) { return json.source.work.read; }, {.meaning = "by one call"});
-    v("bytes_written", [](J json) { return json.source.work.written; }, {.meaning = "by one call"});
-    v("bytes", [](J json) { return json.source.work.bytes; },
+    v("bytes_read", [](J json) { return json.of.work.read; }, {.meaning = "by one call"});
+    v("bytes_written", [](J json) { return json.of.work.written; }, {.meaning = "by one call"});
+    v("bytes", [](J json) { return json.of.work.bytes; },
       {.meaning = "compulsory traffic: each tensor once"});
-    v("producers", [](J json) { return KeysOf(json.profile, json.source.producers); },
+    v("producers", [](J json) { return KeysOf(json.profile, json.of.producers); },
       {.meaning = "keys of the operators that write what it reads, as far as that is certain"});
-    v("consumers", [](J json) { return KeysOf(json.profile, json.source.consumers); },
+    v("consumers", [](J json) { return KeysOf(json.profile, json.of.consumers); },
       {.meaning = "keys of the operators that read what it writes, likewise"});
   }
 };
 
 struct OperatorJson {
   const Profile& profile;
-  const OperatorRow& row;
+  const OperatorRow& of;
 
-  const Operator& Of() const { return profile.operators[row.op]; }
+  const Operator& Of() const { return profile.operators[of.op]; }
   const OperatorSource* Source() const {
-    return profile.program ? &profile.program->operators[row.op] : nullptr;
+    return profile.program ? &profile.program->operators[of.op] : nullptr;
   }
 
   static constexpr const char* kSchemaName = "operator";
@@ -156,16 +153,15 @@ struct OperatorJson {
     v("call",
       [](J json) { return json.Of().call_index >= 0 ? std::optional(json.Of().call_index) : std::nullopt; },
       {.meaning = "which delegate or operator call of a run it belongs to, from 0"});
-    v("runs", [](J json) { return json.row.runs; }, {.meaning = "of the common set, that it ran in"});
-    v("total_ns", [](J json) { return json.row.total_self; },
+    v("runs", &OperatorRow::runs, {.meaning = "of the common set, that it ran in"});
+    v("total_ns", &OperatorRow::total_self,
       {.meaning = "self time over the common set", .least = kAnyNumber});
-    v("mean_ms", [](J json) { return json.row.mean_self; },
+    v("mean_ms", &OperatorRow::mean_self,
       {.meaning = "total_ns over all runs of the common set: it adds up over operators",
        .scale = 1e6,
        .or_null = true});
-    v("share", [](J json) { return json.row.share; }, {.meaning = "of `Method::execute`", .or_null = true});
-    v("self_ms", [](J json) -> const auto& { return json.row.self; },
-      {.meaning = "self time of a run, over the steady runs that it ran in"});
+    v("share", &OperatorRow::share, {.meaning = "of `Method::execute`", .or_null = true});
+    v("self_ms", &OperatorRow::self, {.meaning = "self time of a run, over the steady runs that it ran in"});
     v("program", [](J json) { return MaybeView<SourceJson>(json.Source(), json.profile); },
       {.meaning = "null: which program ran is not known"});
   }
@@ -173,86 +169,75 @@ struct OperatorJson {
 
 struct RooflineRowJson {
   const Profile& profile;
-  const RooflineRow& row;
+  const RooflineRow& of;
 
-  const Operator& Of() const { return profile.operators[row.op]; }
+  const Operator& Of() const { return profile.operators[of.op]; }
 
   static void Describe(auto& v) {
     using J = const RooflineRowJson&;
     constexpr std::string_view kTypes = "fp32|fp16|bf16|int8|other";
     v("key", [](J json) { return KeyText(json.Of().key); }, {.meaning = "of the operator"});
     v("name", [](J json) { return json.Of().name; }, {.meaning = "of the operator"});
-    v("dtype", [](J json) { return json.row.dtype; },
-      {.meaning = "that it multiplies in", .choices = kTypes});
-    v("roof_dtype", [](J json) { return json.row.roof_dtype; },
+    v("dtype", &RooflineRow::dtype, {.meaning = "that it multiplies in", .choices = kTypes});
+    v("roof_dtype", &RooflineRow::roof_dtype,
       {.meaning = "of the roof that it is compared with: fp32 where the CPU computes no fp16",
        .choices = kTypes});
-    v("time_ms", [](J json) { return json.row.time.ns; }, kMs.Means("self time of a run"));
+    v("time_ms", [](J json) { return json.of.time.ns; }, kMs.Means("self time of a run"));
     v(
-        "time_low_ms", [](J json) { return json.row.time.low; },
+        "time_low_ms", [](J json) { return json.of.time.low; },
         kMs.Means("of its 95% interval over launches; null: too few launches"));
     v(
-        "time_high_ms", [](J json) { return json.row.time.high; },
+        "time_high_ms", [](J json) { return json.of.time.high; },
         kMs.Means("of its 95% interval over launches; null: too few launches"));
-    v("macs", [](J json) { return json.row.macs; }, {.meaning = "multiply-accumulates of a run"});
-    v("bytes", [](J json) { return json.row.bytes; },
-      {.meaning = "compulsory traffic of a run: each tensor once"});
+    v("macs", &RooflineRow::macs, {.meaning = "multiply-accumulates of a run"});
+    v("bytes", &RooflineRow::bytes, {.meaning = "compulsory traffic of a run: each tensor once"});
     v("flops_per_byte",
-      [](J json) { return json.row.bytes == 0 ? std::nullopt : std::optional(json.row.intensity()); },
+      [](J json) { return json.of.bytes == 0 ? std::nullopt : std::optional(json.of.intensity()); },
       {.meaning = "two for each MAC; null: no bytes", .least = 0});
-    v("macs_per_s", [](J json) { return json.row.macs_per_s(); }, {.meaning = "over `time_ms`"});
-    v("bytes_per_s", [](J json) { return json.row.bytes_per_s(); }, {.meaning = "over `time_ms`"});
-    v("bound", [](J json) { return json.row.bound; }, {.meaning = "which roof is the lower one for it"});
-    v(
-        "roof_ms", [](J json) { return json.row.roof_ns; },
-        kMs.Means("the time that it would take at that roof"));
-    v("share_of_roof", [](J json) { return json.row.share(); },
-      {.meaning = "the time at the roof / the time", .least = 0});
-    v("would_save_ms", [](J json) { return json.row.gap_ns(); }, kMs.Means("`time_ms` less `roof_ms`"));
+    v("macs_per_s", &RooflineRow::macs_per_s, {.meaning = "over `time_ms`"});
+    v("bytes_per_s", &RooflineRow::bytes_per_s, {.meaning = "over `time_ms`"});
+    v("bound", &RooflineRow::bound, {.meaning = "which roof is the lower one for it"});
+    v("roof_ms", &RooflineRow::roof_ns, kMs.Means("the time that it would take at that roof"));
+    v("share_of_roof", &RooflineRow::share, {.meaning = "the time at the roof / the time", .least = 0});
+    v("would_save_ms", &RooflineRow::gap_ns, kMs.Means("`time_ms` less `roof_ms`"));
   }
 };
 
 struct RooflineJson {
   const Profile& profile;
-  const Roofline& roofline;
+  const Roofline& of;
 
   static void Describe(auto& v) {
     using J = const RooflineJson&;
-    v("roofs", [](J json) -> const auto& { return json.roofline.roofs; },
-      {.meaning = "compute by data type, then memory, the innermost level first"});
-    v("covered_ms", [](J json) { return json.roofline.covered_ns; }, kMsOfTime.Means("of the rows together"));
-    v(
-        "roof_ms", [](J json) { return json.roofline.roof_ns; },
-        kMsOfTime.Means("of the rows together, at their roofs"));
-    v(
-        "not_covered_ms", [](J json) { return json.roofline.not_covered_ns; },
-        kMsOfTime.Means("of operators without a row: what they do is not known, or no roof limits it"));
-    v("rows", [](J json) { return ViewsOf<RooflineRowJson>(json.roofline.rows, json.profile); },
+    v("roofs", &Roofline::roofs, {.meaning = "compute by data type, then memory, the innermost level first"});
+    v("covered_ms", &Roofline::covered_ns, kMsOfTime.Means("of the rows together"));
+    v("roof_ms", &Roofline::roof_ns, kMsOfTime.Means("of the rows together, at their roofs"));
+    v("not_covered_ms", &Roofline::not_covered_ns,
+      kMsOfTime.Means("of operators without a row: what they do is not known, or no roof limits it"));
+    v("rows", [](J json) { return ViewsOf<RooflineRowJson>(json.of.rows, json.profile); },
       {.meaning = "operators, by falling `would_save_ms`"});
   }
 };
 
 struct MatrixKernelsJson {
   const Profile& profile;
-  const MatrixKernelRow& row;
+  const MatrixKernelRow& of;
 
   static void Describe(auto& v) {
     using J = const MatrixKernelsJson&;
-    v("kernels", [](J json) { return json.row.ran; },
+    v("kernels", &MatrixKernelRow::ran,
       {.meaning = "KleidiAI's for SME and SME2 (`sme`), KleidiAI's, XNNPACK's own, or a portable kernel"});
-    v("proven", [](J json) { return json.row.proven; },
+    v("proven", &MatrixKernelRow::proven,
       {.meaning = "the class of their code in a watched run; null: not watched", .or_null = true});
-    v("contradicts", [](J json) { return json.row.contradicts; },
+    v("contradicts", &MatrixKernelRow::contradicts,
       {.meaning = "their names say otherwise than what was seen to run"});
-    v("why", [](J json) { return json.row.why; },
+    v("why", &MatrixKernelRow::why,
       {.meaning = "why not KleidiAI's for SME and SME2; null: they are, or it is not known",
        .or_null = true});
-    v("change", [](J json) { return json.row.change; },
+    v("change", &MatrixKernelRow::change,
       {.meaning = "of the export, so that KleidiAI's run; null: none is known", .or_null = true});
-    v(
-        "mean_ms", [](J json) { return json.row.mean_ns; },
-        kMsOfTime.Means("self time of a run, of all of them"));
-    v("operators", [](J json) { return KeysOf(json.profile, json.row.operators); },
+    v("mean_ms", &MatrixKernelRow::mean_ns, kMsOfTime.Means("self time of a run, of all of them"));
+    v("operators", [](J json) { return KeysOf(json.profile, json.of.operators); },
       {.meaning = "their keys", .some = true});
   }
 };
@@ -271,7 +256,7 @@ struct RestJson {
 };
 
 struct ProgramJoinJson {
-  const ReportExperiment& experiment;
+  const ReportExperiment& of;
   const ProgramJoin& join;
 
   static void Describe(auto& v) {
@@ -280,13 +265,12 @@ struct ProgramJoinJson {
       {.meaning = "why operators are not joined to the program", .or_null = true});
     v("no_sources", [](J json) { return json.join.no_sources; },
       {.meaning = "why layers are not known", .or_null = true});
-    v("attributed_share", [](J json) { return json.experiment.attributed; },
+    v("attributed_share", &ReportExperiment::attributed,
       {.meaning = "of the operators' time, overheads apart", .least = 0});
-    v("layers", [](J json) -> const auto& { return json.experiment.layers; },
-      {.meaning = "the model's modules, parents before children"});
-    v("by_layer", [](J json) { return BreakdownJson{json.experiment.by_layer}; },
+    v("layers", &ReportExperiment::layers, {.meaning = "the model's modules, parents before children"});
+    v("by_layer", [](J json) { return BreakdownJson{json.of.by_layer}; },
       {.meaning = "self times by innermost module"});
-    v("by_source", [](J json) { return BreakdownJson{json.experiment.by_source}; },
+    v("by_source", [](J json) { return BreakdownJson{json.of.by_source}; },
       {.meaning = "self times by line of the model"});
   }
 };
@@ -295,11 +279,11 @@ struct ProgramJoinJson {
 struct TracedJson {
   const Report& report;
   const ExperimentData& data;
-  const ReportExperiment& experiment;
+  const ReportExperiment& of;
   const Profile& profile;
 
   BreakdownJson Groups() const {
-    return {experiment.groups, [this](const std::string& name) -> const stats::Distribution* {
+    return {of.groups, [this](const std::string& name) -> const stats::Distribution* {
               for (std::size_t i = 0; i < profile.groups.size(); ++i) {
                 if (GroupName(kAllGroups[i]) == name) return &profile.groups[i];
               }
@@ -307,7 +291,7 @@ struct TracedJson {
             }};
   }
   BreakdownJson Categories() const {
-    return {experiment.categories, [this](const std::string& name) -> const stats::Distribution* {
+    return {of.categories, [this](const std::string& name) -> const stats::Distribution* {
               for (const auto& [category, distribution] : profile.categories) {
                 if (category == name) return &distribution;
               }
@@ -316,8 +300,8 @@ struct TracedJson {
   }
   RestJson Rest() const {
     RestJson rest;
-    rest.total = experiment.groups.total;
-    for (const OperatorRow& row : experiment.operators) rest.total -= row.total_self;
+    rest.total = of.groups.total;
+    for (const OperatorRow& row : of.operators) rest.total -= row.total_self;
     return rest;
   }
   std::string OwnMethod() const {
@@ -341,35 +325,30 @@ struct TracedJson {
 
   static void Describe(auto& v) {
     using J = const TracedJson&;
-    v(
-        "mean_execute_ms", [](J json) { return json.experiment.MeanExecute(); },
-        kMs.Means("`Method::execute` over the common set"));
-    v(
-        "tracer_ms", [](J json) { return json.experiment.tracer; },
-        kMs.Means("from mean_execute_ms to the median of latency_ms: mostly minus the cost of tracing"));
+    v("mean_execute_ms", &ReportExperiment::MeanExecute, kMs.Means("`Method::execute` over the common set"));
+    v("tracer_ms", &ReportExperiment::tracer,
+      kMs.Means("from mean_execute_ms to the median of latency_ms: mostly minus the cost of tracing"));
     v("groups", &TracedJson::Groups, {.meaning = "self times by kind of computation"});
     v("categories", &TracedJson::Categories, {.meaning = "self times by finer kind of computation"});
-    v("places", [](J json) { return BreakdownJson{json.experiment.places}; },
+    v("places", [](J json) { return BreakdownJson{json.of.places}; },
       {.meaning = "self times by where it ran: delegated, portable, overhead"});
-    v("by_delegate", [](J json) { return BreakdownJson{json.experiment.by_delegate}; },
+    v("by_delegate", [](J json) { return BreakdownJson{json.of.by_delegate}; },
       {.meaning = "self times by delegate call"});
-    v("program", [](J json) { return MaybeView<ProgramJoinJson>(json.profile.program, json.experiment); },
+    v("program", [](J json) { return MaybeView<ProgramJoinJson>(json.profile.program, json.of); },
       {.meaning = "operators joined to the .pte; null: which program ran is not known"});
-    v("roofline", [](J json) { return MaybeView<RooflineJson>(json.experiment.roofline, json.profile); },
+    v("roofline", [](J json) { return MaybeView<RooflineJson>(json.of.roofline, json.profile); },
       {.meaning = "null: the machine's roofs or the work of the operators are not known"});
-    v("operators", [](J json) { return ViewsOf<OperatorJson>(json.experiment.operators, json.profile); },
+    v("operators", [](J json) { return ViewsOf<OperatorJson>(json.of.operators, json.profile); },
       {.meaning = "by falling time"});
     v("operators_rest", &TracedJson::Rest, {.meaning = "what `operators` lacks"});
-    v("delegate_calls", [](J json) { return json.experiment.delegate_calls; },
-      {.meaning = "in one inference"});
-    v("portable_kernels", [](J json) { return json.experiment.portable_kernels; },
-      {.meaning = "in one inference"});
-    v("unknown_operators", [](J json) { return json.experiment.unknown_operators; },
+    v("delegate_calls", &ReportExperiment::delegate_calls, {.meaning = "in one inference"});
+    v("portable_kernels", &ReportExperiment::portable_kernels, {.meaning = "in one inference"});
+    v("unknown_operators", &ReportExperiment::unknown_operators,
       {.meaning = "types that the table of categories does not know"});
-    v("kernel_evidence", [](J json) { return json.experiment.kernel_evidence; },
+    v("kernel_evidence", &ReportExperiment::kernel_evidence,
       {.meaning = "packed operator types, which only KleidiAI's kernels for SME have"});
     v("matrix_kernels",
-      [](J json) { return ViewsOf<MatrixKernelsJson>(json.experiment.matrix_kernels, json.profile); },
+      [](J json) { return ViewsOf<MatrixKernelsJson>(json.of.matrix_kernels, json.profile); },
       {.meaning = "operators that multiply matrices, by the microkernels that they ran; empty where the CPU "
                   "is no Arm one"});
     v("counters", &TracedJson::Counters,
@@ -398,11 +377,11 @@ struct ExperimentJson {
 
   static constexpr const char* kSchemaName = "experiment";
   static void Describe(auto& v) {
+    using R = ReportExperiment;
     using J = const ExperimentJson&;
     v("name", [](J json) { return json.Data().name; }, {.meaning = "its name in the configuration"});
-    v("label", [](J json) { return json.of.label; }, {.meaning = "its name in reports"});
-    v("threads", [](J json) { return json.of.threads; },
-      {.meaning = "of the runner's thread pool", .least = 1});
+    v("label", &R::label, {.meaning = "its name in reports"});
+    v("threads", &R::threads, {.meaning = "of the runner's thread pool", .least = 1});
     v("mode", [](J json) { return json.Data().mode; },
       {.meaning = "`xnntrace`: a kernel-log run", .choices = kModes});
     v("isa", [](J json) { return json.Data().isa; },
@@ -411,10 +390,9 @@ struct ExperimentJson {
       {.meaning = "the CPU was emulated: times are not meaningful"});
     v("trace_enabled", [](J json) { return json.Data().trace_enabled; },
       {.meaning = "a kernel-log run: its times are never compared"});
-    v("etdump", [](J json) { return json.of.etdump_name; },
-      {.meaning = "file name; null: none", .or_null = true});
-    v("latency_from", [](J json) { return json.of.LatencySource(); }, kLatencyFrom);
-    v("tracer_always_on", [](J json) { return json.of.tracer_always_on; },
+    v("etdump", &R::etdump_name, {.meaning = "file name; null: none", .or_null = true});
+    v("latency_from", &R::LatencySource, kLatencyFrom);
+    v("tracer_always_on", &R::tracer_always_on,
       {.meaning = "untraced runs were not to be had: latencies include tracing"});
     const auto if_paced = [](J json, auto value) {
       return json.of.period > 0 ? std::optional(value) : std::nullopt;
@@ -423,21 +401,19 @@ struct ExperimentJson {
       {.meaning = "runs were started so far apart; null: back to back", .least = 0, .scale = 1e6});
     v("late_runs", [if_paced](J json) { return if_paced(json, json.of.late_runs); },
       {.meaning = "runs that took longer than the period, of all_runs"});
-    v("latency_ms", [](J json) -> const auto& { return json.of.latency; },
-      {.meaning = "of the headline's runs: see `clean_runs` and `latency_from`"});
-    v("clean_runs", [](J json) { return json.of.clean_runs; },
+    v("latency_ms", &R::latency, {.meaning = "of the headline's runs: see `clean_runs` and `latency_from`"});
+    v("clean_runs", &R::clean_runs,
       {.meaning = "untraced runs whose threads had a processor whenever they wanted one: latency_ms is of "
                   "these, or of all where there is none"});
     v("all_runs", [](J json) { return json.of.latency_of_all.n; },
       {.meaning = "untraced runs, clean or not"});
-    v("latency_of_all_ms", [](J json) -> const auto& { return json.of.latency_of_all; },
+    v("latency_of_all_ms", &R::latency_of_all,
       {.meaning = "of all untraced runs, clean or not: what a user of this device sees"});
-    v("cpu_time_ms", [](J json) { return json.of.cpu_time; },
+    v("cpu_time_ms", &R::cpu_time,
       {.meaning = "processor time of all threads: median over the clean runs", .least = 0, .scale = 1e6});
-    v("cpu_of_busiest_thread_ms", [](J json) { return json.of.cpu_of_busiest; },
+    v("cpu_of_busiest_thread_ms", &R::cpu_of_busiest,
       {.meaning = "of a run, on average", .least = 0, .scale = 1e6});
-    v("traced_ms", [](J json) -> const auto& { return json.of.traced; },
-      {.meaning = "`Method::execute` of the traced steady runs"});
+    v("traced_ms", &R::traced, {.meaning = "`Method::execute` of the traced steady runs"});
     v.Object("latency_histogram",
              [](auto& in) {
                const auto edge = [](double stats::Histogram::*which) {
@@ -464,20 +440,14 @@ struct ExperimentJson {
                   {.meaning = "of runs that took no longer", .least = 0});
              },
              {.meaning = "cumulative distribution of the headline's runs, in columns"});
-    v(
-        "first_run_ms", [](J json) { return json.of.first_run; },
-        kMsOfTime.Means("of a process, median over launches; from the trace where it was not measured"));
-    v(
-        "load_ms", [](J json) { return json.of.load; },
-        kMsOfTime.Means(
-            "program and method, median over launches; from the trace where it was not measured"));
-    v("peak_rss_bytes", [](J json) { return json.of.peak_rss; },
-      {.meaning = "the largest resident memory of any launch"});
-    v("launches", [](J json) { return json.of.launches; },
-      {.meaning = "complete or partial ones; 0: not known"});
+    v("first_run_ms", &R::first_run,
+      kMsOfTime.Means("of a process, median over launches; from the trace where it was not measured"));
+    v("load_ms", &R::load,
+      kMsOfTime.Means("program and method, median over launches; from the trace where it was not measured"));
+    v("peak_rss_bytes", &R::peak_rss, {.meaning = "the largest resident memory of any launch"});
+    v("launches", &R::launches, {.meaning = "complete or partial ones; 0: not known"});
     v("bursts", [](J json) { return json.of.bursts.size(); }, {.meaning = "that have a median"});
-    v("disturbed_bursts", [](J json) { return json.of.disturbed_bursts; },
-      {.meaning = "of `bursts`; they are included"});
+    v("disturbed_bursts", &R::disturbed_bursts, {.meaning = "of `bursts`; they are included"});
     v.Object("burst_medians",
              [](auto& in) {
                const auto column = [](auto member) {
@@ -502,22 +472,16 @@ struct ExperimentJson {
              {.meaning = "in columns: entry i of each is burst i"});
     v("conditions", [](J json) { return say::ExperimentFacts(json.report, json.of).facts; },
       {.meaning = "how it was set up, in words"});
-    v("latency_interval_ms", [](J json) { return json.of.interval; },
-      {.meaning = "of the median, over launches (at least 2)"});
-    v("sustained", [](J json) -> const auto& { return json.of.sustained; },
-      {.meaning = "of a run with --sustained"});
+    v("latency_interval_ms", &R::interval, {.meaning = "of the median, over launches (at least 2)"});
+    v("sustained", &R::sustained, {.meaning = "of a run with --sustained"});
     v.Object("runs",
              [](auto& in) {
-               in("traced", [](J json) { return json.of.traced_runs; }, {.meaning = "all of them"});
-               in("first", [](J json) { return json.of.first_runs; },
-                  {.meaning = "the first one of a process"});
-               in("warmup", [](J json) { return json.of.warmup_runs; },
-                  {.meaning = "before the latency was stable"});
-               in("steady", [](J json) { return json.of.steady_runs; }, {.meaning = "clean ones after that"});
-               in("disturbed", [](J json) { return json.of.disturbed_runs; },
-                  {.meaning = "steady, but not clean: left out"});
-               in("common_set", [](J json) { return json.of.common_runs; },
-                  {.meaning = "that tables which add up are made of"});
+               in("traced", &R::traced_runs, {.meaning = "all of them"});
+               in("first", &R::first_runs, {.meaning = "the first one of a process"});
+               in("warmup", &R::warmup_runs, {.meaning = "before the latency was stable"});
+               in("steady", &R::steady_runs, {.meaning = "clean ones after that"});
+               in("disturbed", &R::disturbed_runs, {.meaning = "steady, but not clean: left out"});
+               in("common_set", &R::common_runs, {.meaning = "that tables which add up are made of"});
              },
              {.meaning = "of the ETDump, by what they are"});
     v.Flat([](J json) { return MaybeView<TracedJson>(json.of.profile, json.report, json.Data(), json.of); });

@@ -11,27 +11,22 @@ namespace etprof {
 namespace {
 
 struct TensorJson {
-  const ProgramTensor& tensor;
+  const ProgramTensor& of;
 
   static void Describe(auto& v) {
     using J = const TensorJson&;
-    v("dtype", [](J json) { return json.tensor.type.name; }, {.meaning = "of its elements"});
-    v("shape", [](J json) { return json.tensor.shape; },
+    v("dtype", [](J json) { return json.of.type.name; }, {.meaning = "of its elements"});
+    v("shape", &ProgramTensor::shape,
       {.meaning = "elements of each dimension; upper bounds where `dynamism` is not static"});
-    v("dim_order", [](J json) { return json.tensor.dim_order; },
-      {.meaning = "from the outermost dimension to the innermost"});
-    v("dynamism", [](J json) { return json.tensor.dynamism; },
+    v("dim_order", &ProgramTensor::dim_order, {.meaning = "from the outermost dimension to the innermost"});
+    v("dynamism", &ProgramTensor::dynamism,
       {.meaning = "whether the shape may change at run time, and within bounds"});
-    v("bytes", [](J json) { return BytesOf(json.tensor.type, json.tensor.shape); },
-      {.meaning = "of all elements"});
-    v("data", [](J json) { return json.tensor.data; },
+    v("bytes", [](J json) { return BytesOf(json.of.type, json.of.shape); }, {.meaning = "of all elements"});
+    v("data", &ProgramTensor::data,
       {.meaning = "in the file, external (in a .ptd), or neither: planned, or given at run time"});
-    v("name", [](J json) { return json.tensor.name; },
-      {.meaning = "of the weight, where the file tells it", .or_null = true});
-    v("memory_id", [](J json) { return json.tensor.memory_id; },
-      {.meaning = "of the planned buffer that holds it, from 1"});
-    v("memory_offset", [](J json) { return json.tensor.memory_offset; },
-      {.meaning = "bytes from the start of that buffer"});
+    v("name", &ProgramTensor::name, {.meaning = "of the weight, where the file tells it", .or_null = true});
+    v("memory_id", &ProgramTensor::memory_id, {.meaning = "of the planned buffer that holds it, from 1"});
+    v("memory_offset", &ProgramTensor::memory_offset, {.meaning = "bytes from the start of that buffer"});
   }
 };
 
@@ -55,53 +50,44 @@ std::vector<ValueJson> ValuesOf(const Method& method, const std::vector<std::siz
 
 struct NodeJson {
   const XnnGraph& graph;
-  const XnnNode& node;
+  const XnnNode& of;
 
   static constexpr const char* kSchemaName = "node";
   static void Describe(auto& v) {
     using J = const NodeJson&;
-    v("node", [](J json) { return json.node.index; }, {.meaning = "index in `nodes`: its identity"});
-    v("type", [](J json) { return json.node.type; }, {.meaning = "as in XNNPACK's schema: `XNNConv2d`"});
-    v("debug_handle", [](J json) { return json.node.debug_handle; },
+    v("node", &XnnNode::index, {.meaning = "index in `nodes`: its identity"});
+    v("type", &XnnNode::type, {.meaning = "as in XNNPACK's schema: `XNNConv2d`"});
+    v("debug_handle", &XnnNode::debug_handle,
       {.meaning = "as in the .etrecord; null: the partitioner inserted the node"});
-    v("inputs", [](J json) { return json.node.inputs; },
-      {.meaning = "ids of values; weights and biases are inputs"});
-    v("outputs", [](J json) { return json.node.outputs; }, {.meaning = "ids of values"});
-    v("flags", [](J json) { return json.node.flags; }, {.meaning = "XNN_FLAG_... of xnnpack.h, added up"});
-    v("output_min", [](J json) { return json.node.output_min; },
-      {.meaning = "of a fused activation; null: not bounded"});
-    v("output_max", [](J json) { return json.node.output_max; },
-      {.meaning = "of a fused activation; null: not bounded"});
-    v("macs", [](J json) { return json.node.macs; },
-      {.meaning = "multiply-accumulates of one call; null: not known"});
-    v("with_sme2", [](J json) { return KleidiaiOf(json.node, json.graph); },
+    v("inputs", &XnnNode::inputs, {.meaning = "ids of values; weights and biases are inputs"});
+    v("outputs", &XnnNode::outputs, {.meaning = "ids of values"});
+    v("flags", &XnnNode::flags, {.meaning = "XNN_FLAG_... of xnnpack.h, added up"});
+    v("output_min", &XnnNode::output_min, {.meaning = "of a fused activation; null: not bounded"});
+    v("output_max", &XnnNode::output_max, {.meaning = "of a fused activation; null: not bounded"});
+    v("macs", &XnnNode::macs, {.meaning = "multiply-accumulates of one call; null: not known"});
+    v("with_sme2", [](J json) { return KleidiaiOf(json.of, json.graph); },
       {.meaning = "which microkernels it has on an Arm CPU with SME2; null: it multiplies no matrices"});
-    v("convolution", [](J json) { return json.node.convolution; },
-      {.meaning = "of a convolution of any kind; null: it is none"});
+    v("convolution", &XnnNode::convolution, {.meaning = "of a convolution of any kind; null: it is none"});
   }
 };
 
 struct GraphJson {
-  const XnnGraph& graph;
+  const XnnGraph& of;
 
   static constexpr const char* kSchemaName = "graph";
   static void Describe(auto& v) {
     using J = const GraphJson&;
-    v("version", [](J json) { return json.graph.version; }, {.meaning = "of the payload's format"});
-    v("header", [](J json) { return json.graph.header; },
-      {.meaning = "constants lie behind the FlatBuffer, not in it"});
-    v("flatbuffer_bytes", [](J json) { return json.graph.flatbuffer_bytes; },
+    v("version", &XnnGraph::version, {.meaning = "of the payload's format"});
+    v("header", &XnnGraph::header, {.meaning = "constants lie behind the FlatBuffer, not in it"});
+    v("flatbuffer_bytes", &XnnGraph::flatbuffer_bytes,
       {.meaning = "of the payload's description of the graph"});
-    v("constant_bytes", [](J json) { return json.graph.constant_bytes; },
-      {.meaning = "in the payload itself"});
-    v("inputs", [](J json) { return json.graph.inputs; }, {.meaning = "ids of values"});
-    v("outputs", [](J json) { return json.graph.outputs; }, {.meaning = "ids of values"});
-    v("nodes", [](J json) { return ViewsOf<NodeJson>(json.graph.nodes, json.graph); },
+    v("constant_bytes", &XnnGraph::constant_bytes, {.meaning = "in the payload itself"});
+    v("inputs", &XnnGraph::inputs, {.meaning = "ids of values"});
+    v("outputs", &XnnGraph::outputs, {.meaning = "ids of values"});
+    v("nodes", [](J json) { return ViewsOf<NodeJson>(json.of.nodes, json.of); },
       {.meaning = "in the order in which they run"});
-    v("values", [](J json) -> const auto& { return json.graph.values; },
-      {.meaning = "tensors that nodes read and write"});
-    v("constants", [](J json) -> const auto& { return json.graph.constants; },
-      {.meaning = "weights, biases, and scales"});
+    v("values", &XnnGraph::values, {.meaning = "tensors that nodes read and write"});
+    v("constants", &XnnGraph::constants, {.meaning = "weights, biases, and scales"});
   }
 };
 
@@ -150,33 +136,27 @@ struct DelegateJson {
 
 struct InstructionJson {
   const Method& method;
-  const Instruction& instruction;
+  const Instruction& of;
 
-  bool IsKernel() const { return instruction.kind == Instruction::Kind::kKernel; }
+  bool IsKernel() const { return of.kind == Instruction::Kind::kKernel; }
 
   static constexpr const char* kSchemaName = "instruction";
   static void Describe(auto& v) {
     using J = const InstructionJson&;
-    v("chain", [](J json) { return json.instruction.chain; },
-      {.meaning = "list of instructions that it is in"});
-    v("instruction", [](J json) { return json.instruction.index; },
-      {.meaning = "with `chain` its identity, in an ETDump, too"});
-    v("kind", [](J json) { return json.instruction.kind; }, {.meaning = "what it does"});
-    v("operator",
-      [](J json) { return json.IsKernel() ? &json.method.operators[json.instruction.target] : nullptr; },
+    v("chain", &Instruction::chain, {.meaning = "list of instructions that it is in"});
+    v("instruction", &Instruction::index, {.meaning = "with `chain` its identity, in an ETDump, too"});
+    v("kind", &Instruction::kind, {.meaning = "what it does"});
+    v("operator", [](J json) { return json.IsKernel() ? &json.method.operators[json.of.target] : nullptr; },
       {.meaning = "name and overload of a kernel: `aten::add.out`"});
     v("delegate",
       [](J json) {
-        return json.instruction.kind == Instruction::Kind::kDelegate ? std::optional(json.instruction.target)
-                                                                     : std::nullopt;
+        return json.of.kind == Instruction::Kind::kDelegate ? std::optional(json.of.target) : std::nullopt;
       },
       {.meaning = "index of the delegate that it calls"});
-    v("arguments", [](J json) { return json.instruction.arguments; },
-      {.meaning = "indices of values; of a move from and to"});
-    v("macs",
-      [](J json) { return json.IsKernel() ? MultiplyAdds(json.instruction, json.method) : std::nullopt; },
+    v("arguments", &Instruction::arguments, {.meaning = "indices of values; of a move from and to"});
+    v("macs", [](J json) { return json.IsKernel() ? MultiplyAdds(json.of, json.method) : std::nullopt; },
       {.meaning = "of a kernel"});
-    v("with_sme2", [](J json) { return KleidiaiOf(json.instruction, json.method); },
+    v("with_sme2", [](J json) { return KleidiaiOf(json.of, json.method); },
       {.meaning =
            "which microkernels it would have on an Arm CPU with SME2; null: it multiplies no matrices"});
   }
@@ -184,21 +164,20 @@ struct InstructionJson {
 
 struct MethodJson {
   const Program& program;
-  const Method& method;
-  MethodSummary summary = Summarize(method, program);
+  const Method& of;
+  MethodSummary summary = Summarize(of, program);
 
   static constexpr const char* kSchemaName = "method";
   static void Describe(auto& v) {
     using J = const MethodJson&;
-    v("name", [](J json) { return json.method.name; }, {.meaning = "`forward`"});
-    v("inputs", [](J json) { return ValuesOf(json.method, json.method.inputs); },
+    v("name", &Method::name, {.meaning = "`forward`"});
+    v("inputs", [](J json) { return ValuesOf(json.of, json.of.inputs); },
       {.meaning = "in the order of the arguments"});
-    v("outputs", [](J json) { return ValuesOf(json.method, json.method.outputs); },
+    v("outputs", [](J json) { return ValuesOf(json.of, json.of.outputs); },
       {.meaning = "in the order of the results"});
     v("planned_bytes", [](J json) { return json.summary.facts.planned; },
       {.meaning = "of all planned buffers"});
-    v("planned_buffers", [](J json) { return json.method.planned_buffers; },
-      {.meaning = "bytes of each; memory_id 1 is the first"});
+    v("planned_buffers", &Method::planned_buffers, {.meaning = "bytes of each; memory_id 1 is the first"});
     v("dynamic_shapes", [](J json) { return json.summary.dynamic; },
       {.meaning = "a tensor's shape is an upper bound, and so are MACs"});
     v("branches", [](J json) { return json.summary.jumps; },
@@ -210,17 +189,17 @@ struct MethodJson {
     v("delegated_share_of_macs", [](J json) { return json.summary.facts.macs.ExactShare(); },
       {.meaning = "delegated_macs over `macs`", .least = 0, .most = 1});
     v("delegates",
-      [](J json) { return ViewsUpTo<DelegateJson>(json.method.delegates.size(), json.method, json.summary); },
+      [](J json) { return ViewsUpTo<DelegateJson>(json.of.delegates.size(), json.of, json.summary); },
       {.meaning = "parts that a backend's compiler made"});
     v("operators", [](J json) -> const auto& { return json.summary.operators; },
       {.meaning = "that are not delegated"});
-    v("packed_bytes_at_least", [](J json) { return PackedBytes(json.method, json.program); },
+    v("packed_bytes_at_least", [](J json) { return PackedBytes(json.of, json.program); },
       {.meaning = "of weights, by XNNPACK when the program is loaded"});
-    v("planned_peak", [](J json) { return PeakOf(json.method, json.program); },
+    v("planned_peak", [](J json) { return PeakOf(json.of, json.program); },
       {.meaning = "the planned tensors that are in use when most is; null: not known"});
-    v("instructions", [](J json) { return ViewsOf<InstructionJson>(json.method.instructions, json.method); },
+    v("instructions", [](J json) { return ViewsOf<InstructionJson>(json.of.instructions, json.of); },
       {.meaning = "in order"});
-    v("values", [](J json) { return ViewsUpTo<ValueJson>(json.method.values.size(), json.method); },
+    v("values", [](J json) { return ViewsUpTo<ValueJson>(json.of.values.size(), json.of); },
       {.meaning = "every value that instructions refer to by its index"});
   }
 };
@@ -229,79 +208,73 @@ struct MethodJson {
 template <typename Entry>
 struct PieceJson {
   const std::vector<DataSegment>& segments;
-  const Entry& entry;
+  const Entry& of;
 
   static void Describe(auto& v) {
     using J = const PieceJson&;
-    v("key", [](J json) -> const auto& { return json.entry.key; },
-      {.meaning = "under which it is looked up"});
-    v("segment", [](J json) { return json.entry.segment; }, {.meaning = "index in `segments`"});
-    v("bytes", [](J json) { return json.segments[json.entry.segment].bytes; },
-      {.meaning = "of that segment"});
-    if constexpr (requires { Entry::layout; })
-      v.Flat([](J json) -> const auto& { return json.entry.layout; }, {.or_null = true});
+    v("key", &Entry::key, {.meaning = "under which it is looked up"});
+    v("segment", &Entry::segment, {.meaning = "index in `segments`"});
+    v("bytes", [](J json) { return json.segments[json.of.segment].bytes; }, {.meaning = "of that segment"});
+    if constexpr (requires { Entry::layout; }) v.Flat(&Entry::layout, {.or_null = true});
   }
 };
 
 struct ProgramJson {
-  const Program& program;
+  const Program& of;
   const std::string& file;
   const DataFile* data;
 
   std::optional<std::vector<std::string>> Missing() const {
-    return data != nullptr ? std::optional(MissingFrom(*data, ExternalNames(program))) : std::nullopt;
+    return data != nullptr ? std::optional(MissingFrom(*data, ExternalNames(of))) : std::nullopt;
   }
 
   static void Describe(auto& v) {
     using J = const ProgramJson&;
     DescribeSchemaVersion(v);
     v("file", [](J json) -> const auto& { return json.file; }, {.meaning = "as given"});
-    v("version", [](J json) { return json.program.version; }, {.meaning = "of the file's format"});
-    v("file_bytes", [](J json) { return json.program.file_bytes; }, {.meaning = "with segments"});
-    v("extended_header", [](J json) { return json.program.extended_header; },
+    v("version", &Program::version, {.meaning = "of the file's format"});
+    v("file_bytes", &Program::file_bytes, {.meaning = "with segments"});
+    v("extended_header", &Program::extended_header,
       {.meaning = "whether the file has one: segments need it"});
-    v("flatbuffer_bytes", [](J json) { return json.program.flatbuffer_bytes; },
+    v("flatbuffer_bytes", &Program::flatbuffer_bytes,
       {.meaning = "from the start of the file, the extended header in it"});
-    v("segment_base", [](J json) { return json.program.segment_base; },
-      {.meaning = "0: there are no segments"});
-    v("constants", [](J json) { return json.program.constants; }, {.meaning = "that portable kernels have"});
-    v("constant_bytes", [](J json) { return json.program.constant_bytes; }, {.meaning = "with padding"});
-    v("mutable_bytes", [](J json) { return json.program.mutable_bytes; }, {.meaning = "of initial states"});
-    v("segments", [](J json) -> const auto& { return json.program.segments; },
-      {.meaning = "the data behind the FlatBuffer"});
+    v("segment_base", &Program::segment_base, {.meaning = "0: there are no segments"});
+    v("constants", &Program::constants, {.meaning = "that portable kernels have"});
+    v("constant_bytes", &Program::constant_bytes, {.meaning = "with padding"});
+    v("mutable_bytes", &Program::mutable_bytes, {.meaning = "of initial states"});
+    v("segments", &Program::segments, {.meaning = "the data behind the FlatBuffer"});
     v("named_data",
-      [](J json) { return ViewsOf<PieceJson<NamedData>>(json.program.named_data, json.program.segments); },
+      [](J json) { return ViewsOf<PieceJson<NamedData>>(json.of.named_data, json.of.segments); },
       {.meaning = "which of it has a name"});
     v.Object("external_data",
              [](auto& in) {
-               in("names", [](J json) { return ExternalNames(json.program); },
+               in("names", [](J json) { return ExternalNames(json.of); },
                   {.meaning = "that the program expects in a .ptd"});
                in("missing", &ProgramJson::Missing,
                   {.meaning = "those that are not in the .ptd that was given; null: none was"});
              },
              {.meaning = "weights that are not in the file"});
-    v("methods", [](J json) { return ViewsOf<MethodJson>(json.program.methods, json.program); },
+    v("methods", [](J json) { return ViewsOf<MethodJson>(json.of.methods, json.of); },
       {.meaning = "that can be run"});
-    v("xnnpack_graphs", [](J json) { return ViewsOf<GraphJson>(json.program.xnn_graphs); },
+    v("xnnpack_graphs", [](J json) { return ViewsOf<GraphJson>(json.of.xnn_graphs); },
       {.meaning = "payloads of XNNPACK's delegates"});
   }
 };
 
 struct DataFileJson {
-  const DataFile& data;
+  const DataFile& of;
   const std::string& file;
 
   static void Describe(auto& v) {
     using J = const DataFileJson&;
     DescribeSchemaVersion(v);
     v("file", [](J json) { return json.file; }, {.meaning = "as given"});
-    v("version", [](J json) { return json.data.version; }, {.meaning = "of the file's format"});
-    v("file_bytes", [](J json) { return json.data.file_bytes; }, {.meaning = "with segments"});
-    v("flatbuffer_bytes", [](J json) { return json.data.flatbuffer_bytes; },
+    v("version", &DataFile::version, {.meaning = "of the file's format"});
+    v("file_bytes", &DataFile::file_bytes, {.meaning = "with segments"});
+    v("flatbuffer_bytes", &DataFile::flatbuffer_bytes,
       {.meaning = "from the start of the file, the header in it"});
-    v("segments", [](J json) -> const auto& { return json.data.segments; },
-      {.meaning = "the data behind the FlatBuffer"});
-    v("data", [](J json) { return ViewsOf<PieceJson<DataFileEntry>>(json.data.entries, json.data.segments); },
+    v("segments", &DataFile::segments, {.meaning = "the data behind the FlatBuffer"});
+    v("data", [](J json) { return ViewsOf<PieceJson<DataFileEntry>>(json.of.entries, json.of.segments); },
       {.meaning = "which of it has a name"});
   }
 };

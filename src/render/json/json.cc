@@ -21,23 +21,19 @@ Totals TotalsOf(const Breakdown& breakdown) {
 
 struct EtdumpJson {
   const Report& report;
-  const ReportExperiment& experiment;
+  const ReportExperiment& of;
 
   static void Describe(auto& v) {
     using J = const EtdumpJson&;
-    v("etdump", [](J json) { return json.experiment.etdump_name; },
-      {.meaning = "file name", .or_null = true});
-    v("experiment", [](J json) { return NameOfExperiment(json.report, json.experiment); },
+    v("etdump", &ReportExperiment::etdump_name, {.meaning = "file name", .or_null = true});
+    v("experiment", [](J json) { return NameOfExperiment(json.report, json.of); },
       {.meaning = "its name in the configuration"});
-    v("threads", [](J json) { return json.experiment.threads; },
-      {.meaning = "of the runner's thread pool", .least = 1});
-    v("runs", [](J json) { return json.experiment.groups.runs; },
+    v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
+    v("runs", [](J json) { return json.of.groups.runs; },
       {.meaning = "of the common set, which the totals are over"});
+    v("category_totals_ms", [](J json) { return TotalsOf(json.of.groups); }, kMs.Means("self time by group"));
     v(
-        "category_totals_ms", [](J json) { return TotalsOf(json.experiment.groups); },
-        kMs.Means("self time by group"));
-    v(
-        "fine_category_totals_ms", [](J json) { return TotalsOf(json.experiment.categories); },
+        "fine_category_totals_ms", [](J json) { return TotalsOf(json.of.categories); },
         kMs.Means("self time by category"));
   }
 };
@@ -76,22 +72,21 @@ struct PlotJson {
 
 struct InsightJson {
   const Report& report;
-  const Insight& insight;
-  say::FindingWords words = say::SayFinding(report, insight);
+  const Insight& of;
+  say::FindingWords words = say::SayFinding(report, of);
 
   std::string InWords(const say::Text& text) const { return say::TextOf(text, say::SpanOfLatencies(report)); }
 
   static void Describe(auto& v) {
     using J = const InsightJson&;
-    v("kind", [](J json) { return json.insight.kind(); },
-      {.meaning = "of the finding", .choices = kFindingKinds});
+    v("kind", &Insight::kind, {.meaning = "of the finding", .choices = kFindingKinds});
     v("text", [](J json) { return json.InWords(json.words.text); }, {.meaning = "the finding"});
-    v("at_stake_ms", [](J json) { return json.insight.at_stake; },
+    v("at_stake_ms", &Insight::at_stake,
       {.meaning = "of one inference; findings are sorted by it, after those of kind `tracing`",
        .scale = 1e6,
        .or_null = true});
     v("experiment",
-      [](J json) { return NameOfExperiment(json.report, json.report.experiments[json.insight.experiment]); },
+      [](J json) { return NameOfExperiment(json.report, json.report.experiments[json.of.experiment]); },
       {.meaning = "that it is of"});
     v("evidence",
       [](J json) {
@@ -104,28 +99,28 @@ struct InsightJson {
 
 // Of a view of a report.
 void DescribeMeasurement(auto& v) {
-  v("platform", [](const auto& json) { return json.report.run.platform; },
+  v("platform", [](const auto& json) { return json.of.run.platform; },
     {.meaning = "of the device, as in the manifest", .or_null = true});
-  v("generated_at", [](const auto& json) { return json.report.run.generated_at; },
+  v("generated_at", [](const auto& json) { return json.of.run.generated_at; },
     {.meaning = "when the measurement began, UTC", .or_null = true});
-  v("status", [](const auto& json) { return json.report.run.status; },
+  v("status", [](const auto& json) { return json.of.run.status; },
     {.meaning = "of the measurement; `running` also means killed"});
 }
 
 struct AnalysisJson {
-  const Report& report;
+  const Report& of;
 
   std::vector<EtdumpJson> Etdumps() const {
     std::vector<EtdumpJson> etdumps;
-    for (const ReportExperiment& experiment : report.experiments) {
-      if (experiment.profile) etdumps.push_back({report, experiment});
+    for (const ReportExperiment& experiment : of.experiments) {
+      if (experiment.profile) etdumps.push_back({of, experiment});
     }
     return etdumps;
   }
   Totals GroupTotals() const {
     Totals sums;
     for (const EtdumpJson& etdump : Etdumps()) {
-      for (const auto& [name, total] : TotalsOf(etdump.experiment.groups)) {
+      for (const auto& [name, total] : TotalsOf(etdump.of.groups)) {
         const auto same = std::ranges::find(sums, name, &Totals::value_type::first);
         if (same == sums.end()) {
           sums.emplace_back(name, total);
@@ -137,7 +132,7 @@ struct AnalysisJson {
     return sums;
   }
   std::vector<std::string> Tables() const {
-    std::vector<std::string> tables = report.artifacts;
+    std::vector<std::string> tables = of.artifacts;
     std::erase_if(tables, [](const std::string& file) { return !file.ends_with(".csv"); });
     return tables;
   }
@@ -145,84 +140,82 @@ struct AnalysisJson {
   static void Describe(auto& v) {
     using J = const AnalysisJson&;
     DescribeSchemaVersion(v);
-    v("model_id", [](J json) { return json.report.model_id; },
+    v("model_id", &Report::model_id,
       {.meaning = "the model's file name without .pte; null: not known, or several", .or_null = true});
-    v("backend", [](J json) { return json.report.backend; },
+    v("backend", &Report::backend,
       {.meaning = "that it was exported for; null: not known, or several", .or_null = true});
-    v("dtype", [](J json) { return json.report.dtype; },
+    v("dtype", &Report::dtype,
       {.meaning = "that it was exported in; null: not known, or several", .or_null = true});
     DescribeMeasurement(v);
-    v("noise_floor", [](J json) { return json.report.noise_floor; },
+    v("noise_floor", &Report::noise_floor,
       {.meaning = "the smallest relative change that an A/A pair of this run can show", .least = 0});
-    v("conditions", [](J json) { return say::RunFacts(json.report).facts; },
+    v("conditions", [](J json) { return say::RunFacts(json.of).facts; },
       {.meaning = "what is the same in the whole run, in words"});
     v("category_totals_ms", &AnalysisJson::GroupTotals,
       kMs.Means("self time by group, over all of per_etdump"));
     v("per_etdump", &AnalysisJson::Etdumps, {.meaning = "experiments with an ETDump that can be read"});
     v("csv_files", &AnalysisJson::Tables, {.meaning = "that the analysis wrote beside it"});
-    v("experiments", [](J json) { return ViewsOf<ExperimentJson>(json.report.experiments, json.report); },
+    v("experiments", [](J json) { return ViewsOf<ExperimentJson>(json.of.experiments, json.of); },
       {.meaning = "one for each number of threads"});
-    v("comparisons", [](J json) { return ViewsOf<ComparisonJson>(json.report.comparisons, json.report); },
+    v("comparisons", [](J json) { return ViewsOf<ComparisonJson>(json.of.comparisons, json.of); },
       {.meaning = "pairs of experiments"});
-    v("matrices", [](J json) { return ViewsOf<MatrixJson>(json.report.matrices, json.report); },
+    v("matrices", [](J json) { return ViewsOf<MatrixJson>(json.of.matrices, json.of); },
       {.meaning = "several experiments compared with one baseline; false discovery is controlled within a "
                   "comparison, not over a matrix"});
-    v("latency_plots", [](J json) { return ViewsOf<PlotJson>(json.report.latency_plots, json.report); },
+    v("latency_plots", [](J json) { return ViewsOf<PlotJson>(json.of.latency_plots, json.of); },
       {.meaning = "histograms of experiments that are compared with each other"});
-    v("ladder", [](J json) { return MaybeView<LadderJson>(json.report.ladder, json.report); },
+    v("ladder", [](J json) { return MaybeView<LadderJson>(json.of.ladder, json.of); },
       {.meaning = "of a run that measured levels of the ISA; null: it is none"});
-    v("isa_threads", [](J json) -> const auto& { return json.report.payoffs; },
+    v("isa_threads", &Report::payoffs,
       {.meaning = "what each level of the ISA gains at each number of threads"});
-    v("insights", [](J json) { return ViewsOf<InsightJson>(json.report.insights, json.report); },
+    v("insights", [](J json) { return ViewsOf<InsightJson>(json.of.insights, json.of); },
       {.meaning = "findings: what to do next"});
-    v("warnings", [](J json) { return json.report.warnings; },
-      {.meaning = "what makes the results less certain"});
+    v("warnings", &Report::warnings, {.meaning = "what makes the results less certain"});
   }
 };
 
 struct ResultJson {
   const Report& report;
   const ReportExperiment& experiment;
+  const stats::Distribution& of = experiment.latency;
 
   static void Describe(auto& v) {
     using J = const ResultJson&;
     v.Flat([](J json) { return NamedExperimentJson{json.report, json.experiment}; });
-    v("runs", [](J json) { return json.experiment.latency.n; }, {.meaning = "that the times are of"});
-    v("median_ms", [](J json) { return json.experiment.latency.p50; }, kMs.Means("of the latency"));
-    v("mean_ms", [](J json) { return json.experiment.latency.mean; }, kMs.Means("of the latency"));
-    v("min_ms", [](J json) { return json.experiment.latency.min; }, kMs.Means("of the latency"));
-    v("max_ms", [](J json) { return json.experiment.latency.max; }, kMs.Means("of the latency"));
-    v(
-        "std_ms", [](J json) { return json.experiment.latency.sd; },
-        kMs.Means("standard deviation of the latency, with n - 1"));
+    v("runs", &stats::Distribution::n, {.meaning = "that the times are of"});
+    v("median_ms", &stats::Distribution::p50, kMs.Means("of the latency"));
+    v("mean_ms", &stats::Distribution::mean, kMs.Means("of the latency"));
+    v("min_ms", &stats::Distribution::min, kMs.Means("of the latency"));
+    v("max_ms", &stats::Distribution::max, kMs.Means("of the latency"));
+    v("std_ms", &stats::Distribution::sd, kMs.Means("standard deviation of the latency, with n - 1"));
   }
 };
 
 struct VerdictJson {
   const ReportComparison& pair;
+  const Comparison& of = pair.comparison;
 
   static void Describe(auto& v) {
-    using J = const VerdictJson&;
-    v.Flat([](J json) -> const auto& { return json.pair.comparison.latency; });
-    v("baseline", [](J json) { return json.pair.comparison.baseline_label; },
+    v.Flat(&Comparison::latency);
+    v("baseline", &Comparison::baseline_label,
       {.meaning = "label of the variant that the other is compared with"});
-    v("candidate", [](J json) { return json.pair.comparison.candidate_label; },
+    v("candidate", &Comparison::candidate_label,
       {.meaning = "label of the variant that is compared with the baseline"});
   }
 };
 
 struct PipelineSummaryJson {
-  const Report& report;
+  const Report& of;
 
   static void Describe(auto& v) {
     using J = const PipelineSummaryJson&;
     DescribeSchemaVersion(v);
-    v("model", [](J json) { return json.report.model_id; },
+    v("model", &Report::model_id,
       {.meaning = "file name without .pte; null: not known, or several", .or_null = true});
     DescribeMeasurement(v);
-    v("results", [](J json) { return ViewsOf<ResultJson>(json.report.experiments, json.report); },
+    v("results", [](J json) { return ViewsOf<ResultJson>(json.of.experiments, json.of); },
       {.meaning = "latency of each experiment"});
-    v("comparisons", [](J json) { return ViewsOf<VerdictJson>(json.report.comparisons); },
+    v("comparisons", [](J json) { return ViewsOf<VerdictJson>(json.of.comparisons); },
       {.meaning = "latency of each pair"});
   }
 };

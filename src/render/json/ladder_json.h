@@ -128,34 +128,30 @@ struct LadderSwingJson {
 
 struct LadderJson {
   const Report& report;
-  const Ladder& ladder;
+  const Ladder& of;
 
-  std::vector<LadderRowJson> Rows(const std::vector<LadderRow>& of) const {
-    return ViewsOf<LadderRowJson>(of, report);
+  std::vector<LadderRowJson> Rows(const std::vector<LadderRow>& rows) const {
+    return ViewsOf<LadderRowJson>(rows, report);
   }
 
   static constexpr const char* kSchemaName = "ladder";
   static void Describe(auto& v) {
     using J = const LadderJson&;
-    v("levels", [](J json) -> const auto& { return json.ladder.levels; },
-      {.meaning = "of the ISA, the lowest first", .some = true});
-    v("threads", [](J json) { return json.ladder.threads; },
-      {.meaning = "that were measured, rising", .least = 1, .some = true});
-    v("interleaved", [](J json) { return json.ladder.interleaved; },
-      {.meaning = "false: drift cannot be told from an effect"});
-    v("latency", [](J json) { return LadderRowJson{json.report, json.ladder.latency}; },
-      {.meaning = "medians"});
-    v("groups", [](J json) { return json.Rows(json.ladder.groups); },
+    v("levels", &Ladder::levels, {.meaning = "of the ISA, the lowest first", .some = true});
+    v("threads", &Ladder::threads, {.meaning = "that were measured, rising", .least = 1, .some = true});
+    v("interleaved", &Ladder::interleaved, {.meaning = "false: drift cannot be told from an effect"});
+    v("latency", [](J json) { return LadderRowJson{json.report, json.of.latency}; }, {.meaning = "medians"});
+    v("groups", [](J json) { return json.Rows(json.of.groups); },
       {.meaning = "mean self times of groups that take time anywhere"});
-    v("categories", [](J json) { return json.Rows(json.ladder.categories); },
+    v("categories", [](J json) { return json.Rows(json.of.categories); },
       {.meaning = "mean self times of categories that take time anywhere"});
-    v("operators", [](J json) { return json.Rows(json.ladder.operators); },
+    v("operators", [](J json) { return json.Rows(json.of.operators); },
       {.meaning = "mean self times, by falling time"});
-    v("best", [](J json) { return MaybeView<LadderBestJson>(json.ladder.best, json.ladder); },
+    v("best", [](J json) { return MaybeView<LadderBestJson>(json.of.best, json.of); },
       {.meaning = "the fastest setting; null: emulated, or not two settings with times"});
-    v("swings", [](J json) { return ViewsOf<LadderSwingJson>(json.ladder.swings, json.ladder); },
+    v("swings", [](J json) { return ViewsOf<LadderSwingJson>(json.of.swings, json.of); },
       {.meaning = "levels that help at some numbers of threads and hurt at others"});
-    v("portable_share", [](J json) { return json.ladder.portable_share; },
+    v("portable_share", &Ladder::portable_share,
       {.meaning = "of an inference at the highest level: kernels that no mask reaches",
        .least = 0,
        .or_null = true});

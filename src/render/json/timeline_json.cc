@@ -16,13 +16,13 @@
 namespace etprof {
 namespace {
 
-// Two times of each of `spans`.
-std::vector<Nanoseconds> Pairs(const auto& spans, const auto& first, const auto& second) {
+// Two times of each span, from the lists of both.
+std::vector<Nanoseconds> Pairs(const auto& first, const auto& second) {
   std::vector<Nanoseconds> times;
-  times.reserve(2 * spans.size());
-  for (const auto& span : spans) {
-    times.push_back(first(span));
-    times.push_back(second(span));
+  times.reserve(2 * first.size());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    times.push_back(first[i]);
+    times.push_back(second[i]);
   }
   return times;
 }
@@ -46,35 +46,24 @@ struct TimelineShapeJson {
   const SampledRuns::Shape& of;
 
   static void Describe(auto& v) {
-    using J = const TimelineShapeJson&;
-    v("op", [](J json) -> const auto& { return json.of.op; }, {.meaning = "index of `operators`, by span"});
-    v("depth", [](J json) -> const auto& { return json.of.depth; }, {.meaning = "likewise; 0: the method"});
+    v("op", &SampledRuns::Shape::op, {.meaning = "index of `operators`, by span"});
+    v("depth", &SampledRuns::Shape::depth, {.meaning = "likewise; 0: the method"});
   }
 };
 
 struct TimelineRunJson {
   const Profile& profile;
-  const SampledRuns::Run& of;
-
-  const RunLabel& Label() const { return profile.runs[of.run].label; }
-  std::vector<Nanoseconds> Times() const {
-    std::vector<Nanoseconds> times;
-    times.reserve(2 * of.gap.size());
-    for (std::size_t i = 0; i < of.gap.size(); ++i) {
-      times.push_back(of.gap[i]);
-      times.push_back(of.duration[i]);
-    }
-    return times;
-  }
+  const SampledRuns::Run& run;
+  const RunLabel& of = profile.runs[run.run].label;
 
   static void Describe(auto& v) {
     using J = const TimelineRunJson&;
-    v("run", [](J json) { return json.of.run; }, {.meaning = "of the trace, from 0"});
-    v("shape", [](J json) { return json.of.shape; }, {.meaning = "index of `shapes`"});
-    v("phase", [](J json) { return json.Label().phase; }, {.meaning = "of the run within its launch"});
-    v("launch", [](J json) { return json.Label().launch; }, {.meaning = "that it was part of, from 0"});
-    v("round", [](J json) { return json.Label().round; }, {.meaning = "-1: none", .least = -1});
-    v("times", &TimelineRunJson::Times,
+    v("run", [](J json) { return json.run.run; }, {.meaning = "of the trace, from 0"});
+    v("shape", [](J json) { return json.run.shape; }, {.meaning = "index of `shapes`"});
+    v("phase", &RunLabel::phase, {.meaning = "of the run within its launch"});
+    v("launch", &RunLabel::launch, {.meaning = "that it was part of, from 0"});
+    v("round", &RunLabel::round, {.meaning = "-1: none", .least = -1});
+    v("times", [](J json) { return Pairs(json.run.gap, json.run.duration); },
       {.meaning = "by span two, in ns: the gap since the span before it under the same parent, or since the "
                   "parent's start, and the duration"});
   }
@@ -90,14 +79,12 @@ struct WatchedRunJson {
     using J = const WatchedRunJson&;
     using Span = PlacedWatch::Span;
     using Slice = PlacedWatch::Slice;
-    v("op", [](J json) -> const auto& { return json.operators; },
-      {.meaning = "index of `operators`, by span"});
+    v("op", &WatchedRunJson::operators, {.meaning = "index of `operators`, by span"});
     v("depth", [](J json) { return Each(json.placed.spans, &Span::depth); }, {.meaning = "likewise"});
     v("times",
       [](J json) {
-        return Pairs(
-            json.placed.spans, [](const Span& span) { return span.begin; },
-            [](const Span& span) { return span.end - span.begin; });
+        return Pairs(Each(json.placed.spans, &Span::begin),
+                     Each(json.placed.spans, [](const Span& span) { return span.end - span.begin; }));
       },
       {.meaning = "by span two, in ns: its begin, since that of the run, and its duration"});
     v.Object("slices",
@@ -113,9 +100,11 @@ struct WatchedRunJson {
                   {.meaning = "index of the span in which it lies"});
                in("times",
                   [](J json) {
-                    return Pairs(
-                        json.placed.slices, [](const Slice& of) { return of.slice->begin_ns; },
-                        [](const Slice& of) { return of.slice->end_ns - of.slice->begin_ns; });
+                    const auto duration = [](const Slice& of) {
+                      return of.slice->end_ns - of.slice->begin_ns;
+                    };
+                    return Pairs(Each(json.placed.slices, [](const Slice& of) { return of.slice->begin_ns; }),
+                                 Each(json.placed.slices, duration));
                   },
                   {.meaning = "by slice two, likewise"});
                in("tasks", column(&WatchedSlice::tasks), {.meaning = "of the region that this thread took"});
@@ -129,7 +118,7 @@ struct WatchedRunJson {
 };
 
 struct ExperimentTimelineJson {
-  const ReportExperiment& experiment;
+  const ReportExperiment& of;
   const Profile& profile;
   std::vector<TimelineOperatorJson> operators;
   std::optional<WatchedRunJson> watched;
@@ -137,14 +126,13 @@ struct ExperimentTimelineJson {
   static constexpr const char* kSchemaName = "experiment_timeline";
   static void Describe(auto& v) {
     using J = const ExperimentTimelineJson&;
-    v("label", [](J json) -> const auto& { return json.experiment.label; }, {.meaning = "of the experiment"});
+    v("label", &ReportExperiment::label, {.meaning = "of the experiment"});
     v("traced_runs", [](J json) { return json.profile.runs.size(); }, {.meaning = "of the whole trace"});
     v("median", [](J json) { return json.profile.sampled.median; }, {.meaning = "index of `runs`"});
-    v("operators", [](J json) -> const auto& { return json.operators; },
-      {.meaning = "what `op` of spans counts"});
+    v("operators", &ExperimentTimelineJson::operators, {.meaning = "what `op` of spans counts"});
     v("shapes", [](J json) { return ViewsOf<TimelineShapeJson>(json.profile.sampled.shapes); },
       {.meaning = "what the spans of a run are; runs share it"});
-    v("watched", [](J json) -> const auto& { return json.watched; },
+    v("watched", &ExperimentTimelineJson::watched,
       {.meaning = "one run of another process, whose calls were watched", .if_any = true});
     v("runs", [](J json) { return ViewsOf<TimelineRunJson>(json.profile.sampled.runs, json.profile); },
       {.meaning = "some of them, spread over the trace"});
