@@ -1,37 +1,11 @@
 #include "core/text/display_width.h"
 
-#include <cstdint>
+#include "core/text/escape.h"
 
 namespace etprof {
 namespace {
 
-// Decodes the code point at `position` and advances; an invalid byte is returned as itself.
-std::uint32_t NextCodePoint(const std::string& text, std::size_t& position) {
-  const auto lead = static_cast<unsigned char>(text[position++]);
-  int extra = 0;
-  std::uint32_t code = lead;
-  if (lead >= 0xf0 && lead < 0xf8) {
-    extra = 3;
-    code = lead & 0x07;
-  } else if (lead >= 0xe0) {
-    extra = 2;
-    code = lead & 0x0f;
-  } else if (lead >= 0xc0) {
-    extra = 1;
-    code = lead & 0x1f;
-  }
-  if (lead >= 0xf8) return lead;
-  for (int i = 0; i < extra; ++i) {
-    if (position >= text.size()) return lead;
-    const auto next = static_cast<unsigned char>(text[position]);
-    if ((next & 0xc0) != 0x80) return lead;
-    code = (code << 6) | (next & 0x3f);
-    ++position;
-  }
-  return code;
-}
-
-int CodePointWidth(std::uint32_t code) {
+int CodePointWidth(char32_t code) {
   if (code < 0x20 || code == 0x7f) return 0;
   if (code >= 0x300 && code <= 0x36f) return 0;
   const bool wide = (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
@@ -45,8 +19,11 @@ int CodePointWidth(std::uint32_t code) {
 
 int DisplayWidth(const std::string& text) {
   int width = 0;
-  for (std::size_t position = 0; position < text.size();)
-    width += CodePointWidth(NextCodePoint(text, position));
+  for (std::string_view rest = text; !rest.empty();) {
+    const Character first = FirstCharacter(rest);
+    width += first.code ? CodePointWidth(*first.code) : 1;
+    rest.remove_prefix(first.length);
+  }
   return width;
 }
 

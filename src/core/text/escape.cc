@@ -12,24 +12,6 @@ constexpr std::array kPaint = {sgr::kPlain, sgr::kBold, sgr::kDim, sgr::kRed, sg
 constexpr std::size_t kLongestPart = 5;  // bytes of a character or a color
 constexpr std::size_t kFlushFrom = 4096;
 
-// The UTF-8 character at the beginning of a text (RFC 3629: no overlong forms, no surrogates); without a code
-// where there is none.
-Harm First(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return {0, 1, first};
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-  if (length == 0 || first > 0xf4) return {};
-  char32_t code = first & (0xffU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return {};
-    code = code << 6U | (byte(i) & 0x3fU);
-  }
-  static constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return {};
-  return {0, length, code};
-}
-
 // Unicode's Bidi_Control, line and paragraph separator, and what XML 1.0 may not hold.
 bool Harms(char32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e || code == 0x200f ||
@@ -37,7 +19,7 @@ bool Harms(char32_t code) {
          code == 0xffff;
 }
 
-std::string Shown(const Harm& harm, char byte) {
+std::string Shown(const Character& harm, char byte) {
   if (harm.code && *harm.code >= 0x80) return fmt::format("\\u{:04x}", static_cast<unsigned>(*harm.code));
   return fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
 }
@@ -57,7 +39,7 @@ std::string Replaced(std::string_view text, const Instead& instead) {
 }
 
 std::string Lines(std::string_view text, bool painted) {
-  return Replaced(text, [&](std::string_view rest, Harm& harm) {
+  return Replaced(text, [&](std::string_view rest, Character& harm) {
     if (rest[0] == '\n' || rest[0] == '\t') return std::string(1, rest[0]);
     for (const std::string_view paint : kPaint) {
       if (!painted || !rest.starts_with(paint)) continue;
@@ -70,7 +52,23 @@ std::string Lines(std::string_view text, bool painted) {
 
 }  // namespace
 
-std::optional<Harm> NextHarm(std::string_view text, std::size_t from) {
+Character FirstCharacter(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return {0, 1, first};
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  if (length == 0 || first > 0xf4) return {};
+  char32_t code = first & (0xffU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return {};
+    code = code << 6U | (byte(i) & 0x3fU);
+  }
+  static constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return {};
+  return {0, length, code};
+}
+
+std::optional<Character> NextHarm(std::string_view text, std::size_t from) {
   constexpr std::size_t kStep = 32;  // the compiler makes vectors of loops of a fixed length
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
   const auto all_plain = [&](const char* bytes) {
@@ -82,7 +80,7 @@ std::optional<Harm> NextHarm(std::string_view text, std::size_t from) {
     while (at + kStep <= text.size() && all_plain(text.data() + at)) at += kStep;
     while (at < text.size() && is_plain(text[at])) ++at;
     if (at == text.size()) break;
-    Harm character = First(text.substr(at));
+    Character character = FirstCharacter(text.substr(at));
     character.at = at;
     if (!character.code || Harms(*character.code)) return character;
     at += character.length;
@@ -91,7 +89,7 @@ std::optional<Harm> NextHarm(std::string_view text, std::size_t from) {
 }
 
 std::string OneLine(std::string_view text) {
-  return Replaced(text, [](std::string_view rest, const Harm& harm) { return Shown(harm, rest[0]); });
+  return Replaced(text, [](std::string_view rest, const Character& harm) { return Shown(harm, rest[0]); });
 }
 
 std::string ManyLines(std::string_view text) { return Lines(text, false); }
@@ -150,7 +148,7 @@ std::string HtmlAttribute(std::string_view text) {
 }
 
 std::string AsFileName(std::string_view text) {
-  std::string out = Replaced(text, [](std::string_view, const Harm&) { return "_"; });
+  std::string out = Replaced(text, [](std::string_view, const Character&) { return "_"; });
   std::ranges::replace_if(out, [](char c) { return c == '/' || c == '\\'; }, '_');
   if (out == ".") return "_";
   return out == ".." ? "__" : out;

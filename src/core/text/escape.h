@@ -14,12 +14,14 @@
 // JSON's border is JsonText (core/json/json.h); a shell's is ShellQuoted (device/device.h).
 namespace etprof {
 
-// The next place from `from` on that harms.
-struct Harm {
+struct Character {
   std::size_t at = 0, length = 1;  // bytes
   std::optional<char32_t> code;    // absent: a byte that is no UTF-8
 };
-std::optional<Harm> NextHarm(std::string_view text, std::size_t from);
+// That a text begins with (RFC 3629: no overlong forms, no surrogates).
+Character FirstCharacter(std::string_view text);
+// The next one from `from` on that harms.
+std::optional<Character> NextHarm(std::string_view text, std::size_t from);
 
 // On one line: what harms as "\x1b" (bytes) or "\u202e" (code points), line ends and tabs too.
 std::string OneLine(std::string_view text);

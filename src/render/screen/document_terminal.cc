@@ -20,20 +20,12 @@ constexpr int kLeastOfLastColumn = 12;
 constexpr int kMostName = 14;  // columns, of a variant over a column
 constexpr const char* kAllShows = " (--all shows them)";
 
-Color ColorOfTone(say::Tone tone) {
-  switch (tone) {
-    case say::Tone::kGood:
-      return Color::kGreen;
-    case say::Tone::kBad:
-      return Color::kRed;
-    case say::Tone::kUnsure:
-      return Color::kYellow;
-    case say::Tone::kUnknown:
-      return Color::kDim;
-    case say::Tone::kPlain:
-      break;
-  }
-  return Color::kNone;
+std::string_view ColorOf(say::Tone tone) {
+  return tone == say::Tone::kGood      ? sgr::kGreen
+         : tone == say::Tone::kBad     ? sgr::kRed
+         : tone == say::Tone::kUnsure  ? sgr::kYellow
+         : tone == say::Tone::kUnknown ? sgr::kDim
+                                       : "";
 }
 
 class SectionScreen {
@@ -55,7 +47,7 @@ class SectionScreen {
     }
     if (drawn.str().empty()) return;
     if (!section.title.empty())
-      out_ << "  " << Paint(OneLine(section.title), Color::kBold, options_.colors) << '\n';
+      out_ << "  " << Paint(OneLine(section.title), sgr::kBold, options_.colors) << '\n';
     out_ << drawn.str() << '\n';
   }
 
@@ -135,7 +127,7 @@ class SectionScreen {
           const std::size_t at = screen.rows.size() - 1;
           words.insert(0, (at < letters_.size() && !letters_[at].empty() ? letters_[at] : " ") + "  ");
         }
-        row.push_back({std::move(words), ColorOfTone(cell.tone), cell.bar});
+        row.push_back({std::move(words), ColorOf(cell.tone), cell.bar});
       }
     }
     letters_.clear();
@@ -202,13 +194,8 @@ class SectionScreen {
       WriteWrapped("", row.back().text, 0, room, lines);
       for (std::string line; std::getline(lines, line);) {
         while (!line.empty()) {  // a path may be wider than a line: all of it is shown
-          std::string piece = line;
-          if (DisplayWidth(line) > room) {
-            piece = Fitted(line + "  ", room + 1);
-            piece.resize(piece.size() - std::string_view("…").size());
-          }
-          line.erase(0, piece.size());
-          row.back().text = std::move(piece);
+          row.back().text = line.substr(0, BytesIn(line, room));
+          line.erase(0, row.back().text.size());
           rows.push_back(row);
           for (ScreenTable::Cell& cell : row) cell = {};
         }
@@ -272,7 +259,7 @@ class DocumentScreen {
 
   void Draw() {
     if (const std::string heading = say::HeadingOf(document_); !heading.empty()) {
-      Painted(heading, Color::kBold);
+      Painted(heading, sgr::kBold);
       out_ << '\n';
     }
     if (!document_.concludes) Answers();
@@ -294,7 +281,7 @@ class DocumentScreen {
 
  private:
   // Painted word by word it would not wrap: it is painted as a whole.
-  void Painted(const std::string& text, Color color) {
+  void Painted(const std::string& text, std::string_view color) {
     std::ostringstream wrapped;
     WriteWrapped("", text, 0, options_.width, wrapped);
     out_ << Paint(wrapped.str(), color, options_.colors);
@@ -332,10 +319,10 @@ class DocumentScreen {
       const std::string text = OneLine(TextOf(answer.text, document_.span)),
                         rest = OneLine(TextOf(answer.rest, document_.span));
       if (!rest.empty() && DisplayWidth(text + rest) + 3 <= options_.width) {
-        out_ << Paint(text, ColorOfTone(answer.tone), options_.colors) << "   " << rest << '\n';
+        out_ << Paint(text, ColorOf(answer.tone), options_.colors) << "   " << rest << '\n';
         continue;
       }
-      Painted(text, ColorOfTone(answer.tone));
+      Painted(text, ColorOf(answer.tone));
       if (!rest.empty()) WriteWrapped("  ", rest, 2, options_.width, out_);
     }
   }

@@ -56,11 +56,6 @@ std::vector<std::int64_t> Columns(const std::vector<std::int64_t>& counts, const
   return columns;
 }
 
-void Line(std::string line, std::ostream& out) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  out << line << '\n';
-}
-
 // "▲ 2.03 ms" below its column, where there is no room on the right "2.03 ms ▲".
 std::string Marked(int column, const std::string& text, int columns) {
   const int width = DisplayWidth(text);
@@ -80,8 +75,8 @@ double Round(double step) {
 // The axis and its labels, in the unit of the scale; `room` columns are there behind the indent.
 void DrawAxis(const Axis& axis, const TimeScale& scale, int indent, int room, std::ostream& out) {
   if (axis.column <= 0) {
-    Line(Blanks(indent) + "┴", out);
-    Line(Blanks(indent) + scale.Text(axis.from), out);
+    WriteLine(Blanks(indent) + "┴", out);
+    WriteLine(Blanks(indent) + scale.Text(axis.from), out);
     return;
   }
   const double unit = scale.unit_ns;
@@ -108,8 +103,8 @@ void DrawAxis(const Axis& axis, const TimeScale& scale, int indent, int room, st
     labels += Blanks(start - DisplayWidth(labels)) + label;
   }
   for (; column < axis.columns; ++column) line += "─";
-  Line(Blanks(indent) + line, out);
-  Line(Blanks(indent) + labels + (labels.empty() ? "" : " ") + scale.unit, out);
+  WriteLine(Blanks(indent) + line, out);
+  WriteLine(Blanks(indent) + labels + (labels.empty() ? "" : " ") + scale.unit, out);
 }
 
 }  // namespace
@@ -149,10 +144,11 @@ void DrawDistributions(const say::Distributions& of, const TerminalOptions& opti
         const int levels = count > 0 ? std::max(1, static_cast<int>(std::lround(height))) : 0;
         blocks += kBlocks[std::clamp(levels - (rows - 1 - row) * kLevels, 0, kLevels)];
       }
-      Line(left(row) + blocks, out);
+      WriteLine(left(row) + blocks, out);
     }
     const std::optional<double>& median = of.series[i].median_ns;
-    Line(left(rows) + (median ? Marked(axis.ColumnOf(*median), scale.Text(*median), axis.columns) : ""), out);
+    WriteLine(left(rows) + (median ? Marked(axis.ColumnOf(*median), scale.Text(*median), axis.columns) : ""),
+              out);
   }
   DrawAxis(axis, scale, indent, options.width - indent, out);
   std::string text = "▲ median; a column's height is its share of the variant's runs";

@@ -64,8 +64,7 @@ class Picture {
       std::string line =
           Blanks(kLeft - 2 - DisplayWidth(left[row])) + left[row] + (left[row].empty() ? " │" : " ┤");
       for (const std::string& cell : cells_[row]) line += cell;
-      line.erase(line.find_last_not_of(' ') + 1);
-      out << line << '\n';
+      WriteLine(line, out);
     }
     std::string line = Blanks(kLeft - 1) + "└", labels;
     int column = 0;

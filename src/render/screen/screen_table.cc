@@ -29,14 +29,6 @@ std::string FittedTo(const std::string& text, int columns, say::Table::Keep keep
 }
 
 std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out) const {
-  ScreenTable shown = *this;
-  for (auto& row : shown.rows) {
-    for (Cell& cell : row) cell.text = OneLine(cell.text);
-  }
-  return shown.DrawShown(options, out);
-}
-
-std::size_t ScreenTable::DrawShown(const TerminalOptions& options, std::ostream& out) const {
   std::vector<int> widths;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     int width = DisplayWidth(columns[i].title);
@@ -120,7 +112,7 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::
     if (!bar.empty()) text += Blanks(blanks) + bar;
     out << text << '\n';
   };
-  line([&](std::size_t i) { return Cell{columns[i].title, Color::kDim}; });
+  line([&](std::size_t i) { return Cell{columns[i].title, sgr::kDim}; });
   for (std::size_t r = 0; r < rows.size(); ++r) {
     line([&](std::size_t i) {
       Cell cell = rows[r][i];

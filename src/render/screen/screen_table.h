@@ -22,8 +22,8 @@ struct ScreenTable {
     int goes = 0;        // 1: the first to be left out, 2: the next, ...; 0: stays
   };
   struct Cell {
-    std::string text;
-    Color color = Color::kNone;
+    std::string text;             // OneLine
+    std::string_view color = {};  // as Paint
     std::optional<double> bar =
         {};  // drawn at the end of the row where there is room, of the table's largest
   };
@@ -36,7 +36,6 @@ struct ScreenTable {
   std::size_t Draw(const TerminalOptions& options, std::ostream& out) const;
 
  private:
-  std::size_t DrawShown(const TerminalOptions& options, std::ostream& out) const;
   void DrawColumns(const std::vector<std::size_t>& shown, const std::vector<int>& widths,
                    const TerminalOptions& options, std::ostream& out) const;
 };

@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "core/text/escape.h"
+
 namespace etprof {
 namespace {
 
@@ -63,9 +65,8 @@ TEST(ScreenTable, WhatDoesNotFitIsBelowWhereAllIsAskedFor) {
 }
 
 TEST(ScreenTable, ABarStandsAtTheEndOfItsRow) {
-  const ScreenTable table{
-      {{"name"}, {"time", true}, {"speedup", true}},
-      {{{"a"}, {"2.0", Color::kNone, 2}, {""}}, {{"b"}, {"1.0", Color::kNone, 1}, {"2.00x"}}}};
+  const ScreenTable table{{{"name"}, {"time", true}, {"speedup", true}},
+                          {{{"a"}, {"2.0", "", 2}, {""}}, {{"b"}, {"1.0", "", 1}, {"2.00x"}}}};
   EXPECT_EQ(DrawnAt(table, 40),
             "  name  time  speedup\n"
             "  a      2.0           ████████████████\n"
@@ -80,7 +81,7 @@ TEST(ScreenTable, TheEndOfANameMayTell) {
 
 TEST(ScreenTable, ColorsTakeNoColumns) {
   ScreenTable table = ExampleOnScreen();
-  table.rows[0][2].color = Color::kGreen;
+  table.rows[0][2].color = sgr::kGreen;
   const std::string colored = DrawnAt(table, 80, true);
   EXPECT_NE(colored.find("   \033[32m1.0 ms\033[0m  [1, 2]\n"), std::string::npos);
   std::string plain = colored;

@@ -15,12 +15,8 @@
 namespace etprof {
 namespace {
 
-bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
 std::size_t NextCharacter(const std::string& text, std::size_t at) {
-  ++at;
-  while (at < text.size() && IsContinuation(text[at])) ++at;
-  return at;
+  return at + FirstCharacter(std::string_view(text).substr(at)).length;
 }
 
 // Whether a line does not end between the two: "0.64 ms", "IGEMM #2", "[1.0, 2.0] %".
@@ -49,10 +45,12 @@ void DrawOn(const TerminalOptions& options, std::ostream& out,
   draw(narrower, drawn);
   // What is less than half a column of a bar is a blank now.
   std::istringstream lines(Ascii(drawn.str()));
-  for (std::string line; std::getline(lines, line);) {
-    line.erase(line.find_last_not_of(' ') + 1);
-    out << line << '\n';
-  }
+  for (std::string line; std::getline(lines, line);) WriteLine(line, out);
+}
+
+void WriteLine(std::string line, std::ostream& out) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  out << line << '\n';
 }
 
 std::string Ascii(const std::string& text) {
@@ -111,28 +109,25 @@ std::string Ascii(const std::string& text) {
   return ascii;
 }
 
-std::string Fitted(const std::string& text, int columns) {
-  if (DisplayWidth(text) <= columns) return text;
-  std::string cut;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t next = NextCharacter(text, i);
-    const std::string longer = cut + text.substr(i, next - i);
-    if (DisplayWidth(longer) > columns - 1) break;
-    cut = longer;
-    i = next;
+std::size_t BytesIn(const std::string& text, int columns) {
+  std::size_t bytes = 0;
+  for (std::size_t next = 0; next < text.size();) {
+    next = NextCharacter(text, next);
+    if (DisplayWidth(text.substr(0, next)) > columns) break;
+    bytes = next;
   }
-  return cut + "…";
+  return bytes;
+}
+
+std::string Fitted(const std::string& text, int columns) {
+  return DisplayWidth(text) <= columns ? text : text.substr(0, BytesIn(text, columns - 1)) + "…";
 }
 
 std::string FittedTail(const std::string& text, int columns) {
   if (DisplayWidth(text) <= columns) return text;
-  std::size_t from = text.size();
-  while (from > 0) {
-    std::size_t before = from - 1;
-    while (before > 0 && IsContinuation(text[before])) --before;
-    if (DisplayWidth(text.substr(before)) > columns - 1) break;
-    from = before;
-  }
+  std::size_t from = 0;
+  while (from < text.size() && DisplayWidth(text.substr(from)) > columns - 1)
+    from = NextCharacter(text, from);
   return "…" + text.substr(from);
 }
 
@@ -197,29 +192,8 @@ std::string Bar(double share, int columns) {
   return bar + kEighths[eighths % 8];
 }
 
-std::string Paint(const std::string& text, Color color, bool colors) {
-  if (!colors || text.empty() || color == Color::kNone) return text;
-  std::string_view code;
-  switch (color) {
-    case Color::kGreen:
-      code = sgr::kGreen;
-      break;
-    case Color::kRed:
-      code = sgr::kRed;
-      break;
-    case Color::kYellow:
-      code = sgr::kYellow;
-      break;
-    case Color::kDim:
-      code = sgr::kDim;
-      break;
-    case Color::kBold:
-      code = sgr::kBold;
-      break;
-    case Color::kNone:
-      break;
-  }
-  return fmt::format("{}{}{}", code, text, sgr::kPlain);
+std::string Paint(const std::string& text, std::string_view color, bool colors) {
+  return !colors || text.empty() || color.empty() ? text : fmt::format("{}{}{}", color, text, sgr::kPlain);
 }
 
 void WriteWrapped(const std::string& first, const std::string& paragraph, int indent, int width,
@@ -251,11 +225,7 @@ void WriteWrapped(const std::string& first, const std::string& paragraph, int in
     // A hash has no blank to end a line at; a path stays whole, to be copied.
     std::string rest = word;
     while (indent < width && column + DisplayWidth(rest) > width && rest.find('/') == std::string::npos) {
-      std::size_t fits = 0;
-      for (std::size_t next = NextCharacter(rest, 0);
-           next < rest.size() && column + DisplayWidth(rest.substr(0, next)) <= width;
-           next = NextCharacter(rest, next))
-        fits = next;
+      const std::size_t fits = BytesIn(rest, width - column);
       if (fits == 0) break;
       out << line << rest.substr(0, fits) << '\n';
       rest.erase(0, fits);

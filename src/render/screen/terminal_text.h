@@ -3,6 +3,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "render/screen/terminal.h"
@@ -21,6 +22,11 @@ void DrawOn(const TerminalOptions& options, std::ostream& out,
 // and "∞"; what has no likeness is "?".
 std::string Ascii(const std::string& text);
 
+// The line without blanks at its end.
+void WriteLine(std::string line, std::ostream& out);
+
+// Bytes of the text's first characters that take so many columns at most.
+std::size_t BytesIn(const std::string& text, int columns);
 // Cut to a number of columns at a code point, the end or (FittedTail) the beginning replaced by "…".
 std::string Fitted(const std::string& text, int columns);
 std::string FittedTail(const std::string& text, int columns);
@@ -36,9 +42,8 @@ std::string Blanks(int count);
 // "███▏": `share` (0 to 1) of `columns` in eighths of a column; empty for less than four columns.
 std::string Bar(double share, int columns);
 
-enum class Color { kNone, kGreen, kRed, kYellow, kDim, kBold };
-// As ANSI; `text` itself where colors are off.
-std::string Paint(const std::string& text, Color color, bool colors);
+// In one of the colors of core/text/escape.h (sgr); `text` itself without one, or where `colors` are off.
+std::string Paint(const std::string& text, std::string_view color, bool colors);
 
 // `first`, then `text` (OneLine) from the column `indent` on, wrapped at blanks to `width`; every line is
 // ended. A number and its unit, a name and its "#3", and an interval stay on one line; what is
