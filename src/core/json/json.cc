@@ -13,38 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Counts the nesting, keeps nothing, and stops the parser where it is too deep.
-class Depth : public nlohmann::json_sax<json> {
- public:
-  bool too_deep() const { return too_deep_; }
-
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return Open(); }
-  bool key(string_t&) override { return true; }
-  bool end_object() override { return Close(); }
-  bool start_array(std::size_t) override { return Open(); }
-  bool end_array() override { return Close(); }
-  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
-
- private:
-  bool Open() {
-    too_deep_ = ++depth_ > kMostJsonNesting;
-    return !too_deep_;
-  }
-  bool Close() {
-    --depth_;
-    return true;
-  }
-
-  int depth_ = 0;
-  bool too_deep_ = false;
-};
+struct TooDeep {};
 
 // All that is not ASCII in JSON stands within strings, so the whole text can be looked through.
 std::string HarmlessJson(std::string text) {
@@ -71,9 +40,18 @@ std::string JsonText(const nlohmann::ordered_json& value, int indent) {
 }
 
 bool NestsTooDeep(std::string_view text, bool with_comments) {
-  Depth depth;
-  json::sax_parse(text, &depth, json::input_format_t::json, /*strict=*/true, with_comments);
-  return depth.too_deep();
+  const auto keep_nothing = [](int depth, json::parse_event_t event, const json&) {
+    using Event = json::parse_event_t;
+    if (depth >= kMostJsonNesting && (event == Event::object_start || event == Event::array_start))
+      throw TooDeep();
+    return false;
+  };
+  try {
+    const json nothing = json::parse(text, keep_nothing, /*allow_exceptions=*/false, with_comments);
+    return false;
+  } catch (const TooDeep&) {
+    return true;
+  }
 }
 
 json ParseJson(std::string_view text) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/text/split.h"
+
 namespace etprof {
 namespace {
 
@@ -61,13 +63,7 @@ Schema TextSchema(const About& about) {
     schema["type"] = "string";
     if (about.some) schema["minLength"] = 1;
   } else {
-    std::string_view rest = about.choices;
-    while (true) {
-      const std::size_t end = rest.find('|');
-      schema["enum"].push_back(rest.substr(0, end));
-      if (end == std::string_view::npos) break;
-      rest.remove_prefix(end + 1);
-    }
+    schema["enum"] = SplitAt(about.choices, '|');
   }
   if (!about.pattern.empty()) schema["pattern"] = about.pattern;
   return about.or_null || about.json ? OrNull(std::move(schema)) : schema;

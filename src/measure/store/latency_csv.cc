@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <set>
 #include <sstream>
@@ -15,6 +16,7 @@
 #include "core/file/beneath.h"
 #include "core/file/file.h"
 #include "core/text/csv_members.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 
 namespace etprof {
@@ -25,12 +27,7 @@ using RunPhase = LatencyRow::Phase;
 // Absent: it cannot be read.
 std::optional<LatencyRow> ReadLatencyRow(std::string_view line) {
   static const std::size_t columns = CsvColumnsOf<LatencyRow>().size();
-  std::vector<std::string_view> cells;
-  for (std::size_t comma = 0; comma != std::string_view::npos; line.remove_prefix(comma + 1)) {
-    comma = line.find(',');
-    cells.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) break;
-  }
+  const std::vector<std::string_view> cells = SplitAt(line, ',');
   if (cells.size() != columns && cells.size() != columns - 2) return std::nullopt;
   try {
     return ReadCsvRow<LatencyRow>(cells);
@@ -129,12 +126,9 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
     if (!row) {
       ++malformed;
     } else {
-      Launch* launch = nullptr;
-      for (Launch& candidate : launches) {
-        if (candidate.index == row->launch) launch = &candidate;
-      }
+      const auto launch = std::ranges::find(launches, row->launch, &Launch::index);
       Burst* burst = nullptr;
-      for (std::size_t i = 0; launch != nullptr && row->place && i < launch->bursts.size(); ++i) {
+      for (std::size_t i = 0; launch != launches.end() && row->place && i < launch->bursts.size(); ++i) {
         // A burst that was repeated shares its round, not its order.
         Burst& candidate = launch->bursts[i];
         if (candidate.round == row->place->round &&
@@ -142,7 +136,7 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
           burst = &candidate;
       }
       const Nanoseconds wait = row->wait.value_or(-1);
-      if (launch == nullptr || (row->place && burst == nullptr)) {
+      if (launch == launches.end() || (row->place && burst == nullptr)) {
         ++unknown;
       } else if (row->phase == RunPhase::kFirst) {
         launch->first_run = row->latency;
