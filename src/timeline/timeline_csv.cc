@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -63,10 +64,11 @@ std::optional<Nanoseconds> ScaledDecimal(std::string_view text, int decimals) {
   return negative ? -value : value;
 }
 
-struct Columns {
-  std::optional<std::size_t> model_id, name, delegate_backend, start, end, duration, node_id, run_index,
-      block, instruction, chain, phase;
-};
+// What is read of a row (timeline_row.h).
+enum Column { kModel, kName, kBackend, kStart, kEnd, kDuration, kNode, kRun, kBlock, kCall, kChain, kPhase };
+constexpr std::array<std::string_view, kPhase + 1> kColumns = {
+    "model_id",  "name",  "delegate_backend", "start_us", "end_us", "duration_ms", "node_id",
+    "run_index", "block", "instruction",      "chain",    "phase"};
 
 // "forward/3/backend/2" and what may follow: method and kind of span.
 struct NodeId {
@@ -100,7 +102,7 @@ class Reader {
           .InFile(file_name_)
           .Remedy("give a timeline with the framework's spans, as etprof writes it");
     }
-    if (!columns_.run_index && methods_ > 1) {
+    if (!Has(kRun) && methods_ > 1) {
       throw Error(ExitCode::kBadInput,
                   "holds several Method::execute but no run_index column: the run of a row is not known")
           .InFile(file_name_)
@@ -119,85 +121,74 @@ class Reader {
   void ReadHeader() {
     if (!csv_.Next(fields_))
       throw Error(ExitCode::kBadInput, "is empty").InFile(file_name_).Remedy("write it again");
-    const std::map<std::string_view, std::optional<std::size_t>*> known = {
-        {"model_id", &columns_.model_id},
-        {"name", &columns_.name},
-        {"delegate_backend", &columns_.delegate_backend},
-        {"start_us", &columns_.start},
-        {"end_us", &columns_.end},
-        {"duration_ms", &columns_.duration},
-        {"node_id", &columns_.node_id},
-        {"run_index", &columns_.run_index},
-        {"block", &columns_.block},
-        {"instruction", &columns_.instruction},
-        {"chain", &columns_.chain},
-        {"phase", &columns_.phase}};
     for (std::size_t i = 0; i < fields_.size(); ++i) {
-      const auto found = known.find(fields_[i]);
-      if (found == known.end()) continue;
-      if (*found->second) throw Problem(fmt::format("the column {} is there twice", fields_[i]));
-      *found->second = i;
+      const auto known = std::ranges::find(kColumns, fields_[i]);
+      if (known == kColumns.end()) continue;
+      std::optional<std::size_t>& place = places_[static_cast<std::size_t>(known - kColumns.begin())];
+      if (place) throw Problem(fmt::format("the column {} is there twice", fields_[i]));
+      place = i;
     }
-    const bool times = columns_.start && columns_.end;
-    if (!columns_.name || !(times || columns_.duration)) {
+    if (!Has(kName) || !(HasTimes() || Has(kDuration))) {
       throw Problem("is not a timeline: it has no columns name, start_us, and end_us",
                     "give an ETDump, or a timeline CSV (..._exec_all_runs_timeline.csv)");
     }
   }
 
-  std::string_view Field(const std::optional<std::size_t>& column) const {
-    return column ? fields_[*column] : std::string_view();
+  bool Has(Column column) const { return places_[column].has_value(); }
+  bool HasTimes() const { return Has(kStart) && Has(kEnd); }
+  std::string_view Field(Column column) const {
+    return Has(column) ? fields_[*places_[column]] : std::string_view();
   }
 
-  Nanoseconds Time(const std::optional<std::size_t>& column, const char* name, int decimals) const {
+  Nanoseconds Time(Column column, int decimals) const {
     const std::string_view text = Field(column);
     const auto value = ScaledDecimal(text, decimals);
-    if (!value) throw Problem(fmt::format("{} is \"{}\", which is not a time", name, text));
+    if (!value) throw Problem(fmt::format("{} is \"{}\", which is not a time", kColumns[column], text));
     return *value;
   }
 
-  std::optional<std::int32_t> Integer(const std::optional<std::size_t>& column, const char* name) const {
+  std::optional<std::int32_t> Integer(Column column) const {
     std::string_view text = Field(column);
     if (text.empty()) return std::nullopt;
     if (text.ends_with(".0")) text.remove_suffix(2);  // pandas, where a column has gaps
     const auto value = AsNumber<std::int32_t>(text);
-    if (!value) throw Problem(fmt::format("{} is \"{}\", which is not an integer", name, Field(column)));
+    if (!value)
+      throw Problem(fmt::format("{} is \"{}\", which is not an integer", kColumns[column], Field(column)));
     return value;
   }
 
   void ReadRow() {
     ++rows_;
     TimelineEvent event;
-    const std::string_view name = Field(columns_.name);
+    const std::string_view name = Field(kName);
     if (name.empty()) throw Problem("name is empty");
     event.name = result_.trace.names.Intern(name);
-    const std::optional<NodeId> node = ParseNodeId(Field(columns_.node_id));
+    const std::optional<NodeId> node = ParseNodeId(Field(kNode));
     if (node ? node->kind == "backend" : !IsFrameworkName(name)) event.source = Trace::Source::kDelegate;
     if (node) result_.method = node->method;
     const bool is_method = event.source == Trace::Source::kFramework && name == "Method::execute";
     ReadTimes(is_method, event);
-    event.chain = Integer(columns_.chain, "chain").value_or(columns_.chain ? -1 : 0);
-    event.instruction = Integer(columns_.instruction, "instruction").value_or(-1);
+    event.chain = Integer(kChain).value_or(Has(kChain) ? -1 : 0);
+    event.instruction = Integer(kCall).value_or(-1);
     ReadPhase(event);
-    NoteModel(Field(columns_.model_id));
-    if (const std::string_view backend = Field(columns_.delegate_backend); !backend.empty())
-      backends_.emplace(backend);
+    NoteModel(Field(kModel));
+    if (const std::string_view backend = Field(kBackend); !backend.empty()) backends_.emplace(backend);
     if (is_method) ++methods_;
     RunOfRow().events.push_back(event);
   }
 
   void ReadTimes(bool is_method, TimelineEvent& event) {
-    if (!columns_.start || !columns_.end) {
+    if (!HasTimes()) {
       if (!is_method) {
         throw Problem("without start_us and end_us the nesting of the spans is not known",
                       "give a timeline with these columns, or one of Method::execute alone");
       }
       event.start = clock_;
-      event.end = clock_ += std::max<Nanoseconds>(0, Time(columns_.duration, "duration_ms", 6));
+      event.end = clock_ += std::max<Nanoseconds>(0, Time(kDuration, 6));
       return;
     }
-    event.start = Time(columns_.start, "start_us", 3);
-    event.end = Time(columns_.end, "end_us", 3);
+    event.start = Time(kStart, 3);
+    event.end = Time(kEnd, 3);
     if (event.end < event.start) {
       HealthEntry entry;
       entry.name = "event_backwards";
@@ -205,24 +196,24 @@ class Reader {
       entry.explanation = "an event that ends before it starts counts as 0 ns";
       entry.count = 1;
       entry.amount = event.start - event.end;
-      entry.first_place = fmt::format("line {} {}", csv_.line(), Field(columns_.name));
+      entry.first_place = fmt::format("line {} {}", csv_.line(), Field(kName));
       result_.trace.health.Add(std::move(entry));
       return;
     }
-    if (Field(columns_.duration).empty()) return;
+    if (Field(kDuration).empty()) return;
     // Times in another unit than the header says would make every number wrong.
-    const auto told = static_cast<double>(Time(columns_.duration, "duration_ms", 6));
+    const auto told = static_cast<double>(Time(kDuration, 6));
     const auto taken = static_cast<double>(event.end - event.start);
     constexpr double kRounding = 2000;  // ns: what two rounded times may be off by
     if (std::fabs(told - taken) > kRounding + 0.001 * std::max(told, taken)) {
-      throw Problem(fmt::format("duration_ms is {}, but end_us - start_us is {} ms", Field(columns_.duration),
+      throw Problem(fmt::format("duration_ms is {}, but end_us - start_us is {} ms", Field(kDuration),
                                 ExactMilliseconds(event.end - event.start)),
                     "check the units of the columns");
     }
   }
 
   void ReadPhase(TimelineEvent& event) const {
-    const std::string_view text = Field(columns_.phase);
+    const std::string_view text = Field(kPhase);
     if (text.empty()) return;
     event.phase = ValueNamed<Phase>(text);
     if (!event.phase)
@@ -236,9 +227,8 @@ class Reader {
 
   // The rows of one run_index and block belong together; those of no run, as long as they stand together.
   TimelineRun& RunOfRow() {
-    const std::optional<std::int32_t> index =
-        columns_.run_index ? Integer(columns_.run_index, "run_index") : std::optional<std::int32_t>(0);
-    const std::string_view block = columns_.block ? Field(columns_.block) : std::string_view("Execute");
+    const std::optional<std::int32_t> index = Has(kRun) ? Integer(kRun) : std::optional<std::int32_t>(0);
+    const std::string_view block = Has(kBlock) ? Field(kBlock) : std::string_view("Execute");
     if (!runs_.empty() && index == last_index_ && runs_[last_run_].block == block) return runs_[last_run_];
     last_index_ = index;
     if (index) {
@@ -257,7 +247,7 @@ class Reader {
     bool all_phases = true;
     const NameId method = result_.trace.names.Intern("Method::execute");
     for (TimelineRun& run : runs_) {
-      OrderEvents(result_.trace.names, columns_.instruction.has_value(), run);
+      OrderEvents(result_.trace.names, Has(kCall), run);
       for (const TimelineEvent& event : run.events) {
         if (event.name != method || event.source != Trace::Source::kFramework) continue;
         all_phases = all_phases && event.phase;
@@ -273,7 +263,7 @@ class Reader {
   CsvReader csv_;
   const std::string& file_name_;
   std::vector<std::string_view> fields_;
-  Columns columns_;
+  std::array<std::optional<std::size_t>, kColumns.size()> places_;  // in the file
   Timeline result_;
   std::vector<TimelineRun> runs_;
   std::map<std::pair<std::string, std::int32_t>, std::size_t> by_index_;
