@@ -106,27 +106,27 @@ const nlohmann::json* JsonFields::Find(const std::string& key) {
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
-std::optional<bool> JsonFields::Truth(const std::string& key) {
+template <typename T>
+std::optional<T> JsonFields::Take(const std::string& key, bool (nlohmann::json::*is)() const noexcept,
+                                  const char* what) {
   const nlohmann::json* value = Find(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_boolean()) throw Wrong(key, "must be true or false, but is " + TypeOf(*value));
-  return value->get<bool>();
+  if (!(value->*is)()) throw Wrong(key, fmt::format("must be {}, but is {}", what, TypeOf(*value)));
+  return value->get<T>();
+}
+
+std::optional<bool> JsonFields::Truth(const std::string& key) {
+  return Take<bool>(key, &nlohmann::json::is_boolean, "true or false");
 }
 
 std::optional<std::string> JsonFields::Text(const std::string& key) {
-  const nlohmann::json* value = Find(key);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) throw Wrong(key, fmt::format("must be a text, but is {}", TypeOf(*value)));
-  return value->get<std::string>();
+  return Take<std::string>(key, &nlohmann::json::is_string, "a text");
 }
 
 std::optional<double> JsonFields::Number(const std::string& key, double low, double high) {
-  const nlohmann::json* value = Find(key);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_number()) throw Wrong(key, fmt::format("must be a number, but is {}", TypeOf(*value)));
-  const double number = value->get<double>();
-  if (!(number >= low && number <= high))
-    throw Wrong(key, fmt::format("must be {} to {}, but is {}", low, high, value->dump()));
+  const auto number = Take<double>(key, &nlohmann::json::is_number, "a number");
+  if (number && !(*number >= low && *number <= high))
+    throw Wrong(key, fmt::format("must be {} to {}, but is {}", low, high, Find(key)->dump()));
   return number;
 }
 

@@ -47,6 +47,11 @@ class JsonFields {
   std::string Path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
  private:
+  // `what`: the value has to be that, as `is` tells.
+  template <typename T>
+  std::optional<T> Take(const std::string& key, bool (nlohmann::json::*is)() const noexcept,
+                        const char* what);
+
   const nlohmann::json& object_;
   const Source& source_;
   std::string path_;

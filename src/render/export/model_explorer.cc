@@ -45,26 +45,17 @@ std::string GroupPath(const std::vector<std::string>& group, std::size_t depth) 
   return path;
 }
 
+constexpr NamedValue<Kind> kKinds[] = {{Kind::kInput, "input of the method"},
+                                       {Kind::kOutput, "output of the method"},
+                                       {Kind::kKernel, "portable kernel"},
+                                       {Kind::kDelegate, "delegate, whose payload is not read"},
+                                       {Kind::kMove, "move of a value at the end of a branch"},
+                                       {Kind::kInserted, "inserted by XNNPACK when it loaded the graph"},
+                                       {Kind::kUnplaced, "an operator that ran and fits no node"}};
+
 std::string KindText(const ModelNode& node) {
-  switch (node.kind) {
-    case Kind::kInput:
-      return "input of the method";
-    case Kind::kOutput:
-      return "output of the method";
-    case Kind::kKernel:
-      return "portable kernel";
-    case Kind::kDelegated:
-      return fmt::format("node {} of the delegate's graph", *node.graph_node);
-    case Kind::kDelegate:
-      return "delegate, whose payload is not read";
-    case Kind::kMove:
-      return "move of a value at the end of a branch";
-    case Kind::kInserted:
-      return "inserted by XNNPACK when it loaded the graph";
-    case Kind::kUnplaced:
-      break;
-  }
-  return "an operator that ran and fits no node";
+  return node.kind == Kind::kDelegated ? fmt::format("node {} of the delegate's graph", *node.graph_node)
+                                       : NameIn(kKinds, node.kind);
 }
 
 // The attributes of a node, in the order in which they are shown.
