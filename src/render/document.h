@@ -17,9 +17,9 @@ void RenderDocumentTerminal(const say::Document& document, const TerminalOptions
 void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostream& out,
                             say::Level most = say::Level::kFolded);
 
-// RFC 4180: the tables of that id, one after the other, each row with its section's title. A value has the
-// columns that it needs: its unit beside it ("baseline", "baseline_unit": ms, bytes), a change its bounds
-// ("change", "change_low", "change_high"; relative). Throws Error (kUsage) for an id that no table has.
+// RFC 4180: the tables of that id, one after the other, each row with its section's title, if any has one. A
+// value has its unit beside it ("baseline", "baseline_unit": ms, bytes), a change its bounds ("change",
+// "change_low", "change_high"; relative). Throws Error (kUsage) for an id that no table has.
 void RenderDocumentCsv(const say::Document& document, const std::string& table, std::ostream& out);
 // The ids of the document's tables, in their order, each once.
 std::vector<std::string> TableIds(const say::Document& document);

@@ -110,13 +110,19 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
     if (suffixes[i].empty() && std::ranges::count(columns, columns[i].id, &say::Table::Column::id) == 1)
       suffixes[i].emplace_back();
   }
-  std::vector<std::string> titles = {document.sections_are};
+  const bool titled = std::ranges::any_of(
+      say::SectionsOf(document), [](const say::Section* section) { return !section->title.empty(); });
+  std::string sections_are = document.sections_are;
+  if (sections_are.empty() && titled) sections_are = "section";
+  std::vector<std::string> titles;
+  if (!sections_are.empty()) titles.push_back(sections_are);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     for (const std::string& suffix : suffixes[i]) titles.push_back(columns[i].id + suffix);
   }
   out << CsvLine(titles);
   for (const CsvRow& row : rows) {
-    std::vector<std::string> texts = {*row.section};
+    std::vector<std::string> texts;
+    if (!sections_are.empty()) texts.push_back(*row.section);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const Fields fields = FieldsOf(row.row.cells[i]);
       for (const std::string& suffix : suffixes[i]) {
