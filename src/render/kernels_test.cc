@@ -82,6 +82,17 @@ TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
   EXPECT_THAT(out.str(), HasSubstr("not proven: one of 4"));
 }
 
+TEST(RenderKernelsTerminal, NamesAreWholeOnAPipe) {
+  const KernelReport report = Example();
+  std::ostringstream out;
+  RenderDocumentTerminal(say::SayKernels(report), {}, out);
+  for (const xnnpack::LoggedKernel& kernel : report.views[0].use.kernels) {
+    if (kernel.status == xnnpack::KernelStatus::kSuperseded) continue;
+    EXPECT_THAT(out.str(), testing::ContainsRegex("  " + kernel.name + " +" + NameOf(kernel.status)));
+  }
+  EXPECT_THAT(out.str(), HasSubstr("not proven: XNNPACK prints tiles of matrix products\n"));
+}
+
 TEST(KernelsJson, IsJsonWhateverTheNames) {
   KernelReport report = Example();
   report.views[0].use.kernels[0].name = "\xff\"\n";

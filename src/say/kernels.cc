@@ -47,19 +47,23 @@ std::string WhatIsProven(const KernelView& view) {
 }
 
 Table OperatorsOf(const KernelView& view) {
-  Table table{"operators", "Operators", {Left("operator"), Left("tile").Goes(1), Left("microkernel")}};
+  Table table{
+      "operators", "Operators", {Names("operator"), Left("tile").Goes(1), Left("microkernel").Wraps()}};
   for (const xnnpack::OperatorUse& op : view.use.operators)
     table.rows.push_back({op.name, TileOf(op), KernelOf(op)});
   table.usual_rows = kUsualRows;
+  table.name_columns = 24;
   return table;
 }
 
 Table KernelsOf(const KernelView& view, std::initializer_list<KernelStatus> statuses) {
-  Table table{
-      .id = "kernels",
-      .columns = {Left("microkernel").Goes(1), Left("status"), Left("operation"),
-                  Left("data_types", "data types"), Left("shape"), Left("instruction_set", "instruction set"),
-                  Left("variant"), Left("sme", "SME"), Left("by").Goes(2)}};
+  Table table{.id = "kernels",
+              // The name has in it what goes on a narrow screen.
+              .columns = {Left("microkernel"), Left("status"), Left("operation").Goes(6),
+                          Left("data_types", "data types").Goes(5), Left("shape").Goes(4),
+                          Left("instruction_set", "instruction set").Goes(3), Left("variant").Goes(1),
+                          Left("sme", "SME"), Left("by").Goes(2)},
+              .name_columns = 64};
   for (const KernelStatus status : statuses) {
     for (const xnnpack::LoggedKernel& kernel : view.use.kernels) {
       if (kernel.status != status) continue;
