@@ -9,7 +9,7 @@
 #include "core/text/csv_members.h"
 #include "core/text/csv_reader.h"
 #include "measure/store/latency_csv.h"
-#include "render/csv/csv.h"
+#include "render/csv/kit_files.h"
 #include "render/csv/table_csv.h"
 #include "timeline/timeline_row.h"
 #include "validate/difference.h"

@@ -7,7 +7,7 @@
 #include "analysis/host_time.h"
 #include "analysis/profile.h"
 #include "fuzz.h"
-#include "render/csv/csv.h"
+#include "render/csv/kit_files.h"
 #include "render/json/json.h"
 #include "render/report.h"
 #include "render/screen/terminal.h"

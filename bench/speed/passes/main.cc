@@ -15,7 +15,7 @@
 #include "analysis/profile.h"
 #include "core/file/file.h"
 #include "etdump/reader.h"
-#include "render/csv/csv.h"
+#include "render/csv/kit_files.h"
 
 namespace {
 

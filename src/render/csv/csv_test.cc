@@ -1,5 +1,3 @@
-#include "render/csv/csv.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 
 #include "core/text/csv_reader.h"
 #include "core/text/escape.h"
+#include "render/csv/kit_files.h"
 #include "report/example_run.h"
 
 namespace etprof {

@@ -9,7 +9,6 @@
 
 #include "core/json/json_schema_of.h"
 #include "core/text/csv_members.h"
-#include "render/csv/csv.h"
 #include "render/csv/csv_table.h"
 #include "report/findings/robust.h"
 #include "say/wording.h"

@@ -2,16 +2,28 @@
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 
+#include "etdump/trace.h"
 #include "report/report.h"
 
-// The summary files of the SME2 profiling kit, with its columns and keys first and in its order
-// (docs/reference/csv.md). The values are not the kit's where it counted nested spans twice or took
-// operators of one name for one: times are self time over the common set of runs, so they add up to
-// Method::execute.
+// The files of the SME2 profiling kit, with its columns and keys first and in its order
+// (docs/reference/csv.md). RFC 4180: CRLF is not used as no reader needs it, fields with a comma, quote or
+// line break are quoted. Times keep their nanoseconds; what does not exist is an empty field. The values are
+// not the kit's where it counted nested spans twice or took operators of one name for one: times are self
+// time over the common set of runs, so they add up to Method::execute.
 namespace etprof {
+
+// One row an event of the Execute blocks, the framework's spans too, in the file's order. Only of run
+// `only_run` (index into Profile::runs) when that is given. `profile` was made of `trace`.
+void RenderTimelineCsv(const Trace& trace, const Profile& profile, std::optional<std::size_t> only_run,
+                       std::ostream& out);
+
+// One row an operator, the framework's spans too, by falling self time, and what was clipped, which is a row
+// of its own where there is any.
+void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out);
 
 // `experiment` has a profile for all of these.
 // One row a fine category, by falling time; the spans of the framework are the category `framework`, and what

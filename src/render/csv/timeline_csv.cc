@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "core/text/csv_members.h"
-#include "render/csv/csv.h"
+#include "render/csv/kit_files.h"
 #include "timeline/timeline_row.h"
 
 namespace etprof {

@@ -13,7 +13,6 @@
 #include "core/file/beneath.h"
 #include "core/parallel.h"
 #include "core/text/escape.h"
-#include "render/csv/csv.h"
 #include "render/csv/kit_files.h"
 #include "render/csv/table_csv.h"
 #include "render/document.h"

@@ -6,7 +6,7 @@
 
 #include "check_profile.h"
 #include "fuzz.h"
-#include "render/csv/csv.h"
+#include "render/csv/kit_files.h"
 #include "timeline/timeline_csv.h"
 
 namespace {
