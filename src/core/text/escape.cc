@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <map>
 
 namespace etprof {
 namespace {
@@ -128,21 +129,11 @@ std::string CsvField(std::string_view text) {
 }
 
 std::string HtmlAttribute(std::string_view text) {
+  static const std::map<char, std::string_view> kEntities = {{'&', "&amp;"}, {'"', "&quot;"}, {'<', "&lt;"}};
   std::string out;
   for (const char c : OneLine(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      default:
-        out += c;
-    }
+    const auto entity = kEntities.find(c);
+    out += entity != kEntities.end() ? entity->second : std::string_view(&c, 1);
   }
   return out;
 }

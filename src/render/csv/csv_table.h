@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 
+#include "compare/comparison.h"
 #include "core/json/describe.h"
 #include "core/units.h"
 
@@ -63,14 +65,20 @@ inline constexpr std::string_view kAsNodeId = "as `node_id` of timelines";
 inline constexpr std::string_view kRunsOfCommonSet = "size of the common set";
 inline constexpr std::string_view kMeaningOfCv = "standard deviation over mean";
 
-// Absent for no runs.
-inline std::optional<double> MaybeMean(Nanoseconds total, std::int64_t runs) {
-  return runs > 0 ? std::optional(static_cast<double>(total) / static_cast<double>(runs)) : std::nullopt;
+// A mean over runs, or a share. Absent for a whole of 0.
+inline std::optional<double> QuotientOf(Nanoseconds part, std::int64_t whole) {
+  return whole > 0 ? std::optional(static_cast<double>(part) / static_cast<double>(whole)) : std::nullopt;
 }
 // 100 part / whole; absent for a whole of 0.
 inline std::optional<double> MaybePercent(Nanoseconds part, Nanoseconds whole) {
   return whole > 0 ? std::optional(100.0 * static_cast<double>(part) / static_cast<double>(whole))
                    : std::nullopt;
+}
+
+// What `read`, a member, says of the estimate that is told of a quantity; absent: none is.
+std::optional<double> OfEstimate(const Quantity& quantity, auto read) {
+  const std::optional<stats::RatioEstimate> told = quantity.Told();
+  return told ? std::optional<double>(std::invoke(read, *told)) : std::nullopt;
 }
 
 }  // namespace etprof

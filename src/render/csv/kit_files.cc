@@ -109,7 +109,7 @@ struct DetailsRow : OperatorOrClipped {
     v("category", Text([](Of of) { return of.op().category.name; }, "framework"),
       {.meaning = kCategoryOfOperator});
     v("total_ms", &DetailsRow::total, kSelfTotal);
-    v("avg_ms", [](Of of) { return MaybeMean(of.total, of.experiment.common_runs); },
+    v("avg_ms", [](Of of) { return QuotientOf(of.total, of.experiment.common_runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
     v("pct_of_e2e", [](Of of) { return MaybePercent(of.total, of.experiment.groups.total); },
       {.meaning = kOfMethod});
@@ -139,7 +139,7 @@ struct CategoryRow {
     using Of = const CategoryRow&;
     v("category", [](Of of) { return of.row.name; }, {.meaning = "what its operators compute"});
     v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
-    v("avg_ms", [](Of of) { return MaybeMean(of.row.total, of.categories.runs); },
+    v("avg_ms", [](Of of) { return QuotientOf(of.row.total, of.categories.runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
     v("pct_of_e2e", [](Of of) { return MaybePercent(of.row.total, of.categories.total); },
       {.meaning = kOfMethod});
@@ -162,7 +162,7 @@ struct E2eRow {
     v("num_runs", [](Of of) { return of.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
     v("total_ms", [](Of of) { return of.experiment.groups.total; },
       {.meaning = "`Method::execute` over the common set", .scale = 1e6});
-    v("avg_ms", [](Of of) { return MaybeMean(of.experiment.groups.total, of.experiment.common_runs); },
+    v("avg_ms", [](Of of) { return QuotientOf(of.experiment.groups.total, of.experiment.common_runs); },
       {.meaning = "divided by `num_runs`", .scale = 1e6});
     v("min_ms", &E2eRow::min, kMs.Means("shortest `Method::execute` of these runs"));
     v("max_ms", &E2eRow::max, kMs.Means("longest `Method::execute` of these runs"));
@@ -293,12 +293,7 @@ struct ComparisonRow {
   static void Describe(auto& v) {
     using Of = const ComparisonRow&;
     const auto estimate = [&](const char* name, auto read, std::string_view meaning) {
-      v(name,
-        [read](Of of) -> std::optional<double> {
-          const auto told = of.row.quantity.Told();
-          return told ? std::invoke(read, *told) : std::optional<double>();
-        },
-        {.meaning = meaning});
+      v(name, [read](Of of) { return OfEstimate(of.row.quantity, read); }, {.meaning = meaning});
     };
     using E = stats::RatioEstimate;
     v("category", [](Of of) { return of.row.name; }, {.meaning = "what its operators compute"});
@@ -359,11 +354,9 @@ struct RobustComparisonJson {
 
   static void Describe(auto& v) {
     using J = const RobustComparisonJson&;
+    using E = stats::RatioEstimate;
     const auto estimate = [](auto read) {
-      return [read](J json) -> std::optional<double> {
-        const auto told = json.comparison.latency.Told();
-        return told ? std::optional(read(*told)) : std::nullopt;
-      };
+      return [read](J json) { return OfEstimate(json.comparison.latency, read); };
     };
     DescribeSchemaVersion(v);
     v("config1", [](J json) -> const auto& { return json.a; }, {.meaning = "the baseline"});
@@ -394,14 +387,11 @@ struct RobustComparisonJson {
         {.meaning = "of the runs within Tukey's fences"});
     v("verdict", [](J json) { return json.comparison.latency.verdict; },
       {.meaning = "of the interval, on the candidate; docs/concepts/statistics.md"});
-    v("ratio", estimate([](const auto& told) { return told.ratio(); }),
+    v("ratio", estimate(&E::ratio),
       {.meaning = "baseline / candidate by the launches: what the verdict is of"});
-    v("ratio_low", estimate([](const auto& told) { return told.low(); }),
-      {.meaning = "lower bound of the ratio"});
-    v("ratio_high", estimate([](const auto& told) { return told.high(); }),
-      {.meaning = "upper bound of the ratio"});
-    v("confidence", estimate([](const auto& told) { return told.confidence; }),
-      {.meaning = "of the interval"});
+    v("ratio_low", estimate(&E::low), {.meaning = "lower bound of the ratio"});
+    v("ratio_high", estimate(&E::high), {.meaning = "upper bound of the ratio"});
+    v("confidence", estimate(&E::confidence), {.meaning = "of the interval"});
   }
 };
 
@@ -508,8 +498,8 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
   CsvRows<ComparisonRow> table(out, columns);
   for (const DeltaRow& row : comparison.categories) {
     if (row.name == "Clipped" && row.baseline_total == 0 && row.candidate_total == 0) continue;
-    table.Row({comparison, row, MaybeMean(row.baseline_total, comparison.baseline_runs),
-               MaybeMean(row.candidate_total, comparison.candidate_runs)});
+    table.Row({comparison, row, QuotientOf(row.baseline_total, comparison.baseline_runs),
+               QuotientOf(row.candidate_total, comparison.candidate_runs)});
   }
 }
 

@@ -36,36 +36,32 @@ struct OfLadder {
     v(
         "ms", [](Of of) { return of.cell().ns; },
         kMs.Means("median of a latency, else mean self time; empty: not there, or not measured"));
-    const auto over = [&](const char* names[4], auto member, std::string_view meaning) {
-      const auto told = [&](const char* name, auto read, std::string_view about) {
-        v(name,
+    const auto over = [&](const std::string& name, auto member, std::string_view meaning) {
+      const auto told = [&](const char* end, auto read, std::string_view about) {
+        v((name + end).c_str(),
           [member, read](Of of) {
             const std::optional<Quantity>& quantity = of.cell().*member;
-            const auto estimate = quantity ? quantity->Told() : std::nullopt;
-            return estimate ? std::optional(((*estimate).*read)()) : std::nullopt;
+            return quantity ? OfEstimate(*quantity, read) : std::nullopt;
           },
           {.meaning = about});
       };
       using E = stats::RatioEstimate;
-      told(names[0], &E::ratio, meaning);
-      told(names[1], &E::low, "lower bound of this speedup");
-      told(names[2], &E::high, "upper bound of this speedup; empty: unbounded, or no speedup");
-      v(names[3],
+      told("", &E::ratio, meaning);
+      told("_low", &E::low, "lower bound of this speedup");
+      told("_high", &E::high, "upper bound of this speedup; empty: unbounded, or no speedup");
+      v((name + "_verdict").c_str(),
         [member](Of of) {
           const std::optional<Quantity>& quantity = of.cell().*member;
           return quantity ? std::optional(quantity->verdict) : std::nullopt;
         },
         {.meaning = "of that interval, on this setting; empty: nothing to compare with"});
     };
-    const char* below[] = {"over_below", "over_below_low", "over_below_high", "over_below_verdict"};
-    const char* lowest[] = {"over_lowest", "over_lowest_low", "over_lowest_high", "over_lowest_verdict"};
-    const char* fewest[] = {"over_fewest_threads", "over_fewest_threads_low", "over_fewest_threads_high",
-                            "over_fewest_threads_verdict"};
-    over(below, &LadderCell::over_below,
+    over("over_below", &LadderCell::over_below,
          "speedup over the next lower level that was measured, at the same threads");
-    over(lowest, &LadderCell::over_lowest,
+    over("over_lowest", &LadderCell::over_lowest,
          "speedup over the lowest level that was measured, at the same threads");
-    over(fewest, &LadderCell::over_fewest, "speedup over the fewest threads, at the same level");
+    over("over_fewest_threads", &LadderCell::over_fewest,
+         "speedup over the fewest threads, at the same level");
     v("efficiency", [](Of of) { return EfficiencyAt(of.ladder(), of.row, of.at); },
       {.meaning = "`over_fewest_threads` over the ratio of the threads; 1 is perfect"});
   }

@@ -89,7 +89,7 @@ struct OfBreakdown : OfExperiment {
     using Of = const OfBreakdown&;
     v(kColumn, [](Of of) { return of.row.name; }, {.meaning = kMeaning});
     v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
-    v("mean_ms", [](Of of) { return MaybeMean(of.row.total, of.whole.runs); }, kMs.Means(kMeanOverRuns));
+    v("mean_ms", [](Of of) { return QuotientOf(of.row.total, of.whole.runs); }, kMs.Means(kMeanOverRuns));
     v("pct_total", [](Of of) { return MaybePercent(of.row.total, of.whole.total); }, {.meaning = kOfMethod});
     v("operators", [](Of of) { return of.row.operators; }, {.meaning = kOperatorsOfRow});
     v("runs", [](Of of) { return of.whole.runs; }, {.meaning = kRunsOfCommonSet});
@@ -179,7 +179,7 @@ struct OfLayer : OfExperiment {
     v("depth", &OfLayer::depth, {.meaning = "of the module; 0: the model; empty: no module"});
     v("total_ms", &OfLayer::total,
       {.meaning = "self time of all that runs in it, over the common set; modules are nested", .scale = 1e6});
-    v("mean_ms", [](Of of) { return MaybeMean(of.total, of.whole().runs); }, kMs.Means(kMeanOverRuns));
+    v("mean_ms", [](Of of) { return QuotientOf(of.total, of.whole().runs); }, kMs.Means(kMeanOverRuns));
     v("pct_total", [](Of of) { return MaybePercent(of.total, of.whole().total); },
       {.meaning = "of `Method::execute`"});
     v("self_ms", &OfLayer::self, {.meaning = "of `total_ms`, what is in no inner module", .scale = 1e6});
@@ -294,14 +294,14 @@ void Comparisons(const Report& report, std::ostream& out) {
     const Comparison& comparison = pair.comparison;
     const auto add = [&](const char* what, const DeltaRow& row) {
       Quantity quantity = row.quantity;
-      quantity.baseline_ns = MaybeMean(row.baseline_total, comparison.baseline_runs);
-      quantity.candidate_ns = MaybeMean(row.candidate_total, comparison.candidate_runs);
+      quantity.baseline_ns = QuotientOf(row.baseline_total, comparison.baseline_runs);
+      quantity.candidate_ns = QuotientOf(row.candidate_total, comparison.candidate_runs);
       rows.Row({report, pair, what, row.name, "", "", quantity, row.name != "Clipped"});
     };
     rows.Row({report, pair, "latency", "median", "", "", comparison.latency});
     Quantity whole;
-    whole.baseline_ns = MaybeMean(comparison.baseline_total, comparison.baseline_runs);
-    whole.candidate_ns = MaybeMean(comparison.candidate_total, comparison.candidate_runs);
+    whole.baseline_ns = QuotientOf(comparison.baseline_total, comparison.baseline_runs);
+    whole.candidate_ns = QuotientOf(comparison.candidate_total, comparison.candidate_runs);
     if (whole.baseline_ns && whole.candidate_ns)
       rows.Row({report, pair, "whole", "Method::execute", "", "", whole, false});
     for (const DeltaRow& row : comparison.groups) add("group", row);

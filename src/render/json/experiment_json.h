@@ -2,16 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json/describe.h"
 #include "core/views.h"
 #include "measure/config/config_keys.h"
 #include "program/tensors.h"
+#include "render/csv/csv_table.h"
 #include "report/kernels/watched.h"
 #include "report/report.h"
 #include "say/run/report.h"
@@ -22,8 +24,8 @@ namespace etprof {
 // A table whose rows add up.
 struct BreakdownJson {
   const Breakdown& of;
-  // The distribution of a row's self time over the runs, or null where a row has none.
-  std::function<const stats::Distribution*(const std::string&)> self = [](const auto&) { return nullptr; };
+  // The distributions of the rows' self times over the runs, by name, where rows have any.
+  std::map<std::string_view, const stats::Distribution*> self = {};
 
   struct Row {
     const Breakdown& in;
@@ -32,10 +34,6 @@ struct BreakdownJson {
 
     static void Describe(auto& v) {
       using J = const Row&;
-      const auto quotient = [](Nanoseconds total, std::int64_t whole) {
-        return whole > 0 ? std::optional(static_cast<double>(total) / static_cast<double>(whole))
-                         : std::nullopt;
-      };
       v("name", &AdditiveRow::name,
         {.meaning = "group, category, place, module, line, or delegate; `Clipped`: time that spans claimed "
                     "outside of their parent, or twice"});
@@ -43,9 +41,9 @@ struct BreakdownJson {
       v("operators", &AdditiveRow::operators,
         {.meaning = "distinct ones, calls and the method itself among them"});
       v(
-          "mean_ms", [quotient](J json) { return quotient(json.of.total, json.in.runs); },
+          "mean_ms", [](J json) { return QuotientOf(json.of.total, json.in.runs); },
           kMs.Means("self time of one run, on average"));
-      v("share", [quotient](J json) { return quotient(json.of.total, json.in.total); },
+      v("share", [](J json) { return QuotientOf(json.of.total, json.in.total); },
         {.meaning = "of the table's total_ns"});
       v("self_ms", [](J json) { return json.distribution; },
         {.meaning = "of groups and categories: how the row's time of a run is spread over the runs"});
@@ -54,13 +52,15 @@ struct BreakdownJson {
 
   static constexpr const char* kSchemaName = "breakdown";
   static void Describe(auto& v) {
-    v("runs", [](const BreakdownJson& json) { return json.of.runs; },
-      {.meaning = "traced runs that it is made of: the common set"});
-    v("total_ns", [](const BreakdownJson& json) { return json.of.total; },
+    v("runs", &Breakdown::runs, {.meaning = "traced runs that it is made of: the common set"});
+    v("total_ns", &Breakdown::total,
       {.meaning = "the total_ns of the rows add up to it, exactly", .least = kAnyNumber});
     v("rows",
       [](const BreakdownJson& json) {
-        return Each(json.of.rows, [&](const auto& row) { return Row{json.of, row, json.self(row.name)}; });
+        return Each(json.of.rows, [&](const AdditiveRow& row) {
+          const auto found = json.self.find(row.name);
+          return Row{json.of, row, found == json.self.end() ? nullptr : found->second};
+        });
       },
       {.meaning = "the parts of the whole"});
   }
@@ -132,7 +132,7 @@ struct OperatorJson {
   const Profile& profile;
   const OperatorRow& of;
 
-  const Operator& Of() const { return profile.operators[of.op]; }
+  const Operator& Op() const { return profile.operators[of.op]; }
   const OperatorSource* Source() const {
     return profile.program ? &profile.program->operators[of.op] : nullptr;
   }
@@ -140,18 +140,18 @@ struct OperatorJson {
   static constexpr const char* kSchemaName = "operator";
   static void Describe(auto& v) {
     using J = const OperatorJson&;
-    v("key", [](J json) { return KeyText(json.Of().key); },
+    v("key", [](J json) { return KeyText(json.Op().key); },
       {.meaning = "unique in the experiment: method, instruction, kind, place in the call"});
-    v("name", [](J json) { return json.Of().name; }, {.meaning = "as ExecuTorch's Inspector shows it"});
-    v("type", [](J json) { return json.Of().type; }, {.meaning = "the name without its running number"});
-    v("backend", [](J json) { return json.Of().backend; },
+    v("name", [](J json) { return json.Op().name; }, {.meaning = "as ExecuTorch's Inspector shows it"});
+    v("type", [](J json) { return json.Op().type; }, {.meaning = "the name without its running number"});
+    v("backend", [](J json) { return json.Op().backend; },
       {.meaning = "of a delegate's operator", .or_null = true});
-    v("portable", [](J json) { return json.Of().portable; }, {.meaning = "a kernel that is not delegated"});
-    v("category", [](J json) { return json.Of().category.name; },
+    v("portable", [](J json) { return json.Op().portable; }, {.meaning = "a kernel that is not delegated"});
+    v("category", [](J json) { return json.Op().category.name; },
       {.meaning = "what it computes, finer than `group`"});
-    v("group", [](J json) { return GroupName(json.Of().category.group); }, {.meaning = "what it computes"});
+    v("group", [](J json) { return GroupName(json.Op().category.group); }, {.meaning = "what it computes"});
     v("call",
-      [](J json) { return json.Of().call_index >= 0 ? std::optional(json.Of().call_index) : std::nullopt; },
+      [](J json) { return json.Op().call_index >= 0 ? std::optional(json.Op().call_index) : std::nullopt; },
       {.meaning = "which delegate or operator call of a run it belongs to, from 0"});
     v("runs", &OperatorRow::runs, {.meaning = "of the common set, that it ran in"});
     v("total_ns", &OperatorRow::total_self,
@@ -171,13 +171,13 @@ struct RooflineRowJson {
   const Profile& profile;
   const RooflineRow& of;
 
-  const Operator& Of() const { return profile.operators[of.op]; }
+  const Operator& Op() const { return profile.operators[of.op]; }
 
   static void Describe(auto& v) {
     using J = const RooflineRowJson&;
     constexpr std::string_view kTypes = "fp32|fp16|bf16|int8|other";
-    v("key", [](J json) { return KeyText(json.Of().key); }, {.meaning = "of the operator"});
-    v("name", [](J json) { return json.Of().name; }, {.meaning = "of the operator"});
+    v("key", [](J json) { return KeyText(json.Op().key); }, {.meaning = "of the operator"});
+    v("name", [](J json) { return json.Op().name; }, {.meaning = "of the operator"});
     v("dtype", &RooflineRow::dtype, {.meaning = "that it multiplies in", .choices = kTypes});
     v("roof_dtype", &RooflineRow::roof_dtype,
       {.meaning = "of the roof that it is compared with: fp32 where the CPU computes no fp16",
@@ -283,20 +283,15 @@ struct TracedJson {
   const Profile& profile;
 
   BreakdownJson Groups() const {
-    return {of.groups, [this](const std::string& name) -> const stats::Distribution* {
-              for (std::size_t i = 0; i < profile.groups.size(); ++i) {
-                if (GroupName(kAllGroups[i]) == name) return &profile.groups[i];
-              }
-              return nullptr;  // "Clipped"
-            }};
+    BreakdownJson groups{of.groups};
+    for (std::size_t i = 0; i < profile.groups.size(); ++i)
+      groups.self[GroupName(kAllGroups[i])] = &profile.groups[i];
+    return groups;
   }
   BreakdownJson Categories() const {
-    return {of.categories, [this](const std::string& name) -> const stats::Distribution* {
-              for (const auto& [category, distribution] : profile.categories) {
-                if (category == name) return &distribution;
-              }
-              return nullptr;
-            }};
+    BreakdownJson categories{of.categories};
+    for (const auto& [name, distribution] : profile.categories) categories.self[name] = &distribution;
+    return categories;
   }
   RestJson Rest() const {
     RestJson rest;

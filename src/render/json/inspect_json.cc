@@ -95,42 +95,41 @@ struct DelegateJson {
   const Method& method;
   const MethodSummary& of_method;
   std::size_t index;
+  const DelegateSummary& of = of_method.delegates[index];
 
-  const Delegate& Of() const { return method.delegates[index]; }
-  const DelegateSummary& Summary() const { return of_method.delegates[index]; }
+  const Delegate& Stored() const { return method.delegates[index]; }
 
   static constexpr const char* kSchemaName = "delegate";
   static void Describe(auto& v) {
     using J = const DelegateJson&;
     v("delegate", &DelegateJson::index, {.meaning = "its index in the method"});
-    v("backend", [](J json) { return json.Of().backend; }, {.meaning = "that runs it: `XnnpackBackend`"});
-    v("payload_bytes", [](J json) { return json.Of().payload; },
+    v("backend", [](J json) { return json.Stored().backend; }, {.meaning = "that runs it: `XnnpackBackend`"});
+    v("payload_bytes", [](J json) { return json.Stored().payload; },
       {.meaning = "what the backend's compiler made"});
-    v("payload_offset", [](J json) { return json.Of().offset; },
+    v("payload_offset", [](J json) { return json.Stored().offset; },
       {.meaning = "bytes from the start of the file"});
-    v("in_segment", [](J json) { return json.Of().in_segment; },
+    v("in_segment", [](J json) { return json.Stored().in_segment; },
       {.meaning = "the payload is behind the FlatBuffer, else in it"});
-    v("compile_specs", [](J json) -> const auto& { return json.Of().compile_specs; },
+    v("compile_specs", [](J json) -> const auto& { return json.Stored().compile_specs; },
       {.meaning = "options that the backend's compiler had"});
-    v("calls", [](J json) { return json.Summary().calls; }, {.meaning = "instructions that call it"});
-    v("nodes", [](J json) { return json.Summary().nodes; },
+    v("calls", &DelegateSummary::calls, {.meaning = "instructions that call it"});
+    v("nodes", &DelegateSummary::nodes,
       {.meaning = "of its graph; null: payloads of this backend are not read"});
-    v("node_types", [](J json) { return json.Summary().node_types; },
+    v("node_types", &DelegateSummary::node_types,
       {.meaning = "how many nodes there are of each type", .least = 1});
-    v("macs", [](J json) { return json.Summary().macs; }, {.meaning = "of one call"});
+    v("macs", &DelegateSummary::macs, {.meaning = "of one call"});
     v("share_of_macs",
       [](J json) {
-        const auto calls = static_cast<std::int64_t>(json.Summary().calls);
-        return Share(Product(json.Summary().macs, calls), json.of_method.facts.macs.Whole());
+        const auto calls = static_cast<std::int64_t>(json.of.calls);
+        return Share(Product(json.of.macs, calls), json.of_method.facts.macs.Whole());
       },
       {.meaning = "of all calls in the method's", .least = 0, .most = 1});
-    v("constant_bytes", [](J json) { return json.Summary().constants; },
+    v("constant_bytes", &DelegateSummary::constants,
       {.meaning = "weights, biases, and scales; what delegates share counts in each"});
-    v("tensor_types", [](J json) { return json.Summary().tensor_types; },
+    v("tensor_types", &DelegateSummary::tensor_types,
       {.meaning = "data types that it computes in, each once"});
-    v("weight_types", [](J json) { return json.Summary().weight_types; },
-      {.meaning = "data types of its constants, each once"});
-    v("xnnpack_graph", [](J json) { return json.Of().graph; }, {.meaning = "in xnnpack_graphs"});
+    v("weight_types", &DelegateSummary::weight_types, {.meaning = "data types of its constants, each once"});
+    v("xnnpack_graph", [](J json) { return json.Stored().graph; }, {.meaning = "in xnnpack_graphs"});
   }
 };
 

@@ -1,4 +1,3 @@
-
 #include <algorithm>
 #include <functional>
 
@@ -32,6 +31,9 @@ class MarkdownOut {
     out_ << EscapeMarkdown(text);
     return *this;
   }
+  void Heading(const std::string& title, int depth) {
+    *this << std::string(static_cast<std::size_t>(depth), '#').c_str() << ' ' << title << "\n\n";
+  }
 
  private:
   std::ostream& out_;
@@ -51,11 +53,6 @@ class SectionPage {
   }
 
  private:
-  void Heading(const std::string& title, int depth) {
-    if (!title.empty())
-      out_ << std::string(static_cast<std::size_t>(depth), '#').c_str() << ' ' << title << "\n\n";
-  }
-
   void Part(const say::Paragraph& paragraph) {
     if (paragraph.level <= most_) out_ << TextOf(paragraph.text, span_) << "\n\n";
   }
@@ -132,8 +129,8 @@ class SectionPage {
     const bool folded = level == say::Level::kFolded && !title.empty();
     if (folded) {
       out_ << "<details><summary>" << title << "</summary>\n\n";
-    } else {
-      Heading(title, depth);
+    } else if (!title.empty()) {
+      out_.Heading(title, depth);
     }
     write();
     if (folded) out_ << "</details>\n\n";
@@ -150,8 +147,7 @@ class SectionPage {
 
 void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostream& file, say::Level most) {
   MarkdownOut out(file);
-  out << std::string(static_cast<std::size_t>(depth), '#').c_str() << ' ' << say::HeadingOf(document)
-      << "\n\n";
+  out.Heading(say::HeadingOf(document), depth);
   for (const say::Answer& answer : document.answers) {
     out << "**" << TextOf(answer.text, document.span) << "**";
     if (!answer.rest.empty()) out << ' ' << TextOf(answer.rest, document.span);
@@ -164,8 +160,7 @@ void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostre
   for (const say::Note& note : document.notes) {
     if (note.level > most) continue;
     if (!noted && !document.notes_title.empty() && most > say::Level::kBrief)
-      out << std::string(static_cast<std::size_t>(depth) + 1, '#').c_str() << ' ' << document.notes_title
-          << "\n\n";
+      out.Heading(document.notes_title, depth + 1);
     noted = true;
     out << "- " << TextOf(note, document.span) << '\n';
   }

@@ -28,6 +28,17 @@ std::string_view ColorOf(say::Tone tone) {
                                        : "";
 }
 
+// Labels with their texts, which stand in one column; what repeats the label above is without it.
+void WriteLabeled(const std::vector<say::Fact>& texts, int width, std::ostream& out) {
+  int widest = 0;
+  for (const auto& [label, text] : texts) widest = std::max(widest, DisplayWidth(OneLine(label)));
+  std::string before;
+  for (const auto& [label, text] : texts) {
+    WriteWrapped(label == before ? "" : "  " + OneLine(label), text, widest + 4, width, out);
+    before = label;
+  }
+}
+
 class SectionScreen {
  public:
   // `hinted`: the document says itself that all is more.
@@ -83,13 +94,7 @@ class SectionScreen {
   void Part(const say::Facts& facts) {
     if (!Shown(facts.level)) return;
     if (!facts.title.empty()) Line(facts.title + ":");
-    int widest = 0;
-    for (const auto& [name, value] : facts.facts) widest = std::max(widest, DisplayWidth(OneLine(name)));
-    std::string before;
-    for (const auto& [name, value] : facts.facts) {
-      WriteWrapped(name == before ? "  " : "  " + OneLine(name), value, widest + 4, options_.width, out_);
-      before = name;
-    }
+    WriteLabeled(facts.facts, options_.width, out_);
   }
 
   void Part(const say::Table& table) {
@@ -287,9 +292,9 @@ class DocumentScreen {
     out_ << Paint(wrapped.str(), color, options_.colors);
   }
 
-  // Whether there are any. The texts stand in one column.
+  // Whether there are any.
   bool Notes() {
-    std::vector<say::Note> notes;
+    std::vector<say::Fact> notes;
     std::map<std::string, std::size_t> of_label;
     std::size_t left = 0;
     for (const say::Note& note : document_.notes) {
@@ -297,20 +302,13 @@ class DocumentScreen {
       if (!options_.all && of_label[note.label]++ >= document_.usual_notes) {
         ++left;
       } else {
-        notes.push_back(note);
+        notes.push_back({note.label, TextOf(note.text, document_.span)});
       }
     }
-    if (left > 0) notes.push_back({fmt::format("and {} more{}", left, kAllShows), ""});
-    if (!options_.more.empty()) notes.push_back({options_.more, "report"});
-    if (!options_.all && !document_.hint.empty()) notes.push_back({document_.hint, ""});
-    int widest = 0;
-    for (const say::Note& note : notes) widest = std::max(widest, DisplayWidth(note.label));
-    std::string before;
-    for (const say::Note& note : notes) {
-      WriteWrapped(note.label == before ? "" : "  " + note.label, TextOf(note.text, document_.span),
-                   widest + 4, options_.width, out_);
-      before = note.label;
-    }
+    if (left > 0) notes.push_back({"", fmt::format("and {} more{}", left, kAllShows)});
+    if (!options_.more.empty()) notes.push_back({"report", options_.more});
+    if (!options_.all && !document_.hint.empty()) notes.push_back({"", document_.hint});
+    WriteLabeled(notes, options_.width, out_);
     return !notes.empty();
   }
 

@@ -44,11 +44,10 @@ class Interned {
   std::uint64_t Number(const std::string& text, std::string& data) {
     const auto [known, is_new] = numbers_.try_emplace(text, numbers_.size() + 1);
     if (is_new) {
-      std::string bytes;
-      pbf_writer entry(bytes);
+      pbf_writer writer(data);
+      pbf_writer entry(writer, field_);
       entry.add_uint64(1, known->second);
       entry.add_string(2, OneLine(text));
-      pbf_writer(data).add_message(field_, bytes);
     }
     return known->second;
   }
@@ -64,36 +63,30 @@ class PerfettoTrace : public TraceWriter {
 
   void Attributes(const std::vector<TraceArgument>& attributes) override {
     std::string list;
+    pbf_writer writer(list);
     for (const TraceArgument& argument : attributes) {
-      std::string bytes;
-      pbf_writer attribute(bytes);
+      pbf_writer attribute(writer, 1);
       attribute.add_string(1, OneLine(argument.name));
       if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
         attribute.add_int64(2, *number);
       } else {
         attribute.add_string(3, OneLine(std::get<std::string>(argument.value)));
       }
-      pbf_writer(list).add_message(1, bytes);
     }
-    pbf_writer packet = Begin();
-    packet.add_message(field::packet::kTraceAttributes, list);
-    Emit();
+    EmitMessage(field::packet::kTraceAttributes, list);
   }
 
   void AlignClocks(const protocol::Clocks& clocks) override {
     // BuiltinClock: realtime 1, monotonic 3, boottime 6, which is the trace's own unless told otherwise.
     std::string snapshot;
+    pbf_writer writer(snapshot);
     for (const auto& [id, time] : {std::pair{1U, clocks.realtime_ns}, std::pair{3U, clocks.monotonic_ns},
                                    std::pair{6U, clocks.boottime_ns}}) {
-      std::string bytes;
-      pbf_writer clock(bytes);
+      pbf_writer clock(writer, 1);
       clock.add_uint32(1, id);
       clock.add_uint64(2, static_cast<std::uint64_t>(time));
-      pbf_writer(snapshot).add_message(1, bytes);
     }
-    pbf_writer packet = Begin();
-    packet.add_message(field::packet::kClockSnapshot, snapshot);
-    Emit();
+    EmitMessage(field::packet::kClockSnapshot, snapshot);
     clock_ = 3;
   }
 
@@ -180,15 +173,13 @@ class PerfettoTrace : public TraceWriter {
 
   void AddAnnotations(const std::vector<TraceArgument>& arguments, pbf_writer& event) {
     for (const TraceArgument& argument : arguments) {
-      std::string bytes;
-      pbf_writer annotation(bytes);
+      pbf_writer annotation(event, field::event::kAnnotations);
       annotation.add_uint64(1, annotation_names_.Number(argument.name, new_data_));
       if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
         annotation.add_int64(4, *number);
       } else {
         annotation.add_uint64(17, annotation_texts_.Number(std::get<std::string>(argument.value), new_data_));
       }
-      event.add_message(field::event::kAnnotations, bytes);
     }
   }
 
@@ -201,10 +192,14 @@ class PerfettoTrace : public TraceWriter {
     if (!name.empty()) descriptor.add_string(field::descriptor::kName, name);
     if (parent) descriptor.add_uint64(field::descriptor::kParent, *parent);
     descriptor.add_message(kind, what);
-    pbf_writer packet = Begin();
-    packet.add_message(field::packet::kTrackDescriptor, bytes);
-    Emit();
+    EmitMessage(field::packet::kTrackDescriptor, bytes);
     return track;
+  }
+
+  void EmitMessage(protozero::pbf_tag_type kind, const std::string& message) {
+    pbf_writer packet = Begin();
+    packet.add_message(kind, message);
+    Emit();
   }
 
   void EmitEvent(Nanoseconds time) {
