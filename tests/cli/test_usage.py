@@ -134,6 +134,12 @@ def test_a_table_that_a_check_does_not_have_is_known_before_it_measures():
     assert program.one_error(done.stderr).startswith("error: `--csv` does not take `limits` here")
 
 
+def test_a_report_of_several_runs_shows_all_that_its_screen_leaves_out():
+    runs = [program.DATA / "toy_cnn.t1.etdump", program.DATA / "toy_cnn.avx.t1.etdump"]
+    shown = program.run("report", *runs, "--all", width=60)
+    assert shown.returncode == 0 and "hidden" not in shown.stdout, shown.stderr
+
+
 def test_a_gate_whose_baseline_is_the_same_file_passes():
     model = program.DATA / "toy_cnn.pte"
     assert program.run("check", model, "--baseline", model, "--static").returncode == 0

@@ -29,12 +29,6 @@ void PrintName(const std::filesystem::path& file) {
 
 void ReportSeveral(const ReportArguments& arguments) {
   const View& view = arguments.view;
-  const char* const of_one = arguments.brief    ? "--brief"
-                             : view.all         ? "--all"
-                             : !view.by.empty() ? "--by"
-                                                : nullptr;
-  if (of_one != nullptr)
-    throw Error(ExitCode::kUsage, fmt::format("`{}` is for one run", of_one)).Remedy("give one run");
   for (const std::string& run : arguments.runs) {
     if (!IsSuiteFolder(run)) continue;
     throw Error(ExitCode::kUsage, "is a suite's folder, which has a report of its own")
@@ -43,15 +37,13 @@ void ReportSeveral(const ReportArguments& arguments) {
   }
   DevicesReport report = ReadDevices(arguments.runs);
   report.title = arguments.title;
-  if (view.json || !view.csv.empty() || view.HasFiles()) return ShowDevicesReport(report, view, "");
+  if (view.json || !view.csv.empty() || view.all || view.HasFiles())
+    return ShowDevicesReport(report, view, "");
   PrintName(FromHere(WriteDevices(report, arguments.out, WriteOutput)));
 }
 
 void ReportSuite(const ReportArguments& arguments) {
   const View& view = arguments.view;
-  if (arguments.brief || !view.by.empty())
-    throw Error(ExitCode::kUsage, fmt::format("`{}` is for one run", arguments.brief ? "--brief" : "--by"))
-        .Remedy("give one run");
   SuiteOptions options;
   options.path = arguments.runs.front();
   SuiteReport suite = WithProgress(ReadSuiteFolder, options);
@@ -64,8 +56,12 @@ void ReportSuite(const ReportArguments& arguments) {
 
 void RunReport(const ReportArguments& arguments) {
   const auto& [runs, out, title, view, brief] = arguments;
-  if (runs.size() > 1) return ReportSeveral(arguments);
-  if (IsSuiteFolder(runs.front())) return ReportSuite(arguments);
+  const bool several = runs.size() > 1, suite = !several && IsSuiteFolder(runs.front());
+  if ((several || suite) && (brief || !view.by.empty()))
+    throw Error(ExitCode::kUsage, fmt::format("`{}` is for one run", brief ? "--brief" : "--by"))
+        .Remedy("give one run");
+  if (several) return ReportSeveral(arguments);
+  if (suite) return ReportSuite(arguments);
   if (brief && view.HasFiles())
     throw Error(ExitCode::kUsage, "`--brief` is a separate form").Remedy("give its file as `--out FILE`");
   Report report = ReadReport(runs.front());
