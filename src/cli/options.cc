@@ -154,16 +154,34 @@ std::string OptionOf(std::string_view key) {
   return name;
 }
 
+// What values are called, and of which options, divided by '|'.
+constexpr std::pair<const char*, std::string_view> kValueNames[] = {
+    {"C", "max_temp"},
+    {"\"CMD ..\"", "exec_wrapper"},
+    {"DEVICE", "device"},
+    {"DIR", "outdir|output_root|repository"},
+    {"FILE", "built_model|built_runner|history"},
+    {"FILE.ptd", "data"},
+    {"L", "launches"},
+    {"MARGIN", "margin"},
+    {"MASK", "isa"},
+    {"MIN", "wait_minutes"},
+    {"MODE", "power_mode"},
+    {"MODEL.pte", "model"},
+    {"N", "runs|threads|warmup"},
+    {"NAME", "reference"},
+    {"P", "precision"},
+    {"PATH", "runner"},
+    {"S", "budget|max_seconds|max_temp_wait|timeout|wait_for_device"},
+    {"SHA", "commit"},
+    {"TIME", "period|sustained"},
+};
+
 CLI::Option* NameValue(std::string_view key, CLI::Option* option, CLI::App& app) {
-  static const std::map<std::string_view, const char*> kValues = {
-      {"commit", "SHA"},       {"data", "FILE.ptd"},  {"device", "DEVICE"},   {"exec_wrapper", "\"CMD ..\""},
-      {"history", "FILE"},     {"isa", "MASK"},       {"launches", "L"},      {"margin", "MARGIN"},
-      {"max_seconds", "S"},    {"max_temp", "C"},     {"max_temp_wait", "S"}, {"model", "MODEL.pte"},
-      {"outdir", "DIR"},       {"timeout", "S"},      {"output_root", "DIR"}, {"period", "TIME"},
-      {"power_mode", "MODE"},  {"precision", "P"},    {"reference", "NAME"},  {"runner", "PATH"},
-      {"runs", "N"},           {"sustained", "TIME"}, {"threads", "N"},       {"wait_for_device", "S"},
-      {"wait_minutes", "MIN"}, {"warmup", "N"}};
-  if (const auto value = kValues.find(key); value != kValues.end()) option->type_name(value->second);
+  for (const auto& [value, keys] : kValueNames) {
+    const std::vector<std::string_view> of = SplitAt(keys, '|');
+    if (std::ranges::find(of, key) != of.end()) option->type_name(value);
+  }
   if (key == "device") option->expected(1);
   if (key == "inputs") option->delimiter(',');
   if (key == "commit" || key == "reference") option->needs(app.get_option("--history"));

@@ -40,7 +40,8 @@ struct CheckOptions {
     v("require_conclusive", Limit(&CheckLimits::require_conclusive),
       {.meaning = "what cannot be decided counts as failed"});
     v("allow_mismatch", &O::allowed, {.meaning = "in what two stored runs may differ", .one = true});
-    v("budget", &O::budget, {.meaning = "seconds for all pairs together", .least = 0.1, .most = 1e7});
+    v("budget", &O::budget,
+      {.meaning = "Time limit in seconds for all pairs together", .least = 0.1, .most = 1e7});
     MeasureRequest::DescribeUsual(v);
     MeasureRequest::DescribeModel(v);
     MeasureRequest::DescribeWatch(v);

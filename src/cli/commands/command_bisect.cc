@@ -30,14 +30,8 @@ std::function<int()> BisectCommand(CLI::App& app) {
       ->expected(-1);
   AddOption(app, "--good SHA", options.good, "Commit that is fast")->required();
   AddOption(app, "--bad SHA", options.bad, "Later commit that is slow")->required();
-  AddOption(app, "--repository DIR", options.repository,
-            "Repository with the commits (default: the working directory)");
-  AddOption(app, "--built-model FILE", options.built_model,
-            "Model that COMMAND builds, relative to the checkout");
-  AddOption(app, "--built-runner FILE", options.built_runner,
-            "Runner that COMMAND builds, relative to the checkout");
-  AddOption(app, "--model FILE", options.model, "Model to measure with every runner");
   AddDescribedOptions(app, options);
+  app.get_option("--model")->type_name("FILE");
   SetMeasureTexts({.max_seconds = "60 for each step",
                    .launches = "10 to 160, until the step is decided",
                    .threads = "1",

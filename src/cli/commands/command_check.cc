@@ -70,7 +70,6 @@ std::function<int()> CheckCommand(CLI::App& app) {
       ->delimiter(',')
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  AddOption(app, "--budget S", options.budget, "Time limit in seconds for all pairs together");
   AddDescribedOptions(app, options);
   SetMeasureTexts({.max_seconds = "60 for each pair",
                    .launches = "10 to 160, until every check is decided",

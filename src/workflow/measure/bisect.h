@@ -23,10 +23,11 @@ struct BisectOptions {
     v("good", &O::good);
     v("bad", &O::bad);
     v("command", &O::command);
-    v("repository", &O::repository, {.meaning = "where the commits are"});
-    v("built_model", &O::built_model, {.meaning = "what the command leaves, relative to the checkout"});
-    v("built_runner", &O::built_runner, {.meaning = "what the command leaves, relative to the checkout"});
-    v("model", &O::model, {.meaning = "that stays the same"});
+    v("repository", &O::repository,
+      {.meaning = "Repository with the commits (default: the working directory)"});
+    v("built_model", &O::built_model, {.meaning = "Model that COMMAND builds, relative to the checkout"});
+    v("built_runner", &O::built_runner, {.meaning = "Runner that COMMAND builds, relative to the checkout"});
+    v("model", &O::model, {.meaning = "Model to measure with every runner"});
     MeasureRequest::DescribeUsual(v);
     MeasureRequest::DescribeModel(v);
   }
