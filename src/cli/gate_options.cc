@@ -63,11 +63,12 @@ void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::stri
   }
 }
 
-std::optional<double> PercentOf(const char* option, const std::string& text) {
+std::optional<double> PercentOf(const char* option, const std::string& text, Percentage of) {
   if (text.empty()) return std::nullopt;
   const std::optional<double> value = ParsePercent(text);
-  if (!value || *value <= -1) {
-    throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a percentage", option, text))
+  if (!value || (of == Percentage::kOfPart ? *value < 0 || *value > 1 : *value <= -1)) {
+    throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a percentage{}", option, text,
+                                              of == Percentage::kOfPart ? " from 0% to 100%" : ""))
         .Remedy(fmt::format("give one, such as `{} 2%`", option));
   }
   return value;

@@ -34,14 +34,17 @@ void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options);
 // `flag` goes with those options only, by name, among all that `app` has.
 void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with);
 
-// The value of an option: "2%" is 0.02. Below 0, the candidate has to be better by so much. Absent: "".
-// Throws Error (kUsage).
-std::optional<double> PercentOf(const char* option, const std::string& text);
+// The value of an option: "2%" is 0.02. Of a change below 0, the candidate has to be better by so much; of a
+// part it is from 0 to 1. Absent: "". Throws Error (kUsage).
+enum class Percentage { kOfChange, kOfPart };
+std::optional<double> PercentOf(const char* option, const std::string& text,
+                                Percentage of = Percentage::kOfChange);
 // An option of such a value; where that can be no "absent", "" is 0.
 template <typename Limit>
-void AddPercentOption(CLI::App& app, const char* name, Limit& limit, const char* help) {
-  const auto parse = [name, &limit](const std::string& text) {
-    const std::optional<double> percent = PercentOf(name, text);
+void AddPercentOption(CLI::App& app, const char* name, Limit& limit, const char* help,
+                      Percentage of = Percentage::kOfChange) {
+  const auto parse = [name, &limit, of](const std::string& text) {
+    const std::optional<double> percent = PercentOf(name, text, of);
     if constexpr (std::is_same_v<Limit, double>) {
       limit = percent.value_or(0);
     } else {

@@ -345,6 +345,7 @@ def test_one_message_for_what_makes_no_sense(bench):
     assert "A model cannot be compared with a results directory" in refused(MODEL, run)
     assert "not a percentage" in refused(config, "--max-slowdown", "0.02")
     assert "not a percentage" in refused(config, "--max-slowdown", "fast%")
+    assert "from 0% to 100%" in refused(config, "--min-operator-share", "150%")
     assert "is for two stored runs" in refused(config, "--allow-mismatch", "runner")
     assert "speed" in refused(run, run, "--allow-mismatch", "speed")
     assert "not measured again" in refused(run, run, "--launches", "3")

@@ -58,7 +58,8 @@ std::function<int()> CheckCommand(CLI::App& app) {
                    "Maximum allowed increase of every operator's self time (default: not checked)");
   AddPercentOption(
       app, "--min-operator-share", limits.least_operator_share,
-      "Check only operators with at least this share of the time in either variant (default: 1%)");
+      "Check only operators with at least this share of the time in either variant (default: 1%)",
+      Percentage::kOfPart);
   AddPercentOption(app, "--max-memory-growth", limits.memory_growth,
                    "Maximum allowed increase of peak memory (default: not checked)");
   AddPercentOption(app, "--max-load-slowdown", limits.load_slowdown,
