@@ -309,7 +309,7 @@ def test_what_is_missing_is_exported_once(suite):
         assert done.returncode == 4, done.stderr
         cells = json.loads(done.stdout)["cells"]
         assert [cell["status"] for cell in cells] == ["measured", "measured", "failed", "failed"]
-        assert cells[2]["reason"] == "could not be exported: No model is called broken"
+        assert cells[2]["reason"] == "could not be exported: No model is called broken. Name another."
         assert (suite.folder / "exported").read_text() == "nets/net.py:Net fp32,int8\n"
         assert sorted(path.name for path in cut.parent.glob("*.pte")) == [
             "net_xnnpack_fp32.pte",
