@@ -327,7 +327,7 @@ def test_input_that_is_none(tmp_path: Path) -> None:
         (["check", "--static", MIXED, cut], 3, "cut.pte"),
         (["check", "--static", cut, MIXED], 3, "cut.pte"),
         (["check", "--static", MIXED], 2, "`--static` compares two programs"),
-        (["check", "--static", MIXED, MIXED, "--baseline", MIXED], 2, "is a third program"),
+        (["check", "--static", MIXED, MIXED, "--baseline", MIXED], 2, "is a third input"),
         (["check", "--static", MIXED, MIXED, "--max-slowdown", "2%"], 2, "do not go together"),
         (["check", "--static", MIXED, MIXED, "--thresholds", gone], 3, "no such file"),
         (["check", MIXED, MIXED, "--thresholds", gone], 2, "`--thresholds` needs `--static`"),
