@@ -174,11 +174,8 @@ int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request
   const int code = TellProblems(devices);
   if (std::ranges::all_of(devices, [](const Measured& device) { return device.error.has_value(); }))
     return code;
-  if (view.json) {
-    Print("{}\n", JsonText(PlanJson(devices, request), 2));
-  } else {
-    ShowDocument(PlanDocument(devices, request), {}, "");
-  }
+  ShowDocument(PlanDocument(devices, request), view, "",
+               [&](std::ostream& out) { out << JsonText(PlanJson(devices, request), 2) << '\n'; });
   return code;
 }
 

@@ -17,6 +17,16 @@ def plan_of(bench, config, *arguments) -> dict:
     return json.loads(done.stdout)
 
 
+def test_a_plan_is_written_to_files_too(bench):
+    config = bench.write([bench.experiment("off", isa="-sse3"), bench.experiment("on")])
+    files = {name: bench.folder / f"plan.{name}" for name in ("markdown", "html")}
+    done = bench.run("run", config, "--dry-run", *(f"--{name}={file}" for name, file in files.items()))
+    assert (done.returncode, done.stderr) == (DONE, "")
+    assert "| off " in files["markdown"].read_text()
+    assert files["html"].read_text().startswith("<!doctype html>")  # its data is compressed
+    assert not bench.out.exists()
+
+
 def test_a_person_is_told_everything(bench):
     config = bench.write(
         [
