@@ -43,6 +43,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--times", type=int, default=20)
     options = parser.parse_args()
+    passes_program = ROOT / "build/release/bench/speed/passes/etprof_bench_passes"
+    if not passes_program.exists():
+        sys.exit(
+            f"{passes_program} is not built: cmake --preset release -D ETPROF_BENCH=ON, then cmake --build --preset release"
+        )
     size = options.etdump.stat().st_size
     cache(options.etdump)
     memory = Path("/dev/shm")  # noqa: S108  a memory file system is what is meant
@@ -56,12 +61,7 @@ def main() -> None:
 
         ours = launches("--no-timeline")
         with_rows = launches()
-        passes = subprocess.run(
-            [ROOT / "build/release/bench/speed/passes/etprof_bench_passes", options.etdump],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        passes = subprocess.run([passes_program, options.etdump], capture_output=True, text=True, check=True).stdout
         theirs = timed([sys.executable, "-c", INSPECT, options.etdump])
         more = launches("--no-timeline")  # after it too: the machine drifts
         cache(options.etdump, page_by_page=True)
