@@ -111,9 +111,10 @@ std::string Ascii(const std::string& text) {
 
 std::size_t BytesIn(const std::string& text, int columns) {
   std::size_t bytes = 0;
-  for (std::size_t next = 0; next < text.size();) {
-    next = NextCharacter(text, next);
-    if (DisplayWidth(text.substr(0, next)) > columns) break;
+  while (bytes < text.size()) {
+    const std::size_t next = NextCharacter(text, bytes);
+    columns -= DisplayWidth(text.substr(bytes, next - bytes));
+    if (columns < 0) break;
     bytes = next;
   }
   return bytes;
@@ -124,10 +125,14 @@ std::string Fitted(const std::string& text, int columns) {
 }
 
 std::string FittedTail(const std::string& text, int columns) {
-  if (DisplayWidth(text) <= columns) return text;
+  int width = DisplayWidth(text);
+  if (width <= columns) return text;
   std::size_t from = 0;
-  while (from < text.size() && DisplayWidth(text.substr(from)) > columns - 1)
-    from = NextCharacter(text, from);
+  while (from < text.size() && width > columns - 1) {
+    const std::size_t next = NextCharacter(text, from);
+    width -= DisplayWidth(text.substr(from, next - from));
+    from = next;
+  }
   return "…" + text.substr(from);
 }
 

@@ -32,6 +32,7 @@ TEST(TerminalText, AHashIsBrokenAndAPathIsNot) {
 
 TEST(TerminalText, FittedTailCutsAtACodePoint) {
   EXPECT_EQ(FittedTail("abc", 3), "abc");
+  EXPECT_EQ(FittedTail(std::string(1'000'000, 'a') + "bc", 3), "…bc");  // one pass over a name from a file
   EXPECT_EQ(FittedTail("abcd", 3), "…cd");
   EXPECT_EQ(FittedTail("aäöü", 3), "…öü");
 }
