@@ -11,12 +11,18 @@ namespace {
 constexpr std::size_t kCommitDigits = 12;
 
 Cell OutcomeOf(const BisectionStep& step) {
-  constexpr std::pair<const char*, Tone> kOutcomes[] = {{"good", Tone::kGood},
-                                                        {"bad", Tone::kBad},
-                                                        {"inconclusive", Tone::kUnsure},
-                                                        {"not built", Tone::kUnknown}};
-  const auto& [word, tone] = kOutcomes[static_cast<std::size_t>(step.outcome)];
-  return {word, tone};
+  using Outcome = BisectionStep::Outcome;
+  switch (step.outcome) {
+    case Outcome::kGood:
+      return {"good", Tone::kGood};
+    case Outcome::kBad:
+      return {"bad", Tone::kBad};
+    case Outcome::kCannotTell:
+      return {"inconclusive", Tone::kUnsure};
+    case Outcome::kNotBuilt:
+      return {"not built", Tone::kUnknown};
+  }
+  return {};
 }
 
 Table StepsTable(const Bisection& bisection) {

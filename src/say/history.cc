@@ -275,7 +275,10 @@ Table SeriesTable(const HistoryReport& history, bool gate) {
   table.name_columns = 40;
   for (const Trend& trend : history.trends) {
     Cell last;
-    for (const TrendChange& change : trend.changes) last = Change{change.growth, change.low, change.high};
+    if (!trend.changes.empty()) {
+      const TrendChange& change = trend.changes.back();
+      last = Change{change.growth, change.low, change.high};
+    }
     const Tone tone = trend.of_reference ? Tone::kPlain : ToneOf(trend.decision);
     table.rows.push_back({NameOf(trend.data.key), Count{trend.runs.size()},
                           Maybe<Time>(MiddleOf(trend, trend.runs.size() - 1, !history.operator_name.empty())),

@@ -1,9 +1,14 @@
 #include "render/json/json.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <variant>
 
 #include "core/json/json_schema_of.h"
+#include "core/text/text.h"
 #include "core/views.h"
 #include "render/json/comparison_json.h"
 #include "render/json/experiment_json.h"
@@ -70,6 +75,18 @@ struct PlotJson {
   }
 };
 
+// "bottleneck_shift|bottleneck|...": each once.
+template <typename... Findings>
+std::string KindsOf(const std::variant<Findings...>&) {
+  std::vector<std::string> kinds;
+  (AddOnce(std::string(Findings::kKind), kinds), ...);
+  return fmt::format("{}", fmt::join(kinds, "|"));
+}
+const std::string& FindingKinds() {
+  static const std::string kinds = KindsOf(Insight::What());
+  return kinds;
+}
+
 struct InsightJson {
   const Report& report;
   const Insight& of;
@@ -79,7 +96,7 @@ struct InsightJson {
 
   static void Describe(auto& v) {
     using J = const InsightJson&;
-    v("kind", &Insight::kind, {.meaning = "of the finding", .choices = kFindingKinds});
+    v("kind", &Insight::kind, {.meaning = "of the finding", .choices = FindingKinds()});
     v("text", [](J json) { return json.InWords(json.words.text); }, {.meaning = "the finding"});
     v("at_stake_ms", &Insight::at_stake,
       {.meaning = "of one inference; findings are sorted by it, after those of kind `tracing`",

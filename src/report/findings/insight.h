@@ -15,12 +15,6 @@
 // experiment.
 namespace etprof {
 
-// Their kinds, as files have them. Those of tracing say that traced and untraced times disagree: that limits
-// what the others mean, and stands first.
-inline constexpr std::string_view kFindingKinds =
-    "bottleneck_shift|bottleneck|amdahl|portable|data_movement|delegate_overhead|slower_operators|first_run|"
-    "unknown_operators|kernel_evidence|not_on_kleidiai|roofline|noise|contention|cpu_time|compilers|tracing";
-
 // Of an experiment whose runs were measured with and without tracing.
 struct TracedGap {
   double traced = 0;    // ns, the mean of the common set: what operators and groups add up to
@@ -61,7 +55,8 @@ struct GroupShift {
   TimePart baseline, candidate;
 };
 
-// The findings. Those of a pair have Insight::pair.
+// The findings, each with its kind as files have it. Those of a pair have Insight::pair. Those of tracing say
+// that traced and untraced times disagree: that limits what the others mean, and stands first.
 
 struct BottleneckShift {
   static constexpr std::string_view kKind = "bottleneck_shift";

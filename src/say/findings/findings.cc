@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/json/describe.h"
 #include "core/units.h"
 #include "program/program.h"
 #include "report/findings/traced.h"
@@ -191,15 +192,16 @@ class Wording {
   }
 
   FindingWords operator()(const finding::DataMoved& of) const {
-    constexpr std::pair<const char*, const char*> kMoves[] = {{"transpose", ""},
-                                                              {"copy", "copies"},
-                                                              {"reshape", ""},
-                                                              {"conversion", ""},
-                                                              {"other move", "other moves"}};
+    constexpr NamedValue<Movement> kMoves[] = {{Movement::kTranspose, "transpose"},
+                                               {Movement::kCopy, "copy"},
+                                               {Movement::kReshape, "reshape"},
+                                               {Movement::kConversion, "conversion"},
+                                               {Movement::kOther, "other move"}};
     std::vector<std::pair<double, Text>> parts;
     for (const auto& [kind, sum] : experiment_.movement) {
-      const auto& [one, many] = kMoves[static_cast<std::size_t>(kind)];
-      parts.emplace_back(sum.ns, Say("{} ({})", CountedText(sum.operators, one, many), Time{sum.ns}));
+      const char* const many = kind == Movement::kCopy ? "copies" : "";
+      parts.emplace_back(
+          sum.ns, Say("{} ({})", CountedText(sum.operators, NameIn(kMoves, kind), many), Time{sum.ns}));
     }
     std::ranges::stable_sort(parts, std::greater(), [](const auto& one) { return one.first; });
     Lines lines = LinesOf(of.types), texts;

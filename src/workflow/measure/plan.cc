@@ -35,24 +35,22 @@ struct SecondsJson {
 
 struct UnitJson {
   const Unit& unit;
-  const ExperimentConfig& experiment;
+  const ExperimentConfig& of;
 
   static void Describe(auto& v) {
     using J = const UnitJson&;
-    v("experiment", [](J json) { return json.experiment.name; },
-      {.meaning = "its name in the configuration"});
+    v("experiment", &ExperimentConfig::name, {.meaning = "its name in the configuration"});
     v("label", [](J json) { return json.unit.label; }, {.meaning = "its name in reports"});
-    v("mode", [](J json) { return json.experiment.mode; },
-      {.meaning = "`xnntrace`: a kernel-log run", .choices = kModes});
+    v("mode", &ExperimentConfig::mode, {.meaning = "`xnntrace`: a kernel-log run", .choices = kModes});
     v("threads", [](J json) { return json.unit.threads; },
       {.meaning = "of the runner's thread pool", .least = 1});
-    v("isa", [](J json) { return json.experiment.isa; }, {.meaning = "empty: nothing is masked"});
-    v("cpus", [](J json) { return json.experiment.cpu_affinity; }, {.meaning = "empty: any"});
-    v("period_ns", [](J json) { return json.experiment.period; }, {.meaning = "0: back to back"});
-    v("runs", [](J json) { return json.experiment.runs; }, {.meaning = "traced ones", .least = 1});
-    v("runner", [](J json) { return json.experiment.runner; },
+    v("isa", &ExperimentConfig::isa, {.meaning = "empty: nothing is masked"});
+    v("cpus", &ExperimentConfig::cpu_affinity, {.meaning = "empty: any"});
+    v("period_ns", &ExperimentConfig::period, {.meaning = "0: back to back"});
+    v("runs", &ExperimentConfig::runs, {.meaning = "traced ones", .least = 1});
+    v("runner", &ExperimentConfig::runner,
       {.meaning = "its path on this machine; empty: it depends on the device"});
-    v("model", [](J json) { return json.experiment.model; }, {.meaning = "the path of the .pte"});
+    v("model", &ExperimentConfig::model, {.meaning = "the path of the .pte"});
   }
 };
 
