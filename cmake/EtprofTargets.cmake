@@ -25,7 +25,7 @@ if(ETPROF_FUZZ)
   target_compile_options(etprof_flags INTERFACE -fsanitize=fuzzer-no-link)  # coverage, which the search goes by
 endif()
 
-# For what waits for others more than it computes: to be compiled quickly. (Not -O0, whose copies of inline functions the
+# For what waits for others more than it computes: to be compiled quickly. (Not -O0 or -Og, whose copies of inline functions the
 # linker might choose for all.) Where gcc optimizes this little it warns of values without cause.
 add_library(etprof_quick_flags INTERFACE)
 target_compile_options(etprof_quick_flags INTERFACE $<$<CONFIG:Release>:-O1>)

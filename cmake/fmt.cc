@@ -1,4 +1,4 @@
-// All of fmt that is not in its headers for those who link it, as functions of this file (StaticLibraries.cmake).
+// All of fmt that is not in its headers for those who link it, as functions of this file (StaticFmt.cmake).
 #include <fmt/format.h>
 
 #include <cstdio>
