@@ -1,9 +1,10 @@
-"""Writes the options of a command that is Python's (`etprof export`, `etprof fleet`) as C++ values of OptionFacts.
+"""Writes what C++ includes of Python's.
 
     python3 cmake/python_options.py MODULE OUT.inc OUT.d
 
-MODULE.make_parser() is the command's parser. An action (`etprof fleet add`) is a choice of the first positional, and the help of
-its options begins with its name.
+MODULE.schema() is a file's JSON Schema, written as a string literal. Where there is none, MODULE.make_parser() is the parser of
+a command (`etprof export`, `etprof fleet`), whose options are written as C++ values of OptionFacts. An action (`etprof fleet
+add`) is a choice of the first positional, and the help of its options begins with its name.
 
 OUT.d names, as a compiler's depfile does, the modules of etprof that they come from.
 Needs nothing but Python's standard library: etprof is built where there is no PyTorch, too.
@@ -87,7 +88,10 @@ options = importlib.import_module(sys.argv[1])
 target, depfile = map(Path, sys.argv[2:])
 modules = [module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "etprof"]
 depfile.write_text(f"{escaped(str(target))}: {' '.join(escaped(file) for file in modules if file)}\n", encoding="utf-8")
-made = "".join(map(facts, all_actions(options.make_parser())))
+if hasattr(options, "schema"):
+    made = f'R"json({json.dumps(options.schema())})json"\n'
+else:
+    made = "".join(map(facts, all_actions(options.make_parser())))
 # What is unchanged stays as old as it is: nothing is compiled and linked again for it.
 if not target.exists() or target.read_text(encoding="utf-8") != made:
     target.write_text(made, encoding="utf-8")

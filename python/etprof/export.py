@@ -34,11 +34,10 @@ from etprof.errors import (
     failing_as,
 )
 from etprof.exporting import calibration, check, explain, find, inputs, options, places, shapes, summary
+from etprof.exporting.manifest import Manifest, Method, Versions
 
 if TYPE_CHECKING:
     import torch
-
-    from etprof.exporting import lower
 
 _WORST = (EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_UNDECIDED)  # of several exports
 
@@ -182,7 +181,12 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
     ):
         manifest = _manifest(request, found.source, _parameters(built), methods, inputs_bytes)
         paths, left_out = artifacts.write_artifacts(
-            pte.parent, writers, f"{pte.name}.json", manifest, optional=[etrecord], gone={graph} - writers.keys()
+            pte.parent,
+            writers,
+            f"{pte.name}.json",
+            asdict(manifest),
+            optional=[etrecord],
+            gone={graph} - writers.keys(),
         )
     if etrecord in left_out:
         notes.append(explain.no_etrecord(left_out[etrecord]))
@@ -259,10 +263,9 @@ def _results(
     delegation: list[check.MethodDelegation] | str, answer: check.Check | None, notes: list[str]
 ) -> dict[str, Any]:
     known = not isinstance(delegation, str)
-    said = answer.to_json() if answer else None
     return {
         "delegation": [asdict(method) for method in delegation] if known else None,
-        "check": {**said, "warnings": [*notes, *said["warnings"]]} if said else None,
+        "check": {**asdict(answer), "warnings": [*notes, *answer.warnings]} if answer else None,
     }
 
 
@@ -276,19 +279,19 @@ def sources_sha256() -> str:
     return digest.hexdigest()
 
 
-def versions() -> dict[str, str | None]:
+def versions() -> Versions:
     """The versions of all that shapes a .pte; None where a package is not installed."""
     from executorch import version as executorch_version
 
-    return {
-        "etprof": etprof.__version__,
-        "etprof_sources_sha256": sources_sha256(),
-        "executorch": executorch_version.__version__,
-        "executorch_git_sha": executorch_version.git_version,
-        "python": platform.python_version(),
-        "torch": _package_version("torch"),
-        "torchao": _package_version("torchao"),
-    }
+    return Versions(
+        etprof=etprof.__version__,
+        etprof_sources_sha256=sources_sha256(),
+        executorch=executorch_version.__version__,
+        executorch_git_sha=executorch_version.git_version,
+        python=platform.python_version(),
+        torch=_package_version("torch"),
+        torchao=_package_version("torchao"),
+    )
 
 
 def _package_version(package: str) -> str | None:
@@ -313,41 +316,29 @@ def _write_program(program: Any, path: Path) -> None:
 
 
 def _manifest(
-    request: Request, source: str, parameters: int, methods: dict[str, lower.MethodSummary], inputs_bytes: bytes
-) -> dict[str, Any]:
-    """The .json but for "files" and the results: what was exported, by what, when.
-
-    What a program has for each method stands outside of "methods" for its first one, the runner's choice.
-    """
-    first = next(iter(methods.values()))
-    return {
-        "schema_version": 1,
-        "model": request.model_name,
-        "source": source,
-        "backend": request.backend,
-        "dtype": request.file_dtype,
-        "quantized": request.quantize is not None,
-        "quantization": request.quantize,
-        "calibration": [str(path) for path in request.calibrate],
-        "parameters": parameters,
-        **_describe(first),
-        "methods": {name: _describe(method) for name, method in methods.items()},
-        "example_inputs_sha256": hashlib.sha256(inputs_bytes).hexdigest(),
-        "created_utc": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "command": list(request.command),
-        "versions": versions(),
-        "delegation": None,
-        "check": check.not_checked(_UNFINISHED).to_json() if request.check else None,
-    }
-
-
-def _describe(method: lower.MethodSummary) -> dict[str, Any]:
-    return {
-        "inputs": method.inputs,
-        "outputs": method.outputs,
-        "delegate_calls": method.delegate_calls,
-        "portable_operators": method.kernel_calls,
-    }
+    request: Request, source: str, parameters: int, methods: dict[str, Method], inputs_bytes: bytes
+) -> Manifest:
+    """The .json but for "files" and the results: what was exported, by what, when."""
+    return Manifest(
+        schema_version=1,
+        model=request.model_name,
+        source=source,
+        backend=request.backend,
+        dtype=request.file_dtype,
+        quantized=request.quantize is not None,
+        quantization=request.quantize,
+        calibration=[str(path) for path in request.calibrate],
+        parameters=parameters,
+        **vars(next(iter(methods.values()))),
+        methods=methods,
+        example_inputs_sha256=hashlib.sha256(inputs_bytes).hexdigest(),
+        created_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        command=list(request.command),
+        versions=versions(),
+        delegation=None,
+        check=check.not_checked(_UNFINISHED) if request.check else None,
+        files={},
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

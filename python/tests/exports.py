@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 from etprof import artifacts
@@ -18,4 +19,4 @@ def is_current(pte: Path) -> bool:
     manifest = json.loads(manifest_path.read_text())
     files = {pte.with_name(name): entry["sha256"] for name, entry in manifest["files"].items()}
     unchanged = all(path.is_file() and artifacts.sha256_of(path) == sha256 for path, sha256 in files.items())
-    return unchanged and manifest["versions"] == versions()
+    return unchanged and manifest["versions"] == asdict(versions())

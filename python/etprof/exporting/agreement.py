@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 if TYPE_CHECKING:
     import torch
@@ -46,27 +46,36 @@ _SMALLEST = {"float16": ("fp16", 2.0**-24, 2.0**-14), "bfloat16": ("bf16", 2.0**
 class NonFinite:
     """How many elements are no number, or infinite."""
 
-    nan: int
-    inf: int
+    nan: Annotated[int, "elements that are NaN"]
+    inf: Annotated[int, "elements that are infinite"]
 
 
 @dataclass(frozen=True)
 class Agreement:
     """One output compared with its reference, over the elements that are finite in both. What is not defined is None."""
 
-    shape: list[int]
-    dtype: str
-    max_abs_diff: float | None = None
-    max_rel_diff: float | None = None  # of |a - b| / max(|a|, |b|), as of `etprof-runner --compare-outputs`
-    diff_over_largest: float | None = None  # max_abs_diff over the largest magnitude of the reference
-    sqnr_db: float | None = None  # None also where nothing differs
-    variation_sqnr_db: float | None = None  # with the deviation from the mean as the signal; None also of a constant
-    cosine: float | None = None
-    differing: int | None = None  # elements, of integers and truth values
-    expected: NonFinite = NonFinite(0, 0)
-    actual: NonFinite = NonFinite(0, 0)
-    nonfinite_mismatches: int = 0  # elements that are finite on one side only, or another infinity
-    problem: str | None = None  # why it could not be compared with the reference at all
+    shape: Annotated[list[int], "of the output; empty also of a scalar"]
+    dtype: Annotated[str, "of the output; empty: it could not be compared"]
+    max_abs_diff: Annotated[
+        float | None,
+        "largest difference of two elements that are finite in both; null, as below: there are none, or they are integers",
+    ] = None
+    max_rel_diff: Annotated[float | None, "largest difference over the larger magnitude of the two elements"] = None
+    diff_over_largest: Annotated[
+        float | None, "max_abs_diff over the largest magnitude of the reference, or alone if that is 0"
+    ] = None
+    sqnr_db: Annotated[float | None, "signal-to-noise ratio in dB; null also where nothing differs"] = None
+    variation_sqnr_db: Annotated[
+        float | None, "the same with the deviation from the mean as the signal; null also of a constant"
+    ] = None
+    cosine: Annotated[float | None, "of the output and its reference as vectors; null also if one of them is 0"] = None
+    differing: Annotated[
+        int | None, "elements that are not equal, of integers and truth values; null: of other types"
+    ] = None
+    expected: Annotated[NonFinite, "of the reference"] = NonFinite(0, 0)
+    actual: Annotated[NonFinite, "of the output"] = NonFinite(0, 0)
+    nonfinite_mismatches: Annotated[int, "elements that are finite in one of the two only, or another infinity"] = 0
+    problem: Annotated[str | None, "why it could not be compared with its reference; null: it was"] = None
 
     def why_not(self, min_sqnr_db: float, exact: bool) -> str | None:
         """Why it is not near enough; None where it is. `exact`: integers have to be equal, as of an fp32 model."""

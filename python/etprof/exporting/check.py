@@ -11,9 +11,9 @@ import math
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from etprof import programs
 from etprof.errors import one_line
@@ -23,9 +23,10 @@ from etprof.exporting.agreement import Agreement
 if TYPE_CHECKING:
     import torch
 
-PASS = "pass"  # noqa: S105 - a verdict
-FAIL = "fail"
-UNDECIDED = "undecided"
+Verdict = Literal["pass", "fail", "undecided"]
+PASS: Verdict = "pass"  # noqa: S105 - a verdict
+FAIL: Verdict = "fail"
+UNDECIDED: Verdict = "undecided"
 
 _NOT_REGISTERED = "not registered"  # of a backend or an operator, in the runner's error
 _RUNNER_SECONDS = 1800  # a run that takes longer has hung
@@ -45,34 +46,38 @@ class Case:
 class CheckedCase:
     """A case's outputs against eager fp32, and what PyTorch itself loses by the type or the quantization alone."""
 
-    method: str
-    inputs: str
-    shapes: list[list[int] | None]  # of the inputs; None: not a tensor
-    outputs: list[Agreement]
-    pytorch_same_type: list[Agreement]  # the exported program in PyTorch against fp32; empty: the model is fp32
+    method: Annotated[str, "name of the method"]
+    inputs: Annotated[str, "example, smallest or largest: of the shapes"]
+    shapes: Annotated[list[list[int] | None], "of the inputs; null: no tensor"]
+    outputs: Annotated[list[Agreement], "of the .pte against eager fp32"]
+    pytorch_same_type: Annotated[
+        list[Agreement], "of the exported program in PyTorch against fp32; empty: the model is fp32"
+    ]
 
 
 @dataclass(frozen=True)
 class Check:
-    """The answer, and what it was found with."""
+    """The answer, and what it was found with. Infinities do not occur."""
 
-    verdict: str
-    why: str | None
-    warnings: list[str]
-    min_sqnr_db: float
-    cases: list[CheckedCase] = field(default_factory=list)
+    verdict: Annotated[
+        Verdict, "whether the program computes what the model computes; undecided: it could not be checked"
+    ]
+    why: Annotated[str | None, "the first problem, or why it could not be checked; null: it passed"]
+    warnings: Annotated[list[str], "what to know of the program, though it decides nothing"]
+    min_sqnr_db: Annotated[float, "what was asked for: signal-to-noise ratio in dB; 0: not checked"]
+    min_variation_sqnr_db: Annotated[float, "what was asked for, with the deviation from the mean as the signal"] = (
+        field(init=False, default=agreement.MIN_VARIATION_SQNR_DB)
+    )
+    max_diff_over_largest: Annotated[
+        float,
+        "what was asked for: largest difference of one element over the largest magnitude of the reference",
+    ] = field(init=False)
+    cases: Annotated[list[CheckedCase], "each method on each kind of inputs, as far as the check came"] = field(
+        default_factory=list
+    )
 
-    def to_json(self) -> dict[str, Any]:
-        """For the .json next to the .pte; infinities do not occur."""
-        return {
-            "verdict": self.verdict,
-            "why": self.why,
-            "warnings": self.warnings,
-            "min_sqnr_db": self.min_sqnr_db,
-            "min_variation_sqnr_db": agreement.MIN_VARIATION_SQNR_DB,
-            "max_diff_over_largest": agreement.max_over_largest(self.min_sqnr_db),
-            "cases": [asdict(case) for case in self.cases],
-        }
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_diff_over_largest", agreement.max_over_largest(self.min_sqnr_db))
 
 
 Outputs = list[Any]
@@ -233,17 +238,33 @@ def _shapes(case: Case) -> list[list[int] | None]:
     return [list(leaf.shape) if hasattr(leaf, "shape") else None for leaf in leaves]
 
 
+class NotDelegated(TypedDict):
+    """A kernel that no delegate runs."""
+
+    name: Annotated[str, "of the operator"]
+    calls: Annotated[int, "instructions that call its kernel", {"minimum": 1}]
+    why: Annotated[str | None, "why it is not delegated; null: not known"]
+
+
 @dataclass(frozen=True)
 class MethodDelegation:
     """What of a method is delegated. A number that is not known is None."""
 
-    method: str
-    delegates: dict[str, int]  # backend to number of delegates
-    delegated_operators: int | None  # nodes of the delegates' graphs, as often as each is called
-    other_operators: int  # calls of kernels
-    delegated_share_of_operators: float | None
-    delegated_share_of_macs: float | None
-    not_delegated: list[dict[str, Any]]  # "name", "calls", "why" (None: not known)
+    method: Annotated[str, "name of the method"]
+    delegates: Annotated[dict[str, Annotated[int, {"minimum": 1}]], "by backend: how many the method has"]
+    delegated_operators: Annotated[
+        int | None, "nodes of the delegates' graphs, as often as each is called; null: not known"
+    ]
+    other_operators: Annotated[int, "calls of kernels"]
+    delegated_share_of_operators: Annotated[
+        float | None,
+        "delegated_operators over the sum with other_operators; null: not known, or no operators",
+        {"minimum": 0, "maximum": 1},
+    ]
+    delegated_share_of_macs: Annotated[
+        float | None, "of the multiply-accumulates; null: not known", {"minimum": 0, "maximum": 1}
+    ]
+    not_delegated: Annotated[list[NotDelegated], "kernels that no delegate runs"]
 
 
 def delegation(pte: Path) -> list[MethodDelegation] | str:

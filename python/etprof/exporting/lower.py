@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etprof.exporting import explain, patterns, provenance
 from etprof.exporting.find import BuiltModel
+from etprof.exporting.manifest import Fixed, Method, Tensor
 
 if TYPE_CHECKING:
     import torch
@@ -24,16 +24,6 @@ _SCALAR_TYPES = {
     "CHAR": "int8",
     "BYTE": "uint8",
 }
-
-
-@dataclass(frozen=True)
-class MethodSummary:
-    """What a method is made of: inputs and outputs as ExecuTorch sees them, delegate calls and kernel calls."""
-
-    inputs: list[dict[str, Any]]
-    outputs: list[dict[str, Any]]
-    delegate_calls: dict[str, int]  # backend to number of calls
-    kernel_calls: dict[str, int]  # operator that no backend took, "aten::gelu.out", to number of calls
 
 
 def with_precision(methods: dict[str, BuiltModel], dtype: str) -> dict[str, BuiltModel]:
@@ -215,12 +205,12 @@ def _initialized(program: torch.export.ExportedProgram) -> list[str]:
     ]
 
 
-def summarize(program: ExecutorchProgramManager) -> dict[str, MethodSummary]:
+def summarize(program: ExecutorchProgramManager) -> dict[str, Method]:
     """Count what is in each method, in the order in which the program has them (by name)."""
     return {plan.name: _summarize_method(plan) for plan in program.executorch_program.execution_plan}
 
 
-def _summarize_method(plan: Any) -> MethodSummary:
+def _summarize_method(plan: Any) -> Method:
     delegate_calls: dict[str, int] = {}
     kernel_calls: dict[str, int] = {}
     for call in (instruction.instr_args for chain in plan.chains for instruction in chain.instructions):
@@ -231,15 +221,15 @@ def _summarize_method(plan: Any) -> MethodSummary:
             operator = plan.operators[call.op_index]
             name = f"{operator.name}.{operator.overload}" if operator.overload else operator.name
             kernel_calls[name] = kernel_calls.get(name, 0) + 1
-    return MethodSummary(
+    return Method(
         inputs=[_describe(plan.values[index].val) for index in plan.inputs],
         outputs=[_describe(plan.values[index].val) for index in plan.outputs],
         delegate_calls=delegate_calls,
-        kernel_calls=kernel_calls,
+        portable_operators=kernel_calls,
     )
 
 
-def _describe(value: Any) -> dict[str, Any]:
+def _describe(value: Any) -> Tensor | Fixed:
     """A program's value: its type and, of a tensor, dtype and shape (upper bounds where the shape is dynamic)."""
     kind = type(value).__name__.lower()
     if kind != "tensor":

@@ -109,6 +109,10 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
       return 0;
     }
     std::map<std::string, nlohmann::ordered_json> all = DescribedSchemas();
+    // Generated when etprof is built, from python/etprof/exporting/manifest.py.
+    all["export"] = nlohmann::ordered_json::parse(
+#include "export_schema.inc"
+    );
     all["dry_run"] = DryRunSchema();
     all["build"] = SchemaOf<Bundle>("`etprof build --target --json`",
                                     "The bundle that was built (docs/guides/boards.md).");
