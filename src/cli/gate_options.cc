@@ -12,7 +12,6 @@
 #include "cli/show.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "program/static_facts.h"
 #include "render/document.h"
 #include "render/export/junit.h"
 #include "say/gates.h"
@@ -63,19 +62,8 @@ void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::stri
   }
 }
 
-std::optional<double> PercentOf(const char* option, const std::string& text, Percentage of) {
-  if (text.empty()) return std::nullopt;
-  const std::optional<double> value = ParsePercent(text);
-  if (!value || (of == Percentage::kOfPart ? *value < 0 || *value > 1 : *value <= -1)) {
-    throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a percentage{}", option, text,
-                                              of == Percentage::kOfPart ? " from 0% to 100%" : ""))
-        .Remedy(fmt::format("give one, such as `{} 2%`", option));
-  }
-  return value;
-}
-
 double PercentAboveZero(const char* option, const std::string& text) {
-  const std::optional<double> value = PercentOf(option, text.empty() ? "0%" : text);
+  const std::optional<double> value = ReadPercentage(option, text.empty() ? "0%" : text);
   if (*value > 0) return *value;
   throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a percentage above 0%", option, text))
       .Remedy(fmt::format("give one, such as `{} 2%`", option));

@@ -34,26 +34,7 @@ void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options);
 // `flag` goes with those options only, by name, among all that `app` has.
 void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with);
 
-// The value of an option: "2%" is 0.02. Of a change below 0, the candidate has to be better by so much; of a
-// part it is from 0 to 1. Absent: "". Throws Error (kUsage).
-enum class Percentage { kOfChange, kOfPart };
-std::optional<double> PercentOf(const char* option, const std::string& text,
-                                Percentage of = Percentage::kOfChange);
-// An option of such a value; where that can be no "absent", "" is 0.
-template <typename Limit>
-void AddPercentOption(CLI::App& app, const char* name, Limit& limit, const char* help,
-                      Percentage of = Percentage::kOfChange) {
-  const auto parse = [name, &limit, of](const std::string& text) {
-    const std::optional<double> percent = PercentOf(name, text, of);
-    if constexpr (std::is_same_v<Limit, double>) {
-      limit = percent.value_or(0);
-    } else {
-      limit = percent;
-    }
-  };
-  app.add_option_function<std::string>(name, parse, help)->type_name(kPercent);
-}
-// The same of a change that has to be one: above 0.
+// The value of an option that is a change, above 0: "2%" is 0.02. Throws Error (kUsage).
 double PercentAboveZero(const char* option, const std::string& text);
 
 // `error`: something could not be measured, which a failed check outweighs.

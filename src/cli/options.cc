@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/text/split.h"
 #include "core/text/text.h"
+#include "program/static_facts.h"
 #include "render/csv/table_csv.h"
 #include "render/document.h"
 
@@ -154,35 +155,23 @@ std::string OptionOf(std::string_view key) {
   return name;
 }
 
-// What values are called, and of which options, divided by '|'.
-constexpr std::pair<const char*, std::string_view> kValueNames[] = {
-    {"C", "max_temp"},
-    {"\"CMD ..\"", "exec_wrapper"},
-    {"DEVICE", "device"},
-    {"DIR", "outdir|output_root|repository"},
-    {"FILE", "built_model|built_runner|history"},
-    {"FILE.ptd", "data"},
-    {"L", "launches"},
-    {"MARGIN", "margin"},
-    {"MASK", "isa"},
-    {"MIN", "wait_minutes"},
-    {"MODE", "power_mode"},
-    {"MODEL.pte", "model"},
-    {"N", "runs|threads|warmup"},
-    {"NAME", "reference"},
-    {"P", "precision"},
-    {"PATH", "runner"},
-    {"S", "budget|max_seconds|max_temp_wait|timeout|wait_for_device"},
-    {"SHA", "commit"},
-    {"TIME", "period|sustained"},
-};
+CLI::Option* Repeated(CLI::Option* option) {
+  return option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
+}
 
-CLI::Option* NameValue(std::string_view key, CLI::Option* option, CLI::App& app) {
-  for (const auto& [value, keys] : kValueNames) {
-    const std::vector<std::string_view> of = SplitAt(keys, '|');
-    if (std::ranges::find(of, key) != of.end()) option->type_name(value);
+std::optional<double> ReadPercentage(const std::string& option, const std::string& text, Percentage of) {
+  if (text.empty()) return std::nullopt;
+  const std::optional<double> value = ParsePercent(text);
+  if (!value || (of == Percentage::kOfPart ? *value < 0 || *value > 1 : *value <= -1)) {
+    throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a percentage{}", option, text,
+                                              of == Percentage::kOfPart ? " from 0% to 100%" : ""))
+        .Remedy(fmt::format("give one, such as `{} 2%`", option));
   }
-  if (key == "device") option->expected(1);
+  return value;
+}
+
+CLI::Option* NameValue(std::string_view key, const About& about, CLI::Option* option, CLI::App& app) {
+  if (!about.value.empty()) option->type_name(std::string(about.value));
   if (key == "inputs") option->delimiter(',');
   if (key == "commit" || key == "reference") option->needs(app.get_option("--history"));
   return option;
@@ -198,9 +187,11 @@ void SetMeasureTexts(const MeasureTexts& texts, CLI::App& app) {
   }
   CLI::Option* const threads = app.get_option("--threads");
   texts.several_threads ? threads->delimiter(',')->type_name("N,..") : threads->expected(1);
-  if (!texts.several_devices) return;
-  CLI::Option* const device =
-      app.get_option("--device")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  CLI::Option* const device = app.get_option("--device");
+  if (!texts.several_devices) {
+    device->expected(1);
+    return;
+  }
   device->description(device->get_description() + ". May be repeated to measure on several at once");
 }
 

@@ -26,8 +26,16 @@ CLI::Option* AddOption(CLI::App& app, const std::string& words, Value& value, co
   return option;
 }
 
+// An option that may be repeated, with one value each time.
+CLI::Option* Repeated(CLI::Option* option);
+
 // What a percentage's value is called: "2%" is 0.02.
 inline constexpr const char* kPercent = "P%";
+// The value of an option: "2%" is 0.02. Of a change below 0, the candidate has to be better by so much; of a
+// part it is from 0 to 1. Absent: "". Throws Error (kUsage).
+enum class Percentage { kOfChange, kOfPart };
+std::optional<double> ReadPercentage(const std::string& option, const std::string& text,
+                                     Percentage of = Percentage::kOfChange);
 
 // What --csv is without a name.
 inline constexpr const char* kUsualTable = "usual";
@@ -73,7 +81,7 @@ void RequireTableOf(const say::Document& of_nothing, const View& view);
 // "--max-temp" of "max_temp".
 std::string OptionOf(std::string_view key);
 // Says what the option's value is called, and how it is given.
-CLI::Option* NameValue(std::string_view key, CLI::Option* option, CLI::App& app);
+CLI::Option* NameValue(std::string_view key, const About& about, CLI::Option* option, CLI::App& app);
 // Checks the range of a number, or the choices of a text.
 void CheckAs(const About& about, bool whole, CLI::Option& option);
 
@@ -94,15 +102,40 @@ struct DescribedOptions {
     const std::string help(about.meaning);
     if constexpr (std::is_same_v<Value, bool>) {
       if (option == nullptr) app.add_flag(OptionOf(key), value, help);
+    } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>) {
+      about.percent ? AddPercent(OptionOf(key), about, value) : Add(key, about, value, option, kWhole);
     } else {
-      if (option == nullptr) option = NameValue(key, app.add_option(OptionOf(key), value, help), app);
-      if (option->get_type_name() != kPercent) CheckAs(about, kWhole, *option);
+      Add(key, about, value, option, kWhole);
     }
   }
   void Flat(const auto& member) {
     auto& within = describe::Of(member, options);
     DescribedOptions<std::decay_t<decltype(within)>> more{app, within};
     std::decay_t<decltype(within)>::Describe(more);
+  }
+
+ private:
+  void Add(std::string_view key, const About& about, auto& value, CLI::Option* option, bool whole) {
+    if (option == nullptr) {
+      option = NameValue(key, about, app.add_option(OptionOf(key), value, std::string(about.meaning)), app);
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::vector<std::string>>) {
+        if (key == "device") Repeated(option);
+      }
+    }
+    CheckAs(about, whole, *option);
+  }
+  // Where it cannot be absent, "" is 0.
+  void AddPercent(const std::string& name, const About& about, auto& value) {
+    const auto parse = [name, &value, of = about.most ? Percentage::kOfPart : Percentage::kOfChange](
+                           const std::string& text) {
+      const std::optional<double> percent = ReadPercentage(name, text, of);
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
+        value = percent.value_or(0);
+      } else {
+        value = percent;
+      }
+    };
+    app.add_option_function<std::string>(name, parse, std::string(about.meaning))->type_name(kPercent);
   }
 };
 template <Described Options>

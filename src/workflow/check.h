@@ -25,23 +25,31 @@ struct CheckOptions {
   static constexpr auto Limit(auto member) {
     return [member](auto& all) -> auto& { return all.limits.*member; };
   }
-  static constexpr About Growth(std::string_view of) { return {.meaning = of, .least = -1, .open = true}; }
+  static constexpr About Growth(std::string_view of) {
+    return {.meaning = of, .least = -1, .open = true, .percent = true};
+  }
   static void Describe(auto& v) {
     using O = CheckOptions;
     v("baseline", &O::baseline);
     v("candidate", &O::candidate);
-    v("max_slowdown", Limit(&CheckLimits::slowdown), Growth("of the latency: 0.02 for 2%"));
+    v("max_slowdown", Limit(&CheckLimits::slowdown),
+      Growth("Maximum allowed latency increase (default: 2%)"));
     v("max_operator_slowdown", Limit(&CheckLimits::operator_slowdown),
-      Growth("of every operator's self time"));
+      Growth("Maximum allowed increase of every operator's self time (default: not checked)"));
     v("min_operator_share", Limit(&CheckLimits::least_operator_share),
-      {.meaning = "of the time; operators below it are not checked", .least = 0, .most = 1});
-    v("max_memory_growth", Limit(&CheckLimits::memory_growth), Growth("of the peak memory"));
-    v("max_load_slowdown", Limit(&CheckLimits::load_slowdown), Growth("of the time to load"));
+      {.meaning = "Check only operators with at least this share of the time in either variant (default: 1%)",
+       .least = 0,
+       .most = 1,
+       .percent = true});
+    v("max_memory_growth", Limit(&CheckLimits::memory_growth),
+      Growth("Maximum allowed increase of peak memory (default: not checked)"));
+    v("max_load_slowdown", Limit(&CheckLimits::load_slowdown),
+      Growth("Maximum allowed increase of the model's load time (default: not checked)"));
     v("require_conclusive", Limit(&CheckLimits::require_conclusive),
-      {.meaning = "what cannot be decided counts as failed"});
+      {.meaning = "Fail if a check is inconclusive (exit code 1 instead of 5)"});
     v("allow_mismatch", &O::allowed, {.meaning = "in what two stored runs may differ", .one = true});
     v("budget", &O::budget,
-      {.meaning = "Time limit in seconds for all pairs together", .least = 0.1, .most = 1e7});
+      {.meaning = "Time limit in seconds for all pairs together", .least = 0.1, .most = 1e7, .value = "S"});
     MeasureRequest::DescribeUsual(v);
     MeasureRequest::DescribeModel(v);
     MeasureRequest::DescribeWatch(v);

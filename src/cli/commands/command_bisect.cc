@@ -31,7 +31,6 @@ std::function<int()> BisectCommand(CLI::App& app) {
   AddOption(app, "--good SHA", options.good, "Commit that is fast")->required();
   AddOption(app, "--bad SHA", options.bad, "Later commit that is slow")->required();
   AddDescribedOptions(app, options);
-  app.get_option("--model")->type_name("FILE");
   SetMeasureTexts({.max_seconds = "60 for each step",
                    .launches = "10 to 160, until the step is decided",
                    .threads = "1",

@@ -52,20 +52,6 @@ std::function<int()> CheckCommand(CLI::App& app) {
   AddOption(app, "--baseline PATH", options.baseline, "Baseline, as above");
   AddOption(app, "--candidate PATH|SPEC", options.candidate,
             "Candidate, as above, or how it differs from the baseline: isa=-avx2, threads=2, runner=PATH");
-  CheckLimits& limits = options.limits;
-  AddPercentOption(app, "--max-slowdown", limits.slowdown, "Maximum allowed latency increase (default: 2%)");
-  AddPercentOption(app, "--max-operator-slowdown", limits.operator_slowdown,
-                   "Maximum allowed increase of every operator's self time (default: not checked)");
-  AddPercentOption(
-      app, "--min-operator-share", limits.least_operator_share,
-      "Check only operators with at least this share of the time in either variant (default: 1%)",
-      Percentage::kOfPart);
-  AddPercentOption(app, "--max-memory-growth", limits.memory_growth,
-                   "Maximum allowed increase of peak memory (default: not checked)");
-  AddPercentOption(app, "--max-load-slowdown", limits.load_slowdown,
-                   "Maximum allowed increase of the model's load time (default: not checked)");
-  app.add_flag("--require-conclusive", limits.require_conclusive,
-               "Fail if a check is inconclusive (exit code 1 instead of 5)");
   AddOption(app, "--allow-mismatch NAME", options.allowed,
             "Condition in which two stored runs may differ. May be repeated", CLI::IsMember(MismatchNames()))
       ->delimiter(',')

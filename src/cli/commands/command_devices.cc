@@ -26,7 +26,6 @@ std::function<int()> DevicesCommand(CLI::App& app) {
   const auto parsed = std::make_shared<Parsed<DevicesOptions>>();
   auto& [options, view] = *parsed;
   AddDescribedOptions(app, options);
-  app.get_option("--device")->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
   AddDocumentOptions(app, view, "Show the devices as JSON");
   return [parsed] { return RunDevices(parsed->options, parsed->view); };
 }

@@ -21,7 +21,6 @@ std::function<int()> PeaksCommand(CLI::App& app) {
   const auto parsed = std::make_shared<Parsed<PeaksOptions>>();
   auto& [options, view] = *parsed;
   AddDescribedOptions(app, options);
-  app.get_option("--cpus")->type_name("CPUS");
   app.get_option("--runner")->check(CLI::ExistingFile);
   AddDocumentOptions(app, view, "Show the peaks as JSON", {say::SayPeaks({}, "", false)});
   return [parsed] { return RunPeaks(parsed->options, parsed->view); };

@@ -67,18 +67,7 @@ std::function<int()> SuiteCommand(CLI::App& app) {
             "File of the suite (docs/guides/suites.md), or its folder, to show what was measured")
       ->required();
   app.add_flag("--dry-run", arguments->dry_run, "List the cells and their expected time without measuring");
-  AddOption(app, "--output-root DIR", options.output_root,
-            "Folder of the suite (default: the file's, or out_<its name>)");
-  AddOption(app, "--max-minutes MIN", options.max_minutes,
-            "Minutes to measure on each device (default: the file's, or as long as it takes)");
-  AddOption(app, "--max-seconds S", options.max_seconds,
-            "Seconds to measure each pair at first (default: the file's, or 60)");
-  AddPercentOption(app, "--max-slowdown", options.max_slowdown,
-                   "Maximum allowed latency increase (default: the file's, or not checked)");
-  app.add_flag("--require-conclusive", options.require_conclusive,
-               "Fail if a limit is inconclusive (exit code 1 instead of 5)");
   AddDescribedOptions(app, options);
-  app.get_option("--device")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   AddGateFileOptions(app, arguments->files);
   AddDocumentOptions(app, arguments->view, "Show the result as JSON", {say::SaySuite({}), EmptyPlan()});
   return [arguments] { return RunSuiteCommand(*arguments); };

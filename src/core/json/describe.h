@@ -72,6 +72,8 @@ struct About {
   bool words = false;                // with `one`: such a text is taken apart at blanks, as a command line
   bool json = false;                 // a text that holds a JSON object, and is written as that; empty: null
   bool below = false;                // a path; below the folder of the file it is written relative to that
+  std::string_view value = {};       // of an option of the command line: what its value is called, "DIR"
+  bool percent = false;              // there it is a percentage: 0.02 is "2%"
 
   // The same with a meaning: of a member that is described as many are (kMs).
   constexpr About Means(std::string_view text) const {

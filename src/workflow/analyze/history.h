@@ -55,11 +55,13 @@ struct HistoryRequest {
 
   static void Describe(auto& v) {
     v("history", &HistoryRequest::file,
-      {.meaning = "Add the finished measurement to this history (docs/guides/history.md)"});
+      {.meaning = "Add the finished measurement to this history (docs/guides/history.md)", .value = "FILE"});
     v("commit", &HistoryRequest::commit,
-      {.meaning = "Commit to add the measurement to: HEAD, a hash, or any name (default: HEAD)"});
+      {.meaning = "Commit to add the measurement to: HEAD, a hash, or any name (default: HEAD)",
+       .value = "SHA"});
     v("reference", &HistoryRequest::reference,
-      {.meaning = "Experiment that does not change with the commit, to compare the others with"});
+      {.meaning = "Experiment that does not change with the commit, to compare the others with",
+       .value = "NAME"});
   }
 };
 

@@ -24,10 +24,12 @@ struct BisectOptions {
     v("bad", &O::bad);
     v("command", &O::command);
     v("repository", &O::repository,
-      {.meaning = "Repository with the commits (default: the working directory)"});
-    v("built_model", &O::built_model, {.meaning = "Model that COMMAND builds, relative to the checkout"});
-    v("built_runner", &O::built_runner, {.meaning = "Runner that COMMAND builds, relative to the checkout"});
-    v("model", &O::model, {.meaning = "Model to measure with every runner"});
+      {.meaning = "Repository with the commits (default: the working directory)", .value = "DIR"});
+    v("built_model", &O::built_model,
+      {.meaning = "Model that COMMAND builds, relative to the checkout", .value = "FILE"});
+    v("built_runner", &O::built_runner,
+      {.meaning = "Runner that COMMAND builds, relative to the checkout", .value = "FILE"});
+    v("model", &O::model, {.meaning = "Model to measure with every runner", .value = "FILE"});
     MeasureRequest::DescribeUsual(v);
     MeasureRequest::DescribeModel(v);
   }

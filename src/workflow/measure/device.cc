@@ -85,8 +85,7 @@ protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
 
 MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progress) {
   if (!options.cpus.empty()) CheckCpus(options.cpus);
-  const std::unique_ptr<Device> device =
-      Open(options.devices.empty() ? "local" : options.devices.front(), options.use, progress);
+  const std::unique_ptr<Device> device = Open(options.device, options.use, progress);
   const DeviceProperties properties = device->Properties();
   if (!options.use.power_mode.empty()) device->SetPowerMode(options.use.power_mode);
   ExperimentConfig experiment;

@@ -15,6 +15,8 @@
 
 namespace etprof {
 
+// What a value is called that is a command.
+inline constexpr std::string_view kCommandLine = "\"CMD ..\"";
 inline constexpr std::string_view kDeviceHelp =
     "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)";
 
@@ -27,12 +29,16 @@ struct DeviceReach {
   static void Describe(auto& v) {
     using R = DeviceReach;
     v("wait_for_device", &R::wait_seconds,
-      {.meaning = "Seconds to wait for a lost device to reconnect (default: 60)", .least = 0, .most = 1e6});
+      {.meaning = "Seconds to wait for a lost device to reconnect (default: 60)",
+       .least = 0,
+       .most = 1e6,
+       .value = "S"});
     v("keep", &R::keep, {.meaning = "Keep the run's folder on the device"});
     v("power_mode", &R::power_mode,
       {.meaning = "Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the "
                   "end (docs/concepts/power.md)",
-       .choices = "unconstrained-boost|app-developer"});
+       .choices = "unconstrained-boost|app-developer",
+       .value = "MODE"});
   }
 };
 // And how it is used for a measurement.
@@ -46,16 +52,19 @@ struct DeviceUse : DeviceReach {
       {.meaning = "Maximum temperature in degrees Celsius: before each round, wait until the hottest CPU or "
                   "skin sensor is below it",
        .least = 0,
-       .most = 150});
+       .most = 150,
+       .value = "C"});
     v("max_temp_wait", &U::max_temp_wait,
       {.meaning = "Maximum seconds to wait for cooling before each round (default: 300)",
        .least = 0,
-       .most = 1e6});
+       .most = 1e6,
+       .value = "S"});
     v("wait_minutes", &U::wait_minutes,
       {.meaning = "Maximum minutes to wait, before the measurement begins, for a device that is hot or busy "
                   "(default: 0)",
        .least = 0,
-       .most = 1e4});
+       .most = 1e4,
+       .value = "MIN"});
   }
 };
 
@@ -79,7 +88,7 @@ protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
 
 // What a device can do at most.
 struct PeaksOptions {
-  std::vector<std::string> devices;  // the first one; empty: this machine
+  std::string device = "local";
   DeviceReach use;
   std::string isa, cpus, runner, exec_wrapper;  // empty: nothing masked, any CPU, RunnerFor the device, none
   int threads = 1;
@@ -87,14 +96,15 @@ struct PeaksOptions {
   static void Describe(auto& v) {
     using O = PeaksOptions;
     v("threads", &O::threads,
-      {.meaning = "Number of threads (default: 1)", .least = 1, .most = kMostThreads});
-    v("isa", &O::isa, {.meaning = "Disable these CPU features, as `--vs isa=` takes them"});
-    v("cpus", &O::cpus, {.meaning = "Run on these CPUs only: 0,2-3, 0x80, big"});
-    v("device", &O::devices, {.meaning = kDeviceHelp, .one = true});
+      {.meaning = "Number of threads (default: 1)", .least = 1, .most = kMostThreads, .value = "N"});
+    v("isa", &O::isa, {.meaning = "Disable these CPU features, as `--vs isa=` takes them", .value = "MASK"});
+    v("cpus", &O::cpus, {.meaning = "Run on these CPUs only: 0,2-3, 0x80, big", .value = "CPUS"});
+    v("device", &O::device, {.meaning = kDeviceHelp, .value = "DEVICE"});
     v.Flat(&O::use);
-    v("runner", &O::runner, {.meaning = "Path of the device's etprof-runner"});
+    v("runner", &O::runner, {.meaning = "Path of the device's etprof-runner", .value = "PATH"});
     v("exec_wrapper", &O::exec_wrapper,
-      {.meaning = "Command that starts the runner, such as an emulator on the device"});
+      {.meaning = "Command that starts the runner, such as an emulator on the device",
+       .value = kCommandLine});
   }
 };
 struct MeasuredPeaks {

@@ -17,11 +17,15 @@ struct DevicesOptions {
     using O = DevicesOptions;
     v("device", &O::named,
       {.meaning = "Show this device, too: ssh:HOST, adb:SERIAL, adb:HOST:PORT. May be repeated",
-       .one = true});
+       .one = true,
+       .value = "DEVICE"});
     v("clean", &O::clean,
       {.meaning = "Remove what etprof left on the devices of --device, or on all that can be reached"});
     v("timeout", &O::answer_seconds,
-      {.meaning = "Seconds to wait for a device's answer (default: 10)", .least = 0.1, .most = 3600});
+      {.meaning = "Seconds to wait for a device's answer (default: 10)",
+       .least = 0.1,
+       .most = 3600,
+       .value = "S"});
   }
 };
 

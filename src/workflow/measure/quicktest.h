@@ -17,9 +17,9 @@ struct QuickTestOptions {
 
   static void Describe(auto& v) {
     using O = QuickTestOptions;
-    v("outdir", &O::outdir, {.meaning = "Folder for everything (default: out_quick_test)"});
-    v("model", &O::model, {.meaning = "Program to use instead of exporting toy_cnn"});
-    v("device", &O::device, {.meaning = kDeviceHelp});
+    v("outdir", &O::outdir, {.meaning = "Folder for everything (default: out_quick_test)", .value = "DIR"});
+    v("model", &O::model, {.meaning = "Program to use instead of exporting toy_cnn", .value = "MODEL.pte"});
+    v("device", &O::device, {.meaning = kDeviceHelp, .value = "DEVICE"});
   }
 };
 

@@ -41,16 +41,19 @@ struct MeasureRequest {
   static void DescribeUsual(auto& v) {
     using M = MeasureRequest;
     v("max_seconds", OfMeasure(&M::max_seconds),
-      {.meaning = "Time limit in seconds", .least = 0.1, .most = 1e6});
+      {.meaning = "Time limit in seconds", .least = 0.1, .most = 1e6, .value = "S"});
     v("launches", OfMeasure(&M::launches),
-      {.meaning = "Process launches of each experiment", .least = 2, .most = 1e4});
+      {.meaning = "Process launches of each experiment", .least = 2, .most = 1e4, .value = "L"});
     v("runs", OfMeasure(&M::runs),
-      {.meaning = "Traced runs of each experiment (default: 100)", .least = 1, .most = kMostRuns});
+      {.meaning = "Traced runs of each experiment (default: 100)",
+       .least = 1,
+       .most = kMostRuns,
+       .value = "N"});
     v("threads", OfMeasure(&M::threads),
-      {.meaning = "Number of threads", .least = 1, .most = kMostThreads, .one = true});
-    v("output_root", OfMeasure(&M::output_root), {.meaning = "Results directory"});
+      {.meaning = "Number of threads", .least = 1, .most = kMostThreads, .one = true, .value = "N"});
+    v("output_root", OfMeasure(&M::output_root), {.meaning = "Results directory", .value = "DIR"});
     v("resume", OfMeasure(&M::resume), {.meaning = "Resume an interrupted measurement of the same command"});
-    v("device", OfMeasure(&M::devices), {.meaning = kDeviceHelp, .one = true});
+    v("device", OfMeasure(&M::devices), {.meaning = kDeviceHelp, .one = true, .value = "DEVICE"});
     v.Flat(OfMeasure(&M::use));
   }
   static void DescribeModel(auto& v) {
@@ -58,28 +61,37 @@ struct MeasureRequest {
     v("cpus", OfMeasure(&M::cpus),
       {.meaning = "Run on these CPUs only: 0,2-3, a mask such as 0x80, or big, mid, little"});
     v("period", OfMeasure(&M::period),
-      {.meaning = "Start one inference per interval, e.g., 33ms (default: back to back)"});
+      {.meaning = "Start one inference per interval, e.g., 33ms (default: back to back)", .value = "TIME"});
     v("runner", OfMeasure(&M::runner),
-      {.meaning = "Path of etprof-runner or an executor_runner (default: the one next to etprof)"});
+      {.meaning = "Path of etprof-runner or an executor_runner (default: the one next to etprof)",
+       .value = "PATH"});
     v("method", OfMeasure(&M::method), {.meaning = "Method to run (default: forward)"});
-    v("data", OfMeasure(&M::data), {.meaning = "External weights, a .ptd file"});
+    v("data", OfMeasure(&M::data), {.meaning = "External weights, a .ptd file", .value = "FILE.ptd"});
     v("inputs", OfMeasure(&M::inputs),
       {.meaning = "Inputs: ones, random, an .inputs file, or one raw file per tensor (default: the inputs "
                   "saved next to the model)",
        .one = true});
     v("exec_wrapper", OfMeasure(&M::exec_wrapper),
-      {.meaning = "Command that starts the runner, such as an emulator or a tool on the device"});
+      {.meaning = "Command that starts the runner, such as an emulator or a tool on the device",
+       .value = kCommandLine});
   }
   static void DescribePrecision(auto& v) {
     using M = MeasureRequest;
     v("warmup", OfMeasure(&M::warmup),
-      {.meaning = "Minimum warmup runs per launch (default: 10)", .least = 0, .most = kMostRuns});
+      {.meaning = "Minimum warmup runs per launch (default: 10)",
+       .least = 0,
+       .most = kMostRuns,
+       .value = "N"});
     v("precision", OfMeasure(&M::precision),
       {.meaning = "Target half-width of the confidence interval (default: half of --margin)",
        .least = 1e-6,
-       .most = 1});
+       .most = 1,
+       .value = "P"});
     v("margin", OfMeasure(&M::margin),
-      {.meaning = "Differences within ±MARGIN count as \"same\" (default: 0.01)", .least = 1e-6, .most = 1});
+      {.meaning = "Differences within ±MARGIN count as \"same\" (default: 0.01)",
+       .least = 1e-6,
+       .most = 1,
+       .value = "MARGIN"});
   }
   static void DescribeWatch(auto& v) {
     v("watch", OfMeasure(&MeasureRequest::watch),
@@ -90,7 +102,8 @@ struct MeasureRequest {
     using M = MeasureRequest;
     v("sustained", OfMeasure(&M::sustained),
       {.meaning = "Run each experiment continuously for this long, one after the other, and show latency, "
-                  "clock, and temperature over time"});
+                  "clock, and temperature over time",
+       .value = "TIME"});
     v("counters", OfMeasure(&M::counters),
       {.meaning = "Read the processor's counters at every operator, in separate runs "
                   "(docs/guides/bottlenecks.md)"});

@@ -27,14 +27,29 @@ struct SuiteOptions {
     using O = SuiteOptions;
     v("path", &O::path);
     v("device", &O::devices,
-      {.meaning = "Measure only on this device of the suite. May be repeated", .one = true});
+      {.meaning = "Measure only on this device of the suite. May be repeated",
+       .one = true,
+       .value = "DEVICE"});
     v.Flat(&O::use);
-    v("output_root", &O::output_root, {.meaning = "the suite's folder"});
-    v("max_minutes", &O::max_minutes, {.meaning = "on each device", .least = 0.01, .most = 1e5});
-    v("max_seconds", &O::max_seconds, {.meaning = "for each pair at first", .least = 0.1, .most = 1e6});
+    v("output_root", &O::output_root,
+      {.meaning = "Folder of the suite (default: the file's, or out_<its name>)", .value = "DIR"});
+    v("max_minutes", &O::max_minutes,
+      {.meaning = "Minutes to measure on each device (default: the file's, or as long as it takes)",
+       .least = 0.01,
+       .most = 1e5,
+       .value = "MIN"});
+    v("max_seconds", &O::max_seconds,
+      {.meaning = "Seconds to measure each pair at first (default: the file's, or 60)",
+       .least = 0.1,
+       .most = 1e6,
+       .value = "S"});
     v("max_slowdown", &O::max_slowdown,
-      {.meaning = "that is allowed: 0.02 for 2%", .least = -1, .open = true});
-    v("require_conclusive", &O::require_conclusive, {.meaning = "what cannot be decided counts as failed"});
+      {.meaning = "Maximum allowed latency increase (default: the file's, or not checked)",
+       .least = -1,
+       .open = true,
+       .percent = true});
+    v("require_conclusive", &O::require_conclusive,
+      {.meaning = "Fail if a limit is inconclusive (exit code 1 instead of 5)"});
     v.Flat(&O::history);
   }
 };
