@@ -27,8 +27,8 @@ _WHERE = {
         "comparison": "Comparison compare",
         "etdump": "Etdump Profile read_etdump",
         "history": "History",
-        "workflows": """analyze bisect build check check_programs devices diff doctor inspect isa kernels peaks profile
-                        quick_test recover report run suite trace validate""",
+        "workflows": """analyze bisect build build_executorch check check_programs devices diff doctor inspect isa
+                        kernels peaks profile quick_test recover report run suite trace validate""",
     }.items()
     for name in names.split()
 }

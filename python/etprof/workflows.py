@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +68,15 @@ def profile(model: Path_, *vs: str, progress: Progress | None = None, **options:
     return _do("profile", progress, options, model=model, vs=vs)
 
 
-def run(config: Path_, *, dry_run: bool = False, progress: Progress | None = None, **options: Any) -> dict:
-    """Measure the experiments of a configuration, and analyze the results; `dry_run`: the plan, and nothing is measured."""
-    return _do("plan" if dry_run else "run", progress, options, config=config)
+def run(
+    config: Path_ | Mapping[str, Any], *, dry_run: bool = False, progress: Progress | None = None, **options: Any
+) -> dict:
+    """Measure the experiments of a configuration, a file or a dict with its keys, and analyze the results.
+
+    `dry_run`: the plan, and nothing is measured.
+    """
+    text = json.dumps(config, default=os.fspath) if isinstance(config, Mapping) else ""
+    return _do("plan" if dry_run else "run", progress, options, config="config" if text else config, text=text)
 
 
 def isa(model: Path_ | None = None, *, progress: Progress | None = None, **options: Any) -> dict:
@@ -123,6 +129,13 @@ def build(target: str, *, progress: Progress | None = None, **options: Any) -> d
     return _do("build", progress, options, target=target)
 
 
+def build_executorch(
+    executorch: Path_, *, dry_run: bool = False, progress: Progress | None = None, **options: Any
+) -> dict:
+    """Build ExecuTorch's own executor_runner in a checkout of it; `dry_run`: the commands, and nothing is built."""
+    return _do("build_executorch", progress, options, executorch=executorch, dry_run=dry_run)
+
+
 def recover(path: Path_) -> dict:
     """Merge and analyze what a killed measurement left, and verify it; see "recovered" and "ok"."""
     return _do("recover", None, {}, run=path)
@@ -142,7 +155,7 @@ def _do(name: str, progress: Progress | None, options: dict[str, Any], **given: 
 
 def _describe_options() -> None:
     """End each function's documentation with its options, as C++ describes them, and what all of them raise."""
-    for function in (profile, run, isa, check, bisect, suite, peaks, devices, quick_test, build):
+    for function in (profile, run, isa, check, bisect, suite, peaks, devices, quick_test, build, build_executorch):
         lines = []
         for name, schema in json.loads(_native.options(function.__name__)).items():
             meaning = schema.get("description")

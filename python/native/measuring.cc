@@ -154,6 +154,14 @@ std::string Build(const PortableRunnerOptions& options, PythonProgress& progress
   return JsonOfValue(BuildPortableRunner(options, progress));
 }
 
+std::string BuildRunners(const ExecutorchBuildOptions& options, PythonProgress& progress) {
+  const ExecutorchBuilt built = BuildExecutorch(options, [](const BuiltRunner&) {}, progress);
+  std::vector<std::string> missing;
+  for (const auto& [problem, remedy] : built.missing) missing.push_back(problem + ": " + remedy);
+  if (!missing.empty()) throw Error(ExitCode::kBadInput, fmt::format("{}", fmt::join(missing, "; ")));
+  return JsonOfValue(built);
+}
+
 // What the workflows that take a single value are given.
 struct DoctorOptions {
   static void Describe(auto&) {}
@@ -227,7 +235,7 @@ constexpr Workflow kWorkflows[] = {
     Of<Bisected>::Named("bisect"), Of<Suite>::Named("suite"),
     Of<Devices>::Named("devices"), Of<Doctor>::Named("doctor"),
     Of<Quick>::Named("quick_test"), Of<Build>::Named("build"),
-    Of<Recover>::Named("recover")};
+    Of<BuildRunners>::Named("build_executorch"), Of<Recover>::Named("recover")};
 
 const Workflow& WorkflowNamed(const std::string& name) {
   for (const Workflow& workflow : kWorkflows) {

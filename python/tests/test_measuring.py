@@ -24,7 +24,8 @@ OTHERS = {
     "run": {"analysis-only", "config"},  # analyze; its argument
     "isa": {"widest"},  # isa()["widest"]
     "check": {"static", "thresholds"},  # check_programs
-    "build": {"executorch", "preset", "trace", "llm", "clean"},  # of another checkout
+    "build": {"executorch", "preset", "trace", "llm", "clean"},  # build_executorch
+    "build_executorch": {"target", "output"},  # build
 }
 
 
@@ -78,8 +79,10 @@ def test_a_configuration_is_planned_and_measured(tmp_path):
     told = program.run("run", tmp_path / "config.json", "--dry-run", "--json")
     assert plan == json.loads(told.stdout)
     assert not (tmp_path / "run").exists()
-    result = etprof.run(tmp_path / "config.json", only="two")
+    assert etprof.run(config, dry_run=True) == plan
+    result = etprof.run(config, only="two")
     assert [one["name"] for one in result["experiments"]] == ["two"]
+    assert etprof.run(tmp_path / "config.json", only="two", resume=True)["experiments"] == result["experiments"]
 
 
 def test_a_suite_is_measured_and_read_again(tmp_path):
@@ -212,7 +215,13 @@ def test_other_threads_go_on_and_may_measure(tmp_path):
         (lambda: etprof.check(TOY, TOY, allow_mismatch="weather"), ValueError, "`weather` is not a condition"),
         (lambda: etprof.report(program.DATA / "toy_cnn.t1.etdump", out="-"), ValueError, "standard output"),
         (lambda: etprof.bisect("HEAD", "HEAD", ["true"]), ValueError, "built"),
+        (
+            lambda: etprof.run({"model": TOY, "experiments": [{"name": "one"}], "rns": 3}),
+            ValueError,
+            "rns: unknown key. Did you mean",
+        ),
         (lambda: etprof.build("toaster"), ValueError, "unknown target `toaster`"),
+        (lambda: etprof.build_executorch("/usr"), ValueError, "has no CMakeLists.txt"),
         (lambda: etprof.recover("nowhere"), ValueError, "nowhere"),
         (lambda: etprof.profile(TOY, runner="/bin/false", launches=2, runs=1), RuntimeError, "exited with 1"),
     ],
@@ -230,10 +239,24 @@ def test_no_module_takes_a_name_of_the_package(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["profile", "run", "isa", "peaks", "check", "bisect", "suite", "devices", "quick_test", "build"]
+    "name",
+    [
+        "profile",
+        "run",
+        "isa",
+        "peaks",
+        "check",
+        "bisect",
+        "suite",
+        "devices",
+        "quick_test",
+        "build",
+        "build_executorch",
+    ],
 )
 def test_the_options_are_the_commands(name):
-    helped = program.run(name.replace("_", "-"), "--help", width=200).stdout
+    command = name.removesuffix("_executorch").replace("_", "-")
+    helped = program.run(command, "--help", width=200).stdout
     of_command = set(re.findall(r"^ +(?:-\w,\s*)?--([a-z][a-z-]*)", helped, re.MULTILINE))
     documented = set(re.findall(r"^    (\w+)(?::|$)", getattr(etprof, name).__doc__, re.MULTILINE))
     documented -= {"ValueError", "RuntimeError", "KeyboardInterrupt", "Exception"}

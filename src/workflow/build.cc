@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "checkout/build_log.h"
 #include "core/error.h"
+#include "core/file/file.h"
+#include "core/text/split.h"
 #include "core/text/suggest.h"
 #include "core/views.h"
 #include "workflow/measure/locate.h"
@@ -15,6 +18,7 @@ namespace etprof {
 namespace {
 
 constexpr std::size_t kShownChanges = 3;
+constexpr std::size_t kShownLogLines = 30;
 
 RunnerPreset PresetNamed(const std::string& name) {
   const std::vector<RunnerPreset> all = RunnerPresets();
@@ -36,7 +40,7 @@ std::vector<std::string> DefaultPresets(const BuildHost& host) {
 
 std::vector<RunnerPreset> ChosenPresets(const ExecutorchBuildOptions& options, const BuildHost& host) {
   std::vector<RunnerPreset> chosen;
-  for (const std::string& name : options.presets.empty() ? DefaultPresets(host) : options.presets) {
+  for (const std::string& name : options.preset.empty() ? DefaultPresets(host) : options.preset) {
     RunnerPreset preset = PresetNamed(name);
     if (options.trace) preset = TraceEnabled(preset);
     if (std::ranges::find(chosen, preset.name, &RunnerPreset::name) == chosen.end()) chosen.push_back(preset);
@@ -51,6 +55,38 @@ BundleTarget TargetNamed(const std::string& name) {
   }
   throw Error(ExitCode::kUsage, fmt::format("unknown target `{}`", name))
       .Remedy("the targets are linux-aarch64, android, macos-arm64 and native");
+}
+
+// Installs etprof's presets; gives the names of those that the checkout's own CMakePresets.json has.
+std::vector<std::string> PrepareCheckout(const Checkout& checkout, WorkflowProgress& progress) {
+  if (!checkout.commit) {
+    progress.Message("warning: The build cannot be named by a commit: " + checkout.git_problem);
+  } else if (checkout.dirty) {
+    progress.Message(
+        fmt::format("warning: The checkout differs from its commit {}. etprof-build.json lists how",
+                    checkout.commit->substr(0, 10)));
+    const std::size_t shown = std::min(checkout.changed.size(), kShownChanges);
+    for (std::size_t i = 0; i < shown; ++i) progress.Message("  " + checkout.changed[i]);
+    if (shown < checkout.changed.size()) progress.Message("  and more");
+  }
+  return InstallPresets(checkout.folder);
+}
+
+// Says the end of the build's log where that failed.
+BuildRecord BuildOne(const RunnerBuild& build, WorkflowProgress& progress) {
+  const std::string& name = build.preset.name;
+  const BuildProgress steps = {
+      [&](std::string_view text) { progress.Step(fmt::format("{}: {}", name, text)); },
+      [&](int done, int total) { progress.Step(name + ": building", done, total); }};
+  try {
+    return BuildRunner(build, steps, [&progress] { return progress.Interrupted(); });
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kDeviceFailed && Exists(build.Log())) {
+      const std::string said = FailureIn(ReadTextFile(build.Log()), kShownLogLines);
+      for (const std::string_view line : SplitAt(said, '\n')) progress.Message(std::string(line));
+    }
+    throw;
+  }
 }
 
 }  // namespace
@@ -68,44 +104,34 @@ Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgres
 
 std::vector<std::string> ExecutorchPresetNames() { return Each(RunnerPresets(), &RunnerPreset::name); }
 
-ExecutorchBuild PlanExecutorchBuild(const ExecutorchBuildOptions& options, WorkflowProgress& progress) {
-  const Checkout checkout = ReadCheckout(options.folder, [&progress] { return progress.Interrupted(); });
+ExecutorchBuilt BuildExecutorch(const ExecutorchBuildOptions& options,
+                                const std::function<void(const BuiltRunner&)>& each,
+                                WorkflowProgress& progress) {
+  const Checkout checkout = ReadCheckout(options.executorch, [&progress] { return progress.Interrupted(); });
   const std::optional<std::filesystem::path> root = CheckoutRoot();
   const BuildHost host = ReadBuildHost(checkout, root ? *root / ".venv" / "bin" : std::filesystem::path());
   const std::vector<RunnerPreset> presets = ChosenPresets(options, host);
-  ExecutorchBuild plan;
-  plan.missing = MissingRequirements(checkout, presets, options.llm, host);
+  ExecutorchBuilt built;
+  built.missing = MissingRequirements(checkout, presets, options.llm, host);
+  if (!built.missing.empty()) return built;
+  std::vector<RunnerBuild> builds;
   for (const RunnerPreset& preset : presets)
-    plan.runners.push_back(
-        {checkout, preset, host, options.jobs, options.clean, options.llm, ETPROF_VERSION});
-  return plan;
-}
-
-void PrepareCheckout(ExecutorchBuild& plan, WorkflowProgress& progress) {
-  const Checkout& checkout = plan.runners.front().checkout;
-  if (!checkout.commit) {
-    progress.Message("warning: The build cannot be named by a commit: " + checkout.git_problem);
-  } else if (checkout.dirty) {
-    progress.Message(
-        fmt::format("warning: The checkout differs from its commit {}. etprof-build.json lists how",
-                    checkout.commit->substr(0, 10)));
-    const std::size_t shown = std::min(checkout.changed.size(), kShownChanges);
-    for (std::size_t i = 0; i < shown; ++i) progress.Message("  " + checkout.changed[i]);
-    if (shown < checkout.changed.size()) progress.Message("  and more");
+    builds.push_back({checkout, preset, host, options.jobs, options.clean, options.llm, ETPROF_VERSION});
+  if (options.dry_run) {
+    for (const RunnerBuild& build : builds) {
+      for (const Command& command : BuildCommands(build)) built.commands.push_back(CommandText(command));
+    }
+    return built;
   }
-  plan.presets_of_checkout = InstallPresets(checkout.folder);
-}
-
-BuildRecord BuildExecutorchRunner(const ExecutorchBuild& plan, const RunnerBuild& runner,
-                                  WorkflowProgress& progress) {
-  const std::string& name = runner.preset.name;
-  if (std::ranges::find(plan.presets_of_checkout, name) != plan.presets_of_checkout.end())
-    progress.Message(
-        fmt::format("warning: {} is built as the checkout's own CMakePresets.json defines it", name));
-  const BuildProgress steps = {
-      [&](std::string_view text) { progress.Step(fmt::format("{}: {}", name, text)); },
-      [&](int done, int total) { progress.Step(name + ": building", done, total); }};
-  return BuildRunner(runner, steps, [&progress] { return progress.Interrupted(); });
+  const std::vector<std::string> of_checkout = PrepareCheckout(checkout, progress);
+  for (const RunnerBuild& build : builds) {
+    if (std::ranges::find(of_checkout, build.preset.name) != of_checkout.end()) {
+      progress.Message(fmt::format("warning: {} is built as the checkout's own CMakePresets.json defines it",
+                                   build.preset.name));
+    }
+    each(built.runners.emplace_back(BuiltRunner{build.Runner(), build.Log(), BuildOne(build, progress)}));
+  }
+  return built;
 }
 
 }  // namespace etprof

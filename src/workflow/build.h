@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 namespace etprof {
 
 // etprof-runner for a device, as one folder to push.
+inline constexpr About kBuildJobs{.meaning = "files that are compiled at once", .least = 1, .most = 1024};
 struct PortableRunnerOptions {
   std::string target;            // "linux-aarch64", "android", "macos-arm64", "native"
   std::filesystem::path output;  // empty: build/bundles/TARGET of the checkout
@@ -20,8 +22,7 @@ struct PortableRunnerOptions {
   static void Describe(auto& v) {
     v("target", &PortableRunnerOptions::target);
     v("output", &PortableRunnerOptions::output, {.meaning = "the folder to create"});
-    v("jobs", &PortableRunnerOptions::jobs,
-      {.meaning = "files that are compiled at once", .least = 1, .most = 1024});
+    v("jobs", &PortableRunnerOptions::jobs, kBuildJobs);
   }
 };
 // Throws Error (kUsage, kBadInput, kDeviceFailed).
@@ -29,26 +30,26 @@ Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgres
 
 // ExecuTorch's own executor_runner, in the user's checkout.
 struct ExecutorchBuildOptions {
-  std::filesystem::path folder;
-  std::vector<std::string> presets;  // empty: those of this machine, and Android's when ANDROID_NDK is set
-  bool trace = false;                // their kernel-log ones instead
-  int jobs = 0;                      // 0: as Ninja chooses
-  bool clean = false;
-  bool llm = false;  // with ExecuTorch's kernels for language models
-};
-struct ExecutorchBuild {
-  std::vector<MissingRequirement> missing;  // where there is one, nothing can be built
-  std::vector<RunnerBuild> runners;
-  std::vector<std::string> presets_of_checkout;  // that the checkout's own CMakePresets.json has
+  std::filesystem::path executorch;  // the checkout
+  std::vector<std::string> preset;   // empty: those of this machine, and Android's when ANDROID_NDK is set
+  bool trace = false, llm = false, clean = false, dry_run = false;
+  int jobs = 0;  // 0: as Ninja chooses
+
+  static void Describe(auto& v) {
+    using B = ExecutorchBuildOptions;
+    v("executorch", &B::executorch);
+    v("preset", &B::preset,
+      {.meaning = "Presets to build; without it for this machine, and for Android if ANDROID_NDK is set",
+       .one = true});
+    v("trace", &B::trace, {.meaning = "Build the kernel-log runners instead, which run slower"});
+    v("llm", &B::llm,
+      {.meaning = "Include ExecuTorch's kernels for language models (custom_sdpa and others)"});
+    v("clean", &B::clean, {.meaning = "Remove DIR/cmake-out/<preset>/ first"});
+    v("dry_run", &B::dry_run, {.meaning = "Check everything and show the commands without running them"});
+    v("jobs", &B::jobs, kBuildJobs);
+  }
 };
 std::vector<std::string> ExecutorchPresetNames();
-// Looks at the checkout and the machine; changes nothing. Throws Error (kUsage, kBadInput, kInterrupted).
-ExecutorchBuild PlanExecutorchBuild(const ExecutorchBuildOptions& options, WorkflowProgress& progress);
-// Installs etprof's presets. Throws as InstallPresets.
-void PrepareCheckout(ExecutorchBuild& plan, WorkflowProgress& progress);
-// Builds one of its runners. Throws as BuildRunner.
-BuildRecord BuildExecutorchRunner(const ExecutorchBuild& plan, const RunnerBuild& runner,
-                                  WorkflowProgress& progress);
 
 // What `etprof build --executorch` did, or would do.
 struct BuiltRunner {
@@ -74,5 +75,11 @@ struct ExecutorchBuilt {
     v("runners", &B::runners, {.meaning = "what was built, as their etprof-build.json", .if_any = true});
   }
 };
+// Builds the checkout's runners, one after the other: `each` is told of one as soon as it is built. Where
+// something is missing, nothing is built or changed. Throws Error (kUsage, kBadInput, kInterrupted), as
+// InstallPresets, and as BuildRunner, whose log's end is said before.
+ExecutorchBuilt BuildExecutorch(const ExecutorchBuildOptions& options,
+                                const std::function<void(const BuiltRunner&)>& each,
+                                WorkflowProgress& progress);
 
 }  // namespace etprof

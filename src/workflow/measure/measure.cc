@@ -48,8 +48,13 @@ Config ConfigOf(const ProfileOptions& options, bool several, const Device& devic
   return config;
 }
 
+Config ReadConfig(const RunOptions& options, const ConfigContext& context) {
+  return options.text.empty() ? ReadConfig(fs::path(options.config), context)
+                              : ParseConfig(options.text, options.config, context);
+}
+
 Config ConfigOf(const RunOptions& options, const Device& device, const DeviceProperties& properties) {
-  Config config = ReadConfig(options.config, ContextFor(device, properties));
+  Config config = ReadConfig(options, ContextFor(device, properties));
   if (!options.only.empty()) KeepOnly(config, options.only);
   Apply(options.measure, config);
   ApplyToExperiments(options.measure, config);
@@ -249,7 +254,7 @@ MeasureJobs JobsOf(const ProfileOptions& options) {
 }
 
 MeasureJobs JobsOf(const RunOptions& options) {
-  Config config = ReadConfig(options.config, {.default_runner = {}, .runner_of_device = true});
+  Config config = ReadConfig(options, {.default_runner = {}, .runner_of_device = true});
   // Where several devices are named, each has a folder of its own, however few of them are asked for now.
   MeasureJobs all{
       {}, GroupByDevice(config, options.measure.devices).size() > 1, "run " + StemOf(options.config)};

@@ -50,11 +50,13 @@ struct ProfileOptions {
 // The experiments of a configuration file.
 struct RunOptions {
   MeasureRequest measure;
-  std::string config;
+  std::string config;             // its file
+  std::string text;               // what would stand there, instead of a file
   std::vector<std::string> only;  // experiments; empty: all
 
   static void Describe(auto& v) {
     v("config", &RunOptions::config);
+    v("text", &RunOptions::text);
     v("only", &RunOptions::only, {.meaning = "measure these experiments only", .one = true});
     MeasureRequest::DescribeUsual(v);
     MeasureRequest::DescribeKind(v);
