@@ -30,13 +30,6 @@ using Json = nlohmann::json;
 constexpr Nanoseconds kLongestSustained = 24 * 3'600'000'000'000;
 constexpr Nanoseconds kLongestPeriod = 60'000'000'000;  // as the runner's
 
-bool IsSafeFileName(const std::string& name) {
-  if (name.empty() || name.size() > 100 || name[0] == '.' || name[0] == '-') return false;
-  return std::ranges::all_of(name, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '+' || c == '=' || c >= 0x80;
-  });
-}
-
 // Whether etprof itself writes such a name into a results directory: its folders, and every file by its
 // ending. File systems may hold "Report.MD" for the same name.
 bool IsTaken(const std::string& given) {
@@ -234,7 +227,7 @@ class Reader {
     ReadKeys(fields, experiment);
     TakeSettings(fields, experiment);
     fields.Finish();
-    if (!IsSafeFileName(experiment.name)) {
+    if (!IsFolderName(experiment.name)) {
       throw fields.Wrong("name", fmt::format("\"{}\" cannot be the name of a folder", experiment.name))
           .Remedy("use letters, digits, \"_\", \"-\" and \".\"");
     }
@@ -348,6 +341,13 @@ void CheckModel(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+bool IsFolderName(const std::string& name) {
+  if (name.empty() || name.size() > 100 || name[0] == '.' || name[0] == '-') return false;
+  return std::ranges::all_of(name, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '+' || c == '=' || c >= 0x80;
+  });
+}
 
 Config ParseConfig(const std::string& text, const std::filesystem::path& path, const ConfigContext& context) {
   return Reader(text, path, context).Read();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -40,8 +41,9 @@ constexpr std::string_view kModes = "timing|xnntrace";
 constexpr double kMostRuns = 1e6;
 constexpr double kMostThreads = 1024;
 constexpr double kMostCpu = 1023;
-// What IsSafeFileName takes, with ASCII's other characters named: of a folder, by its first character and the
-// rest.
+// The name of a folder, with ASCII's other characters named: its first one, and the rest. IsFolderName is the
+// same for the readers.
+bool IsFolderName(const std::string& name);
 constexpr const char* kFolderNamePattern =
     "^[^\\u0000-*,-/:-<>-@\\[-^`{-\\u007f][^\\u0000-*,/:-<>-@\\[-^`{-\\u007f]{0,99}$";
 constexpr const char* kVariablePattern = "^[A-Za-z_][A-Za-z0-9_]*$";  // IsVariableName

@@ -32,7 +32,7 @@ std::string NameOfSource(const std::string& source) {
   const std::size_t slash = source.rfind('/');
   std::string name = slash == std::string::npos ? source : source.substr(slash + 1);
   if (name.ends_with(".pte")) name = ModelId(name);
-  std::ranges::replace_if(name, [](unsigned char c) { return c == ':' || c == ' ' || c < 0x20; }, '_');
+  std::ranges::replace_if(name, [](char c) { return !IsFolderName({'_', c}); }, '_');
   return AsFileName(name);
 }
 
@@ -147,10 +147,7 @@ class SuiteReader {
       if (model.source.empty() && model.programs.empty())
         throw own.Wrong("model", "is missing: a model is exported, or has programs");
     }
-    const bool safe = !model.name.empty() && model.name.size() <= 100 &&
-                      model.name == AsFileName(model.name) && model.name.front() != '.' &&
-                      model.name.front() != '-';
-    if (!safe) {
+    if (!IsFolderName(model.name)) {
       throw fields.Wrong("models", fmt::format("\"{}\" cannot be the name of a folder", model.name))
           .Remedy("give the model a `name` of letters, digits, and `_`");
     }

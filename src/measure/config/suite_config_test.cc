@@ -1,5 +1,6 @@
 #include "measure/config/suite_config.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "core/error.h"
@@ -76,7 +77,13 @@ TEST(Suite, WhatIsWrongIsSaid) {
   EXPECT_THAT(ProblemOf(R"({"models": []})"), HasSubstr("must be a list of models"));
   EXPECT_THAT(ProblemOf(R"({"models": ["a"], "dtype": "fp32"})"), HasSubstr("dtypes"));
   EXPECT_THAT(ProblemOf(R"({"models": ["a", "x/a"]})"), HasSubstr("two of the name"));
-  EXPECT_THAT(ProblemOf(R"({"models": [{"name": "a/b", "model": "x"}]})"), HasSubstr("name of a folder"));
+  // As the schema has it; what is made of a file's name is one.
+  for (const char* name : {"a/b", "a b", "a,b", ".a", "-a", ""}) {
+    EXPECT_THAT(ProblemOf(fmt::format(R"({{"models": [{{"name": "{}", "model": "x"}}]}})", name)),
+                HasSubstr("name of a folder"))
+        << name;
+  }
+  EXPECT_EQ(ParseSuite(R"({"models": ["a b,c.pte"]})", "s.json").models[0].name, "a_b_c");
   EXPECT_THAT(ProblemOf(R"({"models": ["a"], "devices": ["pi5"]})"), HasSubstr("unknown device"));
   EXPECT_THAT(ProblemOf(R"({"models": ["a"], "variants": ["foo=1"]})"), HasSubstr("unknown key"));
   EXPECT_THAT(ProblemOf(R"({"models": ["a"], "dtypes": ["../x"]})"), HasSubstr("not a data type"));
