@@ -16,6 +16,7 @@
 #include "device/local/local_process.h"
 #include "isa/features.h"
 #include "measure/config/config.h"
+#include "measure/store/run_data.h"
 #include "workflow/doctor.h"
 #include "workflow/measure/locate.h"
 
@@ -165,9 +166,11 @@ std::string QuickTest::Measure() {
   const fs::path file = folder_ / "config.json";
   WriteFileAtomically(file, ToJson(config).dump(2) + "\n");
   Etprof({"run", file.string(), "--device", options_.device});
-  const nlohmann::json manifest = JsonOfFile(result_.run / "manifest.json");
-  const std::string status = manifest.value("status", "");
-  if (status != "complete") throw Wrong(result_.run / "manifest.json", "says that the run is " + status);
+  const fs::path manifest = result_.run / "manifest.json";
+  RunData run;
+  ReadManifest(JsonOfFile(manifest), run);
+  if (run.status != RunData::Status::kComplete)
+    throw Wrong(manifest, std::string("says that the run is ") + NameOf(run.status));
   for (const char* name : {"off", "on"}) {
     bool traced = false;
     for (const auto& entry : fs::directory_iterator(result_.run / name))
