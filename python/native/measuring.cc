@@ -179,19 +179,8 @@ struct RecoverOptions {
 
   static void Describe(auto& v) { v("run", &RecoverOptions::run); }
 };
-struct Recovered {
-  bool recovered = false;
-  Validation validation;
-
-  static void Describe(auto& v) {
-    v("recovered", &Recovered::recovered);
-    v.Flat(&Recovered::validation);
-  }
-};
 std::string Recover(const RecoverOptions& options, PythonProgress&) {
-  const bool recovered = RecoverRunDirectory(options.run);
-  AnalyzeRunDirectory(options.run);
-  return JsonOfValue(Recovered{recovered, ValidateRun(options.run)});
+  return JsonOfValue(RecoverRun(options.run));
 }
 
 // --- by name -------------------------------------------------------------------------------------------

@@ -137,6 +137,10 @@ bool ShowDocument(const say::Document& document, const View& view, const std::st
   return shows;
 }
 
+void ShowFile(const std::filesystem::path& file) {
+  if (!IsStdout(file)) Print("{}\n", file.string());
+}
+
 int ValidateRecovered(const std::string& folder) {
   const Validations found{{ValidateRun(folder)}};
   if (found.AllWell()) return static_cast<int>(ExitCode::kDone);

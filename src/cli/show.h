@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -36,6 +37,9 @@ void ShowDocument(const say::Document& document, const View& view, const T& valu
                   const std::string& more = "") {
   ShowDocument(document, view, more, [&](std::ostream& out) { WriteJson(value, 2, out); });
 }
+
+// Names a file that was written, on a line of stdout, unless it is that itself.
+void ShowFile(const std::filesystem::path& file);
 
 // MeasureOnDevices, with its progress on stderr.
 std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,12 @@ template <>
 inline constexpr NamedValue<Finding::Severity> kNames<Finding::Severity>[] = {
     {Finding::Severity::kBroken, "broken"}, {Finding::Severity::kWarning, "warning"}};
 
-// What `etprof validate` finds in a results directory.
+// What `etprof validate` finds in a results directory, and `etprof recover` once it has recovered it.
 struct Validation {
   std::string run;
   bool foreign = false;
   std::vector<Finding> findings;
+  std::optional<bool> recovered = {};  // of recover; false: there was nothing to recover
 
   std::ptrdiff_t Count(Finding::Severity severity) const {
     return std::ranges::count(findings, severity, &Finding::severity);
@@ -44,6 +46,9 @@ struct Validation {
 
   static void Describe(auto& v) {
     v("run", &Validation::run, {.meaning = "the results directory"});
+    v("recovered", &Validation::recovered,
+      {.meaning = "of `etprof recover`: whether a killed measurement left something to merge",
+       .if_any = true});
     v("ok", &Validation::AllWell, {.meaning = "nothing is broken"});
     v("foreign", &Validation::foreign, {.meaning = "not of etprof: it promises less"});
     v("findings", &Validation::findings, {.meaning = "promises that are broken, and what is worth knowing"});

@@ -8,12 +8,13 @@
 namespace etprof::say {
 namespace {
 
-// "all is well", "2 broken, 1 warning".
+// "all is well", "2 broken, 1 warning", "there is nothing to recover, all is well".
 std::string ValidityText(const Validation& of) {
   const auto broken = of.Count(Finding::Severity::kBroken), warnings = of.Count(Finding::Severity::kWarning);
-  std::string text = broken > 0   ? fmt::format("{} broken", broken)
-                     : of.foreign ? "can be read"
-                                  : "all is well";
+  std::string text = !of.recovered   ? ""
+                     : *of.recovered ? "partial results are merged and analyzed, "
+                                     : "there is nothing to recover, ";
+  text += broken > 0 ? fmt::format("{} broken", broken) : of.foreign ? "can be read" : "all is well";
   if (warnings > 0) text += ", " + CountedText(warnings, "warning");
   return text;
 }
@@ -52,7 +53,9 @@ Table ValidatedRuns(const Validations& validations) {
 
 Document SayValidations(const Validations& validations) {
   Document document;
-  document.title = "etprof validate";
+  const bool recovered =
+      std::ranges::any_of(validations.runs, [](const Validation& of) { return of.recovered.has_value(); });
+  document.title = recovered ? "etprof recover" : "etprof validate";
   document.sections_are = "results";
   document.concludes = true;
   document.sections = {{"", Level::kPage, {ValidatedRuns(validations)}}};

@@ -51,4 +51,12 @@ Validation ValidateRun(const std::string& folder) {
   return {folder, validator.foreign(), validator.Finish()};
 }
 
+Validation RecoverRun(const std::string& folder) {
+  const bool recovered = RecoverRunDirectory(folder);
+  AnalyzeRunDirectory(folder);
+  Validation validation = ValidateRun(folder);
+  validation.recovered = recovered;
+  return validation;
+}
+
 }  // namespace etprof

@@ -34,7 +34,7 @@ int BuildPortable(const BuildArguments& arguments) {
 
 int BuildRunners(const BuildArguments& arguments) {
   const auto each = [&](const BuiltRunner& built) {
-    if (!arguments.json) Print("{}\n", built.runner.string());
+    if (!arguments.json) ShowFile(built.runner);
     std::fflush(stdout);
   };
   const ExecutorchBuilt built = WithProgress(BuildExecutorch, arguments.executorch, each);

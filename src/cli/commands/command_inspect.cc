@@ -58,7 +58,7 @@ void ShowProgram(const Program& program, const InspectArguments& arguments) {
 void ExportGraph(const ModelExplorerOptions& options) {
   std::vector<std::string> files;
   for (const std::filesystem::path& file : WithProgress(WriteModelExplorer, options)) {
-    if (!IsStdout(file)) std::cout << file.string() << '\n';
+    ShowFile(file);
     files.push_back(file.string());
   }
   files.erase(files.begin());

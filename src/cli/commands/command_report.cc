@@ -23,10 +23,6 @@ struct ReportArguments {
   bool brief = false;
 };
 
-void PrintName(const std::filesystem::path& file) {
-  if (!IsStdout(file)) std::cout << file.string() << '\n';
-}
-
 void ReportSeveral(const ReportArguments& arguments) {
   const View& view = arguments.view;
   for (const std::string& run : arguments.runs) {
@@ -39,7 +35,7 @@ void ReportSeveral(const ReportArguments& arguments) {
   report.title = arguments.title;
   if (view.json || !view.csv.empty() || view.all || view.HasFiles())
     return ShowDevicesReport(report, view, "");
-  PrintName(FromHere(WriteDevices(report, arguments.out, WriteOutput)));
+  ShowFile(FromHere(WriteDevices(report, arguments.out, WriteOutput)));
 }
 
 void ReportSuite(const ReportArguments& arguments) {
@@ -51,7 +47,7 @@ void ReportSuite(const ReportArguments& arguments) {
   if (view.json || !view.csv.empty() || view.all || view.HasFiles())
     return ShowSuite(suite, say::SaySuite(suite), view);
   for (const std::filesystem::path& file : WriteSuite(suite, arguments.out, WriteOutput))
-    PrintName(FromHere(file));
+    ShowFile(FromHere(file));
 }
 
 void RunReport(const ReportArguments& arguments) {
@@ -72,7 +68,7 @@ void RunReport(const ReportArguments& arguments) {
     ShowReport(report, view, "");
   } else {
     for (const std::filesystem::path& file : WriteReport(report, runs.front(), out, brief, WriteOutput))
-      PrintName(file);
+      ShowFile(file);
   }
 }
 

@@ -1,11 +1,9 @@
-#include <iostream>
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/show.h"
 #include "cli/terminal.h"
 #include "cli/terminal_progress.h"
-#include "core/file/file.h"
 #include "core/units.h"
 #include "workflow/analyze/trace.h"
 
@@ -16,7 +14,7 @@ int RunTrace(const TraceOptions& options) {
   const WrittenTrace written = WithProgress(WriteTrace, options);
   Say("{} of {}; open it at https://ui.perfetto.dev{}\n", CountedText(written.runs, "run"),
       CountedText(written.experiments, "experiment"), written.chrome ? " or in speedscope" : "");
-  if (!IsStdout(written.file)) std::cout << written.file.string() << '\n';
+  ShowFile(written.file);
   return 0;
 }
 

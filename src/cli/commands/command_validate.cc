@@ -9,21 +9,29 @@
 namespace etprof {
 namespace {
 
-int RunValidate(const std::vector<std::string>& runs, const View& view) {
-  Validations found;
-  for (const std::string& run : runs) found.runs.push_back(ValidateRun(run));
-  ShowDocument(say::SayValidations(found), view, found);
-  return static_cast<int>(found.AllWell() ? ExitCode::kDone : ExitCode::kCheckFailed);
+// The command that does `validate` to each results directory, and ends with `broken` where one is.
+std::function<int()> ValidatingCommand(CLI::App& app, const char* aliases,
+                                       Validation (*validate)(const std::string& run), ExitCode broken) {
+  const auto parsed = std::make_shared<Parsed<std::vector<std::string>>>();
+  auto& [runs, view] = *parsed;
+  AddAlias(app, aliases, app.add_option("run", runs, "Results directories")->required());
+  AddDocumentOptions(app, view, "Show the findings as JSON", {say::SayValidations({{Validation()}})});
+  return [parsed, validate, broken] {
+    Validations found;
+    for (const std::string& run : parsed->options) found.runs.push_back(validate(run));
+    ShowDocument(say::SayValidations(found), parsed->view, found);
+    return static_cast<int>(found.AllWell() ? ExitCode::kDone : broken);
+  };
 }
 
 }  // namespace
 
 std::function<int()> ValidateCommand(CLI::App& app) {
-  const auto parsed = std::make_shared<Parsed<std::vector<std::string>>>();
-  auto& [runs, view] = *parsed;
-  AddAlias(app, "--run-dir,--results", app.add_option("run", runs, "Results directories")->required());
-  AddDocumentOptions(app, view, "Show the findings as JSON", {say::SayValidations({{Validation()}})});
-  return [parsed] { return RunValidate(parsed->options, parsed->view); };
+  return ValidatingCommand(app, "--run-dir,--results", ValidateRun, ExitCode::kCheckFailed);
+}
+
+std::function<int()> RecoverCommand(CLI::App& app) {
+  return ValidatingCommand(app, "--run-dir", RecoverRun, ExitCode::kDeviceFailed);
 }
 
 }  // namespace etprof

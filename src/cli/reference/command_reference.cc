@@ -129,8 +129,9 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
         SchemaOf<CpuFeatures>("`etprof isa --json`", "The instruction sets of a CPU (docs/guides/isa.md).");
     all["quick_test"] =
         SchemaOf<QuickTestResult>("`etprof quick-test --json`", "How far a small model came.");
-    all["validate"] = SchemaOf<Validations>(
-        "`etprof validate --json`", "What is wrong with results directories (docs/reference/files.md).");
+    all["validate"] =
+        SchemaOf<Validations>("`etprof validate --json` and `etprof recover --json`",
+                              "What is wrong with results directories (docs/reference/files.md).");
     all["thresholds"] = ThresholdsSchema();
     for (const auto& [name, schema] : all)
       WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
