@@ -11,7 +11,7 @@
 #include "core/views.h"
 #include "measure/store/watch.h"
 #include "render/json/json.h"
-#include "render/watched_run.h"
+#include "report/kernels/placed_watch.h"
 
 namespace etprof {
 namespace {

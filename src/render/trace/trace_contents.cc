@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "measure/store/watch.h"
 #include "program/tensors.h"
-#include "render/watched_run.h"
+#include "report/kernels/placed_watch.h"
 
 namespace etprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "render/watched_run.h"
+#include "report/kernels/placed_watch.h"
 
 #include <algorithm>
 
