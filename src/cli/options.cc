@@ -133,10 +133,7 @@ void RequireTable(const View& view, bool several_devices) {
 }
 
 void RequireTableOf(const say::Document& of_nothing, const View& view) {
-  const std::vector<std::string> names = TableIds(of_nothing);
-  if (view.csv.empty() || std::ranges::find(names, view.csv) != names.end()) return;
-  throw Error(ExitCode::kUsage, fmt::format("`--csv` does not take `{}` here", view.csv))
-      .Remedy(fmt::format("give one of {}", fmt::join(names, ", ")));
+  if (!view.csv.empty()) RequireTableId(view.csv, TableIds(of_nothing));
 }
 
 void CheckAs(const About& about, bool whole, CLI::Option& option) {

@@ -58,12 +58,9 @@ void ShowTable(const Report& report, const std::string& table) {
   std::vector<std::string> names = ReportTableNames();
   if (std::ranges::find(names, table) == names.end()) {
     const say::Document document = say::SayReport(report);
-    const std::vector<std::string> others = TableIds(document);
-    if (std::ranges::find(others, table) != others.end())
-      return RenderDocumentCsv(document, table, std::cout);
-    for (const std::string& other : others) AddOnce(other, names);
-    throw Error(ExitCode::kUsage, fmt::format("`--csv` does not take `{}`", table))
-        .Remedy(fmt::format("give one of {}", fmt::join(names, ", ")));
+    for (const std::string& other : TableIds(document)) AddOnce(other, names);
+    RequireTableId(table, names);
+    return RenderDocumentCsv(document, table, std::cout);
   }
   if (table == "comparison" && report.comparisons.empty()) {
     throw Error(ExitCode::kUsage, "`--csv=comparison`: nothing is compared here")

@@ -51,7 +51,7 @@ int ShowMeasured(const std::vector<Measured>& devices, bool several, const Measu
                  const View& view, const std::string& resume_command);
 // The same, of what was measured before (FindMeasured), and of a dry run.
 int ShowFound(const std::vector<Measured>& devices, bool several, const View& view);
-int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, const View& view);
+int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, View view);
 int TellInterruption(const RunData& run, const std::string& resume_command);
 // Tells on stderr which experiments failed, and why; of several devices also on which. Returns whether there
 // was one.

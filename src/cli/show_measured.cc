@@ -169,11 +169,12 @@ int ShowFound(const std::vector<Measured>& devices, bool several, const View& vi
   return found.size() < devices.size() ? static_cast<int>(ExitCode::kBadInput) : code;
 }
 
-int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, const View& view) {
+int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, View view) {
   if (std::ranges::any_of(devices, &Measured::Interrupted)) return TellInterruptions(devices, "");
   const int code = TellProblems(devices);
   if (std::ranges::all_of(devices, [](const Measured& device) { return device.error.has_value(); }))
     return code;
+  view.usual_table = "experiments";
   ShowDocument(PlanDocument(devices, request), view, "",
                [&](std::ostream& out) { out << JsonText(PlanJson(devices, request), 2) << '\n'; });
   return code;

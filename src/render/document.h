@@ -23,6 +23,8 @@ void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostre
 void RenderDocumentCsv(const say::Document& document, const std::string& table, std::ostream& out);
 // The ids of the document's tables, in their order, each once.
 std::vector<std::string> TableIds(const say::Document& document);
+// Throws Error (kUsage), which lists them, unless `table` is one of `ids`.
+void RequireTableId(const std::string& table, const std::vector<std::string>& ids);
 
 // docs/schema/document.schema.json. What is not defined has no key.
 void RenderDocumentJson(const say::Document& document, std::ostream& out);

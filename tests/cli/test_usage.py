@@ -131,7 +131,7 @@ def test_a_table_that_a_check_does_not_have_is_known_before_it_measures():
     model = program.DATA / "toy_cnn.pte"
     done = program.run("check", model, model, "--csv", "limits")
     assert (done.returncode, done.stdout) == (2, "")
-    assert program.one_error(done.stderr).startswith("error: `--csv` does not take `limits` here")
+    assert program.one_error(done.stderr).startswith("error: `--csv` does not take `limits`")
 
 
 def test_a_report_of_several_runs_shows_all_that_its_screen_leaves_out():

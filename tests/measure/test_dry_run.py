@@ -1,5 +1,6 @@
 """`etprof run --dry-run`: what would be measured, how long it takes, and what is wrong, without starting anything."""
 
+import csv
 import json
 import pathlib
 
@@ -25,6 +26,19 @@ def test_a_plan_is_written_to_files_too(bench):
     assert "| off " in files["markdown"].read_text()
     assert files["html"].read_text().startswith("<!doctype html>")  # its data is compressed
     assert not bench.out.exists()
+
+
+def test_each_table_of_the_plan_is_shown_as_csv(bench):
+    config = bench.write([bench.experiment("off", isa="-sse3"), bench.experiment("on")])
+    usual = bench.run("run", config, "--dry-run", "--csv")
+    assert (usual.returncode, usual.stderr) == (DONE, "")
+    assert [row["experiment"] for row in csv.DictReader(usual.stdout.splitlines())] == ["off", "on"]
+    assert bench.run("run", config, "--dry-run", "--csv=experiments").stdout == usual.stdout
+    plan = bench.run("run", config, "--dry-run", "--csv=plan").stdout
+    assert {"compare", "launches"} <= {row["name"] for row in csv.DictReader(plan.splitlines())}
+    wrong = bench.run("run", config, "--dry-run", "--csv=operators")
+    assert (wrong.returncode, wrong.stdout) == (USAGE, "")
+    assert wrong.stderr == "error: `--csv` does not take `operators`\nhint: Give one of plan, experiments.\n"
 
 
 def test_a_person_is_told_everything(bench):

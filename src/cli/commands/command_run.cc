@@ -29,10 +29,9 @@ int RunRun(const RunArguments& arguments) {
   }
   const MeasureJobs jobs = JobsOf(options);
   if (analysis_only) return ShowFound(WithProgress(FindMeasured, jobs, request), jobs.several, view);
+  if (dry_run) return ShowPlan(MeasureAll(jobs, request, dry_run), request, view);
   RequireTable(view, jobs.several);
-  const std::vector<Measured> devices = MeasureAll(jobs, request, dry_run);
-  if (!dry_run) return ShowMeasured(devices, jobs.several, request, view, ResumeCommand(options));
-  return ShowPlan(devices, request, view);
+  return ShowMeasured(MeasureAll(jobs, request), jobs.several, request, view, ResumeCommand(options));
 }
 
 }  // namespace

@@ -81,7 +81,14 @@ std::vector<std::string> TableIds(const say::Document& document) {
   return ids;
 }
 
+void RequireTableId(const std::string& table, const std::vector<std::string>& ids) {
+  if (std::ranges::find(ids, table) != ids.end()) return;
+  throw Error(ExitCode::kUsage, fmt::format("`--csv` does not take `{}`", table))
+      .Remedy(fmt::format("give one of {}", fmt::join(ids, ", ")));
+}
+
 void RenderDocumentCsv(const say::Document& document, const std::string& id, std::ostream& out) {
+  RequireTableId(id, TableIds(document));
   std::vector<say::Table::Column> columns;
   std::vector<CsvRow> rows;
   for (const say::Section* const section : say::SectionsOf(document)) {
@@ -93,10 +100,6 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
         if (row.role != say::Row::Role::kRest) rows.push_back({&section->title, row});
       }
     }
-  }
-  if (columns.empty()) {
-    throw Error(ExitCode::kUsage, fmt::format("`--csv` does not take `{}`", id))
-        .Remedy(fmt::format("give one of {}", fmt::join(TableIds(document), ", ")));
   }
   // A column has the fields that any of its values has.
   std::vector<std::vector<std::string>> suffixes(columns.size());
