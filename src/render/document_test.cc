@@ -139,6 +139,14 @@ TEST(DocumentMarkdown, HasEverythingThatIsNowhereElse) {
 }
 
 // The times of texts, in the unit and with the digits of the document's; only JSON keeps the values apart.
+TEST(DocumentMarkdown, ASectionWithoutAnythingInItHasNoHeading) {
+  const say::Table empty{.id = "empty", .title = "no rows", .columns = {say::Left("name")}};
+  say::Document document;
+  document.title = "title";
+  document.sections = {{"nothing", say::Level::kUsual, {empty}}, {"folded", say::Level::kFolded, {empty}}};
+  EXPECT_EQ(OnPage(document), "# title\n\n");
+}
+
 TEST(DocumentTexts, EveryFormatWritesTheirValues) {
   const char* const texts[] = {"a part takes 0.500 of 1.500 ms (33%)", "an item of 2.500 ms", "or <0.001 ms",
                                "a note of 1.250 ms"};

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <functional>
+#include <sstream>
+#include <utility>
 
 #include "core/text/escape.h"
 #include "render/document.h"
@@ -12,31 +14,39 @@ namespace {
 // as it is (EscapeMarkdown).
 class MarkdownOut {
  public:
-  explicit MarkdownOut(std::ostream& out) : out_(out) {}
+  explicit MarkdownOut(std::ostream& out) : out_(&out) {}
 
   // A literal: nobody else's text is of this type.
   MarkdownOut& operator<<(const char* markup) {
-    out_ << markup;
+    *out_ << markup;
     return *this;
   }
   MarkdownOut& operator<<(char markup) {
-    out_ << markup;
+    *out_ << markup;
     return *this;
   }
   MarkdownOut& operator<<(int number) {
-    out_ << number;
+    *out_ << number;
     return *this;
   }
   MarkdownOut& operator<<(const std::string& text) {
-    out_ << EscapeMarkdown(text);
+    *out_ << EscapeMarkdown(text);
     return *this;
   }
   void Heading(const std::string& title, int depth) {
     *this << std::string(static_cast<std::size_t>(depth), '#').c_str() << ' ' << title << "\n\n";
   }
+  // What `write` writes here, in place of writing it.
+  std::string Of(const std::function<void()>& write) {
+    std::ostringstream text;
+    std::ostream* const out = std::exchange(out_, &text);
+    write();
+    out_ = out;
+    return text.str();
+  }
 
  private:
-  std::ostream& out_;
+  std::ostream* out_;
 };
 
 class SectionPage {
@@ -124,15 +134,17 @@ class SectionPage {
   void Part(const say::Roofs&) {}  // likewise
   void Part(const say::Distributions&) {}
 
-  // Under its heading, or what unfolds it.
+  // Under its heading, or what unfolds it; without anything there is neither.
   void Folded(say::Level level, const std::string& title, int depth, const std::function<void()>& write) {
+    const std::string content = out_.Of(write);
+    if (content.empty()) return;
     const bool folded = level == say::Level::kFolded && !title.empty();
     if (folded) {
       out_ << "<details><summary>" << title << "</summary>\n\n";
     } else if (!title.empty()) {
       out_.Heading(title, depth);
     }
-    write();
+    out_ << content.c_str();
     if (folded) out_ << "</details>\n\n";
   }
 
