@@ -36,6 +36,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostInputBytes = std::size_t{16} << 30;
+// What to do.
+constexpr const char* kExportAgain = "export the model again";
+constexpr const char* kOneFileEach = "give one file per tensor, in order";
 
 // splitmix64 (Steele, Lea, Flood 2014): the same numbers on every machine and library.
 class Random {
@@ -205,32 +208,31 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
   }
 
   for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
-    const auto fail = [&](std::string problem, std::string remedy = "") {
+    const auto fail = [&](const std::string& problem, std::string remedy) {
       Error error(ExitCode::kBadInput, fmt::format("input {} of '{}' {}", i, source.method, problem));
       if (!file.empty()) error.InFile(file);
-      if (!remedy.empty()) error.Remedy(std::move(remedy));
-      return error;
+      return error.Remedy(std::move(remedy));
     };
     auto input = std::make_shared<Input>();
     const std::string name = fmt::format("{}/{}", source.method, i);
     const auto tag = meta.input_tag(i);
-    if (!tag.ok()) throw fail("has a type that this runner does not know");
+    if (!tag.ok()) throw fail("has a type that this runner does not know", kExportAgain);
     if (*tag != et::Tag::Tensor) {
       const et::EValue& value = ValueInProgram(method, i);
       if (!(value.isNone() || value.isInt() || value.isDouble() || value.isBool() || value.isString())) {
-        throw fail("is a list, which ExecuTorch cannot be given");
+        throw fail("is a list, which ExecuTorch cannot be given",
+                   "export a model that takes its tensors one by one");
       }
       if (source.saved) {
         const auto found = source.saved->metadata.find(name);
         if (found == source.saved->metadata.end()) {
-          throw fail(fmt::format("is missing; the program has {} there", TextOf(value)),
-                     "export the model again");
+          throw fail(fmt::format("is missing; the program has {} there", TextOf(value)), kExportAgain);
         }
         bool same = false;
         try {
           same = SameAsSaved(json::parse(found->second), value);
         } catch (const std::exception& error) {
-          throw fail(fmt::format("is malformed: {}", error.what()));
+          throw fail(fmt::format("is malformed: {}", error.what()), kExportAgain);
         }
         if (!same) {
           throw fail(fmt::format("is {}, but the program was exported for {}", found->second, TextOf(value)),
@@ -249,14 +251,15 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     }
 
     const auto tensor_meta = meta.input_tensor_meta(i);
-    if (!tensor_meta.ok()) throw fail("has a description that is damaged");
+    if (!tensor_meta.ok()) throw fail("has a description that is damaged", kExportAgain);
     const ScalarType type = tensor_meta->scalar_type();
     const std::size_t element = et::elementSize(type);
     std::vector<std::int64_t> shape(tensor_meta->sizes().begin(),
                                     tensor_meta->sizes().end());  // the largest, if dynamic
     input->dim_order.assign(tensor_meta->dim_order().begin(), tensor_meta->dim_order().end());
     if (tensor_meta->nbytes() > kMostInputBytes) {
-      throw fail(fmt::format("would take {} bytes", tensor_meta->nbytes()));
+      throw fail(fmt::format("would take {} bytes", tensor_meta->nbytes()),
+                 "export it for smaller inputs, or again if the file may be damaged");
     }
 
     const TensorBytes* saved = nullptr;
@@ -286,21 +289,22 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     const std::size_t bytes = count * element;
     input->data.reset(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
     if (input->data == nullptr)
-      throw Error(ExitCode::kDeviceFailed, fmt::format("no memory for input {} ({} bytes)", i, bytes));
+      throw Error(ExitCode::kDeviceFailed, fmt::format("no memory for input {} ({} bytes)", i, bytes))
+          .Remedy("use a device with more memory, or smaller inputs");
     std::byte* const data = input->data.get();
 
     if (saved != nullptr) {
       CopyToMemoryOrder(data, saved->bytes.data(), shape, input->dim_order, element);
     } else if (spec.kind == "files") {
       if (source.next_file >= spec.paths.size()) {
-        throw fail(fmt::format("has no file: {} given", spec.paths.size()),
-                   "give one file per tensor, in order");
+        throw fail(fmt::format("has no file: {} given", spec.paths.size()), kOneFileEach);
       }
       file = spec.paths[source.next_file++];
       const MappedFile contents = MappedFile::Open(file);
       if (contents.bytes().size() != bytes) {
         throw fail(fmt::format("is a {} tensor of shape {}: {} bytes, and the file has {}", Name(type),
-                               ShapeText(shape), bytes, contents.bytes().size()));
+                               ShapeText(shape), bytes, contents.bytes().size()),
+                   "give its elements alone, without a header, in a file");
       }
       if (bytes > 0) std::memcpy(data, contents.bytes().data(), bytes);
       file.clear();
@@ -338,7 +342,8 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
   }
   if (spec.kind == "files" && source.next_file < spec.paths.size()) {
     throw Error(ExitCode::kBadInput, fmt::format("{} input files given, but '{}' takes {} tensors",
-                                                 spec.paths.size(), source.method, source.next_file));
+                                                 spec.paths.size(), source.method, source.next_file))
+        .Remedy(kOneFileEach);
   }
   return result;
 }

@@ -131,7 +131,9 @@ void CheckPlannedMemory(const std::string& path, const et::MethodMeta& meta) {
     const auto size = meta.memory_planned_buffer_size(i);
     if (!size.ok()) throw CannotLoad(path, size.error());
     if (*size < 0)
-      throw Error(ExitCode::kBadInput, fmt::format("plans a buffer of {} bytes", *size)).InFile(path);
+      throw Error(ExitCode::kBadInput, fmt::format("plans a buffer of {} bytes", *size))
+          .InFile(path)
+          .Remedy("copy or export it again");
     total += std::min(static_cast<std::uint64_t>(*size), physical + 1);  // no overflow
     if (physical > 0 && total > physical) {
       throw Error(ExitCode::kDeviceFailed,

@@ -18,7 +18,9 @@ constexpr std::uint64_t kPrefix = 8;
 constexpr std::uint64_t kMostHeader = 100'000'000;  // the reference implementation's limit
 
 Error Bad(const std::filesystem::path& path, std::string problem) {
-  return Error(ExitCode::kBadInput, std::move(problem)).InFile(path.string());
+  return Error(ExitCode::kBadInput, std::move(problem))
+      .InFile(path.string())
+      .Remedy("copy it again, or give a file that `etprof export` wrote");
 }
 
 std::uint64_t Count(const json& value) {

@@ -70,7 +70,7 @@ TEST_F(SafetensorsTest, HostileFilesAreOneClearError) {
   const auto tensor = [](const std::string& fields) { return R"({"a":{)" + fields + "}}"; };
   EXPECT_THAT(ComplaintOf(File("{}", 0, std::numeric_limits<std::uint64_t>::max())), HasSubstr("cut short"));
   EXPECT_THAT(ComplaintOf(File("{}", 0, 3)), HasSubstr("cut short"));
-  EXPECT_THAT(Complaint("[]", 0), HasSubstr("not a JSON object"));
+  EXPECT_THAT(Complaint("[]", 0), HasSubstr("not a JSON object. Copy it again, or give a file that"));
   EXPECT_THAT(Complaint("{", 0), HasSubstr("not a JSON object"));
   EXPECT_THAT(Complaint(std::string(100000, '['), 0), HasSubstr("not a JSON object"));
   EXPECT_THAT(Complaint(R"({"a":1})", 0), HasSubstr("tensor 'a'"));

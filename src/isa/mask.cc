@@ -33,7 +33,8 @@ Error Unknown(Architecture architecture, const FeatureSet& detected, const std::
       architecture == Architecture::kAarch64 ? Architecture::kX86_64 : Architecture::kAarch64;
   if (CanonicalName(other, name) || FindGroup(other, name) != nullptr) {
     return Error(ExitCode::kUsage, fmt::format("--isa: '{}' is a feature of {}, and this CPU is {}", name,
-                                               Name(other), Name(architecture)));
+                                               Name(other), Name(architecture)))
+        .Remedy(fmt::format("it has {}", ListOf(detected)));
   }
   std::vector<std::string_view> known;
   for (const Feature& feature : Features(architecture)) {
@@ -109,7 +110,10 @@ Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::strin
                 "write -{0} to mask it, +{0} to show it again, ={0} for that level and nothing above", item));
       }
       const std::string name(Trimmed(std::string_view(item).substr(1)));
-      if (name.empty()) throw Error(ExitCode::kUsage, fmt::format("--isa: a feature must follow '{}'", sign));
+      if (name.empty()) {
+        throw Error(ExitCode::kUsage, fmt::format("--isa: a feature must follow '{}'", sign))
+            .Remedy(fmt::format("this CPU has {}", ListOf(detected)));
+      }
       const FeatureSet named = Resolve(architecture, detected, name, sign);
       if (sign == '-') {
         for (const std::string& feature : WithDependents(architecture, named)) enabled.erase(feature);

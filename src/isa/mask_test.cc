@@ -71,7 +71,7 @@ TEST(ParseMask, SaysWhatIsWrong) {
   EXPECT_THAT(Complaint(kX86, kZen3, "=avx512"), HasSubstr("this CPU has no avx512 feature. It has"));
   EXPECT_THAT(Complaint(kX86, kZen3, "+amx_tile"), HasSubstr("this CPU has no amx_tile"));
   EXPECT_THAT(Complaint(kX86, kZen3, "-sme2"),
-              HasSubstr("'sme2' is a feature of aarch64, and this CPU is x86-64"));
+              HasSubstr("'sme2' is a feature of aarch64, and this CPU is x86-64. It has avx avx2"));
   EXPECT_THAT(Complaint(kArm, {}, "-sme2"),
               HasSubstr("this CPU has no sme2: nothing to mask. It has only its baseline"));
   EXPECT_THAT(Complaint(kX86, kZen3, "-sse2"), HasSubstr("part of every x86-64 CPU"));
@@ -79,7 +79,7 @@ TEST(ParseMask, SaysWhatIsWrong) {
   EXPECT_THAT(Complaint(kX86, kZen3, "avx2"), HasSubstr("Write -avx2 to mask it"));
   EXPECT_THAT(Complaint(kX86, kZen3, "-avx2,"), HasSubstr("empty entry"));
   EXPECT_THAT(Complaint(kX86, kZen3, ","), HasSubstr("empty entry"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "-"), HasSubstr("a feature must follow '-'"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "-"), HasSubstr("a feature must follow '-'. This CPU has avx"));
 }
 
 // Whatever is asked of whatever CPU, no feature stays visible without one that it needs and the CPU has, and

@@ -134,6 +134,12 @@ def test_a_table_that_a_check_does_not_have_is_known_before_it_measures():
     assert program.one_error(done.stderr).startswith("error: `--csv` does not take `limits`")
 
 
+def test_a_graph_for_model_explorer_has_the_name_that_it_opens(tmp_path):
+    done = program.run("inspect", program.DATA / "toy_cnn.pte", "--model-explorer", tmp_path / "graph")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[1] == f"hint: Give `--model-explorer {tmp_path}/graph.json`."
+
+
 def test_a_report_of_several_runs_shows_all_that_its_screen_leaves_out():
     runs = [program.DATA / "toy_cnn.t1.etdump", program.DATA / "toy_cnn.avx.t1.etdump"]
     shown = program.run("report", *runs, "--all", width=60)

@@ -40,11 +40,12 @@ class Run:
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
 
     def complaint(self, code: int) -> str:
-        """The one line of the error."""
+        """The one line of the error, which ends with what to do, as a sentence."""
         assert self.code == code, (self.code, self.out, self.err)
         lines = [line for line in self.err.splitlines() if not line.startswith("etprof-runner: warning: ")]
         assert len(lines) == 1, self.err
         assert lines[0].startswith("etprof-runner: ")
+        assert lines[0][-1] in ".?!", f"no remedy: {lines[0]}"
         return lines[0]
 
 

@@ -26,11 +26,10 @@ std::string SystemReason(int error) { return std::strerror(error); }
 
 Error CannotRead(const std::filesystem::path& path, int error) {
   const bool is_limit = IsLimit(std::error_code(error, std::generic_category()));
-  Error result(is_limit ? ExitCode::kDeviceFailed : ExitCode::kBadInput,
-               error == ENOENT ? "no such file" : "cannot be read: " + SystemReason(error));
-  result.InFile(path.string());
-  if (is_limit) result.Remedy(kSeeLimits);
-  return result;
+  return Error(is_limit ? ExitCode::kDeviceFailed : ExitCode::kBadInput,
+               error == ENOENT ? "no such file" : "cannot be read: " + SystemReason(error))
+      .InFile(path.string())
+      .Remedy(is_limit ? kSeeLimits : "check the path and its permissions");
 }
 
 Error Changed(const std::filesystem::path& path) {

@@ -104,7 +104,9 @@ DeviceProperties ParseProperties(const std::string& printed, const std::string& 
   const std::map<std::string, std::string> parts = Parts(printed);
   const std::string system = Line(parts, "uname-s");
   if (system.empty()) {
-    throw Error(ExitCode::kDeviceFailed, "does not say what it is (`uname -s` prints nothing)").InFile(name);
+    throw Error(ExitCode::kDeviceFailed, "does not say what it is (`uname -s` prints nothing)")
+        .InFile(name)
+        .Remedy("log in, and check that its shell knows `uname`");
   }
   DeviceProperties properties;
   if (system == "Darwin") {

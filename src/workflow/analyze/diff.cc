@@ -106,7 +106,9 @@ class TimesOfRuns {
       if (!experiment.profile || (by_hash && data.model_sha256 != file.sha256)) continue;
       if (!experiment.profile->program) continue;
       if (!experiment.profile->program->problem.empty())
-        throw Error(ExitCode::kBadInput, experiment.profile->program->problem).InFile(path);
+        throw Error(ExitCode::kBadInput, experiment.profile->program->problem)
+            .InFile(path)
+            .Remedy("give the .pte that ran as one of the two");
       if (!by_hash && !Fits(*experiment.profile)) {
         throw Error(ExitCode::kBadInput,
                     fmt::format("the operators that ran are not those of {}", file.path.filename().string()))

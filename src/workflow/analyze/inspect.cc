@@ -92,7 +92,8 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
   if (!IsStdout(options.output) && !Lower(options.output.filename().string()).ends_with(".json")) {
     throw Error(ExitCode::kUsage,
                 fmt::format("`--model-explorer {}`: Model Explorer opens only files that end with .json",
-                            options.output.string()));
+                            options.output.string()))
+        .Remedy(fmt::format("give `--model-explorer {}.json`", options.output.string()));
   }
   const Program program = ReadProgramFile(options.model);
   const std::optional<SourceMap> sources = SourcesOf(program, options, progress);

@@ -172,7 +172,8 @@ class Bisecter {
     found_.high = first.high;
     if (bad == Outcome::kNotBuilt) {
       throw Error(ExitCode::kBadInput, fmt::format("the bad version {} cannot be measured: {}",
-                                                   found_.bad.substr(0, kShortCommit), first.why));
+                                                   found_.bad.substr(0, kShortCommit), first.why))
+          .Remedy("give a version that can be built and measured");
     }
     if (bad != Outcome::kBad) {
       found_.result = bad == Outcome::kGood ? Bisection::Result::kNotSlower : Bisection::Result::kCannotTell;
