@@ -210,7 +210,7 @@ class GraphRenderer {
           sum.times[experiment].first += time.mean_self;
           sum.times[experiment].second += time.share;
         }
-        if (node.kind == Kind::kDelegated || node.kind == Kind::kKernel) {
+        if (node.kind == Kind::kDelegated || node.kind == Kind::kDelegate || node.kind == Kind::kKernel) {
           sum.macs = etprof::Sum(sum.macs, node.work.macs);
           sum.shapes = std::max(sum.shapes, node.shapes);
         }

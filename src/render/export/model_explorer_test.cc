@@ -68,6 +68,20 @@ TEST(ModelExplorer, WritesGraphsInItsOwnWords) {
   EXPECT_EQ(graph["groupNodeAttributes"][""]["method"], "forward");
 }
 
+TEST(ModelExplorer, SaysNoMacsOfAGroupWithADelegateThatIsNotRead) {
+  ExplorerModel model = SmallModel();
+  ModelNode call = model.graphs[0].nodes[1];
+  call.id = "forward/1/delegate";
+  call.kind = ModelNode::Kind::kDelegate;
+  call.group = {"a/b"};
+  call.work = {};
+  model.graphs[0].nodes.push_back(call);
+  const Json json = Parsed([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
+  const Json& groups = json["graphs"][0]["groupNodeAttributes"];
+  EXPECT_FALSE(groups["a_b"].contains("MACs"));
+  EXPECT_EQ(groups["a_b/c"]["MACs"], "12");
+}
+
 TEST(ModelExplorer, SaysOfSizesThatTheyAreTheMost) {
   ExplorerModel model = SmallModel();
   for (ModelNode& node : model.graphs[0].nodes) node.shapes = ProgramTensor::Shape::kBounded;

@@ -154,18 +154,16 @@ class GraphBuilder {
     made.outputs = TensorsOf(flow.written);
     if (kind == Kind::kMove) return node;
     for (std::size_t i = 0; i < flow.written.size(); ++i) Write(flow.written[i], {node, i});
-    Group(made);
+    SetPlace(made, places_.OfKernel(instruction, method_));
     return node;
   }
 
   void AddKernel(std::size_t index, const std::string& id) {
     const Instruction& instruction = method_.instructions[index];
-    const SourcePlaces::Found found = places_.OfKernel(instruction, method_);
     const std::size_t node = AddWhole(index, Kind::kKernel, id, method_.operators[instruction.target]);
     ModelNode& made = graph_.nodes[node];
     made.work = WorkOf(instruction, method_);
     made.kleidiai = KleidiaiOf(instruction, method_);
-    SetPlace(made, found);
   }
 
   // The branches of a condition each move their result to the same value.

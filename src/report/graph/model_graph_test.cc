@@ -136,6 +136,18 @@ TEST(ModelGraph, NodesStandInTheModulesOfTheModel) {
               ElementsAre("XnnpackBackend at instruction 0"));
 }
 
+TEST(ModelGraph, ACallWhosePayloadIsNotReadStandsInItsModule) {
+  MethodSources sources;
+  sources.nodes.push_back({"n", "t", {{"", "Net"}, {"block", "Conv2d"}}, {}});
+  sources.handles[1] = {0};
+  sources.instructions[0] = {1};
+  MethodBuilder builder(2);
+  builder.method.inputs = {0};
+  builder.OtherBackend({0, 1});
+  const ModelGraph graph = GraphOf(builder.method, builder.program, &sources, false);
+  EXPECT_THAT(NodeOf(graph, "0/delegate").group, ElementsAre("block"));
+}
+
 TEST(ModelGraph, OfOtherBackendsBranchesAndSeveralOutputs) {
   MethodBuilder builder(8);
   builder.method.inputs = {0};
