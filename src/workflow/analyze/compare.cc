@@ -42,9 +42,9 @@ std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
   };
   const fs::path a = folder_of(options.baseline);
   const fs::path b = folder_of(options.candidate);
-  if (a == b || a.parent_path() != b.parent_path()) return std::nullopt;
-  if (!Exists(a.parent_path() / "manifest.json")) return std::nullopt;
-  RunData run = OpenRunDirectory(a.parent_path());
+  const fs::path above = RunAbove(a);
+  if (a == b || above.empty() || above != RunAbove(b)) return std::nullopt;
+  RunData run = OpenRunDirectory(above);
   const auto belongs = [&](const ExperimentData& data, const std::string& given, const fs::path& folder) {
     if (!IsFolder(given)) return Canonical(data.etdump) == Canonical(given);
     return data.name == folder.filename().string();
