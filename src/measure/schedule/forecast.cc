@@ -1,6 +1,7 @@
 #include "measure/schedule/forecast.h"
 
 #include <algorithm>
+#include <set>
 
 #include "measure/measure_besides.h"
 #include "measure/participants/emulation.h"
@@ -27,6 +28,21 @@ double BurstSeconds(const Config& config, const Plan& plan) {
     seconds += static_cast<double>(ShortestBurst(period)) / 1e9;
   }
   return seconds;
+}
+
+// Whether any times tell when to stop (schedule.h).
+bool IsDecidable(const Config& config, const Plan& plan, const DeviceProperties& properties) {
+  const auto counts = [&](std::size_t u) {
+    return !IsEmulated(config.experiments[plan.units[u].experiment], properties);
+  };
+  std::set<std::size_t> paired;
+  for (const UnitPair& pair : plan.pairs) {
+    if (counts(pair.baseline) && counts(pair.candidate)) return true;
+    paired.insert({pair.baseline, pair.candidate});
+  }
+  for (std::size_t u = 0; u < plan.units.size(); ++u)
+    if (IsTimed(config, plan.units[u]) && !paired.contains(u) && counts(u)) return true;
+  return false;
 }
 
 }  // namespace
@@ -66,15 +82,17 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
     return forecast;
   }
   const std::vector<int> looks = stats::MakeStopRule().looks;
-  forecast.kind = config.launches ? Forecast::Kind::kLaunchesInTime : Forecast::Kind::kStopRule;
-  if (!config.launches) forecast.usual_launches = looks.front();
-  forecast.launches = {stats::kLeastLaunches, config.launches.value_or(looks.back())};
+  std::optional<int> launches = config.launches;
+  if (!launches && !IsDecidable(config, plan, properties)) launches = stats::kLeastLaunches;
+  forecast.kind = launches ? Forecast::Kind::kLaunchesInTime : Forecast::Kind::kStopRule;
+  if (!launches) forecast.usual_launches = looks.front();
+  forecast.launches = {stats::kLeastLaunches, launches.value_or(looks.back())};
   forecast.max_seconds = AllowedSeconds(config, plan.pairs.size());
   forecast.most_seconds = forecast.max_seconds;
   forecast.roof_seconds = std::min(kSecondsOfRoofs * static_cast<double>(forecast.roofs),
                                    kMostShareOfRoofs * forecast.max_seconds);
   forecast.least_seconds = std::min(forecast.max_seconds - forecast.roof_seconds,
-                                    bursts_of(config.launches.value_or(looks.front()), forecast.rounds.most));
+                                    bursts_of(launches.value_or(looks.front()), forecast.rounds.most));
   return forecast;
 }
 

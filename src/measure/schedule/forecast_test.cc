@@ -38,6 +38,18 @@ TEST(Forecast, AMinuteForEachPair) {
   EXPECT_EQ(Of(config).most_seconds, 60);  // no pair
 }
 
+TEST(Forecast, WhereAllIsEmulatedTwoLaunchesAreEnough) {
+  Config config = TwoExperiments();
+  config.experiments[1].exec_wrapper = {"qemu-x86_64"};
+  Forecast forecast = Of(config);
+  EXPECT_EQ(forecast.kind, Forecast::Kind::kLaunchesInTime);
+  EXPECT_EQ(forecast.launches.most, 2);
+  EXPECT_DOUBLE_EQ(forecast.least_seconds, 2 * 7 * 2 * 0.05);
+  config.experiments.push_back(config.experiments[0]);
+  config.experiments[2].name = "third";  // decides with the first
+  EXPECT_EQ(Of(config).kind, Forecast::Kind::kStopRule);
+}
+
 TEST(Forecast, WhatIsGivenBounds) {
   Config config = TwoExperiments();
   config.max_seconds = 3;

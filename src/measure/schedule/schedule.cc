@@ -240,7 +240,7 @@ class Scheduler {
       for (const Launch& launch : unit.data->launches) index = std::max(index, launch.index + 1);
     }
     Refresh(used());
-    looking_at_ = options_.launches.value_or(rule_.looks.front());
+    looking_at_ = Wanted();
     if (data_.rounds > 0) SetShapeOfResumed();
 
     stats::Decision decision = Decide(used());
@@ -261,7 +261,7 @@ class Scheduler {
                     : AnyLeft()          ? decision.reason
                                          : "no experiment is left";
     Refresh(used());
-    const int wanted = options_.launches.value_or(rule_.looks.front());
+    const int wanted = Wanted();
     if (AnyLeft() && !hooks_.interrupted() && data_.launches < wanted) {
       const bool asked = options_.launches.has_value();
       warnings_.push_back(fmt::format(
@@ -329,7 +329,8 @@ class Scheduler {
     if (shape_known_) data_.rounds = shape_.rounds;
   }
 
-  // Gives the estimates of what is measured: the pairs, and experiments without a pair.
+  // Gives the estimates of what is measured: the pairs, and experiments without a pair. Not of an emulated
+  // CPU, whose times mean nothing, not even on the way.
   template <typename OfPair, typename OfSingle>
   void ForEachMeasured(double confidence, OfPair of_pair, OfSingle of_single) const {
     std::vector<bool> paired(units_.size());
@@ -338,14 +339,28 @@ class Scheduler {
       paired[pair.baseline] = paired[pair.candidate] = true;
       const ExperimentData& baseline = *units_[pair.baseline].data;
       const ExperimentData& candidate = *units_[pair.candidate].data;
-      // An emulated CPU's times mean nothing, not even on the way.
       if (!baseline.emulated && !candidate.emulated)
         of_pair(pair, EstimatePair(baseline, candidate, confidence));
     }
     for (std::size_t u = 0; u < units_.size(); ++u) {
       const ExperimentData& data = *units_[u].data;
-      if (!states_[u].failed && !paired[u]) of_single(data, EstimateSingle(data, confidence));
+      if (!states_[u].failed && !paired[u] && !data.emulated)
+        of_single(data, EstimateSingle(data, confidence));
     }
+  }
+
+  // Whether there is an estimate that tells when to stop, once there are launches.
+  bool Decidable() const {
+    bool any = false;
+    ForEachMeasured(
+        kConfidence, [&](const auto&, const auto&) { any = true; },
+        [&](const auto&, const auto&) { any = true; });
+    return any;
+  }
+
+  // Launches that suffice, as far as it is known beforehand.
+  int Wanted() const {
+    return options_.launches.value_or(Decidable() ? rule_.looks.front() : stats::kLeastLaunches);
   }
 
   // The least precise of what is measured decides.
@@ -357,8 +372,6 @@ class Scheduler {
     Worst worst;
     worst.launches = CompleteLaunches();
     bool first = true;
-    const bool only_emulated =
-        std::ranges::all_of(units_, [](const ScheduleUnit& unit) { return unit.data->emulated; });
     const auto consider = [&](const std::optional<stats::RatioEstimate>& estimate) {
       if (first || !estimate || (worst.estimate && estimate->half_width() > worst.estimate->half_width())) {
         worst.estimate = estimate;
@@ -368,10 +381,7 @@ class Scheduler {
     };
     ForEachMeasured(
         rule_.look_confidence, [&](const ComparePair&, const auto& estimate) { consider(estimate); },
-        [&](const ExperimentData& data, const auto& estimate) {
-          // An emulated CPU's times mean nothing: they say when to stop only where there are no others.
-          if (!data.emulated || only_emulated) consider(estimate);
-        });
+        [&](const ExperimentData&, const auto& estimate) { consider(estimate); });
     return worst;
   }
 
@@ -379,15 +389,16 @@ class Scheduler {
     const Worst worst = LeastPrecise();
     const double per_launch =
         seconds_of_launches_.empty() ? 0 : *stats::Median(std::span<const double>(seconds_of_launches_));
-    if (!options_.launches) {
+    if (!options_.launches && Decidable()) {
       return stats::Decide(rule_, worst.launches, worst.estimate, options_.precision, used, Limit(),
                            per_launch);
     }
     stats::Decision decision;
-    decision.next_look = *options_.launches;
-    if (worst.launches >= *options_.launches) {
+    decision.next_look = Wanted();
+    if (worst.launches >= Wanted()) {
       decision.stop = true;
-      decision.reason = fmt::format("{} launches were asked for", *options_.launches);
+      decision.reason = options_.launches ? fmt::format("{} launches were asked for", *options_.launches)
+                                          : "times of an emulated CPU are not meaningful";
     } else if (options_.max_seconds_given && worst.launches >= 2 && used + per_launch > Limit()) {
       decision.stop = true;
       decision.reason = fmt::format("{} launches would take longer than {:.3g} s", *options_.launches,
@@ -563,7 +574,7 @@ class Scheduler {
     input.fixed_seconds = fixed_seconds;
     input.rounds = options_.rounds;
     input.one_burst = one_burst_;
-    const int launches = options_.launches.value_or(rule_.looks.front());
+    const int launches = Wanted();
     const bool timeless = options_.launches && !options_.max_seconds_given;
     input.launches = launches;
     input.launches_done = std::min(CompleteLaunches(), launches - 1);
@@ -727,7 +738,6 @@ class Scheduler {
           update.estimates.push_back({pair.baseline_label, pair.candidate_label, std::nullopt, estimate});
         },
         [&](const ExperimentData& data, const auto& estimate) {
-          if (data.emulated) return;
           const auto median = estimate ? std::optional(std::exp(estimate->log_ratio)) : std::nullopt;
           update.estimates.push_back({"", data.label, median, estimate});
         });

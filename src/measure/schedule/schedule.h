@@ -104,7 +104,8 @@ int MostOpening(double spacing_ns);
 // How often a burst with too few clean runs is repeated within its round.
 inline constexpr int kMostRepeats = 2;
 
-// Measures: launch after launch until the stop rule, the time or the user says so. `data` says how it went
+// Measures: launch after launch until the stop rule, the time or the user says so; kLeastLaunches where all
+// times that could decide are of an emulated CPU. `data` says how it went
 // (seconds, launches, why it stopped); what was measured is in the units' data. Launches that are there
 // already (a resumed measurement) count. Throws what `save` throws.
 void RunSchedule(const ScheduleOptions& options, const std::vector<ScheduleUnit>& units,

@@ -457,6 +457,37 @@ TEST_F(ScheduleTest, TheStopRuleDoesNotWaitForAnEmulatedExperiment) {
   EXPECT_THAT(result.stopped, HasSubstr("half-width 0%"));
 }
 
+// Nothing that comes could make their times comparable.
+TEST_F(ScheduleTest, WhereAllIsEmulatedTwoLaunchesAreEnough) {
+  for (const int emulated : {2, 1}) {  // of the pair: both, or the candidate alone
+    SCOPED_TRACE(emulated);
+    fakes.clear();
+    data.clear();
+    pairs.clear();
+    result = {};
+    Add("a", 5'000'000).noise = 0.2;
+    Add("b", 4'000'000).noise = 0.2;
+    Pair();
+    data[1]->emulated = true;
+    data[0]->emulated = emulated == 2;
+    Run();
+    EXPECT_EQ(data[0]->launches.size(), 2u);
+    EXPECT_EQ(result.stopped, "times of an emulated CPU are not meaningful");
+    EXPECT_THAT(warnings, IsEmpty());
+    std::size_t traced = 0;
+    for (const Launch& launch : data[0]->launches)
+      for (const Burst& burst : launch.bursts) traced += burst.traced.size();
+    EXPECT_EQ(traced, 100u);  // all that were asked for
+  }
+}
+
+TEST_F(ScheduleTest, AnEmulatedExperimentWithoutAPairStopsAtTwoLaunchesToo) {
+  Add("a", 5'000'000).noise = 0.2;
+  data[0]->emulated = true;
+  Run();
+  EXPECT_EQ(data[0]->launches.size(), 2u);
+}
+
 TEST_F(ScheduleTest, TheStopRuleAddsLaunchesWhileThereIsTime) {
   Add("a", 5'000'000).noise = 0.2;
   Add("b", 4'000'000).noise = 0.2;

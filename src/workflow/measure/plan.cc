@@ -212,8 +212,10 @@ std::string LaunchWords(const Forecast& forecast) {
       return fmt::format("{} to {} of each experiment, fewer (at least {}) where time is short",
                          *forecast.usual_launches, forecast.launches.most, forecast.launches.least);
     case Forecast::Kind::kLaunchesInTime:
-      return fmt::format("{} of each experiment, fewer (at least {}) where time is short",
-                         forecast.launches.most, forecast.launches.least);
+      if (forecast.launches.most > forecast.launches.least)
+        return fmt::format("{} of each experiment, fewer (at least {}) where time is short",
+                           forecast.launches.most, forecast.launches.least);
+      [[fallthrough]];
     case Forecast::Kind::kLaunches:
     case Forecast::Kind::kSustained:
       return fmt::format("{} of each experiment", forecast.launches.most);

@@ -86,10 +86,14 @@ StoredCell LookAtCell(const fs::path& folder) {
           estimate ? estimate->half_width() / precision : std::numeric_limits<double>::infinity();
       stored.uncertainty = std::max(stored.uncertainty, width);
     };
-    for (const ComparePair& pair : run.pairs)
-      take(EstimatePair(run.experiments[pair.baseline], run.experiments[pair.candidate], confidence));
+    // What more time makes more certain: nothing of an emulated CPU.
+    for (const ComparePair& pair : run.pairs) {
+      const ExperimentData &a = run.experiments[pair.baseline], &b = run.experiments[pair.candidate];
+      if (!a.emulated && !b.emulated) take(EstimatePair(a, b, confidence));
+    }
     if (!run.pairs.empty()) return stored;
-    for (const ExperimentData& data : run.experiments) take(EstimateSingle(data, confidence));
+    for (const ExperimentData& data : run.experiments)
+      if (!data.emulated) take(EstimateSingle(data, confidence));
   } catch (const Error&) {
     // Nothing that could be gone on with: it is measured again, and what is there moves to previous/.
   }
