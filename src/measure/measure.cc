@@ -115,7 +115,7 @@ class Measurement {
       FinishAfterFailure(RunData::Status::kInterrupted);
       throw;
     } catch (const Error&) {
-      FinishAfterFailure(RunData::Status::kFailed);
+      FinishAfterFailure(Interrupted() ? RunData::Status::kInterrupted : RunData::Status::kFailed);
       throw;
     }
     const bool all_failed =
@@ -149,6 +149,7 @@ class Measurement {
                       options_.wait_for_device_seconds));
     }
     if (device_.WaitUntilBack(options_.wait_for_device_seconds)) return;
+    if (Interrupted()) throw Error(ExitCode::kInterrupted, "interrupted");
     throw DeviceLost(device_.Name(), "the connection was lost, and the device did not come back",
                      "partial results are kept, and --resume continues");
   }

@@ -8,7 +8,8 @@ What it does wrong, and when, is said by environment variables (set by the confi
   FAKE_LOAD_NS, FAKE_PEAK_RSS  what it says of loading and of memory [1000, 2000]
   FAKE_STATE        a folder where launches are counted, one file a launch
   FAKE_FAIL         "<what>@<command>[:<launch>[,<launch>...]]", launches counted from 1, all of them without:
-                    die, hang, garbage, refuse, silent (closes its output)
+                    die, hang, garbage, refuse, silent (closes its output), interrupt (dies of a SIGINT that
+                    etprof gets just after it)
   FAKE_FAIL_AFTER   how often that command goes well before [0]
   FAKE_SLEEP        seconds that every burst takes [0]
   FAKE_HOLD         "<file>:<launch>:<burst>": from that burst of that launch on it waits as long as the file is there;
@@ -82,6 +83,20 @@ def reply(kind: str, **body) -> None:
     print(json.dumps({"reply": kind, **body}), flush=True)
 
 
+def interrupt() -> None:
+    etprof, worker = os.getppid(), os.getpid()
+    if os.fork() == 0:
+        os.setsid()
+        for stream in range(3):
+            os.close(stream)
+        while os.getppid() == worker:
+            time.sleep(0.01)
+        os.kill(etprof, signal.SIGINT)
+        os._exit(0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(worker, signal.SIGINT)
+
+
 class Fake:
     def __init__(self) -> None:
         self.launch = count_launch()
@@ -104,6 +119,8 @@ class Fake:
             return
         if self.what == "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        if self.what == "interrupt":
+            interrupt()
         if self.what == "hang":
             time.sleep(3600)
         if self.what == "garbage":

@@ -103,6 +103,20 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(bench):
     assert len({launch["index"] for launch in after}) == len(after)
 
 
+@pytest.mark.parametrize(("command", "launch"), [("ready", 1), ("burst", 4), ("etdump", 4)])
+def test_a_worker_that_the_signal_reaches_first_is_no_failure(bench, command, launch):
+    """As `pkill -INT etprof` ends both, or a service manager. The first launch only says what the runner is."""
+    config = bench.write([bench.experiment("a", env={"FAKE_FAIL": f"interrupt@{command}:{launch}"})], launches=6)
+    result = bench.run("run", config)
+    assert result.returncode == INTERRUPTED, result.stderr
+    if command == "ready":  # a runner that dies at its start may be another one: nothing was begun with it
+        assert not (bench.out / "manifest.json").exists()
+        return
+    assert bench.manifest()["status"] == "interrupted"
+    assert [of["status"] for of in launches_of(bench, "a")] == ["complete"] * (launch - 2) + ["partial"]
+    assert not any("tried again" in warning for warning in bench.result("a")["warnings"])
+
+
 def test_a_second_ctrl_c_ends_it_at_once(bench):
     config = bench.write([bench.experiment("a", env={"FAKE_FAIL": "hang@burst"})])
     process = bench.start("run", config)

@@ -106,6 +106,8 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
 
   if (process->Lost())
     throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost while the runner ran");
+  if (!status->Success() && setup.interruption->Ended(status))
+    throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted");
 
   ForeignRun run;
   run.status = *status;

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <csignal>
+#include <thread>
+
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "core/text/text.h"
@@ -9,7 +13,7 @@
 namespace etprof {
 namespace {
 
-constexpr double kGraceSeconds = 3;  // for a burst to end by itself after Ctrl-C
+constexpr double kGraceSeconds = 3;  // for a burst to end by itself after Ctrl-C, or for Ctrl-C after its end
 constexpr double kEndSeconds = 5;    // for a process to end after it closed its stdout, or was told to quit
 constexpr std::size_t kQuoted = 300;
 
@@ -22,6 +26,17 @@ std::string Shortened(std::string text) {
 }
 
 }  // namespace
+
+bool Interruption::Ended(const std::optional<ExitStatus>& status) const {
+  if (!requested) return false;
+  int signal = 0;
+  // A wrapper's shell reports a signal as 128 and its number.
+  if (status) signal = status->signal != 0 ? status->signal : status->code - 128;
+  const bool asked_to = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+  for (double waited = 0; asked_to && !requested() && waited < kGraceSeconds; waited += 0.01)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return requested();
+}
 
 std::string LastError(const Process& process) { return Shortened(LastLine(process.LastErrors())); }
 
@@ -44,6 +59,8 @@ void WorkerClient::Gone(const std::string& while_doing) {
   const auto status = process_->Wait(kEndSeconds);
   if (process_->Lost())
     throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + while_doing);
+  if (interruption_.Ended(status))
+    throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + while_doing);
   std::string text =
       fmt::format("the worker {} {}", status ? status->Text() : "closed its output", while_doing);
   const std::string last = LastError(*process_);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "core/json/json_members.h"
@@ -18,6 +19,9 @@ struct Interruption {
   std::function<bool()> requested;
   bool wrapping_up = false;
   bool Now() const { return !wrapping_up && requested && requested(); }
+  // Whether a process that ended so was to end with etprof. A signal to both (of a service manager, `pkill
+  // etprof`) may end the process before etprof sees its own: that is waited for, a moment.
+  bool Ended(const std::optional<ExitStatus>& status) const;
 };
 
 // One process of `etprof-runner --worker` and the talk with it (protocol/messages.h). Everything that goes

@@ -254,7 +254,7 @@ class Scheduler {
       Refresh(used());
       hooks_.save();
       Report(0, used(), true);
-      if (std::exchange(lost_, false) && hooks_.reconnect) hooks_.reconnect();
+      if (std::exchange(lost_, false) && hooks_.reconnect && !hooks_.interrupted()) hooks_.reconnect();
       decision = Decide(used());
     }
     data_.stopped = hooks_.interrupted() ? "interrupted"

@@ -62,8 +62,9 @@ class Fake : public Participant {
     launch.bursts.push_back(burst);
     if (on_burst) on_burst();
   }
-  void End(Launch&, bool want_outputs) override {
+  void End(Launch& launch, bool want_outputs) override {
     asked_.push_back("end " + name_);
+    MayFail("end", launch);
     outputs_wanted += want_outputs ? 1 : 0;
   }
   void Abandon() override { asked_.push_back("abandon " + name_); }
@@ -117,6 +118,7 @@ class ScheduleTest : public testing::Test {
     hooks.interrupted = [this] { return interrupted; };
     hooks.save = [this] { ++saved; };
     hooks.before_round = before_round;
+    hooks.reconnect = [this] { ++reconnected; };
     hooks.enough_memory = [this](Bytes, std::size_t) { return memory; };
     RunSchedule(options, units, pairs, hooks, result, warnings);
   }
@@ -143,7 +145,7 @@ class ScheduleTest : public testing::Test {
   std::function<void(int, int, int)> before_round;
   int runs = 100;
   std::optional<int> warmup;
-  int saved = 0;
+  int saved = 0, reconnected = 0;
   bool interrupted = false;
 };
 
@@ -568,6 +570,24 @@ TEST_F(ScheduleTest, AnInterruptionKeepsThePartOfALaunch) {
   EXPECT_EQ(result.stopped, "interrupted");
   EXPECT_THAT(asked.back(), HasSubstr("end"));  // workers are asked for what they have
   EXPECT_EQ(saved, 2);
+}
+
+TEST_F(ScheduleTest, AfterAnInterruptionALostDeviceIsNotWaitedFor) {
+  for (const bool stops : {false, true}) {
+    fakes.clear();
+    data.clear();
+    result = {};
+    reconnected = 0;
+    Fake& a = Add("a", 5'000'000);
+    a.fails_in = {1};
+    a.failure = WorkerFailure::Kind::kLost;
+    a.fails_at = "end";
+    a.on_burst = [&] { interrupted = stops && a.runs_asked.size() == 8; };  // the first one of launch 1
+    options.launches = 3;
+    options.rounds = 7;
+    Run();
+    EXPECT_EQ(reconnected, stops ? 0 : 1);
+  }
 }
 
 TEST_F(ScheduleTest, AResumedMeasurementGoesOnWhereItWas) {

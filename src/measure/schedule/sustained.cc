@@ -30,7 +30,7 @@ class Sustained {
     if (launch.load || launch.first_run || !launch.bursts.empty())
       unit.data->launches.push_back(std::move(launch));
     hooks_.save();
-    if (std::exchange(lost_, false) && hooks_.reconnect) hooks_.reconnect();
+    if (std::exchange(lost_, false) && hooks_.reconnect && !hooks_.interrupted()) hooks_.reconnect();
   }
 
  private:

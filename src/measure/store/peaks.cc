@@ -76,6 +76,8 @@ protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interru
   const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
   if (process->Lost()) throw WorkerFailure(Kind::kLost, "the connection was lost");
   if (!status || !status->Success()) {
+    if (interruption.Ended(status))
+      throw WorkerFailure(Kind::kInterrupted, "interrupted while the peaks were measured");
     constexpr std::string_view kSpeaker = "etprof-runner: ";
     std::string reason = LastError(*process);
     if (reason.starts_with(kSpeaker)) reason.erase(0, kSpeaker.size());

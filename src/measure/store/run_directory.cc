@@ -2,16 +2,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "core/error.h"
 #include "core/file/beneath.h"
@@ -27,6 +30,9 @@ namespace etprof {
 namespace {
 
 constexpr const char* kLockFile = ".lock";
+// A process that was just started holds its parent's lock until it executes its program. Where the parent was
+// killed meanwhile, it ends, soon.
+constexpr double kInheritedSeconds = 5;
 
 Error FolderError(const std::filesystem::path& folder, const std::string& problem, const char* remedy) {
   return Error(ExitCode::kDeviceFailed, problem).InFile(folder.string()).Remedy(remedy);
@@ -54,12 +60,19 @@ RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
     throw FolderError(folder, fmt::format("cannot be written: {}", std::strerror(errno)),
                       "choose another --output-root");
   }
-  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+  double waited = 0;
+  while (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     std::array<char, 32> holder{};
     const ssize_t length = ::pread(lock, holder.data(), holder.size() - 1, 0);
-    ::close(lock);
     std::string who = length > 0 ? holder.data() : "unknown";
     while (!who.empty() && who.back() == '\n') who.pop_back();
+    const auto process = AsNumber<pid_t>(who);
+    if (process && ::kill(*process, 0) != 0 && errno == ESRCH && waited < kInheritedSeconds) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      waited += 0.01;
+      continue;
+    }
+    ::close(lock);
     throw FolderError(folder, fmt::format("another etprof (process {}) is measuring into it", who),
                       "wait for it, or choose another --output-root");
   }

@@ -200,6 +200,18 @@ TEST_F(RunDirectoryTest, OneEtprofAtATime) {
   }
 }
 
+// What a killed etprof has just started holds its lock until it ends, too.
+TEST_F(RunDirectoryTest, ALockThatAKilledProcessLeftIsWaitedFor) {
+  const pid_t etprof = ::fork();
+  if (etprof == 0) {
+    const RunDirectory directory = RunDirectory::Open(folder);
+    if (::fork() == 0) ::usleep(300'000);
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(etprof, nullptr, 0), etprof);
+  EXPECT_NO_THROW(RunDirectory::Open(folder));
+}
+
 TEST_F(RunDirectoryTest, OnlyWhatIsItsOwnIsMovedAway) {
   const RunDirectory directory = RunDirectory::Open(folder);
   EXPECT_TRUE(directory.MoveOldRunAway({"a"}).empty());

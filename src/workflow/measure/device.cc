@@ -66,7 +66,9 @@ protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
   process->CloseInput();
   std::string text;
   std::string line;
-  while (process->ReadLine(line, 20) == Process::Read::kLine) text += line + '\n';
+  Process::Read read = Process::Read::kEnd;
+  while ((read = process->ReadLine(line, 20)) == Process::Read::kLine) text += line + '\n';
+  if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
   const std::optional<ExitStatus> status = process->Wait(20);
   if (!status || !status->Success()) {
     throw Error(ExitCode::kDeviceFailed, "could not say what this CPU has: " + process->LastErrors())
