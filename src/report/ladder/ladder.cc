@@ -307,9 +307,10 @@ class Builder {
                           std::vector<LadderSwing>& found) {
       for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
         LadderSwing swing{of, index, l, {}, {}, 0};
+        const std::size_t below = ladder_.Below(l);
         for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
           const LadderCell& cell = row.cells[t][l];
-          if (!cell.over_below) continue;
+          if (!cell.over_below || !ladder_.Measured({below, t})) continue;
           if (cell.over_below->verdict == stats::Verdict::kFaster) swing.helps.push_back(t);
           if (cell.over_below->verdict == stats::Verdict::kSlower) swing.hurts.push_back(t);
           swing.at_stake = std::max(swing.at_stake, cell.ns.value_or(0));
@@ -406,6 +407,14 @@ std::size_t Ladder::Highest() const {
 std::size_t Ladder::Lowest() const {
   for (std::size_t l = 0; l < levels.size(); ++l) {
     if (Measured({l, 0})) return l;
+  }
+  return 0;
+}
+
+std::size_t Ladder::Below(std::size_t level) const {
+  while (level-- > 0) {
+    for (std::size_t t = 0; t < threads.size(); ++t)
+      if (Measured({level, t})) return level;
   }
   return 0;
 }

@@ -102,6 +102,9 @@ struct Ladder {
   // The highest level that was measured at the fewest threads.
   std::size_t Highest() const;
   std::size_t Lowest() const;
+  // The next level below `level` that was measured with any number of threads; the lowest where there is
+  // none. What a level gains is that over one other, so not what it gains where that was not measured.
+  std::size_t Below(std::size_t level) const;
 };
 
 // The ladder of a run whose experiments differ in nothing but the level (and the threads): all of them say

@@ -9,9 +9,11 @@
 namespace etprof {
 namespace {
 
-PayoffRow PayoffOf(const LadderRow& row, std::size_t level, const std::vector<int>& threads) {
+PayoffRow PayoffOf(const LadderRow& row, std::size_t level, const Ladder& ladder) {
   PayoffRow made{row.name, {}, {}, false};
-  for (const std::vector<LadderCell>& levels : row.cells) made.gain.push_back(levels[level].over_below);
+  for (std::size_t t = 0; t < ladder.threads.size(); ++t)
+    made.gain.push_back(ladder.Measured({ladder.Below(level), t}) ? row.At({level, t}).over_below
+                                                                  : std::nullopt);
   const auto is = [](const std::optional<Quantity>& quantity, auto... verdicts) {
     return quantity && ((quantity->verdict == verdicts) || ...);
   };
@@ -20,29 +22,22 @@ PayoffRow PayoffOf(const LadderRow& row, std::size_t level, const std::vector<in
   made.never = from == 0;
   const bool paid = std::any_of(made.gain.begin(), made.gain.begin() + static_cast<std::ptrdiff_t>(from),
                                 [&](const auto& gain) { return is(gain, stats::Verdict::kFaster); });
-  if (paid && from < made.gain.size()) made.stops = threads[from];
+  if (paid && from < made.gain.size()) made.stops = ladder.threads[from];
   return made;
 }
 
 void AddPayoffs(const Ladder& ladder, std::vector<Payoff>& payoffs) {
   for (std::size_t level = 1; level < ladder.levels.size(); ++level) {
     Payoff payoff;
-    payoff.latency = PayoffOf(ladder.latency, level, ladder.threads);
+    payoff.latency = PayoffOf(ladder.latency, level, ladder);
     if (std::ranges::count_if(payoff.latency.gain, [](const auto& gain) { return gain.has_value(); }) < 2)
       continue;
-    std::size_t below = level - 1;
-    const auto measured = [&](std::size_t of) {
-      for (std::size_t t = 0; t < ladder.threads.size(); ++t)
-        if (ladder.Measured({of, t})) return true;
-      return false;
-    };
-    while (!measured(below)) --below;
-    payoff.baseline = ladder.levels[below].name;
+    payoff.baseline = ladder.levels[ladder.Below(level)].name;
     payoff.candidate = ladder.levels[level].name;
     payoff.threads = ladder.threads;
     payoff.interleaved = ladder.interleaved;
     for (const LadderRow& row : ladder.operators) {
-      PayoffRow of = PayoffOf(row, level, ladder.threads);
+      PayoffRow of = PayoffOf(row, level, ladder);
       if (std::ranges::any_of(of.gain, [](const auto& gain) { return gain.has_value(); }))
         payoff.operators.push_back(std::move(of));
     }

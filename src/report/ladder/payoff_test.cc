@@ -36,6 +36,25 @@ const PayoffRow& Convolution(const Payoff& payoff) {
   return *found;
 }
 
+// Of one that was measured at fewer numbers of threads: at the others the gain is over another level.
+TEST(Payoff, AGainIsOverOneLevel) {
+  std::vector<LadderPoint> points =
+      OnOff({{8'000'000, 2'000'000}, {4'000'000, 1'000'000}, {1'000'000, 2'000'000}});
+  for (LadderPoint& point : points)
+    if (point.level == "on") point.visible = {"sme", "sme2"};
+  points.push_back({"sme", "=sme", {"sme"}, 1, 8'000'000});
+  points.push_back({"sme", "=sme", {"sme"}, 2, 4'000'000});
+  const Report report = MakeLadder(points);
+  ASSERT_TRUE(report.ladder);
+  EXPECT_THAT(report.ladder->swings, IsEmpty());
+  ASSERT_THAT(report.payoffs, SizeIs(2));
+  EXPECT_EQ(report.payoffs[1].baseline, "sme");
+  const PayoffRow& row = Convolution(report.payoffs[1]);
+  EXPECT_EQ(row.gain[1]->verdict, Verdict::kFaster);
+  EXPECT_FALSE(row.gain[2]);
+  EXPECT_FALSE(report.payoffs[1].Stops());
+}
+
 TEST(Payoff, FromWhichNumberOfThreadsOnALevelNoLongerPaysOff) {
   const Report report =
       MakeLadder(OnOff({{8'000'000, 2'000'000}, {4'000'000, 3'000'000}, {2'000'000, 4'000'000}}));
