@@ -141,9 +141,11 @@ class Assembler {
   }
 
   void AddOperators(const Comparison& made, const std::string& refusal) {
+    bool known = false;
     for (const OperatorMatch& match : made.operators) {
       const Operator* op = OperatorOf(match, result_.pairs.size() - 1);
       if (op == nullptr || !match.baseline || !match.candidate || !IsOperator(*op)) continue;
+      known = true;
       const double share = std::max(Share(match.baseline_total, made.baseline_total),
                                     Share(match.candidate_total, made.candidate_total));
       if (share < limits_.least_operator_share) continue;
@@ -156,6 +158,10 @@ class Assembler {
                .limit = *limits_.operator_slowdown},
               match.quantity.estimate,
               too_short ? "it is too short for a clock of whole microseconds" : refusal);
+    }
+    if (!known) {
+      AddItem({.kind = CheckItem::Kind::kOperator, .name = "operators", .limit = *limits_.operator_slowdown},
+              std::nullopt, "no operator of both variants was traced");
     }
   }
 

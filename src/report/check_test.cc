@@ -179,6 +179,16 @@ TEST(Check, WhatWasNotMeasuredCannotPass) {
   EXPECT_EQ(ItemOf(check.pairs[0], CheckItem::Kind::kLatency).verdict.decision, GateDecision::kPass);
 }
 
+TEST(Check, OperatorsThatWereNotTracedCannotPass) {
+  const Report report = Assemble(example::MakePair().run, {});
+  CheckLimits limits;
+  EXPECT_EQ(AssembleCheck(report, limits).decision, GateDecision::kPass);
+  limits.operator_slowdown = 0.05;
+  const CheckReport check = AssembleCheck(report, limits);
+  EXPECT_EQ(check.decision, GateDecision::kInconclusive);
+  EXPECT_THAT(ItemOf(check.pairs[0], CheckItem::Kind::kOperator).why_not, HasSubstr("was traced"));
+}
+
 TEST(Check, EmulatedTimesAreNotJudged) {
   Report report = Example(1, 0);
   for (ExperimentData& data : report.run.experiments) data.emulated = true;

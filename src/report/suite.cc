@@ -94,11 +94,13 @@ void AddVariants(SuiteReport& suite) {
 
 void Decide(SuiteReport& suite) {
   GateDecision decision = GateDecision::kPass;
+  bool any = false;
   for (const SuiteCellReport& cell : suite.cells) {
+    any = any || !cell.pairs.empty();
     suite.error = suite.error || cell.status != SuiteCellStatus::kMeasured || !cell.reason.empty();
     for (const SuitePair& pair : cell.pairs) decision = Together(decision, pair.gate.decision);
   }
-  if (suite.limit) suite.decision = decision;
+  if (suite.limit) suite.decision = any ? decision : GateDecision::kInconclusive;
 }
 
 }  // namespace

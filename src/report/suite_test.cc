@@ -84,6 +84,16 @@ TEST(SuiteReport, TheGateDecidesOnlyWithALimit) {
   EXPECT_EQ(gated.decision, GateDecision::kFail);
 }
 
+TEST(SuiteReport, ALimitOfNothingDoesNotPass) {
+  SuiteReport suite;
+  suite.devices = {"local"};
+  suite.cells = {CellWith("a", "", "local", 2, 0.001)};
+  suite.cells[0].pairs.clear();
+  suite.limit = 0.02;
+  JudgeSuite(suite);
+  EXPECT_EQ(suite.Result(), "inconclusive");
+}
+
 TEST(SuiteReport, WhatIsMissingIsAnErrorAndNoVerdict) {
   SuiteReport suite;
   suite.devices = {"local"};

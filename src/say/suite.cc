@@ -79,6 +79,7 @@ class SuiteText {
       if (count > 0) verdicts.push_back(fmt::format("{} {}", count, etprof::NameOf(verdict)));
     }
     if (!verdicts.empty()) text += fmt::format("; {}", fmt::join(verdicts, ", "));
+    if (suite_.limit && verdicts.empty()) text += "; there are no variants to compare";
     if (!suite_.limit) return {text, "", suite_.error ? Tone::kBad : Tone::kPlain};
     return Headline(suite_.decision, suite_.require_conclusive, suite_.error, text);
   }
