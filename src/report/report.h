@@ -117,7 +117,7 @@ struct ReportExperiment {
   std::map<Movement, MovementSum> movement;
   std::vector<std::string> unknown_operators;   // types that the category table does not know
   std::vector<MatrixKernelRow> matrix_kernels;  // of an Arm CPU's
-  std::vector<std::string> kernel_evidence;  // packed operator types, which only SME2 (KleidiAI) kernels have
+  std::vector<std::string> kernel_evidence;     // SmeEvidence
 
   // The tables are made of disturbed runs, since no traced run is clean: nothing follows from their times.
   bool TablesAreDisturbed() const { return steady_runs == 0 && disturbed_runs > 0; }

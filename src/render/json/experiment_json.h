@@ -341,7 +341,9 @@ struct TracedJson {
     v("unknown_operators", &ReportExperiment::unknown_operators,
       {.meaning = "types that the table of categories does not know"});
     v("kernel_evidence", &ReportExperiment::kernel_evidence,
-      {.meaning = "packed operator types, which only KleidiAI's kernels for SME have"});
+      {.meaning =
+           "operator types on KleidiAI's kernels for SME: by their packed data types, which only those "
+           "have, or as --watch saw"});
     v("matrix_kernels",
       [](J json) { return ViewsOf<MatrixKernelsJson>(json.of.matrix_kernels, json.profile); },
       {.meaning = "operators that multiply matrices, by the microkernels that they ran; empty where the CPU "

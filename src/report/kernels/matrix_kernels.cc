@@ -43,7 +43,7 @@ std::optional<Kernels> KernelsOf(const Profile& profile, std::size_t op) {
 
 // Why an operator that would run KleidiAI's kernels for SME2 did not.
 std::string WhyNotSme(const std::optional<protocol::IsaState>& isa) {
-  if (!isa) return "SME2 was off, or the CPU has none";
+  if (!isa) return "SME2 was off, or the CPU or the runner has none";
   if (Has(isa->enabled, "sme2")) return "by its types it could: why it did not is not known";
   return Has(isa->detected, "sme2") ? "SME2 was masked" : "the CPU has no SME2";
 }
@@ -115,6 +115,26 @@ std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
   std::ranges::stable_sort(rows, {},
                            [](const MatrixKernelRow& row) { return std::tuple(row.ran, -row.mean_ns); });
   return rows;
+}
+
+std::vector<std::string> SmeEvidence(const Profile& profile, std::span<const MatrixKernelRow> rows) {
+  std::map<std::size_t, bool> seen;  // operators that are proven: whether with SME
+  for (const MatrixKernelRow& row : rows) {
+    for (const std::size_t op : row.operators)
+      if (!row.proven.empty()) seen[op] = row.ran == Kernels::kSme;
+  }
+  std::map<std::string, std::int64_t> types;
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    const Operator& own = profile.operators[op];
+    const auto name = xnnpack::ParseOperatorName(own.type);
+    const auto proof = seen.find(op);
+    const bool named = name && xnnpack::NeedsSme(*name);
+    if (IsOperator(own) && (proof == seen.end() ? named : proof->second)) ++types[own.type];
+  }
+  std::vector<std::string> evidence;
+  for (const auto& [type, count] : types)
+    evidence.push_back(type + (count > 1 ? " (" + std::to_string(count) + " operators)" : ""));
+  return evidence;
 }
 
 }  // namespace etprof

@@ -35,4 +35,8 @@ std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
                                            const std::optional<protocol::IsaState>& isa,
                                            std::span<const WatchedRow> watched = {});
 
+// The types of the operators on SME kernels of KleidiAI's, "Convolution (NHWC, PF32) IGEMM (3 operators)":
+// as they were seen to run, else as they are named. `rows`: their MatrixKernels.
+std::vector<std::string> SmeEvidence(const Profile& profile, std::span<const MatrixKernelRow> rows);
+
 }  // namespace etprof

@@ -9,6 +9,10 @@ namespace etprof {
 namespace {
 
 using Used = KleidiaiUse::Kernels;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 const std::string kTraces = ETPROF_TEST_DATA;
@@ -114,6 +118,7 @@ TEST(MatrixKernels, WhatWasSeenCountsAboveNames) {
   EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kSme);
   EXPECT_EQ(rows[0].proven, "SME");
   EXPECT_FALSE(rows[0].contradicts);
+  EXPECT_THAT(SmeEvidence(on, rows), Contains("Convolution (NHWC, PF32) IGEMM (3 operators)"));
 
   const WatchData other = WatchedWith(on, "");
   rows = MatrixKernels(on, std::nullopt, WatchedRows(other));
@@ -121,6 +126,12 @@ TEST(MatrixKernels, WhatWasSeenCountsAboveNames) {
   EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kOwn);
   EXPECT_EQ(rows[0].proven, "NEON");
   EXPECT_TRUE(rows[0].contradicts);
+  EXPECT_THAT(SmeEvidence(on, rows), Not(Contains(HasSubstr("GEMM"))));
+  // And what was seen is there where no name says it.
+  const Profile off = ProfileOfModel("sme2_emulated/toy_cnn.sme2_off.etdump");
+  EXPECT_THAT(SmeEvidence(off, MatrixKernels(off, std::nullopt)), IsEmpty());
+  const WatchData seen = WatchedWith(off, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
+  EXPECT_THAT(SmeEvidence(off, MatrixKernels(off, std::nullopt, WatchedRows(seen))), Not(IsEmpty()));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -16,7 +15,6 @@
 #include "report/run/stored_runs.h"
 #include "stats/ratio/launches.h"
 #include "timeline/timeline_csv.h"
-#include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {
@@ -108,7 +106,6 @@ void AddOperators(ReportExperiment& out) {
   const Profile& profile = *out.profile;
   const std::vector<std::size_t> common = profile.CommonSet();
   std::set<std::string> unknown;
-  std::map<std::string, std::int64_t> packed;
   const auto runs = static_cast<double>(common.size());
   for (std::size_t i = 0; i < profile.operators.size(); ++i) {
     const Operator& op = profile.operators[i];
@@ -120,8 +117,6 @@ void AddOperators(ReportExperiment& out) {
       row.share = static_cast<double>(row.total_self) / static_cast<double>(out.groups.total);
     if (op.portable) ++out.portable_kernels;
     if (!op.category.known) unknown.insert(op.type);
-    const auto name = xnnpack::ParseOperatorName(op.type);
-    if (name && xnnpack::NeedsSme(*name)) ++packed[op.type];
     if (op.category.group == Group::kDataMovement) {
       MovementSum& sum = out.movement[MovementOf(op)];
       ++sum.operators;
@@ -131,9 +126,6 @@ void AddOperators(ReportExperiment& out) {
   }
   std::ranges::stable_sort(out.operators, std::ranges::greater(), &OperatorRow::total_self);
   out.unknown_operators.assign(unknown.begin(), unknown.end());
-  for (const auto& [type, count] : packed) {
-    out.kernel_evidence.push_back(type + (count > 1 ? " (" + std::to_string(count) + " operators)" : ""));
-  }
 }
 
 // The times of a kernel-log run are no latency.
@@ -346,16 +338,18 @@ std::string ModelOfTimelines(const RunData& run, const std::vector<std::optional
   return models.size() == 1 ? *models.begin() : "";
 }
 
-// Of all experiments where one of them shows that the CPU is an Arm one.
+// The rows of all experiments where one of them shows that the CPU is an Arm one.
 void AddMatrixKernels(Report& report) {
   const auto isa = [&](const ReportExperiment& made) { return report.run.experiments[made.index].isa_state; };
   const bool arm = std::ranges::any_of(report.experiments, [&](const ReportExperiment& made) {
     return made.profile && RanOnArm(*made.profile, isa(made));
   });
   for (ReportExperiment& made : report.experiments) {
-    if (arm && made.profile)
+    if (!made.profile) continue;
+    if (arm)
       made.matrix_kernels =
           MatrixKernels(*made.profile, isa(made), RowsOf(report.watched, report.run.experiments[made.index]));
+    made.kernel_evidence = SmeEvidence(*made.profile, made.matrix_kernels);
   }
 }
 
