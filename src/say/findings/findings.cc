@@ -33,18 +33,25 @@ Text IfFree(const finding::UpperBound& bound) {
   return bound ? Say(" Upper bound if eliminated: {}.", Ratio{*bound}) : Text();
 }
 
-Lines LinesOf(const finding::TypeTimes& types) {
+// A line of each; of many, the first ones, and how many `more` there are.
+Lines FirstLines(const auto& all, const char* more, const auto& line_of) {
   Lines lines;
-  for (const TypeTime& type : types) {
+  for (const auto& one : all) {
     if (lines.size() == kEvidenceLines) {
-      lines.push_back("and " + CountedText(types.size() - lines.size(), "more type", "more types"));
+      lines.push_back("and " + CountedText(all.size() - lines.size(), more));
       break;
     }
-    lines.push_back(Say("{}: {}, {}{}{}", type.type, CountedText(type.operators, "operator"), Time{type.ns},
-                        type.not_delegated.empty() ? "" : "; ",
-                        fmt::format("{}", fmt::join(type.not_delegated, "; "))));
+    lines.push_back(line_of(one));
   }
   return lines;
+}
+
+Lines LinesOf(const finding::TypeTimes& types) {
+  return FirstLines(types, "more type", [](const TypeTime& type) {
+    return Say("{}: {}, {}{}{}", type.type, CountedText(type.operators, "operator"), Time{type.ns},
+               type.not_delegated.empty() ? "" : "; ",
+               fmt::format("{}", fmt::join(type.not_delegated, "; ")));
+  });
 }
 
 // "12% more".
@@ -237,12 +244,10 @@ class Wording {
   }
 
   FindingWords operator()(const finding::SlowerOperators& of) const {
-    Lines evidence;
-    for (const auto& loss : of.operators) {
-      if (evidence.size() == kEvidenceLines) break;
-      evidence.push_back(Say("{}: {} before, {} after", experiment_.profile->operators[loss.op].name,
-                             Time{loss.baseline_ns}, Time{loss.candidate_ns}));
-    }
+    Lines evidence = FirstLines(of.operators, "more operator", [&](const auto& loss) {
+      return Say("{}: {} before, {} after", experiment_.profile->operators[loss.op].name,
+                 Time{loss.baseline_ns}, Time{loss.candidate_ns});
+    });
     return {Say("{} slower in {}, by {} in total.",
                 CountedText(of.operators.size(), "operator is", "operators are"),
                 pair_->comparison.candidate_label, Time{of.lost.ns}),
@@ -271,7 +276,8 @@ class Wording {
     return {fmt::format("KleidiAI's SME kernels ran in {}, not in {}: {}.", with.label, without.label,
                         CountedText(with.kernel_evidence.size(), "operator type")),
             Lines(with.kernel_evidence.begin(), with.kernel_evidence.end()),
-            "XNNPACK names an operator PF32, PF16 or PQS8 when it has chosen a packed kernel"};
+            "XNNPACK names an operator PF32, PF16 or PQS8 when it has chosen a packed kernel; where a "
+            "watched run (--watch) saw what was called, that counts"};
   }
 
   FindingWords operator()(const finding::ProvenCode& of) const {
@@ -284,10 +290,9 @@ class Wording {
   }
 
   FindingWords operator()(const finding::NamesContradicted& of) const {
-    Lines evidence;
-    for (const std::size_t op : of.operators) {
-      if (evidence.size() < kEvidenceLines) evidence.push_back(experiment_.profile->operators[op].name);
-    }
+    Lines evidence = FirstLines(of.operators, "more operator", [&](std::size_t op) {
+      return Text(experiment_.profile->operators[op].name);
+    });
     return {
         fmt::format(
             "{} than {} {}. The observed ones are reported.",
@@ -310,15 +315,12 @@ class Wording {
   }
 
   FindingWords operator()(const finding::BelowRoofline& of) const {
-    Lines evidence;
-    for (const std::size_t i : of.rows) {
-      if (evidence.size() == kEvidenceLines) break;
+    Lines evidence = FirstLines(of.rows, "more operator", [&](std::size_t i) {
       const RooflineRow& row = experiment_.roofline->rows[i];
-      evidence.push_back(Say("{}: {}, {} of its {} roofline; potential saving {}", NameWithLayer(row.op),
-                             Time{row.time.ns}, Share{row.share()},
-                             row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory",
-                             Time{row.gap_ns()}));
-    }
+      return Say("{}: {}, {} of its {} roofline; potential saving {}", NameWithLayer(row.op),
+                 Time{row.time.ns}, Share{row.share()},
+                 row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory", Time{row.gap_ns()});
+    });
     return {Say("{} less than 50% of {} roofline; {} {}. Largest gap: {}.",
                 CountedText(of.rows.size(), "operator reaches", "operators reach"),
                 of.rows.size() == 1 ? "its" : "their",

@@ -267,6 +267,15 @@ TEST(Findings, ABoundIsOneOverOneLessItsShare) {
             "Convolution: 1.002 of 2.144 ms (47%), 1 operator. Upper bound if eliminated: 1.88x.");
 }
 
+TEST(Findings, SayHowManyMoreThereAreThanTheyList) {
+  const Report report = example::MakePair();
+  finding::SlowerOperators slower;
+  slower.operators.assign(7, {0, 1e6, 2e6});
+  const Printed found(report, {slower, 0, report.comparisons[0].candidate, 0});
+  ASSERT_EQ(found.evidence.size(), 6U);
+  EXPECT_EQ(found.evidence.back(), "and 2 more operators");
+}
+
 TEST(Findings, NameTheSlowerOperatorsWithTheirSum) {
   Report report = example::MakePair();
   std::int64_t slower = 0;
