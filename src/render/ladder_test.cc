@@ -115,6 +115,16 @@ TEST(SayLadder, WhereNothingIsShownNothingIsClaimed) {
   EXPECT_THAT(AnswersOf(report), HasSubstr("Lowest median: sme at 4 threads, 1.000 ms."));
 }
 
+TEST(SayLadder, AContendedLevelIsNotCalledTheSame) {
+  Report report = MakeLadder(OneThread());
+  std::vector<LadderCell>& cells = report.ladder->latency.cells[0];
+  for (LadderCell& cell : cells)
+    if (cell.over_below) cell.over_below->verdict = stats::Verdict::kSame;
+  EXPECT_THAT(AnswersOf(report), StartsWith("No level changes latency by more than 1%."));
+  cells.back().over_below->verdict = stats::Verdict::kContended;
+  EXPECT_THAT(AnswersOf(report), StartsWith("No level changes latency significantly."));
+}
+
 TEST(SayLadder, WhereAnOperatorIs) {
   Report report = MakeLadder(OneThread());
   LadderRow& row = report.ladder->operators.front();

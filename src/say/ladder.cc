@@ -136,10 +136,8 @@ class LadderText {
   std::string SpeedupOf(const Effect& effect) const {
     const std::vector<std::size_t>& faster = effect.threads.at(Verdict::kFaster);
     const std::size_t first = faster.front();
-    std::size_t below = effect.level;
-    while (below > 0 && !ladder_.Measured({--below, first})) {
-    }
-    std::string text = fmt::format("{} over {}{}", RatioAt(effect.level, first), NameOf(below), At({first}));
+    std::string text = fmt::format("{} over {}{}", RatioAt(effect.level, first),
+                                   NameOf(ladder_.Below(effect.level)), At({first}));
     for (std::size_t i = 1; i < faster.size(); ++i)
       text += ", " + RatioAt(effect.level, faster[i]) + At({faster[i]});
     return text;
@@ -152,7 +150,7 @@ class LadderText {
     const auto any = [&](Verdict verdict) {
       return std::ranges::any_of(effects, [&](const Effect& of) { return of.Has(verdict); });
     };
-    const bool all_same = any(Verdict::kSame) && !any(Verdict::kInconclusive);
+    const bool all_same = any(Verdict::kSame) && !any(Verdict::kInconclusive) && !any(Verdict::kContended);
     for (const Effect& effect : effects) {
       if (!effect.Has(Verdict::kSlower)) continue;
       const std::vector<std::size_t>& slower = effect.threads.at(Verdict::kSlower);

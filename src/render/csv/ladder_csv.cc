@@ -57,7 +57,7 @@ struct OfLadder {
         {.meaning = "of that interval, on this setting; empty: nothing to compare with"});
     };
     over("over_below", &LadderCell::over_below,
-         "speedup over the next lower level that was measured, at the same threads");
+         "speedup over the next lower level that was measured, at the same threads; empty: not at these");
     over("over_lowest", &LadderCell::over_lowest,
          "speedup over the lowest level that was measured, at the same threads");
     over("over_fewest_threads", &LadderCell::over_fewest,

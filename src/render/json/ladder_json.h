@@ -34,7 +34,7 @@ struct LadderCellJson {
     v("name", [](J json) { return MaybeName(json.Op()); }, {.meaning = "of the operator at this setting"});
     v("key", [](J json) { return MaybeKey(json.Op()); }, {.meaning = "of the operator at this setting"});
     v("over_below", [](J json) { return MaybeView<Gain>(json.Cell().over_below); },
-      {.meaning = "against the next lower level that was measured, at the same threads"});
+      {.meaning = "against the next lower level that was measured, at the same threads; null: not at these"});
     v("over_lowest", [](J json) { return MaybeView<Gain>(json.Cell().over_lowest); },
       {.meaning = "against the lowest level that was measured, at the same threads"});
     v("over_fewest_threads", [](J json) { return MaybeView<Gain>(json.Cell().over_fewest); },

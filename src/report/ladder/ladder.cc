@@ -126,8 +126,9 @@ class Builder {
     std::map<std::size_t, LadderSetting> fewest;         // by level
     ForEachSetting([&](const LadderSetting& here) {
       if (const auto found = below.find(here.threads); found != below.end()) {
-        CompareTwo(found->second, here, &LadderCell::over_below);
-        if (found->second == lowest[here.threads])
+        const bool is_next = found->second.level == ladder_.Below(here.level);
+        if (is_next) CompareTwo(found->second, here, &LadderCell::over_below);
+        if (is_next && found->second == lowest[here.threads])
           ForEachRow([&](LadderRow& row) { row.At(here).over_lowest = row.At(here).over_below; });
         else
           CompareTwo(lowest[here.threads], here, &LadderCell::over_lowest);
@@ -307,10 +308,9 @@ class Builder {
                           std::vector<LadderSwing>& found) {
       for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
         LadderSwing swing{of, index, l, {}, {}, 0};
-        const std::size_t below = ladder_.Below(l);
         for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
           const LadderCell& cell = row.cells[t][l];
-          if (!cell.over_below || !ladder_.Measured({below, t})) continue;
+          if (!cell.over_below) continue;
           if (cell.over_below->verdict == stats::Verdict::kFaster) swing.helps.push_back(t);
           if (cell.over_below->verdict == stats::Verdict::kSlower) swing.hurts.push_back(t);
           swing.at_stake = std::max(swing.at_stake, cell.ns.value_or(0));

@@ -40,7 +40,8 @@ struct LadderSetting {
 // One time at one setting. A Quantity's candidate is this setting.
 struct LadderCell {
   std::optional<double> ns;  // absent: not there, or not measured
-  // Against the next level below that was measured, and the lowest such, at the same number of threads.
+  // At the same number of threads, against Ladder::Below, where that was measured with so many (what a level
+  // gains is over one other, whatever the threads), and against the lowest level that was.
   std::optional<Quantity> over_below, over_lowest;
   // Against the fewest threads at the same level: the speedup that the scaling efficiency is made of.
   std::optional<Quantity> over_fewest;
@@ -103,7 +104,7 @@ struct Ladder {
   std::size_t Highest() const;
   std::size_t Lowest() const;
   // The next level below `level` that was measured with any number of threads; the lowest where there is
-  // none. What a level gains is that over one other, so not what it gains where that was not measured.
+  // none.
   std::size_t Below(std::size_t level) const;
 };
 

@@ -9,11 +9,9 @@
 namespace etprof {
 namespace {
 
-PayoffRow PayoffOf(const LadderRow& row, std::size_t level, const Ladder& ladder) {
+PayoffRow PayoffOf(const LadderRow& row, std::size_t level, const std::vector<int>& threads) {
   PayoffRow made{row.name, {}, {}, false};
-  for (std::size_t t = 0; t < ladder.threads.size(); ++t)
-    made.gain.push_back(ladder.Measured({ladder.Below(level), t}) ? row.At({level, t}).over_below
-                                                                  : std::nullopt);
+  for (const std::vector<LadderCell>& levels : row.cells) made.gain.push_back(levels[level].over_below);
   const auto is = [](const std::optional<Quantity>& quantity, auto... verdicts) {
     return quantity && ((quantity->verdict == verdicts) || ...);
   };
@@ -22,14 +20,14 @@ PayoffRow PayoffOf(const LadderRow& row, std::size_t level, const Ladder& ladder
   made.never = from == 0;
   const bool paid = std::any_of(made.gain.begin(), made.gain.begin() + static_cast<std::ptrdiff_t>(from),
                                 [&](const auto& gain) { return is(gain, stats::Verdict::kFaster); });
-  if (paid && from < made.gain.size()) made.stops = ladder.threads[from];
+  if (paid && from < made.gain.size()) made.stops = threads[from];
   return made;
 }
 
 void AddPayoffs(const Ladder& ladder, std::vector<Payoff>& payoffs) {
   for (std::size_t level = 1; level < ladder.levels.size(); ++level) {
     Payoff payoff;
-    payoff.latency = PayoffOf(ladder.latency, level, ladder);
+    payoff.latency = PayoffOf(ladder.latency, level, ladder.threads);
     if (std::ranges::count_if(payoff.latency.gain, [](const auto& gain) { return gain.has_value(); }) < 2)
       continue;
     payoff.baseline = ladder.levels[ladder.Below(level)].name;
@@ -37,7 +35,7 @@ void AddPayoffs(const Ladder& ladder, std::vector<Payoff>& payoffs) {
     payoff.threads = ladder.threads;
     payoff.interleaved = ladder.interleaved;
     for (const LadderRow& row : ladder.operators) {
-      PayoffRow of = PayoffOf(row, level, ladder);
+      PayoffRow of = PayoffOf(row, level, ladder.threads);
       if (std::ranges::any_of(of.gain, [](const auto& gain) { return gain.has_value(); }))
         payoff.operators.push_back(std::move(of));
     }
