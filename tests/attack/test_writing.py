@@ -73,7 +73,7 @@ def test_reading_changes_nothing_that_was_measured(bench):
     assert "nothing to recover" in again.stdout
     (of_json,) = json.loads(bench.run("recover", bench.out, "--json").stdout)["runs"]
     assert (of_json["run"], of_json["recovered"], of_json["ok"]) == (str(bench.out), False, True)
-    assert bench.run("recover", bench.out, "--csv", "runs").stdout.startswith("run,result,broken,warnings\n")
+    assert bench.run("recover", bench.out, "--csv", "runs").stdout.startswith("results,run,result,broken,warnings\n")
 
 
 @pytest.mark.parametrize("part", ["link/thesis.txt", "link/a.etdump", "thesis.txt", "../canary/thesis.txt"])
