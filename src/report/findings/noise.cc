@@ -10,8 +10,9 @@ namespace {
 
 using finding::ConditionChange;
 
-// Burst medians in the order of time; the runs after the warm-up of a bare trace, and of a single process
-// that ran without bursts. With the conditions that stand beside them.
+// Burst medians in the order of time (launch by launch: a device's clock begins anew when it restarts); the
+// runs after the warm-up of a bare trace, and of a single process that ran without bursts. With the
+// conditions that stand beside them.
 struct Series {
   std::vector<double> ns;
   bool of_bursts = true;
@@ -29,11 +30,13 @@ Series SeriesOf(const RunData& run, const ReportExperiment& experiment) {
   const ExperimentData& data = run.experiments[experiment.index];
   for (const Launch& launch : data.launches) {
     if (launch.status == Launch::Status::kFailed) continue;
+    const auto before = static_cast<std::ptrdiff_t>(series.bursts.size());
     for (const Burst& burst : launch.bursts) {
       if (burst.Median()) series.bursts.emplace_back(&burst, ConditionsOf(run, launch.index, burst));
     }
+    std::ranges::stable_sort(series.bursts.begin() + before, series.bursts.end(), {},
+                             [](const auto& of) { return of.first->start; });
   }
-  std::ranges::stable_sort(series.bursts, {}, [](const auto& of) { return of.first->start; });
   for (const auto& [burst, round] : series.bursts) series.Push(*burst->Median(), series.ns.size());
   if (series.ns.size() == 1 && series.bursts[0].first->round < 0) {
     series = {};
