@@ -218,7 +218,7 @@ def test_other_threads_go_on_and_may_measure(tmp_path):
         (
             lambda: etprof.run({"model": TOY, "experiments": [{"name": "one"}], "rns": 3}),
             ValueError,
-            "rns: unknown key. Did you mean",
+            "^config: rns: unknown key. Did you mean",
         ),
         (lambda: etprof.build("toaster"), ValueError, "unknown target `toaster`"),
         (lambda: etprof.build_executorch("/usr"), ValueError, "has no CMakeLists.txt"),

@@ -14,8 +14,10 @@ namespace {
 
 constexpr std::size_t kMostConfigBytes = std::size_t{4} << 20U;  // little enough to be read in no time
 
-// The line of the only place where `key` stands as a member's name; absent where it stands often.
+// The line of the only place where `key` stands as a member's name; absent where it stands often, and where
+// all is one line: a program wrote that.
 std::optional<std::uint64_t> LineOfKey(const std::string& text, const std::string& key) {
+  if (text.find('\n') == std::string::npos) return std::nullopt;
   const std::string quoted = nlohmann::json(key).dump();
   std::optional<std::uint64_t> line;
   for (std::size_t at = text.find(quoted); at != std::string::npos; at = text.find(quoted, at + 1)) {
