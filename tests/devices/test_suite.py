@@ -322,6 +322,24 @@ def test_what_is_missing_is_exported_once(suite):
         assert not cut.exists()
 
 
+# What sends the signal is in a session of its own before the export ends, and does not end with it.
+SIGNALLED = """#!/bin/sh
+setsid sh -c ": >signals; sleep 0.3; kill -INT $PPID" >/dev/null 2>&1 &
+until [ -e signals ]; do sleep 0.01; done
+exit 130
+"""
+
+
+def test_an_export_that_the_signal_reaches_first_is_no_failure(suite):
+    exporter = suite.folder / "exporter"
+    exporter.write_text(SIGNALLED)
+    exporter.chmod(0o755)
+    done = suite.run(suite.write(devices=["local"], models=["nets/net.py:Net"]), ETPROF_PYTHON=str(exporter))
+    assert done.returncode == 130, done.stderr
+    cells = json.loads((suite.root / "suite_state.json").read_text())["cells"]
+    assert {cell["status"] for cell in cells} == {"pending"}, cells
+
+
 def test_a_limit_fails_the_suite(suite):
     slow = {Path(path).name: 1.5 for path in [suite.programs["second"]["fp32"]]}
     path = suite.write(

@@ -18,6 +18,7 @@
 #include "core/units.h"
 #include "device/tool.h"
 #include "measure/config/device_groups.h"
+#include "measure/participants/worker_client.h"
 #include "measure/schedule/forecast.h"
 #include "measure/store/run_directory.h"
 #include "render/document.h"
@@ -82,8 +83,10 @@ void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector
                                     "--outdir",
                                     part.string()};
   if (!suite.backend.empty()) words.insert(words.end(), {"--backend", suite.backend});
-  const ToolResult result = RunTool(words, {.timeout_seconds = kExportSeconds,
-                                            .interrupted = [&progress] { return progress.Interrupted(); }});
+  const Interruption interruption{.requested = [&progress] { return progress.Interrupted(); }};
+  const ToolResult result =
+      RunTool(words, {.timeout_seconds = kExportSeconds, .interrupted = interruption.requested});
+  if (interruption.Ended(result.status)) throw Error(ExitCode::kInterrupted, "interrupted");
   TakeExported(part, folder);  // of several types some may be there
   fs::remove_all(part, ignored);
   if (result.Success()) return;
