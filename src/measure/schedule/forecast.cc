@@ -1,7 +1,6 @@
 #include "measure/schedule/forecast.h"
 
 #include <algorithm>
-#include <set>
 
 #include "measure/measure_besides.h"
 #include "measure/participants/emulation.h"
@@ -30,19 +29,11 @@ double BurstSeconds(const Config& config, const Plan& plan) {
   return seconds;
 }
 
-// Whether any times tell when to stop (schedule.h).
 bool IsDecidable(const Config& config, const Plan& plan, const DeviceProperties& properties) {
-  const auto counts = [&](std::size_t u) {
-    return !IsEmulated(config.experiments[plan.units[u].experiment], properties);
-  };
-  std::set<std::size_t> paired;
-  for (const UnitPair& pair : plan.pairs) {
-    if (counts(pair.baseline) && counts(pair.candidate)) return true;
-    paired.insert({pair.baseline, pair.candidate});
-  }
-  for (std::size_t u = 0; u < plan.units.size(); ++u)
-    if (IsTimed(config, plan.units[u]) && !paired.contains(u) && counts(u)) return true;
-  return false;
+  const auto decisive = DecisiveOf(
+      plan.pairs, plan.units.size(), [&](std::size_t u) { return IsTimed(config, plan.units[u]); },
+      [&](std::size_t u) { return IsEmulated(config.experiments[plan.units[u].experiment], properties); });
+  return !decisive.Empty();
 }
 
 }  // namespace

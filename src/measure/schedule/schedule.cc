@@ -302,10 +302,6 @@ class Scheduler {
   bool Stop() const { return lost_ || hooks_.interrupted(); }
 
   // Whether the pair can still be measured.
-  bool Alive(const ComparePair& pair) const {
-    return !states_[pair.baseline].failed && !states_[pair.candidate].failed;
-  }
-
   int CompleteLaunches() const {
     int least = std::numeric_limits<int>::max();
     for (std::size_t u = 0; u < units_.size(); ++u) {
@@ -329,38 +325,25 @@ class Scheduler {
     if (shape_known_) data_.rounds = shape_.rounds;
   }
 
-  // Gives the estimates of what is measured: the pairs, and experiments without a pair. Not of an emulated
-  // CPU, whose times mean nothing, not even on the way.
-  template <typename OfPair, typename OfSingle>
-  void ForEachMeasured(double confidence, OfPair of_pair, OfSingle of_single) const {
-    std::vector<bool> paired(units_.size());
-    for (const ComparePair& pair : pairs_) {
-      if (!Alive(pair)) continue;
-      paired[pair.baseline] = paired[pair.candidate] = true;
-      const ExperimentData& baseline = *units_[pair.baseline].data;
-      const ExperimentData& candidate = *units_[pair.candidate].data;
-      if (!baseline.emulated && !candidate.emulated)
-        of_pair(pair, EstimatePair(baseline, candidate, confidence));
-    }
-    for (std::size_t u = 0; u < units_.size(); ++u) {
-      const ExperimentData& data = *units_[u].data;
-      if (!states_[u].failed && !paired[u] && !data.emulated)
-        of_single(data, EstimateSingle(data, confidence));
-    }
+  Decisive<ComparePair> DecisiveNow() const {
+    return DecisiveOf(
+        pairs_, units_.size(), [&](std::size_t u) { return !states_[u].failed; },
+        [&](std::size_t u) { return units_[u].data->emulated; });
   }
 
-  // Whether there is an estimate that tells when to stop, once there are launches.
-  bool Decidable() const {
-    bool any = false;
-    ForEachMeasured(
-        kConfidence, [&](const auto&, const auto&) { any = true; },
-        [&](const auto&, const auto&) { any = true; });
-    return any;
+  // Gives the estimates of what is decisive.
+  template <typename OfPair, typename OfSingle>
+  void ForEachMeasured(double confidence, OfPair of_pair, OfSingle of_single) const {
+    const Decisive<ComparePair> decisive = DecisiveNow();
+    for (const ComparePair* pair : decisive.pairs)
+      of_pair(*pair, EstimatePair(*units_[pair->baseline].data, *units_[pair->candidate].data, confidence));
+    for (const std::size_t u : decisive.singles)
+      of_single(*units_[u].data, EstimateSingle(*units_[u].data, confidence));
   }
 
   // Launches that suffice, as far as it is known beforehand.
   int Wanted() const {
-    return options_.launches.value_or(Decidable() ? rule_.looks.front() : stats::kLeastLaunches);
+    return options_.launches.value_or(DecisiveNow().Empty() ? stats::kLeastLaunches : rule_.looks.front());
   }
 
   // The least precise of what is measured decides.
@@ -389,20 +372,21 @@ class Scheduler {
     const Worst worst = LeastPrecise();
     const double per_launch =
         seconds_of_launches_.empty() ? 0 : *stats::Median(std::span<const double>(seconds_of_launches_));
-    if (!options_.launches && Decidable()) {
+    if (!options_.launches && !DecisiveNow().Empty()) {
       return stats::Decide(rule_, worst.launches, worst.estimate, options_.precision, used, Limit(),
                            per_launch);
     }
+    const int wanted = Wanted();
     stats::Decision decision;
-    decision.next_look = Wanted();
-    if (worst.launches >= Wanted()) {
+    decision.next_look = wanted;
+    if (worst.launches >= wanted) {
       decision.stop = true;
-      decision.reason = options_.launches ? fmt::format("{} launches were asked for", *options_.launches)
+      decision.reason = options_.launches ? fmt::format("{} launches were asked for", wanted)
                                           : "times of an emulated CPU are not meaningful";
     } else if (options_.max_seconds_given && worst.launches >= 2 && used + per_launch > Limit()) {
       decision.stop = true;
-      decision.reason = fmt::format("{} launches would take longer than {:.3g} s", *options_.launches,
-                                    options_.max_seconds);
+      decision.reason =
+          fmt::format("{} launches would take longer than {:.3g} s", wanted, options_.max_seconds);
     }
     return decision;
   }

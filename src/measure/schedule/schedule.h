@@ -104,10 +104,34 @@ int MostOpening(double spacing_ns);
 // How often a burst with too few clean runs is repeated within its round.
 inline constexpr int kMostRepeats = 2;
 
-// Measures: launch after launch until the stop rule, the time or the user says so; kLeastLaunches where all
-// times that could decide are of an emulated CPU. `data` says how it went
-// (seconds, launches, why it stopped); what was measured is in the units' data. Launches that are there
-// already (a resumed measurement) count. Throws what `save` throws.
+// Whose times tell when to stop: the pairs, and the units without one.
+template <typename Pair>
+struct Decisive {
+  std::vector<const Pair*> pairs;
+  std::vector<std::size_t> singles;  // indices of units
+
+  bool Empty() const { return pairs.empty() && singles.empty(); }
+};
+// Of those that are `measured(unit)`. Not of an `emulated(unit)` CPU, whose times mean nothing, not even on
+// the way.
+template <typename Pair>
+Decisive<Pair> DecisiveOf(const std::vector<Pair>& pairs, std::size_t units, const auto& measured,
+                          const auto& emulated) {
+  Decisive<Pair> decisive;
+  std::vector<bool> paired(units);
+  for (const Pair& pair : pairs) {
+    if (!measured(pair.baseline) || !measured(pair.candidate)) continue;
+    paired[pair.baseline] = paired[pair.candidate] = true;
+    if (!emulated(pair.baseline) && !emulated(pair.candidate)) decisive.pairs.push_back(&pair);
+  }
+  for (std::size_t u = 0; u < units; ++u)
+    if (measured(u) && !paired[u] && !emulated(u)) decisive.singles.push_back(u);
+  return decisive;
+}
+
+// Measures: launch after launch until the stop rule, the time or the user says so; kLeastLaunches where
+// nothing is decisive. `data` says how it went (seconds, launches, why it stopped); what was measured is in
+// the units' data. Launches that are there already (a resumed measurement) count. Throws what `save` throws.
 void RunSchedule(const ScheduleOptions& options, const std::vector<ScheduleUnit>& units,
                  const std::vector<ComparePair>& pairs, const ScheduleHooks& hooks, ScheduleData& data,
                  std::vector<std::string>& warnings);
