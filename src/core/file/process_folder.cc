@@ -24,7 +24,7 @@ int OpenOwnerLock(const std::filesystem::path& folder, int flags) {
 
 // By the number in its name; one of another container, where numbers are others, holds its lock.
 bool HasOwner(const std::filesystem::path& folder, pid_t process) {
-  if (::kill(process, 0) == 0 || errno != ESRCH) return true;
+  if (!ProcessIsGone(process)) return true;
   const int lock = OpenOwnerLock(folder, 0);
   if (lock < 0) return errno != ENOENT;
   const bool held = ::flock(lock, LOCK_EX | LOCK_NB) != 0;
@@ -33,6 +33,8 @@ bool HasOwner(const std::filesystem::path& folder, pid_t process) {
 }
 
 }  // namespace
+
+bool ProcessIsGone(pid_t process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
 
 ProcessFolder::ProcessFolder(const std::string& start, const std::string& what)
     : path_(MakeTemporaryFolder(fmt::format("{}-{}", start, ::getpid()), what)) {

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace etprof {
+
+// Whether there is no process of this number, as far as this one can see.
+bool ProcessIsGone(pid_t process);
 
 // A folder among the system's temporary files that this process uses, for this user alone, and that goes with
 // the object. After a kill it stays, and AbandonedFolders finds it.

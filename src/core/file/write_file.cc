@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -18,6 +17,7 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/file/process_folder.h"
 #include "core/text/escape.h"
 #include "core/text/text.h"
 
@@ -252,8 +252,7 @@ void RemoveStaleTemporaries(const fs::path& folder) {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const auto writer = WriterOf(at->path().filename().string());
     std::error_code ignored;
-    if (writer && at->symlink_status(ignored).type() == fs::file_type::regular && ::kill(*writer, 0) != 0 &&
-        errno == ESRCH)
+    if (writer && at->symlink_status(ignored).type() == fs::file_type::regular && ProcessIsGone(*writer))
       ::unlink(at->path().c_str());
   }
 }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "core/error.h"
 #include "core/file/beneath.h"
 #include "core/file/file.h"
+#include "core/file/process_folder.h"
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "core/text/text.h"
@@ -67,7 +67,7 @@ RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
     std::string who = length > 0 ? holder.data() : "unknown";
     while (!who.empty() && who.back() == '\n') who.pop_back();
     const auto process = AsNumber<pid_t>(who);
-    if (process && ::kill(*process, 0) != 0 && errno == ESRCH && waited < kInheritedSeconds) {
+    if (process && ProcessIsGone(*process) && waited < kInheritedSeconds) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       waited += 0.01;
       continue;
