@@ -23,6 +23,7 @@ from etprof.exporting.agreement import Agreement
 if TYPE_CHECKING:
     import torch
 
+Count = Annotated[int, {"minimum": 1}]
 Verdict = Literal["pass", "fail", "undecided"]
 PASS: Verdict = "pass"  # noqa: S105 - a verdict
 FAIL: Verdict = "fail"
@@ -251,7 +252,7 @@ class MethodDelegation:
     """What of a method is delegated. A number that is not known is None."""
 
     method: Annotated[str, "name of the method"]
-    delegates: Annotated[dict[str, Annotated[int, {"minimum": 1}]], "by backend: how many the method has"]
+    delegates: Annotated[dict[str, Count], "by backend: how many the method has"]
     delegated_operators: Annotated[
         int | None, "nodes of the delegates' graphs, as often as each is called; null: not known"
     ]

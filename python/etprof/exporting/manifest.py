@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict
 
 from etprof.exporting import check
+from etprof.exporting.check import Count
 
-Count = Annotated[int, {"minimum": 1}]
 Sha256 = Annotated[str, {"pattern": "^[0-9a-f]{64}$"}]
 
 
