@@ -108,9 +108,7 @@ class Measurement {
     try {
       MeasureTimed();
       MeasureTraceEnabled();
-      if (options_.counters) Besides("the counters were not read", &MeasureCounters);
-      if (options_.watch) Besides("the calls were not watched", &MeasureWatch);
-      MeasureRoofs();
+      MeasureExtraRuns();
     } catch (const DeviceLost&) {
       FinishAfterFailure(RunData::Status::kInterrupted);
       throw;
@@ -148,7 +146,10 @@ class Measurement {
           fmt::format("{}: the connection was lost; waiting up to {:.0f} s for the device", device_.Name(),
                       options_.wait_for_device_seconds));
     }
-    if (device_.WaitUntilBack(options_.wait_for_device_seconds)) return;
+    const double began = MonotonicSeconds();
+    const bool back = device_.WaitUntilBack(options_.wait_for_device_seconds);
+    waited_for_device_ += MonotonicSeconds() - began;
+    if (back) return;
     if (Interrupted()) throw Error(ExitCode::kInterrupted, "interrupted");
     throw DeviceLost(device_.Name(), "the connection was lost, and the device did not come back",
                      "partial results are kept, and --resume continues");
@@ -442,8 +443,8 @@ class Measurement {
     }
     if (units.empty()) return;
     ScheduleHooks hooks;
-    // Time in which the device only cools is no time of the measurement.
-    hooks.now = [this] { return MonotonicSeconds() - watch_->waited_seconds(); };
+    // Waiting for the device to cool or to come back is no time of the measurement.
+    hooks.now = [this] { return MonotonicSeconds() - watch_->waited_seconds() - waited_for_device_; };
     hooks.interrupted = [this] { return Interrupted(); };
     hooks.save = [this] {
       load_->AfterLaunch();
@@ -498,34 +499,31 @@ class Measurement {
     for (std::size_t u = 0; u < plan_.units.size(); ++u) {
       ExperimentData& data = run_.experiments[u];
       if (!data.trace_enabled || !data.launches.empty() || Interrupted()) continue;
-      try {
-        RunTraceEnabled(Setup(u));
-      } catch (const WorkerFailure& failure) {
-        if (failure.kind() == WorkerFailure::Kind::kInterrupted) return;
-        data.error = failure.what();
-        if (options_.progress != nullptr)
-          options_.progress->Message(fmt::format("{}: {}", data.label, data.error));
-      }
+      WithReconnection([&] {
+        try {
+          RunTraceEnabled(Setup(u));
+        } catch (const WorkerFailure& failure) {
+          if (WasInterrupted(failure, device_)) return;
+          data.error = failure.what();
+          if (options_.progress != nullptr)
+            options_.progress->Message(fmt::format("{}: {}", data.label, data.error));
+        }
+      });
       Save();
     }
   }
 
-  void Besides(const char* otherwise, decltype(&MeasureCounters) measure) {
-    try {
-      measure(plan_, [this](std::size_t u) { return Setup(u); }, options_.progress, run_);
-    } catch (const DeviceLost& lost) {
-      run_.warnings.push_back(fmt::format("{}: {}", otherwise, lost.problem()));
-    }
-  }
-
-  // Last, since nothing of the measurement waits for it.
-  void MeasureRoofs() {
+  // Runs whose times are not latencies. The machine's peaks are last, since nothing of the measurement waits
+  // for them.
+  void MeasureExtraRuns() {
+    const SetupOfUnit setup = [this](std::size_t u) { return Setup(u); };
+    const Reconnecting reconnecting = [this](const std::function<void()>& step) { WithReconnection(step); };
+    if (options_.counters) MeasureCounters(plan_, setup, reconnecting, options_.progress, run_);
+    if (options_.watch) MeasureWatch(plan_, setup, reconnecting, options_.progress, run_);
     if (!config_.peaks || Interrupted()) return;
-    try {
+    WithReconnection([&] {
       MeasurePeaks(config_, plan_, device_, interruption_, options_.progress, directory_.folder(), run_);
-    } catch (const DeviceLost& lost) {
-      run_.warnings.push_back("the machine's peaks were not measured: " + lost.problem());
-    }
+    });
   }
 
   // Stores what was measured since the last time.
@@ -574,6 +572,7 @@ class Measurement {
   std::optional<LoadWatch> load_;         // likewise
   double waited_before_ = 0;              // seconds, by the measurement that is resumed
   int losses_ = 0;
+  double waited_for_device_ = 0;     // seconds, after its connection broke
   std::vector<std::size_t> stored_;  // launches of each unit whose latencies are on disk
 };
 

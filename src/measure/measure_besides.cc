@@ -55,8 +55,8 @@ void AskOf(const Besides& besides, const ParticipantSetup& setup, ExperimentData
   worker.Quit();
 }
 
-void Measure(const Besides& besides, const Plan& plan, const SetupOfUnit& setup, Progress* progress,
-             RunData& run) {
+void Measure(const Besides& besides, const Plan& plan, const SetupOfUnit& setup,
+             const Reconnecting& reconnecting, Progress* progress, RunData& run) {
   for (std::size_t u = 0; u < plan.units.size(); ++u) {
     ExperimentData& data = run.experiments[u];
     if (data.trace_enabled || !data.error.empty()) continue;
@@ -67,12 +67,16 @@ void Measure(const Besides& besides, const Plan& plan, const SetupOfUnit& setup,
     const ParticipantSetup own = setup(u);
     if (own.interruption->Now()) return;
     Report(fmt::format("{}: {}", data.label, besides.what), run, progress);
-    try {
-      AskOf(besides, own, data);
-    } catch (const WorkerFailure& failure) {
-      if (WasInterrupted(failure, *own.device)) return;
-      Warn(besides, failure.what(), data);
-    }
+    bool interrupted = false;
+    reconnecting([&] {
+      try {
+        AskOf(besides, own, data);
+      } catch (const WorkerFailure& failure) {
+        interrupted = WasInterrupted(failure, *own.device);
+        if (!interrupted) Warn(besides, failure.what(), data);
+      }
+    });
+    if (interrupted) return;
   }
 }
 
@@ -89,7 +93,8 @@ bool WasInterrupted(const WorkerFailure& failure, Device& device) {
   return failure.kind() == WorkerFailure::Kind::kInterrupted;
 }
 
-void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, Progress* progress, RunData& run) {
+void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
+                     Progress* progress, RunData& run) {
   Besides counters{"counters", "only etprof-runner reads them", "an emulated CPU has none", false, {}};
   counters.ask = [&](WorkerClient& worker, const ParticipantSetup& own, ExperimentData& data) {
     const auto reply = worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
@@ -98,10 +103,11 @@ void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, Progress* progr
     data.counters = RowsOf(reply, own.config->method);
     WriteFileAtomically(CountersFile(data), [&](std::ostream& out) { WriteCounters(data.counters, out); });
   };
-  Measure(counters, plan, setup, progress, run);
+  Measure(counters, plan, setup, reconnecting, progress, run);
 }
 
-void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, Progress* progress, RunData& run) {
+void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
+                  Progress* progress, RunData& run) {
   Besides watch{"watch", "only etprof-runner watches XNNPACK's calls", nullptr, true, {}};
   watch.ask = [&](WorkerClient& worker, const ParticipantSetup& own, ExperimentData& data) {
     auto reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
@@ -116,7 +122,7 @@ void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, Progress* progress
     data.watch = std::make_shared<const WatchData>(WatchData{own.config->method, std::move(reply)});
     WriteWatch(*data.watch, WatchFile(data));
   };
-  Measure(watch, plan, setup, progress, run);
+  Measure(watch, plan, setup, reconnecting, progress, run);
 }
 
 std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,

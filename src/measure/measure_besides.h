@@ -13,14 +13,18 @@ namespace etprof {
 
 // What is measured in processes of its own, of every experiment that the worker runs, after the timed ones.
 // Why it cannot be had, and what would help, is a warning of the experiment. `setup` gives what a unit's
-// participant is made of. Both throw Error where a file cannot be written, DeviceLost.
+// participant is made of. `reconnecting` repeats a step after its connection broke and came back; it throws
+// DeviceLost if that does not come back. Both throw Error where a file cannot be written, DeviceLost.
 using SetupOfUnit = std::function<ParticipantSetup(std::size_t unit)>;
+using Reconnecting = std::function<void(const std::function<void()>& step)>;
 
 // `--counters`: runs that read the counters at each operator boundary; writes `_counters.csv` beside the log.
-void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, Progress* progress, RunData& run);
+void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
+                     Progress* progress, RunData& run);
 
 // `--watch`: runs whose calls the runner watches; writes `_watch.json` beside the log.
-void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, Progress* progress, RunData& run);
+void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
+                  Progress* progress, RunData& run);
 
 // Whether that is why the worker failed. Throws DeviceLost where the device is why.
 bool WasInterrupted(const WorkerFailure& failure, Device& device);

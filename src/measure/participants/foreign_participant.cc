@@ -186,7 +186,7 @@ class ForeignParticipant : public Participant {
 
   bool WholeProcess() const override { return true; }
   void Begin(Launch&) override {}
-  void WarmUp(Launch&, int, int) override {}
+  std::optional<Nanoseconds> WarmUp(Launch&, int, int) override { return std::nullopt; }
 
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
     const std::string part = EtdumpPart(setup_.stem, launch.index);
@@ -195,7 +195,9 @@ class ForeignParticipant : public Participant {
     if (!looked_) device_log.emplace(*setup_.device, *setup_.properties);
     const int unrecorded = 1 + std::max(0, request.min_opening);
     const int executions = unrecorded + std::max(request.min_runs, std::min(request.max_runs, 100'000));
-    const ForeignRun run = RunProcess(setup_, executions, setup_.folder / part, log_, nullptr,
+    ParticipantSetup setup = setup_;
+    setup.timeout_seconds = Patience(setup_.timeout_seconds);
+    const ForeignRun run = RunProcess(setup, executions, setup_.folder / part, log_, nullptr,
                                       fmt::format("launch {}", launch.index + 1));
     if (run.trace_enabled || (device_log && SaysTraceEnabled(*device_log))) {
       throw WorkerFailure(
@@ -286,7 +288,11 @@ std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setu
 void RunTraceEnabled(const ParticipantSetup& setup) {
   const DeviceLog device_log(*setup.device, *setup.properties);
   ExperimentLog log(setup.folder / (setup.stem + ".log"));
-  ExperimentLog xnntrace(setup.folder / (setup.stem + "_xnntrace.log"));
+  // An attempt whose connection broke has left its part of the log, and its calls must not count twice.
+  const std::filesystem::path xnntrace_log = setup.folder / (setup.stem + "_xnntrace.log");
+  std::error_code error;
+  std::filesystem::remove(xnntrace_log, error);
+  ExperimentLog xnntrace(xnntrace_log);
   Launch launch;
   const std::string part = EtdumpPart(setup.stem, 0);
   const int unrecorded = 1 + setup.config->warmup.value_or(0);

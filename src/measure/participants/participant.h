@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -39,8 +42,9 @@ class Participant {
   // Starts a process and loads the model. Fills load, rss_after_load.
   virtual void Begin(Launch& launch) = 0;
   // The launch's first run and what follows until the latency is level. Fills first_run, warmup, traced_runs.
-  // May be called again to go on. A participant with WholeProcess does nothing here.
-  virtual void WarmUp(Launch& launch, int min_runs, int max_runs) = 0;
+  // May be called again to go on. A participant with WholeProcess does nothing here. Returns how long all
+  // these runs took by the device's clock, with what passes between them; absent: not known.
+  virtual std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) = 0;
   // Appends to bursts and traced_runs.
   virtual void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) = 0;
   // Outputs (when asked for), memory and ETDump are fetched, the process ends. Fills peak_rss and
@@ -48,6 +52,16 @@ class Participant {
   virtual void End(Launch& launch, bool want_outputs) = 0;
   // Kills the process, if there is one.
   virtual void Abandon() = 0;
+
+  // A request may take so many seconds before it counts as hung, if the configured timeout is not shorter.
+  // The default is that timeout alone.
+  void SetPatience(double seconds) { patience_seconds_ = seconds; }
+
+ protected:
+  double Patience(double timeout_seconds) const { return std::min(timeout_seconds, patience_seconds_); }
+
+ private:
+  double patience_seconds_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace etprof

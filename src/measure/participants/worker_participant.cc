@@ -88,7 +88,7 @@ class WorkerParticipant : public Participant {
     for (const std::string& warning : reply.warnings) AddOnce(warning, data.warnings);
   }
 
-  void WarmUp(Launch& launch, int min_runs, int max_runs) override {
+  std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) override {
     protocol::BurstRequest request;
     request.period_ns = setup_.config->period;
     request.min_opening = min_runs;
@@ -96,7 +96,7 @@ class WorkerParticipant : public Participant {
     request.min_runs = 0;
     request.target_ns = 0;
     request.max_runs = 0;
-    const auto reply = worker_->Ask<protocol::BurstReply>("burst", request);
+    const auto reply = Ask(request);
     for (const Nanoseconds run : reply.opening_ns) {
       if (!launch.first_run) {
         launch.first_run = run;
@@ -106,12 +106,13 @@ class WorkerParticipant : public Participant {
       }
     }
     if (reply.first_run_traced) launch.traced_runs.push_back({launch.index, -1, Phase::kFirst});
+    return reply.end_ns - reply.start_ns;
   }
 
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& wanted) override {
     protocol::BurstRequest request = wanted;
     request.period_ns = setup_.config->period;
-    const auto reply = worker_->Ask<protocol::BurstReply>("burst", request);
+    const auto reply = Ask(request);
     if (static_cast<int>(reply.traced_ns.size()) != request.traced_runs) {
       throw WorkerFailure(WorkerFailure::Kind::kGarbage,
                           fmt::format("the worker traced {} runs instead of {}", reply.traced_ns.size(),
@@ -139,6 +140,10 @@ class WorkerParticipant : public Participant {
   void Abandon() override { worker_.reset(); }
 
  private:
+  protocol::BurstReply Ask(const protocol::BurstRequest& request) {
+    return worker_->Ask<protocol::BurstReply>("burst", request, Patience(setup_.timeout_seconds));
+  }
+
   void Finish(Launch& launch, bool want_outputs) {
     if (!launch.traced_runs.empty()) {
       const std::filesystem::path part = setup_.folder / EtdumpPart(setup_.stem, launch.index);

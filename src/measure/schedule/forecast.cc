@@ -64,7 +64,7 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
   }
   forecast.burst_seconds = BurstSeconds(config, plan);
   const auto bursts_of = [&](int launches, int rounds) { return launches * rounds * forecast.burst_seconds; };
-  forecast.rounds = {config.rounds.value_or(1), config.rounds.value_or(kUsualRounds)};
+  forecast.rounds = {config.rounds.value_or(1), config.rounds.value_or(kDefaultRounds)};
   if (config.launches && !config.max_seconds) {
     forecast.kind = Forecast::Kind::kLaunches;
     forecast.launches = {*config.launches, *config.launches};

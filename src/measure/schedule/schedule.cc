@@ -7,30 +7,35 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
+#include "core/text/text.h"
 #include "device/device.h"
+#include "measure/schedule/run_cost.h"
 #include "stats/distribution.h"
 
 namespace etprof {
 namespace {
 
-constexpr int kUsualWarmup = 10;  // the kit's default
-constexpr Nanoseconds kUsualTarget = 50'000'000;
-constexpr double kOpeningRuns = 3;  // what a burst's opening takes, roughly, when planning
 constexpr double kConfidence = 0.95;
-constexpr int kFailuresInARow = 2;      // of an experiment, until it is given up
 constexpr std::size_t kLeastClean = 3;  // runs of a burst, or all that it has
-constexpr int kLeastRunsOfBurst = 3;
-constexpr int kHopeless = 12;  // repeats in vain after which only every twelfth is tried
+// After so many repeats in a row without enough clean runs, only every so manieth disturbed burst is
+// repeated.
+constexpr int kMaxUselessRepeats = 12;
 
-// Where runs are paced: a frequency governor looks at the last tens of milliseconds, so it takes some periods
-// until its clocks are those of this pace.
-constexpr int kPacedRuns = 10;
+constexpr int kMaxWarmupRuns = 100;
+constexpr double kLongestWarmUp = 0.5;        // seconds, or one run
+constexpr double kFirstWarmUpShare = 0.01;    // of the limit, before the first launch is planned
+constexpr double kUnknownProcessShare = 0.5;  // of the time left, for a process whose cost is not known yet
+constexpr double kMaterialChange = 3;         // of a cost, at which run counts are fitted again
+constexpr double kAllowedExcess = 0.1;        // of the limit
+constexpr double kCutExcess = kAllowedExcess / 2;  // of the limit, at which a launch is cut short
 
-// A burst's opening runs, and a launch's warm-up, end at the latest after so many seconds (or after one run).
-constexpr double kLongestOpening = 0.25;
-constexpr double kLongestWarmUp = 0.5;
+// A request that is under way when the limit is over is hung after so many times what it should take, and so
+// many seconds.
+constexpr double kPatienceFactor = 10;
+constexpr double kPatienceSeconds = 5;
 
 // splitmix64 (Steele, Lea & Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 std::uint64_t NextRandom(std::uint64_t& state) {
@@ -39,11 +44,6 @@ std::uint64_t NextRandom(std::uint64_t& state) {
   z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
   z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
   return z ^ (z >> 31U);
-}
-
-int RunsWithin(double seconds, double latency_ns, int low, int high) {
-  if (!(latency_ns > 0)) return high;
-  return static_cast<int>(std::clamp(std::floor(seconds * 1e9 / latency_ns), double(low), double(high)));
 }
 
 }  // namespace
@@ -60,121 +60,6 @@ std::vector<std::size_t> RoundOrder(std::uint64_t seed, int launch, int round, s
   }
   return order;
 }
-
-int TracedRunsOfBurst(int runs, int launches, int rounds, int launch, int round) {
-  const auto share = [](std::int64_t total, std::int64_t parts, std::int64_t part) {
-    return total * (part + 1) / parts - total * part / parts;
-  };
-  const std::int64_t of_launch = launch < launches
-                                     ? share(runs, launches, launch)
-                                     : (static_cast<std::int64_t>(runs) + launches - 1) / launches;
-  return static_cast<int>(share(std::max<std::int64_t>(1, of_launch), rounds, round));
-}
-
-Nanoseconds ShortestBurst(Nanoseconds period) { return std::max(kUsualTarget, kPacedRuns * period); }
-
-int MostOpening(double spacing_ns) { return RunsWithin(kLongestOpening, spacing_ns, 1, 30); }
-
-namespace {
-
-// The arithmetic of FitLaunch.
-class Fitter {
- public:
-  explicit Fitter(const ShapeInput& input) : input_(input) {
-    for (std::size_t u = 0; u < input.latency_ns.size(); ++u) {
-      const double period = u < input.period.size() ? double(input.period[u]) : 0;
-      spacing_.push_back(std::max(input.latency_ns[u], period));
-      shortest_.push_back(period > 0 ? kPacedRuns * spacing_[u] : 0);
-    }
-  }
-
-  LaunchShape Run() {
-    LaunchShape shape;
-    shape.launches = input_.launches;
-    if (!input_.launches_given) {
-      const int least = std::max(stats::kLeastLaunches, input_.launches_done + 1);
-      while (shape.launches > least && !Fits(shape.launches)) --shape.launches;
-    }
-    const double budget = Budget(shape.launches);
-    const double target = input_.one_burst ? kUsualRounds * kUsualTarget : kUsualTarget;
-    shape.target = static_cast<Nanoseconds>(target);
-    const double least = Traced(shape.launches, kLeastTraced);
-    shape.rounds = input_.one_burst ? 1 : input_.rounds.value_or(kUsualRounds);
-    if (!input_.one_burst && !input_.rounds) {
-      const auto fits = [&](int rounds) {
-        return rounds * Round(LeastRuns(shape.launches, rounds), target) + least <= budget;
-      };
-      while (shape.rounds > 1 && !fits(shape.rounds)) --shape.rounds;
-    }
-    shape.min_runs = LeastRuns(shape.launches, shape.rounds);
-    while (shape.min_runs > 1 && shape.rounds == 1 && Round(shape.min_runs, 0) + least > budget)
-      --shape.min_runs;
-    const bool hurried = shape.rounds == 1 && Round(shape.min_runs, target) + least > budget;
-    for (std::size_t u = 0; u < spacing_.size(); ++u) {
-      const double length = hurried ? 0 : std::max(target, shortest_[u]);
-      shape.runs.push_back(RunsWithin(length / 1e9, spacing_[u], shape.min_runs, protocol::kMostRunsOfBurst));
-    }
-    double seconds = input_.fixed_seconds;
-    for (std::size_t u = 0; u < spacing_.size(); ++u)
-      seconds += shape.rounds * (Opening(u) + shape.runs[u]) * spacing_[u] / 1e9;
-    // What is left is for traced runs.
-    const double each = Traced(shape.launches, 1);
-    const double left = budget + input_.fixed_seconds - seconds;
-    const int affordable = each > 0 ? static_cast<int>(std::clamp(left / each, double(kLeastTraced),
-                                                                  double(protocol::kMostRunsOfBurst)))
-                                    : protocol::kMostRunsOfBurst;
-    for (std::size_t u = 0; u < spacing_.size(); ++u) {
-      const int wanted = u < input_.traced.size() ? input_.traced[u] : 0;
-      shape.traced.push_back(
-          static_cast<int>(std::min<std::int64_t>(wanted, std::int64_t{affordable} * shape.launches)));
-      seconds += double(shape.traced[u]) / shape.launches * spacing_[u] / 1e9;
-      const double share = 0.1 * budget / double(spacing_.size());
-      shape.warmup.push_back(input_.warmup[u] ? *input_.warmup[u]
-                                              : RunsWithin(share, spacing_[u], 1, kUsualWarmup));
-    }
-    shape.seconds = seconds;
-    return shape;
-  }
-
- private:
-  // Of a burst.
-  static int LeastRuns(int launches, int rounds) {
-    const int bursts = launches * rounds;
-    return std::max(kLeastRunsOfBurst, (kLeastUntraced + bursts - 1) / bursts);
-  }
-  // For the bursts of one launch, in seconds.
-  double Budget(int launches) const {
-    return std::max(0.0, input_.budget_seconds / (launches - input_.launches_done) - input_.fixed_seconds);
-  }
-  double Opening(std::size_t u) const { return std::min(kOpeningRuns + 1, double(MostOpening(spacing_[u]))); }
-  // Of one round of all units.
-  double Round(int runs, double target_ns) const {
-    double seconds = 0;
-    for (std::size_t u = 0; u < spacing_.size(); ++u) {
-      const double burst = std::max({runs * spacing_[u], target_ns, target_ns > 0 ? shortest_[u] : 0.0});
-      seconds += (Opening(u) * spacing_[u] + burst) / 1e9;
-    }
-    return seconds;
-  }
-  // Of at most `most` traced runs of each unit in one launch.
-  double Traced(int launches, int most) const {
-    double seconds = 0;
-    for (std::size_t u = 0; u < spacing_.size() && u < input_.traced.size(); ++u)
-      seconds += std::min(double(most), double(input_.traced[u]) / launches) * spacing_[u] / 1e9;
-    return seconds;
-  }
-  bool Fits(int launches) const {
-    return Round(LeastRuns(launches, 1), 0) + Traced(launches, kLeastTraced) <= Budget(launches);
-  }
-
-  const ShapeInput& input_;
-  std::vector<double> spacing_;   // ns from the start of one run to that of the next
-  std::vector<double> shortest_;  // ns of a burst
-};
-
-}  // namespace
-
-LaunchShape FitLaunch(const ShapeInput& input) { return Fitter(input).Run(); }
 
 std::optional<stats::RatioEstimate> EstimatePair(const ExperimentData& baseline,
                                                  const ExperimentData& candidate, double confidence) {
@@ -222,9 +107,11 @@ class Scheduler {
         data_(data),
         warnings_(warnings),
         rule_(stats::MakeStopRule(kConfidence)),
-        states_(units.size()) {
+        start_(hooks.now()),
+        experiments_(units.size()) {
+    if (!options.launches || options.max_seconds_given) limit_ = options.max_seconds - options.after_seconds;
     for (std::size_t u = 0; u < units_.size(); ++u) {
-      states_[u].failed = !units_[u].data->error.empty();
+      if (!units_[u].data->error.empty()) experiments_[u].state = State::kGivenUp;
       if (units_[u].participant->WholeProcess()) {
         one_burst_ = true;
         data_.why_not_interleaved = "a third-party runner needs one process for each burst";
@@ -233,101 +120,129 @@ class Scheduler {
   }
 
   void Run() {
-    const double start = hooks_.now();
-    const auto used = [&] { return options_.seconds_used + hooks_.now() - start; };
     int index = 0;
     for (const ScheduleUnit& unit : units_) {
       for (const Launch& launch : unit.data->launches) index = std::max(index, launch.index + 1);
     }
-    Refresh(used());
-    looking_at_ = Wanted();
-    if (data_.rounds > 0) SetShapeOfResumed();
+    Refresh();
+    next_look_ = LaunchesWanted();
+    if (index > 0) ContinueStored(index);
 
-    stats::Decision decision = Decide(used());
+    stats::Decision decision = Decide();
     while (!decision.stop && AnyLeft()) {
       if (hooks_.interrupted()) break;
-      looking_at_ = shape_known_ ? decision.next_look : looking_at_;
-      const double launch_start = hooks_.now();
-      RunLaunch(index++, [&] { return used(); });
-      seconds_of_launches_.push_back(hooks_.now() - launch_start);
-      FitAgain(used());
-      Refresh(used());
+      if (shape_) next_look_ = decision.next_look;
+      const double began = hooks_.now();
+      RunLaunch(index++);
+      Refresh();
       hooks_.save();
-      Report(0, used(), true);
+      launch_seconds_.push_back(hooks_.now() - began);
+      launch_began_ = Used();  // the next one, if there is one
+      FitIfNeeded();
+      Refresh();
+      Report(0, true);
       if (std::exchange(lost_, false) && hooks_.reconnect && !hooks_.interrupted()) hooks_.reconnect();
-      decision = Decide(used());
+      decision = Decide();
     }
     data_.stopped = hooks_.interrupted() ? "interrupted"
                     : AnyLeft()          ? decision.reason
                                          : "no experiment is left";
-    Refresh(used());
-    const int wanted = Wanted();
-    if (AnyLeft() && !hooks_.interrupted() && data_.launches < wanted) {
-      const bool asked = options_.launches.has_value();
+    Refresh();
+    const int wanted = LaunchesWanted();
+    if (AnyLeft() && !hooks_.interrupted() && data_.launches < wanted && !reported_need_) {
+      const bool given = options_.launches.has_value();
       warnings_.push_back(fmt::format(
           "only {}{} launches fit in the {:.3g} s budget{}: increase --max-seconds for a narrower "
           "interval",
-          data_.launches, asked ? fmt::format(" of {}", wanted) : "", options_.max_seconds,
-          asked ? "" : fmt::format(" (recommended: {} or more)", wanted)));
+          data_.launches, given ? fmt::format(" of {}", wanted) : "", options_.max_seconds,
+          given ? "" : fmt::format(" (recommended: {} or more)", wanted)));
     }
   }
 
  private:
-  struct State {
-    bool failed = false;
-    int failures_in_a_row = 0;
-    bool alive = false;  // has a process in this launch
+  // A change of an experiment's state makes the launches fit again. What its runs cost is known as soon as
+  // some of its runs ended, whatever became of their process.
+  enum class State {
+    kNotMeasured,  // what its runs cost is not known
+    kMeasured,
+    kFailedOnce,  // its last launch failed; if the next one does, too, it is given up
+    kLost,        // the connection to the device broke in its last launch
+    kGivenUp,
+  };
+  struct Experiment {
+    State state = State::kNotMeasured;
+    bool running = false;  // has a process in this launch
     Launch launch;
-    double latency_ns = 0;                         // of one run, roughly
-    int repeats_in_vain = 0, skipped_repeats = 0;  // of disturbed bursts
+    RunCostEstimate cost;
+    std::optional<double> start_seconds, end_seconds;  // that the last process took to start and to end
+    std::optional<double> burst_seconds;               // that its last burst of this shape took
+    std::optional<double> probed_seconds_per_run;      // at most, of a whole process that ran once
+    int useless_repeats = 0, skipped_repeats = 0;      // of disturbed bursts
   };
 
-  // For the launches.
-  double Limit() const { return options_.max_seconds - options_.after_seconds; }
+  double Used() const { return options_.seconds_used + hooks_.now() - start_; }
 
-  // From the start of one run to that of the next, roughly.
-  double Spacing(std::size_t u) const { return std::max(states_[u].latency_ns, double(units_[u].period)); }
+  // Whether what takes `seconds` would exceed the limit, beyond the tolerance for what is under way.
+  bool OutOfTime(double seconds) const { return limit_ && Used() + seconds > *limit_ * (1 + kCutExcess); }
+
+  void SetState(std::size_t u, State state) {
+    fit_is_outdated_ = fit_is_outdated_ || experiments_[u].state != state;
+    experiments_[u].state = state;
+  }
+
+  bool IsGivenUp(std::size_t u) const { return experiments_[u].state == State::kGivenUp; }
+
+  // The cost of its runs with its pace; absent: not known.
+  std::optional<RunCost> Cost(std::size_t u) const {
+    std::optional<RunCost> cost = experiments_[u].cost.Get();
+    if (cost) {
+      cost->spacing_ns = std::max(cost->spacing_ns, double(units_[u].period));
+      cost->wall_ns = std::max(cost->wall_ns, cost->spacing_ns);
+    }
+    return cost;
+  }
 
   bool AnyLeft() const {
-    return std::ranges::any_of(states_, [](const State& state) { return !state.failed; });
+    return std::ranges::any_of(
+        experiments_, [](const Experiment& experiment) { return experiment.state != State::kGivenUp; });
   }
 
   std::vector<std::size_t> Order(int launch, int round) const {
     std::vector<std::size_t> order = RoundOrder(options_.seed, launch, round, units_.size());
-    std::erase_if(order, [&](std::size_t u) { return states_[u].failed; });
+    std::erase_if(order, [&](std::size_t u) { return IsGivenUp(u); });
     return order;
   }
 
   // Whether this launch is to end here.
-  bool Stop() const { return lost_ || hooks_.interrupted(); }
+  bool Stop() const { return lost_ || cut_short_ || hooks_.interrupted(); }
 
-  // Whether the pair can still be measured.
+  int CompleteLaunches(std::size_t u) const {
+    return static_cast<int>(
+        std::ranges::count(units_[u].data->launches, Launch::Status::kComplete, &Launch::status));
+  }
+
+  // Of the experiment that has the fewest.
   int CompleteLaunches() const {
     int least = std::numeric_limits<int>::max();
-    for (std::size_t u = 0; u < units_.size(); ++u) {
-      if (states_[u].failed) continue;
-      const auto& launches = units_[u].data->launches;
-      least = std::min(least, static_cast<int>(std::ranges::count_if(launches, [](const Launch& launch) {
-                         return launch.status == Launch::Status::kComplete;
-                       })));
-    }
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      if (!IsGivenUp(u)) least = std::min(least, CompleteLaunches(u));
     return least == std::numeric_limits<int>::max() ? 0 : least;
   }
 
-  void Refresh(double used) {
+  void Refresh() {
     data_.seed = options_.seed;
-    data_.seconds = used;
+    data_.seconds = Used();
     data_.max_seconds = options_.max_seconds;
     data_.precision = options_.precision;
     data_.look_confidence = options_.launches ? options_.look_confidence : rule_.look_confidence;
     data_.launches = CompleteLaunches();
     data_.interleaved = !one_burst_;
-    if (shape_known_) data_.rounds = shape_.rounds;
+    if (shape_) data_.rounds = shape_->rounds;
   }
 
   Decisive<ComparePair> DecisiveNow() const {
     return DecisiveOf(
-        pairs_, units_.size(), [&](std::size_t u) { return !states_[u].failed; },
+        pairs_, units_.size(), [&](std::size_t u) { return !IsGivenUp(u); },
         [&](std::size_t u) { return units_[u].data->emulated; });
   }
 
@@ -342,7 +257,7 @@ class Scheduler {
   }
 
   // Launches that suffice, as far as it is known beforehand.
-  int Wanted() const {
+  int LaunchesWanted() const {
     return options_.launches.value_or(DecisiveNow().Empty() ? stats::kLeastLaunches : rule_.looks.front());
   }
 
@@ -368,22 +283,29 @@ class Scheduler {
     return worst;
   }
 
-  stats::Decision Decide(double used) const {
-    const Worst worst = LeastPrecise();
-    const double per_launch =
-        seconds_of_launches_.empty() ? 0 : *stats::Median(std::span<const double>(seconds_of_launches_));
+  // What the next launch is expected to take; 0: not known.
+  double LaunchSeconds() const {
+    const std::size_t last = std::min<std::size_t>(3, launch_seconds_.size());
+    if (last > 0) return *stats::Median(std::span<const double>(launch_seconds_).last(last));
+    return shape_ ? shape_->seconds : 0;
+  }
+
+  stats::Decision Decide() const {
     if (!options_.launches && !DecisiveNow().Empty()) {
-      return stats::Decide(rule_, worst.launches, worst.estimate, options_.precision, used, Limit(),
-                           per_launch);
+      const Worst worst = LeastPrecise();
+      return stats::Decide(rule_, worst.launches, worst.estimate, options_.precision, Used(), *limit_,
+                           LaunchSeconds());
     }
-    const int wanted = Wanted();
+    // Complete launches count, clean or not: on a machine that has become busy there might never be more
+    // clean ones.
+    const int wanted = LaunchesWanted(), complete = CompleteLaunches();
     stats::Decision decision;
     decision.next_look = wanted;
-    if (worst.launches >= wanted) {
+    if (complete >= wanted) {
       decision.stop = true;
       decision.reason = options_.launches ? fmt::format("{} launches were asked for", wanted)
                                           : "times of an emulated CPU are not meaningful";
-    } else if (options_.max_seconds_given && worst.launches >= 2 && used + per_launch > Limit()) {
+    } else if (limit_ && complete >= stats::kLeastLaunches && Used() + LaunchSeconds() > *limit_) {
       decision.stop = true;
       decision.reason =
           fmt::format("{} launches would take longer than {:.3g} s", wanted, options_.max_seconds);
@@ -392,129 +314,198 @@ class Scheduler {
   }
 
   void Fail(std::size_t u, const WorkerFailure& failure) {
-    State& state = states_[u];
+    Experiment& experiment = experiments_[u];
     ExperimentData& data = *units_[u].data;
     units_[u].participant->Abandon();
-    state.alive = false;
+    experiment.running = false;
+    experiment.launch.traced_runs.clear();
+    experiment.launch.etdump_part.clear();
     const bool lost = failure.kind() == WorkerFailure::Kind::kLost;
-    lost_ = lost_ || lost;
-    state.launch.traced_runs.clear();
-    state.launch.etdump_part.clear();
     if (lost || failure.kind() == WorkerFailure::Kind::kInterrupted) {
-      if (lost) state.launch.problem = failure.what();
-      state.launch.status = Launch::Status::kPartial;
+      if (lost) {
+        lost_ = true;
+        experiment.launch.problem = failure.what();
+        SetState(u, State::kLost);
+      }
+      experiment.launch.status = Launch::Status::kPartial;
       return;
     }
-    state.launch.status = Launch::Status::kFailed;
-    state.launch.problem = failure.what();
-    state.failures_in_a_row++;
-    const bool hopeless = failure.kind() == WorkerFailure::Kind::kRefused;
-    if (hopeless || state.failures_in_a_row >= kFailuresInARow) {
-      state.failed = true;
+    experiment.launch.status = Launch::Status::kFailed;
+    experiment.launch.problem = failure.what();
+    const bool refused = failure.kind() == WorkerFailure::Kind::kRefused;
+    const bool no_time = failure.kind() == WorkerFailure::Kind::kHung && OutOfTime(0);
+    if (refused || no_time || experiment.state == State::kFailedOnce) {
+      SetState(u, State::kGivenUp);
       data.error = failure.what();
     } else {
-      data.warnings.push_back(
-          fmt::format("launch {} failed and was tried again: {}", state.launch.index + 1, failure.what()));
+      SetState(u, State::kFailedOnce);
+      data.warnings.push_back(fmt::format("launch {} failed and was tried again: {}",
+                                          experiment.launch.index + 1, failure.what()));
     }
     if (hooks_.progress != nullptr) {
       hooks_.progress->Message(fmt::format("{}: {}{}", data.label, failure.what(),
-                                           state.failed ? "; giving up" : "; trying once more"));
+                                           IsGivenUp(u) ? "; giving up" : "; trying once more"));
     }
   }
 
+  // Does a step of the experiment's process, if it has one, and returns whether it went well.
   template <typename Step>
-  void Try(std::size_t u, Step step) {
-    if (states_[u].failed || !states_[u].alive) return;
+  bool Try(std::size_t u, Step step) {
+    if (!experiments_[u].running) return false;
     try {
-      step(states_[u]);
+      step(experiments_[u]);
+      return true;
     } catch (const WorkerFailure& failure) {
       Fail(u, failure);
     } catch (const DeviceLost& lost) {
       Fail(u, WorkerFailure(WorkerFailure::Kind::kLost, lost.what()));
     }
+    return false;
   }
 
+  // Within the limit the configured timeout alone holds. `expected`: seconds that the request should take.
+  void SetPatience(std::size_t u, std::optional<double> expected) {
+    double patience = std::numeric_limits<double>::infinity();
+    if (limit_ && expected)
+      patience = std::max(*limit_ - Used(), kPatienceFactor * *expected + kPatienceSeconds);
+    units_[u].participant->SetPatience(patience);
+  }
+
+  void WarmUp(std::size_t u, Experiment& experiment, int least, int most) {
+    const std::size_t before = experiment.launch.warmup.size();
+    const bool first_before = experiment.launch.first_run.has_value();
+    const double began = hooks_.now();
+    const auto runs_ns = units_[u].participant->WarmUp(experiment.launch, least, most);
+    experiment.cost.AddWarmUp(experiment.launch, before, first_before, hooks_.now() - began, runs_ns);
+  }
+
+  // Starts a process, loads the model, and warms it up.
   void Begin(std::size_t u, int index) {
-    State& state = states_[u];
-    state.launch = {};
-    state.launch.index = index;
-    state.alive = true;
-    Try(u, [&](State& s) { units_[u].participant->Begin(s.launch); });
-    if (units_[u].participant->WholeProcess()) return;
-    Try(u, [&](State& s) {
-      int least = kUsualWarmup;
-      int most = 100;
-      if (!shape_known_ || s.latency_ns <= 0) {
-        // Two runs tell how long the others take. The first run of a process is not like any other.
-        units_[u].participant->WarmUp(s.launch, 2, 2);
-        s.latency_ns =
-            s.launch.warmup.empty() ? double(s.launch.first_run.value_or(0)) : double(s.launch.warmup.back());
-        least = units_[u].warmup.value_or(
-            RunsWithin(0.01 * options_.max_seconds / double(units_.size()), Spacing(u), 1, kUsualWarmup));
+    Experiment& experiment = experiments_[u];
+    experiment.launch = {};
+    experiment.launch.index = index;
+    experiment.running = true;
+    const double began = hooks_.now();
+    SetPatience(u, std::nullopt);
+    const bool begun = Try(u, [&](Experiment& e) {
+      units_[u].participant->Begin(e.launch);
+      if (units_[u].participant->WholeProcess()) return;
+      int least = 0;
+      if (shape_ && shape_->runs[u]) {
+        least = shape_->warmup[u];
       } else {
-        least = shape_.warmup[u];
+        // Two runs tell how long the others take. The first run of a process is not like any other.
+        if (!Cost(u)) WarmUp(u, e, 2, 2);
+        if (!Cost(u)) throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker ran nothing to warm up");
+        const double seconds = limit_ ? kFirstWarmUpShare * *limit_ / double(units_.size())
+                                      : std::numeric_limits<double>::infinity();
+        least = units_[u].warmup.value_or(RunsWithin(seconds, Cost(u)->wall_ns, 1, kDefaultWarmup));
       }
-      const int done = static_cast<int>(s.launch.warmup.size()) + (s.launch.first_run ? 1 : 0);
-      most = std::max(least, RunsWithin(kLongestWarmUp, Spacing(u), 1, most));
-      if (done < most) units_[u].participant->WarmUp(s.launch, std::max(1, least - done), most - done);
-      if (!s.launch.warmup.empty()) s.latency_ns = double(s.launch.warmup.back());
+      const RunCost cost = *Cost(u);
+      const int done = static_cast<int>(e.launch.warmup.size()) + (e.launch.first_run ? 1 : 0);
+      const int most = std::max(least, RunsWithin(kLongestWarmUp, cost.wall_ns, 1, kMaxWarmupRuns));
+      if (done >= most) return;
+      SetPatience(u, (most - done) * cost.wall_ns / 1e9);
+      WarmUp(u, e, std::max(1, least - done), most - done);
     });
+    if (!begun) return;
+    experiment.start_seconds = hooks_.now() - began;
+    NoteCost(u);
   }
 
-  // A process with few runs, whose results are dropped, tells how long a run takes.
+  // A cost that has become known changes the fit. A failed launch is forgotten once another one is complete.
+  void NoteCost(std::size_t u) {
+    if (!Cost(u)) return;
+    if (!shape_ || !shape_->runs[u]) fit_is_outdated_ = true;
+    if (experiments_[u].state != State::kFailedOnce) SetState(u, State::kMeasured);
+  }
+
+  // Two runs of a process, whose results are dropped, tell how long the others take.
   void Probe(std::size_t u, int index) {
-    states_[u].launch = {};
-    states_[u].launch.index = index;
-    states_[u].alive = true;
-    Try(u, [&](State& s) {
-      Launch probe = s.launch;
+    Experiment& experiment = experiments_[u];
+    experiment.launch = {};
+    experiment.launch.index = index;
+    experiment.running = true;
+    SetPatience(u, std::nullopt);
+    Try(u, [&](Experiment& e) {
+      Launch probe = e.launch;
       protocol::BurstRequest request;
-      request.max_runs = 1;
+      request.min_runs = request.max_runs = 1;
+      request.min_opening = 0;
+      request.target_ns = 0;
+      const double began = hooks_.now();
       units_[u].participant->Begin(probe);
       units_[u].participant->RunBurst(probe, 0, 0, request);
-      const auto median = probe.bursts.back().MedianOfAll();
-      s.latency_ns = double(median.value_or(probe.first_run.value_or(0)));
+      const double seconds = hooks_.now() - began;
+      if (!probe.bursts.empty()) e.cost.AddBurst(probe, seconds, /*whole_process=*/true);
       units_[u].participant->Abandon();
+      if (!Cost(u))
+        throw WorkerFailure(WorkerFailure::Kind::kGarbage, "it is not known how long its runs take");
+      // Whether the process or its runs took that, another process will tell.
+      e.probed_seconds_per_run = seconds / 2;
     });
-    if (!states_[u].alive && !states_[u].failed)
-      states_[u].failures_in_a_row = 1;  // the launch itself is the retry
+    if (experiment.running) NoteCost(u);
   }
 
   void End(std::size_t u) {
-    Try(u, [&](State& s) { units_[u].participant->End(s.launch, units_[u].data->output_digests.empty()); });
-    if (states_[u].alive) {
-      if (states_[u].launch.status == Launch::Status::kComplete) states_[u].failures_in_a_row = 0;
-      states_[u].alive = false;
-    }
+    Experiment& experiment = experiments_[u];
+    const double began = hooks_.now();
+    SetPatience(u, std::nullopt);
+    const bool ended = Try(u, [&](Experiment& e) {
+      units_[u].participant->End(e.launch, units_[u].data->output_digests.empty());
+    });
+    if (!ended) return;
+    experiment.running = false;
+    experiment.end_seconds = hooks_.now() - began;
+    if (experiment.launch.status == Launch::Status::kComplete) SetState(u, State::kMeasured);
   }
 
-  void RunBurst(std::size_t u, int round, int order, bool repeated = false) {
-    Try(u, [&](State& s) {
+  // What a burst is expected to take.
+  double BurstSeconds(std::size_t u) const {
+    if (experiments_[u].burst_seconds) return *experiments_[u].burst_seconds;
+    const auto cost = Cost(u);
+    if (!cost || !shape_ || !shape_->runs[u]) return 0;
+    return cost->request_seconds + (cost->Opening() + *shape_->runs[u]) * cost->wall_ns / 1e9;
+  }
+
+  void RunBurst(std::size_t u, int round, int order, int runs, bool repeated = false) {
+    Try(u, [&](Experiment& experiment) {
+      const RunCost cost = *Cost(u);
       protocol::BurstRequest request;
       request.min_opening = 1;
-      request.max_opening = MostOpening(Spacing(u));
-      request.min_runs = request.max_runs = shape_.runs[u];
+      request.max_opening = MaxOpeningRuns(cost.wall_ns);
+      request.min_runs = request.max_runs = runs;
       request.target_ns = 0;
       request.traced_runs = repeated ? 0
-                                     : TracedRunsOfBurst(shape_.traced[u], shape_.launches, shape_.rounds,
-                                                         s.launch.index, round);
-      if (units_[u].participant->WholeProcess()) {
-        request.min_opening = shape_.warmup[u];
-        request.min_runs = shape_.min_runs;
-        request.max_runs = std::max(request.min_runs, std::min(shape_.runs[u], units_[u].runs));
-        request.target_ns = shape_.target;
+                                     : TracedRunsOfBurst(shape_->traced[u], shape_->launches, shape_->rounds,
+                                                         experiment.launch.index, round);
+      const bool whole = units_[u].participant->WholeProcess();
+      if (whole) {
+        request.min_opening = shape_->warmup[u];
+        request.max_runs = std::max(std::min(shape_->min_runs, runs), std::min(runs, units_[u].runs));
+        request.min_runs = std::min(shape_->min_runs, request.max_runs);
+        request.target_ns = shape_->target;
+        if (const auto probed = std::exchange(experiment.probed_seconds_per_run, {}); limit_ && probed) {
+          const double seconds = kUnknownProcessShare * (*limit_ - Used()) / double(units_.size()) -
+                                 *probed * (request.min_opening + 1);
+          request.max_runs = RunsWithin(seconds, *probed * 1e9, 1, request.max_runs);
+          request.min_runs = std::min(request.min_runs, request.max_runs);
+        }
       }
-      units_[u].participant->RunBurst(s.launch, round, order, request);
-      const Burst& burst = s.launch.bursts.back();
-      const auto median = burst.Median();
-      if (const auto latency = median ? median : burst.MedianOfAll()) s.latency_ns = double(*latency);
+      const double all_runs = request.max_opening + request.max_runs + request.traced_runs;
+      SetPatience(u, cost.request_seconds + all_runs * cost.wall_ns / 1e9);
+      const double began = hooks_.now();
+      units_[u].participant->RunBurst(experiment.launch, round, order, request);
+      const double seconds = hooks_.now() - began;
+      if (!repeated) experiment.burst_seconds = seconds;
+      experiment.cost.AddBurst(experiment.launch, seconds, whole);
     });
   }
 
-  // Whether the unit has enough clean runs in this round.
+  // Whether the experiment has enough clean runs in this round.
   bool CleanEnough(std::size_t u, int round) const {
     std::size_t clean = 0, wanted = kLeastClean;
-    for (const Burst& burst : states_[u].launch.bursts) {
+    for (const Burst& burst : experiments_[u].launch.bursts) {
       if (burst.round != round) continue;
       clean += burst.CleanLatencies().size();
       wanted = std::min(wanted, burst.recorded.size());
@@ -522,125 +513,223 @@ class Scheduler {
     return clean >= wanted;
   }
 
+  // Ends the launch if the limit leaves no time for what takes `seconds`. The first round of the launches
+  // that an interval needs is made in any case, and time is kept for those that are still to come.
+  bool CutShort(double seconds, bool is_first_round) {
+    if (is_first_round && needed_) return false;
+    const int needed_later = stats::kLeastLaunches - CompleteLaunches() - 1;
+    const double reserve = shape_ ? std::max(0, needed_later) * shape_->least_seconds : 0;
+    cut_short_ = OutOfTime(seconds + reserve);
+    return cut_short_;
+  }
+
+  double EndSeconds() const {
+    double seconds = 0;
+    for (const Experiment& experiment : experiments_)
+      if (experiment.running) seconds += experiment.end_seconds.value_or(0);
+    return seconds;
+  }
+
   // Runs the bursts of a round, and again those with too few clean runs: shorter, so that one fits into a
   // quiet moment. Where that has never helped in a while it is not tried each time.
-  template <typename Used>
-  void RunRound(int index, int round, const Used& used) {
+  void RunRound(int index, int round) {
     int place = 0;
     const std::vector<std::size_t> order = Order(index, round);
     for (const std::size_t u : order) {
-      if (Stop()) return;
-      RunBurst(u, round, place++);
+      if (!experiments_[u].running) continue;
+      if (Stop() || CutShort(BurstSeconds(u) + EndSeconds(), round == 0)) return;
+      RunBurst(u, round, place++, *shape_->runs[u]);
     }
-    for (int repeat = 0; repeat < kMostRepeats; ++repeat) {
+    for (int repeat = 0; repeat < kMaxRepeats; ++repeat) {
       for (const std::size_t u : order) {
-        State& state = states_[u];
-        if (Stop() || used() > Limit()) return;
-        if (!state.alive || CleanEnough(u, round)) continue;
-        const bool hopeless = state.repeats_in_vain >= kHopeless && ++state.skipped_repeats % kHopeless != 0;
-        if (hopeless) continue;
-        const int runs = shape_.runs[u];
+        Experiment& experiment = experiments_[u];
+        if (!experiment.running || CleanEnough(u, round)) continue;
+        if (Stop() || (limit_ && Used() + BurstSeconds(u) + EndSeconds() > *limit_)) return;
+        const bool useless = experiment.useless_repeats >= kMaxUselessRepeats &&
+                             ++experiment.skipped_repeats % kMaxUselessRepeats != 0;
+        if (useless) continue;
+        int runs = *shape_->runs[u];
         // The clocks of paced runs are those of their pace only after a while.
-        if (units_[u].period == 0)
-          shape_.runs[u] = std::max(std::min(runs, static_cast<int>(kLeastClean)), runs / 2);
-        RunBurst(u, round, place++, /*repeated=*/true);
-        shape_.runs[u] = runs;
+        if (units_[u].period == 0) runs = std::max(std::min(runs, static_cast<int>(kLeastClean)), runs / 2);
+        RunBurst(u, round, place++, runs, /*repeated=*/true);
         ++data_.repeated_bursts;
-        state.repeats_in_vain = CleanEnough(u, round) ? 0 : state.repeats_in_vain + 1;
+        experiment.useless_repeats = CleanEnough(u, round) ? 0 : experiment.useless_repeats + 1;
       }
     }
   }
 
-  // Fits the launches that are still to come into the time that is left after `used` seconds. `fixed_seconds`
-  // is what a launch takes beside its bursts.
-  void SetShape(double fixed_seconds, double used) {
+  // What starting and ending the processes of a launch takes. An experiment of which that is not known takes
+  // what the others take on average.
+  double FixedSeconds() const {
+    const auto sum = [&](std::optional<double> Experiment::*member) {
+      double seconds = 0;
+      int known = 0, all = 0;
+      for (const Experiment& experiment : experiments_) {
+        if (experiment.state == State::kGivenUp) continue;
+        ++all;
+        if (!(experiment.*member)) continue;
+        ++known;
+        seconds += *(experiment.*member);
+      }
+      return known > 0 ? seconds * all / known : 0;
+    };
+    return sum(&Experiment::start_seconds) + sum(&Experiment::end_seconds);
+  }
+
+  // Fits the launches that are still to come into the time that is left.
+  void Fit() {
     ShapeInput input;
-    input.fixed_seconds = fixed_seconds;
+    input.fixed_seconds = FixedSeconds();
+    input.seconds_between_rounds = seconds_between_rounds_;
     input.rounds = options_.rounds;
     input.one_burst = one_burst_;
-    const int launches = Wanted();
-    const bool timeless = options_.launches && !options_.max_seconds_given;
-    input.launches = launches;
-    input.launches_done = std::min(CompleteLaunches(), launches - 1);
+    input.launches = LaunchesWanted();
+    input.launches_done = std::min(CompleteLaunches(), input.launches - 1);
     input.launches_given = options_.launches.has_value();
-    input.budget_seconds = timeless ? 1e9 : std::max(0.0, Limit() - used);
+    if (limit_) input.budget_seconds = std::max(0.0, *limit_ - launch_began_);
+    fitted_spacing_.clear();
     for (std::size_t u = 0; u < units_.size(); ++u) {
-      input.latency_ns.push_back(states_[u].failed ? 0 : states_[u].latency_ns);
-      input.period.push_back(states_[u].failed ? 0 : units_[u].period);
-      input.warmup.push_back(units_[u].warmup);
-      input.traced.push_back(units_[u].runs);
+      experiments_[u].burst_seconds.reset();
+      const auto cost = experiments_[u].cost.Get();
+      input.experiments.push_back({cost, units_[u].period, units_[u].warmup, units_[u].runs, IsGivenUp(u)});
+      fitted_spacing_.push_back(cost ? cost->spacing_ns : 0);
     }
+    if (shape_) launch_seconds_.clear();  // those of another shape
     shape_ = FitLaunch(input);
-    fixed_seconds_ = fixed_seconds;
-    shape_known_ = true;
-    looking_at_ = shape_.launches;
+    fit_is_outdated_ = false;
+    next_look_ = shape_->launches;
+    ReportShortLimit();
   }
 
-  // What a launch takes is known after the first one: where the others would not fit as planned they get
-  // another shape.
-  void FitAgain(double used) {
-    if (one_burst_ || !shape_known_ || options_.launches || seconds_of_launches_.size() != 1) return;
-    const double took = seconds_of_launches_.front();
-    if (used + took * (shape_.launches - CompleteLaunches()) <= Limit()) return;
-    SetShape(std::max(0.0, fixed_seconds_ + took - shape_.seconds), used);
-  }
-
-  void SetShapeOfResumed() {
-    // The number of rounds stays; the rest is found anew from the latencies that were measured.
-    for (std::size_t u = 0; u < units_.size(); ++u) {
-      const auto latencies = units_[u].data->AllLatencies();
-      if (!latencies.empty()) states_[u].latency_ns = double(latencies.back());
+  // Run counts stay as they are unless an experiment's state or cost changed, or the launches would not fit
+  // into the limit.
+  void FitIfNeeded() {
+    bool needed = fit_is_outdated_;
+    for (std::size_t u = 0; shape_ && u < units_.size() && !needed; ++u) {
+      const auto cost = experiments_[u].cost.Get();
+      if (!cost || IsGivenUp(u)) continue;
+      const double change = cost->spacing_ns / fitted_spacing_[u];
+      needed = change > kMaterialChange || change < 1 / kMaterialChange;
     }
+    if (shape_ && limit_ && !launch_seconds_.empty()) {
+      const int to_come = std::max(0, shape_->launches - CompleteLaunches());
+      needed = needed || Used() + to_come * LaunchSeconds() > *limit_ * (1 + kCutExcess);
+    }
+    if (needed) Fit();
+  }
+
+  // As soon as it is known that the limit is too short for the launches that an interval needs, this says
+  // what they will take, and says it again if it turns out to be more.
+  void ReportShortLimit() {
+    const int to_come = stats::kLeastLaunches - CompleteLaunches();
+    if (!limit_ || !shape_ || to_come <= 0) return;
+    const double seconds = launch_began_ + to_come * shape_->least_seconds + options_.after_seconds;
+    const double reported = reported_need_.value_or(options_.max_seconds);
+    if (seconds <= reported * (1 + kAllowedExcess)) return;
+    reported_need_ = seconds;
+    std::erase(warnings_, short_limit_);
+    short_limit_ = fmt::format(
+        "the time limit of {:.3g} s is too short: {} launches of each experiment, the least for an interval, "
+        "take about {:.3g} s",
+        options_.max_seconds, stats::kLeastLaunches, seconds);
+    warnings_.push_back(short_limit_);
+    if (hooks_.progress != nullptr) hooks_.progress->Message("warning: " + short_limit_);
+  }
+
+  // Takes the costs from what was stored by the measurement that is resumed, which had `launches`.
+  void ContinueStored(int launches) {
     one_burst_ = one_burst_ || !data_.interleaved;
-    // Of what was never run (the first launch was lost), the next launch tells how long it takes.
-    if (std::ranges::any_of(states_,
-                            [](const State& state) { return !state.failed && state.latency_ns <= 0; }))
-      return;
-    const int rounds = data_.rounds;
-    SetShape(0, 0);
-    if (!one_burst_) shape_.rounds = rounds;
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      Experiment& experiment = experiments_[u];
+      const bool whole = units_[u].participant->WholeProcess();
+      for (const Launch& launch : units_[u].data->launches) {
+        Launch until;  // with the bursts so far
+        until.first_run = launch.first_run;
+        until.warmup = launch.warmup;
+        for (const Burst& burst : launch.bursts) {
+          until.bursts = {burst};
+          experiment.cost.AddBurst(until, std::nullopt, whole);
+        }
+        if (whole || !launch.load) continue;
+        Nanoseconds start = *launch.load + launch.first_run.value_or(0);
+        for (const Nanoseconds run : launch.warmup) start += run;
+        experiment.start_seconds = double(start) / 1e9;
+      }
+      if (Cost(u) && !IsGivenUp(u)) SetState(u, State::kMeasured);
+    }
+    if (options_.seconds_used > 0) launch_seconds_.push_back(options_.seconds_used / launches);
+    launch_began_ = Used();
+    FitIfNeeded();
   }
 
-  template <typename Used>
-  void RunLaunch(int index, const Used& used) {
-    for (State& state : states_) {
-      state.alive = false;
-      state.launch = {};
+  void RunLaunch(int index) {
+    for (Experiment& experiment : experiments_) {
+      experiment.running = false;
+      experiment.launch = {};
     }
-    Report(0, used(), false);
+    cut_short_ = false;
+    launch_began_ = Used();
+    needed_ = CompleteLaunches() < stats::kLeastLaunches;
+    ReportShortLimit();
+    Report(0, false);
     if (one_burst_) {
-      RunAlternating(index, used);
+      RunAlternating(index);
     } else {
-      RunInterleaved(index, used);
+      RunInterleaved(index);
     }
     for (std::size_t u = 0; u < units_.size(); ++u) {
-      State& state = states_[u];
-      const bool there = state.launch.load || state.launch.first_run || !state.launch.bursts.empty() ||
-                         state.launch.status == Launch::Status::kFailed;
-      if (there) units_[u].data->launches.push_back(std::move(state.launch));
-      state.launch = {};
+      Launch& launch = experiments_[u].launch;
+      const bool there = launch.load || launch.first_run || !launch.bursts.empty() ||
+                         launch.status == Launch::Status::kFailed;
+      if (there) units_[u].data->launches.push_back(std::move(launch));
+      launch = {};
     }
   }
 
-  template <typename Used>
-  void RunInterleaved(int index, const Used& used) {
-    const double start = hooks_.now();
+  // Calls a hook that asks the device.
+  template <typename Hook>
+  void AskDevice(Hook hook) {
+    try {
+      hook();
+    } catch (const DeviceLost&) {
+      lost_ = true;
+    }
+  }
+
+  void BeforeRound(int index, int round, int order) {
+    if (!hooks_.before_round) return;
+    const double began = hooks_.now();
+    AskDevice([&] { hooks_.before_round(index, round, order); });
+    seconds_between_rounds_ = hooks_.now() - began;
+  }
+
+  double StartSeconds(std::size_t u) const { return experiments_[u].start_seconds.value_or(0); }
+
+  void RunInterleaved(int index) {
     const std::vector<std::size_t> order = Order(index, -1);
     for (std::size_t i = 0; i < order.size(); ++i) {
-      if (Stop()) break;
+      if (Stop() || CutShort(0, /*is_first_round=*/true)) break;
       Begin(order[i], index);
-      if (i == 0 && order.size() > 1 && !shape_known_ && states_[order[0]].alive && !FitsInMemory(order)) {
+      if (i == 0 && order.size() > 1 && experiments_[order[0]].running && !FitsInMemory(order)) {
         End(order[0]);  // counts as no launch: everything starts again, one process at a time
-        states_[order[0]].launch = {};
-        RunAlternating(index, used);
+        if (experiments_[order[0]].launch.status == Launch::Status::kComplete)
+          experiments_[order[0]].launch = {};
+        if (!Stop()) RunAlternating(index);
         return;
       }
+      // The costs of the first launch become known one by one.
+      if (!shape_ || fit_is_outdated_) Fit();
     }
-    if (!shape_known_ && !Stop()) SetShape(hooks_.now() - start, used() - (hooks_.now() - start));
-    for (int round = 0; round < shape_.rounds && !Stop(); ++round) {
-      if (hooks_.before_round) hooks_.before_round(index, round, 0);
-      Report(round + 1, used(), false);
-      RunRound(index, round, used);
+    const bool any = std::ranges::any_of(experiments_, &Experiment::running);
+    for (int round = 0; any && round < shape_->rounds && !Stop(); ++round) {
+      double seconds = EndSeconds();
+      for (const std::size_t u : order)
+        if (experiments_[u].running) seconds += BurstSeconds(u);
+      if (CutShort(seconds, round == 0)) break;
+      BeforeRound(index, round, 0);
+      if (Stop()) break;
+      Report(round + 1, false);
+      RunRound(index, round);
     }
     for (const std::size_t u : order) {
       MarkIfCutShort(u);
@@ -648,40 +737,54 @@ class Scheduler {
     }
   }
 
-  template <typename Used>
-  void RunAlternating(int index, const Used& used) {
+  void RunAlternating(int index) {
     int place = 0;
     for (const std::size_t u : Order(index, 0)) {
+      if (experiments_[u].launch.status == Launch::Status::kFailed) continue;
+      if (Stop() || CutShort(StartSeconds(u) + BurstSeconds(u), /*is_first_round=*/true)) return;
+      BeforeRound(index, 0, place);
       if (Stop()) return;
-      if (hooks_.before_round) hooks_.before_round(index, 0, place);
-      if (Stop()) return;
-      const double start = hooks_.now();
-      if (units_[u].participant->WholeProcess() && states_[u].latency_ns <= 0) Probe(u, index);
+      if (units_[u].participant->WholeProcess() && !Cost(u)) {
+        Probe(u, index);
+        if (!experiments_[u].running) continue;
+      }
       Begin(u, index);
-      if (!shape_known_)
-        SetShape((hooks_.now() - start) * double(units_.size()), used() - (hooks_.now() - start));
-      Report(1, used(), false);
-      RunBurst(u, 0, place++);
+      if (!shape_ || fit_is_outdated_) Fit();
+      Report(1, false);
+      if (experiments_[u].running) RunBurst(u, 0, place++, *shape_->runs[u]);
       MarkIfCutShort(u);
       End(u);
-      // Known by now: how long this one's runs take.
-      if (index == 0) SetShape(0, used());
     }
   }
 
+  // Whoever looks at the data later is told that a launch has fewer rounds than the others.
   void MarkIfCutShort(std::size_t u) {
-    State& state = states_[u];
-    if (state.alive && static_cast<int>(state.launch.bursts.size()) < std::max(1, shape_.rounds)) {
-      state.launch.status = Launch::Status::kPartial;
+    Experiment& experiment = experiments_[u];
+    if (!experiment.running) return;
+    int rounds = 0;
+    for (const Burst& burst : experiment.launch.bursts) rounds = std::max(rounds, burst.round + 1);
+    const int planned = shape_ ? std::max(1, shape_->rounds) : 1;
+    if (rounds >= planned) return;
+    if (cut_short_ && needed_ && rounds > 0 && !hooks_.interrupted() && !lost_) {
+      AddOnce(fmt::format("launch {} has {} of {} rounds: the time limit was nearly over",
+                          experiment.launch.index + 1, rounds, planned),
+              warnings_);
+      return;
     }
+    experiment.launch.status = Launch::Status::kPartial;
+    if (cut_short_)
+      experiment.launch.problem =
+          fmt::format("the time limit ended it after {} of {} rounds", rounds, planned);
   }
 
   bool FitsInMemory(const std::vector<std::size_t>& order) {
-    const auto rss = states_[order[0]].launch.rss_after_load;
+    const auto rss = experiments_[order[0]].launch.rss_after_load;
     if (!hooks_.enough_memory || !rss) return true;
-    const auto reason = hooks_.enough_memory(*rss, order.size() - 1);
+    std::optional<std::string> reason;
+    AskDevice([&] { reason = hooks_.enough_memory(*rss, order.size() - 1); });
     if (!reason) return true;
     one_burst_ = true;
+    fit_is_outdated_ = true;
     data_.why_not_interleaved = *reason;
     warnings_.push_back(*reason + ": whole processes alternate instead of short bursts");
     return false;
@@ -698,22 +801,22 @@ class Scheduler {
     };
     for (std::size_t u = 0; u < units_.size(); ++u) {
       std::ranges::for_each(units_[u].data->launches, add);
-      add(states_[u].launch);
+      add(experiments_[u].launch);
     }
     return all > 0 ? std::optional(static_cast<double>(clean) / static_cast<double>(all)) : std::nullopt;
   }
 
-  void Report(int round, double used, bool finished) {
+  void Report(int round, bool finished) {
     if (hooks_.progress == nullptr) return;
     ProgressUpdate update;
     update.launch = CompleteLaunches() + (finished ? 0 : 1);
-    update.launches = std::max(looking_at_, update.launch);
+    update.launches = std::max(next_look_, update.launch);
     update.round = round;
-    update.rounds = shape_.rounds;
-    update.seconds = used;
+    update.rounds = shape_ ? shape_->rounds : kDefaultRounds;
+    update.seconds = Used();
     // Whoever looks by himself (look_confidence) may go on with more launches.
     update.launches_given = options_.launches && options_.look_confidence == 0;
-    update.max_seconds = options_.launches && !options_.max_seconds_given ? 0 : options_.max_seconds;
+    update.max_seconds = limit_ ? options_.max_seconds : 0;
     update.launch_finished = finished;
     update.clean_share = CleanShare();
     ForEachMeasured(
@@ -735,14 +838,22 @@ class Scheduler {
   ScheduleData& data_;
   std::vector<std::string>& warnings_;
   const stats::StopRule rule_;
-  std::vector<State> states_;
-  std::vector<double> seconds_of_launches_;
-  LaunchShape shape_;
-  bool shape_known_ = false;
+  const double start_;
+  std::optional<double> limit_;  // seconds for all launches; absent: they take as long as they take
+  std::vector<Experiment> experiments_;
+  std::vector<double> launch_seconds_;  // that launches of this shape took
+  std::optional<LaunchShape> shape_;    // absent until the cost of an experiment is known
+  std::vector<double> fitted_spacing_;  // RunCost::spacing_ns that the shape is fitted to
+  bool fit_is_outdated_ = false;
   bool one_burst_ = false;
-  bool lost_ = false;         // the connection to the device broke in this launch
-  double fixed_seconds_ = 0;  // of a launch, beside its bursts
-  int looking_at_ = 10;       // launches at which the stop rule looks next
+  bool lost_ = false;        // the connection to the device broke in this launch
+  bool cut_short_ = false;   // the limit ends this launch
+  bool needed_ = true;       // there is no interval without this launch
+  double launch_began_ = 0;  // seconds used by then
+  double seconds_between_rounds_ = 0;
+  int next_look_ = 10;                   // launches at which the stop rule looks next
+  std::optional<double> reported_need_;  // seconds that the least launches take, as reported
+  std::string short_limit_;              // that report
 };
 
 }  // namespace

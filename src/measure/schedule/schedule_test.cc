@@ -29,7 +29,7 @@ class Fake : public Participant {
     launch.rss_after_load = 1000;
     MayFail("begin", launch);
   }
-  void WarmUp(Launch& launch, int min_runs, int) override {
+  std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int) override {
     for (int i = 0; i < min_runs; ++i) {
       if (!launch.first_run) {
         launch.first_run = Run() * 5;
@@ -37,6 +37,7 @@ class Fake : public Participant {
         launch.warmup.push_back(Run());
       }
     }
+    return std::nullopt;
   }
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
     asked_.push_back(fmt::format("burst {}", name_));
@@ -209,12 +210,15 @@ TEST(TracedRuns, AddUpOverTheLaunches) {
   EXPECT_EQ(TracedRunsOfBurst(100, 10, 1, 12, 0), 10);  // launches beyond the planned ones
 }
 
+RunCost CostOf(double latency_ns) {
+  return {.spacing_ns = latency_ns, .wall_ns = latency_ns, .opening_runs = {}};
+}
+
 // Two variants of a model whose runs take so long, in a budget for ten launches.
 LaunchShape Fitted(double latency_ms, double budget, double fixed = 0) {
   ShapeInput input;
-  input.latency_ns = {latency_ms * 1e6, latency_ms * 1e6};
-  input.warmup = {std::nullopt, std::nullopt};
-  input.traced = {100, 100};
+  input.experiments = {{CostOf(latency_ms * 1e6), 0, std::nullopt, 100},
+                       {CostOf(latency_ms * 1e6), 0, std::nullopt, 100}};
   input.budget_seconds = budget;
   input.fixed_seconds = fixed;
   return FitLaunch(input);
@@ -223,13 +227,13 @@ LaunchShape Fitted(double latency_ms, double budget, double fixed = 0) {
 TEST(FitLaunch, ShrinksWithTheTimeThereIs) {
   const auto text = [](const LaunchShape& shape) {
     return fmt::format("{} launches, {} rounds of {} runs, {} traced, warmup {}", shape.launches,
-                       shape.rounds, shape.runs[0], shape.traced[0], shape.warmup[0]);
+                       shape.rounds, *shape.runs[0], shape.traced[0], shape.warmup[0]);
   };
   EXPECT_EQ(text(Fitted(1, 60)), "10 launches, 7 rounds of 50 runs, 100 traced, warmup 10");
   EXPECT_EQ(text(Fitted(100, 60)), "10 launches, 5 rounds of 3 runs, 50 traced, warmup 3");
   EXPECT_EQ(text(Fitted(100, 10)), "5 launches, 1 rounds of 4 runs, 20 traced, warmup 1");
   EXPECT_EQ(text(Fitted(1000, 60)), "2 launches, 2 rounds of 5 runs, 6 traced, warmup 1");
-  EXPECT_EQ(text(Fitted(10000, 60)), "2 launches, 1 rounds of 1 runs, 6 traced, warmup 1");
+  EXPECT_EQ(text(Fitted(10000, 60)), "2 launches, 1 rounds of 1 runs, 2 traced, warmup 1");
 }
 
 // The headline comes first: so many untraced runs of each variant and as many launches as fit, up to ten;
@@ -239,7 +243,7 @@ TEST(FitLaunch, SlowModelsGetTheirUntracedRunsFirst) {
   for (const auto& [latency_ms, fixed] : {std::pair(160.0, 0.7), std::pair(420.0, 1.9)}) {
     SCOPED_TRACE(latency_ms);
     const LaunchShape shape = Fitted(latency_ms, 40, fixed);
-    EXPECT_GE(shape.launches * shape.rounds * shape.runs[0], kLeastUntraced);
+    EXPECT_GE(shape.launches * shape.rounds * *shape.runs[0], kLeastUntraced);
     EXPECT_GE(shape.traced[0], kLeastTraced * shape.launches);
     EXPECT_LE(shape.seconds * shape.launches, 40 * 1.02);
     EXPECT_GE(shape.seconds * shape.launches, 40 * 0.6) << "time is used";
@@ -249,9 +253,7 @@ TEST(FitLaunch, SlowModelsGetTheirUntracedRunsFirst) {
 
 TEST(FitLaunch, TheRestOfTheTimeIsForTheLaunchesThatAreToCome) {
   ShapeInput input;
-  input.latency_ns = {100e6};
-  input.warmup = {std::nullopt};
-  input.traced = {30};
+  input.experiments = {{CostOf(100e6), 0, std::nullopt, 30}};
   input.budget_seconds = 5;
   input.launches_done = 5;
   EXPECT_EQ(FitLaunch(input).launches, 10);
@@ -263,9 +265,7 @@ TEST(FitLaunch, TheRestOfTheTimeIsForTheLaunchesThatAreToCome) {
 
 TEST(FitLaunch, PacedBurstsAreSomePeriodsLong) {
   ShapeInput input;
-  input.latency_ns = {1e6, 1e6, 50e6};
-  input.period = {33'000'000, 0, 33'000'000};
-  input.warmup = {std::nullopt, std::nullopt, std::nullopt};
+  input.experiments = {{CostOf(1e6), 33'000'000, {}}, {CostOf(1e6), 0, {}}, {CostOf(50e6), 33'000'000, {}}};
   input.budget_seconds = 600;
   LaunchShape shape = FitLaunch(input);
   EXPECT_THAT(shape.runs, ElementsAre(10, 50, 10));  // the last one is always late: its latency sets the pace
@@ -317,7 +317,7 @@ TEST_F(ScheduleTest, EveryBurstHoldsAsManyRunsHoweverFastTheMachineIsJustThen) {
         medians.insert(*burst.Median());
       }
     }
-    EXPECT_EQ(sizes.size(), 1U);
+    EXPECT_THAT(sizes, testing::SizeIs(1));
     EXPECT_GT(*sizes.begin(), 3U);
     EXPECT_GT(medians.size(), 2U);  // else the machine was not fast and slow by turns
   }
@@ -656,6 +656,68 @@ TEST_F(ScheduleTest, WarmupIsAtLeastWhatWasAskedFor) {
   options.launches = 2;
   Run();
   for (const Launch& launch : data[0]->launches) EXPECT_GE(launch.warmup.size() + 1, 25u);
+}
+
+// A worker that dies while it loads has no cost yet; the next launch must find it out before any burst.
+TEST_F(ScheduleTest, AWorkerThatDiesInTheFirstLaunchGetsBurstsOfItsCost) {
+  Add("a", 5'000'000);
+  Fake& b = Add("b", 4'000'000);
+  b.fails_at = "begin";
+  b.fails_in = {0};
+  Pair();
+  options.launches = 3;
+  Run();
+  EXPECT_THAT(b.runs_asked, Each(testing::Le(20)));
+  EXPECT_EQ(data[1]->launches.size(), 4U);
+}
+
+TEST_F(ScheduleTest, WithoutMemoryEachExperimentGetsBurstsOfItsCost) {
+  for (options.seed = 1; options.seed <= 8; ++options.seed) {
+    fakes.clear();
+    data.clear();
+    warnings.clear();
+    result = {};
+    Add("a", 50'000'000);
+    Add("b", 5'000'000);
+    Add("c", 20'000'000);
+    memory = "2 more workers of 9 GB do not fit";
+    options.launches = 2;
+    Run();
+    for (const auto& fake : fakes) EXPECT_THAT(fake->runs_asked, Each(testing::Le(100)));
+  }
+}
+
+TEST_F(ScheduleTest, GivenLaunchesEndOnAMachineThatBecomesBusy) {
+  Add("a", 5'000'000).wait = [](std::size_t burst, std::size_t) { return burst < 14 ? 0 : 4'000'000; };
+  Add("b", 5'000'000).wait = [](std::size_t, std::size_t) { return 0; };
+  Pair();
+  options.launches = 5;
+  int launches = 0;
+  before_round = [&](int launch, int, int) {
+    launches = launch;
+    interrupted = launch > 50;
+  };
+  Run();
+  EXPECT_EQ(launches, 4);
+  EXPECT_EQ(result.launches, 5);
+}
+
+TEST_F(ScheduleTest, AResumedMeasurementPlansWithTheTimeThatIsLeft) {
+  for (const char* name : {"a", "b"}) Add(name, 100'000'000);
+  Pair();
+  options.max_seconds = 60;
+  options.max_seconds_given = true;
+  options.launches = 2;
+  Run();
+  options.seconds_used = 50;
+  options.launches = 6;
+  Run();
+  EXPECT_LE(result.seconds, 66);
+  // The memory is asked for again, too.
+  options.max_seconds = 600;
+  memory = "1 more workers of 9 GB do not fit";
+  Run();
+  EXPECT_FALSE(result.interleaved);
 }
 
 }  // namespace

@@ -38,17 +38,19 @@ class Sustained {
 
   void RunUntilItsEnd(const ScheduleUnit& unit, Launch& launch) {
     unit.participant->Begin(launch);
-    // The first run of a process is like no other; the second one tells how long they take.
-    unit.participant->WarmUp(launch, 1, 1);
-    double latency_ns =
-        static_cast<double>(launch.warmup.empty() ? launch.first_run.value_or(1) : launch.warmup.back());
+    RunCostEstimate estimate;
+    const double began = hooks_.now();
+    const auto runs_ns = unit.participant->WarmUp(launch, 1, 1);
+    estimate.AddWarmUp(launch, 0, /*first_before=*/false, hooks_.now() - began, runs_ns);
+    if (!estimate.Get())
+      throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker ran nothing to warm up");
     const double start = hooks_.now();
     int traced = 0;
     while (!hooks_.interrupted()) {
       const double elapsed = hooks_.now() - start;
       if (elapsed >= Seconds() && !launch.bursts.empty()) break;
-      Report(unit, elapsed, launch.bursts.empty() ? 0 : latency_ns);
-      const double spacing_ns = std::max({latency_ns, static_cast<double>(unit.period), 1.0});
+      Report(unit, elapsed, launch);
+      const double spacing_ns = std::max(estimate.Get()->wall_ns, static_cast<double>(unit.period));
       const double most_ns = std::max(spacing_ns, std::min(double(kSustainedBurst), double(duration_) / 100));
       const double length_ns = std::clamp((Seconds() - elapsed) * 1e9, spacing_ns, most_ns);
       protocol::BurstRequest request;
@@ -58,9 +60,10 @@ class Sustained {
       request.target_ns = 0;
       const double share = std::min(1.0, (elapsed + length_ns / 1e9) / Seconds());
       request.traced_runs = std::max(0, static_cast<int>(std::ceil(unit.runs * share)) - traced);
+      const double burst_began = hooks_.now();
       unit.participant->RunBurst(launch, static_cast<int>(launch.bursts.size()), 0, request);
+      estimate.AddBurst(launch, hooks_.now() - burst_began, /*whole_process=*/false);
       traced += request.traced_runs;
-      if (const auto median = launch.bursts.back().Median()) latency_ns = static_cast<double>(*median);
     }
     if (hooks_.interrupted()) launch.status = Launch::Status::kPartial;
     unit.participant->End(launch, unit.data->output_digests.empty());
@@ -84,11 +87,12 @@ class Sustained {
     if (hooks_.progress != nullptr) hooks_.progress->Message(fmt::format("{}: {}", unit.data->label, why));
   }
 
-  void Report(const ScheduleUnit& unit, double elapsed, double latency_ns) const {
+  void Report(const ScheduleUnit& unit, double elapsed, const Launch& launch) const {
     if (hooks_.progress == nullptr) return;
     ProgressUpdate update;
     update.what = fmt::format("{}, sustained", unit.data->label);
-    if (latency_ns > 0) update.what += " · " + FormatDuration(latency_ns);
+    const auto median = launch.bursts.empty() ? std::nullopt : launch.bursts.back().Median();
+    if (median) update.what += " · " + FormatDuration(static_cast<double>(*median));
     update.seconds = elapsed;
     update.max_seconds = Seconds();
     hooks_.progress->Update(update);

@@ -1,0 +1,169 @@
+#include "measure/schedule/launch_shape.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "protocol/messages.h"
+#include "stats/ratio/launches.h"
+
+namespace etprof {
+namespace {
+
+constexpr Nanoseconds kDefaultTarget = 50'000'000;
+constexpr int kLeastRunsOfBurst = 3;
+constexpr double kWarmUpShare = 0.1;  // of a launch's time
+
+// Where runs are paced: a frequency governor looks at the last tens of milliseconds, so it takes some periods
+// until its clocks are those of this pace.
+constexpr int kPacedRuns = 10;
+
+}  // namespace
+
+int TracedRunsOfBurst(int runs, int launches, int rounds, int launch, int round) {
+  const auto share = [](std::int64_t total, std::int64_t parts, std::int64_t part) {
+    return total * (part + 1) / parts - total * part / parts;
+  };
+  const std::int64_t of_launch = launch < launches
+                                     ? share(runs, launches, launch)
+                                     : (static_cast<std::int64_t>(runs) + launches - 1) / launches;
+  return static_cast<int>(share(std::max<std::int64_t>(1, of_launch), rounds, round));
+}
+
+Nanoseconds ShortestBurst(Nanoseconds period) { return std::max(kDefaultTarget, kPacedRuns * period); }
+
+namespace {
+
+// The arithmetic of FitLaunch.
+class LaunchFitter {
+ public:
+  explicit LaunchFitter(const ShapeInput& input) : input_(input) {
+    int known = 0;
+    RunCost mean;
+    for (const ShapeInput::Experiment& experiment : input.experiments) {
+      if (experiment.given_up || !experiment.cost) continue;
+      const RunCost cost = Paced(*experiment.cost, experiment.period);
+      ++known;
+      mean.spacing_ns += (cost.spacing_ns - mean.spacing_ns) / known;
+      mean.wall_ns += (cost.wall_ns - mean.wall_ns) / known;
+      mean.request_seconds += (cost.request_seconds - mean.request_seconds) / known;
+    }
+    for (const ShapeInput::Experiment& experiment : input.experiments) {
+      if (experiment.given_up) continue;
+      const RunCost cost = experiment.cost ? Paced(*experiment.cost, experiment.period)
+                           : known > 0     ? Paced(mean, experiment.period)
+                                           : Paced(RunCost(), experiment.period);
+      planned_.push_back({cost, experiment.traced, experiment.period > 0 ? kPacedRuns * cost.spacing_ns : 0});
+    }
+  }
+
+  LaunchShape Run() {
+    LaunchShape shape;
+    shape.launches = input_.launches;
+    if (!input_.launches_given) {
+      const int least = std::max(stats::kLeastLaunches, input_.launches_done + 1);
+      while (shape.launches > least && !Fits(shape.launches)) --shape.launches;
+    }
+    const double budget = Budget(shape.launches);
+    const double target = double(input_.one_burst ? kDefaultRounds * kDefaultTarget : kDefaultTarget);
+    shape.target = static_cast<Nanoseconds>(target);
+    const double least_traced = Traced(shape.launches, kLeastTraced);
+    shape.rounds = input_.one_burst ? 1 : input_.rounds.value_or(kDefaultRounds);
+    const auto fits = [&](int runs, double length) {
+      return shape.rounds * Round(runs, length) + least_traced <= budget;
+    };
+    const bool rounds_are_free = !input_.one_burst && !input_.rounds;
+    while (rounds_are_free && shape.rounds > 1 && !fits(LeastRuns(shape.launches, shape.rounds), target))
+      --shape.rounds;
+    shape.min_runs = LeastRuns(shape.launches, shape.rounds);
+    const bool least_rounds = shape.rounds == 1 || !rounds_are_free;
+    while (shape.min_runs > 1 && least_rounds && !fits(shape.min_runs, 0)) --shape.min_runs;
+    const double length = least_rounds && !fits(shape.min_runs, target) ? 0 : target;
+    shape.round_seconds = Round(shape.min_runs, length);
+    shape.seconds = input_.fixed_seconds + shape.rounds * shape.round_seconds;
+    // What is left is for traced runs.
+    const double each = Traced(shape.launches, 1);
+    const double left = budget + input_.fixed_seconds - shape.seconds;
+    const int affordable =
+        each > 0 ? static_cast<int>(std::clamp(left / each, 1.0, double(protocol::kMostRunsOfBurst)))
+                 : protocol::kMostRunsOfBurst;
+    shape.seconds += Traced(shape.launches, affordable);
+    shape.least_seconds = input_.fixed_seconds + shape.round_seconds + Traced(shape.launches, 1);
+    const double warmup_seconds = kWarmUpShare * budget / double(std::max<std::size_t>(1, planned_.size()));
+    std::size_t next = 0;
+    for (const ShapeInput::Experiment& experiment : input_.experiments) {
+      shape.runs.emplace_back();
+      shape.warmup.push_back(experiment.warmup.value_or(1));
+      shape.traced.push_back(static_cast<int>(
+          std::min<std::int64_t>(experiment.traced, std::int64_t{affordable} * shape.launches)));
+      if (experiment.given_up) continue;
+      const Planned& planned = planned_[next++];
+      if (!experiment.cost) continue;
+      shape.runs.back() = Runs(planned, shape.min_runs, length);
+      if (!experiment.warmup)
+        shape.warmup.back() = RunsWithin(warmup_seconds, planned.cost.wall_ns, 1, kDefaultWarmup);
+    }
+    return shape;
+  }
+
+ private:
+  struct Planned {
+    RunCost cost;
+    int traced = 0;
+    double shortest_ns = 0;  // of a burst
+  };
+
+  static RunCost Paced(RunCost cost, Nanoseconds period) {
+    cost.spacing_ns = std::max(cost.spacing_ns, double(period));
+    cost.wall_ns = std::max(cost.wall_ns, cost.spacing_ns);
+    return cost;
+  }
+  // The least number of runs in a burst, so that all launches together have kLeastUntraced.
+  static int LeastRuns(int launches, int rounds) {
+    const int bursts = launches * rounds;
+    return std::max(kLeastRunsOfBurst, (kLeastUntraced + bursts - 1) / bursts);
+  }
+  // Recorded runs of a burst that is to be `length_ns` long; 0: as short as `least` runs are.
+  static int Runs(const Planned& planned, int least, double length_ns) {
+    const double length = length_ns > 0 ? std::max(length_ns, planned.shortest_ns) : 0;
+    return RunsWithin(length / 1e9, planned.cost.spacing_ns, least, protocol::kMostRunsOfBurst);
+  }
+  // Seconds for the bursts of one launch.
+  double Budget(int launches) const {
+    if (!input_.budget_seconds) return std::numeric_limits<double>::infinity();
+    return std::max(0.0, *input_.budget_seconds / (launches - input_.launches_done) - input_.fixed_seconds);
+  }
+  // Seconds of one round of all experiments.
+  double Round(int least, double length_ns) const {
+    double seconds = input_.seconds_between_rounds;
+    for (const Planned& planned : planned_) {
+      const RunCost& cost = planned.cost;
+      seconds +=
+          cost.request_seconds + (cost.Opening() + Runs(planned, least, length_ns)) * cost.wall_ns / 1e9;
+    }
+    return seconds;
+  }
+  // Seconds of at most `most` traced runs of each experiment in one launch, which has one at least.
+  double Traced(int launches, int most) const {
+    double seconds = 0;
+    for (const Planned& planned : planned_) {
+      if (planned.traced == 0) continue;
+      seconds +=
+          std::clamp(double(planned.traced) / launches, 1.0, double(most)) * planned.cost.wall_ns / 1e9;
+    }
+    return seconds;
+  }
+  bool Fits(int launches) const {
+    return Round(LeastRuns(launches, 1), 0) + Traced(launches, kLeastTraced) <= Budget(launches);
+  }
+
+  const ShapeInput& input_;
+  std::vector<Planned> planned_;  // without those that are given up
+};
+
+}  // namespace
+
+LaunchShape FitLaunch(const ShapeInput& input) { return LaunchFitter(input).Run(); }
+
+}  // namespace etprof
