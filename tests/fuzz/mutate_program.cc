@@ -534,8 +534,8 @@ class Mutator {
       }
       default:
         node.output_min_max = std::make_unique<xnn::OutputMinMaxT>();
-        node.output_min_max->output_min = OneIn(2) ? 0 : Number<std::int32_t>();
-        node.output_min_max->output_max = OneIn(2) ? 6 : Number<std::int32_t>();
+        node.output_min_max->output_min = OneIn(2) ? 0 : Number<std::int16_t>();
+        node.output_min_max->output_max = OneIn(2) ? 6 : Number<std::int16_t>();
     }
   }
 
