@@ -2,6 +2,8 @@
 // graph, and joined to what such a program runs. Inputs are valid programs most often: mutate_program.h
 // changes their fields.
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <sstream>
 
