@@ -24,6 +24,7 @@
 #include "cli/reference/option_table.h"
 #include "cli/terminal.h"
 #include "core/error.h"
+#include "core/file/file.h"
 #include "core/process_start.h"
 #include "core/text/escape.h"
 #include "core/text/split.h"
@@ -177,19 +178,13 @@ void RequireNames(const CLI::App& command) {
   }
   for (const CLI::Option* const option : outputs) {
     const std::string file = option->results().front();
-    const std::filesystem::path path = file;
-    const bool is_measured = path.filename() == "manifest.json" || path.extension() == ".etdump" ||
-                             path.extension() == ".pte" || path.extension() == ".etrecord";
-    std::error_code ignored;
-    const bool is_taken =
-        std::ranges::any_of(taken, [&](const auto& other) { return IsSameFile(file, other); });
-    if (is_taken || (is_measured && std::filesystem::exists(path, ignored))) {
-      throw Error(ExitCode::kUsage, fmt::format("`{}` would write over {}", option->get_name(),
-                                                is_taken ? "what the same command reads or writes"
-                                                         : "what was measured or exported"))
+    if (std::ranges::any_of(taken, [&](const auto& other) { return IsSameFile(file, other); })) {
+      throw Error(ExitCode::kUsage, fmt::format("`{}` would write over what the same command reads or writes",
+                                                option->get_name()))
           .InFile(file)
           .Remedy("name another file");
     }
+    RequireReplaceable(file);
     taken.push_back(file);
   }
 }

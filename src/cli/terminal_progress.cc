@@ -11,6 +11,7 @@
 
 #include "cli/terminal.h"
 #include "core/error.h"
+#include "core/file/file.h"
 #include "core/text/display_width.h"
 #include "core/text/escape.h"
 #include "core/units.h"
@@ -26,7 +27,9 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 void OnSignal(int) {
   // The second time at once: workers end when their stdin closes, or with their parent.
-  if (g_interrupted.exchange(true)) ::_exit(static_cast<int>(ExitCode::kInterrupted));
+  if (!g_interrupted.exchange(true)) return;
+  RemoveUnfinishedTemporaries();
+  ::_exit(static_cast<int>(ExitCode::kInterrupted));
 }
 
 constexpr auto kDrawEvery = std::chrono::milliseconds(100);

@@ -97,6 +97,10 @@ std::optional<std::int64_t> ElementCount(const std::vector<std::int64_t>& sizes)
   return none ? 0 : count;
 }
 
+std::optional<std::int64_t> Dim(const std::vector<std::int64_t>& sizes, std::size_t index) {
+  return index < sizes.size() ? std::optional(sizes[index]) : std::nullopt;
+}
+
 std::optional<Bytes> BytesOf(const DataType& type, const std::vector<std::int64_t>& sizes) {
   const std::optional<std::int64_t> count = ElementCount(sizes);
   if (!type.bits || !count) return std::nullopt;

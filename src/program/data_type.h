@@ -27,6 +27,9 @@ DataType XnnDataTypeOf(int code);
 // is negative.
 std::optional<std::int64_t> ElementCount(const std::vector<std::int64_t>& sizes);
 
+// The size of dimension `index`, counted from the outermost; absent where there are not so many.
+std::optional<std::int64_t> Dim(const std::vector<std::int64_t>& sizes, std::size_t index);
+
 // The bytes that they take, the last one filled up. Absent where they are not known or more than 2^63 - 1.
 std::optional<Bytes> BytesOf(const DataType& type, const std::vector<std::int64_t>& sizes);
 

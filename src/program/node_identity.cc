@@ -63,7 +63,10 @@ std::string Squeezed(std::string_view name) {
   return text;
 }
 
-std::string OfChannels(std::int64_t in, std::int64_t out) { return fmt::format(" {}→{}", in, out); }
+// Empty where one is not known.
+std::string OfChannels(std::optional<std::int64_t> in, std::optional<std::int64_t> out) {
+  return in && out ? fmt::format(" {}→{}", *in, *out) : "";
+}
 
 // Of a matrix product with constant weights: the last dimensions of what it reads and writes.
 std::string LinearText(const OperatorTensors& tensors) {
@@ -132,9 +135,9 @@ NodeIdentity IdentityOf(const XnnNode& node, const XnnGraph& graph) {
   if (const auto& of = node.convolution) {
     // Of a depthwise one, the group's output channels are its multiplier.
     const bool transposed = node.type == "XNNConvTranspose2d";
-    identity.text +=
-        OfChannels(of->groups * of->group_input_channels, of->groups * of->group_output_channels) +
-        fmt::format(" {}x{}", of->kernel_height, of->kernel_width);
+    identity.text += OfChannels(Product(of->groups, of->group_input_channels),
+                                Product(of->groups, of->group_output_channels)) +
+                     fmt::format(" {}x{}", of->kernel_height, of->kernel_width);
     if (of->groups > 1 && !transposed)
       identity.text += of->group_input_channels == 1 ? " depthwise" : fmt::format(" groups {}", of->groups);
     identity.settings = SettingsOf(*of);
@@ -161,11 +164,11 @@ NodeIdentity IdentityOf(const Instruction& kernel, const Method& method) {
   } else if (identity.kind == "Conv2d" && weights != nullptr && weights->shape.size() == 4 &&
              !tensors.inputs.empty() && tensors.inputs[0].shape.size() == 4 && !tensors.outputs.empty() &&
              tensors.outputs[0].shape.size() == 4) {
-    const std::int64_t in = tensors.inputs[0].shape[1], group_in = weights->shape[1];
-    identity.text += OfChannels(in, tensors.outputs[0].shape[1]) +
-                     fmt::format(" {}x{}", weights->shape[2], weights->shape[3]);
-    if (group_in > 0 && in > group_in)
-      identity.text += group_in == 1 ? " depthwise" : fmt::format(" groups {}", in / group_in);
+    const auto in = Dim(tensors.inputs[0].shape, 1), group_in = Dim(weights->shape, 1);
+    identity.text += OfChannels(in, Dim(tensors.outputs[0].shape, 1)) +
+                     fmt::format(" {}x{}", *Dim(weights->shape, 2), *Dim(weights->shape, 3));
+    if (*group_in > 0 && *in > *group_in)
+      identity.text += *group_in == 1 ? " depthwise" : fmt::format(" groups {}", *in / *group_in);
   }
   return identity;
 }

@@ -14,8 +14,7 @@ MaybeCount Elements(const Sizes* sizes) { return sizes == nullptr ? std::nullopt
 
 // The size of a dimension, counted from the end: 1 is the last one.
 MaybeCount FromEnd(const Sizes* sizes, std::size_t place) {
-  if (sizes == nullptr || sizes->size() < place) return std::nullopt;
-  return (*sizes)[sizes->size() - place];
+  return sizes == nullptr ? std::nullopt : Dim(*sizes, sizes->size() - place);
 }
 
 const Sizes* ShapeOf(const XnnGraph& graph, const std::vector<std::uint32_t>& ids, std::size_t index) {
@@ -83,7 +82,7 @@ MaybeCount MultiplyAdds(const XnnNode& node, const XnnGraph& graph) {
   if (node.type == "XNNFullyConnected") {
     const Sizes* filter = input(1);
     if (filter == nullptr || filter->size() != 2) return std::nullopt;
-    return Product(Elements(output), (*filter)[(node.flags & kXnnTransposeWeights) != 0 ? 0 : 1]);
+    return Product(Elements(output), Dim(*filter, (node.flags & kXnnTransposeWeights) != 0 ? 0 : 1));
   }
   if (node.type == "XNNBatchMatrixMultiply") return Product(Elements(output), FromEnd(input(0), 1));
   if (node.type == "XNNScaledDotProductAttention")

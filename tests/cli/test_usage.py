@@ -105,26 +105,67 @@ def test_what_is_read_is_not_written_over(arguments, tmp_path):
         ["inspect", "m.pte", "--thresholds", "t.json", "--junit", "./t.json"],
         ["inspect", "m.pte", "--max-delegates", "5", "--github-summary=m.pte"],
         ["analyze", "a.etdump", "--html", "x", "--markdown", "x"],
-        ["analyze", "a.etdump", "--html", "other.etdump"],
-        ["report", "run", "--html", "run/manifest.json"],
     ],
 )
-def test_nothing_that_is_read_measured_or_just_written_is_written_over(arguments, tmp_path):
-    (tmp_path / "run").mkdir()
+def test_nothing_that_is_read_or_just_written_is_written_over(arguments, tmp_path):
     for name in (
         "a.etdump",
-        "other.etdump",
         "m.pte",
         "t.json",
         "h.sqlite",
         "etprof-history.sqlite",
-        "run/manifest.json",
     ):
         (tmp_path / name).write_text("years of work")
     done = subprocess.run([program.etprof(), *arguments], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert " would write over " in program.one_error(done.stderr)
     assert {path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {"years of work"}
+
+
+PRECIOUS = {
+    "other.etdump": ETDUMP.read_bytes(),
+    "net.etdp": b"\x20\0\0\0ED00" + bytes(32),
+    "net.pte": (program.DATA / "toy_cnn.pte").read_bytes(),
+    "weights.ptd": b"\x1c\0\0\0FT01" + bytes(32),
+    "net.bpte": b"\x1c\0\0\0BP08" + bytes(32),
+    "net.pte.inputs": b"\x58\0\0\0\0\0\0\0{}" + bytes(32),
+    "net.pte.etrecord": b"PK\x03\x04" + bytes(32),
+    "run/manifest.json": b'{"results": [{"log": "on/net.log"}]}',
+    "run/on/net.log": b"years of work",
+}
+
+
+@pytest.mark.parametrize("name", PRECIOUS)
+@pytest.mark.parametrize("option", ["--html", "--markdown", "--document", "trace -o", "report --out", "kernels --out"])
+def test_what_was_measured_or_exported_is_not_overwritten(name, option, tmp_path):
+    file = tmp_path / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "run/on").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "run/manifest.json").write_bytes(PRECIOUS["run/manifest.json"])
+    file.write_bytes(PRECIOUS[name])
+    command, _, option = option.rpartition(" ")
+    done = program.run(command or "analyze", ETDUMP, option, file)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert " is not overwritten: it " in program.one_error(done.stderr)
+    assert file.read_bytes() == PRECIOUS[name]
+    assert list(file.parent.glob(".etprof-*")) == []
+
+
+@pytest.mark.parametrize("option", ["--html", "--markdown", "--document"])
+def test_an_earlier_output_is_replaced(option, tmp_path):
+    file, first = tmp_path / "out", b""
+    for before in (None, "same", b""):
+        if isinstance(before, bytes):
+            file.write_bytes(before)
+        done = program.run("analyze", ETDUMP, option, file)
+        assert done.returncode == 0, done.stderr
+        assert file.read_bytes()[:16] == (first or file.read_bytes())[:16]
+        first = file.read_bytes()
+    file.write_text("a,b\n1,2\n")
+    assert (
+        "is not overwritten: it is not an earlier output of this kind"
+        in program.run("analyze", ETDUMP, option, file).stderr
+    )
 
 
 def test_a_table_that_a_check_does_not_have_is_known_before_it_measures():

@@ -1,5 +1,6 @@
 // Small real files, damaged in every place: each is refused with one clear Error, or gives a sound result.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,6 +20,7 @@
 #include "measure/config/config.h"
 #include "measure/store/latency_csv.h"
 #include "measure/store/run_data.h"
+#include "mutate_program.h"
 #include "program/read/program_reader.h"
 
 namespace etprof {
@@ -238,6 +240,17 @@ INSTANTIATE_TEST_SUITE_P(Corpus, DamagedProgram,
                            const std::string file = name.param;
                            return file.substr(0, file.find('.'));
                          });
+
+TEST(DamagedProgram, ChangedFieldsAreRefusedOrSound) {
+  const fuzz::Target target = fuzz::Find("program");
+  for (const auto& entry : std::filesystem::directory_iterator(kCorpus / "program")) {
+    const std::vector<std::byte> whole = BytesOf(entry.path());
+    for (unsigned seed = 0; seed < (kInstrumented ? 100U : 1000U); ++seed) {
+      SCOPED_TRACE(entry.path().string() + fmt::format(", seed {}", seed));
+      if (const auto changed = fuzz::MutateProgram(whole, seed)) target(changed->data(), changed->size());
+    }
+  }
+}
 
 TEST(DamagedConfiguration, CutAtEachByteIsRefusedWithItsLine) {
   ConfigContext context;

@@ -88,17 +88,27 @@ std::optional<std::filesystem::file_time_type> WrittenAt(const std::filesystem::
 
 // Writes what a user's option names. "-" is the standard output. Links are followed: the regular file that
 // they lead to is replaced as WriteFileAtomically does, and keeps its permissions. What is no regular file (a
-// device, a pipe, a socket, a descriptor such as /dev/stdout) is written into. Throws as WriteFileAtomically.
+// device, a pipe, a socket, a descriptor such as /dev/stdout) is written into. A file that is not an earlier
+// output of the same kind is never replaced. Throws as RequireReplaceable and WriteFileAtomically.
 void WriteOutput(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 bool IsStdout(const std::filesystem::path& path);
+
+// Throws Error (kUsage) where `path` is a file that no output may replace: one that a results directory's
+// manifest names, or whose contents begin like nothing that etprof writes as an output (a program, tensors,
+// an archive). Commands that measure first ask before that.
+void RequireReplaceable(const std::filesystem::path& path);
 
 // A new folder among the system's temporary files whose name begins with `start`, for this user alone. Who
 // makes it removes it. `what` is for people: "a folder for a checkout". Throws Error (kDeviceFailed).
 std::filesystem::path MakeTemporaryFolder(const std::string& start, const std::string& what);
 
+// Removes the temporary files that this process is writing. For signal handlers that end it.
+void RemoveUnfinishedTemporaries();
+
 // Whether a file has a name of these functions' temporary files.
 bool IsTemporaryName(const std::filesystem::path& path);
-// Removes those in a folder whose writer is gone: it was killed.
+// Removes those in a folder whose writer is gone: it was killed. The functions above do so, too, when they
+// first write into a folder.
 void RemoveStaleTemporaries(const std::filesystem::path& folder);
 
 }  // namespace etprof

@@ -1,17 +1,23 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <iostream>
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <streambuf>
 #include <utility>
 
@@ -28,6 +34,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTemporaryStart = ".etprof-";
 constexpr std::string_view kTemporaryEnd = ".tmp";
+constexpr std::size_t kHeadBytes = 4096;  // of a file's contents, by which its kind is known
 
 // An open descriptor that is closed at the end.
 class Descriptor {
@@ -52,6 +59,8 @@ class DescriptorBuffer : public std::streambuf {
     setp(buffer_.data(), buffer_.data() + buffer_.size());
   }
   int error() const { return error_; }
+  // How the contents begin.
+  std::string_view head() const { return head_; }
 
  protected:
   int_type overflow(int_type character) override {
@@ -60,6 +69,8 @@ class DescriptorBuffer : public std::streambuf {
     return traits_type::not_eof(character);
   }
   int sync() override {
+    const auto more = std::min(static_cast<std::size_t>(pptr() - pbase()), kHeadBytes - head_.size());
+    head_.append(pbase(), more);
     for (const char* at = pbase(); at < pptr() && error_ == 0;) {
       const ssize_t count = ::write(descriptor_, at, static_cast<std::size_t>(pptr() - at));
       if (count > 0) {
@@ -75,12 +86,13 @@ class DescriptorBuffer : public std::streambuf {
  private:
   int descriptor_;
   int error_ = 0;
+  std::string head_;
   std::array<char, 1 << 16> buffer_;
 };
 
-// Throws when not all of it could be written.
-void WriteInto(Descriptor& descriptor, const fs::path& path,
-               const std::function<void(std::ostream&)>& write) {
+// Returns how the contents begin. Throws when not all of it could be written.
+std::string WriteInto(Descriptor& descriptor, const fs::path& path,
+                      const std::function<void(std::ostream&)>& write) {
   DescriptorBuffer buffer(descriptor.number());
   std::ostream stream(&buffer);
   write(stream);
@@ -89,6 +101,7 @@ void WriteInto(Descriptor& descriptor, const fs::path& path,
   if (error == 0 && !stream) error = EIO;
   if (const int closing = descriptor.Close(); error == 0) error = closing;
   if (error != 0) throw CannotWrite(path, error);
+  return std::string(buffer.head());
 }
 
 // The number of one of this process's descriptors that a path names: /dev/stdout, /dev/fd/63.
@@ -141,20 +154,94 @@ std::uint64_t Draw() {
   return static_cast<std::uint64_t>(device()) << 32 | device();
 }
 
-// A new file beside `path` under a name that cannot be foreseen; `temporary` is set to it.
-int OpenTemporary(const fs::path& path, fs::path& temporary) {
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    temporary = path.parent_path() /
-                fmt::format("{}{}-{:016x}{}", kTemporaryStart, ::getpid(), Draw(), kTemporaryEnd);
-    const int descriptor =
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (descriptor >= 0 || errno != EEXIST) return descriptor;
-  }
-  errno = EEXIST;
-  return -1;
+// Names of the temporary files that this process is writing, where a signal handler can read them.
+struct TemporaryName {
+  std::atomic<bool> in_use = false;
+  std::array<char, PATH_MAX> path{};
+};
+std::array<TemporaryName, 16> temporary_names;
+constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
+
+// Removes what is being written, then lets the signal end the process as it would have.
+void OnEndingSignal(int signal) {
+  RemoveUnfinishedTemporaries();
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
 }
 
-// The process that a name of OpenTemporary's holds; absent: it is none.
+// A temporary file that Ctrl-C and its like remove, where they would otherwise end the process at once. The
+// handlers are there only while a file is written. (Of more than 16 files at once, the others are removed by
+// RemoveStaleTemporaries.)
+class TemporaryGuard {
+ public:
+  explicit TemporaryGuard(const fs::path& path) : path_(path) {
+    const std::scoped_lock lock(Mutex());
+    for (TemporaryName& name : temporary_names) {
+      if (name.in_use || path.native().size() >= name.path.size()) continue;
+      *std::ranges::copy(path.native(), name.path.begin()).out = '\0';
+      name.in_use = true;
+      name_ = &name;
+      break;
+    }
+    if (Guards()++ > 0) return;
+    for (std::size_t i = 0; i < kEndingSignals.size(); ++i) {
+      struct sigaction old {};
+      ::sigaction(kEndingSignals[i], nullptr, &old);
+      Installed()[i] = (old.sa_flags & SA_SIGINFO) == 0 && old.sa_handler == SIG_DFL;
+      if (Installed()[i]) ::signal(kEndingSignals[i], OnEndingSignal);
+    }
+  }
+  TemporaryGuard(TemporaryGuard&&) = delete;
+  ~TemporaryGuard() {
+    if (!is_kept_) ::unlink(path_.c_str());
+    const std::scoped_lock lock(Mutex());
+    if (name_ != nullptr) name_->in_use = false;
+    if (--Guards() > 0) return;
+    for (std::size_t i = 0; i < kEndingSignals.size(); ++i) {
+      struct sigaction now {};
+      ::sigaction(kEndingSignals[i], nullptr, &now);
+      if (Installed()[i] && now.sa_handler == OnEndingSignal) ::signal(kEndingSignals[i], SIG_DFL);
+    }
+  }
+  // It has its final name.
+  void Keep() { is_kept_ = true; }
+
+ private:
+  static std::mutex& Mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+  static int& Guards() {
+    static int count = 0;
+    return count;
+  }
+  static std::array<bool, kEndingSignals.size()>& Installed() {
+    static std::array<bool, kEndingSignals.size()> installed{};
+    return installed;
+  }
+
+  fs::path path_;
+  TemporaryName* name_ = nullptr;
+  bool is_kept_ = false;
+};
+
+// Removes what killed processes left in a folder, when this process first writes into it.
+void RemoveStaleTemporariesOnce(const fs::path& folder) {
+  static std::mutex mutex;
+  static std::set<fs::path> seen;
+  std::error_code ignored;
+  const fs::path real = fs::canonical(folder.empty() ? "." : folder, ignored);
+  const std::scoped_lock lock(mutex);
+  if (!real.empty() && seen.insert(real).second) RemoveStaleTemporaries(real);
+}
+
+// A name beside `path` that cannot be foreseen.
+fs::path TemporaryBeside(const fs::path& path) {
+  return path.parent_path() /
+         fmt::format("{}{}-{:016x}{}", kTemporaryStart, ::getpid(), Draw(), kTemporaryEnd);
+}
+
+// The process that a name of TemporaryBeside's holds; absent: it is none.
 std::optional<pid_t> WriterOf(std::string_view name) {
   if (!name.starts_with(kTemporaryStart) || !name.ends_with(kTemporaryEnd)) return std::nullopt;
   name.remove_prefix(kTemporaryStart.size());
@@ -170,26 +257,90 @@ std::optional<pid_t> WriterOf(std::string_view name) {
 }
 
 // Writes by way of a temporary file beside `target`. Messages name `path`. `permissions` absent: the usual
-// ones.
+// ones. `check` is given how the contents begin, and throws unless they may stand in the target's place.
 void Replace(const fs::path& target, const fs::path& path, std::optional<mode_t> permissions,
-             const std::function<void(std::ostream&)>& write) {
+             const std::function<void(std::ostream&)>& write,
+             const std::function<void(std::string_view head)>& check = {}) {
   const fs::path folder = target.parent_path();
   if (!folder.empty()) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) throw CannotWrite(folder, error.value());
   }
-  fs::path temporary;
-  Descriptor descriptor(OpenTemporary(target, temporary));
+  RemoveStaleTemporariesOnce(folder);
+  const fs::path temporary = TemporaryBeside(target);
+  TemporaryGuard guard(temporary);
+  Descriptor descriptor(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (descriptor.number() < 0) throw CannotWrite(path, errno);
-  try {
-    if (permissions) static_cast<void>(::fchmod(descriptor.number(), *permissions));
-    WriteInto(descriptor, path, write);
-    if (::rename(temporary.c_str(), target.c_str()) != 0) throw CannotWrite(path, errno);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
+  ::flock(descriptor.number(), LOCK_EX | LOCK_NB);  // as long as it is written: RemoveStaleTemporaries
+  if (permissions) static_cast<void>(::fchmod(descriptor.number(), *permissions));
+  const std::string head = WriteInto(descriptor, path, write);
+  if (check) check(head);
+  if (::rename(temporary.c_str(), target.c_str()) != 0) throw CannotWrite(path, errno);
+  guard.Keep();
+}
+
+Error WouldReplace(const fs::path& path, const std::string& what) {
+  return Error(ExitCode::kUsage, "is not overwritten: " + what)
+      .InFile(path.string())
+      .Remedy("name another file, or remove this one");
+}
+
+// How a regular file's contents begin. Throws Error where it cannot be read.
+std::string HeadOf(const fs::path& path) {
+  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  std::string head(kHeadBytes, '\0');
+  const ssize_t count =
+      descriptor.number() < 0 ? -1 : ::pread(descriptor.number(), head.data(), head.size(), 0);
+  if (count < 0) throw WouldReplace(path, fmt::format("it cannot be read: {}", std::strerror(errno)));
+  head.resize(static_cast<std::size_t>(count));
+  return head;
+}
+
+// What a file's contents are, as far as it matters for what may replace them.
+enum class ContentKind { kEmpty, kText, kMarkdown, kJson, kMarkup, kGzip, kPerfetto, kUnknown };
+
+// By how the contents begin. What programs, tensors, archives, and measurements begin with is unknown here.
+ContentKind KindOfContents(std::string_view head) {
+  if (head.empty()) return ContentKind::kEmpty;
+  if (head.starts_with("\x1f\x8b")) return ContentKind::kGzip;
+  const bool is_text = std::ranges::none_of(head, [](char c) {
+    return (static_cast<unsigned char>(c) < ' ' &&
+            std::string_view("\t\n\f\r\x1b").find(c) == std::string_view::npos) ||
+           c == '\x7f';
+  });
+  // A Perfetto trace begins with a packet (field 1), behind whose length is its sequence (field 10).
+  const bool is_perfetto = head[0] == '\n' && head.substr(1, 4).find("\x50\x01") != std::string_view::npos;
+  if (!is_text) return is_perfetto ? ContentKind::kPerfetto : ContentKind::kUnknown;
+  const std::size_t begin = head.find_first_not_of(" \t\n\f\r");
+  const char first = begin == std::string_view::npos ? ' ' : head[begin];
+  if (first == '{' || first == '[') return ContentKind::kJson;
+  if (first == '<') return ContentKind::kMarkup;
+  return first == '#' && !head.starts_with("#!") ? ContentKind::kMarkdown : ContentKind::kText;
+}
+
+// Whether the manifest of a results directory that the file is in, or in a folder of, names it: it was
+// measured.
+bool IsMeasured(const fs::path& path) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(path, error);
+  if (error) return false;
+  fs::path folder = real.parent_path();
+  for (int levels = 0; levels < 2; ++levels, folder = folder.parent_path()) {
+    const fs::path manifest = folder / "manifest.json";
+    if (!fs::is_regular_file(manifest, error)) continue;
+    if (real == manifest) return true;
+    const std::string quoted = fmt::format("\"{}\"", real.lexically_relative(folder).string());
+    try {
+      const std::string text = ReadTextFile(manifest);
+      if (text.find("\"results\"") != std::string::npos && text.find(quoted) != std::string::npos)
+        return true;
+    } catch (const Error&) {
+      continue;  // it is nobody's results directory
+    }
   }
+  return false;
 }
 
 }  // namespace
@@ -229,7 +380,8 @@ void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>&
   if (const auto own = OwnDescriptor(path)) {
     Descriptor descriptor(::fcntl(*own, F_DUPFD_CLOEXEC, 3));
     if (descriptor.number() < 0) throw CannotWrite(path, errno);
-    return WriteInto(descriptor, path, write);
+    WriteInto(descriptor, path, write);
+    return;
   }
   struct stat there {};
   const bool exists = ::stat(path.c_str(), &there) == 0;
@@ -238,9 +390,31 @@ void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>&
     Descriptor descriptor(S_ISSOCK(there.st_mode) ? ConnectTo(path)
                                                   : ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
     if (descriptor.number() < 0) throw CannotWrite(path, errno);
-    return WriteInto(descriptor, path, write);
+    WriteInto(descriptor, path, write);
+    return;
   }
-  Replace(Followed(path), path, exists ? std::optional<mode_t>(there.st_mode & 07777) : std::nullopt, write);
+  const fs::path target = Followed(path);
+  if (!exists) return Replace(target, path, std::nullopt, write);
+  RequireReplaceable(path);
+  Replace(target, path, there.st_mode & 07777, write, [&](std::string_view head) {
+    const ContentKind old = KindOfContents(HeadOf(path));
+    if (old != ContentKind::kEmpty && old != KindOfContents(head))
+      throw WouldReplace(path, "it is not an earlier output of this kind");
+  });
+}
+
+void RequireReplaceable(const fs::path& path) {
+  std::error_code error;
+  if (IsStdout(path) || !fs::is_regular_file(path, error)) return;
+  if (IsMeasured(path)) throw WouldReplace(path, "it was measured");
+  if (KindOfContents(HeadOf(path)) == ContentKind::kUnknown)
+    throw WouldReplace(path, "it is not an earlier output, which is text or a trace");
+}
+
+void RemoveUnfinishedTemporaries() {
+  for (TemporaryName& name : temporary_names) {
+    if (name.in_use) ::unlink(name.path.data());
+  }
 }
 
 bool IsStdout(const fs::path& path) { return path == "-"; }
@@ -252,8 +426,11 @@ void RemoveStaleTemporaries(const fs::path& folder) {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const auto writer = WriterOf(at->path().filename().string());
     std::error_code ignored;
-    if (writer && at->symlink_status(ignored).type() == fs::file_type::regular && ProcessIsGone(*writer))
-      ::unlink(at->path().c_str());
+    if (!writer || at->symlink_status(ignored).type() != fs::file_type::regular || !ProcessIsGone(*writer))
+      continue;
+    // A writer in another container has a number that means nothing here, but it holds the lock.
+    const Descriptor file(::open(at->path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    if (file.number() >= 0 && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(at->path().c_str());
   }
 }
 

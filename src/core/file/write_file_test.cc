@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -130,6 +131,94 @@ TEST_F(WriteFile, WhatFailsLeavesNothingBehind) {
                                    [](std::ostream&) { throw Error(ExitCode::kInterrupted, "stop"); }),
                Error);
   EXPECT_EQ(Entries(), 0U);
+}
+
+TEST_F(WriteFile, SignalsThatEndTheProcessRemoveWhatItWrites) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      WriteFileAtomically(folder_ / "file", [&](std::ostream& out) {
+        out << std::string(100'000, 'x') << std::flush;
+        ::raise(signal);
+      });
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal);
+    EXPECT_EQ(Entries(), 0U);
+  }
+  struct sigaction after {};
+  WriteFileAtomically(folder_ / "file", "new");
+  ::sigaction(SIGTERM, nullptr, &after);
+  EXPECT_EQ(after.sa_handler, SIG_DFL);
+}
+
+TEST_F(WriteFile, WhatAKillLeftIsRemovedByTheNextWriter) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    WriteFileAtomically(folder_ / "file", [](std::ostream&) { ::raise(SIGKILL); });
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(Entries(), 1U);
+  // A writer elsewhere, whose number is nobody's here, still holds its lock.
+  const fs::path elsewhere = folder_ / (".etprof-" + std::to_string(child) + "-0123456789abcdef.tmp");
+  const int locked = ::open(elsewhere.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::flock(locked, LOCK_EX), 0);
+  WriteFileAtomically(folder_ / "file", "new");
+  EXPECT_EQ(Entries(), 2U);
+  EXPECT_TRUE(fs::exists(elsewhere));
+  ::close(locked);
+}
+
+TEST_F(WriteFile, OutputsReplaceOnlyTheirOwnKind) {
+  using namespace std::string_literals;
+  const auto writes = [&](const std::string& old, const std::string& contents) {
+    Put(folder_ / "out", old);
+    try {
+      WriteOutput(folder_ / "out", [&](std::ostream& out) { out << contents; });
+      EXPECT_EQ(Contents(folder_ / "out"), contents);
+      return true;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
+      EXPECT_EQ(Contents(folder_ / "out"), old);
+      return false;
+    }
+  };
+  const std::string csv = "a,b\n1,2\n", object = "{\n}", html = "<!doctype html>", markdown = "# Title\n",
+                    gzip = "\x1f\x8b\b\0\0"s, perfetto = "\n\x10\x50\x01\0"s;
+  const std::vector<std::string> outputs = {csv, object, html, markdown, gzip, perfetto};
+  for (const std::string& old : outputs) {
+    for (const std::string& contents : outputs) EXPECT_EQ(writes(old, contents), old == contents) << old;
+    EXPECT_TRUE(writes("", old));
+  }
+  const std::vector<std::string> precious = {"\x1c\0\0\0ET12"s,
+                                             "\x7f"
+                                             "ELF\x02\x01"s,
+                                             "PK\x03\x04\x14\0"s,
+                                             "SQLite format 3\0"s,
+                                             "\x58\0\0\0\0\0\0\0{\"x\":"s,
+                                             "\x20\0\0\0ED00"s};
+  for (const std::string& old : precious) {
+    for (const std::string& contents : outputs) EXPECT_FALSE(writes(old, contents)) << old;
+    EXPECT_THROW(RequireReplaceable(folder_ / "out"), Error);
+  }
+  EXPECT_FALSE(writes("#!/bin/sh\n", markdown));
+  EXPECT_EQ(Entries(), 1U);
+}
+
+TEST_F(WriteFile, OutputsDoNotReplaceWhatAManifestNames) {
+  fs::create_directories(folder_ / "run/on");
+  Put(folder_ / "run/manifest.json", R"({"results": [{"log": "on/net.log"}]})");
+  for (const char* const name : {"run/manifest.json", "run/on/net.log", "run/on/other.log"}) {
+    if (!fs::exists(folder_ / name)) Put(folder_ / name, "text");
+    const bool is_named = std::string(name) != "run/on/other.log";
+    if (is_named) {
+      EXPECT_THROW(WriteOutput(folder_ / name, kNew), Error) << name;
+    } else {
+      EXPECT_NO_THROW(WriteOutput(folder_ / name, kNew)) << name;
+    }
+  }
 }
 
 TEST_F(WriteFile, TemporaryFilesOfTheDeadAreRemovedAndNothingElse) {

@@ -135,9 +135,10 @@ std::string OfMaximum(std::string_view overload, const Call& call) {
 
 // mean(self, dim, keepdim, dtype, out)
 std::string OfMean(const ProgramTensor& input, const ProgramTensor& output) {
-  const bool kept = output.shape.size() == 4 && output.shape[2] == 1 && output.shape[3] == 1 &&
-                    output.shape[1] == input.shape[1];
-  if (input.shape.size() == 4 && kept) return "";
+  const bool has_rank_4 = input.shape.size() == 4 && output.shape.size() == 4;
+  if (has_rank_4 && Dim(output.shape, 2) == 1 && Dim(output.shape, 3) == 1 &&
+      Dim(output.shape, 1) == Dim(input.shape, 1))
+    return "";
   return "XNNPACK takes a mean of four dimensions over the last two, which are kept (keepdim=True), and no "
          "other";
 }

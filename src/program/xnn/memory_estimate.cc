@@ -14,7 +14,7 @@ namespace {
 std::optional<std::int64_t> OutputChannels(const XnnNode& node, const XnnValue& filter) {
   if (node.convolution) return Product(node.convolution->groups, node.convolution->group_output_channels);
   if (filter.shape.size() != 2) return std::nullopt;
-  return filter.shape[(node.flags & kXnnTransposeWeights) != 0 ? 1 : 0];
+  return Dim(filter.shape, (node.flags & kXnnTransposeWeights) != 0 ? 1 : 0);
 }
 
 // Planned tensors whose contents stay from one inference to the next, such as caches: what is read, or
@@ -82,6 +82,10 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
     use(value, 0);
     use(value, method.instructions.size() - 1);
   }
+  // Sizes that no memory has make no sum: nothing is known of the memory then.
+  std::optional<Bytes> sum = 0;
+  for (const PlannedTensor& tensor : tensors) sum = Sum(sum, tensor.bytes);
+  if (!sum) tensors.clear();
   return tensors;
 }
 

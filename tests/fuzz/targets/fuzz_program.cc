@@ -1,18 +1,68 @@
-// Bytes as a .pte: read, summed up, written as text and JSON, and compared with limits and itself.
+// Bytes as a .pte: read, summed up, written as text and JSON, compared with limits and itself, drawn as a
+// graph, and joined to what such a program runs. Inputs are valid programs most often: mutate_program.h
+// changes their fields.
+
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analysis/join/join.h"
+#include "analysis/testing.h"
 #include "fuzz.h"
+#include "mutate_program.h"
 #include "program/read/program_reader.h"
 #include "program/summary.h"
 #include "render/document.h"
 #include "render/inspect.h"
+#include "report/diff/diff.h"
+#include "report/graph/model_graph.h"
 #include "report/static_check.h"
 #include "say/subjects.h"
 
+namespace {
+
+using namespace etprof;
+
+constexpr std::size_t kMaxRan =
+    2000;  // operators of a profile: a small file may call one delegate many times
+
+// What XNNPACK calls the operator that it makes of a node; another name than the node's own for some.
+std::string RanAs(const XnnNode& node) {
+  if (node.type == "XNNFullyConnected") return "Fully Connected (NC, F32) GEMM";
+  if (node.type == "XNNStaticTranspose") return "Transpose (ND, X32)";
+  if (node.type == "XNNConv2d") return "Convolution (NHWC, F32) IGEMM";
+  if (node.type == "XNNBatchMatrixMultiply") return "Batch Matrix Multiply (NC, F32)";
+  if (node.type.starts_with("XNNConcatenate")) return "Copy (NC, X32)";
+  return node.type.size() > 3 ? node.type.substr(3) + " (ND, F32)" : "Unary Elementwise (NC)";
+}
+
+// Joins the method to a profile of what it would run.
+void JoinToItself(const Program& program, const Method& method) {
+  std::vector<handmade::Ran> run;
+  std::size_t count = 0;
+  for (const Instruction& instruction : method.instructions) {
+    if (instruction.chain != 0 || count > kMaxRan) break;
+    if (instruction.kind == Instruction::Kind::kKernel) {
+      run.push_back({instruction.index, {"native_call_" + method.operators[instruction.target]}});
+    } else if (instruction.kind == Instruction::Kind::kDelegate) {
+      run.push_back({instruction.index, {}});
+      const auto& graph = method.delegates[instruction.target].graph;
+      if (!graph) continue;
+      for (const XnnNode& node : program.xnn_graphs[*graph].nodes)
+        run.back().operators.push_back(fmt::format("{} #{}", RanAs(node), ++count));
+    }
+    ++count;
+  }
+  const Profile profile = handmade::ProfileOf({run});
+  const ProgramJoin join = JoinProgram(profile, program, method, nullptr);
+  fuzz::Require(join.problem.empty() ? join.operators.size() == profile.operators.size() : true,
+                "every operator has its join");
+}
+
+}  // namespace
+
 ETPROF_FUZZ_TARGET(program) {
-  using namespace etprof;
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     const Program program = ReadProgram(fuzz::Bytes(data, size), "x.pte");
     std::ostringstream text, json;
@@ -25,6 +75,7 @@ ETPROF_FUZZ_TARGET(program) {
     CheckStatic(side, limits);
     fuzz::Require(CheckStatic(side, side, {}, true).decision == GateDecision::kPass,
                   "a program is not worse than itself");
+    DiffPrograms({&program, nullptr, {}}, {&program, nullptr, {}});
     for (const Method& method : program.methods) {
       std::size_t shown = 0;
       for (const Step& step : Summarize(method, program).steps) {
@@ -32,7 +83,24 @@ ETPROF_FUZZ_TARGET(program) {
         shown = step.last + 1;
       }
       fuzz::Require(shown == method.instructions.size(), "every instruction is in a step");
+      GraphOf(method, program, nullptr, true);
+      JoinToItself(program, method);
     }
   });
   return 0;
 }
+
+#ifdef ETPROF_FUZZ
+// libFuzzer's own, for what is no program.
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  // One in sixteen has its bytes changed, which the reader must bear, too.
+  const auto mutated =
+      seed % 16 == 0 ? std::nullopt : fuzz::MutateProgram(fuzz::Bytes(data, size), seed / 16);
+  if (!mutated || mutated->size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
+  std::copy(mutated->begin(), mutated->end(), data);
+  return mutated->size();
+}
+#endif

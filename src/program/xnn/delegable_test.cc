@@ -1,0 +1,67 @@
+#include "program/xnn/delegable.h"
+
+#include <gtest/gtest.h>
+
+#include "program/node_identity.h"
+#include "program/xnn/memory_estimate.h"
+
+namespace etprof {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// A method with one call of `name`, whose arguments are tensors of these shapes.
+Method MethodCalling(const std::string& name, const std::vector<Shape>& shapes) {
+  Method method;
+  method.operators = {name};
+  Instruction call;
+  call.kind = Instruction::Kind::kKernel;
+  for (const Shape& shape : shapes) {
+    call.arguments.push_back(method.values.size());
+    ProgramValue value;
+    value.kind = ProgramValue::Kind::kTensor;
+    value.tensor.emplace();
+    value.tensor->type = {"float32", 32};
+    value.tensor->shape = shape;
+    method.values.push_back(value);
+  }
+  method.instructions.push_back(call);
+  return method;
+}
+
+TEST(WhyNotDelegated, OperatorsWhoseRanksDoNotBelongTogether) {
+  const std::vector<Shape> shapes = {{}, {1}, {2, 3}, {1, 8, 1, 1}, {1, 8, 4, 4}};
+  for (const char* const name :
+       {"aten::mean.out", "aten::max.dim_max", "aten::convolution.out", "aten::linear.out", "aten::mm.out",
+        "aten::_softmax.out", "aten::slice_copy.Tensor_out", "aten::max_pool2d_with_indices.out"}) {
+    for (const Shape& input : shapes) {
+      for (const Shape& output : shapes) {
+        const Method method = MethodCalling(name, {input, output});
+        EXPECT_FALSE(WhyNotDelegated(method.instructions[0], method).empty()) << name;
+        IdentityOf(method.instructions[0], method);
+      }
+    }
+  }
+}
+
+TEST(IdentityOf, ConvolutionsWithMoreChannelsThanACountHolds) {
+  XnnNode node;
+  node.type = "XNNConv2d";
+  node.convolution.emplace();
+  node.convolution->groups = node.convolution->group_input_channels = 0xffffffff;
+  node.convolution->kernel_height = node.convolution->kernel_width = 3;
+  EXPECT_EQ(IdentityOf(node, {}).text, "Conv2d 3x3 groups 4294967295");
+}
+
+TEST(PeakOf, TensorsThatNoMemoryHolds) {
+  constexpr std::int64_t kHalf = std::int64_t{1} << 60;
+  Method method = MethodCalling("aten::add.out", {{kHalf}, {kHalf}, {kHalf}});
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    method.values[i].tensor->memory_id = 1;
+    method.values[i].tensor->memory_offset = 16 * i;
+  }
+  EXPECT_EQ(PeakOf(method, {}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace etprof
