@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
+import stat
 import tempfile
 import uuid
 from collections.abc import Callable, Collection
@@ -27,6 +29,17 @@ def sha256_of(path: Path) -> str:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def require_regular_file(path: Path) -> None:
+    """See that a file can be read at once: a pipe would be waited for, and a device may have no end.
+
+    Raises:
+        OSError: It is missing, a folder, a pipe, a device, or a socket; `strerror` is a clause about it.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        code = errno.EISDIR if path.is_dir() else errno.EINVAL
+        raise OSError(code, "is not a regular file", str(path))
 
 
 def check_writable(outdir: Path) -> None:

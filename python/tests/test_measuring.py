@@ -263,3 +263,49 @@ def test_the_options_are_the_commands(name):
     parameters = set(getattr(etprof, name).__code__.co_varnames)
     options = {option.replace("-", "_") for option in of_command - VIEWS - OTHERS.get(name, set())}
     assert documented == options - parameters
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_host_without_standard_streams_measures(tmp_path, closed):
+    """As a daemon has none."""
+    script = tmp_path / "daemon.py"
+    script.write_text(
+        "import pathlib, traceback\n"
+        "result = pathlib.Path('result')\n"
+        "try:\n"
+        "    import etprof\n"
+        f"    done = etprof.profile({str(TOY)!r}, output_root='run', **{SHORT!r})\n"
+        "    result.write_text(done['status'])\n"
+        "except BaseException:\n"
+        "    result.write_text(traceback.format_exc())\n"
+    )
+    command = ["sh", "-c", f'exec "$0" "$1" {closed}', sys.executable, script.name]
+    subprocess.run(command, cwd=tmp_path, timeout=300, check=False)
+    assert (tmp_path / "result").read_text() == "complete"
+
+
+@pytest.mark.parametrize("order", ["before", "after", "twice"])
+def test_a_host_keeps_its_signal_handlers(tmp_path, order):
+    """Files of more than 16 MB are mapped, for which SIGBUS is handled; what it is not for reaches faulthandler."""
+    (tmp_path / "large.etdump").write_bytes(bytes(20 << 20))
+    enable = "import faulthandler; faulthandler.enable()\n"
+    read = (
+        "import contextlib, etprof\n"
+        "from etprof import _native\n"
+        "with contextlib.suppress(ValueError):\n"
+        "    _native.read_etdump('large.etdump')\n"
+    )
+    script = {"before": enable + read, "after": read + enable, "twice": read + enable + read}[order]
+    script += (
+        "import os, signal\n"
+        "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
+        f"etprof.profile({str(TOY)!r}, output_root='run', **{SHORT!r})\n"
+        "[ignored] = [line for line in open('/proc/self/status') if line.startswith('SigIgn:')]\n"
+        "assert not int(ignored.split()[1], 16) >> signal.SIGPIPE - 1 & 1\n"
+        "os.kill(os.getpid(), signal.SIGBUS)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, timeout=300, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == -signal.SIGBUS, done.stderr
+    assert done.stderr.count("Fatal Python error: Bus error") == 1, done.stderr

@@ -79,7 +79,7 @@ std::string LoadXnnpack(bool exact) {
 }
 
 void LoadLibrary(const std::string& path) {
-  if (!Exists(path)) throw Error(ExitCode::kBadInput, "no such file").InFile(path).Remedy("check the path");
+  RequireRegularFile(path);
   const DuringThis during("loading " + path, 3);
   // A name without a slash would be searched for elsewhere than where it was seen to exist.
   const std::string exact_path = path.find('/') == std::string::npos ? "./" + path : path;

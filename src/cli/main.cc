@@ -158,6 +158,7 @@ bool IsSameFile(const std::string& a, const std::string& b) {
                                                            fs::absolute(b, ignored).lexically_normal());
 }
 
+// Throws Error (kBadInput) where a command was given an input that is a pipe, a device, or a socket.
 // Throws Error (kUsage) where a command was given an empty name of what it reads or writes, as a shell gives
 // for a variable that is not set (it would mean the current folder, or nothing at all), or where it would
 // write over what it reads or has just written, or over what was measured or exported.
@@ -172,6 +173,11 @@ void RequireNames(const CLI::App& command) {
     if (is_path && std::ranges::find(option->results(), "") != option->results().end()) {
       throw Error(ExitCode::kUsage, fmt::format("`{}` is empty", name))
           .Remedy("give a name. Is a variable of the shell not set?");
+    }
+    // One place for all inputs, before any work: a pipe would be waited for, perhaps only after a
+    // measurement.
+    for (const std::string& file : option->results()) {
+      if (is_path && !is_output && file != "-" && Exists(file) && !IsFolder(file)) RequireRegularFile(file);
     }
     if (is_output) outputs.push_back(option);
     if (!is_output) taken.insert(taken.end(), option->results().begin(), option->results().end());

@@ -41,12 +41,19 @@ PowerMode Device::SetPowerMode(const std::string& name) {
   throw NoPowerModes(Name());
 }
 
+int ExitStatus::PossibleSignal() const {
+  constexpr int kShellOffset = 128, kMaxSignal = 64;
+  if (signal != 0) return signal;
+  return code > kShellOffset && code <= kShellOffset + kMaxSignal ? code - kShellOffset : 0;
+}
+
 std::string ExitStatus::Text() const {
-  if (signal != 0) {
-    const char* name = ::strsignal(signal);
-    return fmt::format("was killed by signal {} ({})", signal, name == nullptr ? "unknown" : name);
-  }
-  return fmt::format("exited with {}", code);
+  const int possible = PossibleSignal();
+  if (possible == 0) return fmt::format("exited with {}", code);
+  const char* const name = ::strsignal(possible);
+  const std::string killed =
+      fmt::format("killed by signal {} ({})", possible, name == nullptr ? "unknown" : name);
+  return signal != 0 ? "was " + killed : fmt::format("exited with {}, a shell's code for: {}", code, killed);
 }
 
 }  // namespace etprof

@@ -41,14 +41,20 @@ class DeviceLost : public Error {
 };
 
 struct ExitStatus {
-  int code = 0;                         // of exit(), or -1
+  int code = 0;                         // of exit(), or -1; a remote device's shell adds 128 to a signal
   int signal = 0;                       // that ended it, or 0
   std::optional<Nanoseconds> cpu_time;  // user and system, of the process and its waited-for children
   std::optional<Bytes> peak_rss;
   // For how long its main thread wanted a processor and had none (Linux's run delay). Absent: not known.
   std::optional<Nanoseconds> run_delay;
   bool Success() const { return signal == 0 && code == 0; }
-  std::string Text() const;  // "exited with 1", "was killed by signal 9 (Killed)"
+  // The signal that ended it, or, where it exited with 128 and the number of a signal, that one: so a shell
+  // reports a signal of what it ran (a wrapper, or the shell of a remote device), but a program may exit with
+  // such a code by itself. 0: none.
+  int PossibleSignal() const;
+  // "exited with 1", "was killed by signal 9 (Killed)",
+  // "exited with 137, a shell's code for: killed by signal 9 (Killed)"
+  std::string Text() const;
 };
 
 // A running process on a device, with live pipes. Its destructor kills it (and what it started) and leaves no
@@ -57,7 +63,7 @@ class Process {
  public:
   enum class Read {
     kLine,
-    kEnd,  // it closed its stdout
+    kEnd,  // it closed its stdout, or exited; what it started may write to stdout for 1 s more
     kTimeout,
     kTooLong,      // a line above the cap: not a worker's
     kInterrupted,  // Device::SetInterrupted's function said so

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -22,8 +23,11 @@ struct Head {
   std::size_t length = 0;
 };
 
+// Empty where it is no file that can be read.
 Head HeadOf(const std::string& path) {
   Head head;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return head;  // a pipe would be waited for
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(head.bytes.data()), head.bytes.size());
   head.length = static_cast<std::size_t>(file.gcount());
@@ -90,6 +94,7 @@ std::string FindProgram(const std::string& program) {
   }
   if (S_ISDIR(status.st_mode))
     throw Unusable(program, "is a folder, not a program", "give the program in it");
+  if (!S_ISREG(status.st_mode)) throw Unusable(program, "is not a regular file", "give a program");
   if (::access(program.c_str(), X_OK) != 0) {
     throw Unusable(program, "is not executable", fmt::format("if it is a program, chmod +x {}", program));
   }

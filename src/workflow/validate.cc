@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "core/file/file.h"
 #include "render/page/html.h"
 #include "validate/validator.h"
 #include "workflow/analyze/analyze.h"
@@ -34,8 +35,11 @@ Validation ValidateRun(const std::string& folder) {
     OutputFolders folders;
     folders.report = run.folder;
     folders.timeline = validator.analyzed_with_timeline();
-    std::ifstream page(run.folder / "report.html", std::ios::binary);
-    folders.title = ReadTitle(page);
+    if (const std::filesystem::path file = run.folder / "report.html"; Exists(file)) {
+      RequireRegularFile(file);
+      std::ifstream page(file, std::ios::binary);
+      folders.title = ReadTitle(page);
+    }
     folders.write = [&](const std::filesystem::path& file, const std::function<void(std::ostream&)>& render) {
       validator.CheckDerived(file, render);
     };

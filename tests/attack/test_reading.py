@@ -104,6 +104,97 @@ def test_any_argument(bench, arguments, kind):
     assert "Internal error" not in done.stderr
 
 
+# What else each command needs before an option of it is looked at. Commands without it read no file.
+NEEDED = {
+    "profile": ["MODEL"],
+    "isa": ["MODEL"],
+    "analyze": ["ETDUMP"],
+    "compare": ["ETDUMP", "ETDUMP"],
+    "report": ["ETDUMP"],
+    "trace": ["ETDUMP"],
+    "kernels": [],
+    "check": ["MODEL", "--baseline", "MODEL"],
+    "history": ["show"],
+    "bisect": ["--good", "a", "--bad", "b", "--model", "MODEL", "--built-runner", "x"],
+    "export": ["toy_cnn"],
+    "inspect": ["MODEL"],
+    "diff": ["MODEL", "MODEL"],
+}
+# An option that goes only with another one, and how many values an option has.
+WITH = {
+    ("check", "--thresholds"): ["--static"],
+    ("inspect", "--run"): ["--model-explorer", "out.json"],
+    ("inspect", "--etrecord"): ["--model-explorer", "out.json"],
+    ("export", "--calibrate"): ["--quantize", "static"],
+    ("fleet", "--from"): ["query", "latency"],
+}
+OUTPUTS = {"--html", "--markdown", "--document", "--junit", "--out", "-o", "--output", "--output-root", "--outdir"}
+OUTPUTS |= {"--out-dir", "--output-dir", "--to", "--built-model", "--built-runner"}
+
+
+def inputs(etprof: Path) -> list[tuple[str, str]]:
+    """Each command with each of its options that completion completes to a file or folder; "": its own arguments."""
+    script = subprocess.run([etprof, "completion", "bash"], capture_output=True, text=True, check=True).stdout
+    found = []
+    for line in script.splitlines():
+        words, mark, after = line.strip().partition(")")
+        if mark and "_etprof_paths -" in after:
+            found += [tuple((name.strip("'") + " ").split(" ")[:2]) for name in words.split("|")]
+    return [(command, option) for command, option in found if option not in OUTPUTS]
+
+
+def test_every_option_that_takes_a_file_refuses_a_pipe_at_once(bench):
+    """Nobody writes into the pipe. It may be executed, as a runner."""
+    pipe = bench.folder / "pipe"
+    os.mkfifo(pipe, 0o777)
+    files = {"MODEL": DATA / "toy_cnn.pte", "ETDUMP": DATA / "toy_cnn.t1.etdump"}
+    cases = inputs(bench.etprof)
+    assert {("profile", "--runner"), ("run", ""), ("check", "--thresholds"), ("analyze", "--model")} <= set(cases)
+    for command, option in dict.fromkeys(cases):
+        needed = [files.get(word, word) for word in NEEDED.get(command, [])]
+        if option in needed:
+            at = needed.index(option)
+            del needed[at : at + 2]
+        if not option:
+            words = [pipe, *needed[1:]]
+        elif (command, option) == ("kernels", "--compare"):
+            words = [option, pipe, pipe]
+        else:
+            words = [*needed, *WITH.get((command, option), []), option, pipe]
+        words += ["--", "true"] if command == "bisect" else []
+        done = subprocess.run(
+            [bench.etprof, command, *words], capture_output=True, text=True, timeout=120, cwd=bench.folder
+        )
+        assert done.returncode in (2, 3), (command, option, done.stdout, done.stderr)
+        assert len([line for line in done.stderr.splitlines() if line.startswith("error: ")]) == 1, (command, option)
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("key", ["model", "runner_path", "data", "inputs"])
+def test_every_path_of_a_configuration_may_not_be_a_pipe(bench, key):
+    pipe = bench.folder / "pipe"
+    os.mkfifo(pipe, 0o777)
+    done = subprocess.run(
+        [bench.etprof, "run", bench.write([bench.experiment("a", **{key: str(pipe)})])],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=bench.folder,
+    )
+    assert done.returncode in (2, 3), done.stderr
+    assert "pipe` is not a regular file" in done.stderr
+
+
+def test_a_query_of_a_fleet_and_a_report_may_not_be_pipes(bench, measured):
+    os.mkfifo(bench.folder / "mine.sql")
+    done = bench.run("fleet", "query", "mine.sql", "--from", ".")
+    assert done.returncode == 3, done.stderr
+    assert "is not a regular file" in done.stderr
+    (measured / "report.html").unlink()
+    os.mkfifo(measured / "report.html")
+    read_by(bench, "validate", measured)
+
+
 def test_files_that_become_shorter_while_they_are_read(bench, tmp_path):
     """A writer cuts and restores a large ETDump and a large timeline; whenever it is read, it is whole or it is said."""
     part = (DATA / "toy_cnn.t1.etdump").read_bytes()

@@ -204,6 +204,13 @@ def test_an_etprof_that_is_stopped_leaves_nothing_running(lab, device, tmp_path,
     assert launches(folder, "complete") >= 1
 
 
+def test_what_a_wrapper_leaves_running_is_ended(lab, device, tmp_path):
+    wrapper = "sh -c 'sleep 3600 >/dev/null 2>&1 & exec \"$@\"' sh"
+    done = lab.run(profile(device, tmp_path / "run", *SHORT, "--exec-wrapper", wrapper))
+    assert done.returncode == 0, done.stderr
+    left_nothing(device)
+
+
 def test_a_device_whose_disk_is_full(lab, device, tmp_path):
     device.full_disk(1_000_000)
     done = lab.run(profile(device, tmp_path / "run", *SHORT))

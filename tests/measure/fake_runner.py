@@ -7,6 +7,7 @@ FAKE_ETDUMP   0: writes no ETDump
 FAKE_EXIT     its exit code, or -signal [0]
 FAKE_NAN      1: prints an output with NaN
 FAKE_XNNPACK  1: prints what a real kernel-log runner printed, XNNPACK's notes to stderr as that does
+FAKE_HOLD     does not end, once all is printed, as long as this file exists
 """
 
 import os
@@ -18,6 +19,12 @@ import time
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
 ETDUMP = DATA / "toy_cnn.t1.etdump"
 TRACE = DATA / "toy_cnn.t1.log"
+
+
+def hold() -> None:
+    sys.stdout.flush()
+    while pathlib.Path(os.environ.get("FAKE_HOLD", "/nonexistent")).exists():
+        time.sleep(0.01)
 
 
 def main() -> None:
@@ -40,6 +47,7 @@ def main() -> None:
         for line in TRACE.read_text(encoding="utf-8").splitlines():
             if "(XNNPACK)" in line:
                 print(line, file=sys.stderr if line.startswith("Note") else sys.stdout)
+    hold()
     if os.environ.get("FAKE_ETDUMP") != "0":
         shutil.copyfile(ETDUMP, flags["etdump_path"])
     sys.stdout.flush()

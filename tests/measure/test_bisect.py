@@ -56,11 +56,17 @@ BUILD = "if grep -q broken runner; then echo 'does not compile' >&2; exit 1; fi;
 
 
 def bisect(
-    bench, repository: Repository, *more, good: int = 0, bad: int = -1, out: pathlib.Path | None = None
+    bench,
+    repository: Repository,
+    *more,
+    good: int = 0,
+    bad: int = -1,
+    out: pathlib.Path | None = None,
+    command: str = BUILD,
 ) -> subprocess.CompletedProcess:
     ends = ["--good", repository.commits[good], "--bad", repository.commits[bad], "--repository", repository.folder]
     build = ["--built-runner", "out/runner", "--model", MODEL, "--output-root", out or bench.folder / "bisect"]
-    return bench.run("bisect", *ends, *build, *more, "--", "sh", "-c", BUILD)
+    return bench.run("bisect", *ends, *build, *more, "--", "sh", "-c", command)
 
 
 def rows(result: subprocess.CompletedProcess) -> list[dict]:
@@ -70,6 +76,15 @@ def rows(result: subprocess.CompletedProcess) -> list[dict]:
 @pytest.fixture
 def repository(tmp_path) -> Repository:
     return Repository(tmp_path)
+
+
+def test_a_background_process_of_the_build_is_not_waited_for(bench, repository):
+    """It keeps the build's stdout open for longer than the test may take."""
+    for latency in (1_000_000, 1_000_000, 1_200_000):
+        repository.commit(latency)
+    result = bisect(bench, repository, "--launches", "3", command=f"sleep 3600 & {BUILD}; yes | head -n 200000")
+    assert result.returncode == FOUND, result.stderr
+    assert "change 2" in result.stdout
 
 
 def test_the_commit_among_64(bench, repository):

@@ -103,6 +103,24 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(bench):
     assert len({launch["index"] for launch in after}) == len(after)
 
 
+def test_a_resumed_kernel_log_run_starts_its_log_anew(bench):
+    hold = bench.folder / "hold"
+    hold.touch()
+    environment = {"FAKE_XNNPACK": "1", "FAKE_HOLD": str(hold)}
+    trace = bench.experiment("trace", runner_path=str(FAKE_RUNNER), warmup=9, runs=10, env=environment, mode="xnntrace")
+    config = bench.write([trace])
+    log = bench.out / "trace" / "toy_cnn_trace_t1_xnntrace.log"
+    process = bench.start("run", config)
+    wait_until(lambda: log.exists() and "Using igemm microkernel" in log.read_text())
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=240)
+    assert process.returncode == INTERRUPTED
+    hold.unlink()
+    assert bench.run("run", config, "--resume").returncode == DONE
+    for name in (log, log.with_name(log.name.replace("_xnntrace", ""))):
+        assert name.read_text().count("Using igemm microkernel") == 1
+
+
 @pytest.mark.parametrize(("command", "launch"), [("ready", 1), ("burst", 4), ("etdump", 4)])
 def test_a_worker_that_the_signal_reaches_first_is_no_failure(bench, command, launch):
     """As `pkill -INT etprof` ends both, or a service manager. The first launch only says what the runner is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from etprof import errors
+from etprof import artifacts, errors
 from etprof.errors import ExportError, failing_as, one_line
 from etprof.exporting import inputs
 from etprof.exporting.find import BuiltModel
@@ -45,6 +45,7 @@ class _Unfit(Exception):  # noqa: N818 - it says what is wrong with a file
 
 
 def _read(path: Path, method: str, built: BuiltModel, only_method: bool) -> list[Sample]:
+    artifacts.require_regular_file(path)
     if path.suffix == ".inputs":
         methods = inputs.decode(path.read_bytes())
         if method not in methods:

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 import duckdb
 import pyarrow as pa
 
+from etprof import artifacts
 from etprof.fleet import schema
 from etprof.fleet.problem import FleetError
 from etprof.fleet.store import Fleet
@@ -45,9 +46,11 @@ def text_of(name: str) -> str:
         return (SHIPPED / f"{name}.sql").read_text(encoding="utf-8")
     if name.endswith(".sql"):
         try:
+            artifacts.require_regular_file(Path(name))
             return Path(name).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise FleetError(f"`{name}` cannot be read: {error}", "give a file of SQL") from error
+            why = error.strerror if isinstance(error, OSError) else error
+            raise FleetError(f"`{name}` cannot be read: {why}", "give a file of SQL") from error
     raise FleetError(f"there is no query `{name}`", f"give a .sql file, or one of {', '.join(shipped)}", 2)
 
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -32,6 +33,14 @@ Error CannotRead(const std::filesystem::path& path, int error) {
       .Remedy(is_limit ? kSeeLimits : "check the path and its permissions");
 }
 
+void RequireRegular(const std::filesystem::path& path, const struct stat& status) {
+  if (S_ISREG(status.st_mode)) return;
+  throw Error(ExitCode::kBadInput,
+              S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is not a regular file")
+      .InFile(path.string())
+      .Remedy("give a file");
+}
+
 Error Changed(const std::filesystem::path& path) {
   return Error(ExitCode::kBadInput, "changed while it was read: it became shorter")
       .InFile(path.string())
@@ -52,8 +61,8 @@ struct Guarded {
 constexpr int kMostGuarded = 64;
 std::array<Guarded, kMostGuarded> guarded;
 
-void OnBusError(int signal, siginfo_t* info, void* /*context*/) {
-  const auto* const at = static_cast<const char*>(info->si_addr);
+// Makes a read beyond the end of a mapped file find zeros. False: the address is in no such mapping.
+bool ReplacePage(const char* at) {
   for (Guarded& file : guarded) {
     const char* const begin = file.begin;
     if (begin == nullptr || at < begin || at >= begin + file.size) continue;
@@ -61,24 +70,70 @@ void OnBusError(int signal, siginfo_t* info, void* /*context*/) {
     auto* const start = const_cast<char*>(begin) + static_cast<std::size_t>(at - begin) / page * page;
     if (::mmap(start, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == start) {
       file.changed = true;
-      return;
+      return true;
     }
   }
-  // Nobody's: as if there were no handler.
-  ::signal(signal, SIG_DFL);
+  return false;
+}
+
+// The handlers of SIGBUS that ours replaced. The process may belong to a host with handlers of its own, such
+// as Python's faulthandler, installed before ours or after. Each installation of ours is another function, so
+// that a host that restores an earlier one never forms a cycle with it.
+constexpr std::size_t kMaxInstallations = 8;
+std::array<struct sigaction, kMaxInstallations> replaced;
+std::size_t installations = 0;
+
+// Does what the process would do without our handler.
+void ForwardBusError(struct sigaction& before, int signal, siginfo_t* info, void* context) {
+  const bool is_sent = info->si_code <= 0;  // by kill() or raise(): there is no access to repeat
+  const struct sigaction handler = before;
+  if ((handler.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) before.sa_handler = SIG_DFL;
+  if ((handler.sa_flags & SA_SIGINFO) != 0) {
+    handler.sa_sigaction(signal, info, context);
+  } else if (handler.sa_handler == SIG_DFL || (handler.sa_handler == SIG_IGN && !is_sent)) {
+    ::signal(signal, SIG_DFL);  // the access is repeated, and ends the process
+    if (is_sent) ::raise(signal);
+  } else if (handler.sa_handler != SIG_IGN) {
+    handler.sa_handler(signal);
+  }
+}
+
+template <std::size_t kInstallation>
+void OnBusError(int signal, siginfo_t* info, void* context) {
+  if (info->si_code > 0 && ReplacePage(static_cast<const char*>(info->si_addr))) return;
+  ForwardBusError(replaced[kInstallation], signal, info, context);
+}
+
+template <std::size_t... kInstallation>
+constexpr auto MakeBusErrorHandlers(std::index_sequence<kInstallation...>) {
+  return std::array{&OnBusError<kInstallation>...};
+}
+
+// Installs the handler, again where another one was installed since. False: it cannot be installed. Not
+// thread-safe.
+bool HandleBusErrors() {
+  constexpr auto kHandlers = MakeBusErrorHandlers(std::make_index_sequence<kMaxInstallations>());
+  struct sigaction current {};
+  if (::sigaction(SIGBUS, nullptr, &current) != 0) return false;
+  const bool is_ours = (current.sa_flags & SA_SIGINFO) != 0 &&
+                       std::ranges::find(kHandlers, current.sa_sigaction) != kHandlers.end();
+  if (is_ours) return true;
+  if (installations == kMaxInstallations) return false;
+  replaced[installations] = current;
+  struct sigaction action {};
+  action.sa_sigaction = kHandlers[installations];
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  action.sa_mask = current.sa_mask;
+  if (::sigaction(SIGBUS, &action, nullptr) != 0) return false;
+  ++installations;
+  return true;
 }
 
 // Its place; -1: there is none left.
 int Guard(void* data, std::size_t size) {
-  static const bool installed = [] {
-    struct sigaction action {};
-    action.sa_sigaction = OnBusError;
-    action.sa_flags = SA_SIGINFO;
-    sigemptyset(&action.sa_mask);
-    return ::sigaction(SIGBUS, &action, nullptr) == 0;
-  }();
   static std::mutex one_at_a_time;
   const std::scoped_lock lock(one_at_a_time);
+  const bool installed = HandleBusErrors();
   for (int place = 0; installed && place < kMostGuarded; ++place) {
     Guarded& file = guarded[static_cast<std::size_t>(place)];
     if (file.begin != nullptr) continue;
@@ -115,7 +170,14 @@ std::string FromHere(const std::filesystem::path& path) {
   return near.size() < path.string().size() ? near : path.string();
 }
 
+void RequireRegularFile(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw CannotRead(path, errno);
+  RequireRegular(path, status);
+}
+
 MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t most) {
+  RequireRegularFile(path);  // a socket cannot be opened, and a device may act when it is
   // Without waiting for a pipe's other side.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) throw CannotRead(path, errno);
@@ -125,12 +187,7 @@ MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t mos
   } const closer{descriptor};
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) throw CannotRead(path, errno);
-  if (!S_ISREG(status.st_mode)) {
-    throw Error(ExitCode::kBadInput,
-                S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is not a regular file")
-        .InFile(path.string())
-        .Remedy("give a file");
-  }
+  RequireRegular(path, status);  // another one may have taken its name
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size > most) {
     throw Error(ExitCode::kBadInput,

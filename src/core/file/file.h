@@ -27,6 +27,10 @@ bool IsFolder(const std::filesystem::path& path);
 // "runs/a" of "/here/runs/a": as seen from the working directory, where that is shorter.
 std::string FromHere(const std::filesystem::path& path);
 
+// Throws Error (kBadInput) where `path` is missing, a folder, a pipe, a device, or a socket. What a library
+// or another process opens by its name is required to be a regular file first; a pipe would be waited for.
+void RequireRegularFile(const std::filesystem::path& path);
+
 // A whole file in memory: a small one read into it, a large one mapped, so that what is not looked at is not
 // read. An empty file is an empty view.
 class MappedFile {

@@ -1,8 +1,13 @@
 #include "core/file/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -100,6 +105,75 @@ TEST_F(FileTest, AMappedFileThatBecomesShorterIsSaid) {
   }
 }
 
+// In the death tests below, a host installs a handler of SIGBUS before or after a file is mapped.
+class BusErrorTest : public FileTest {
+ protected:
+  MappedFile MapLargeFile() {
+    const fs::path path = folder_ / "large";
+    std::ofstream(path) << std::string(std::size_t{20} << 20U, 'x');
+    return MappedFile::Open(path);
+  }
+  // Reads beyond the end of a file that the host has mapped.
+  void ReadBeyondEnd() const {
+    const fs::path path = folder_ / "of_host";
+    std::ofstream(path) << "x";
+    const int descriptor = ::open(path.c_str(), O_RDONLY);
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const auto* const data =
+        static_cast<const char*>(::mmap(nullptr, 2 * page, PROT_READ, MAP_PRIVATE, descriptor, 0));
+    g_address = data + page;
+    [[maybe_unused]] const volatile char byte = data[page];
+  }
+  static void Handle(void (*handler)(int)) { ::signal(SIGBUS, handler); }
+  static void HandleWithAddress() {
+    struct sigaction action {};
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = [](int, siginfo_t* info, void*) { ::_exit(info->si_addr == g_address ? 8 : 9); };
+    ::sigaction(SIGBUS, &action, nullptr);
+  }
+  static inline const void* g_address = nullptr;
+};
+
+TEST_F(BusErrorTest, ReachesTheHandlerOfTheHost) {
+  const auto is_exit = [](int code) { return testing::ExitedWithCode(code); };
+  const auto is_bus_error = testing::KilledBySignal(SIGBUS);
+  const auto exit_7 = [](int) { ::_exit(7); };
+  const auto map_then_fail = [&] {
+    const MappedFile file = MapLargeFile();
+    ReadBeyondEnd();
+  };
+  EXPECT_EXIT((Handle(exit_7), map_then_fail()), is_exit(7), "");
+  EXPECT_EXIT((HandleWithAddress(), map_then_fail()), is_exit(8), "");
+  EXPECT_EXIT((Handle(SIG_DFL), map_then_fail()), is_bus_error, "");
+  EXPECT_EXIT((Handle(SIG_IGN), map_then_fail()), is_bus_error, "") << "an access cannot be ignored";
+  EXPECT_EXIT((MapLargeFile(), ::raise(SIGBUS)), is_bus_error, "");
+  EXPECT_EXIT((Handle(exit_7), MapLargeFile(), ::raise(SIGBUS)), is_exit(7), "");
+  EXPECT_EXIT((Handle(SIG_IGN), MapLargeFile(), ::raise(SIGBUS), ::_exit(6)), is_exit(6), "");
+}
+
+TEST_F(BusErrorTest, IsHandledAfterTheHostInstalledItsHandler) {
+  const auto scenario = [&](bool fail) {
+    MapLargeFile();
+    // As faulthandler does: restores what it replaced, and raises the signal again.
+    static struct sigaction replaced_by_host;
+    struct sigaction action {};
+    action.sa_handler = [](int signal) {
+      static int calls = 0;
+      if (++calls > 1) ::_exit(5);
+      ::sigaction(signal, &replaced_by_host, nullptr);
+      ::raise(signal);
+    };
+    ::sigaction(SIGBUS, &action, &replaced_by_host);
+    const MappedFile file = MapLargeFile();
+    fs::resize_file(folder_ / "large", 0);
+    const bool is_zero = file.bytes()[0] == std::byte{0};
+    if (fail) ReadBeyondEnd();
+    ::_exit(is_zero ? 6 : 4);
+  };
+  EXPECT_EXIT(scenario(false), testing::ExitedWithCode(6), "");
+  EXPECT_EXIT(scenario(true), testing::KilledBySignal(SIGBUS), "");
+}
+
 TEST_F(FileTest, ASmallFileIsACopy) {
   const fs::path path = folder_ / "small";
   std::ofstream(path) << std::string(100'000, 'x');
@@ -109,11 +183,20 @@ TEST_F(FileTest, ASmallFileIsACopy) {
   EXPECT_EQ(std::count(bytes.begin(), bytes.end(), std::byte{'x'}), 100'000);
 }
 
-TEST_F(FileTest, APipeIsNotWaitedFor) {
-  const fs::path pipe = folder_ / "pipe";
+TEST_F(FileTest, OnlyRegularFilesAreRead) {
+  const fs::path pipe = folder_ / "pipe", socket = folder_ / "socket";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_THAT(MessageOf([&] { MappedFile::Open(pipe); }), HasSubstr("is not a regular file"));
-  EXPECT_THAT(MessageOf([&] { ReadTextFile("/dev/zero"); }), HasSubstr("is not a regular file"));
+  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  socket.string().copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  for (const fs::path& path : {pipe, socket, fs::path("/dev/zero")}) {
+    EXPECT_THAT(MessageOf([&] { MappedFile::Open(path); }), HasSubstr("is not a regular file")) << path;
+    EXPECT_THAT(MessageOf([&] { RequireRegularFile(path); }), HasSubstr("is not a regular file")) << path;
+  }
+  EXPECT_THAT(MessageOf([&] { RequireRegularFile(folder_); }), HasSubstr("is a folder, not a file"));
+  EXPECT_THAT(MessageOf([&] { RequireRegularFile(folder_ / "missing"); }), HasSubstr("no such file"));
+  ::close(descriptor);
 }
 
 TEST_F(FileTest, WhatIsTooLargeIsRefused) {

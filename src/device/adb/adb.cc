@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <mutex>
-#include <sstream>
 
 #include "core/text/text.h"
 #include "device/adb/adb_devices.h"
@@ -30,20 +29,21 @@ class AdbConnection : public Connection {
       Client({"disconnect", serial_});
       Client({"connect", serial_});  // what it says is no better than what get-state says
     }
-    const ToolResult state = Adb({"get-state"});
-    if (state.Success() && Trimmed(state.output) == "device") return;
-    std::string reason = state.timed_out ? "adb does not answer" : LastLine(Trimmed(state.errors));
-    if (reason.starts_with("error: ")) reason = reason.substr(7);
-    if (reason.empty()) reason = fmt::format("it is in the state \"{}\"", Trimmed(state.output));
-    const bool unauthorized = reason.find("unauthorized") != std::string::npos;
-    const bool several = reason.find("more than one") != std::string::npos;
-    throw Error(ExitCode::kDeviceFailed, "cannot be reached: " + reason)
+    ToolResult answer = Adb({"get-state"});
+    if (answer.Success() && Trimmed(answer.output) == "device") {
+      // An old phone is a device, too, but its shell reports no exit codes.
+      answer = Adb({"shell", "-T", "true"});
+      if (answer.Success()) return;
+    }
+    std::string problem = answer.timed_out ? "adb's daemon does not answer" : AdbProblem(answer.errors);
+    if (problem.empty()) problem = fmt::format("it is in the state \"{}\"", Trimmed(answer.output));
+    throw Error(ExitCode::kDeviceFailed, "cannot be reached: " + problem)
         .InFile(Name())
-        .Remedy(unauthorized ? "allow USB debugging on the device's screen"
-                : several    ? "name one with `--device adb:SERIAL` (`etprof devices` lists them)"
-                             : "check that `adb devices` lists it and that USB debugging is on");
+        .Remedy(AdbRemedy(problem));
   }
   void Close() override {}
+
+  std::string Problem(const std::string& errors) const override { return AdbProblem(errors); }
 
   std::vector<std::string> Shell(const std::string& script) const override {
     return Words({"shell", "-T", script});
@@ -80,14 +80,7 @@ class AdbConnection : public Connection {
   }
   static bool Copied(const ToolResult& result, std::string& why) {
     if (result.Success()) return true;
-    // Beside what is wrong it says how fast it was.
-    std::istringstream lines(result.errors + "\n" + result.output);
-    why = result.timed_out ? "it took too long" : "";
-    for (std::string line; why.empty() && std::getline(lines, line);) {
-      const std::size_t at = line.find("error: ");
-      if (at != std::string::npos) why = Trimmed(line.substr(at + 7));
-    }
-    if (why.empty()) why = LastLine(Trimmed(result.errors + "\n" + result.output));
+    why = result.timed_out ? "it took too long" : AdbProblem(result.output + "\n" + result.errors);
     return false;
   }
 

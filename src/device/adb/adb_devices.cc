@@ -3,28 +3,68 @@
 #include <fmt/format.h>
 
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "device/tool.h"
 
 namespace etprof {
 namespace {
 
-std::string RemedyFor(const std::string& state) {
-  const auto has = [&](const char* word) { return state.find(word) != std::string::npos; };
-  if (state == "device") return "";
-  if (has("unauthorized") || has("authorizing")) return "unlock it and allow USB debugging on its screen";
-  if (has("offline") || has("connecting"))
-    return "plug it in again, or `adb reconnect offline`; over the network `adb connect HOST:PORT`";
-  if (has("no permissions"))
-    return "let this user use the USB device (Debian: apt-get install android-sdk-platform-tools-common), "
-           "then "
-           "plug it in again";
-  if (has("recovery") || has("sideload") || has("bootloader") || has("rescue")) return "boot it into Android";
+// A part of what adb prints of a state or an error, and what to do about it. The first that is found counts.
+constexpr std::pair<const char*, const char*> kRemedies[] = {
+    {"doesn't match this client",
+     "use one adb for all programs: name the one of the running server in ETPROF_ADB, or end that server "
+     "with "
+     "`adb kill-server`"},
+    {"unauthorized", "unlock it and allow USB debugging on its screen"},
+    {"authorizing", "unlock it and allow USB debugging on its screen"},
+    {"offline", "plug it in again, or `adb reconnect offline`; over the network `adb connect HOST:PORT`"},
+    {"connecting", "plug it in again, or `adb reconnect offline`; over the network `adb connect HOST:PORT`"},
+    {"permissions",
+     "let this user use the USB device (Debian: apt-get install android-sdk-platform-tools-common), then "
+     "plug it in again"},
+    {"recovery", "boot it into Android"},
+    {"sideload", "boot it into Android"},
+    {"bootloader", "boot it into Android"},
+    {"rescue", "boot it into Android"},
+    {"more than one", "name one with `--device adb:SERIAL` (`etprof devices` lists them)"},
+    {"only supports allocating a pty", "use a device with Android 7 or newer"},
+    {"not found", "plug it in and turn on USB debugging; over the network `adb connect HOST:PORT`"},
+    {"no devices", "plug it in and turn on USB debugging; over the network `adb connect HOST:PORT`"},
+    {"daemon", "end its server with `adb kill-server`, and try again"},
+    {"protocol fault", "end its server with `adb kill-server`, and try again"},
+};
+
+}  // namespace
+
+std::string AdbRemedy(const std::string& state_or_problem) {
+  if (state_or_problem == "device") return "";
+  for (const auto& [part, remedy] : kRemedies) {
+    if (state_or_problem.find(part) != std::string::npos) return remedy;
+  }
   return "`adb devices -l` has to say \"device\"";
 }
 
-}  // namespace
+std::string AdbProblem(const std::string& printed) {
+  constexpr std::string_view kError = "error: ", kVersions = " doesn't match this client";
+  std::string problem, last;
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);) {
+    line = std::string(Trimmed(line));
+    // The server that is ended answers with further errors.
+    if (line.find(kVersions) != std::string::npos) return line.substr(0, line.find(';'));
+    if (!line.empty() && !line.starts_with("* ")) last = line;
+    if (const std::size_t at = line.find(kError); at != std::string::npos)
+      problem = line.substr(at + kError.size());
+  }
+  if (problem.empty()) problem = last;
+  if (problem.find("only supports allocating a pty") != std::string::npos)
+    return fmt::format("its Android is older than 7, whose adb reports no exit codes ({})", problem);
+  return problem;
+}
 
 std::vector<AdbListing> ParseAdbDevices(const std::string& printed) {
   std::vector<AdbListing> listed;
@@ -43,7 +83,7 @@ std::vector<AdbListing> ParseAdbDevices(const std::string& printed) {
       device.state += (device.state.empty() ? "" : " ") + word;
     }
     if (device.state.empty()) continue;
-    device.remedy = RemedyFor(device.state);
+    device.remedy = AdbRemedy(device.state);
     listed.push_back(device);
   }
   return listed;
@@ -62,12 +102,12 @@ std::vector<AdbListing> ListAdbDevices(double timeout_seconds, const std::functi
     throw error.Remedy("install adb (on Debian: apt-get install adb), or name it in ETPROF_ADB");
   }
   if (!result.Success()) {
-    std::string reason = result.timed_out ? fmt::format("does not answer within {:g} s", timeout_seconds)
-                                          : "cannot list devices: " + result.errors;
-    while (reason.ends_with('\n')) reason.pop_back();
-    throw Error(ExitCode::kDeviceFailed, reason)
+    const std::string problem = AdbProblem(result.errors);
+    throw Error(ExitCode::kDeviceFailed, result.timed_out
+                                             ? fmt::format("does not answer within {:g} s", timeout_seconds)
+                                             : "cannot list devices: " + problem)
         .InFile(words.front())
-        .Remedy("end its server with `adb kill-server`, and try again");
+        .Remedy(AdbRemedy(result.timed_out ? "daemon" : problem));
   }
   return ParseAdbDevices(result.output);
 }

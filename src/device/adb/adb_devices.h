@@ -13,6 +13,13 @@ struct AdbListing {
   std::string remedy;  // what makes it "device"; empty where it is
 };
 
+// The line of adb's messages that has the cause of a failure, without "error: ". The cause is not always in
+// the last line, which may only lead to a manual. Empty where adb printed none.
+std::string AdbProblem(const std::string& printed);
+
+// What to do about a state of a device or an AdbProblem; empty for the state "device".
+std::string AdbRemedy(const std::string& state_or_problem);
+
 std::vector<AdbListing> ParseAdbDevices(const std::string& printed);
 
 // What adb's server lists; adb starts the server where none runs. Throws Error: kBadInput where there is no

@@ -29,6 +29,71 @@ TEST(AdbDevices, EveryState) {
   EXPECT_THAT(listed[3].remedy, testing::HasSubstr("android-sdk-platform-tools-common"));
 }
 
+struct AdbText {
+  const char* printed;
+  const char* problem;
+  const char* remedy;  // a part
+};
+
+// As adb 1.0.39 to 1.0.41 print them.
+TEST(AdbProblem, IsTheCauseNotTheLastLine) {
+  for (const auto& [printed, problem, remedy] : {
+           AdbText{"error: insufficient permissions for device: missing udev rules? user is in the plugdev "
+                   "group\n"
+                   "See [http://developer.android.com/tools/device.html] for more information\n",
+                   "insufficient permissions for device: missing udev rules? user is in the plugdev group",
+                   "android-sdk-platform-tools-common"},
+           {"adb: error: failed to get feature set: insufficient permissions for device: user in plugdev "
+            "group; "
+            "are your udev rules wrong?\n"
+            "See [http://developer.android.com/tools/device.html] for more information\n",
+            "failed to get feature set: insufficient permissions for device: user in plugdev group; are your "
+            "udev rules wrong?",
+            "android-sdk-platform-tools-common"},
+           {"no permissions (missing udev rules? user is in the plugdev group); see "
+            "[http://developer.android.com/tools/device.html]",
+            "no permissions (missing udev rules? user is in the plugdev group); see "
+            "[http://developer.android.com/tools/device.html]",
+            "android-sdk-platform-tools-common"},
+           {"adb server version (41) doesn't match this client (39); killing...\n"
+            "ADB server didn't ACK\n"
+            "* failed to start daemon\n"
+            "error: cannot connect to daemon\n",
+            "adb server version (41) doesn't match this client (39)", "ETPROF_ADB"},
+           {"cannot connect to daemon at tcp:5037: Connection refused\n"
+            "* daemon not running; starting now at tcp:5037\n"
+            "* daemon started successfully\n"
+            "error: device 'nosuch' not found\n",
+            "device 'nosuch' not found", "adb connect"},
+           {"error: device unauthorized.\n"
+            "This adb server's $ADB_VENDOR_KEYS is not set\n"
+            "Try 'adb kill-server' if that seems wrong.\n"
+            "Otherwise check for a confirmation dialog on your device.\n",
+            "device unauthorized.", "allow USB debugging"},
+           {"error: device still authorizing\n", "device still authorizing", "allow USB debugging"},
+           {"error: device offline\n", "device offline", "reconnect offline"},
+           {"error: more than one device/emulator\n", "more than one device/emulator", "--device adb:SERIAL"},
+           {"error: no devices/emulators found\n", "no devices/emulators found", "turn on USB debugging"},
+           {"error: device only supports allocating a pty\n",
+            "its Android is older than 7, whose adb reports no exit codes (device only supports allocating a "
+            "pty)",
+            "Android 7 or newer"},
+           {"* daemon not running; starting now at tcp:5037\n* failed to start daemon\n"
+            "error: cannot connect to daemon\n",
+            "cannot connect to daemon", "adb kill-server"},
+           {"error: protocol fault (couldn't read status): Connection reset by peer\n",
+            "protocol fault (couldn't read status): Connection reset by peer", "adb kill-server"},
+           {"/tmp/a: 1 file pushed, 0 skipped. 20.2 MB/s (1000 bytes in 0.000s)\n"
+            "adb: error: failed to copy '/tmp/a' to '/data/a': remote couldn't create file: Permission "
+            "denied\n",
+            "failed to copy '/tmp/a' to '/data/a': remote couldn't create file: Permission denied", ""},
+           {"", "", ""},
+       }) {
+    EXPECT_EQ(AdbProblem(printed), problem);
+    EXPECT_THAT(AdbRemedy(problem), testing::HasSubstr(remedy));
+  }
+}
+
 TEST(AdbDevices, NoneAndNonsense) {
   EXPECT_TRUE(ParseAdbDevices("").empty());
   EXPECT_TRUE(ParseAdbDevices("List of devices attached\n\n").empty());

@@ -1,7 +1,5 @@
 #include "device/local/local.h"
 
-#include <signal.h>
-
 #include <utility>
 
 #include "core/file/file.h"
@@ -16,10 +14,6 @@ namespace {
 
 class LocalDevice : public Device {
  public:
-  LocalDevice() {
-    ::signal(SIGPIPE, SIG_IGN);  // a worker that is gone is an error of Send, not the end of etprof
-  }
-
   std::string Name() const override { return "local"; }
   DeviceProperties Properties() override { return ReadLocalProperties(); }
   std::optional<Bytes> AvailableMemory() override { return ReadAvailableMemory(); }

@@ -36,6 +36,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxLine = std::size_t{64} << 20U;  // a burst of 100,000 runs is about 2 MB
 constexpr std::size_t kKeptErrors = 4096;
+constexpr std::size_t kReadAhead = std::size_t{1}
+                                   << 20U;  // as much of stdout is read before its lines are taken
+constexpr double kOutputAfterExitSeconds = 1;
 constexpr int kPollMs = 200;  // how soon an interruption is seen that arrives between check and poll
 
 class Pipe {
@@ -54,9 +57,9 @@ class Pipe {
     if (::pipe(ends.data()) != 0) return false;
     for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
 #endif
-    read = ends[0];
-    write = ends[1];
-    return true;
+    read = AboveStandardStreams(ends[0]);
+    write = AboveStandardStreams(ends[1]);
+    return read >= 0 && write >= 0;
   }
   void CloseRead() { Close(read); }
   void CloseWrite() { Close(write); }
@@ -65,11 +68,40 @@ class Pipe {
   int write = -1;
 
  private:
+  // A host that closed its descriptors 0 to 2, as daemons do, gets these numbers for new files. The child's
+  // dup2 onto 0 to 2 would then close the other ends of its pipes.
+  static int AboveStandardStreams(int descriptor) {
+    if (descriptor > STDERR_FILENO) return descriptor;
+    const int moved = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    ::close(descriptor);
+    return moved;
+  }
   static void Close(int& descriptor) {
     if (descriptor >= 0) ::close(descriptor);
     descriptor = -1;
   }
 };
+
+// write(2) to a pipe. A pipe that nobody reads any more is an error (EPIPE), whatever the process does on
+// SIGPIPE: the process may belong to a host such as Python, so its setting stays as it is.
+ssize_t WriteWithoutSigpipe(int descriptor, const void* from, std::size_t size) {
+  sigset_t sigpipe, before, pending;
+  sigemptyset(&sigpipe);  // macros on macOS, as the next ones
+  sigaddset(&sigpipe, SIGPIPE);
+  sigpending(&pending);
+  const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
+  ::pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
+  const ssize_t count = ::write(descriptor, from, size);
+  const int error = errno;
+  if (count < 0 && error == EPIPE && !was_pending) {
+    sigpending(&pending);
+    int taken = 0;
+    if (sigismember(&pending, SIGPIPE) == 1) ::sigwait(&sigpipe, &taken);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return count;
+}
 
 // read(2), again where a signal came between. Async-signal-safe.
 ssize_t ReadFrom(int descriptor, void* to, std::size_t size) {
@@ -211,7 +243,7 @@ class LocalProcess : public Process {
     std::size_t sent = 0;
     const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
     while (sent < data.size()) {
-      const ssize_t count = ::write(input_, data.data() + sent, data.size() - sent);
+      const ssize_t count = WriteWithoutSigpipe(input_, data.data() + sent, data.size() - sent);
       if (count > 0) {
         sent += static_cast<std::size_t>(count);
       } else if (errno == EAGAIN) {
@@ -231,11 +263,12 @@ class LocalProcess : public Process {
     while (true) {
       const std::size_t newline = buffer_.find('\n', searched_);
       if (newline != std::string::npos) {
-        line.assign(buffer_, 0, newline);
-        buffer_.erase(0, newline + 1);
-        searched_ = 0;
+        line.assign(buffer_, taken_, newline - taken_);
+        taken_ = searched_ = newline + 1;
         return Read::kLine;
       }
+      // One erase for all lines of a buffer, so that many short lines take linear time.
+      buffer_.erase(0, std::exchange(taken_, 0));
       searched_ = buffer_.size();
       if (buffer_.size() > kMaxLine) return Read::kTooLong;
       if (output_ < 0) {
@@ -247,10 +280,17 @@ class LocalProcess : public Process {
       if (interrupted_ && interrupted_()) return Read::kInterrupted;
       const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
       if (left <= 0) return Read::kTimeout;
+      const bool has_exited = HasExited();
       std::array<struct pollfd, 2> ready = {{{output_, POLLIN, 0}, {errors_, POLLIN, 0}}};
       ::poll(ready.data(), ready.size(), std::min(kPollMs, static_cast<int>(left * 1000) + 1));
       DrainErrors();
       DrainOutput();
+      // All that the process itself wrote before its exit is in the pipe, which its children may keep open.
+      if (has_exited) {
+        if (!exit_seen_) exit_seen_ = Clock::now();
+        if (Clock::now() - *exit_seen_ >= std::chrono::duration<double>(kOutputAfterExitSeconds))
+          Close(output_);
+      }
     }
   }
 
@@ -329,14 +369,23 @@ class LocalProcess : public Process {
     status_ = result;
   }
 
-  // Reads what is there, without waiting; closes the descriptor at its end.
+  // Whether it has exited. It stays unreaped, so that its process group cannot become another one's.
+  bool HasExited() const {
+    if (status_) return true;
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+           info.si_pid == pid_;
+  }
+
+  // Reads what is there, about `most` bytes of it, without waiting; closes the descriptor at its end.
   template <typename Take>
-  static void Drain(int& descriptor, Take take) {
+  static void Drain(int& descriptor, std::size_t most, Take take) {
     std::array<char, 65536> chunk;
-    while (descriptor >= 0) {
+    for (std::size_t taken = 0; descriptor >= 0 && taken < most;) {
       const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
       if (count > 0) {
         take(std::string_view(chunk.data(), static_cast<std::size_t>(count)));
+        taken += static_cast<std::size_t>(count);
       } else if (count == 0) {
         Close(descriptor);
       } else if (errno != EINTR) {
@@ -346,10 +395,10 @@ class LocalProcess : public Process {
     }
   }
   void DrainOutput() {
-    Drain(output_, [this](std::string_view text) { buffer_ += text; });
+    Drain(output_, kReadAhead, [this](std::string_view text) { buffer_ += text; });
   }
   void DrainErrors() {
-    Drain(errors_, [this](std::string_view text) {
+    Drain(errors_, kReadAhead, [this](std::string_view text) {
       last_errors_ += text;
       if (last_errors_.size() > kKeptErrors) last_errors_.erase(0, last_errors_.size() - kKeptErrors);
       if (on_stderr_) on_stderr_(text);
@@ -360,8 +409,10 @@ class LocalProcess : public Process {
   int input_, output_, errors_;
   Device::Sink on_stderr_;
   std::function<bool()> interrupted_;
-  std::string buffer_;
-  std::size_t searched_ = 0;  // no newline before here
+  std::string buffer_;        // of stdout
+  std::size_t taken_ = 0;     // the lines before here have been returned
+  std::size_t searched_ = 0;  // no newline from `taken_` to here
+  std::optional<Clock::time_point> exit_seen_;
   std::string last_errors_;
   std::optional<ExitStatus> status_;
   std::unique_ptr<GroupGuard> guard_;
@@ -438,7 +489,7 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   errors.CloseWrite();
   failure.CloseWrite();
   auto guard = std::make_unique<GroupGuard>(pid);
-  while (::write(guarded.write, "", 1) < 0 && errno == EINTR) {
+  while (WriteWithoutSigpipe(guarded.write, "", 1) < 0 && errno == EINTR) {
   }
 
   ChildFailure message;

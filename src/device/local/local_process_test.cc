@@ -103,10 +103,60 @@ TEST_F(LocalProcess, AnInterruptionEndsTheWait) {
   EXPECT_EQ(Shell("sleep 60")->ReadLine(line, 60), Process::Read::kInterrupted);
 }
 
-TEST_F(LocalProcess, WritingToOneThatIsGoneIsNoSignal) {
+TEST_F(LocalProcess, WritingToAClosedPipeNeitherSignalsNorChangesTheHandler) {
+  const auto before = ::signal(SIGPIPE, SIG_DFL);
   const auto process = Shell("exec 0<&-; echo closed; sleep 60");
   ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
   EXPECT_FALSE(process->Send("x", 1));
+  EXPECT_EQ(MakeLocalDevice()->Name(), "local");
+  EXPECT_EQ(::signal(SIGPIPE, before), SIG_DFL);
+}
+
+TEST_F(LocalProcess, ShortLinesAreReadInLinearTime) {
+  // An erase per line took more than 200 s.
+  constexpr int kLines = 24'000'000;
+  const auto process = Shell("yes | head -n " + std::to_string(kLines));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kLimit);
+  int lines = 0;
+  while (process->ReadLine(line, kLimit) == Process::Read::kLine && line == "y") {
+    if (++lines % 100'000 != 0) continue;
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << lines;
+  }
+  EXPECT_EQ(lines, kLines);
+}
+
+TEST_F(LocalProcess, ABackgroundProcessDoesNotHoldUpTheEnd) {
+  const auto process = Shell("sleep 600 & printf 'built\\nlast'; exit 3");
+  for (const char* expected : {"built", "last"}) {
+    ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+    EXPECT_EQ(line, expected);
+  }
+  EXPECT_EQ(process->ReadLine(line, kLimit), Process::Read::kEnd);
+  EXPECT_EQ(process->Wait(kLimit)->code, 3);
+}
+
+TEST_F(LocalProcess, StartsWhicheverStandardStreamsTheHostHasClosed) {
+  for (int closed = 1; closed < 8; ++closed) {
+    const pid_t host = ::fork();
+    if (host == 0) {
+      for (int descriptor = 0; descriptor < 3; ++descriptor) {
+        if ((closed >> descriptor & 1) != 0) ::close(descriptor);
+      }
+      bool works = false;
+      {
+        const auto process = Shell("echo error >&2; while read x; do echo \"got $x\"; done");
+        works = process->Send("one", kLimit) && process->ReadLine(line, kLimit) == Process::Read::kLine &&
+                line == "got one";
+        process->CloseInput();
+        works = works && process->ReadLine(line, kLimit) == Process::Read::kEnd &&
+                process->Wait(kLimit).value().Success() && errors == "error\n";
+      }
+      ::_exit(works ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(host, &status, 0), host);
+    EXPECT_EQ(status, 0) << "closed descriptors: bits of " << closed;
+  }
 }
 
 TEST_F(LocalProcess, DestructionKillsItAndItsChildrenAndLeavesNoZombie) {

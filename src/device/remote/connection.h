@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/text.h"
 #include "device/device.h"
 
 namespace etprof {
@@ -32,6 +33,9 @@ class Connection {
   // The words of the local command that runs `script` with the device's POSIX shell: its stdin, stdout and
   // stderr are the script's.
   virtual std::vector<std::string> Shell(const std::string& script) const = 0;
+
+  // The line of the client's stderr that has the cause of a failure.
+  virtual std::string Problem(const std::string& errors) const { return LastLine(errors); }
 
   // Copies one file. The folder of the target exists. False when it did not work; `why` says the client's or
   // the device's words.

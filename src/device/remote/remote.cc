@@ -30,10 +30,12 @@ constexpr double kGuardSeconds = 30;  // it may have settings to put back
 
 // What is left of a run: ends what runs, puts the power mode back, removes the folder. For a shell in that
 // folder.
-constexpr const char* kEndRun =
-    R"sh(for f in pids/*; do [ -f "$f" ] && kill -9 "$(cat "$f")" 2>/dev/null; done
+std::string EndRunScript() {
+  return kDefineKillGroup + std::string(R"sh(
+for f in pids/*; do [ -f "$f" ] && kill_group "$(cat "$f")"; done
 rm -f power; ( cd ../.. && restore_power ); rm -f turn choosing
-d=$(pwd); rm -rf "../../cache/.part-${d##*/}"; [ -f keep ] || { cd /; rm -rf "$d"; })sh";
+d=$(pwd); rm -rf "../../cache/.part-${d##*/}"; [ -f keep ] || { cd /; rm -rf "$d"; })sh");
+}
 
 // Defines `over FOLDER`: whether that run is over. One that has just begun has no guard yet, or a file for it
 // that is still empty. Numbers of processes come again, after a restart of the device soon: `since NUMBER`
@@ -131,7 +133,7 @@ class RemoteDevice : public Device {
         EndTurn();
         throw Error(ExitCode::kInterrupted, "interrupted");
       }
-      const Turn turn = ReadTurn(InFolder(WaitForTurnScript(id_, before, kLookSeconds, kEndRun),
+      const Turn turn = ReadTurn(InFolder(WaitForTurnScript(id_, before, kLookSeconds, EndRunScript()),
                                           kLookSeconds + kAnswerSeconds, "wait for its turn"));
       if (turn.ours) return;
       if (turn.lost) InFolder(QueueScript(id_, who), kAnswerSeconds, "queue for its turn");
@@ -240,7 +242,8 @@ class RemoteDevice : public Device {
     const std::string tag = std::to_string(++started_);
     auto process = std::make_unique<RemoteProcess>(tag, std::move(on_stderr), [this, tag] {
       try {
-        Try(fmt::format("kill -9 $(cat {}/pids/{})", ShellQuoted(run_), tag), kAnswerSeconds);
+        Try(fmt::format("{}\nkill_group $(cat {}/pids/{})", kDefineKillGroup, ShellQuoted(run_), tag),
+            kAnswerSeconds);
       } catch (const Error&) {
         // Without a connection it is the guard's to end it.
       }
@@ -290,7 +293,7 @@ done
 restore_power >/dev/null
 for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || ! ours run "$p" || rm -rf "$p"; done
 pwd)sh",
-        connection_->DefaultFolder(), kEndRun, id_, kDefineOver, old_id_.empty() ? "none" : old_id_,
+        connection_->DefaultFolder(), EndRunScript(), id_, kDefineOver, old_id_.empty() ? "none" : old_id_,
         DefineRestorePower(), kDefineOurs);
     const std::string folder = Do(script, "make a folder for etprof's files");
     folder_ = folder.substr(0, folder.find('\n'));
@@ -351,13 +354,13 @@ true)sh",
     client.arguments = connection_->Shell(fmt::format(
         "{}\n{}\ncd {} || exit 1\ntrap '' HUP INT TERM PIPE\nsince $$ >since\necho $$ >guard\necho ready\n"
         "while read -r line; do :; done\n{}",
-        kDefineOver, DefineRestorePower(), ShellQuoted(run_), kEndRun));
+        kDefineOver, DefineRestorePower(), ShellQuoted(run_), EndRunScript()));
     // Whoever is asked then: the guard outlives a measurement.
     guard_ = StartLocalProcess(client, {}, [this] { return interrupted_ && interrupted_(); });
     std::string line;
     if (guard_->ReadLine(line, kAnswerSeconds) != Process::Read::kLine || line != "ready") {
       throw Error(ExitCode::kDeviceFailed,
-                  "its shell does not work as expected: " + LastLine(guard_->LastErrors()))
+                  "its shell does not work as expected: " + connection_->Problem(guard_->LastErrors()))
           .InFile(Name());
     }
   }
@@ -382,7 +385,7 @@ true)sh",
     if (!code) {
       throw DeviceLost(Name(), result.timed_out
                                    ? fmt::format("did not answer within {:.0f} s", timeout_seconds)
-                                   : "the connection was lost: " + LastLine(result.errors));
+                                   : "the connection was lost: " + connection_->Problem(result.errors));
     }
     result.status = {};
     result.status.code = *code;

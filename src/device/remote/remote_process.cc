@@ -52,14 +52,18 @@ std::string StartScript(const Command& command, const std::string& folder, const
       throw Error(ExitCode::kBadInput, fmt::format("`{}` is not a name of an environment variable", name));
     script += fmt::format("export {}={}\n", name, ShellQuoted(value));
   }
-  // A shell gives what it starts in the background no stdin, unless it is told to.
-  script += "exec 3<&0 </dev/null\n";
+  // A shell gives what it starts in the background no stdin, unless it is told to. `setsid` or the job
+  // control of the shell (macOS has no `setsid`, and not every shell has job control without a terminal)
+  // gives it a process group.
+  script +=
+      "exec 3<&0 </dev/null\n"
+      "g=; if command -v setsid >/dev/null 2>&1; then g=setsid; else set -m 2>/dev/null; fi\n$g ";
   if (!command.cpus.empty()) script += "taskset " + CpuMask(command.cpus) + " ";
   for (const std::string& word : command.arguments) script += ShellQuoted(word) + " ";
   script += fmt::format(
       "<&3 3<&- &\n"
-      "p=$!; exec 3<&-; echo $p >pids/{0}\n"
-      "wait $p; c=$?; rm -f pids/{0}\n{1}",
+      "p=$!; exec 3<&-; echo $p >pids/{0}; [ -n \"$g\" ] || set +m\n"
+      "wait $p; c=$?; kill -s KILL -- -$p 2>/dev/null; rm -f pids/{0}\n{1}",
       tag, PrintExitMark(tag, "$c"));
   return script;
 }
@@ -112,9 +116,7 @@ std::optional<ExitStatus> RemoteProcess::Wait(double timeout_seconds) {
   PassOn(std::exchange(held_, {}));
   if (!code_) return *client;  // Lost: nothing is known of the program
   ExitStatus status;
-  // A shell reports a signal as 128 and its number.
-  status.code = *code_ > 128 ? -1 : *code_;
-  status.signal = *code_ > 128 ? *code_ - 128 : 0;
+  status.code = *code_;
   return status;
 }
 

@@ -8,8 +8,14 @@
 
 namespace etprof {
 
+// Defines `kill_group NUMBER` for the device's POSIX shell: ends the process of StartScript that has this
+// number, with what it started. Where the device cannot give it a process group, it ends the process alone.
+inline constexpr const char* kDefineKillGroup =
+    R"sh(kill_group() { kill -s KILL -- "-$1" 2>/dev/null || kill -s KILL "$1" 2>/dev/null; })sh";
+
 // A script for the device's POSIX shell that runs `command` in `folder` (a path there), with the script's
-// stdin, stdout and stderr. Its process number is in `pids/<tag>` while it runs. The last line that the
+// stdin, stdout and stderr. Its process number, also that of its process group, is in `pids/<tag>` while it
+// runs. What it leaves running is killed at its end. The last line that the
 // script writes to stderr says that it came to its end and how (PrintExitMark), so that a broken connection
 // is told from the end of the program, whatever the client's own exit code says.
 std::string StartScript(const Command& command, const std::string& folder, const std::string& tag);

@@ -1,10 +1,16 @@
 #include "device/remote/remote_process.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <thread>
 
 #include "device/local/local_process.h"
 
@@ -79,14 +85,62 @@ TEST_F(ScriptTest, TellsTheExitCodeAndKeepsTheMarkFromStderr) {
   EXPECT_THAT(process->LastErrors(), Not(HasSubstr("ETPROF-EXIT")));
 }
 
-TEST_F(ScriptTest, TellsTheSignalThatEndedTheProgram) {
-  const std::unique_ptr<RemoteProcess> process = Start({{"sh", "-c", "kill -9 $$"}, {}, {}});
-  process->CloseInput();
-  All(*process);
-  const auto status = process->Wait(120);
-  EXPECT_EQ(status->signal, 9);
-  EXPECT_FALSE(process->Lost());
+TEST_F(ScriptTest, TellsTheSignalThatMayHaveEndedTheProgram) {
+  const auto text_of = [this](const std::string& script) {
+    const std::unique_ptr<RemoteProcess> process = Start({{"sh", "-c", script}, {}, {}});
+    process->CloseInput();
+    All(*process);
+    const std::string text = process->Wait(120)->Text();
+    EXPECT_FALSE(process->Lost());
+    return text;
+  };
+  // The shell's code for both is the same.
+  for (const char* script : {"kill -9 $$", "exit 137"})
+    EXPECT_EQ(text_of(script), "exited with 137, a shell's code for: killed by signal 9 (Killed)");
+  EXPECT_EQ(text_of("exit 200"), "exited with 200");
+  EXPECT_EQ(text_of("exit 128"), "exited with 128");
 }
+
+// Each shell that a device may have gives a wrapper, and the runner that it starts, one process group.
+class ScriptOfShellTest : public ScriptTest, public testing::WithParamInterface<const char*> {
+ protected:
+  // Starts a wrapper that prints the number of its own child, and `end`s.
+  void Run(const std::string& end, const std::function<void(Process&)>& then) {
+    const std::string shell = GetParam();
+    if (::access(shell.c_str(), X_OK) != 0) GTEST_SKIP() << "needs " << shell;
+    RemoteProcess process("3", {}, [this, shell] {
+      const std::string kill =
+          kDefineKillGroup + fmt::format("\nkill_group $(cat {}/pids/3)", folder_.string());
+      StartLocalProcess({{shell, "-c", kill}, {}, {}}, {}, {})->Wait(120);
+    });
+    const Command command{{"sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!; " + end}, {}, {}};
+    const std::string script = StartScript(command, folder_.string(), "3");
+    process.SetClient(StartLocalProcess({{shell, "-c", script}, {}, {}}, process.ErrorSink(), {}));
+    std::string line;
+    ASSERT_EQ(process.ReadLine(line, 120), Process::Read::kLine);
+    then(process);
+    // As a zombie it may wait for whoever adopts it.
+    const auto is_gone = [&] {
+      std::ifstream file("/proc/" + line + "/stat");
+      const std::string stat{std::istreambuf_iterator<char>(file), {}};
+      return stat.empty() || stat.find(") Z ") != std::string::npos;
+    };
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+    while (!is_gone() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(is_gone()) << "of " << line;
+  }
+};
+
+TEST_P(ScriptOfShellTest, AKillReachesWhatAWrapperStarted) {
+  Run("wait", [](Process& process) { process.Kill(); });
+}
+
+TEST_P(ScriptOfShellTest, WhatAWrapperLeavesRunningIsKilled) {
+  Run("exit 5", [](Process& process) { EXPECT_EQ(process.Wait(120)->code, 5); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Shells, ScriptOfShellTest, testing::Values("/bin/sh", "/bin/bash", "/bin/mksh"));
 
 TEST_F(ScriptTest, AClientThatEndsWithoutTheMarkHasLostIt) {
   RemoteProcess process("3", {}, {});

@@ -132,7 +132,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
     const std::string last = LastError(*process);
     if (!last.empty()) problem += ": " + last;
     if (static_cast<int>(run.traced.size()) != executions) {
-      const bool by_itself = status->signal == 0;
+      const bool by_itself = status->PossibleSignal() == 0;
       throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, problem);
     }
     AddOnce(problem + "; its ETDump was complete by then, and is used", setup.data->warnings);
@@ -287,12 +287,12 @@ std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setu
 
 void RunTraceEnabled(const ParticipantSetup& setup) {
   const DeviceLog device_log(*setup.device, *setup.properties);
-  ExperimentLog log(setup.folder / (setup.stem + ".log"));
-  // An attempt whose connection broke has left its part of the log, and its calls must not count twice.
-  const std::filesystem::path xnntrace_log = setup.folder / (setup.stem + "_xnntrace.log");
-  std::error_code error;
-  std::filesystem::remove(xnntrace_log, error);
-  ExperimentLog xnntrace(xnntrace_log);
+  const std::filesystem::path log_path = setup.folder / (setup.stem + ".log");
+  const std::filesystem::path xnntrace_path = setup.folder / (setup.stem + "_xnntrace.log");
+  // An attempt that was interrupted left its calls there, which would count again.
+  for (const auto& path : {log_path, xnntrace_path}) std::filesystem::remove(path);
+  ExperimentLog log(log_path);
+  ExperimentLog xnntrace(xnntrace_path);
   Launch launch;
   const std::string part = EtdumpPart(setup.stem, 0);
   const int unrecorded = 1 + setup.config->warmup.value_or(0);

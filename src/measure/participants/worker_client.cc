@@ -29,9 +29,7 @@ std::string Shortened(std::string text) {
 
 bool Interruption::Ended(const std::optional<ExitStatus>& status) const {
   if (!requested) return false;
-  int signal = 0;
-  // A wrapper's shell reports a signal as 128 and its number.
-  if (status) signal = status->signal != 0 ? status->signal : status->code - 128;
+  const int signal = status ? status->PossibleSignal() : 0;
   const bool asked_to = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
   for (double waited = 0; asked_to && !requested() && waited < kGraceSeconds; waited += 0.01)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -65,7 +63,7 @@ void WorkerClient::Gone(const std::string& while_doing) {
       fmt::format("the worker {} {}", status ? status->Text() : "closed its output", while_doing);
   const std::string last = LastError(*process_);
   if (!last.empty()) text += ": " + last;
-  const bool by_itself = status && status->signal == 0 && while_doing == "at its start";
+  const bool by_itself = status && status->PossibleSignal() == 0 && while_doing == "at its start";
   throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, text);
 }
 
