@@ -7,10 +7,10 @@ import os
 import re
 import sys
 import urllib.error
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib.metadata import PackageNotFoundError, version
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 # What commands exit with, as the C++ ones do (src/core/error.h).
 EXIT_DONE = 0
@@ -60,11 +60,56 @@ class ExportError(Exception):
 
 def report(problem: str, what_to_do: str, to: TextIO) -> None:
     """The two lines that every failure of etprof ends with."""
-    print(f"error: {_capitalized(problem)}\n{hint(what_to_do)}", file=to)
+    print(printable(f"error: {_capitalized(problem)}\n{hint(what_to_do)}"), file=to)
+
+
+# As src/core/text/escape.h has it: what controls a terminal, reverses text, or is a byte that is not UTF-8.
+_HARMFUL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def printable(text: str, *, one_line: bool = False) -> str:
+    """A text with names from files or the command line, for a terminal; line ends and tabs stay unless it is `one_line`."""
+    escaped = _HARMFUL.sub(_escape, text)
+    return escaped.replace("\t", "\\t").replace("\n", "\\n") if one_line else escaped
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written into a file: os.fsdecode makes texts of any bytes."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _escape(found: re.Match) -> str:
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:  # what os.fsdecode makes of a byte
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 0x20 else f"\\u{code:04x}"
+
+
+class PrintableStream:
+    """A stream for people: what is written is printable."""
+
+    def __init__(self, to: TextIO) -> None:
+        self._to = to
+
+    def write(self, text: str) -> int:
+        """Write it."""
+        return self._to.write(printable(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._to, name)
 
 
 class Parser(argparse.ArgumentParser):
     """One whose usage errors are two lines, as all are."""
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        """As argparse, for arguments that are texts: what is not would end where it is written into a file."""
+        for argument in sys.argv[1:] if args is None else args:
+            if not is_utf8(argument):
+                self.error(f"`{argument}` is not UTF-8")
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Report it, and end the process."""
@@ -79,9 +124,13 @@ class Parser(argparse.ArgumentParser):
 
 
 def exit_code_of(command: Callable[[], int]) -> int:
-    """A command's own exit code; done where whoever reads its output has seen enough, failed where that is full or a disk is."""
+    """A command's own exit code; done where whoever reads its output has seen enough, failed where that is full or a disk is.
+
+    What the command prints is printable.
+    """
     try:
-        code = command()
+        with redirect_stdout(PrintableStream(sys.stdout)), redirect_stderr(PrintableStream(sys.stderr)):
+            code = command()
         sys.stdout.flush()
     except BrokenPipeError:
         code = EXIT_DONE

@@ -419,7 +419,7 @@ def _library_output(verbose: bool) -> Iterator[tuple[TextIO, TextIO]]:
         os.dup2(sink, 2)
         os.close(sink)
         try:
-            yield out, err
+            yield errors.PrintableStream(out), errors.PrintableStream(err)
         finally:
             sys.stdout.flush()
             sys.stderr.flush()

@@ -96,7 +96,7 @@ def _is_installed(name: str) -> bool:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; gives the exit code."""
-    parser = argparse.ArgumentParser(prog="etprof new-model", allow_abbrev=False)
+    parser = errors.Parser(prog="etprof new-model", allow_abbrev=False)
     parser.add_argument("name")
     parser.add_argument("--output", type=Path, default=Path())
     chosen = parser.parse_args(argv)

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <cstring>
 #include <utility>
 
 #include "core/error.h"
+#include "core/file/file.h"
 
 namespace etprof {
 namespace {
@@ -16,26 +18,140 @@ Error Damaged(const std::filesystem::path& file, std::string_view reason) {
       .Remedy("restore it from a copy, or add the runs again to a new file");
 }
 
+constexpr const char* kReadSchema = "SELECT count(*) FROM sqlite_schema";
+
+// The longest text is `by_launch`, some 10 bytes per launch.
+constexpr int kMaxRowBytes = 4 << 20;
+// Reading all of a history takes some 30 steps per byte.
+constexpr std::uint64_t kMinSteps = 50'000'000, kStepsPerByte = 200;
+constexpr int kStepsOfCallback = 10'000;
+
+std::filesystem::path JournalOf(std::filesystem::path file) { return file += "-journal"; }
+
+std::uint32_t BigEndianAt(ByteView bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = at; i < at + 4; ++i) value = value << 8U | std::to_integer<std::uint32_t>(bytes[i]);
+  return value;
+}
+
+// Refuses side files of `path` with which SQLite would do more than roll back this one file. `file` is for
+// people.
+void RequireHarmlessSideFiles(const std::filesystem::path& path, const std::filesystem::path& file) {
+  namespace fs = std::filesystem;
+  const auto refuse = [&](const char* suffix, std::string_view problem) {
+    throw Error(ExitCode::kBadInput,
+                fmt::format("has a file `{}{}` {}", file.filename().string(), suffix, problem))
+        .InFile(file.string())
+        .Remedy("restore the history from a copy, without that file");
+  };
+  std::error_code error;
+  fs::path wal = path;
+  wal += "-wal";
+  // SQLite reads it even where the header of the database says that there is none.
+  if (fs::symlink_status(wal, error).type() != fs::file_type::not_found)
+    refuse("-wal", "(a write-ahead log), which etprof does not write");
+  const fs::path journal = JournalOf(path);
+  const fs::file_type type = fs::symlink_status(journal, error).type();
+  if (type == fs::file_type::not_found) return;
+  if (type != fs::file_type::regular) refuse("-journal", "that is not a regular file");
+  const MappedFile mapped = MappedFile::Open(journal, kMostTable);
+  const ByteView bytes = mapped.bytes();
+  // https://www.sqlite.org/fileformat2.html#the_rollback_journal: the header, and, as readSuperJournal() of
+  // SQLite's pager.c has it, the end of a journal that names a super-journal, which SQLite deletes.
+  constexpr std::string_view kMagic("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
+  constexpr std::size_t kHeader = 28;
+  const auto is_magic = [&](std::size_t at) {
+    return std::memcmp(bytes.data() + at, kMagic.data(), kMagic.size()) == 0;
+  };
+  if (bytes.size() < kHeader) return;  // too short for either
+  if (is_magic(bytes.size() - kMagic.size())) refuse("-journal", "that makes SQLite delete another file");
+  // All pages that a transaction removed are in the journal, so the old size cannot be larger than both.
+  const std::uint64_t old_size = std::uint64_t{BigEndianAt(bytes, 16)} * BigEndianAt(bytes, 24);
+  if (is_magic(0) && old_size > bytes.size() + fs::file_size(path)) refuse("-journal", "that is damaged");
+}
+
 }  // namespace
 
-Database::Database(std::filesystem::path file, Mode mode, double busy_seconds) : file_(std::move(file)) {
+Database::Database(std::filesystem::path file, Mode mode, double busy_seconds)
+    : file_(std::move(file)), busy_seconds_(busy_seconds) {
   const int flags = mode == Mode::kRead    ? SQLITE_OPEN_READONLY
                     : mode == Mode::kWrite ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  int code = sqlite3_open_v2(file_.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
-  // A file that may not be written is opened all the same.
-  if (code == SQLITE_OK && mode != Mode::kRead && sqlite3_db_readonly(handle_, "main") == 1)
-    code = SQLITE_READONLY;
-  if (code != SQLITE_OK) {
-    try {
-      Fail(code);
-    } catch (...) {
-      sqlite3_close(handle_);
-      throw;
+  try {
+    // SQLite looks for side files where a link leads, so that is where they are checked.
+    const std::filesystem::path path = std::filesystem::weakly_canonical(std::filesystem::absolute(file_));
+    RequireHarmlessSideFiles(path, file_);
+    Open(path, flags);
+    // A file that may not be written is opened all the same.
+    if (mode != Mode::kRead && sqlite3_db_readonly(handle_, "main") == 1) Fail(SQLITE_READONLY);
+    if (mode == Mode::kRead) {
+      const int code = sqlite3_exec(handle_, kReadSchema, nullptr, nullptr, nullptr);
+      if (code == SQLITE_READONLY_ROLLBACK)
+        OpenRecoveredCopy(path);
+      else if (code != SQLITE_OK)
+        Fail(code);
     }
+  } catch (...) {
+    sqlite3_close(handle_);
+    throw;
   }
+}
+
+Database::Database() { Open(":memory:", SQLITE_OPEN_READWRITE); }
+
+void Database::Open(const std::filesystem::path& path, int flags) {
+  sqlite3_close(std::exchange(handle_, nullptr));
+  const int code =
+      sqlite3_open_v2(path.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nullptr);
+  if (code != SQLITE_OK) Fail(code);
   sqlite3_extended_result_codes(handle_, 1);
-  sqlite3_busy_timeout(handle_, static_cast<int>(1000 * busy_seconds));
+  sqlite3_busy_timeout(handle_, static_cast<int>(1000 * busy_seconds_));
+  // What https://www.sqlite.org/security.html advises for files that others made.
+  for (const auto& [option, value] :
+       {std::pair(SQLITE_DBCONFIG_DEFENSIVE, 1), std::pair(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+        std::pair(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0), std::pair(SQLITE_DBCONFIG_ENABLE_VIEW, 0)})
+    sqlite3_db_config(handle_, option, value, nullptr);
+  sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kMaxRowBytes);
+  sqlite3_limit(handle_, SQLITE_LIMIT_ATTACHED, 0);
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  max_steps_ = (kMinSteps + kStepsPerByte * (error ? 0 : size)) / kStepsOfCallback;
+  const auto count = [](void* database) {
+    auto& of = *static_cast<Database*>(database);
+    return static_cast<int>(++of.steps_ > of.max_steps_);
+  };
+  sqlite3_progress_handler(handle_, kStepsOfCallback, count, this);
+  Execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;");
+}
+
+void Database::OpenRecoveredCopy(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  const fs::path journal = JournalOf(path);
+  const fs::path folder = MakeTemporaryFolder("etprof-history-", "a copy of a history");
+  const fs::path copy = folder / "history.sqlite";
+  try {
+    const fs::file_time_type before = fs::last_write_time(journal);
+    fs::copy_file(journal, JournalOf(copy));
+    fs::copy_file(path, copy);
+    // A writer that recovers the file at the same time removes the journal at its end.
+    if (fs::last_write_time(journal) != before) throw fs::filesystem_error("it was changed", path, {});
+    RequireHarmlessSideFiles(copy, file_);
+    Open(copy, SQLITE_OPEN_READWRITE);
+    Execute(kReadSchema);  // rolls back
+  } catch (const fs::filesystem_error&) {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    throw Error(ExitCode::kDeviceFailed,
+                "was interrupted while it was written, and a copy of it cannot be made to recover it")
+        .InFile(file_.string())
+        .Remedy("try again, with more space for temporary files");
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    throw;
+  }
+  // The open file stays readable.
+  fs::remove_all(folder);
 }
 
 Database::~Database() { sqlite3_close(handle_); }
@@ -44,9 +160,29 @@ void Database::Execute(const char* sql) {
   if (const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); code != SQLITE_OK) Fail(code);
 }
 
+std::int64_t Database::Number(std::string_view sql) {
+  Statement statement(*this, sql);
+  return statement.Step() ? statement.Integer(0) : 0;
+}
+
 void Database::RequireWhole() {
   Statement check(*this, "PRAGMA quick_check(1)");
   if (check.Step() && check.Text(0) != "ok") throw Damaged(file_, check.Text(0));
+}
+
+std::vector<std::string> Database::Schema() {
+  std::vector<std::string> lines;
+  Statement read(*this, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name, type");
+  while (read.Step())
+    lines.push_back(fmt::format("{} {} {} {}", read.Text(0), read.Text(1), read.Text(2), read.Text(3)));
+  return lines;
+}
+
+void Database::RequireSchemaOf(Database& expected) {
+  if (Schema() == expected.Schema()) return;
+  throw Error(ExitCode::kBadInput, "has other tables, views, or triggers than a history that etprof wrote")
+      .InFile(file_.string())
+      .Remedy("name another file; `etprof history add` creates one that does not exist");
 }
 
 std::int64_t Database::LastRowId() const { return sqlite3_last_insert_rowid(handle_); }
@@ -56,6 +192,10 @@ void Database::Fail(int code) const {
   const int primary = code & 0xff;
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) {
     throw Damaged(file_, reason);
+  }
+  if (primary == SQLITE_TOOBIG || primary == SQLITE_INTERRUPT) {
+    throw Damaged(file_, primary == SQLITE_TOOBIG ? "a text is too long"
+                                                  : "reading it takes too long for a file of its size");
   }
   if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED) {
     throw Error(ExitCode::kDeviceFailed, "is in use: another process writes to it")

@@ -64,6 +64,15 @@ ALTER TABLE launch ADD COLUMN traced_ns INTEGER;
 ALTER TABLE operator_time ADD COLUMN by_launch TEXT;
 )sql";
 
+// Statements are prepared only for tables that etprof made: a view or a trigger of somebody else may run for
+// ever.
+void RequireSchema(Database& database, std::int64_t version) {
+  Database expected;
+  expected.Execute(kSchema);
+  if (version > 1) expected.Execute(kSchemaOf2);
+  database.RequireSchemaOf(expected);
+}
+
 std::uint32_t BigEndian(const char* at) {
   std::uint32_t value = 0;
   for (int i = 0; i < 4; ++i) value = value << 8U | static_cast<unsigned char>(at[i]);
@@ -118,6 +127,11 @@ bool HasHistory(const std::filesystem::path& file) {
     RequireRegular(file);
     has = RequireHistory(file);
   }
+  if (!has && std::filesystem::is_symlink(file, error)) {
+    throw Error(ExitCode::kBadInput, "is a link that leads to no history")
+        .InFile(file.string())
+        .Remedy("remove the link, or name another file");
+  }
   if (::access(folder.c_str(), W_OK) != 0) {  // SQLite makes its journal there
     throw Error(ExitCode::kDeviceFailed, "cannot be created: its folder may not be written")
         .InFile(file.string())
@@ -158,21 +172,22 @@ SeriesKey SeriesIn(const Statement& row, int first) {
 HistoryFile::HistoryFile(const std::filesystem::path& file, Database::Mode mode)
     : file_(file), database_(file, mode) {
   if (mode == Database::Mode::kCreate) CreateTables();
-  Statement version(database_, "PRAGMA user_version");
-  if (version.Step()) version_ = version.Integer(0);
+  version_ = database_.Number("PRAGMA user_version");
+  RequireSchema(database_, version_);
+  if (mode == Database::Mode::kRead) database_.RequireWhole();
 }
 
 void HistoryFile::CreateTables() {
   // What is committed survives a loss of power, too.
   database_.Execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
   Transaction transaction(database_);
-  const auto number = [&](const char* sql) {
-    Statement statement(database_, sql);
-    return statement.Step() ? statement.Integer(0) : 0;
-  };
   // Also where another process has just made them.
-  const bool there = number("SELECT count(*) FROM sqlite_master") > 0;
-  if (there && number("PRAGMA user_version") == kVersion) return;
+  const bool there = database_.Number("SELECT count(*) FROM sqlite_schema") > 0;
+  if (there) {
+    const std::int64_t version = database_.Number("PRAGMA user_version");
+    RequireSchema(database_, version);
+    if (version == kVersion) return;
+  }
   if (!there) database_.Execute(kSchema);
   database_.Execute(kSchemaOf2);
   database_.Execute(
@@ -182,7 +197,9 @@ void HistoryFile::CreateTables() {
 
 void HistoryFile::RequireAddable(const std::filesystem::path& file) {
   if (!HasHistory(file)) return;
-  Database(file, Database::Mode::kWrite).RequireWhole();
+  Database database(file, Database::Mode::kWrite);
+  RequireSchema(database, database.Number("PRAGMA user_version"));
+  database.RequireWhole();
 }
 
 HistoryFile HistoryFile::OpenToAdd(const std::filesystem::path& file) {
@@ -196,14 +213,6 @@ HistoryFile HistoryFile::OpenToRead(const std::filesystem::path& file) {
     throw Error(ExitCode::kBadInput, "is empty: nothing was added")
         .InFile(file.string())
         .Remedy("add one with `etprof history add`");
-  }
-  // What a killed writer left half done is undone by SQLite, which a connection that only reads cannot do.
-  std::filesystem::path journal = file;
-  journal += "-journal";
-  std::error_code error;
-  if (std::filesystem::file_size(journal, error) > 0 && !error) {
-    Database writer(file, Database::Mode::kWrite);
-    Statement(writer, "SELECT count(*) FROM sqlite_master").Run();
   }
   return {file, Database::Mode::kRead};
 }
@@ -318,11 +327,7 @@ std::vector<SeriesKey> HistoryFile::OfOtherOperators(const std::string& identity
   return found;
 }
 
-std::int64_t HistoryFile::CountRuns() {
-  Statement count(database_, "SELECT count(*) FROM run");
-  count.Step();
-  return count.Integer(0);
-}
+std::int64_t HistoryFile::CountRuns() { return database_.Number("SELECT count(*) FROM run"); }
 
 std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
   std::vector<TrendData> trends;
@@ -364,6 +369,11 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
                      "SELECT 1.0 * sum(self_ns) / max(operator_runs) FROM operator_time JOIN result ON "
                      "result.id = result WHERE result = ?1 AND operator_runs > 0");
   find.Bind(series, filter.last == 0 ? -1 : static_cast<std::int64_t>(filter.last));
+  struct Reference {
+    std::map<int, Nanoseconds> traced;  // by launch
+    std::optional<double> mean;
+  };
+  std::map<std::int64_t, Reference> references;  // by result: read once, whatever refers to it
   while (find.Step()) {
     TrendPoint point;
     point.result = find.Integer(0);
@@ -401,14 +411,20 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
     point.launches = launches_of(point.result);
     // Relative to the reference are self times only where they are asked for.
     if (of_reference && (filter.operators || !filter.operator_name.empty())) {
-      std::map<int, Nanoseconds> traced;
-      for (const HistoryLaunch& launch : launches_of(*of_reference))
-        traced[launch.index] = launch.traced.value_or(0);
-      for (const HistoryLaunch& launch : point.launches)
-        point.reference_traced.push_back(traced[launch.index]);
-      all_self.Bind(*of_reference);
-      if (all_self.Step() && all_self.Real(0) > 0) point.reference_mean = all_self.Real(0);
-      all_self.Reset();
+      const auto [found, is_new] = references.try_emplace(*of_reference);
+      auto& [traced, mean] = found->second;
+      if (is_new) {
+        for (const HistoryLaunch& launch : launches_of(*of_reference))
+          traced[launch.index] = launch.traced.value_or(0);
+        all_self.Bind(*of_reference);
+        if (all_self.Step() && all_self.Real(0) > 0) mean = all_self.Real(0);
+        all_self.Reset();
+      }
+      for (const HistoryLaunch& launch : point.launches) {
+        const auto time = traced.find(launch.index);
+        point.reference_traced.push_back(time == traced.end() ? 0 : time->second);
+      }
+      point.reference_mean = mean;
     }
     trend.points.push_back(std::move(point));
   }

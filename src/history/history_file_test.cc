@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <fstream>
+#include <map>
 
 #include "core/error.h"
 #include "core/file/file.h"
@@ -45,6 +48,23 @@ class HistoryFileTest : public testing::Test {
     file_ = folder_ / "history.sqlite";
   }
   void TearDown() override { fs::remove_all(folder_); }
+
+  // All regular files of the folder.
+  std::map<fs::path, std::string> Contents() const {
+    std::map<fs::path, std::string> contents;
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      if (entry.is_regular_file()) contents[entry.path()] = ReadTextFile(entry.path());
+    }
+    return contents;
+  }
+  // However it is opened, the Error says why, and no file is changed.
+  void ExpectRefused() const {
+    const auto before = Contents();
+    EXPECT_THROW(HistoryFile::OpenToRead(file_), Error);
+    EXPECT_THROW(HistoryFile::OpenToAdd(file_), Error);
+    EXPECT_THROW(HistoryFile::RequireAddable(file_), Error);
+    EXPECT_EQ(Contents(), before);
+  }
 
   fs::path folder_, file_;
 };
@@ -338,8 +358,101 @@ TEST_F(HistoryFileTest, IsReadAfterAWriterWasKilledHalfway) {
   }
   ::waitpid(child, nullptr, 0);
   ASSERT_GT(fs::file_size(file_.string() + "-journal"), 0U);
-  HistoryFile history = HistoryFile::OpenToRead(file_);
-  EXPECT_EQ(history.Trends({}).at(0).points.at(0).launches.size(), 4U);
+  const auto before = Contents();
+  EXPECT_EQ(HistoryFile::OpenToRead(file_).Trends({}).at(0).points.at(0).launches.size(), 4U);
+  EXPECT_EQ(Contents(), before);  // reading writes nothing
+  EXPECT_EQ(HistoryFile::OpenToAdd(file_).Add(MakeRun(2)), Added::kNew);
+  EXPECT_EQ(Contents().size(), 1U);
+  EXPECT_EQ(HistoryFile::OpenToRead(file_).CountRuns(), 2);
+}
+
+std::string BigEndian(std::uint32_t value) {
+  std::string bytes;
+  for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(value >> static_cast<unsigned>(shift));
+  return bytes;
+}
+
+// A journal as a killed writer leaves it that changes nothing, and makes SQLite delete a file
+// (https://www.sqlite.org/fileformat2.html#the_rollback_journal).
+std::string JournalThatDeletes(const fs::path& victim, std::uint32_t pages) {
+  const std::string magic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", name = victim.string();
+  std::string journal =
+      magic + BigEndian(0) + BigEndian(0) + BigEndian(pages) + BigEndian(512) + BigEndian(4096);
+  journal.resize(512, '\0');
+  std::uint32_t sum = 0;
+  for (const char c : name) sum += static_cast<std::uint32_t>(c);
+  return journal + BigEndian(0x40000000 / 4096 + 1) + name +
+         BigEndian(static_cast<std::uint32_t>(name.size())) + BigEndian(sum) + magic;
+}
+
+TEST_F(HistoryFileTest, AJournalOfSomebodyElseDeletesNothing) {
+  HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
+  const fs::path journal = file_.string() + "-journal", victim = folder_ / "thesis.txt";
+  const auto pages = static_cast<std::uint32_t>(fs::file_size(file_) / 4096);
+  std::ofstream(victim) << "precious";
+  std::string bytes = JournalThatDeletes(victim, pages);
+  std::string huge = bytes.substr(0, 512);
+  huge.replace(16, 4, "\xff\xff\xff\xff");  // pages that the file is to have
+  std::string not_hot = bytes;
+  not_hot[0] = '\0';
+  for (const std::string& text : {bytes, not_hot, huge}) {
+    std::ofstream(journal, std::ios::binary) << text;
+    ExpectRefused();
+  }
+  fs::remove(journal);
+  fs::create_symlink(victim, journal);
+  ExpectRefused();
+  fs::remove(journal);
+  ASSERT_EQ(::mkfifo(journal.c_str(), 0600), 0);
+  ExpectRefused();
+  fs::remove(journal);
+  std::ofstream(file_.string() + "-wal") << "x";
+  ExpectRefused();
+}
+
+TEST_F(HistoryFileTest, FollowsALinkToAHistoryOnly) {
+  const fs::path link = folder_ / "link", target = folder_ / "sub" / "target";
+  fs::create_directory(target.parent_path());
+  fs::create_symlink(target, link);
+  EXPECT_THROW(HistoryFile::OpenToAdd(link), Error);
+  EXPECT_FALSE(fs::exists(target));
+  std::ofstream{target};
+  EXPECT_THROW(HistoryFile::OpenToAdd(link), Error);
+  EXPECT_EQ(fs::file_size(target), 0U);
+  HistoryFile::OpenToAdd(target).Add(MakeRun(1));
+  HistoryFile::OpenToAdd(link).Add(MakeRun(2));
+  EXPECT_EQ(HistoryFile::OpenToRead(link).CountRuns(), 2);
+  std::ofstream(target.string() + "-wal") << "x";  // SQLite looks there
+  EXPECT_THROW(HistoryFile::OpenToRead(link), Error);
+}
+
+TEST_F(HistoryFileTest, RefusesASchemaOfSomebodyElse) {
+  for (const char* const sql :
+       {"ALTER TABLE series RENAME TO s; CREATE VIEW series AS WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL "
+        "SELECT "
+        "n FROM a) SELECT n id, n model, n method, n experiment, n threads, n settings, n device FROM a",
+        "CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM run; END", "CREATE VIEW v AS SELECT 1",
+        "CREATE VIRTUAL TABLE v USING fts5(x)", "CREATE INDEX i ON run(commit_name)",
+        "DROP TABLE operator_time", "ALTER TABLE run ADD COLUMN x"}) {
+    fs::remove(file_);
+    HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(file_.c_str(), &database), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+    sqlite3_close(database);
+    ExpectRefused();
+  }
+}
+
+TEST_F(HistoryFileTest, RefusesTextsThatAreTooLong) {
+  HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
+  { Database(file_, Database::Mode::kWrite).Execute("UPDATE run SET commit_name = hex(zeroblob(2000000))"); }
+  EXPECT_NO_THROW(HistoryFile::OpenToRead(file_).Trends({}));
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(file_.c_str(), &database), SQLITE_OK);
+  sqlite3_exec(database, "UPDATE run SET commit_name = hex(zeroblob(8000000))", nullptr, nullptr, nullptr);
+  sqlite3_close(database);
+  EXPECT_THROW(HistoryFile::OpenToRead(file_).Trends({}), Error);
 }
 
 // Killed at any moment, what was reported as added is there, and nothing is there in part.

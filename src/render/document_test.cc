@@ -89,6 +89,18 @@ TEST(DocumentTerminal, ShowsAllOfWhatWraps) {
   EXPECT_THAT(shown, HasSubstr(path));
 }
 
+TEST(DocumentTerminal, ATableWithoutNamesKeepsItsFirstColumn) {
+  for (const std::string note : {"shown", ""}) {
+    say::Document document;
+    say::Table table{
+        "cells", "", {say::Left("name"), say::Left("note"), say::Left("reason")}, {{"", note, ""}}};
+    document.sections = {{"", say::Level::kUsual, {std::move(table)}}};
+    for (const bool all : {false, true})
+      EXPECT_THAT(OnScreen(document, {.all = all, .more = ""}), HasSubstr(note));
+    EXPECT_THAT(OnPage(document), HasSubstr(note));
+  }
+}
+
 TEST(DocumentTerminal, ARemedyIsBelowWhatWasFoundAndAColumnOfItsOwnElsewhere) {
   const say::Document document = example::ExaminationDocument();
   EXPECT_EQ(OnScreen(document, {.more = ""}),

@@ -473,3 +473,11 @@ def test_what_is_left_of_the_time_goes_to_the_least_certain(suite):
 def test_a_wrong_file_is_said_in_two_lines(suite, keys, words):
     done = suite.run(suite.write(**keys))
     assert done.returncode == 3 and words in program.one_error(done.stderr)
+
+
+@pytest.mark.parametrize("cells", [[{}], [{"model": "net"}], [{"model": "net", "run_directory": 1}], [None], {}])
+def test_a_damaged_state_is_one_message(cells, tmp_path):
+    (tmp_path / "suite_state.json").write_text(json.dumps({"cells": cells}))
+    told = program.run("suite", tmp_path)
+    assert told.returncode == 3, told.stderr
+    assert "suite_state.json` is damaged" in program.one_error(told.stderr)

@@ -47,8 +47,7 @@ def launches_of(rng: np.random.Generator, effects: dict[str, float], devices: in
 
 def fleet_of(tmp_path, launches: pa.Table) -> store.Fleet:
     fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
-    runs = simulated.batch("x", 1, {"a": 0.0}, seed=1)["runs"]
-    fleet.write(CELL, {"runs": runs, "launches": launches})
+    fleet.write(CELL, simulated.batch("x", 1, {"a": 0.0}, seed=1) | {"launches": launches})
     return fleet
 
 
@@ -126,7 +125,6 @@ def test_an_interval_is_scipys(tmp_path):
 
 def test_cells_count_alike_whatever_their_launches(tmp_path):
     """A device with two configurations: the mean of both, though one has many more launches."""
-    fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
     row = simulated.batch("phone", 1, {"a": 0.0}, seed=1, launches=1)["launches"].to_pylist()[0]
     rows = []
     for configuration, launches, log_ratio in (("main t1", 1, 0.1), ("main t4", 50, 0.3)):
@@ -137,7 +135,7 @@ def test_cells_count_alike_whatever_their_launches(tmp_path):
     rows.append(row | {"device": "emulated", "emulated": True, "version": "b"})
     rows.append(row | {"device": "busy", "median_ns": None, "version": "b"})
     launches = pa.Table.from_pylist(rows, schema=schema.arrow_schema(schema.LAUNCHES))
-    fleet.write(CELL, {"runs": simulated.batch("x", 1, {"a": 0.0}, seed=1)["runs"], "launches": launches})
+    fleet = fleet_of(tmp_path, launches)
     assert effects_of(fleet, AB) == [[pytest.approx(0.2)]]
     (one,) = verdict.judge(fleet, AB)
     assert (one.verdict, one.ratio, one.devices, one.left_out) == ("inconclusive", None, 1, 1)

@@ -3,9 +3,11 @@
 import csv
 import io
 import json
+import os
 import pathlib
 import signal
 import sqlite3
+import struct
 import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
@@ -304,6 +306,33 @@ def test_other_files_are_refused_and_left_as_they_are(bench):
         assert file.read_bytes() == before
     assert bench.run("history", "--history", "missing").returncode == BAD_INPUT
     assert not (bench.folder / "missing").exists()
+
+
+def journal_that_deletes(history: pathlib.Path, victim: pathlib.Path) -> bytes:
+    """What a killed writer leaves, except that SQLite deletes `victim` after it (sqlite.org/fileformat2.html, section 3)."""
+    magic, name = bytes.fromhex("d9d505f920a163d7"), os.fsencode(victim)
+    pages = history.stat().st_size // 4096
+    header = magic + struct.pack(">5I", 0, 0, pages, 512, 4096)
+    return (
+        header.ljust(512, b"\0") + struct.pack(">I", 262145) + name + struct.pack(">2I", len(name), sum(name)) + magic
+    )
+
+
+@pytest.mark.parametrize("command", ["show", "check", "export", "add", "run"])
+def test_a_history_of_somebody_else_deletes_nothing(bench, history, series, command):
+    victim = bench.folder / "thesis.txt"
+    victim.write_text("precious")
+    journal = pathlib.Path(f"{history}-journal")
+    journal.write_bytes(journal_that_deletes(history, victim))
+    before = {file: file.read_bytes() for file in (victim, journal, history)}
+    if command == "run":
+        config = bench.write([bench.experiment("net")], launches=2)
+        result = bench.run("run", config, "--history", history, "--commit", "c")
+    else:
+        result = bench.run("history", command, *([series / "fast", "--commit", "c"] if command == "add" else []))
+    assert result.returncode == BAD_INPUT, result.stderr
+    assert "makes SQLite delete another file" in result.stderr
+    assert {file: file.read_bytes() for file in before} == before
 
 
 def test_concurrent_adds_all_land_and_a_killed_one_loses_nothing(bench, series):

@@ -18,12 +18,15 @@ import duckdb
 import pyarrow as pa
 
 from etprof import artifacts
+from etprof.errors import printable
 from etprof.fleet import schema
 from etprof.fleet.problem import FleetError
 from etprof.fleet.store import Fleet
 
 SHIPPED = Path(__file__).resolve().parent / "sql"
 FORMATS = ("table", "csv", "json")
+# DuckDB takes each path for a pattern. In brackets such a character is itself.
+_GLOB = re.compile(r"[*?\[]")
 _HIVE = "hive_partitioning = true, hive_types = {'day': DATE, 'model': VARCHAR}"
 
 
@@ -54,17 +57,25 @@ def text_of(name: str) -> str:
     raise FleetError(f"there is no query `{name}`", f"give a .sql file, or one of {', '.join(shipped)}", 2)
 
 
-def connect(fleet: Fleet) -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB in memory, with a view for each table: of the files that are the fleet, whatever lies beside them."""
+def connect(fleet: Fleet, tables: Iterable[str] = tuple(schema.BY_NAME)) -> duckdb.DuckDBPyConnection:
+    """Return a DuckDB in memory, with a view for each table: of the files that are the fleet, whatever lies beside them.
+
+    Raises:
+        FleetError: a file is damaged, or DuckDB would read other files, days, or models
+    """
+    _check_readable(fleet.root)
+    listed_files = fleet.files()
+    fleet.verify(file for name in tables for file in listed_files[name])
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET enable_progress_bar = false")
     if not fleet.local:
         connection.register_filesystem(fleet.fs)
     connection.execute(f"CREATE MACRO bucket_ns(bucket) AS 2 * pow({schema.GAMMA!r}, bucket) / ({schema.GAMMA!r} + 1)")
-    for name, files in fleet.files().items():
+    for name in tables:
+        files = listed_files[name]
         paths = files if fleet.local else [fleet.fs.unstrip_protocol(file) for file in files]
-        listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+        listed = ", ".join("'" + _GLOB.sub(r"[\g<0>]", path).replace("'", "''") + "'" for path in paths)
         rows = (
             f"read_parquet([{listed}], {_HIVE})"
             if files
@@ -72,6 +83,16 @@ def connect(fleet: Fleet) -> duckdb.DuckDBPyConnection:
         )
         connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {rows}")  # noqa: S608
     return connection
+
+
+def _check_readable(root: str) -> None:
+    """DuckDB takes a backslash for the end of a folder's name, and a folder `day=...` for a partition wherever it is."""
+    for part in root.split("/"):
+        if "\\" in part or part.startswith(tuple(f"{column.name}=" for column in schema.PARTITIONS)):
+            raise FleetError(
+                f"DuckDB cannot read a fleet in the folder `{part}`",
+                "rename or move it: its path must have no `\\`, `day=`, and `model=`",
+            )
 
 
 @dataclass(frozen=True)
@@ -99,11 +120,11 @@ def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> A
     """Return the answer to SQL; without rows where the SQL gives none. `getvariable('NAME')` is the value of NAME.
 
     Raises:
-        FleetError: DuckDB refuses it; or a compaction removed files meanwhile
+        FleetError: DuckDB refuses it; a file that it needs is damaged; or a compaction removed files meanwhile
     """
     try:
         # Its threads end here, not with Python: they may hold files of an object store's client.
-        with contextlib.closing(connect(fleet)) as connection:
+        with contextlib.closing(connect(fleet, _tables_in(sql))) as connection:
             for name, value in (variables or {}).items():
                 if not re.fullmatch(r"\w+", name):
                     raise FleetError(f"`{name}` is not a name of a variable", "give --set NAME=VALUE", 2)
@@ -123,6 +144,16 @@ def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> A
             ) from error
         raise FleetError(f"DuckDB: {_first_line(error)}", "docs/reference/fleet.md has tables and columns") from error
     return Answer(answer)
+
+
+def _tables_in(sql: str) -> list[str]:
+    """The fleet's tables that a query reads; all where that cannot be told."""
+    try:
+        with contextlib.closing(duckdb.connect()) as connection:
+            used = {name.lower() for name in connection.get_table_names(sql)}
+    except duckdb.Error:  # several statements
+        used = set()
+    return [name for name in schema.BY_NAME if name in used] or list(schema.BY_NAME)
 
 
 def _first_line(error: BaseException) -> str:
@@ -179,9 +210,4 @@ def _cell(value: Any) -> str:
         return "—"
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-    # Names come from files: what controls a terminal or reverses text is shown as an escape.
-    return re.sub(
-        r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]",
-        lambda found: found[0].encode("unicode_escape").decode(),
-        str(_plain(value)),
-    )
+    return printable(str(_plain(value)), one_line=True)

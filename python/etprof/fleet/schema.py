@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import urllib.parse
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -181,6 +182,11 @@ _TYPES = {
     "list<int32>": ("", "INTEGER[]"),
     "list<int64>": ("", "BIGINT[]"),
 }
+
+
+def escaped(value: str) -> str:
+    """Return what stands for a value in the name of a folder."""
+    return urllib.parse.quote(value, safe="")
 
 
 def arrow_type(column: Column) -> pa.DataType:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import posixpath
+import re
 import time
 import urllib.parse
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,13 @@ from etprof.fleet.problem import FleetError
 
 _MARK = "etprof_fleet.json"
 _REPLACES = "replaces"
+# In a file's metadata: the SHA-256 of the file in which zeros are in its place.
+_DIGEST = b"etprof_sha256"
+_NO_DIGEST = b"0" * 64
+# As Thrift's compact protocol has it. It is found without a reader of Parquet, which damage may mislead.
+_RECORDED = re.compile(_DIGEST + rb"\x18\x40(?P<digest>[0-9a-f]{64})")
+_FOOTER = 1 << 20  # bytes at the end of a file that hold its metadata
+_ADD_AGAIN = "remove the other files of this batch, and add its runs again; move what etprof did not write out of the fleet's folder"
 _LARGE = 32 << 20  # bytes of operators that a compaction holds in memory, some 8 million rows
 _ROW_GROUP = 1 << 18  # rows: small enough to be skipped, large enough to be compressed
 
@@ -63,6 +73,7 @@ class Fleet:
                 f"`{uri}` cannot be opened: {error}", "give a folder, or a URL that fsspec knows"
             ) from error
         self.root = root.rstrip("/")
+        self._verified: dict[str, tuple[int, int]] = {}  # by path, size and time of a file that is whole
         self.local = isinstance(self.fs, fsspec.implementations.local.LocalFileSystem)
         try:
             self._check_mark(create)
@@ -110,11 +121,11 @@ class Fleet:
     def path(self, table: str, batch: Batch) -> str:
         """Return the path of a batch's table."""
         day, model = batch.partition
-        return self._path(table, f"day={day}", f"model={_escaped(model)}", f"{batch.name}.parquet")
+        return self._path(table, f"day={day}", f"model={schema.escaped(model)}", f"{batch.name}.parquet")
 
     def _list_path(self, batch: Batch) -> str:
         day, model = batch.partition
-        return self._path(_REPLACES, f"day={day}", f"model={_escaped(model)}", f"{batch.name}.json")
+        return self._path(_REPLACES, f"day={day}", f"model={schema.escaped(model)}", f"{batch.name}.json")
 
     def _write(self, path: str, contents: Any) -> None:
         """Write a whole file or none: by renaming, or as one object."""
@@ -159,20 +170,75 @@ class Fleet:
         return [batch for batch in committed if batch not in replaced]
 
     def _lists(self) -> dict[Batch, list[Batch]]:
+        """By batch of a compaction that has not ended, those that it replaces."""
         return {new: self._replaced_by(new) for new in self._stored(_REPLACES, ".json")}
 
     def _replaced_by(self, batch: Batch) -> list[Batch]:
+        """The batches of a list. A batch has its name from that list, so a list that names itself is not etprof's.
+
+        Raises:
+            FleetError: the list is damaged
+        """
+        path = self._list_path(batch)
         try:
-            return [Batch(batch.partition, name) for name in json.loads(self.fs.cat_file(self._list_path(batch)))]
+            names = json.loads(self.fs.cat_file(path))
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise TypeError("it is not a list of names")
+            runs = self.known_runs([batch]) if self.fs.exists(self.path(schema.RUNS.name, batch)) else None
+            if runs is not None and batch.name != _name_of(runs, names):
+                raise ValueError("it does not belong to its batch")
         except FileNotFoundError:
             return []  # it has just ended, and the batches are gone
+        except (ValueError, TypeError) as error:
+            raise FleetError(f"`{path}` is damaged: {error}", "move it out of the fleet's folder") from error
+        return [Batch(batch.partition, name) for name in names]
 
     def files(self) -> dict[str, list[str]]:
-        """Return the files of each table, as paths of its file system."""
-        batches = self.batches()
-        stored = {table.name: self._stored(table.name) for table in schema.TABLES}
+        """Return the files of each table, as paths of its file system.
+
+        Raises:
+            FleetError: a batch lacks a file
+        """
+        missing = ""
+        for _ in range(3):  # a compaction may remove files after they are listed
+            batches = self.batches()
+            stored = {table.name: self._stored(table.name) for table in schema.TABLES}
+            missing = next((self._missing(batch, stored) for batch in batches if self._missing(batch, stored)), "")
+            if not missing:
+                break
+        else:
+            raise FleetError(f"`{missing}` is missing", _ADD_AGAIN)
         self._remember(details for files in stored.values() for details in files.values())
         return {name: [self.path(name, batch) for batch in batches if batch in files] for name, files in stored.items()}
+
+    def _missing(self, batch: Batch, stored: Mapping[str, Mapping[Batch, dict]]) -> str:
+        """The path of a table that a committed batch lacks; events are optional."""
+        lacks = (t.name for t in schema.TABLES if t is not schema.EVENTS and batch not in stored[t.name])
+        return next((self.path(name, batch) for name in lacks), "")
+
+    def verify(self, files: Iterable[str]) -> None:
+        """Compare files with the SHA-256 that is in them. An object store has checksums of its own.
+
+        Raises:
+            FleetError: a file is damaged
+        """
+        if not self.local:
+            return
+        wanted = {path: Path(path).stat() for path in files}
+        new = [path for path, now in wanted.items() if self._verified.get(path) != (now.st_size, now.st_mtime_ns)]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for path, _ in zip(new, pool.map(lambda path: len(self._whole(path)), new), strict=True):
+                self._verified[path] = (wanted[path].st_size, wanted[path].st_mtime_ns)
+
+    def _whole(self, path: str) -> bytes:
+        """The bytes of a Parquet file, which are those that were written."""
+        contents = Path(path).read_bytes() if self.local else self.fs.cat_file(path)
+        recorded = list(
+            _RECORDED.finditer(contents, max(0, len(contents) - _FOOTER))
+        )  # files of an older etprof have none
+        if recorded and recorded[-1]["digest"] != _digest(contents, recorded[-1].start("digest")):
+            raise _damaged(path, "its SHA-256 is another")
+        return contents
 
     def _remember(self, found: Iterable[dict]) -> None:
         """Tell an object store's client what was listed: else an engine costs several requests per file for its size."""
@@ -190,22 +256,21 @@ class Fleet:
         texts = [column.name for column in table.columns if column.type == "string"]
         path = self.path(table.name, batch)
         try:
-            if self.local:
-                return pq.ParquetFile(path, read_dictionary=texts).read(columns)
             # All of it at once: one request, and no size that a client has cached. And in this thread: a thread of Arrow's
             # that drops a Python object while Python ends takes the process with it.
-            contents = pa.BufferReader(self.fs.cat_file(path))
-            return pq.ParquetFile(contents, read_dictionary=texts, pre_buffer=False).read(columns, use_threads=False)
+            contents = pa.BufferReader(self._whole(path))
+            return pq.ParquetFile(contents, read_dictionary=texts, pre_buffer=False).read(
+                columns, use_threads=self.local
+            )
         except KeyError as error:  # a column that is asked for
             raise FleetError(
                 f"`{path}` is not a file of a fleet: it lacks the columns of the table {table.name}",
                 "move it out of the fleet's folder",
             ) from error
-        except pa.ArrowException as error:
-            raise FleetError(
-                f"`{path}` is damaged: {str(error).splitlines()[0]}",
-                "remove this batch's files, and add its runs again",
-            ) from error
+        except FileNotFoundError:
+            raise
+        except (pa.ArrowException, ValueError, OSError) as error:
+            raise _damaged(path, str(error)) from error
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
@@ -220,8 +285,7 @@ class Fleet:
         if not runs:
             return None
         replaces = list(replaces)
-        digest = hashlib.sha256("\n".join([*runs, *(old.name for old in replaces)]).encode()).hexdigest()[:32]
-        batch = Batch(partition, ("compact-" if replaces else "batch-") + digest)
+        batch = Batch(partition, _name_of(runs, [old.name for old in replaces]))
         if replaces:
             self._write(self._list_path(batch), json.dumps([old.name for old in replaces]).encode())
         for table in schema.TABLES:
@@ -275,6 +339,8 @@ class Fleet:
         for table in schema.TABLES:
             parts = []
             for batch, twice in zip(batches, dropped, strict=True):
+                if missing := self._missing(batch, stored):
+                    raise FleetError(f"`{missing}` is missing", _ADD_AGAIN)
                 if batch not in stored[table.name]:
                     continue
                 part = self._read(table, batch)
@@ -367,8 +433,8 @@ def _by_run(table: pa.Table, order: Mapping[str, int]) -> pa.Table:
     return table.take(pa.array(np.argsort(rank[runs.indices.to_numpy()], kind="stable")))
 
 
-def parquet(table: schema.Table, contents: pa.Table) -> pa.Buffer:
-    """Return the bytes of a table's file."""
+def parquet(table: schema.Table, contents: pa.Table) -> bytes:
+    """Return the bytes of a table's file, with their digest."""
     out = pa.BufferOutputStream()
     contents = _as_declared(table, contents)
     with pq.ParquetWriter(
@@ -385,8 +451,31 @@ def parquet(table: schema.Table, contents: pa.Table) -> pa.Buffer:
         sorting_columns=[pq.SortingColumn(contents.schema.get_field_index(key)) for key in schema.SORTED_BY],
     ) as writer:
         writer.write_table(contents, _ROW_GROUP)
-        writer.add_key_value_metadata({"etprof_fleet": str(schema.VERSION)})
-    return out.getvalue()
+        writer.add_key_value_metadata({"etprof_fleet": str(schema.VERSION), _DIGEST: _NO_DIGEST})
+    written = out.getvalue().to_pybytes()
+    at = written.rindex(_NO_DIGEST)
+    return written[:at] + _digest(written, at) + written[at + len(_NO_DIGEST) :]
+
+
+def _digest(contents: bytes, at: int) -> bytes:
+    """The SHA-256 of a file, in hexadecimal, as if that were not in it at `at`."""
+    digest = hashlib.sha256(memoryview(contents)[:at])
+    digest.update(_NO_DIGEST)
+    digest.update(memoryview(contents)[at + len(_NO_DIGEST) :])
+    return digest.hexdigest().encode()
+
+
+def _name_of(runs: Iterable[str], replaces: Iterable[str]) -> str:
+    """A batch's name."""
+    replaces = list(replaces)
+    digest = hashlib.sha256("\n".join([*sorted(runs), *replaces]).encode()).hexdigest()[:32]
+    return ("compact-" if replaces else "batch-") + digest
+
+
+def _damaged(path: str, reason: str) -> FleetError:
+    return FleetError(
+        f"`{path}` is damaged: {reason.splitlines()[0]}", "remove this batch's files, and add its runs again"
+    )
 
 
 def _as_declared(table: schema.Table, contents: pa.Table) -> pa.Table:
@@ -399,10 +488,6 @@ def _as_declared(table: schema.Table, contents: pa.Table) -> pa.Table:
         for field, have in zip(declared, contents.schema, strict=True)
     ]
     return contents.cast(pa.schema(fields))
-
-
-def _escaped(value: str) -> str:
-    return urllib.parse.quote(value, safe="")
 
 
 def _age_s(detail: Mapping[str, Any]) -> float:

@@ -7,6 +7,8 @@
 #include <iostream>
 #include <map>
 
+#include "core/text/text.h"
+
 namespace etprof {
 namespace {
 constexpr std::array kPaint = {sgr::kPlain, sgr::kBold, sgr::kDim, sgr::kRed, sgr::kGreen, sgr::kYellow};
@@ -99,14 +101,20 @@ std::string EscapeMarkdown(std::string_view text) {
   std::string line(text);
   std::ranges::replace_if(line, [](char c) { return c == '\n' || c == '\r'; }, ' ');
   std::string out;
-  for (const char c : line) {
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    const std::string_view rest = std::string_view(line).substr(i + 1);
     if (c == '<') {
       out += "&lt;";
     } else if (c == '>') {
       out += "&gt;";
     } else {
-      if (std::string_view("|\\`*_[]#~").find(c) != std::string_view::npos) out += '\\';
+      const bool in_url = (c == ':' && rest.starts_with("//")) ||
+                          (c == '.' && i >= 3 && Lower(std::string_view(line).substr(i - 3, 3)) == "www");
+      if (in_url || std::string_view("|\\`*_[]#~").find(c) != std::string_view::npos) out += '\\';
       out += c;
+      // GitHub and GitLab find names in the text of the page, where an escape is gone.
+      if (c == '@' && !rest.empty() && rest.front() != ' ') out += "<!-- -->";
     }
   }
   return OneLine(out);

@@ -28,7 +28,8 @@ std::string OneLine(std::string_view text);
 // The same where line ends and tabs are meant.
 std::string ManyLines(std::string_view text);
 
-// What Markdown shows as `text`, on one line; line ends become blanks.
+// What Markdown shows as `text`, on one line; line ends become blanks. GitHub-flavored Markdown makes no link
+// of an address, and notifies nobody whose name stands behind an "@".
 std::string EscapeMarkdown(std::string_view text);
 
 // A field of CSV (RFC 4180), quoted where it needs it. A text that a spreadsheet would compute gets an

@@ -35,6 +35,8 @@ TEST(ManyLines, KeepsLinesButNoColor) {
 TEST(EscapeMarkdown, ShowsTheTextItself) {
   EXPECT_EQ(EscapeMarkdown("x|y<script>\n`z`"), "x\\|y&lt;script&gt; \\`z\\`");
   EXPECT_EQ(EscapeMarkdown("a\u202e\x1b"), "a\\u202e\\x1b");
+  EXPECT_EQ(EscapeMarkdown("@octocat a@b.c @ @"), "@<!-- -->octocat a@<!-- -->b.c @ @");
+  EXPECT_EQ(EscapeMarkdown("https://a.b/c: WWW.a.b"), "https\\://a.b/c: WWW\\.a.b");
 }
 
 TEST(CsvField, QuotesAndDefuses) {

@@ -136,7 +136,7 @@ class SectionScreen {
       }
     }
     letters_.clear();
-    LeaveOutWhatIsEmpty(screen);
+    DropEmptyColumns(screen);
     FitLastColumn(screen, table.columns.back().wraps);
     if (!first_) out_ << '\n';
     if (!table.title.empty() && options_.all) Line(table.title + ":");
@@ -168,8 +168,9 @@ class SectionScreen {
     for (std::size_t i = 0; i < named.size(); ++i) screen.columns[named[i]].title = names[i];
   }
 
-  static void LeaveOutWhatIsEmpty(ScreenTable& table) {
-    for (std::size_t i = table.columns.size(); i-- > 0;) {
+  // The first column stays: it has the names of the rows, and every further table repeats it.
+  static void DropEmptyColumns(ScreenTable& table) {
+    for (std::size_t i = table.columns.size(); i-- > 1;) {
       if (!std::ranges::all_of(table.rows, [&](const auto& row) { return row[i].text.empty(); })) continue;
       table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(i));
       for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));

@@ -403,12 +403,19 @@ SuiteState ReadSuiteState(const fs::path& folder) {
   const fs::path file = folder / kStateFile;
   if (!Exists(file)) return state;
   const nlohmann::json json = ParseJson(ReadTextFile(file));
-  if (!json.is_object()) {
-    throw Error(ExitCode::kBadInput, "is damaged: it is not a JSON object")
+  const auto require = [&](bool holds, std::string_view problem) {
+    if (holds) return;
+    throw Error(ExitCode::kBadInput, fmt::format("is damaged: {}", problem))
         .InFile(file.string())
         .Remedy("remove it, and repeat `etprof suite SUITE.json`: cells that were measured are kept");
-  }
-  FromJsonTolerantly(json, state, folder);
+  };
+  require(json.is_object(), "it is not a JSON object");
+  const std::int64_t wrong = FromJsonTolerantly(json, state, folder);
+  require(wrong == 0, fmt::format("wrong values: {}", wrong));
+  require(std::ranges::none_of(
+              state.cells,
+              [](const SuiteState::Cell& cell) { return cell.model.empty() || cell.folder.empty(); }),
+          "a cell has no model or no results directory");
   return state;
 }
 
