@@ -16,6 +16,7 @@
 #include <mach/mach.h>
 #endif
 
+#include "core/cgroup.h"
 #include "machine/conditions.h"
 #include "protocol/messages.h"
 #include "timing/operator_clock.h"
@@ -148,13 +149,9 @@ BurstWaits ReadBurstWaits([[maybe_unused]] int cpu) {
 #if defined(__linux__)
   if (const auto ticks = ParseSteal(ReadSmallFile("/proc/stat"), cpu))
     waits.steal_ns = *ticks * (1'000'000'000 / std::max(1L, ::sysconf(_SC_CLK_TCK)));
-  static const std::string path = [] {
-    for (const std::string& one : CpuStatPaths(ReadSmallFile("/proc/self/cgroup"))) {
-      if (ParseThrottled(ReadSmallFile(one))) return one;
-    }
-    return std::string();
-  }();
-  if (!path.empty()) waits.throttled_ns = ParseThrottled(ReadSmallFile(path)).value_or(-1);
+  static const std::filesystem::path cpu_stat = CpuStatFile();
+  if (const auto throttling = ParseThrottling(ReadCgroupFile(cpu_stat)))
+    waits.throttled_ns = throttling->throttled_ns;
 #endif
   return waits;
 }
@@ -177,40 +174,6 @@ std::optional<std::int64_t> ParseSteal(std::string_view stat, int cpu) {
   }
   constexpr std::int64_t kMostTicks = 1'000'000'000'000;  // 300 years: more would not fit in nanoseconds
   return *value <= kMostTicks ? value : std::nullopt;
-}
-
-std::optional<std::int64_t> ParseThrottled(std::string_view cpu_stat) {
-  if (auto line = LineOf(cpu_stat, "throttled_usec")) {
-    const auto value = TakeNumber(*line);
-    constexpr std::int64_t kMost = INT64_MAX / 1000;
-    return value && *value <= kMost ? std::optional(*value * 1000) : std::nullopt;
-  }
-  if (auto line = LineOf(cpu_stat, "throttled_time")) return TakeNumber(*line);
-  return std::nullopt;
-}
-
-std::vector<std::string> CpuStatPaths(std::string_view cgroup) {
-  // "ID:CONTROLLERS:PATH"; the controllers of version 2 are empty (man 7 cgroups).
-  std::vector<std::string> paths;
-  while (!cgroup.empty()) {
-    const std::string_view line = cgroup.substr(0, cgroup.find('\n'));
-    cgroup.remove_prefix(std::min(line.size() + 1, cgroup.size()));
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
-    if (second == std::string_view::npos) continue;
-    const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
-    const std::string path(line.substr(second + 1));
-    if (!path.starts_with('/') || path.find("..") != std::string::npos) continue;
-    const std::string file = (path == "/" ? "" : path) + "/cpu.stat";
-    if (controllers == ",,") {
-      paths.push_back("/sys/fs/cgroup" + file);
-      paths.push_back("/sys/fs/cgroup/unified" + file);
-    } else if (controllers.find(",cpu,") != std::string::npos) {
-      paths.push_back("/sys/fs/cgroup/cpu" + file);
-      paths.push_back("/sys/fs/cgroup/cpu,cpuacct" + file);
-    }
-  }
-  return paths;
 }
 
 }  // namespace etprof::runner

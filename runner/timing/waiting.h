@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -72,10 +71,5 @@ std::optional<Schedstat> ParseSchedstat(std::string_view text);
 // The eighth number of the line "cpuN ..." of /proc/stat, in clock ticks (man 5 proc). Absent: no such line,
 // or it is cut short.
 std::optional<std::int64_t> ParseSteal(std::string_view stat, int cpu);
-// Of a control group's cpu.stat: "throttled_usec" (version 2), else "throttled_time" (version 1,
-// nanoseconds). In nanoseconds.
-std::optional<std::int64_t> ParseThrottled(std::string_view cpu_stat);
-// Where that file is for this process, from the text of /proc/self/cgroup; the first that exists counts.
-std::vector<std::string> CpuStatPaths(std::string_view cgroup);
 
 }  // namespace etprof::runner

@@ -43,29 +43,6 @@ TEST(Waiting, StealIsTheEighthNumberOfTheCpu) {
   EXPECT_FALSE(ParseSteal("", 0));
 }
 
-TEST(Waiting, ThrottlingOfBothVersionsOfControlGroups) {
-  // Linux 6.18, version 2 and version 1 (the order of its keys differs).
-  EXPECT_EQ(ParseThrottled("usage_usec 7062515\nuser_usec 6700000\nsystem_usec 362515\nnr_periods 91\n"
-                           "nr_throttled 90\nthrottled_usec 4504921\n"),
-            4504921000);
-  EXPECT_EQ(ParseThrottled("nr_periods 4\nnr_throttled 2\nthrottled_time 60211345\nnr_bursts 0\n"), 60211345);
-  EXPECT_FALSE(ParseThrottled("usage_usec 7062515\n"));
-  EXPECT_FALSE(ParseThrottled("throttled_usec\n"));
-  EXPECT_FALSE(ParseThrottled("throttled_usec -5\n"));
-  EXPECT_FALSE(ParseThrottled("throttled_usec 9223372036854775807\n"));
-  EXPECT_FALSE(ParseThrottled("throttled_usec 12x\n"));
-  EXPECT_FALSE(ParseThrottled(""));
-}
-
-TEST(Waiting, ControlGroupsLieWhereTheirLinesSay) {
-  EXPECT_EQ(CpuStatPaths("0::/user.slice/a.scope\n"),
-            (std::vector<std::string>{"/sys/fs/cgroup/user.slice/a.scope/cpu.stat",
-                                      "/sys/fs/cgroup/unified/user.slice/a.scope/cpu.stat"}));
-  EXPECT_EQ(CpuStatPaths("9:name=systemd:/x\n4:memory:/m\n2:cpu,cpuacct:/\n1:cpuset:/c\n"),
-            (std::vector<std::string>{"/sys/fs/cgroup/cpu/cpu.stat", "/sys/fs/cgroup/cpu,cpuacct/cpu.stat"}));
-  EXPECT_TRUE(CpuStatPaths("0::/../../etc\nnonsense\n:::\n1:cpu\n0::relative\n").empty());
-}
-
 WaitReading At(std::int64_t wall, std::int64_t main_cpu, std::int64_t delay, std::int64_t voluntary,
                std::int64_t stops = 0) {
   return {wall, main_cpu, main_cpu, delay, voluntary, stops};

@@ -2,19 +2,19 @@
 
 #include <boost/tokenizer.hpp>
 
+#include "device/tool.h"
+
 namespace etprof {
 
 std::string ShellOutput(Device& device, const std::string& script, double timeout_seconds) {
   const std::unique_ptr<Process> process = device.Start({{"sh", "-c", script}, {}, {}}, {});
   process->CloseInput();
-  std::string text;
-  std::string line;
-  Process::Read read = Process::Read::kEnd;
-  while ((read = process->ReadLine(line, timeout_seconds)) == Process::Read::kLine) text += line + '\n';
-  if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+  ProcessOutput output = ReadOutput(*process, timeout_seconds);
+  if (output.end == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+  if (output.end != Process::Read::kEnd) return "";
   const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
   if (process->Lost()) throw DeviceLost(device.Name(), "the connection was lost");
-  return status && status->Success() ? text : "";
+  return status && status->Success() ? std::move(output.text) : "";
 }
 
 std::vector<std::string> CommandWords(const std::string& text) {

@@ -1,7 +1,13 @@
 #include "device/tool.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdlib>
 
+#include "core/clock.h"
+#include "core/text/escape.h"
+#include "core/text/text.h"
 #include "device/executable.h"
 #include "device/local/local_process.h"
 #include "device/shell.h"
@@ -9,17 +15,53 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMostOutput = std::size_t{16} << 20U;
+constexpr Bytes kLogBytes = 16 << 20;  // that a client may write beside the file that it fetches
+constexpr std::size_t kQuotedBytes = 100;
+constexpr std::size_t kMaxUnexpected = std::size_t{64} << 10U;
+constexpr double kEndSeconds = 1;  // at least, for a process to end that has closed its stdout or was killed
 
 }  // namespace
 
+ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::string& last,
+                         const std::string& first, bool drop_rest) {
+  ProcessOutput output;
+  std::size_t most = kMaxOutput;
+  const double deadline = MonotonicSeconds() + timeout_seconds;
+  std::string line;
+  while (true) {
+    const double left = deadline - MonotonicSeconds();
+    output.end = left < 0 ? Process::Read::kTimeout : process.ReadLine(line, left);
+    if (output.end != Process::Read::kLine) return output;
+    if (!last.empty() && line == last) return output;
+    if (output.text.empty() && !first.empty() && line != first) most = kMaxUnexpected;
+    if (output.text.size() + line.size() < most) {
+      output.text += line + '\n';
+    } else if (!drop_rest) {
+      output.text.append(line, 0, kQuotedBytes);
+      output.end = Process::Read::kTooLong;
+      return output;
+    }
+  }
+}
+
+std::string QuotedStart(const std::string& text) {
+  std::string line(Trimmed(text.substr(0, 4 * kQuotedBytes)));
+  line.resize(std::min(line.find('\n'), line.size()));
+  const bool cut = line.size() > kQuotedBytes;
+  if (cut) line.resize(kQuotedBytes);
+  return "`" + OneLine(line) + (cut ? "..." : "") + "`";
+}
+
 ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& options) {
   Command command;
-  if (options.input.empty() && options.output.empty()) {
+  if (options.input.empty() && options.output.empty() && !options.max_file) {
     command.arguments = words;
   } else {
     FindProgram(words.at(0));  // the shell's own message would not say what to do
-    std::string script = "exec \"$@\"";
+    std::string script;
+    // POSIX counts in blocks of 512 bytes.
+    if (options.max_file) script = fmt::format("ulimit -f {}; ", (*options.max_file + kLogBytes) / 512 + 1);
+    script += "exec \"$@\"";
     if (!options.input.empty()) script += " <" + ShellQuoted(options.input.string());
     if (!options.output.empty()) script += " >" + ShellQuoted(options.output.string());
     command.arguments = {"sh", "-c", script, "sh"};
@@ -28,20 +70,18 @@ ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& opt
   ToolResult result;
   const std::unique_ptr<Process> process = StartLocalProcess(command, {}, options.interrupted);
   process->CloseInput();
-  std::string line;
-  while (true) {
-    const Process::Read read = process->ReadLine(line, options.timeout_seconds);
-    if (read == Process::Read::kEnd) break;
-    if (read == Process::Read::kLine) {
-      if (result.output.size() < kMostOutput) result.output += line + '\n';
-      continue;
-    }
+  const double deadline = MonotonicSeconds() + options.timeout_seconds;
+  ProcessOutput output =
+      ReadOutput(*process, options.timeout_seconds, "", options.first_line, !options.limit_output);
+  result.output = std::move(output.text);
+  if (output.end != Process::Read::kEnd) {
     process->Kill();
-    if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
-    result.timed_out = true;
-    break;
+    if (output.end == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+    result.timed_out = output.end == Process::Read::kTimeout;
+    result.too_long = output.end == Process::Read::kTooLong;
   }
-  const std::optional<ExitStatus> status = process->Wait(options.timeout_seconds);
+  const std::optional<ExitStatus> status =
+      process->Wait(std::max(kEndSeconds, deadline - MonotonicSeconds()));
   if (!status) {
     process->Kill();
     result.timed_out = true;

@@ -12,7 +12,6 @@ namespace {
 
 constexpr double kAdbSeconds = 20;
 constexpr double kProbeSeconds = 10;
-constexpr double kAdbCopySeconds = 3600;
 
 class AdbConnection : public Connection {
  public:
@@ -50,10 +49,15 @@ class AdbConnection : public Connection {
   }
 
   bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) override {
-    return Copied(Adb({"push", local.string(), remote}, kAdbCopySeconds), why);
+    const auto size = static_cast<Bytes>(std::filesystem::file_size(local));
+    return Copied(Adb({"push", local.string(), remote}, CopySeconds(size)), why);
   }
-  bool Pull(const std::string& remote, const std::filesystem::path& local, std::string& why) override {
-    return Copied(Adb({"pull", remote, local.string()}, kAdbCopySeconds), why);
+  bool Pull(const std::string& remote, const std::filesystem::path& local, Bytes size,
+            std::string& why) override {
+    return Copied(
+        RunTool(Words({"pull", remote, local.string()}),
+                {.timeout_seconds = CopySeconds(size), .max_file = size, .interrupted = interrupted_}),
+        why);
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "device/conditions/conditions.h"
 
+#include "device/tool.h"
+
 namespace etprof {
 namespace {
 
@@ -40,13 +42,8 @@ std::optional<DeviceVitals> VitalsReader::Read(bool all) {
 
 std::optional<DeviceVitals> VitalsReader::Ask(const std::string& request, double timeout_seconds) {
   if (!shell_->Send(request, timeout_seconds)) return std::nullopt;
-  std::string text;
-  std::string line;
-  while (shell_->ReadLine(line, timeout_seconds) == Process::Read::kLine) {
-    if (line == kVitalsEnd) return ParseVitals(text);
-    text += line + '\n';
-  }
-  return std::nullopt;
+  const ProcessOutput output = ReadOutput(*shell_, timeout_seconds, kVitalsEnd);
+  return output.end == Process::Read::kLine ? std::optional(ParseVitals(output.text)) : std::nullopt;
 }
 
 }  // namespace etprof

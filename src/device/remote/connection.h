@@ -40,13 +40,18 @@ class Connection {
   // Copies one file. The folder of the target exists. False when it did not work; `why` says the client's or
   // the device's words.
   virtual bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) = 0;
-  virtual bool Pull(const std::string& remote, const std::filesystem::path& local, std::string& why) = 0;
+  // `size`: of the file as the device announced it. A few MB more are written at most.
+  virtual bool Pull(const std::string& remote, const std::filesystem::path& local, Bytes size,
+                    std::string& why) = 0;
 
   void SetInterrupted(std::function<bool()> interrupted) { interrupted_ = std::move(interrupted); }
 
  protected:
   std::function<bool()> interrupted_;
 };
+
+// The time limit of a copy, in seconds: a minute, and what a slow network needs (100 kB per second).
+inline double CopySeconds(Bytes bytes) { return 60 + static_cast<double>(bytes) / 100e3; }
 
 // A shell of this machine, as ssh would give one: no files are copied by it.
 std::unique_ptr<Connection> MakeLocalConnection();

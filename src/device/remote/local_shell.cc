@@ -16,7 +16,7 @@ class LocalConnection : public Connection {
     why = "its files are here";
     return false;
   }
-  bool Pull(const std::string&, const std::filesystem::path&, std::string& why) override {
+  bool Pull(const std::string&, const std::filesystem::path&, Bytes, std::string& why) override {
     why = "its files are here";
     return false;
   }

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/file/file.h"
 #include "core/file/sha256.h"
 #include "core/text/text.h"
 #include "core/units.h"
@@ -25,8 +26,10 @@ namespace fs = std::filesystem;
 
 constexpr double kAnswerSeconds = 30;  // for what a device does at once
 constexpr double kDigestSeconds = 600;
-constexpr int kLookSeconds = 20;      // that one look at the queue waits there
-constexpr double kGuardSeconds = 30;  // it may have settings to put back
+constexpr int kLookSeconds = 20;                // that one look at the queue waits there
+constexpr double kGuardSeconds = 30;            // it may have settings to put back
+constexpr double kLastSeconds = 5;              // for a device that did not answer as it should to clean up
+constexpr const char* kBegin = "ETPROF-BEGIN";  // the line that an answer begins with
 
 // What is left of a run: ends what runs, puts the power mode back, removes the folder. For a shell in that
 // folder.
@@ -170,16 +173,19 @@ class RemoteDevice : public Device {
   }
 
   bool Get(const std::string& remote, const fs::path& local) override {
-    const ToolResult there =
-        Try("test -f " + ShellQuoted(remote) + " && " + DigestOf(remote), kDigestSeconds);
+    ToolResult there =
+        Try(fmt::format("test -f {0} && wc -c <{0} && {1}", ShellQuoted(remote), DigestOf(remote)),
+            kDigestSeconds);
     if (!there.Success()) return false;
+    const Bytes size = AnnouncedSize(there, remote, local);
     const std::string digest = PrintedDigest(there);
     fs::path part = local;
     part += ".part";
     std::string why;
-    const bool copied = connection_->Pull(remote, part, why);
+    const bool copied = connection_->Pull(remote, part, size, why);
     std::error_code ignored;
-    if (!copied || (!digest.empty() && Sha256HexOfFile(part) != digest)) {
+    if (!copied || fs::file_size(part) != static_cast<std::uintmax_t>(size) ||
+        (!digest.empty() && Sha256HexOfFile(part) != digest)) {
       fs::remove(part, ignored);
       RequireConnection("while it sent " + local.filename().string());
       throw Error(ExitCode::kDeviceFailed,
@@ -195,11 +201,12 @@ class RemoteDevice : public Device {
 
   void CleanUp() override {
     if (!guard_) return;
-    if (options_.keep) Try(": >" + ShellQuoted(run_ + "/keep"), kAnswerSeconds);
+    if (options_.keep && answers_) Try(": >" + ShellQuoted(run_ + "/keep"), kAnswerSeconds);
     guard_->CloseInput();
-    std::string line;
-    while (guard_->ReadLine(line, kGuardSeconds) == Process::Read::kLine) TellUnrestored(line);
-    guard_->Wait(kGuardSeconds);
+    // The device's side of the guard ends by itself, also where it does not answer.
+    std::istringstream lines(ReadOutput(*guard_, answers_ ? kGuardSeconds : kLastSeconds).text);
+    for (std::string line; std::getline(lines, line);) TellUnrestored(line);
+    guard_->Wait(kLastSeconds);
     guard_.reset();
     connection_->Close();
   }
@@ -295,11 +302,57 @@ for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || ! ours run "$p" 
 pwd)sh",
         connection_->DefaultFolder(), EndRunScript(), id_, kDefineOver, old_id_.empty() ? "none" : old_id_,
         DefineRestorePower(), kDefineOurs);
-    const std::string folder = Do(script, "make a folder for etprof's files");
-    folder_ = folder.substr(0, folder.find('\n'));
-    run_ = folder_ + "/runs/" + id_;
-    put_.clear();  // it may be another device by now, or its cache may be gone
-    StartGuard();
+    try {
+      const std::string folder = Do(script, "make a folder for etprof's files");
+      folder_ = folder.substr(0, folder.find('\n'));
+      run_ = folder_ + "/runs/" + id_;
+      put_.clear();  // it may be another device by now, or its cache may be gone
+      StartGuard();
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const Error& error) {
+      guard_.reset();
+      if (error.exit_code() != ExitCode::kInterrupted) RemoveRun();
+      throw;
+    }
+  }
+
+  // For a device whose answers are not to be read, but whose shell may have made the folder.
+  void RemoveRun() {
+    try {
+      RunTool(connection_->Shell(fmt::format(
+                  R"sh(d=${{ETPROF_DEVICE_DIR:+"$ETPROF_DEVICE_DIR/etprof"}}; rm -rf "${{d:-{}}}"/runs/{})sh",
+                  connection_->DefaultFolder(), id_)),
+              {.timeout_seconds = kLastSeconds, .limit_output = true, .interrupted = interrupted_});
+    } catch (const Error&) {
+      // The next etprof finds that the run is over.
+    }
+  }
+
+  // The size that the device printed of a file that `local` is to get, which it takes off the output. Throws
+  // Error (kDeviceFailed) where the file is larger than any that is read, or than the free disk space.
+  Bytes AnnouncedSize(ToolResult& answer, const std::string& remote, const fs::path& local) const {
+    const std::size_t end = std::min(answer.output.find('\n'), answer.output.size());
+    const auto size = AsNumber<Bytes>(Trimmed(answer.output.substr(0, end)));
+    const std::string printed = QuotedStart(answer.output);
+    answer.output.erase(0, end + 1);
+    const auto error = [&](const std::string& problem) {
+      return Error(ExitCode::kDeviceFailed, "could not be fetched from the device: " + problem)
+          .InFile(Name() + " " + remote);
+    };
+    if (!size || *size < 0) throw error("the device says of its size " + printed);
+    std::error_code unknown;
+    const fs::space_info space = fs::space(local.parent_path(), unknown);
+    const Bytes most = static_cast<Bytes>(kMostTable);
+    if (*size > most)
+      throw error(fmt::format("it has {}, more than the {} that etprof reads", FormatBytes(double(*size)),
+                              FormatBytes(double(most))));
+    if (!unknown && static_cast<std::uintmax_t>(*size) > space.available) {
+      throw error(fmt::format("it has {}, and {} are free in `{}`", FormatBytes(double(*size)),
+                              FormatBytes(double(space.available)), local.parent_path().string()))
+          .Remedy("free some disk space");
+    }
+    return *size;
   }
 
   // Prints the sizes of the files of runs that are over, "live" for each other one, a mark, and the sizes of
@@ -358,11 +411,20 @@ true)sh",
     // Whoever is asked then: the guard outlives a measurement.
     guard_ = StartLocalProcess(client, {}, [this] { return interrupted_ && interrupted_(); });
     std::string line;
-    if (guard_->ReadLine(line, kAnswerSeconds) != Process::Read::kLine || line != "ready") {
-      throw Error(ExitCode::kDeviceFailed,
-                  "its shell does not work as expected: " + connection_->Problem(guard_->LastErrors()))
-          .InFile(Name());
-    }
+    const Process::Read read = guard_->ReadLine(line, kAnswerSeconds);
+    if (read == Process::Read::kLine && line == "ready") return;
+    if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+    answers_ = false;
+    const std::string last_errors = guard_->LastErrors();
+    const std::string errors = Trimmed(last_errors).empty() ? "" : connection_->Problem(last_errors);
+    throw Error(ExitCode::kDeviceFailed,
+                "its shell does not work as expected: " +
+                    (read == Process::Read::kLine ? "it printed " + QuotedStart(line)
+                     : !errors.empty()            ? errors
+                     : read == Process::Read::kEnd
+                         ? "it ended without a message"
+                         : fmt::format("it did not answer within {:.0f} s", kAnswerSeconds)))
+        .InFile(Name());
   }
 
   void TellUnrestored(const std::string& line) const {
@@ -378,18 +440,47 @@ true)sh",
   ToolResult Try(const std::string& script, double timeout_seconds) {
     ToolOptions options;
     options.timeout_seconds = timeout_seconds;
+    options.first_line = kBegin;
+    options.limit_output = true;
     options.interrupted = interrupted_;
-    ToolResult result =
-        RunTool(connection_->Shell(fmt::format("( {}\n)\n{}", script, PrintExitMark("tool", "$?"))), options);
+    ToolResult result = RunTool(
+        connection_->Shell(fmt::format("echo {}\n( {}\n)\n{}", kBegin, script, PrintExitMark("tool", "$?"))),
+        options);
     const std::optional<int> code = TakeExitMark(result.errors, "tool");
-    if (!code) {
-      throw DeviceLost(Name(), result.timed_out
-                                   ? fmt::format("did not answer within {:.0f} s", timeout_seconds)
-                                   : "the connection was lost: " + connection_->Problem(result.errors));
-    }
+    RequireAnswer(result, code.has_value(), timeout_seconds);
     result.status = {};
     result.status.code = *code;
     return result;
+  }
+
+  // Takes the line kBegin off the output. Throws Error (kDeviceFailed) where the device printed something
+  // else first, or too much; DeviceLost where the script did not come to its end.
+  void RequireAnswer(ToolResult& result, bool ended, double timeout_seconds) {
+    answers_ = ended && !result.too_long;
+    const std::string begin = std::string(kBegin) + "\n";
+    const bool begun = result.output.starts_with(begin);
+    if (begun) result.output.erase(0, begin.size());
+    if (!begun && !result.output.empty()) {
+      throw Error(ExitCode::kDeviceFailed,
+                  fmt::format("its shell prints text of its own{}: {}",
+                              answers_ ? "" : " and does not run a command", QuotedStart(result.output)))
+          .InFile(Name())
+          .Remedy("let the files that its login shell reads print text on a terminal only");
+    }
+    if (result.too_long) {
+      throw Error(ExitCode::kDeviceFailed,
+                  fmt::format("answered with more than {}, which began with {}",
+                              FormatBytes(double(kMaxOutput)), QuotedStart(result.output)))
+          .InFile(Name())
+          .Remedy("log in, and check what its programs print, such as `uname`");
+    }
+    if (result.timed_out)
+      throw DeviceLost(Name(), fmt::format("did not answer within {:.0f} s", timeout_seconds));
+    if (ended) return;
+    const std::string errors = Trimmed(result.errors).empty() ? "" : connection_->Problem(result.errors);
+    throw DeviceLost(Name(), errors.empty()
+                                 ? fmt::format("its shell {} without running a command", result.status.Text())
+                                 : "the connection was lost: " + errors);
   }
 
   // The same for what has to work. Returns what it printed.
@@ -497,6 +588,7 @@ true)sh",
   std::unique_ptr<Process> guard_;
   std::function<bool()> interrupted_;
   int places_ = 0, started_ = 0;
+  bool answers_ = true;  // the last exchange came to its end
 };
 
 }  // namespace

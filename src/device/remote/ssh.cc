@@ -14,7 +14,6 @@ namespace etprof {
 namespace {
 
 constexpr double kConnectSeconds = 20;
-constexpr double kCopySeconds = 3600;
 constexpr const char* kFolderStart = "etprof-ssh";  // of the folder of a control socket
 
 // Removes the folders of those who were killed: of this user, with nothing but a socket in them.
@@ -91,13 +90,18 @@ class SshConnection : public Connection {
   }
 
   bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) override {
-    return Copied(RunTool(Shell("cat >" + ShellQuoted(remote)),
-                          {.input = local, .timeout_seconds = kCopySeconds, .interrupted = interrupted_}),
-                  why);
+    const auto size = static_cast<Bytes>(std::filesystem::file_size(local));
+    return Copied(
+        RunTool(Shell("cat >" + ShellQuoted(remote)),
+                {.input = local, .timeout_seconds = CopySeconds(size), .interrupted = interrupted_}),
+        why);
   }
-  bool Pull(const std::string& remote, const std::filesystem::path& local, std::string& why) override {
-    return Copied(RunTool(Shell("cat " + ShellQuoted(remote)),
-                          {.output = local, .timeout_seconds = kCopySeconds, .interrupted = interrupted_}),
+  bool Pull(const std::string& remote, const std::filesystem::path& local, Bytes size,
+            std::string& why) override {
+    return Copied(RunTool(Shell("cat " + ShellQuoted(remote)), {.output = local,
+                                                                .timeout_seconds = CopySeconds(size),
+                                                                .max_file = size,
+                                                                .interrupted = interrupted_}),
                   why);
   }
 

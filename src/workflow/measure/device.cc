@@ -12,6 +12,7 @@
 #include "device/local/local_properties.h"
 #include "device/open_device.h"
 #include "device/shell.h"
+#include "device/tool.h"
 #include "measure/participants/emulation.h"
 #include "measure/participants/participants.h"
 #include "measure/store/peaks.h"
@@ -64,11 +65,9 @@ protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
   command.arguments.emplace_back("--isa-info");
   const std::unique_ptr<Process> process = device.Start(command, {});
   process->CloseInput();
-  std::string text;
-  std::string line;
-  Process::Read read = Process::Read::kEnd;
-  while ((read = process->ReadLine(line, 20)) == Process::Read::kLine) text += line + '\n';
-  if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+  const auto [end, text] = ReadOutput(*process, 20);
+  if (end == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+  if (end != Process::Read::kEnd) process->Kill();
   const std::optional<ExitStatus> status = process->Wait(20);
   if (!status || !status->Success()) {
     throw Error(ExitCode::kDeviceFailed, "could not say what this CPU has: " + process->LastErrors())

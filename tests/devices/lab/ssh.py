@@ -69,6 +69,16 @@ class SshDevice(Device):
             f"SetEnv {variables}\n"
         )
 
+    def set_login_shell(self, script: str) -> None:
+        """Lets every session run this shell script, which finds the client's command in $SSH_ORIGINAL_COMMAND."""
+        path = self.root / "login-shell"
+        path.write_text(f"#!/bin/sh\n{script}")
+        path.chmod(0o755)
+        self.stop()
+        with (self.root / "sshd_config").open("a") as file:
+            file.write(f"ForceCommand {path}\n")
+        self.start()
+
     @property
     def spec(self) -> str:
         return f"ssh:{self.name}"

@@ -1,0 +1,166 @@
+#include "core/cgroup.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "core/text/text.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whether a list such as "cpu,cpuacct" has the name.
+bool ListHas(std::string_view list, std::string_view name) {
+  return ("," + std::string(list) + ",").find("," + std::string(name) + ",") != std::string::npos;
+}
+
+// A path of mountinfo, which writes blanks as "\040" (man 5 proc).
+std::string UnescapeMountPath(const std::string& text) {
+  std::string path;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escaped = text[i] == '\\' && i + 3 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '3' &&
+                         text[i + 2] >= '0' && text[i + 2] <= '7' && text[i + 3] >= '0' && text[i + 3] <= '7';
+    if (!escaped) {
+      path += text[i];
+      continue;
+    }
+    path += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+    i += 3;
+  }
+  return path;
+}
+
+// The process's path in the hierarchy that has the controller.
+struct GroupPath {
+  int version = 2;
+  std::string path;
+};
+
+std::optional<GroupPath> FindGroupPath(std::string_view controller, const std::string& cgroup) {
+  std::optional<GroupPath> found;
+  std::istringstream lines(cgroup);
+  for (std::string line; std::getline(lines, line);) {
+    // "ID:CONTROLLERS:PATH"; version 2 has no controllers here.
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos || line.size() <= second + 1 || line[second + 1] != '/') continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    // A controller of version 1 is not available in version 2.
+    if (ListHas(controllers, controller)) return GroupPath{1, path};
+    if (controllers.empty()) found = GroupPath{2, path};
+  }
+  return found;
+}
+
+// `path` as seen from a mount whose root is `from`: "/a" of "/docker/x/a". Absent: it lies outside.
+std::optional<std::string> PathBelow(const std::string& path, const std::string& from) {
+  const std::string base = from == "/" ? "" : from;
+  const bool below = path.starts_with(base) && (path.size() == base.size() || path[base.size()] == '/');
+  const std::string rest = below ? path.substr(base.size()) : "";
+  if (!below || ("/" + rest + "/").find("/../") != std::string::npos) return std::nullopt;
+  return rest == "/" ? "" : rest;
+}
+
+std::string ReadKey(const fs::path& folder, const char* key) {
+  return std::string(Trimmed(ReadCgroupFile(folder / key)));
+}
+
+}  // namespace
+
+std::optional<Cgroup> FindCgroup(std::string_view controller, const fs::path& root) {
+  const auto group = FindGroupPath(controller, ReadCgroupFile(root / "proc/self/cgroup"));
+  if (!group) return std::nullopt;
+  Cgroup found{group->version, {}};
+  std::ifstream mounts(root / "proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    // "ID PARENT DEVICE ROOT MOUNT_POINT OPTIONS [TAGS] - TYPE SOURCE SUPER_OPTIONS"
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string::npos) continue;
+    const std::vector<std::string> mount = Words(line.substr(0, dash)), type = Words(line.substr(dash + 3));
+    if (mount.size() < 5 || type.size() < 3) continue;
+    const bool holds =
+        group->version == 2 ? type[0] == "cgroup2" : type[0] == "cgroup" && ListHas(type[2], controller);
+    if (!holds) continue;
+    auto below = PathBelow(group->path, UnescapeMountPath(mount[3]));
+    if (!below) continue;
+    const fs::path mounted = root / fs::path(UnescapeMountPath(mount[4])).relative_path();
+    std::vector<fs::path> folders;
+    while (true) {
+      const fs::path folder = below->empty() ? mounted : mounted / fs::path(*below).relative_path();
+      std::error_code error;
+      if (fs::is_directory(folder, error)) folders.push_back(folder);
+      if (below->empty()) break;
+      below->resize(below->rfind('/'));
+    }
+    // Of several mounts the one that shows most ancestors.
+    if (folders.size() > found.folders.size()) found.folders = folders;
+  }
+  return found.folders.empty() ? std::nullopt : std::optional(found);
+}
+
+std::string ReadCgroupFile(const fs::path& path) {
+  std::ifstream file(path);
+  std::string text(std::size_t{1} << 16U, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  return text;
+}
+
+std::optional<std::int64_t> CgroupNumber(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ') {
+      const auto number = AsNumber<std::int64_t>(Trimmed(line.substr(key.size())));
+      return number && *number >= 0 ? number : std::nullopt;
+    }
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return std::nullopt;
+}
+
+std::optional<CpuQuota> ReadCpuQuota(const fs::path& root) {
+  std::optional<CpuQuota> least;
+  const auto group = FindCgroup("cpu", root);
+  if (!group) return least;
+  for (const fs::path& folder : group->folders) {
+    // "max 100000" or "10000 100000" (µs); version 1: -1 without a quota.
+    const char* key = group->version == 2 ? "cpu.max" : "cpu.cfs_quota_us";
+    const std::string text = group->version == 2
+                                 ? ReadKey(folder, key)
+                                 : ReadKey(folder, key) + " " + ReadKey(folder, "cpu.cfs_period_us");
+    const std::vector<std::string> words = Words(text);
+    if (words.size() != 2) continue;
+    const auto quota = AsNumber<std::int64_t>(words[0]), period = AsNumber<std::int64_t>(words[1]);
+    if (!quota || !period || *quota <= 0 || *period <= 0) continue;
+    const double cpus = static_cast<double>(*quota) / static_cast<double>(*period);
+    if (!least || cpus < least->cpus) least = CpuQuota{cpus, key, folder};
+  }
+  return least;
+}
+
+std::optional<CpuThrottling> ParseThrottling(std::string_view cpu_stat) {
+  CpuThrottling throttling;
+  if (const auto microseconds = CgroupNumber(cpu_stat, "throttled_usec")) {
+    if (*microseconds > INT64_MAX / 1000) return std::nullopt;
+    throttling.throttled_ns = *microseconds * 1000;
+  } else if (const auto nanoseconds = CgroupNumber(cpu_stat, "throttled_time")) {
+    throttling.throttled_ns = *nanoseconds;
+  } else {
+    return std::nullopt;
+  }
+  throttling.periods = CgroupNumber(cpu_stat, "nr_periods").value_or(0);
+  throttling.throttled_periods = CgroupNumber(cpu_stat, "nr_throttled").value_or(0);
+  return throttling;
+}
+
+fs::path CpuStatFile(const fs::path& root) {
+  const auto quota = ReadCpuQuota(root);
+  if (quota) return quota->folder / "cpu.stat";
+  const auto group = FindCgroup("cpu", root);
+  return group ? group->folders.front() / "cpu.stat" : fs::path();
+}
+
+}  // namespace etprof
