@@ -416,7 +416,7 @@ true)sh",
     if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
     answers_ = false;
     const std::string last_errors = guard_->LastErrors();
-    const std::string errors = Trimmed(last_errors).empty() ? "" : connection_->Problem(last_errors);
+    const std::string errors = connection_->Problem(last_errors);
     throw Error(ExitCode::kDeviceFailed,
                 "its shell does not work as expected: " +
                     (read == Process::Read::kLine ? "it printed " + QuotedStart(line)
@@ -477,7 +477,7 @@ true)sh",
     if (result.timed_out)
       throw DeviceLost(Name(), fmt::format("did not answer within {:.0f} s", timeout_seconds));
     if (ended) return;
-    const std::string errors = Trimmed(result.errors).empty() ? "" : connection_->Problem(result.errors);
+    const std::string errors = connection_->Problem(result.errors);
     throw DeviceLost(Name(), errors.empty()
                                  ? fmt::format("its shell {} without running a command", result.status.Text())
                                  : "the connection was lost: " + errors);
