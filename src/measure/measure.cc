@@ -106,8 +106,10 @@ class Measurement {
     run_.status = RunData::Status::kRunning;
     directory_.WriteManifest(run_);
     try {
-      MeasureTimed();
-      MeasureTraceEnabled();
+      if (options_.launches) {
+        MeasureTimed();
+        MeasureTraceEnabled();
+      }
       if (options_.counters) Besides("the counters were not read", &MeasureCounters);
       if (options_.watch) Besides("the calls were not watched", &MeasureWatch);
       MeasureRoofs();

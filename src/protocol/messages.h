@@ -176,6 +176,7 @@ struct BurstRequest {  // {"cmd": "burst"}
   int max_runs = kMostRunsOfBurst;
   int traced_runs = 0;
   std::int64_t period_ns = 0;
+  std::int64_t limit_ns = 0;
 
   static void Describe(auto& v) {
     v("min_opening", &BurstRequest::min_opening,
@@ -187,6 +188,9 @@ struct BurstRequest {  // {"cmd": "burst"}
     v("traced_runs", &BurstRequest::traced_runs, {.meaning = "runs with the tracer on"});
     v("period_ns", &BurstRequest::period_ns,
       {.meaning = "start runs this far apart (a camera's pace); 0: back to back"});
+    v("limit_ns", &BurstRequest::limit_ns,
+      {.meaning = "wall clock of the burst, after which no run begins, but one of each kind that was asked "
+                  "for; 0: no limit"});
   }
 };
 
@@ -212,6 +216,7 @@ struct BurstReply {
   // a processor and had none (runner/timing/waiting.h). Empty: the runner does not tell.
   std::vector<std::int64_t> opening_wait_ns, untraced_wait_ns, traced_wait_ns;
   std::vector<std::int64_t> untraced_cpu_ns;
+  int runs_per_reading = 1;
   std::vector<std::int64_t> thread_cpu_ns;
   std::int64_t steal_ns = -1;
   std::int64_t throttled_ns = -1;
@@ -247,7 +252,11 @@ struct BurstReply {
     v("untraced_wait_ns", &BurstReply::untraced_wait_ns, {.meaning = "likewise of untraced_ns"});
     v("traced_wait_ns", &BurstReply::traced_wait_ns, {.meaning = "likewise of traced_ns"});
     v("untraced_cpu_ns", &BurstReply::untraced_cpu_ns,
-      {.meaning = "processor time of all threads, run by run of untraced_ns"});
+      {.meaning = "processor time of all threads, run by run of untraced_ns; empty: unknown"});
+    v("runs_per_reading", &BurstReply::runs_per_reading,
+      {.meaning = "so many consecutive runs of untraced_ns share one reading of waiting, from the first on; "
+                  "each of them has the whole time that they waited together",
+       .least = 1});
     v("thread_cpu_ns", &BurstReply::thread_cpu_ns,
       {.meaning = "of each thread over the burst, the largest first"});
     v("steal_ns", &BurstReply::steal_ns,

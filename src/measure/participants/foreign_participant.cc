@@ -26,6 +26,14 @@ struct ForeignRun {
   bool trace_enabled = false;  // of levels that only a kernel-log build has
 };
 
+// How a process failed that ended by itself. A runner that has completed a launch can do what it is asked to,
+// so that trying again may help; else its answer does not change.
+WorkerFailure::Kind KindOfRefusal(const ExperimentData& data) {
+  const bool has_worked = std::ranges::any_of(
+      data.launches, [](const Launch& launch) { return launch.status == Launch::Status::kComplete; });
+  return has_worked ? WorkerFailure::Kind::kDied : WorkerFailure::Kind::kRefused;
+}
+
 // Runs one whole process. Its log goes to `log` and, when given, to `also`.
 ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::filesystem::path& etdump,
                       ExperimentLog& log, ExperimentLog* also, const std::string& title) {
@@ -133,12 +141,12 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
     if (!last.empty()) problem += ": " + last;
     if (static_cast<int>(run.traced.size()) != executions) {
       const bool by_itself = status->signal == 0;
-      throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, problem);
+      throw WorkerFailure(by_itself ? KindOfRefusal(*setup.data) : WorkerFailure::Kind::kDied, problem);
     }
     AddOnce(problem + "; its ETDump was complete by then, and is used", setup.data->warnings);
   }
   if (run.times.empty())
-    throw WorkerFailure(WorkerFailure::Kind::kRefused,
+    throw WorkerFailure(KindOfRefusal(*setup.data),
                         "it is not known how long its runs took: " + etdump_problem);
   if (run.traced.empty()) AddOnce("no operators: " + etdump_problem, setup.data->warnings);
   return run;

@@ -44,6 +44,7 @@ Burst ToBurst(const protocol::BurstReply& reply, int round, int order) {
   burst.recorded_wait = reply.untraced_wait_ns;
   burst.traced_wait = reply.traced_wait_ns;
   burst.recorded_cpu = reply.untraced_cpu_ns;
+  burst.runs_per_reading = std::max(1, reply.runs_per_reading);
   burst.thread_cpu = reply.thread_cpu_ns;
   burst.steal = Known<std::int64_t>(reply.steal_ns, -1);
   burst.throttled = Known<std::int64_t>(reply.throttled_ns, -1);
@@ -112,7 +113,8 @@ class WorkerParticipant : public Participant {
     protocol::BurstRequest request = wanted;
     request.period_ns = setup_.config->period;
     const auto reply = worker_->Ask<protocol::BurstReply>("burst", request);
-    if (static_cast<int>(reply.traced_ns.size()) != request.traced_runs) {
+    const int traced = static_cast<int>(reply.traced_ns.size());
+    if (traced > request.traced_runs || (traced < request.traced_runs && request.limit_ns == 0)) {
       throw WorkerFailure(WorkerFailure::Kind::kGarbage,
                           fmt::format("the worker traced {} runs instead of {}", reply.traced_ns.size(),
                                       request.traced_runs));
