@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <functional>
+#include <utility>
 
 #include "core/error.h"
 #include "machine/conditions.h"
@@ -21,6 +22,9 @@ constexpr int kMostOpening = 100'000;
 constexpr int kMostTraced = 100'000;  // 73 bytes an event: a large model fills gigabytes before this
 constexpr std::int64_t kLongestTarget = 3'600'000'000'000;
 constexpr std::int64_t kLongestPeriod = 60'000'000'000;
+constexpr std::int64_t kLongRun = 5;             // times what a reading takes: such a run has one of its own
+constexpr std::int64_t kRunTimePerReading = 20;  // times what a reading takes, of runs that share one
+constexpr int kMaxRunsPerReading = 1000;
 constexpr std::int64_t kAskEvery = 1'000'000'000;
 
 void AtMost(const char* name, std::int64_t value, std::int64_t most) {
@@ -66,6 +70,14 @@ bool IsLevel(std::span<const std::int64_t> opening_ns) {
   return static_cast<double>(*std::ranges::min_element(recent)) >= 0.98 * fastest_before;
 }
 
+int RunsPerReading(std::int64_t reading_ns, std::int64_t spacing_ns) {
+  const std::int64_t spacing = std::max<std::int64_t>(1, spacing_ns);
+  if (spacing >= kLongRun * reading_ns) return 1;
+  const std::int64_t runs =
+      (kRunTimePerReading * std::max<std::int64_t>(0, reading_ns) + spacing - 1) / spacing;
+  return static_cast<int>(std::clamp<std::int64_t>(runs, 1, kMaxRunsPerReading));
+}
+
 void CheckBurst(const protocol::BurstRequest& request) {
   AtMost("min_opening", request.min_opening, kMostOpening);
   AtMost("max_opening", request.max_opening, kMostOpening);
@@ -98,24 +110,49 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   std::int64_t ask_at = MonotonicNow() + kAskEvery;
   const WaitMeter meter;
   WaitReading before = meter.Read();
+  const std::int64_t reading_ns = [&] {  // of the fastest of three
+    std::int64_t fastest = 0;
+    for (int i = 0; i < 3; ++i) {
+      const std::int64_t start = std::exchange(before, meter.Read()).wall_ns;
+      fastest = i == 0 ? before.wall_ns - start : std::min(fastest, before.wall_ns - start);
+    }
+    return fastest;
+  }();
+  std::int64_t spacing = 0;  // of the fastest run so far
+  const auto give_up_if_abandoned = [&] {
+    if (before.wall_ns < ask_at) return;
+    if (abandoned()) std::_Exit(0);
+    ask_at = before.wall_ns + kAskEvery;
+  };
   const auto run = [&](std::vector<std::int64_t>& latencies, std::vector<std::int64_t>& waits) {
     if (request.period_ns > 0) {  // a rest is no wait
       pace.Wait();
       before = meter.Read();
     }
+    const std::int64_t began = MonotonicNow();
     model.GiveInputs();
+    const std::int64_t given = MonotonicNow();
     const WaitReading start = meter.Read();
     const std::int64_t latency = model.Run();
     const WaitReading after = meter.Read();
+    const std::int64_t took = given - began + latency;
+    spacing = spacing > 0 ? std::min(spacing, took) : took;
     latencies.push_back(latency);
     waits.push_back(Waited(before, after));
     if (&latencies == &reply.untraced_ns) reply.untraced_cpu_ns.push_back(after.cpu_ns - start.cpu_ns);
     before = after;
-    if (after.wall_ns >= ask_at) {
-      if (abandoned()) std::_Exit(0);
-      ask_at = after.wall_ns + kAskEvery;
+    give_up_if_abandoned();
+  };
+  // Untraced runs that are too short for a reading each. Their processor time is not told run by run.
+  const auto run_together = [&](int runs) {
+    for (int i = 0; i < runs; ++i) {
+      model.GiveInputs();
+      reply.untraced_ns.push_back(model.Run());
     }
-    return latency;
+    const WaitReading after = meter.Read();
+    reply.untraced_wait_ns.resize(reply.untraced_ns.size(), Waited(before, after));
+    before = after;
+    give_up_if_abandoned();
   };
 
   const std::int64_t migrations = Migrations();
@@ -141,9 +178,18 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
       reply.level = opening() >= request.min_opening && IsLevel(reply.opening_ns);
     }
   }
-  for (std::int64_t spent = 0; static_cast<int>(reply.untraced_ns.size()) < request.max_runs;) {
-    if (static_cast<int>(reply.untraced_ns.size()) >= request.min_runs && spent >= request.target_ns) break;
-    spent += run(reply.untraced_ns, reply.untraced_wait_ns);
+  if (request.period_ns == 0 && spacing > 0) reply.runs_per_reading = RunsPerReading(reading_ns, spacing);
+  before = meter.Read();
+  const std::int64_t untraced_start = before.wall_ns;
+  const auto untraced = [&] { return static_cast<int>(reply.untraced_ns.size()); };
+  while (untraced() < request.max_runs) {
+    const bool long_enough = before.wall_ns - untraced_start >= request.target_ns;
+    if (untraced() >= request.min_runs && long_enough) break;
+    if (reply.runs_per_reading == 1) {
+      run(reply.untraced_ns, reply.untraced_wait_ns);
+    } else {
+      run_together(std::min(reply.runs_per_reading, request.max_runs - untraced()));
+    }
   }
   if (request.traced_runs > 0) {
     model.SetTracing(true);

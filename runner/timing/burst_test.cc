@@ -44,6 +44,24 @@ TEST(IsLevel, NoiseDoesNotHoldItUp) {
   EXPECT_LT(total, 4500);  // 4.5 runs on average at 5 % noise
 }
 
+TEST(RunsPerReading, LongRunsHaveOneEachAndShortRunsShareOne) {
+  EXPECT_EQ(RunsPerReading(3'000, 100'000), 1);
+  EXPECT_EQ(RunsPerReading(3'000, 15'000), 1);
+  EXPECT_EQ(RunsPerReading(3'000, 14'999), 5);
+  EXPECT_EQ(RunsPerReading(3'000, 200), 300);
+  EXPECT_EQ(RunsPerReading(0, 200), 1);
+  EXPECT_EQ(RunsPerReading(3'000, 0), 1'000);
+  for (std::int64_t spacing = 61; spacing < 1'000'000; spacing = spacing * 5 / 4) {
+    const int runs = RunsPerReading(3'000, spacing);
+    if (spacing >= 5 * 3'000) {
+      EXPECT_EQ(runs, 1);
+      continue;
+    }
+    EXPECT_GE(runs * spacing, 20 * 3'000);
+    if (runs > 1) EXPECT_LT((runs - 1) * spacing, 20 * 3'000);
+  }
+}
+
 TEST(CheckBurst, RefusesWhatNobodyNeeds) {
   EXPECT_NO_THROW(CheckBurst({}));
   protocol::BurstRequest request;

@@ -106,8 +106,10 @@ class Measurement {
     run_.status = RunData::Status::kRunning;
     directory_.WriteManifest(run_);
     try {
-      MeasureTimed();
-      MeasureTraceEnabled();
+      if (options_.launches) {
+        MeasureTimed();
+        MeasureTraceEnabled();
+      }
       MeasureExtraRuns();
     } catch (const DeviceLost&) {
       FinishAfterFailure(RunData::Status::kInterrupted);

@@ -15,6 +15,8 @@ struct MeasureOptions {
   bool look_at_load = true;  // at what other processes use, before it begins
   // Waits until nobody else measures there, before anything runs on the device; may be called again.
   std::function<void()> take_turn;
+  // False: a resumed run is only given its extra runs (counters, watch).
+  bool launches = true;
   bool counters = false;              // read the processor's counters in runs of their own, too
   bool watch = false;                 // watch XNNPACK's calls in runs of their own, too
   std::function<bool()> interrupted;  // Ctrl-C

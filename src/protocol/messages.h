@@ -212,6 +212,7 @@ struct BurstReply {
   // a processor and had none (runner/timing/waiting.h). Empty: the runner does not tell.
   std::vector<std::int64_t> opening_wait_ns, untraced_wait_ns, traced_wait_ns;
   std::vector<std::int64_t> untraced_cpu_ns;
+  int runs_per_reading = 1;
   std::vector<std::int64_t> thread_cpu_ns;
   std::int64_t steal_ns = -1;
   std::int64_t throttled_ns = -1;
@@ -247,7 +248,11 @@ struct BurstReply {
     v("untraced_wait_ns", &BurstReply::untraced_wait_ns, {.meaning = "likewise of untraced_ns"});
     v("traced_wait_ns", &BurstReply::traced_wait_ns, {.meaning = "likewise of traced_ns"});
     v("untraced_cpu_ns", &BurstReply::untraced_cpu_ns,
-      {.meaning = "processor time of all threads, run by run of untraced_ns"});
+      {.meaning = "processor time of all threads, run by run of untraced_ns; empty: unknown"});
+    v("runs_per_reading", &BurstReply::runs_per_reading,
+      {.meaning = "so many consecutive runs of untraced_ns share one reading of waiting, from the first on; "
+                  "each of them has the whole time that they waited together",
+       .least = 1});
     v("thread_cpu_ns", &BurstReply::thread_cpu_ns,
       {.meaning = "of each thread over the burst, the largest first"});
     v("steal_ns", &BurstReply::steal_ns,

@@ -210,13 +210,16 @@ Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowP
   const std::optional<int> launches = config.launches;
   MeasureOptions measure;
   if (!launches) measure.look_confidence = 1 - (1 - ScheduleData().confidence) * kLookShare;
+  // Extra runs follow the last look, once.
+  MeasureRequest request = options.measure;
+  request.counters = request.watch = false;
   Checked checked;
   RunData& run = checked.measured.emplace();
   // One for all of it: between two looks nobody else is to be measured.
   DeviceTurn turn(*device, "check " + std::filesystem::path(sides.baseline).stem().string(), progress);
   for (const int look : launches ? std::vector<int>{*launches} : stats::MakeStopRule().looks) {
     config.launches = look;
-    run = MeasureConfig(config, turn, options.measure, progress, measure);
+    run = MeasureConfig(config, turn, request, progress, measure);
     if (run.status == RunData::Status::kInterrupted) return checked;
     measure.resume = true;
     measure.look_at_load = false;  // it was looked at before the first launches
@@ -228,6 +231,11 @@ Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowP
     if (run.status == RunData::Status::kFailed || time_is_over) break;
     const Report so_far = ReportOf(OpenRunDirectory(run.folder), {.join = false});
     if (!MoreLaunchesMayDecide(AssembleCheck(so_far, options.limits))) break;
+  }
+  if (run.status != RunData::Status::kFailed && (options.measure.counters || options.measure.watch)) {
+    measure.launches = false;
+    run = MeasureConfig(config, turn, options.measure, progress, measure);
+    if (run.status == RunData::Status::kInterrupted) return checked;
   }
   turn.End();
   checked.report = AssembleCheck(AnalyzeRunDirectory(run.folder), options.limits);

@@ -5,6 +5,7 @@ FAKE_LOG      stdout: prints "Iteration" lines there [to stderr, as ExecuTorch's
 FAKE_SECONDS  how long each run takes [0]
 FAKE_ETDUMP   0: writes no ETDump
 FAKE_EXIT     its exit code, or -signal [0]
+FAKE_FAIL_ONCE  "<folder>:<process>": that process, counted from 1, exits with an error before its first run
 FAKE_NAN      1: prints an output with NaN
 FAKE_XNNPACK  1: prints what a real kernel-log runner printed, XNNPACK's notes to stderr as that does
 FAKE_HOLD     does not end, once all is printed, as long as this file exists
@@ -27,10 +28,22 @@ def hold() -> None:
         time.sleep(0.01)
 
 
+def fail_once() -> None:
+    folder, _, failing = os.environ.get("FAKE_FAIL_ONCE", "").rpartition(":")
+    if not folder:
+        return
+    processes = pathlib.Path(folder)
+    processes.mkdir(exist_ok=True)
+    (processes / str(os.getpid())).touch()
+    if len(list(processes.iterdir())) == int(failing):
+        sys.exit("E: out of memory")
+
+
 def main() -> None:
     flags = dict(a[2:].partition("=")[::2] for a in sys.argv[1:])
     if "worker" in flags:
         sys.exit("ERROR: unknown command line flag 'worker'")
+    fail_once()
     runs = int(flags["num_executions"])
     log = sys.stdout if os.environ.get("FAKE_LOG") == "stdout" else sys.stderr
     for i in range(runs):

@@ -74,6 +74,16 @@ def test_an_experiment_that_always_fails_is_given_up_and_the_others_go_on(bench,
     assert not any(alive(pid) for pid in workers(bench))
 
 
+def test_a_third_party_runner_that_fails_once_after_complete_launches_is_tried_again(bench):
+    environment = {"FAKE_FAIL_ONCE": f"{bench.folder / 'processes'}:4"}
+    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env=environment)
+    result = bench.run("run", bench.write([experiment], launches=4))
+    assert result.returncode == DONE, result.stderr
+    states = [launch["status"] for launch in launches_of(bench, "a")]
+    assert states.count("failed") == 1 and states.count("complete") == 4, states
+    assert any("out of memory" in warning for warning in bench.result("a")["warnings"])
+
+
 def test_all_experiments_fail(bench):
     config = bench.write([bench.experiment("a", env={"FAKE_FAIL": "refuse@load"})])
     result = bench.run("run", config)

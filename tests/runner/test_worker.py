@@ -148,6 +148,18 @@ def test_opening_is_bounded(worker: Any, toy: Path) -> None:
     assert one.ask("burst", min_opening=0, max_opening=0)["opening_ns"] == []
 
 
+def test_runs_that_are_too_short_share_a_reading(worker: Any, models: Path) -> None:
+    one = worker("--cpu_threads", 1)
+    one.ask("load", model=models / "portable_add.pte")
+    burst = one.ask("burst", min_runs=10_000, max_runs=10_000, target_ns=0)
+    together = burst["runs_per_reading"]
+    waits = burst["untraced_wait_ns"]
+    assert together > 1 and len(waits) == len(burst["untraced_ns"]) == 10_000
+    for start in range(0, 10_000, together):
+        assert len(set(waits[start : start + together])) == 1
+    assert burst["untraced_cpu_ns"] == []
+
+
 def test_pace(worker: Any, toy: Path) -> None:
     one = worker("--cpu_threads", 1)
     one.ask("load", model=toy)

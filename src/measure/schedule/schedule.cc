@@ -332,7 +332,8 @@ class Scheduler {
     }
     experiment.launch.status = Launch::Status::kFailed;
     experiment.launch.problem = failure.what();
-    const bool refused = failure.kind() == WorkerFailure::Kind::kRefused;
+    // What has worked does not refuse: its error may not come again.
+    const bool refused = failure.kind() == WorkerFailure::Kind::kRefused && CompleteLaunches(u) == 0;
     const bool no_time = failure.kind() == WorkerFailure::Kind::kHung && OutOfTime(0);
     if (refused || no_time || experiment.state == State::kFailedOnce) {
       SetState(u, State::kGivenUp);

@@ -136,9 +136,13 @@ double ExperimentData::WaitedShare() const {
     for (const Burst& burst : launch.bursts) {
       if (burst.end <= burst.start) continue;
       time += burst.end - burst.start;
-      for (const auto* waits : {&burst.opening_wait, &burst.recorded_wait, &burst.traced_wait}) {
-        for (const Nanoseconds wait : *waits) waited += std::max<Nanoseconds>(0, wait);
-      }
+      const auto add = [&waited](const std::vector<Nanoseconds>& waits, std::size_t step) {
+        for (std::size_t run = 0; run < waits.size(); run += step)
+          waited += std::max<Nanoseconds>(0, waits[run]);
+      };
+      add(burst.opening_wait, 1);
+      add(burst.recorded_wait, static_cast<std::size_t>(std::max(1, burst.runs_per_reading)));
+      add(burst.traced_wait, 1);
     }
   }
   return time > 0 ? std::min(1.0, static_cast<double>(waited) / static_cast<double>(time)) : 0;

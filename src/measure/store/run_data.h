@@ -46,6 +46,9 @@ struct Burst {
   // Run by run of the three above: for how long since the end of the run before the threads wanted a
   // processor and had none (runner/timing/waiting.h). Empty, or -1: not known.
   std::vector<Nanoseconds> opening_wait, recorded_wait, traced_wait;
+  // Recorded runs that are too short for a reading each share one: so many consecutive ones, each of which
+  // has the time that all of them waited together.
+  int runs_per_reading = 1;
   std::vector<Nanoseconds>
       recorded_cpu;  // processor time of all threads, run by run; empty, or -1: not known
 
@@ -81,6 +84,8 @@ struct Burst {
       {.meaning = "of the recorded runs, those whose threads had a processor whenever they wanted one"});
     v("traced_runs", [](const Burst& burst) { return burst.traced.size(); },
       {.meaning = "runs with the tracer on"});
+    v("runs_per_reading", &Burst::runs_per_reading,
+      {.meaning = "so many consecutive recorded runs share one reading of waiting", .least = 1});
     v("median_ns", [](const Burst& burst) { return burst.Median(); }, {.meaning = "of the clean runs"});
     v("start_ns", &Burst::start, {.meaning = "by the device's CLOCK_MONOTONIC; 0: not known"});
     v("end_ns", &Burst::end, {.meaning = "by the device's CLOCK_MONOTONIC; 0: not known"});
