@@ -499,6 +499,7 @@ class Scheduler {
       units_[u].participant->RunBurst(experiment.launch, round, order, request);
       const double seconds = hooks_.now() - began;
       if (!repeated) experiment.burst_seconds = seconds;
+      ReportShortLimit();
       experiment.cost.AddBurst(experiment.launch, seconds, whole);
     });
   }
@@ -597,6 +598,7 @@ class Scheduler {
     }
     if (shape_) launch_seconds_.clear();  // those of another shape
     shape_ = FitLaunch(input);
+    fitted_fixed_seconds_ = input.fixed_seconds;
     fit_is_outdated_ = false;
     next_look_ = shape_->launches;
     ReportShortLimit();
@@ -624,7 +626,11 @@ class Scheduler {
   void ReportShortLimit() {
     const int to_come = stats::kLeastLaunches - CompleteLaunches();
     if (!limit_ || !shape_ || to_come <= 0) return;
-    const double seconds = launch_began_ + to_come * shape_->least_seconds + options_.after_seconds;
+    // The machine may have become slower since the fit, and this launch may have taken longer already.
+    const double least = shape_->least_seconds + FixedSeconds() - fitted_fixed_seconds_;
+    const double seconds =
+        std::max(launch_began_ + to_come * least, Used() + EndSeconds() + (to_come - 1) * least) +
+        options_.after_seconds;
     const double reported = reported_need_.value_or(options_.max_seconds);
     if (seconds <= reported * (1 + kAllowedExcess)) return;
     reported_need_ = seconds;
@@ -720,6 +726,7 @@ class Scheduler {
       }
       // The costs of the first launch become known one by one.
       if (!shape_ || fit_is_outdated_) Fit();
+      ReportShortLimit();
     }
     const bool any = std::ranges::any_of(experiments_, &Experiment::running);
     for (int round = 0; any && round < shape_->rounds && !Stop(); ++round) {
@@ -845,6 +852,7 @@ class Scheduler {
   std::vector<double> launch_seconds_;  // that launches of this shape took
   std::optional<LaunchShape> shape_;    // absent until the cost of an experiment is known
   std::vector<double> fitted_spacing_;  // RunCost::spacing_ns that the shape is fitted to
+  double fitted_fixed_seconds_ = 0;
   bool fit_is_outdated_ = false;
   bool one_burst_ = false;
   bool lost_ = false;        // the connection to the device broke in this launch

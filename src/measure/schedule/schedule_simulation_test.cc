@@ -1,0 +1,337 @@
+// Simulated measurements whose processes fail, whose machine becomes busy, and whose memory is short. The
+// clock is simulated, too, and everything follows from a seed.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <random>
+#include <stdexcept>
+
+#include "device/device.h"
+#include "measure/schedule/schedule.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::uint64_t kSchedules = 10'000;
+constexpr double kTimeoutSeconds = 60;
+constexpr int kMaxLosses = 5;
+
+enum class Step { kBegin, kWarmUp, kBurst, kEnd };
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  double Within(double low, double high) { return low + (high - low) * double(engine_() >> 11U) * 0x1p-53; }
+  double LogWithin(double low, double high) { return std::exp(Within(std::log(low), std::log(high))); }
+  int Below(int count) { return static_cast<int>(Within(0, count)); }
+  bool Chance(double probability) { return Within(0, 1) < probability; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// The machine: a clock, and how many processes compete for the processor from which time on.
+struct Machine {
+  double clock = 0;
+  std::vector<std::pair<double, double>> load;  // ascending by time
+  double longest_request = 0, longest_start = 0;
+
+  double Load() const {
+    double now = 0;
+    for (const auto& [time, value] : load)
+      if (time <= clock) now = value;
+    return now;
+  }
+};
+
+struct Model {
+  double latency_ns = 0;
+  double gap_ns = 0;           // between two runs: copying inputs, reading waits
+  double request_seconds = 0;  // of asking
+  double start_seconds = 0, end_seconds = 0;
+  bool whole_process = false, device_clock = true;
+  Nanoseconds period = 0;
+
+  double SpacingSeconds() const { return std::max(latency_ns + gap_ns, double(period)) / 1e9; }
+};
+
+class SimulatedParticipant : public Participant {
+ public:
+  SimulatedParticipant(Machine& machine, const Model& model, double most_burst_seconds)
+      : machine_(machine), model_(model), most_burst_seconds_(most_burst_seconds) {}
+
+  std::map<std::pair<int, Step>, WorkerFailure::Kind> failures;
+  std::vector<std::string> wrong;
+  int begun = 0;
+  bool hung = false;
+
+  bool WholeProcess() const override { return model_.whole_process; }
+
+  void Begin(Launch& launch) override {
+    if (++begun > 2000) throw std::logic_error("the measurement does not end");
+    if (model_.whole_process) return;
+    started_ = machine_.clock;
+    machine_.clock += model_.start_seconds * (1 + machine_.Load());
+    NoteStart();
+    MayFail(launch, Step::kBegin);
+    launch.load = Nanoseconds(1e9 * (machine_.clock - started_));
+    launch.rss_after_load = 1000;
+  }
+
+  std::optional<Nanoseconds> WarmUp(Launch& launch, int least, int most) override {
+    if (model_.whole_process) return std::nullopt;
+    const double began = Ask();
+    if (least > 2 && !known_) wrong.emplace_back("warmed up for long before the cost was known");
+    MayFail(launch, Step::kWarmUp);
+    const double runs_began = machine_.clock;
+    std::vector<Nanoseconds> times, waits;
+    const int runs = std::min(most, std::max(least, 3));
+    Run(runs, times, waits);
+    for (const Nanoseconds time : times) {
+      if (launch.first_run) {
+        launch.warmup.push_back(time);
+      } else {
+        launch.first_run = time;
+      }
+    }
+    known_ = true;
+    Done(began);
+    NoteStart();
+    return model_.device_clock ? std::optional(Nanoseconds(1e9 * (machine_.clock - runs_began)))
+                               : std::nullopt;
+  }
+
+  void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
+    if (!known_ && request.max_runs > 1) wrong.emplace_back("asked for a burst before the cost was known");
+    const double recorded = request.max_runs * model_.SpacingSeconds();
+    if (recorded > most_burst_seconds_ && request.max_runs > (model_.whole_process ? 100 : kLeastUntraced))
+      wrong.push_back(fmt::format("a burst of {} runs takes {} s", request.max_runs, recorded));
+    const double began = Ask();
+    started_ = began;
+    if (model_.whole_process) machine_.clock += model_.start_seconds * (1 + machine_.Load());
+    MayFail(launch, Step::kBurst);
+    Burst burst;
+    burst.round = round;
+    burst.order = order;
+    const double runs_began = machine_.clock;
+    std::vector<Nanoseconds> waits;
+    if (model_.whole_process) {
+      Run(1 + request.min_opening, burst.opening, waits);
+      launch.first_run = burst.opening.front();
+      launch.warmup.assign(burst.opening.begin() + 1, burst.opening.end());
+      burst.opening.clear();
+      NoteStart();
+    } else {
+      Run(std::min(request.max_opening, std::max(request.min_opening, machine_.Load() > 0 ? 8 : 3)),
+          burst.opening, burst.opening_wait);
+    }
+    Run(request.max_runs, burst.recorded, burst.recorded_wait);
+    if (!model_.whole_process) Run(request.traced_runs, burst.traced, burst.traced_wait);
+    if (model_.device_clock && !model_.whole_process) {
+      burst.start = Nanoseconds(1e9 * (1 + runs_began));
+      burst.end = Nanoseconds(1e9 * (1 + machine_.clock));
+    }
+    launch.bursts.push_back(std::move(burst));
+    known_ = true;
+    Done(began);
+  }
+
+  void End(Launch& launch, bool) override {
+    const double began = Ask();
+    machine_.clock += model_.end_seconds * (1 + machine_.Load());
+    MayFail(launch, Step::kEnd);
+    Done(began);
+  }
+
+  void Abandon() override {}
+
+ private:
+  double Ask() {
+    const double began = machine_.clock;
+    machine_.clock += model_.request_seconds;
+    return began;
+  }
+  void Done(double began) {
+    machine_.longest_request = std::max(machine_.longest_request, machine_.clock - began);
+  }
+  void NoteStart() { machine_.longest_start = std::max(machine_.longest_start, machine_.clock - started_); }
+
+  // Every second run of a busy machine waits.
+  void Run(int runs, std::vector<Nanoseconds>& times, std::vector<Nanoseconds>& waits) {
+    for (int run = 0; run < runs; ++run) {
+      const double load = machine_.Load();
+      const double latency_ns = model_.latency_ns * (run % 2 == 0 ? 1 + 2 * load : 1);
+      times.push_back(std::max<Nanoseconds>(1, Nanoseconds(latency_ns)));
+      waits.push_back(Nanoseconds(latency_ns - model_.latency_ns));
+      machine_.clock += std::max(latency_ns + model_.gap_ns * (1 + load), double(model_.period)) / 1e9;
+    }
+  }
+
+  void MayFail(const Launch& launch, Step step) {
+    const auto failure = failures.find({launch.index, step});
+    if (failure == failures.end()) return;
+    if (failure->second == WorkerFailure::Kind::kHung) {
+      const double waited = Patience(kTimeoutSeconds);
+      machine_.clock += waited;
+      machine_.longest_request = std::max(machine_.longest_request, waited);
+      if (step != Step::kBurst) machine_.longest_start = std::max(machine_.longest_start, waited);
+      hung = true;
+    }
+    throw WorkerFailure(failure->second, "it broke");
+  }
+
+  Machine& machine_;
+  const Model model_;
+  const double most_burst_seconds_;
+  double started_ = 0;
+  bool known_ = false;
+};
+
+// Keeps the largest time that the schedule said the least launches take.
+struct NeedProgress : Progress {
+  double needed = 0;
+  void Update(const ProgressUpdate&) override {}
+  void Message(const std::string& text) override {
+    const std::size_t at = text.find("take about ");
+    if (at != std::string::npos) needed = std::max(needed, std::stod(text.substr(at + 11)));
+  }
+  void Waiting(const std::string&) override {}
+};
+
+Model RandomModel(Random& random, bool whole_process) {
+  Model model;
+  model.latency_ns = random.LogWithin(100, 60e9);
+  const double input_bytes = random.Chance(0.5) ? 0 : random.LogWithin(1e3, 1e8);
+  // Reading waits takes less only for a few, since millions of runs would be simulated.
+  model.gap_ns = (random.Chance(0.002) ? 7e3 : 1e6) + input_bytes / 4;
+  model.request_seconds = random.Chance(0.3) ? 0.05 : 0.0005;
+  model.start_seconds = random.LogWithin(0.01, 5);
+  model.end_seconds = random.LogWithin(0.001, 0.5);
+  model.whole_process = whole_process;
+  model.device_clock = random.Chance(0.8);
+  if (!whole_process && random.Chance(0.1)) model.period = Nanoseconds(random.LogWithin(1e6, 1e9));
+  return model;
+}
+
+void Simulate(std::uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  Random random(seed);
+  Machine machine;
+  ScheduleOptions options;
+  options.seed = seed;
+  if (random.Chance(0.3)) options.launches = 2 + random.Below(6);
+  if (random.Chance(0.2)) options.rounds = 1 + random.Below(7);
+  if (!options.launches || random.Chance(0.5)) {
+    options.max_seconds = random.LogWithin(0.5, 120);
+    options.max_seconds_given = true;
+    if (random.Chance(0.3)) options.after_seconds = 0.2 * options.max_seconds;
+  }
+  const bool limited = !options.launches || options.max_seconds_given;
+  const double load = random.Chance(0.5) ? 0 : random.Within(0, 4);
+  machine.load = {{0, load}};
+  const bool changes = random.Chance(0.4);
+  for (int i = random.Below(4); changes && i >= 0; --i)
+    machine.load.emplace_back(random.Within(0, 1.5 * options.max_seconds),
+                              random.Chance(0.4) ? 0 : random.Within(0, 4));
+  std::ranges::sort(machine.load);
+
+  const int count = 1 + random.Below(4);
+  const bool whole_process = random.Chance(0.2);
+  const bool alike = random.Chance(0.5);  // variants of one model
+  const bool failing = random.Chance(0.5);
+  std::vector<std::unique_ptr<SimulatedParticipant>> participants;
+  std::vector<ExperimentData> data(static_cast<std::size_t>(count));
+  std::vector<ScheduleUnit> units;
+  Model model;
+  for (int u = 0; u < count; ++u) {
+    if (u == 0 || !alike) model = RandomModel(random, whole_process);
+    const double target = std::max(0.35, 10 * double(model.period) / 1e9);
+    participants.push_back(std::make_unique<SimulatedParticipant>(machine, model, 2.5 * target));
+    if (failing) {
+      constexpr WorkerFailure::Kind kKinds[] = {WorkerFailure::Kind::kDied, WorkerFailure::Kind::kHung,
+                                                WorkerFailure::Kind::kRefused, WorkerFailure::Kind::kGarbage,
+                                                WorkerFailure::Kind::kLost};
+      for (int launch = 0; launch < 3; ++launch)
+        for (const Step step : {Step::kBegin, Step::kWarmUp, Step::kBurst, Step::kEnd})
+          if (random.Chance(0.1)) participants.back()->failures[{launch, step}] = kKinds[random.Below(5)];
+    }
+    data[std::size_t(u)].label = fmt::format("experiment {}", u);
+    units.push_back({participants.back().get(), &data[std::size_t(u)], 100,
+                     random.Chance(0.1) ? std::optional(random.Below(20)) : std::nullopt, model.period});
+  }
+  std::vector<ComparePair> pairs;
+  if (count > 1 && random.Chance(0.8)) pairs.push_back({0, 1, "", "a", "b", std::nullopt});
+
+  int losses = 0;
+  const double low_memory = random.Chance(0.3) ? 0.3 : 0;
+  NeedProgress progress;
+  ScheduleHooks hooks;
+  hooks.now = [&] { return machine.clock; };
+  hooks.interrupted = [] { return false; };
+  hooks.save = [] {};
+  hooks.before_round = [&](int, int, int) { machine.clock += 0.001; };
+  hooks.reconnect = [&] {
+    if (++losses > kMaxLosses) throw DeviceLost("device", "it is lost");
+  };
+  hooks.enough_memory = [&](Bytes, std::size_t) {
+    return random.Chance(low_memory) ? std::optional<std::string>("memory is low") : std::nullopt;
+  };
+  hooks.progress = &progress;
+  ScheduleData result;
+  std::vector<std::string> warnings;
+  const bool resumed = random.Chance(0.3);
+  for (int part = 0; part < (resumed ? 2 : 1); ++part) {
+    if (part == 1) {
+      if (options.launches) *options.launches += 2;
+      options.seconds_used = result.seconds;
+      for (auto& participant : participants) participant->failures.clear();
+    }
+    try {
+      RunSchedule(options, units, pairs, hooks, result, warnings);
+    } catch (const DeviceLost&) {
+      return;
+    }
+  }
+
+  bool hung = false, any_left = false;
+  std::size_t failed = 0;
+  for (int u = 0; u < count; ++u) {
+    for (const std::string& wrong : participants[std::size_t(u)]->wrong) ADD_FAILURE() << wrong;
+    hung = hung || participants[std::size_t(u)]->hung;
+    any_left = any_left || data[std::size_t(u)].error.empty();
+    for (const Launch& launch : data[std::size_t(u)].launches)
+      failed += launch.status == Launch::Status::kComplete ? 0 : 1;
+  }
+  if (options.launches && !limited && any_left) {
+    // More where an experiment was given up for which the others had gone on.
+    EXPECT_GE(result.launches, *options.launches);
+    EXPECT_LE(result.launches, *options.launches + int(failed));
+    for (const ExperimentData& experiment : data)
+      EXPECT_LE(experiment.launches.size(), std::size_t(*options.launches) + failed + std::size_t(losses));
+  }
+  if (limited && any_left) {
+    EXPECT_GE(result.launches, 2);
+    double allowed =
+        1.1 * std::max(options.max_seconds - options.after_seconds, progress.needed) + machine.longest_start;
+    // A request that is under way is not broken off when the machine becomes busy, or the worker hangs.
+    if (changes || hung) allowed += machine.longest_request;
+    EXPECT_LE(result.seconds, allowed)
+        << "limit " << options.max_seconds << ", needed " << progress.needed << ", start "
+        << machine.longest_start << ", request " << machine.longest_request << ", launches "
+        << result.launches << ", " << count << " experiments of " << model.latency_ns << " ns and "
+        << model.gap_ns << " ns" << (whole_process ? ", whole processes" : "") << (failing ? ", failing" : "")
+        << (resumed ? ", resumed" : "");
+  }
+}
+
+TEST(ScheduleSimulation, KeepsLimitsAndEndsWhateverFails) {
+  for (std::uint64_t seed = 0; seed < kSchedules; ++seed) Simulate(seed);
+}
+
+}  // namespace
+}  // namespace etprof
