@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,12 @@ namespace etprof {
 
 using Nanoseconds = std::int64_t;  // durations and points of a monotonic clock
 using Bytes = std::int64_t;
+
+// Readers of files refuse points in time beyond the first, events that take longer than the second, and files
+// whose events take more than the third together, so that sums and differences of times cannot overflow.
+inline constexpr Nanoseconds kMaxTime = std::numeric_limits<Nanoseconds>::max() / 2;  // 146 years
+inline constexpr Nanoseconds kMaxEventTime = Nanoseconds{1} << 44;                    // 4.8 hours
+inline constexpr Nanoseconds kMaxTotalTime = Nanoseconds{1} << 50;                    // 13 days
 
 // "51 ns", "7.92 µs", "12.3 ms", "31.0 s": three significant digits, the unit chosen so that the number is
 // below 1000. Negative durations keep their sign.

@@ -14,9 +14,6 @@ namespace {
 // No runner writes names that long; a file whose events all share a huge one would take forever to compare.
 constexpr std::size_t kLongestName = 4096;
 
-constexpr Nanoseconds kLongestEvent = Nanoseconds{1} << 44;
-// Half the range, so that differences of two times cannot overflow.
-constexpr Nanoseconds kLatest = std::numeric_limits<Nanoseconds>::max() / 2;
 // Where blocks of one layout keep having other bytes than those before, patterns of them are no use.
 constexpr int kMostMisses = 16;
 constexpr const char* kOutOfRange =
@@ -72,7 +69,7 @@ std::optional<Trace::Block> BlockReader::ReadAsBefore(const ::etdump::RunData& r
     ++known.missed;
     return std::nullopt;
   }
-  if (!known.pattern->Times(run, kLongestEvent, kLatest, start, end, total_length_)) return std::nullopt;
+  if (!known.pattern->Times(run, kMaxEventTime, kMaxTime, start, end, total_length_)) return std::nullopt;
   Follow(known.block.layout);
   return known.block;
 }
@@ -126,7 +123,7 @@ void BlockReader::ReadProfileEvent(const ::etdump::ProfileEvent& event) {
   start_[count_] = start;
   end_[count_] = end;
   const Nanoseconds length = end < start ? start - end : end - start;
-  if (length > kLongestEvent) {
+  if (length > kMaxEventTime) {
     if (whole) RefuseInference(event, "of more than 4.8 hours");
     end_[count_] = start;
     Note("time_out_of_range", HealthEntry::Severity::kError, kOutOfRange, &event, name);
@@ -218,8 +215,8 @@ std::uint64_t BlockReader::OffsetOf(const void* where) const {
 }
 
 std::optional<Nanoseconds> BlockReader::Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event) {
-  const bool fits = scale_ == 1.0 ? ticks <= static_cast<std::uint64_t>(kLatest)
-                                  : static_cast<double>(ticks) * scale_ <= static_cast<double>(kLatest);
+  const bool fits = scale_ == 1.0 ? ticks <= static_cast<std::uint64_t>(kMaxTime)
+                                  : static_cast<double>(ticks) * scale_ <= static_cast<double>(kMaxTime);
   if (!fits) {
     Note("time_out_of_range", HealthEntry::Severity::kError, kOutOfRange, &event, "");
     return std::nullopt;

@@ -140,10 +140,9 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
     }
   });
   // What is computed of times are sums and differences of these lengths: within this they all fit.
-  constexpr double kMostTime = 1LL << 50;
   double total = 0;
   for (const BlockReader& reader : readers) total += reader.total_length();
-  if (total > kMostTime) {
+  if (total > static_cast<double>(kMaxTotalTime)) {
     throw Error(ExitCode::kBadInput, "holds events of more than 13 days together")
         .InFile(file_name)
         .Remedy("give the clock of the file by --time-scale, if it does not count nanoseconds");

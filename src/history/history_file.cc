@@ -366,7 +366,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
       "SELECT model_sha256, runner_sha256, result.id FROM result JOIN series ON series.id = result.series "
       "JOIN artifact ON artifact.id = result.artifact WHERE run = ?1 AND experiment = ?2");
   Statement all_self(database_,
-                     "SELECT 1.0 * sum(self_ns) / max(operator_runs) FROM operator_time JOIN result ON "
+                     "SELECT total(self_ns) / max(operator_runs) FROM operator_time JOIN result ON "
                      "result.id = result WHERE result = ?1 AND operator_runs > 0");
   find.Bind(series, filter.last == 0 ? -1 : static_cast<std::int64_t>(filter.last));
   struct Reference {

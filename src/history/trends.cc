@@ -18,6 +18,9 @@
 namespace etprof {
 namespace {
 
+// ln of the largest ratio of two times: of 2^63 - 1 ns and of 1 ns. A larger one was not measured.
+constexpr double kMaxLogRatio = 43.7;
+
 TrendValue ValueOf(const std::vector<double>& logs) {
   const stats::MiddleMean mean = stats::MiddleMeanOf(logs);
   TrendValue value{std::exp(mean.log), std::nullopt, std::nullopt};
@@ -25,8 +28,10 @@ TrendValue ValueOf(const std::vector<double>& logs) {
   const double half = *mean.standard_error == 0
                           ? 0
                           : *mean.standard_error * stats::CriticalValue(0.95, mean.degrees_of_freedom);
-  value.low = std::exp(mean.log - half);
-  value.high = std::exp(mean.log + half);
+  const double low = std::exp(mean.log - half), high = std::exp(mean.log + half);
+  if (low == 0 || !std::isfinite(high)) return value;  // no interval of any use
+  value.low = low;
+  value.high = high;
   return value;
 }
 
@@ -41,7 +46,8 @@ std::vector<double> LatencyLogs(const TrendPoint& point) {
 std::vector<double> RelativeLogs(const TrendPoint& point) {
   std::vector<double> logs;
   for (const HistoryLaunch& launch : point.launches) {
-    if (launch.log_relative && std::isfinite(*launch.log_relative)) logs.push_back(*launch.log_relative);
+    if (launch.log_relative && std::abs(*launch.log_relative) <= kMaxLogRatio)
+      logs.push_back(*launch.log_relative);
   }
   return logs;
 }
@@ -89,8 +95,8 @@ std::vector<double> SelfLogs(const SelfTime& self, const TrendPoint& point, bool
   }
   // Of which launch a run was is not always known.
   if (!logs.empty() || !self.mean || *self.mean <= 0) return logs;
-  if (!relative) return {std::log(*self.mean)};
-  return point.reference_mean ? std::vector{std::log(*self.mean / *point.reference_mean)} : logs;
+  const double log = std::log(relative ? *self.mean / point.reference_mean.value_or(0) : *self.mean);
+  return std::abs(log) <= kMaxLogRatio ? std::vector{log} : logs;
 }
 
 // The runs of a series that are judged by something.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "core/error.h"
@@ -65,6 +66,19 @@ TEST(Trends, AChangeOfTheCodeFails) {
   EXPECT_NEAR(base.runs[0].latency->middle, 1e7, 3e5);
   EXPECT_LT(*base.runs[0].latency->low, base.runs[0].latency->middle);
   EXPECT_EQ(base.runs[0].clean_runs, 180);
+}
+
+TEST(Trends, RatiosThatWereNotMeasuredAreNotShown) {
+  for (const double hostile : {700.0, 1e308, -1e308, std::numeric_limits<double>::infinity()}) {
+    std::vector<TrendData> data = Made().Data();
+    for (HistoryLaunch& launch : data[0].points[3].launches) launch.log_relative = hostile;
+    const HistoryReport report = FindTrends(data, "");
+    EXPECT_FALSE(report.trends[0].runs[3].relative) << hostile;
+    for (const TrendRun& run : report.trends[0].runs) {
+      ASSERT_TRUE(run.latency && std::isfinite(run.latency->middle));
+      EXPECT_EQ(run.latency->low.has_value(), run.latency->high.has_value());
+    }
+  }
 }
 
 TEST(Trends, AFasterOneDoesNot) {

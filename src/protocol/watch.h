@@ -129,6 +129,11 @@ struct WatchedCalls {
   }
 };
 
+// The largest count, and the most nanoseconds, of a watched operator. Sums over threads, and products with
+// their number, stay within 64 bits, since an operator has at most kMaxWatchedThreads.
+inline constexpr double kMaxSum = kMaxTotalTime;
+inline constexpr std::size_t kMaxWatchedThreads = 2048;
+
 struct WatchedThread {
   std::int64_t tasks = 0;
   std::int64_t busy_ns = 0;     // in tasks
@@ -142,15 +147,17 @@ struct WatchedThread {
 
   static constexpr const char* kSchemaName = "watched_thread";
   static void Describe(auto& v) {
-    v("tasks", &WatchedThread::tasks, {.meaning = "over all runs"});
-    v("busy_ns", &WatchedThread::busy_ns, {.meaning = "in tasks"});
-    v("waiting_ns", &WatchedThread::waiting_ns, {.meaning = "the operator's time less `busy_ns`"});
+    v("tasks", &WatchedThread::tasks, {.meaning = "over all runs", .most = kMaxSum});
+    v("busy_ns", &WatchedThread::busy_ns, {.meaning = "in tasks", .most = kMaxSum});
+    v("waiting_ns", &WatchedThread::waiting_ns,
+      {.meaning = "the operator's time less `busy_ns`", .most = kMaxSum});
     v("wake_ns", &WatchedThread::wake_ns,
-      {.meaning = "from the start of a parallel region to its first task there"});
-    v("regions", &WatchedThread::regions, {.meaning = "parallel regions in which it had a task"});
+      {.meaning = "from the start of a parallel region to its first task there", .most = kMaxSum});
+    v("regions", &WatchedThread::regions,
+      {.meaning = "parallel regions in which it had a task", .most = kMaxSum});
     v("alone_ns", &WatchedThread::alone_ns,
-      {.meaning = "its tasks' time in the runs in which only one task ran at any moment"});
-    v("alone_tasks", &WatchedThread::alone_tasks, {.meaning = "those of `alone_ns`"});
+      {.meaning = "its tasks' time in the runs in which only one task ran at any moment", .most = kMaxSum});
+    v("alone_tasks", &WatchedThread::alone_tasks, {.meaning = "those of `alone_ns`", .most = kMaxSum});
     v("cpu", &WatchedThread::cpu, {.meaning = "on which it was last seen; -1: not known", .least = -1});
     v("capacity", &WatchedThread::capacity,
       {.meaning = "of that CPU, as Linux gives it (1024: the fastest); -1: not known", .least = -1});
@@ -175,14 +182,19 @@ struct WatchedOperator {
     v.Flat(&O::place);
     v("name", &O::name, {.meaning = "as in traces"});
     v("runs", &O::runs, {.meaning = "that it ran in"});
-    v("time_ns", &O::time_ns, {.meaning = "over all runs"});
-    v("parallel_ns", &O::parallel_ns, {.meaning = "of `time_ns`, in parallel regions"});
-    v("regions", &O::regions, {.meaning = "parallel regions: calls of the thread pool"});
-    v("fastest_parallel_ns", &O::fastest_parallel_ns, {.meaning = "of the run with the least of it"});
+    v("time_ns", &O::time_ns, {.meaning = "over all runs", .most = kMaxSum});
+    v("parallel_ns", &O::parallel_ns, {.meaning = "of `time_ns`, in parallel regions", .most = kMaxSum});
+    v("regions", &O::regions, {.meaning = "parallel regions: calls of the thread pool", .most = kMaxSum});
+    v("fastest_parallel_ns", &O::fastest_parallel_ns,
+      {.meaning = "of the run with the least of it", .most = kMaxSum});
     v("fastest_alone_ns", &O::fastest_alone_ns,
-      {.meaning = "the tasks' time of the fastest run in which only one task ran at any moment; 0: none"});
+      {.meaning = "the tasks' time of the fastest run in which only one task ran at any moment; 0: none",
+       .most = kMaxSum});
     v("functions", &O::functions, {.meaning = "that were called for it"});
     v("threads", &O::threads, {.meaning = "the caller, then those of the pool"});
+  }
+  static void Check(const WatchedOperator& of) {
+    if (of.threads.size() > kMaxWatchedThreads) throw std::invalid_argument("has too many threads");
   }
 };
 

@@ -18,8 +18,6 @@
 namespace etprof {
 namespace {
 
-constexpr Nanoseconds kMostTime = std::numeric_limits<Nanoseconds>::max() / 2;
-
 // ExecuTorch's own spans; what is not one of them and has no node_id of etprof is a delegate's operator.
 bool IsFrameworkName(std::string_view name) {
   return name == "Method::execute" || name == "OPERATOR_CALL" || name == "DELEGATE_CALL" ||
@@ -42,12 +40,12 @@ std::optional<Nanoseconds> ScaledDecimal(std::string_view text, int decimals) {
     const auto number = AsNumber<double>(text);
     if (!number) return std::nullopt;
     const double value = *number * std::pow(10, decimals);
-    if (!(std::fabs(value) < static_cast<double>(kMostTime))) return std::nullopt;
+    if (!(std::fabs(value) < static_cast<double>(kMaxTime))) return std::nullopt;
     return std::llround(value);
   }
   Nanoseconds value = 0;
   const auto push = [&](char digit) {
-    if (value > kMostTime / 10) return false;
+    if (value > kMaxTime / 10) return false;
     value = 10 * value + (digit - '0');
     return true;
   };
@@ -60,7 +58,7 @@ std::optional<Nanoseconds> ScaledDecimal(std::string_view text, int decimals) {
   if (fraction.size() > static_cast<std::size_t>(decimals) &&
       fraction[static_cast<std::size_t>(decimals)] >= '5')
     ++value;
-  if (value > kMostTime) return std::nullopt;
+  if (value > kMaxTime) return std::nullopt;
   return negative ? -value : value;
 }
 
@@ -184,11 +182,14 @@ class Reader {
                       "give a timeline with these columns, or one of Method::execute alone");
       }
       event.start = clock_;
-      event.end = clock_ += std::max<Nanoseconds>(0, Time(kDuration, 6));
+      event.end = clock_ + std::max<Nanoseconds>(0, Time(kDuration, 6));
+      AddTime(event);
+      clock_ = event.end;
       return;
     }
     event.start = Time(kStart, 3);
     event.end = Time(kEnd, 3);
+    AddTime(event);
     if (event.end < event.start) {
       HealthEntry entry;
       entry.name = "event_backwards";
@@ -210,6 +211,15 @@ class Reader {
                                 ExactMilliseconds(event.end - event.start)),
                     "check the units of the columns");
     }
+  }
+
+  // Throws where the event, or all together, takes longer than sums of times allow.
+  void AddTime(const TimelineEvent& event) {
+    constexpr const char* kCheckUnits = "check the units of the columns";
+    const Nanoseconds length = event.end < event.start ? event.start - event.end : event.end - event.start;
+    if (length > kMaxEventTime) throw Problem("an event takes more than 4.8 hours", kCheckUnits);
+    total_ += length;
+    if (total_ > kMaxTotalTime) throw Problem("events take more than 13 days together", kCheckUnits);
   }
 
   void ReadPhase(TimelineEvent& event) const {
@@ -272,6 +282,7 @@ class Reader {
   std::set<std::string> backends_;
   std::int64_t rows_ = 0, methods_ = 0;
   Nanoseconds clock_ = 0;  // of runs whose times are not told
+  Nanoseconds total_ = 0;  // of all events
 };
 
 }  // namespace

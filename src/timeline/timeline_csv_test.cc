@@ -136,6 +136,14 @@ TEST(TimelineCsv, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(Refusal(head + "Method::execute,1,1e300\n"), HasSubstr("not a time"));
   EXPECT_THAT(Refusal(head + "Method::execute,1,99999999999999999999\n"), HasSubstr("not a time"));
   EXPECT_THAT(Refusal(head + "Method::execute,,2\n"), HasSubstr("line 2: start_us is \"\""));
+  const std::string hostile = "Add #1,0,4000000000000000\n";
+  EXPECT_THAT(Refusal(head + hostile + hostile + "Method::execute,0,4000000000000000\n"),
+              HasSubstr("line 2: an event takes more than 4.8 hours"));
+  std::string many = head;
+  for (int i = 0; i < 80; ++i) many += "Add #1,0,17000000000\n";
+  EXPECT_THAT(Refusal(many), HasSubstr("line 68: events take more than 13 days together"));
+  EXPECT_THAT(Refusal("name,duration_ms\nMethod::execute,4e15\n"), HasSubstr("not a time"));
+  EXPECT_THAT(Refusal("name,duration_ms\nMethod::execute,4000000000000\n"), HasSubstr("4.8 hours"));
   EXPECT_THAT(Refusal(head + ",1,2\n"), HasSubstr("line 2: name is empty"));
   EXPECT_THAT(Refusal(head + "Method::execute,1,2\nMethod::execute,3,4\n"), HasSubstr("no run_index column"));
   EXPECT_THAT(Refusal("run_index," + head + "x,Method::execute,1,2\n"), HasSubstr("which is not an integer"));

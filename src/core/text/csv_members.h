@@ -135,6 +135,8 @@ void ReadCell(std::string_view cell, U& value, const char* key, const About& abo
     if (!number || !std::isfinite(static_cast<double>(*number)) ||
         static_cast<double>(*number) < about.least.value_or(0))
       throw std::invalid_argument(fmt::format("{} is no number", key));
+    if (about.most && static_cast<double>(*number) > *about.most)
+      throw std::invalid_argument(fmt::format("{} is more than {}", key, *about.most));
     value = *number;
   }
 }

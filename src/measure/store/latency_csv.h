@@ -40,10 +40,12 @@ struct LatencyRow {
     v("position", &L::position, {.meaning = "of the run in its burst, or before the first round"});
     v("phase", &L::phase, {.meaning = "`recorded`: the latencies"});
     v("traced", &L::traced, {.meaning = "1: with the tracer on"});
-    v("latency_ns", &L::latency, {.meaning = "wall time of the run"});
+    v("latency_ns", &L::latency, {.meaning = "wall time of the run", .most = kMaxEventTime});
     v("wait_ns", &L::wait,
-      {.meaning = "how long the threads waited for a processor since the run before; empty if unknown"});
-    v("cpu_ns", &L::cpu, {.meaning = "processor time of all threads; empty if unknown"});
+      {.meaning = "how long the threads waited for a processor since the run before; empty if unknown",
+       .most = kMaxTotalTime});
+    v("cpu_ns", &L::cpu,
+      {.meaning = "processor time of all threads; empty if unknown", .most = kMaxTotalTime});
   }
   // Before the first round there are other phases than in one.
   static void Check(const LatencyRow& row);

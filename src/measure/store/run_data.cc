@@ -129,23 +129,22 @@ std::vector<Nanoseconds> ExperimentData::DescribedLatencies() const {
 }
 
 double ExperimentData::WaitedShare() const {
-  Nanoseconds waited = 0;
-  Nanoseconds time = 0;
+  double waited = 0, time = 0;
   for (const Launch& launch : launches) {
     if (launch.status == Launch::Status::kFailed) continue;
     for (const Burst& burst : launch.bursts) {
       if (burst.end <= burst.start) continue;
-      time += burst.end - burst.start;
+      time += static_cast<double>(burst.end) - static_cast<double>(burst.start);
       const auto add = [&waited](const std::vector<Nanoseconds>& waits, std::size_t step) {
         for (std::size_t run = 0; run < waits.size(); run += step)
-          waited += std::max<Nanoseconds>(0, waits[run]);
+          waited += static_cast<double>(std::max<Nanoseconds>(0, waits[run]));
       };
       add(burst.opening_wait, 1);
       add(burst.recorded_wait, static_cast<std::size_t>(std::max(1, burst.runs_per_reading)));
       add(burst.traced_wait, 1);
     }
   }
-  return time > 0 ? std::min(1.0, static_cast<double>(waited) / static_cast<double>(time)) : 0;
+  return time > 0 ? std::min(1.0, waited / time) : 0;
 }
 
 std::vector<Nanoseconds> ExperimentData::CpuTimes() const {
