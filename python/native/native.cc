@@ -275,6 +275,16 @@ nb::list RunExperiments(const std::string& path) {
   return experiments;
 }
 
+// Readers of results directories leave out what is wrong; what is added up over many must not be wrong.
+void CheckManifest(const nb::bytes& contents) {
+  try {
+    etprof::RunData run;
+    etprof::FromJson(etprof::ParseJson({contents.c_str(), contents.size()}), run);
+  } catch (const std::invalid_argument& problem) {
+    throw nb::value_error(problem.what());
+  }
+}
+
 // Many estimates of log(baseline / candidate), judged together; each is made of its units' effects.
 nb::list JudgeUnits(const std::vector<std::vector<double>>& effects, double q, double margin) {
   std::vector<etprof::stats::RatioEstimate> estimates;
@@ -329,6 +339,8 @@ void BindWorkflows(nb::module_& module) {
   }, "baseline"_a, "candidate"_a);
   module.def("run_experiments", &RunExperiments, "path"_a,
              "by experiment of a results directory: its name, the launch and time of each clean run, its Profile or None");
+  module.def("check_manifest", &CheckManifest, "contents"_a,
+             "Raises ValueError for a manifest.json with a value that its schema does not allow.");
   module.def("judge_units", &JudgeUnits, "effects"_a, "q"_a, "margin"_a,
              "of each comparison, from its units' log(baseline / candidate): ratio, interval, and verdict, with false "
              "discovery controlled at q over all; None for fewer than two units");

@@ -16,10 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from etprof import artifacts
+from etprof.errors import is_utf8
 from etprof.fleet import schema
 from etprof.fleet.problem import FleetError
 from etprof.fleet.store import Batch, Fleet, Partition
 
+_LONGEST_MODEL = 240  # bytes of a folder's name
 _BATCH_ROWS = 4_000_000  # operator rows that are held in memory
 
 
@@ -91,7 +93,14 @@ def open_run(path: str | os.PathLike[str], labels: Labels | None = None) -> Run:
         FleetError: it is neither, or the measurement has not ended
     """
     path = Path(path)
-    return _open_etdump(path, labels or Labels()) if path.is_file() else _open_results(path)
+    run = _open_etdump(path, labels or Labels()) if path.is_file() else _open_results(path)
+    if not is_utf8(str(path.resolve())):
+        raise FleetError(f"`{path}` cannot be added: its path is not UTF-8", "rename it")
+    if len(schema.escaped(run.partition[1])) > _LONGEST_MODEL:
+        raise FleetError(
+            f"`{path}` cannot be added: the name of its model is too long", "rename the model, and measure it"
+        )
+    return run
 
 
 def _open_etdump(path: Path, labels: Labels) -> Run:
@@ -122,14 +131,15 @@ def _trace(run: Run) -> Any:
 
 
 def _open_results(path: Path) -> Run:
+    from etprof import _native
+
     try:
         if not (path / "manifest.json").is_file():
             raise FileNotFoundError
         contents = (path / "manifest.json").read_bytes()
+        _native.check_manifest(contents)
         manifest = json.loads(contents)
         status, model, when = manifest["status"], manifest["model_id"], manifest["generated_at"]
-        manifest["results"] = [dict(result) for result in manifest["results"]]
-        manifest["device"] = dict(manifest.get("device") or {})
         day = datetime.strptime(when, "%Y-%m-%dT%H:%M:%SZ").date().isoformat()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FleetError(
