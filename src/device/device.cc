@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstring>
 
 #include "device/conditions/cpus.h"
@@ -39,6 +40,17 @@ std::string CommandText(const Command& command) {
 PowerMode Device::SetPowerMode(const std::string& name) {
   FindPowerMode(name);
   throw NoPowerModes(Name());
+}
+
+std::string Device::EndText(const ExitStatus& status, const ResourceLimits& before) {
+  try {
+    const bool killed = status.PossibleSignal() == SIGKILL;
+    const std::string reason = killed ? OutOfMemoryText(before, Limits()) : "";
+    if (!reason.empty()) return "was killed: " + reason;
+  } catch (const Error&) {
+    // Without a connection the reason is not known.
+  }
+  return status.Text();
 }
 
 int ExitStatus::PossibleSignal() const {

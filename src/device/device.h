@@ -105,6 +105,11 @@ class Device {
   virtual std::string Name() const = 0;
   virtual DeviceProperties Properties() = 0;
   virtual std::optional<Bytes> AvailableMemory() = 0;
+  // As in DeviceProperties::limits, read again. Throws DeviceLost.
+  virtual ResourceLimits Limits() { return {}; }
+  // ExitStatus::Text of a process of this device; where the kernel killed it for want of memory since
+  // `before` was read, with that reason.
+  std::string EndText(const ExitStatus& status, const ResourceLimits& before);
   // Puts it into a power mode until CleanUp, or until this etprof or the connection ends; another time after
   // WaitUntilBack by itself. Throws Error: as FindPowerMode and ReadPowerMode; DeviceLost.
   virtual PowerMode SetPowerMode(const std::string& name);

@@ -7,6 +7,7 @@
 
 #include "core/json/describe.h"
 #include "core/units.h"
+#include "device/conditions/limits.h"
 
 namespace etprof {
 
@@ -43,6 +44,7 @@ struct DeviceProperties {
   std::string kernel;
   std::string virtualization;
   std::string power_mode;
+  ResourceLimits limits;  // when the properties were read
   std::vector<std::string> warnings;
 
   static constexpr const char* kSchemaName = "device";
@@ -65,6 +67,8 @@ struct DeviceProperties {
       {.meaning = "\"kvm\", \"container\", \"wsl\", ...; empty: none seen"});
     v("power_mode", &DeviceProperties::power_mode,
       {.meaning = "\"on battery\", \"low power\", ...; empty: not known"});
+    v("limits", &DeviceProperties::limits,
+      {.meaning = "what the container and the affinity let processes use, before the measurement"});
     v("warnings", &DeviceProperties::warnings, {.meaning = "what makes timings here less steady"});
     v("cpus", &DeviceProperties::cpus, {.meaning = "each one that is online"});
   }

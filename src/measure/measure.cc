@@ -103,6 +103,7 @@ class Measurement {
     if (!directory_.Holds(config_.file, "config.json"))
       WriteFileAtomically(directory_.folder() / "config.json", ToJson(config_).dump(2) + "\n");
     Note(before);
+    WarnOfQuota();
     run_.status = RunData::Status::kRunning;
     directory_.WriteManifest(run_);
     try {
@@ -398,6 +399,15 @@ class Measurement {
     return quiet;
   }
 
+  // Warns before the measurement where a quota lets the experiments' threads use less than they can.
+  void WarnOfQuota() const {
+    const ResourceLimits& limits = run_.device->limits;
+    if (!limits.quota_cpus || *limits.quota_cpus >= MostThreads() || options_.progress == nullptr) return;
+    options_.progress->Message(
+        fmt::format("warning: {}, and the measurement has up to {}. Runs that it stops do not count.",
+                    QuotaText(limits), CountedText(MostThreads(), "thread")));
+  }
+
   // Says so where the device is busy. Of a measurement that was begun earlier the busier moment counts.
   void Note(const Quiet& before) {
     if (before.waited_seconds > 0)
@@ -544,6 +554,11 @@ class Measurement {
 
   // `status`: how it ended, which holds once all is stored.
   void Finish(RunData::Status status) {
+    try {
+      run_.limits_after = device_.Limits();
+    } catch (const Error&) {
+      // The connection is lost.
+    }
     AddWarnings(run_, watch_->warnings());
     for (ComparePair& pair : run_.pairs) {
       if (pair.outputs) continue;

@@ -124,6 +124,7 @@ void AddSteadiness(std::vector<Check>& checks) {
     const auto has = [&](const char* word) { return warning.find(word) != std::string::npos; };
     if (has("governor")) return "as root: cpupower frequency-set --governor performance";
     if (has("battery")) return "plug it in";
+    if (has("container may use")) return "give the container more processor time (docker run --cpus)";
     if (has("guests"))
       return "small differences need more launches (--max-seconds), or a machine of your own";
     return "";
@@ -145,10 +146,17 @@ Check Others() {
   return Ok(name, "they use " + LoadAmountText(*load));
 }
 
+// What the container and the affinity let a measurement use.
+Check Limits() {
+  const std::string text = LimitsText(ReadResourceLimits());
+  return Ok("limits", text.empty() ? "none known" : text);
+}
+
 DoctorGroup Measuring() {
   DoctorGroup group{"measure", "profile, run, check on this machine", {}};
   AddRunner(group.checks);
   group.checks.push_back(Disk(fs::current_path(), kLittleDisk, "make room: traces are written there"));
+  group.checks.push_back(Limits());
   AddSteadiness(group.checks);
   group.checks.push_back(Others());
   return group;

@@ -16,6 +16,7 @@ class LocalDevice : public Device {
  public:
   std::string Name() const override { return "local"; }
   DeviceProperties Properties() override { return ReadLocalProperties(); }
+  ResourceLimits Limits() override { return ReadResourceLimits(); }
   std::optional<Bytes> AvailableMemory() override { return ReadAvailableMemory(); }
 
   std::string Put(const std::filesystem::path& local) override {

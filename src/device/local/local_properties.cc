@@ -130,6 +130,9 @@ std::string Topology(const std::vector<DeviceProperties::Cpu>& cpus) {
 }
 
 void AddWarnings(DeviceProperties& properties) {
+  const std::string quota = QuotaText(properties.limits);
+  if (!quota.empty() && *properties.limits.quota_cpus < std::max(1, properties.cores))
+    properties.warnings.push_back(quota);
   for (const DeviceProperties::Cpu& cpu : properties.cpus) {
     if (!cpu.governor.empty() && cpu.governor != "performance") {
       properties.warnings.push_back(fmt::format(
@@ -182,6 +185,7 @@ DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
   const auto memory = KeyValues(root / "proc/meminfo", ':');
   properties.memory_total = Kilobytes(ValueOf(memory, "MemTotal"));
   properties.memory_available = ReadAvailableMemory(root);
+  properties.limits = ReadResourceLimits(root);
   properties.os = ValueOf(KeyValues(root / "etc/os-release", '='), "PRETTY_NAME");
   properties.virtualization = DetectVirtualization(root, properties.features);
 
@@ -245,6 +249,7 @@ void AddSystem(const std::string& system, const std::string& release, const std:
   }
 }
 
+namespace {
 std::optional<Bytes> ParseAvailableMemory(const std::string& meminfo) {
   std::istringstream lines(meminfo);
   for (std::string line; std::getline(lines, line);) {
@@ -255,12 +260,15 @@ std::optional<Bytes> ParseAvailableMemory(const std::string& meminfo) {
   }
   return std::nullopt;
 }
+}  // namespace
 
 std::optional<Bytes> ReadAvailableMemory(const std::filesystem::path& root) {
   std::ifstream file(root / "proc/meminfo");
   std::ostringstream text;
   text << file.rdbuf();
-  return ParseAvailableMemory(text.str());
+  const std::optional<Bytes> machine = ParseAvailableMemory(text.str());
+  const std::optional<Bytes> container = ReadResourceLimits(root).memory_available;
+  return machine && container ? std::min(*machine, *container) : machine ? machine : container;
 }
 
 DeviceProperties ReadLocalProperties(const std::filesystem::path& root) {

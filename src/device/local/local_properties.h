@@ -43,9 +43,8 @@ DeviceProperties ReadMacProperties(const std::map<std::string, std::string>& val
 void AddSystem(const std::string& system, const std::string& release, const std::string& machine,
                DeviceProperties& properties);
 
-// Memory that can be had without swapping; absent where the system does not say.
+// Memory that can be had without swapping, in the machine and in the container; absent where the system does
+// not say.
 std::optional<Bytes> ReadAvailableMemory(const std::filesystem::path& root = "/");
-// The same of the text of /proc/meminfo.
-std::optional<Bytes> ParseAvailableMemory(const std::string& meminfo);
 
 }  // namespace etprof

@@ -103,9 +103,9 @@ class RemoteDevice : public Device {
   }
 
   std::optional<Bytes> AvailableMemory() override {
-    const std::string text = Do("cat /proc/meminfo 2>/dev/null; true", "say how much memory it has");
-    return ParseAvailableMemory(text);
+    return ParseAvailableMemory(Do(LimitsScript(), "say how much memory it has"));
   }
+  ResourceLimits Limits() override { return ParseLimits(Do(LimitsScript(), "say what it may use")); }
 
   std::string Put(const fs::path& local) override {
     // What belongs to a model is found beside it.

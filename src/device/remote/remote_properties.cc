@@ -65,16 +65,28 @@ class Tree {
 
 }  // namespace
 
+constexpr const char* kDefineShow = R"sh(part() { printf '\001%s\n' "$1"; }
+show() { if [ -f "$r$1" ] && [ -r "$r$1" ]; then part "$1"; cat "$r$1" 2>/dev/null; echo; fi; }
+)sh";
+
+std::string LimitsScript() { return kDefineShow + ("r=\nshow /proc/meminfo\n" + ShowLimitFiles()) + "true"; }
+
+ResourceLimits ParseLimits(const std::string& printed) {
+  return ReadResourceLimits(Tree(Parts(printed)).root());
+}
+
+std::optional<Bytes> ParseAvailableMemory(const std::string& printed) {
+  return ReadAvailableMemory(Tree(Parts(printed)).root());
+}
+
 std::string PropertiesScript() {
   // An emulated or simulated device keeps its own /sys, and perhaps /proc/cpuinfo, below $ETPROF_SYSFS_ROOT.
   std::string keys;
   for (const MacKey& key : kMacKeys) keys += std::string(" ") + key.name;
-  return R"sh(part() { printf '\001%s\n' "$1"; }
-show() { if [ -f "$r$1" ] && [ -r "$r$1" ]; then part "$1"; cat "$r$1" 2>/dev/null; echo; fi; }
-part uname-s; uname -s; part uname-r; uname -r; part uname-m; uname -m
+  return kDefineShow + std::string(R"sh(part uname-s; uname -s; part uname-r; uname -r; part uname-m; uname -m
 r=
 if [ "$(uname -s)" = Darwin ]; then
-  for k in)sh" +
+  for k in)sh") +
          keys + R"sh(; do part $k; sysctl -n $k 2>/dev/null; done
   exit 0
 fi
@@ -82,7 +94,8 @@ fi
 show /proc/cpuinfo
 r=
 for f in /proc/meminfo /proc/version /etc/os-release /sys/class/dmi/id/product_name; do show $f; done
-r=$ETPROF_SYSFS_ROOT
+)sh" + ShowLimitFiles() +
+         R"sh(r=$ETPROF_SYSFS_ROOT
 for c in "$r"/sys/devices/system/cpu/cpu[0-9]*; do
   c=${c#"$r"}
   for f in topology/core_id online cpu_capacity cpufreq/scaling_governor cpufreq/scaling_min_freq \

@@ -72,6 +72,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   auto heard = start;  // on either stream
+  const ResourceLimits limits = device.Limits();
   const std::unique_ptr<Process> process = device.Start(command, [&](std::string_view text) {
     heard = Clock::now();
     errors.Add(text);
@@ -128,7 +129,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   run.times = static_cast<int>(said.iterations.size()) == executions ? said.iterations : run.traced;
   if (said.nan_in_output) AddOnce("its printed outputs have NaN", setup.data->warnings);
   if (!status->Success()) {
-    std::string problem = fmt::format("the runner {}", status->Text());
+    std::string problem = fmt::format("the runner {}", device.EndText(*status, limits));
     const std::string last = LastError(*process);
     if (!last.empty()) problem += ": " + last;
     if (static_cast<int>(run.traced.size()) != executions) {

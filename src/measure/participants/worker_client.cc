@@ -40,7 +40,9 @@ std::string LastError(const Process& process) { return Shortened(LastLine(proces
 
 WorkerClient::WorkerClient(Device& device, const Command& command, Device::Sink log,
                            Interruption& interruption, double timeout_seconds)
-    : interruption_(interruption),
+    : device_(device),
+      limits_(device.Limits()),
+      interruption_(interruption),
       timeout_seconds_(timeout_seconds),
       process_(device.Start(command, std::move(log))) {
   ready_ = Convert<protocol::Ready>(ReadReply("ready", timeout_seconds));
@@ -59,8 +61,8 @@ void WorkerClient::Gone(const std::string& while_doing) {
     throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + while_doing);
   if (interruption_.Ended(status))
     throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + while_doing);
-  std::string text =
-      fmt::format("the worker {} {}", status ? status->Text() : "closed its output", while_doing);
+  std::string text = fmt::format(
+      "the worker {} {}", status ? device_.EndText(*status, limits_) : "closed its output", while_doing);
   const std::string last = LastError(*process_);
   if (!last.empty()) text += ": " + last;
   const bool by_itself = status && status->PossibleSignal() == 0 && while_doing == "at its start";

@@ -60,6 +60,8 @@ class WorkerClient {
     }
   }
 
+  Device& device_;
+  ResourceLimits limits_;  // before the process started
   Interruption& interruption_;
   double timeout_seconds_;
   std::unique_ptr<Process> process_;

@@ -591,6 +591,7 @@ struct RunData {
   // What other processes used of the device right before the measurement, and on average from its first
   // launch to its last (over all resumptions). Absent: not known.
   std::optional<OtherLoad> other_load_before, other_load_during;
+  std::optional<ResourceLimits> limits_after;  // as DeviceProperties::limits; absent: not known
   ScheduleData schedule;
   std::optional<Peaks> peaks;  // the machine's peaks; absent: they were not measured
   std::vector<ExperimentData> experiments;
@@ -637,6 +638,8 @@ struct RunData {
         [](RunData& run, std::vector<StoredLoad> read) { SetLoads(std::move(read), run); },
         {.meaning = "what other processes used of the device's processor; nothing of a moment that is "
                     "not known"});
+    v("limits_after", &RunData::limits_after,
+      {.meaning = "as `device.limits`, after the measurement; null: not known"});
     v("results", &RunData::experiments,
       {.meaning = "experiment by experiment, one for each number of threads"});
     // After the results, whose names they are.

@@ -51,6 +51,13 @@ void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
   for (const std::string& warning : of_conditions) AddOnce(warning, run.warnings);
   for (const std::string& warning : ConditionsWarnings(run)) AddOnce(warning, run.warnings);
   if (run.device) {
+    // With the time for which the quota stopped the group, where it did.
+    const std::string throttled =
+        run.limits_after ? ThrottlingText(run.device->limits, *run.limits_after) : "";
+    if (!throttled.empty()) {
+      std::erase(run.device->warnings, QuotaText(run.device->limits));
+      AddOnce(throttled, run.warnings);
+    }
     for (const std::string& warning : run.device->warnings) AddOnce(warning, run.warnings);
   }
 }

@@ -203,6 +203,7 @@ struct LatencyLevels {
 // Too few runs had a processor whenever they wanted one: Comparison::baseline_clean, candidate_clean.
 struct Contended {
   static constexpr std::string_view kKind = "contention";
+  bool throttled = false;  // at least half of the waiting was the quota of a control group
 };
 
 // The speedup of the processor time differs from that of the wall time by more than its interval.

@@ -142,7 +142,7 @@ class Finder {
   void FindInPair(const ReportComparison& pair, const Sides& sides) {
     const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
     if (pair.comparison.latency.verdict == stats::Verdict::kContended)
-      Add(candidate.latency_of_all.p50.value_or(0), finding::Contended());
+      Add(candidate.latency_of_all.p50.value_or(0), finding::Contended{IsThrottled(pair)});
     AddCpuTime(pair.comparison.latency, sides);
     AddCompilers(sides);
     if (!baseline.profile || !candidate.profile) return;
@@ -154,6 +154,24 @@ class Finder {
     if (baseline.kernel_evidence.empty() != candidate.kernel_evidence.empty())
       Add(0, finding::PackedKernels{!candidate.kernel_evidence.empty()});
     AddProvenCode(sides);
+  }
+
+  // Whether a quota, not other processes, is what the pair's runs mostly waited for.
+  bool IsThrottled(const ReportComparison& pair) const {
+    if (!report_.run.device || !report_.run.device->limits.quota_cpus) return false;
+    double waited = 0, throttled = 0;
+    for (const std::size_t side : {pair.baseline, pair.candidate}) {
+      for (const Launch& launch : report_.run.experiments[side].launches) {
+        for (const Burst& burst : launch.bursts) {
+          throttled += static_cast<double>(burst.throttled.value_or(0));
+          for (const auto* waits : {&burst.opening_wait, &burst.recorded_wait, &burst.traced_wait}) {
+            for (const Nanoseconds wait : *waits)
+              waited += static_cast<double>(std::max<Nanoseconds>(0, wait));
+          }
+        }
+      }
+    }
+    return throttled > 0 && throttled >= waited / 2;
   }
 
   void AddProvenCode(const Sides& sides) {

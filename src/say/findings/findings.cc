@@ -359,18 +359,19 @@ class Wording {
             "Otsu's split, reported if Ashman's D is 5 or more; at stake: (high - low) x share of high"};
   }
 
-  FindingWords operator()(const finding::Contended&) const {
+  FindingWords operator()(const finding::Contended& of) const {
     const auto all = [](const ReportExperiment& experiment) {
       return Say("{}: median of all runs {}, p99 {}", experiment.label,
                  Time{experiment.latency_of_all.p50.value_or(0)},
                  Time{experiment.latency_of_all.p99.value_or(0)});
     };
+    const std::string quota = of.throttled ? QuotaText(report_.run.device->limits) : "";
     const auto& load = report_.run.other_load_during;
-    const std::string users = load ? LoadUsersText(*load) : "";
+    const std::string cause = !quota.empty() ? quota : load ? LoadUsersText(*load) : "";
     return {
-        fmt::format("Contended: {}{}. No speedup is reported. Stop the other processes{}, or allow more "
-                    "time (--max-seconds).",
-                    CleanText(pair_->comparison), users.empty() ? "" : "; " + users,
+        fmt::format("Contended: {}{}. No speedup is reported. {}{}, or allow more time (--max-seconds).",
+                    CleanText(pair_->comparison), cause.empty() ? "" : "; " + cause,
+                    quota.empty() ? "Stop the other processes" : "Raise the quota",
                     experiment_.threads > 1 ? ", use fewer threads" : ""),
         {all(Baseline()), all(experiment_)},
         "a run is clean if its threads waited for a processor for at most 1% of its time; an interval takes "

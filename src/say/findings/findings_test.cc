@@ -434,6 +434,34 @@ TEST(Findings, SayWhoTookTheProcessor) {
       "(--max-seconds).");
 }
 
+TEST(Findings, SayThatAQuotaTookTheProcessor) {
+  Report report = example::MakePair();
+  report.comparisons[0].comparison.latency.verdict = stats::Verdict::kContended;
+  OtherLoad& load = report.run.other_load_during.emplace();
+  load.cores = 2;
+  load.machine_cores = 2;
+  load.processes = {{"python", 1, 2}};
+  ResourceLimits& limits = report.run.device->limits;
+  limits.quota_cpus = 0.1;
+  limits.quota_key = "cpu.cfs_quota_us";
+  for (Launch& launch : report.run.experiments[0].launches) {
+    for (Burst& burst : launch.bursts) {
+      burst.recorded_wait.assign(burst.recorded.size(), 1'000'000);
+      burst.throttled = 600'000 * static_cast<Nanoseconds>(burst.recorded.size());
+    }
+  }
+  report.insights = FindInsights(report);
+  EXPECT_THAT(FindInsight(report, finding::Contended::kKind)->text,
+              testing::AllOf(HasSubstr("; this container may use 0.10 CPUs (cpu.cfs_quota_us). No speedup is "
+                                       "reported. Raise the quota"),
+                             Not(HasSubstr("python"))));
+  for (Launch& launch : report.run.experiments[0].launches) {
+    for (Burst& burst : launch.bursts) burst.throttled = 1;
+  }
+  report.insights = FindInsights(report);
+  EXPECT_THAT(FindInsight(report, finding::Contended::kKind)->text, HasSubstr("python used 2.0 of 2 cores"));
+}
+
 TEST(Findings, SayThatCpuTimeDisagrees) {
   Report report = example::MakePair();
   report.experiments[0].cpu_time = 5e6;

@@ -1,0 +1,143 @@
+#include "device/conditions/limits.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/cgroup.h"
+#include "core/text/text.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Bytes kUnlimited = Bytes{1} << 60U;  // version 1 writes INT64_MAX, rounded down to pages
+
+std::string FirstText(const fs::path& path) { return std::string(Trimmed(ReadCgroupFile(path))); }
+
+void ReadCpuLimits(const fs::path& root, ResourceLimits& limits) {
+  if (const auto quota = ReadCpuQuota(root)) {
+    limits.quota_cpus = quota->cpus;
+    limits.quota_key = quota->key;
+    if (const auto throttling = ParseThrottling(ReadCgroupFile(quota->folder / "cpu.stat"))) {
+      limits.periods = throttling->periods;
+      limits.throttled_periods = throttling->throttled_periods;
+      limits.throttled = throttling->throttled_ns;
+    }
+  }
+  if (const auto group = FindCgroup("cpuset", root)) {
+    // In version 2 a group without the controller has the set of its parent.
+    const char* key = group->version == 2 ? "cpuset.cpus.effective" : "cpuset.cpus";
+    for (const fs::path& folder : group->folders) {
+      if (limits.cpuset.empty()) limits.cpuset = FirstText(folder / key);
+    }
+  }
+  // As sched_getaffinity says it.
+  const std::string status = ReadCgroupFile(root / "proc/self/status");
+  constexpr std::string_view kKey = "Cpus_allowed_list:";
+  if (const std::size_t at = status.find(kKey); at != std::string::npos) {
+    const std::size_t from = at + kKey.size();
+    limits.affinity = Trimmed(status.substr(from, status.find('\n', from) - from));
+  }
+}
+
+void ReadMemoryLimits(const fs::path& root, ResourceLimits& limits) {
+  const auto group = FindCgroup("memory", root);
+  if (!group) return;
+  const bool v2 = group->version == 2;
+  for (const fs::path& folder : group->folders) {
+    const std::string events = ReadCgroupFile(folder / (v2 ? "memory.events" : "memory.oom_control"));
+    if (!limits.oom_kills) limits.oom_kills = CgroupNumber(events, "oom_kill");
+    const auto limit =
+        AsNumber<std::int64_t>(FirstText(folder / (v2 ? "memory.max" : "memory.limit_in_bytes")));
+    const auto used =
+        AsNumber<std::int64_t>(FirstText(folder / (v2 ? "memory.current" : "memory.usage_in_bytes")));
+    if (!limit || !used || *limit < 0 || *limit >= kUnlimited || *used < 0) continue;
+    const auto hits =
+        v2 ? CgroupNumber(events, "max") : AsNumber<std::int64_t>(FirstText(folder / "memory.failcnt"));
+    if (hits) limits.memory_limit_hits = limits.memory_limit_hits.value_or(0) + *hits;
+    // The kernel gives up the cache before it kills a process. In version 1 the usage has that of the
+    // children, too.
+    const std::string stat = ReadCgroupFile(folder / "memory.stat");
+    const Bytes cache = CgroupNumber(stat, v2 ? "inactive_file" : "total_inactive_file").value_or(0);
+    const Bytes available = std::max<Bytes>(0, *limit - std::max<Bytes>(0, *used - cache));
+    if (limits.memory_available && *limits.memory_available <= available) continue;
+    limits.memory_available = available;
+    limits.memory_limit = *limit;
+  }
+}
+
+bool Rose(const std::optional<std::int64_t>& before, const std::optional<std::int64_t>& after) {
+  return before && after && *after > *before;
+}
+
+}  // namespace
+
+ResourceLimits ReadResourceLimits(const fs::path& root) {
+  ResourceLimits limits;
+  ReadCpuLimits(root, limits);
+  ReadMemoryLimits(root, limits);
+  return limits;
+}
+
+std::string ShowLimitFiles() {
+  // Shows the files of every group that the process may be in: which of them count is FindCgroup's to say.
+  return R"sh(show /proc/self/cgroup
+part /proc/self/status; grep '^Cpus_allowed_list' /proc/self/status 2>/dev/null
+part /proc/self/mountinfo; grep ' - cgroup' /proc/self/mountinfo 2>/dev/null
+sed 's/^[^:]*:[^:]*://' /proc/self/cgroup 2>/dev/null | sort -u | while read -r p; do
+  while read -r _ _ _ top mount more; do
+    case $more in *" - cgroup"*) ;; *) continue;; esac
+    below=${p#"${top%/}"}
+    below=${below%/}
+    while :; do
+      for f in cpu.max cpu.cfs_quota_us cpu.cfs_period_us cpu.stat cpuset.cpus.effective cpuset.cpus memory.max \
+        memory.current memory.events memory.stat memory.limit_in_bytes memory.usage_in_bytes memory.failcnt \
+        memory.oom_control; do show "$mount$below/$f"; done
+      case $below in */*) below=${below%/*};; *) break;; esac
+    done
+  done </proc/self/mountinfo
+done 2>/dev/null
+)sh";
+}
+
+std::string QuotaText(const ResourceLimits& limits) {
+  if (!limits.quota_cpus) return "";
+  return fmt::format("this container may use {:.2f} CPUs ({})", *limits.quota_cpus, limits.quota_key);
+}
+
+std::string ThrottlingText(const ResourceLimits& before, const ResourceLimits& after) {
+  if (!Rose(before.throttled, after.throttled)) return "";
+  std::string text = fmt::format("{}; it was stopped for {:.1f} s", QuotaText(after),
+                                 static_cast<double>(*after.throttled - *before.throttled) / 1e9);
+  if (Rose(before.periods, after.periods) && Rose(before.throttled_periods, after.throttled_periods)) {
+    text += fmt::format(", in {:.0f}% of the quota's periods",
+                        100 * static_cast<double>(*after.throttled_periods - *before.throttled_periods) /
+                            static_cast<double>(*after.periods - *before.periods));
+  }
+  return text;
+}
+
+std::string LimitsText(const ResourceLimits& limits) {
+  std::vector<std::string> parts;
+  if (limits.quota_cpus)
+    parts.push_back(fmt::format("{:.2f} CPUs ({})", *limits.quota_cpus, limits.quota_key));
+  if (!limits.cpuset.empty()) parts.push_back("cpuset " + limits.cpuset);
+  if (!limits.affinity.empty()) parts.push_back("affinity " + limits.affinity);
+  if (limits.memory_limit)
+    parts.push_back(FormatBytes(static_cast<double>(*limits.memory_limit)) + " of memory");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string OutOfMemoryText(const ResourceLimits& before, const ResourceLimits& after) {
+  if (!Rose(before.oom_kills, after.oom_kills)) return "";
+  if (after.memory_limit && Rose(before.memory_limit_hits, after.memory_limit_hits))
+    return fmt::format("the container's memory limit of {} is used up",
+                       FormatBytes(static_cast<double>(*after.memory_limit)));
+  return "the device's memory is used up";
+}
+
+}  // namespace etprof

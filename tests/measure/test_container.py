@@ -1,0 +1,113 @@
+"""Measurements in a control group that limits them. The group is made here, in whichever version this machine has."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+MODEL = program.DATA / "toy_cnn.pte"
+
+
+class Group:
+    """A control group below the root of its controller's hierarchy."""
+
+    def __init__(self, controller: str) -> None:
+        self.folder = None
+        for line in Path("/proc/self/mountinfo").read_text().splitlines():
+            before, after = line.split(" - ")
+            kind, _, options = after.split()[:3]
+            mounted = Path(before.split()[4])
+            if kind == "cgroup" and controller in options.split(","):
+                self.version, parent = 1, mounted
+                break
+            if kind == "cgroup2" and controller in (mounted / "cgroup.subtree_control").read_text().split():
+                self.version, parent = 2, mounted
+        else:
+            if not hasattr(self, "version"):
+                pytest.skip(f"no hierarchy of control groups has the controller {controller}")
+        self.folder = parent / f"etprof-test-{uuid.uuid4().hex}"
+        try:
+            self.folder.mkdir()
+        except OSError as error:
+            pytest.skip(f"control groups cannot be made here: {error}")
+
+    def write(self, key: str, value: object) -> None:
+        (self.folder / key).write_text(str(value))
+
+    def run(self, argv: list[object]) -> subprocess.CompletedProcess[str]:
+        words = ["sh", "-c", f'echo $$ >{self.folder}/cgroup.procs && exec "$@"', "sh", *map(str, argv)]
+        return subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
+
+
+@pytest.fixture
+def group():
+    made = []
+
+    def make(controller: str) -> Group:
+        if os.geteuid() != 0:
+            pytest.skip("root is needed to make a control group")
+        made.append(Group(controller))
+        return made[-1]
+
+    yield make
+    for one in made:
+        with contextlib.suppress(OSError):
+            one.folder.rmdir()
+
+
+@pytest.fixture
+def quota(group):
+    """A group that may use a tenth of a CPU."""
+    limited = group("cpu")
+    if limited.version == 1:
+        limited.write("cpu.cfs_quota_us", 10000)
+    else:
+        limited.write("cpu.max", "10000 100000")
+    return limited
+
+
+def test_doctor_tells_of_a_quota(quota):
+    done = quota.run([program.etprof(), "doctor"])
+    assert "this container may use 0.10 CPUs (cpu." in done.stdout
+    assert "affinity 0" in done.stdout
+
+
+def test_a_quota_is_told_before_and_after_a_measurement(quota, tmp_path):
+    folder = tmp_path / "run"
+    words = ["profile", MODEL, "--launches", "2", "--max-seconds", "8", "--no-peaks"]
+    done = quota.run([program.etprof(), *words, "--output-root", folder])
+    assert done.returncode == 0, done.stderr
+    assert "warning: this container may use 0.10 CPUs (cpu." in done.stderr
+    manifest = json.loads((folder / "manifest.json").read_text())
+    before, after = manifest["device"]["limits"], manifest["limits_after"]
+    assert before["quota_cpus"] == pytest.approx(0.1)
+    assert after["throttled_ns"] > before["throttled_ns"]
+    [told] = [text for text in manifest["warnings"] if "this container may use" in text]
+    assert "it was stopped for " in told
+    assert "% of the quota's periods" in told
+
+
+def test_a_worker_that_the_memory_limit_kills_says_so(group, tmp_path):
+    limited = group("memory")
+    limit = 150 << 20
+    limited.write("memory.limit_in_bytes" if limited.version == 1 else "memory.max", limit)
+    runner = tmp_path / "etprof-runner"
+    real = program.etprof().parent / "etprof-runner"
+    # It begins as a worker, then takes more memory than the group may have.
+    runner.write_text(
+        f'#!/bin/sh\ncase " $* " in *" --cpu_threads"*) exec {sys.executable} -c '
+        f'"a = bytearray(500 << 20); a[::4096] = bytes(len(a[::4096]))";; esac\nexec {real} "$@"\n'
+    )
+    runner.chmod(0o755)
+    words = ["profile", MODEL, "--launches", "2", "--max-seconds", "8", "--no-peaks", "--runner", runner]
+    done = limited.run([program.etprof(), *words, "--output-root", tmp_path / "run"])
+    assert done.returncode != 0
+    assert "was killed: the container's memory limit of 157 MB is used up" in done.stderr
