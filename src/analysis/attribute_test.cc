@@ -80,6 +80,32 @@ TEST(Attribute, SelfTimeIsASpanLessItsChildren) {
   EXPECT_EQ(OperatorNamed(profile, "Add (ND) #1", SpanKind::kBackend).type, "Add (ND)");
 }
 
+// ExecuTorch's registration of custom kernels logs "ns::op.overload", and a kernel may log steps of its own.
+TEST(Attribute, KernelsAreWhatRunsInAnOperatorCallWhateverTheirName) {
+  TraceBuilder builder;
+  builder.Block("Execute")
+      .Framework(0, "scout::slow.out", 2, 92)
+      .Framework(0, "OPERATOR_CALL", 1, 93)
+      .Framework(1, "inner step", 95, 97)
+      .Framework(1, "native_call_add.out", 94, 98)
+      .Framework(1, "OPERATOR_CALL", 94, 98)
+      .Framework(2, "MOVE_CALL", 98, 99)
+      .Framework(3, "host scope of a backend", 99, 100)
+      .Framework(3, "DELEGATE_CALL", 99, 101)
+      .Framework(-1, "between", 101, 102)
+      .Framework(-1, "Method::execute", 0, 110);
+  const Profile profile = Attribute(builder.Take(), {});
+  EXPECT_EQ(SelfOf(profile, "scout::slow.out"), 90);
+  EXPECT_EQ(OperatorNamed(profile, "scout::slow.out", SpanKind::kKernel).type, "scout::slow.out");
+  EXPECT_EQ(SelfOf(profile, "inner step"), 2);
+  EXPECT_EQ(OperatorNamed(profile, "inner step", SpanKind::kKernel).category.name, "OTHER");
+  for (const char* other : {"MOVE_CALL", "host scope of a backend", "between"}) {
+    EXPECT_EQ(OperatorNamed(profile, other, SpanKind::kOther).category.group, Group::kFrameworkOverhead)
+        << other;
+  }
+  ExpectAddsUp(profile);
+}
+
 TEST(Attribute, NamesThatRecurInAnotherDelegateAreOtherOperators) {
   TraceBuilder builder;
   builder.Block("Execute")

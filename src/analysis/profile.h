@@ -24,7 +24,7 @@ enum class SpanKind : std::uint8_t {
   kMethod,        // Method::execute; its self time is framework overhead
   kOperatorCall,  // OPERATOR_CALL; its self time is framework overhead
   kDelegateCall,  // DELEGATE_CALL; its self time is delegate overhead, or all the time of an opaque delegate
-  kKernel,        // native_call_<aten op>: a portable or optimized kernel
+  kKernel,        // a kernel outside of delegates: native_call_<aten op>, or a custom one's own name
   kBackend,       // a delegate's own operator
   kOther,         // any other framework event inside Method::execute
 };

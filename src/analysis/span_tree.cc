@@ -36,7 +36,7 @@ class Builder {
   void Build() {
     const std::uint32_t count = run_.count;
     tree_.clipped = 0;
-    tree_.kind.resize(count);
+    tree_.kind = KindsOfEvents(trace_, layout_, run_);
     tree_.duration.resize(count);
     tree_.self.resize(count);
     tree_.parent.assign(count, -1);
@@ -52,8 +52,7 @@ class Builder {
 
   // `pending_` holds the spans that have no parent yet, in the file's order.
   void Place(std::uint32_t position) {
-    const SpanKind kind = KindOfEvent(trace_, layout_, run_.first + position);
-    tree_.kind[position] = kind;
+    const SpanKind kind = tree_.kind[position];
     tree_.duration[position] = std::max<Nanoseconds>(0, End(position) - Start(position));
     const auto adopt_while = [&](const auto& is_child) {
       while (!pending_.empty() && is_child(pending_.back())) {
@@ -160,14 +159,35 @@ class Builder {
 
 }  // namespace
 
-SpanKind KindOfEvent(const Trace& trace, const Trace::Layout& layout, std::size_t event) {
-  if (layout.source[event] == Trace::Source::kDelegate) return SpanKind::kBackend;
-  const std::string_view name = trace.NameOf(layout, event);
-  if (name == "OPERATOR_CALL") return SpanKind::kOperatorCall;
-  if (name == "DELEGATE_CALL") return SpanKind::kDelegateCall;
-  if (name == "Method::execute") return SpanKind::kMethod;
-  if (name.starts_with("native_call_")) return SpanKind::kKernel;
-  return SpanKind::kOther;
+std::vector<SpanKind> KindsOfEvents(const Trace& trace, const Trace::Layout& layout, Segment run) {
+  std::vector<SpanKind> kinds(run.count, SpanKind::kOther);
+  std::size_t call =
+      layout.size();  // the event of the call that encloses or follows; its size: there is none
+  for (std::uint32_t position = run.count; position-- > 0;) {
+    const std::size_t event = run.first + position;
+    SpanKind& kind = kinds[position];
+    if (layout.source[event] == Trace::Source::kDelegate) {
+      kind = SpanKind::kBackend;
+      continue;
+    }
+    const std::string_view name = trace.NameOf(layout, event);
+    if (name == "OPERATOR_CALL" || name == "DELEGATE_CALL") {
+      kind = name == "OPERATOR_CALL" ? SpanKind::kOperatorCall : SpanKind::kDelegateCall;
+      call = event;
+    } else if (name == "Method::execute") {
+      kind = SpanKind::kMethod;
+    } else if (name.starts_with("native_call_")) {
+      kind = SpanKind::kKernel;
+    } else if (call < layout.size() && !IsOtherInstruction(name) &&
+               trace.IsFramework(layout, call, "OPERATOR_CALL") &&
+               layout.chain[event] == layout.chain[call] &&
+               layout.instruction[event] == layout.instruction[call]) {
+      // Since ExecuTorch 1.0 (pull request 14010), kernels that EXECUTORCH_LIBRARY registers log their name
+      // as it is: "llama::custom_sdpa.out".
+      kind = SpanKind::kKernel;
+    }
+  }
+  return kinds;
 }
 
 void BuildSpanTree(const Trace& trace, std::uint32_t block, Segment run, Health& health, SpanTree& tree) {
@@ -175,10 +195,10 @@ void BuildSpanTree(const Trace& trace, std::uint32_t block, Segment run, Health&
 }
 
 OrderedTree::OrderedTree(const Trace& trace, const Trace::Layout& layout, Segment run)
-    : kind_(run.count), parent_(run.count, -1) {
+    : kind_(KindsOfEvents(trace, layout, run)), parent_(run.count, -1) {
   std::vector<std::uint32_t> pending;  // without a parent yet, in the file's order
   for (std::uint32_t position = 0; position < run.count; ++position) {
-    const SpanKind kind = kind_[position] = KindOfEvent(trace, layout, run.first + position);
+    const SpanKind kind = kind_[position];
     if (kind == SpanKind::kMethod || IsCall(kind)) {
       const auto is_child = [&](std::uint32_t child) {
         return kind == SpanKind::kMethod || IsInCalls(trace, layout, run.first + child, kind_[child]);

@@ -27,7 +27,9 @@ struct SpanTree {
   std::size_t size() const { return kind.size(); }
 };
 
-SpanKind KindOfEvent(const Trace& trace, const Trace::Layout& layout, std::size_t event);
+// The kind of each event of a run, `run.count` of them. An event of an OPERATOR_CALL's instruction is a
+// kernel whatever its name is: users register kernels under names of their own.
+std::vector<SpanKind> KindsOfEvents(const Trace& trace, const Trace::Layout& layout, Segment run);
 
 // Builds the tree from the order of the events (children come before their parents) and, among a backend's
 // own events, from their times. A child counts against its parent only as far as it lies inside the parent

@@ -18,10 +18,11 @@
 namespace etprof {
 namespace {
 
-// ExecuTorch's own spans; what is not one of them and has no node_id of etprof is a delegate's operator.
+// ExecuTorch's own spans and its kernels ("native_call_add.out", "llama::custom_sdpa.out"). A row with
+// another name and without etprof's node_id is a delegate's operator.
 bool IsFrameworkName(std::string_view name) {
-  return name == "Method::execute" || name == "OPERATOR_CALL" || name == "DELEGATE_CALL" ||
-         name == "Method::init" || name == "Program::load_method" || name.starts_with("native_call_");
+  return name == "OPERATOR_CALL" || name == "DELEGATE_CALL" || name.starts_with("native_call_") ||
+         (name.find("::") != std::string_view::npos && name.find(' ') == std::string_view::npos);
 }
 
 bool AllDigits(std::string_view text) {
