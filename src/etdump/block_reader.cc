@@ -19,6 +19,11 @@ constexpr int kMostMisses = 16;
 constexpr const char* kOutOfRange =
     "a time beyond 146 years, or an event of more than 4.8 hours, counts as 0";
 
+// ExecuTorch's Python serializer writes an absent text as an empty one, and its Inspector reads both alike.
+const flatbuffers::String* TextOrNull(const flatbuffers::String* text) {
+  return text == nullptr || text->size() == 0 ? nullptr : text;
+}
+
 }  // namespace
 
 Trace::Block BlockReader::Read(const ::etdump::RunData& run, std::size_t index, Nanoseconds* start,
@@ -89,8 +94,8 @@ void BlockReader::LearnPattern(const ::etdump::RunData& run, const Trace::Block&
 }
 
 void BlockReader::ReadProfileEvent(const ::etdump::ProfileEvent& event) {
-  const flatbuffers::String* framework_name = event.name();
-  const flatbuffers::String* delegate_name = event.delegate_debug_id_str();
+  const flatbuffers::String* framework_name = TextOrNull(event.name());
+  const flatbuffers::String* delegate_name = TextOrNull(event.delegate_debug_id_str());
   const std::int32_t delegate_id = event.delegate_debug_id_int();
   const bool delegated = delegate_name != nullptr || delegate_id != -1;
   const auto source = delegated ? Trace::Source::kDelegate : Trace::Source::kFramework;

@@ -103,6 +103,10 @@ void CloseGaps(Trace& trace, const std::vector<std::size_t>& places) {
 
 }  // namespace
 
+bool HasEtdumpName(const std::filesystem::path& file) {
+  return file.extension() == ".etdump" || file.extension() == ".etdp" || file.filename() == "etdump.in";
+}
+
 Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptions& options) {
   if (!(options.nanoseconds_per_tick > 0) || !std::isfinite(options.nanoseconds_per_tick)) {
     throw Error(ExitCode::kUsage, "the clock's nanoseconds per tick must be a positive number");

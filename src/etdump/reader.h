@@ -17,6 +17,10 @@ struct EtdumpOptions {
       0;  // to read with at most; 0: as many as the machine has cores. The result is the same.
 };
 
+// Whether a file has a name that writers of ETDumps give: `.etdump` (runners), `.etdp` (ExecuTorch's
+// documents), or `etdump.in` (the default of ExecuTorch's LLM runner).
+bool HasEtdumpName(const std::filesystem::path& file);
+
 // Reads a whole ETDump. `file_name` is for messages only. Throws Error (kBadInput), with the offset, for what
 // is not an ETDump, is cut short or is malformed, or holds a Method::execute whose time is out of range.
 // Memory: 16 bytes an event and 17 more for each event of every different block.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <span>
 #include <string>
@@ -63,6 +64,67 @@ TEST(ReadEtdump, SaysOfANewerVersionThatItIsOne) {
   const Trace trace = ReadEtdump(bytes, "x.etdump");
   ASSERT_EQ(trace.health.CountOf("version_newer"), 1);
   EXPECT_THAT(trace.health.entries()[0].explanation, HasSubstr("has version 3"));
+}
+
+std::unique_ptr<::etdump::EventT> ProfileEvent(const std::string& name, const std::string& delegate_name,
+                                               std::uint64_t start, std::uint64_t end) {
+  auto event = std::make_unique<::etdump::EventT>();
+  event->profile_event = std::make_unique<::etdump::ProfileEventT>();
+  event->profile_event->name = name;
+  event->profile_event->delegate_debug_id_str = delegate_name;
+  event->profile_event->start_time = start;
+  event->profile_event->end_time = end;
+  return event;
+}
+
+// ExecuTorch's Python serializer writes a FlatBuffer without a prefix, to which its Inspector wants the
+// length put in front: alignment counts from byte 4 there.
+TEST(ReadEtdump, ReadsAPrefixThatWasPutInFrontLater) {
+  ::etdump::ETDumpT file;
+  for (std::uint64_t run = 0; run < 3; ++run) {
+    auto block = std::make_unique<::etdump::RunDataT>();
+    block->name = "Execute";
+    block->events.push_back(ProfileEvent("native_call_add.out", "", 2000 + run, 5000));
+    block->events.push_back(ProfileEvent("Method::execute", "", 1000, 9000));
+    file.run_data.push_back(std::move(block));
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  ::etdump::FinishETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &file));
+  std::string bytes(4, '\0');
+  flatbuffers::WriteScalar(bytes.data(), builder.GetSize());
+  bytes.append(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+  const Trace trace = ReadEtdump(std::as_bytes(std::span(bytes)), "x.etdump");
+  ASSERT_EQ(trace.blocks.size(), 3U);
+  EXPECT_EQ(trace.start[4], 2002);
+  EXPECT_EQ(trace.end[5], 9000);
+  // No cut is read as whole, and no damage is taken for this.
+  for (std::size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_NE(MessageOf(std::as_bytes(std::span(bytes.data(), length))), "no error") << length;
+}
+
+TEST(ReadEtdump, TakesEmptyTextsForAbsentOnes) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto event = [&](const char* name, const char* delegate_name, std::uint64_t start,
+                         std::uint64_t end) {
+    const auto name_at = builder.CreateString(name), delegate_at = builder.CreateString(delegate_name);
+    ::etdump::ProfileEventBuilder profile(builder);
+    profile.add_name(name_at);
+    profile.add_delegate_debug_id_str(delegate_at);
+    profile.add_start_time(start);
+    profile.add_end_time(end);
+    return ::etdump::CreateEvent(builder, profile.Finish());
+  };
+  const std::vector events = {event("", "Add (ND) #1", 1, 2), event("Method::execute", "", 0, 3)};
+  const auto run =
+      ::etdump::CreateRunData(builder, builder.CreateString("Execute"), -1, 0, builder.CreateVector(events));
+  ::etdump::FinishSizePrefixedETDumpBuffer(
+      builder, ::etdump::CreateETDump(builder, 0, builder.CreateVector(std::vector{run})));
+  const Trace trace =
+      ReadEtdump(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())), "x.etdump");
+  ASSERT_EQ(trace.layouts.size(), 1U);
+  EXPECT_EQ(trace.layouts[0].source[0], Trace::Source::kDelegate);
+  EXPECT_EQ(trace.NameOf(trace.layouts[0], 0), "Add (ND) #1");
+  EXPECT_TRUE(trace.IsFramework(trace.layouts[0], 1, "Method::execute"));
 }
 
 TEST(ReadEtdump, SaysWhatIsWrongWithAFile) {

@@ -4,12 +4,16 @@
 
 #include <cstring>
 
+#include "core/file/file_kind.h"
+
 namespace etprof {
 namespace {
 
 constexpr std::size_t kPrefix = 4;        // u32 length
 constexpr std::size_t kIdentifierAt = 4;  // within the FlatBuffer: after the root offset
 constexpr const char* kRemedy = "give an .etdump file that etprof or a runner with the event tracer wrote";
+
+constexpr flatbuffers::uoffset_t kMostDepth = 64;
 
 bool HasIdentifier(ByteView bytes, std::size_t root) {
   return bytes.size() >= root + kIdentifierAt + 4 &&
@@ -65,12 +69,9 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
   } else if (!HasIdentifier(bytes, 0)) {
     const std::size_t zeros = ZerosAtEnd(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     if (zeros == bytes.size()) throw Truncated(file_name, zeros, zeros);
-    throw Error(ExitCode::kBadInput, "is not an ETDump: no ED00 identifier")
-        .InFile(file_name)
-        .AtOffset(kIdentifierAt)
-        .Remedy(kRemedy);
+    throw NotTheExpectedFile(bytes, file_name, "an ETDump", "no ED00 identifier", kIdentifierAt, kRemedy);
   }
-  // Fields are aligned from the start of the prefix where there is one, so the verifier begins there too.
+  // The runtime aligns fields from the start of the prefix, so the verifier begins there too.
   data_ = reinterpret_cast<const std::uint8_t*>(bytes.data());
   length_ = root + length;
   if (length_ >= FLATBUFFERS_MAX_BUFFER_SIZE) {
@@ -91,10 +92,29 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
                      table.VerifyOffset(verifier, Dump::VT_RUN_DATA) &&
                      verifier.VerifyVector(root_->run_data());
   if (!valid) throw Malformed();
+  if (root != 0 && IsAlignedAfter(root)) {
+    data_ += root;
+    length_ -= root;
+  }
+}
+
+// Whether the file is a FlatBuffer without a prefix that got one later, as ExecuTorch's Inspector wants it of
+// dumps from serialize_to_etdump_flatcc: then the first event's times are aligned from behind the prefix.
+bool EtdumpRoot::IsAlignedAfter(std::size_t prefix) const {
+  if (root_->run_data() == nullptr) return false;
+  for (const auto* block : *root_->run_data()) {
+    if (!VerifyShallow(*block)) return false;
+    if (block->events() == nullptr || block->events()->size() == 0) continue;
+    if (Verify(*block)) return false;
+    flatbuffers::Verifier verifier(data_ + prefix, length_ - prefix, kMostDepth,
+                                   static_cast<flatbuffers::uoffset_t>(most_tables()));
+    return verifier.VerifyTable(block);
+  }
+  return false;
 }
 
 flatbuffers::Verifier EtdumpRoot::MakeVerifier() const {
-  return {data_, length_, /*max_depth=*/64, static_cast<flatbuffers::uoffset_t>(most_tables())};
+  return {data_, length_, kMostDepth, static_cast<flatbuffers::uoffset_t>(most_tables())};
 }
 
 bool EtdumpRoot::Verify(const ::etdump::RunData& block) const {

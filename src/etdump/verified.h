@@ -35,6 +35,7 @@ class EtdumpRoot {
 
  private:
   flatbuffers::Verifier MakeVerifier() const;
+  bool IsAlignedAfter(std::size_t prefix) const;
 
   const std::string& file_name_;
   const std::uint8_t* data_ = nullptr;

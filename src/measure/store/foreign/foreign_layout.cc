@@ -11,6 +11,7 @@
 #include "core/file/file.h"
 #include "core/text/split.h"
 #include "core/units.h"
+#include "etdump/reader.h"
 #include "measure/participants/participants.h"
 #include "stats/level.h"
 
@@ -22,7 +23,7 @@ constexpr const char* kTimelineEnds[] = {"_exec_all_runs_timeline", "_all_runs_t
 // The name of a trace without what says that it is one: "toy_cnn_sme2_on_t1"; empty: it is none.
 std::string StemOfTrace(const std::filesystem::path& file) {
   const std::string stem = file.stem().string();
-  if (file.extension() == ".etdump") return stem;
+  if (HasEtdumpName(file)) return stem;
   if (file.extension() != ".csv") return "";
   for (const std::string end : kTimelineEnds) {
     if (stem.ends_with(end) && stem.size() > end.size()) return stem.substr(0, stem.size() - end.size());
@@ -45,7 +46,7 @@ std::vector<std::filesystem::path> FindTraces(const std::filesystem::path& folde
         iterator.disable_recursion_pending();
     } else if (iterator->is_regular_file(ignored) && !StemOfTrace(path).empty()) {
       const std::filesystem::path etdump = path.parent_path() / (StemOfTrace(path) + ".etdump");
-      if (path.extension() == ".etdump" || !Exists(etdump)) found.push_back(path);
+      if (HasEtdumpName(path) || !Exists(etdump)) found.push_back(path);
     }
   }
   std::ranges::sort(found);

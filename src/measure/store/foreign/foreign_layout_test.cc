@@ -69,6 +69,12 @@ TEST_F(ForeignLayoutTest, TheSummaryNamesTheModel) {
   EXPECT_THAT(run.pairs, IsEmpty()) << "another number of threads is another question";
 }
 
+TEST_F(ForeignLayoutTest, FindsTracesByAllNamesThatExecuTorchGivesThem) {
+  CopyEtdump("phone/net.etdp");
+  CopyEtdump("llm/etdump.in");
+  EXPECT_THAT(Names(LoadRunDirectory(folder)), testing::UnorderedElementsAre("net 1", "etdump 1"));
+}
+
 TEST_F(ForeignLayoutTest, ThreeExperimentsAreNotPairedByGuess) {
   for (const char* name : {"a", "b", "c"}) CopyEtdump(std::string("net_x_") + name + "_t1.etdump");
   EXPECT_THAT(LoadRunDirectory(folder).pairs, IsEmpty());

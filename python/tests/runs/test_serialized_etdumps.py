@@ -1,0 +1,86 @@
+"""ETDumps that ExecuTorch's own Python serializer wrote, with every optional field absent, empty, at its default, or set:
+etprof reads what ExecuTorch's Inspector reads, to the nanosecond."""
+
+import os
+import random
+import struct
+from pathlib import Path
+
+import executorch.devtools.etdump.schema_flatcc as schema
+import pytest
+from executorch.devtools.etdump.serialize import serialize_to_etdump_flatcc
+
+from inspector_compare import differences, inspector_runs, timeline_runs
+from test_inspector_differential import analyze, needs_build  # noqa: F401
+
+# ETPROF_TEST_DUMPS=10000 tests more of them.
+DUMPS = int(os.environ.get("ETPROF_TEST_DUMPS", "25"))
+
+
+class Writer:
+    """A dump of some runs whose spans lie one after the other."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)  # noqa: S311
+        self.clock = self.random.choice([0, 1_000, 2**40])
+
+    def event(self, name: str | None, start: int, instruction: int | None, delegate_name: str | None = None):
+        profile = schema.ProfileEvent(
+            name=name,
+            chain_index=self.random.choice([-1, 0]) if instruction is None else 0,
+            instruction_id=-1 if instruction is None else instruction,
+            delegate_debug_id_str=delegate_name,
+            delegate_debug_id_int=-1,
+            delegate_debug_metadata=self.random.choice([None, b"", b"note"]) if delegate_name else None,
+            start_time=start,
+            end_time=self.clock,
+        )
+        return schema.Event(profile_event=profile, allocation_event=None, debug_event=None)
+
+    def tick(self) -> int:
+        self.clock += self.random.choice([0, 1, 7, 1_000, 123_456])
+        return self.clock
+
+    def run(self) -> schema.RunData:
+        start = self.tick()
+        events = []
+        absent = self.random.choice([None, ""])
+        for instruction in range(self.random.randrange(1, 6)):
+            call = self.tick()
+            if self.random.random() < 0.5:
+                kernel = self.tick()
+                self.tick()
+                name = self.random.choice(["native_call_add.out", "llama::custom_sdpa.out", "my kernel"])
+                events.append(self.event(name, kernel, instruction, absent))
+                self.tick()
+                events.append(self.event("OPERATOR_CALL", call, instruction, absent))
+            else:
+                for number in range(self.random.randrange(0, 3)):
+                    kernel = self.tick()
+                    self.tick()
+                    events.append(self.event(absent, kernel, instruction, f"Add (ND) #{number + 1}"))
+                self.tick()
+                events.append(self.event("DELEGATE_CALL", call, instruction, absent))
+        self.tick()
+        events.append(self.event("Method::execute", start, None, absent))
+        allocators = self.random.choice([[], [schema.Allocator(name="planned")]])
+        return schema.RunData(
+            name="Execute", bundled_input_index=self.random.choice([-1, 0, 3]), allocators=allocators, events=events
+        )
+
+    def dump(self) -> bytes:
+        runs = [self.run() for _ in range(self.random.randrange(1, 6))]
+        return bytes(serialize_to_etdump_flatcc(schema.ETDumpFlatCC(version=0, run_data=runs)))
+
+
+@pytest.mark.usefixtures("needs_build")
+@pytest.mark.parametrize("seed", range(DUMPS))
+def test_reads_what_inspector_reads(seed: int, tmp_path: Path):
+    data = Writer(seed).dump()
+    prefixed = tmp_path / "prefixed.etdump"  # as Inspector wants it
+    prefixed.write_bytes(struct.pack("<I", len(data)) + data)
+    theirs = inspector_runs(prefixed)
+    assert differences(theirs, timeline_runs(analyze(prefixed, tmp_path / "a"))) == []
+    plain = tmp_path / "plain.etdump"
+    plain.write_bytes(data)
+    assert differences(theirs, timeline_runs(analyze(plain, tmp_path / "b"))) == []
