@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/file/file_kind.h"
 #include "inference/backends.h"
 #include "inference/dtypes.h"
 #include "machine/conditions.h"
@@ -60,11 +61,7 @@ void CheckFile(const std::string& path) {
   const char* const remedy = "give a program that `etprof export` or ExecuTorch wrote";
   if (bytes.empty()) throw Error(ExitCode::kBadInput, "is empty").InFile(path).Remedy(remedy);
   if (bytes.size() < 8 || std::memcmp(bytes.data() + 4, "ET", 2) != 0) {
-    const bool bundled = bytes.size() >= 8 && std::memcmp(bytes.data() + 4, "BP", 2) == 0;
-    throw Error(ExitCode::kBadInput, bundled ? "is a bundled program (.bpte), which this runner does not read"
-                                             : "is not an ExecuTorch program: no \"ET12\" at byte 4")
-        .InFile(path)
-        .Remedy(remedy);
+    throw NotTheExpectedFile(bytes, path, "an ExecuTorch program", "no ET12 identifier", 4, remedy);
   }
   const Error cut = Error(ExitCode::kBadInput, fmt::format("is cut short: it has {} bytes", bytes.size()))
                         .InFile(path)

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "core/file/file_kind.h"
 #include "flat_tensor_generated.h"
 #include "program/read/source.h"
 
@@ -74,8 +75,9 @@ bool IsDataFile(ByteView bytes) {
 DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
   Source source(bytes, file_name);
   if (!IsDataFile(bytes)) {
-    throw source.Bad("is not a .ptd: no FT01 identifier", std::min<std::uint64_t>(4, bytes.size()))
-        .Remedy("give a .ptd that ExecuTorch's exporter wrote");
+    throw NotTheExpectedFile(bytes, file_name, "a .ptd", "no FT01 identifier",
+                             std::min<std::uint64_t>(4, bytes.size()),
+                             "give a .ptd that ExecuTorch's exporter wrote");
   }
   const PtdHeader header = ReadPtdHeader(source);
   DataFile data;

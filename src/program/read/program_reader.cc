@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "core/file/file_kind.h"
 #include "program/read/method_reader.h"
 #include "program/read/source.h"
 #include "program/xnn/xnn_graph_reader.h"
@@ -26,7 +27,7 @@ struct Header {
 };
 
 Error NotOne(const Source& source, const std::string& why) {
-  return source.Bad(fmt::format("is not an ExecuTorch program: {}", why), 4).Remedy(kRemedy);
+  return NotTheExpectedFile(source.bytes(), source.file(), "an ExecuTorch program", why, 4, kRemedy);
 }
 
 std::optional<Header> ReadHeader(const Source& source) {
@@ -92,8 +93,9 @@ void ReadConstants(const Source& source, const Buffer& buffer, const pte::Progra
   if (const auto* inside = file.constant_buffer(); inside != nullptr) {
     entries = inside->size();
     for (const auto* constant : *inside) {
-      if (constant->storage() != nullptr) program.constant_bytes += constant->storage()->size();
+      if (constant->storage() != nullptr) program.inline_constant_bytes += constant->storage()->size();
     }
+    program.constant_bytes += program.inline_constant_bytes;
   }
   if (const auto* table = file.constant_segment(); table != nullptr) {
     const Bytes bytes = ReadOffsets(source, buffer, *table, program);

@@ -18,6 +18,7 @@ class Source {
   Source(ByteView bytes, std::string file) : bytes_(bytes), file_(std::move(file)) {}
 
   ByteView bytes() const { return bytes_; }
+  const std::string& file() const { return file_; }
 
   // What to throw: the file, the byte, the problem.
   Error Bad(const std::string& problem, std::uint64_t offset) const;

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/file/file_kind.h"
 #include "render/csv/table_csv.h"
 #include "render/document.h"
 #include "say/subjects.h"
@@ -81,10 +82,15 @@ void AddLog(const std::string& path, const KernelsOptions& options, KernelReport
     if (profiles.front()) HoldAgainst(*profiles.front(), view);
   }
   if (view.xnnpack_lines == 0 && view.use.kernels.empty()) {
-    if (fs::path(path).extension() == ".etdump") {
+    const MappedFile file = MappedFile::Open(path);
+    const std::optional<FileKind> kind = RecognizeFile(file.bytes());
+    if (kind && kind->name == "an ETDump") {
       throw Error(ExitCode::kBadInput, "is an ETDump, not a log of XNNPACK")
           .InFile(path)
           .Remedy("for kernels by the names of operators use `etprof compare OFF.etdump ON.etdump --all`");
+    }
+    if (kind && !kind->remedy.empty()) {
+      throw NotTheExpectedFile(file.bytes(), path, "a log of XNNPACK", "", 0, "");
     }
     throw Error(ExitCode::kBadInput, "has no line of XNNPACK's log")
         .InFile(path)

@@ -1,0 +1,94 @@
+#include "core/file/file_kind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text/text.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::string_view kDownloadAgain =
+    "download it again. The server may have answered with an error or a sign-in page";
+
+// Bytes that a format has at a fixed place.
+struct Magic {
+  std::size_t offset;
+  std::string_view bytes;
+  FileKind kind;
+};
+constexpr Magic kMagics[] = {
+    {0,
+     "version https://git-lfs.github.com/spec/",
+     {"a Git LFS pointer, which stands for a file that was not fetched",
+      "run `git lfs pull` in its repository"}},
+    {4, "ET12", {"an ExecuTorch program", "use `etprof inspect FILE` or `etprof profile FILE`"}},
+    {4,
+     "BP08",
+     {"a bundled program, which holds a .pte and its test cases",
+      "take the .pte out: `deserialize_from_flatbuffer_to_bundled_program(data).program` of "
+      "executorch.devtools.bundled_program.serialize"}},
+    {4, "FT01", {"an ExecuTorch data file (.ptd)", "give it with `--data`, next to its program"}},
+    {4, "ED00", {"an ETDump", "use `etprof analyze FILE`"}},
+    {8, "ED00", {"an ETDump", "use `etprof analyze FILE`"}},
+    {0,
+     std::string_view("PK\3\4", 4),
+     {"a zip archive, such as an ETRecord (.etrecord) or a PyTorch file (.pt, .pt2)",
+      "give an ETRecord with `--etrecord`, export a PyTorch model with `etprof export`, or unpack the "
+      "archive"}},
+    {0, "\x1f\x8b", {"compressed with gzip", "decompress it with `gunzip`"}},
+    {0, "\x28\xb5\x2f\xfd", {"compressed with zstd", "decompress it with `unzstd`"}},
+    {0,
+     "\xfd"
+     "7zXZ",
+     {"compressed with xz", "decompress it with `unxz`"}},
+    {0,
+     "\x7f"
+     "ELF",
+     {"an ELF program or library", "give a runner with `--runner` and a library with `--load`"}},
+    {0, "SQLite format 3", {"an SQLite database", "give a history with `--history`"}},
+    {0,
+     "\xff\xfe",
+     {"UTF-16 text, as PowerShell's `>` writes it", "convert it with `iconv -f UTF-16 -t UTF-8`"}},
+    {0,
+     "\xfe\xff",
+     {"UTF-16 text, as PowerShell's `>` writes it", "convert it with `iconv -f UTF-16 -t UTF-8`"}},
+};
+
+}  // namespace
+
+std::optional<FileKind> RecognizeFile(ByteView bytes) {
+  constexpr std::size_t kMostInspected = 512;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
+                              std::min(bytes.size(), kMostInspected));
+  for (const Magic& magic : kMagics) {
+    if (text.size() >= magic.offset && text.substr(magic.offset).starts_with(magic.bytes)) return magic.kind;
+  }
+  const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const std::string start = Lower(text.substr(begin, 16));
+  if (start.starts_with("<!doctype html") || start.starts_with("<html"))
+    return FileKind{"an HTML page", kDownloadAgain};
+  const bool is_text = !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (static_cast<unsigned char>(c) >= ' ' && c != '\x7f') || c == '\n' || c == '\r' || c == '\t';
+  });
+  if (!is_text) return std::nullopt;
+  if (start.starts_with('{')) return FileKind{"a JSON file", ""};
+  return FileKind{"a text file", ""};
+}
+
+Error NotTheExpectedFile(ByteView bytes, const std::string& file_name, std::string_view expected,
+                         std::string_view why, std::uint64_t offset, const std::string& remedy) {
+  const std::optional<FileKind> kind = RecognizeFile(bytes);
+  if (!kind) {
+    return Error(ExitCode::kBadInput, fmt::format("is not {}: {}", expected, why))
+        .InFile(file_name)
+        .AtOffset(offset)
+        .Remedy(remedy);
+  }
+  return Error(ExitCode::kBadInput, fmt::format("is not {}: it is {}", expected, kind->name))
+      .InFile(file_name)
+      .Remedy(kind->remedy.empty() ? remedy : std::string(kind->remedy));
+}
+
+}  // namespace etprof
