@@ -62,6 +62,7 @@ struct ProgramValue {
   std::optional<ProgramTensor> tensor;  // kTensor
   std::optional<std::int64_t> integer;  // kInt; of kBool 0 or 1
   std::optional<double> number;         // kDouble
+  std::optional<std::string> text;      // kString
   std::vector<std::size_t> items;       // kTensorList, kOptionalTensorList, without what is absent: in values
   std::vector<std::size_t> integers;    // kIntList: in values, where sizes that vary are computed into
 };
@@ -128,6 +129,9 @@ struct Method {
   // one. (non_const_buffer_sizes without its first entry, which is reserved.)
   std::vector<Bytes> planned_buffers;
 
+  // A method without instructions gives constants that describe the model: "get_max_seq_len".
+  bool IsMetadata() const { return instructions.empty() && inputs.empty() && !outputs.empty(); }
+
   bool Branches() const {
     return std::ranges::find(instructions, Instruction::Kind::kJumpFalse, &Instruction::kind) !=
            instructions.end();
@@ -159,9 +163,10 @@ struct Program {
   std::vector<Method> methods;
   std::vector<DataSegment> segments;
   std::vector<NamedData> named_data;
-  std::size_t constants = 0;  // tensors whose data is in the file, delegates' apart
-  Bytes constant_bytes = 0;   // that they take, with what pads them
-  Bytes mutable_bytes = 0;    // initial states of tensors that are written to
+  std::size_t constants = 0;        // tensors whose data is in the file, delegates' apart
+  Bytes constant_bytes = 0;         // that they take, with what pads them
+  Bytes inline_constant_bytes = 0;  // of these, within the FlatBuffer
+  Bytes mutable_bytes = 0;          // initial states of tensors that are written to
   std::vector<XnnGraph> xnn_graphs;
 };
 

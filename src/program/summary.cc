@@ -1,5 +1,7 @@
 #include "program/summary.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -176,13 +178,37 @@ MethodSummary Summarize(const Method& method, const Program& program) {
   return summary;
 }
 
-Bytes PayloadBytes(const Program& program) {
+namespace {
+
+// The payloads of all delegates for which `counts(delegate)`; what several share counts once.
+Bytes BytesOfPayloads(const Program& program, const auto& counts) {
   std::set<std::pair<std::uint64_t, Bytes>> places;
-  for (const Method& method : program.methods)
-    for (const Delegate& delegate : method.delegates) places.emplace(delegate.offset, delegate.payload);
+  for (const Method& method : program.methods) {
+    for (const Delegate& delegate : method.delegates)
+      if (counts(delegate)) places.emplace(delegate.offset, delegate.payload);
+  }
   Bytes bytes = 0;
   for (const auto& [offset, size] : places) bytes = SumAtMost(bytes, size);
   return bytes;
+}
+
+}  // namespace
+
+Bytes PayloadBytes(const Program& program) {
+  return BytesOfPayloads(program, [](const Delegate&) { return true; });
+}
+
+Bytes InstructionBytes(const Program& program) {
+  const Bytes payloads =
+      BytesOfPayloads(program, [](const Delegate& delegate) { return !delegate.in_segment; });
+  return std::max<Bytes>(0, program.flatbuffer_bytes - SumAtMost(payloads, program.inline_constant_bytes));
+}
+
+std::optional<std::string> ConstantText(const ProgramValue& value) {
+  if (value.kind == ProgramValue::Kind::kBool && value.integer) return *value.integer != 0 ? "true" : "false";
+  if (value.integer) return fmt::format("{}", *value.integer);
+  if (value.number) return fmt::format("{}", *value.number);
+  return value.text;
 }
 
 Bytes NamedDataBytes(const Program& program) {

@@ -74,7 +74,13 @@ MethodSummary Summarize(const Method& method, const Program& program);
 
 // Of all delegates, what is shared once; of the segments that hold named data. At most the largest Bytes.
 Bytes PayloadBytes(const Program& program);
+// The FlatBuffer without the payloads and constants that lie within it.
+Bytes InstructionBytes(const Program& program);
 Bytes NamedDataBytes(const Program& program);
+
+// "512", "true", "0.5", a text: what the program stores of a number, truth value, or text. Absent: it stores
+// none.
+std::optional<std::string> ConstantText(const ProgramValue& value);
 
 // The share of `part` in `whole`, of what both are known and not 0.
 std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole);

@@ -92,6 +92,7 @@ class StaticChecker {
     for (const Method& method : methods) {
       const MethodSummary summary = Summarize(method, *candidate_.program);
       facts_.push_back(summary.facts);
+      if (method.IsMetadata()) continue;
       if (summary.jumps) {
         result_.notes.push_back(fmt::format(
             "`{}` branches: shares count each instruction once, however often it runs", method.name));
@@ -106,7 +107,8 @@ class StaticChecker {
       }
     }
     if (baseline_ != nullptr) Compare();
-    for (std::size_t i = 0; i < methods.size(); ++i) AddLimits(&methods[i], facts_[i]);
+    for (std::size_t i = 0; i < methods.size(); ++i)
+      if (!methods[i].IsMetadata()) AddLimits(&methods[i], facts_[i]);
     AddLimits(nullptr, {});
     for (const Method& method : methods) Explain(method);
     for (const StaticItem& item : result_.items) result_.decision = Together(result_.decision, item.decision);
@@ -154,6 +156,7 @@ class StaticChecker {
   }
 
   void CompareMethods(const Method& a, const Method& b) {
+    if (a.IsMetadata() && b.IsMetadata()) return CompareMetadata(a, b);
     const StaticFacts of_a = Summarize(a, *baseline_->program).facts;
     const StaticFacts& of_b = facts_[static_cast<std::size_t>(&b - candidate_.program->methods.data())];
     for (const FactInfo& info : AllFacts()) {
@@ -166,6 +169,18 @@ class StaticChecker {
         item.why = WhatIsUnknown(item.candidate.IsExact() ? a : b, item.fact);
       }
     }
+  }
+
+  // Constants have no costs to limit; a changed one is worth a note.
+  void CompareMetadata(const Method& a, const Method& b) {
+    const auto constants = [](const Method& method) {
+      std::vector<std::string> texts;
+      for (const std::size_t output : method.outputs)
+        texts.push_back(ConstantText(method.values[output]).value_or("not known"));
+      return fmt::format("{}", fmt::join(texts, ", "));
+    };
+    if (const std::string was = constants(a), is = constants(b); was != is)
+      result_.notes.push_back(fmt::format("`{}` changed from {} to {}", a.name, was, is));
   }
 
   bool HaveSameUnknown(const Method& a, const Method& b) const {

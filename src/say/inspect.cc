@@ -192,6 +192,25 @@ Section SectionOf(const Method& method, const Program& program) {
   return section;
 }
 
+// The constants that methods without instructions give.
+Table MetadataOf(const Program& program) {
+  Table table{
+      .id = "metadata", .title = "Metadata", .columns = {Left("method"), Left("value"), Left("type")}};
+  for (const Method& method : program.methods) {
+    if (!method.IsMetadata()) continue;
+    std::vector<std::string> values, types;
+    for (const std::size_t output : method.outputs) {
+      const ProgramValue& value = method.values[output];
+      values.push_back(ConstantText(value).value_or(value.tensor ? ShapeText(*value.tensor) : "not known"));
+      types.emplace_back(value.tensor ? value.tensor->type.name : std::string(NameOf(value.kind)));
+    }
+    if (std::ranges::adjacent_find(types, std::ranges::not_equal_to()) == types.end()) types.resize(1);
+    table.rows.push_back(
+        {method.name, fmt::format("{}", fmt::join(values, ", ")), fmt::format("{}", fmt::join(types, ", "))});
+  }
+  return table;
+}
+
 // What the program expects in a .ptd, and whether it is there.
 std::string ExternalText(const std::vector<std::string>& names, const DataFile* data) {
   const std::string expected = fmt::format("{} names of data are expected in a .ptd", names.size());
@@ -216,7 +235,7 @@ Document DocumentOf(const std::string& file, Bytes bytes,
 
 Document SayInspect(const Program& program, const std::string& file, const DataFile* data) {
   Document document = DocumentOf(file, program.file_bytes,
-                                 {{"program", program.flatbuffer_bytes},
+                                 {{"program", InstructionBytes(program)},
                                   {"delegates' payloads", PayloadBytes(program)},
                                   {"delegates' named data", NamedDataBytes(program)},
                                   {"other constants", program.constant_bytes + program.mutable_bytes}});
@@ -228,7 +247,9 @@ Document SayInspect(const Program& program, const std::string& file, const DataF
       missing.items.emplace_back(std::move(name));
     if (!missing.items.empty()) parts.insert(parts.begin() + 1, std::move(missing));
   }
-  for (const Method& method : program.methods) document.sections.push_back(SectionOf(method, program));
+  if (Table metadata = MetadataOf(program); !metadata.rows.empty()) parts.emplace_back(std::move(metadata));
+  for (const Method& method : program.methods)
+    if (!method.IsMetadata()) document.sections.push_back(SectionOf(method, program));
   return document;
 }
 

@@ -104,6 +104,10 @@ class MethodReader {
         break;
       case pte::KernelTypes::String:
         result.kind = Kind::kString;
+        if (const auto* text = value.val_as_String(); text != nullptr && text->string_val() != nullptr) {
+          source_.Spend(text->string_val()->size());
+          result.text = text->string_val()->str();
+        }
         break;
       case pte::KernelTypes::IntList:
         result.kind = Kind::kIntList;

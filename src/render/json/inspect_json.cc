@@ -39,6 +39,8 @@ struct ValueJson {
     v("value", &ValueJson::index, {.meaning = "its index, by which instructions refer to it"});
     v("kind", [](const ValueJson& json) { return json.method.values[json.index].kind; },
       {.meaning = "of what the program stores"});
+    v("constant", [](const ValueJson& json) { return ConstantText(json.method.values[json.index]); },
+      {.meaning = "the number, truth value, or text that the program stores"});
     v.Flat(
         [](const ValueJson& json) { return MaybeView<TensorJson>(json.method.values[json.index].tensor); });
   }

@@ -51,7 +51,7 @@ std::vector<ProgramProperty> FileProperties(const Program& a, const Program& b) 
   add("program version", Unit::kCount, [](P of) { return of.version; });
   add("XNNPACK graph version", Unit::kText, XnnVersionsOf);
   add("file", Unit::kBytes, [](P of) { return of.file_bytes; });
-  add("program", Unit::kBytes, [](P of) { return of.flatbuffer_bytes; });
+  add("program", Unit::kBytes, InstructionBytes);
   add("delegates' payloads", Unit::kBytes, PayloadBytes);
   add("delegates' named data", Unit::kBytes, NamedDataBytes);
   add("constants of portable kernels", Unit::kCount, [](P of) { return of.constants; });
@@ -64,7 +64,11 @@ std::vector<ProgramProperty> FileProperties(const Program& a, const Program& b) 
 std::string ValueText(const Method& method, const std::vector<std::size_t>& of, std::size_t i) {
   if (i >= of.size()) return "";
   const ProgramValue& value = method.values[of[i]];
-  if (!value.tensor) return std::string(NameOf(value.kind));
+  if (!value.tensor) {
+    const std::optional<std::string> constant =
+        method.instructions.empty() ? ConstantText(value) : std::nullopt;
+    return constant ? fmt::format("{} {}", NameOf(value.kind), *constant) : std::string(NameOf(value.kind));
+  }
   const auto dynamism = value.tensor->dynamism;
   return fmt::format(
       "{} {}{}", value.tensor->type.name,
