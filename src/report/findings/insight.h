@@ -177,6 +177,15 @@ struct ConditionChange {
 };
 using ConditionChanges = std::vector<ConditionChange>;
 
+// An operator's mean self time over two sets of runs.
+struct OperatorShift {
+  std::size_t op = 0;  // in Profile::operators
+  double before_ns = 0, after_ns = 0;
+};
+// The operators that a change of the latency is confined to, by falling change: all others together stayed
+// about the same. A slower machine would have slowed all of them. Empty: it is not confined.
+using ConfinedTo = std::vector<OperatorShift>;
+
 // What made latency vary while it was measured, over the medians of bursts, or over runs where there are
 // none. One cause has one finding: a step is also a trend, and its sides are two levels.
 struct LatencyStep {
@@ -185,6 +194,7 @@ struct LatencyStep {
   std::size_t from = 0, last = 0;  // numbers of bursts or runs, as their files count, from 1 on
   double before_ns = 0, after_ns = 0;
   ConditionChanges conditions = {};
+  ConfinedTo operators = {};
 };
 struct LatencyTrend {
   static constexpr std::string_view kKind = "noise";
@@ -192,6 +202,7 @@ struct LatencyTrend {
   std::size_t count = 0;  // of bursts or runs
   double change = 0;      // relative
   ConditionChanges conditions = {};
+  ConfinedTo operators = {};
 };
 struct LatencyLevels {
   static constexpr std::string_view kKind = "noise";

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "report/report.h"
@@ -94,17 +95,59 @@ finding::ConditionChanges Conditions(const Series& series, const auto& is_second
   return changes;
 }
 
+// The least operators without which the traced runs, cut at `cut` (a share of them, in the order of time),
+// changed by less than a fifth of what all did; if they are not most of the time before.
+finding::ConfinedTo Confinement(const ReportExperiment& experiment, double cut) {
+  if (!experiment.profile) return {};
+  const Profile& profile = *experiment.profile;
+  const std::vector<std::size_t> runs = profile.DescribedRuns();
+  const auto first = static_cast<std::size_t>(cut * static_cast<double>(runs.size()));
+  if (first == 0 || first >= runs.size()) return {};
+  const auto mean = [&](std::span<const Nanoseconds> self, std::size_t from, std::size_t end) {
+    double sum = 0;
+    for (std::size_t i = from; i < end; ++i)
+      sum += static_cast<double>(std::max<Nanoseconds>(0, self[runs[i]]));
+    return sum / static_cast<double>(end - from);
+  };
+  std::vector<finding::OperatorShift> shifts;
+  double before = 0, after = 0;
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    shifts.push_back({op, mean(profile.Self(op), 0, first), mean(profile.Self(op), first, runs.size())});
+    before += shifts.back().before_ns;
+    after += shifts.back().after_ns;
+  }
+  if (before <= 0 || after == before) return {};
+  const double sign = after > before ? 1 : -1;
+  std::ranges::stable_sort(shifts, std::ranges::greater(), [sign](const finding::OperatorShift& of) {
+    return sign * (of.after_ns - of.before_ns);
+  });
+  constexpr double kSame = 0.2;          // of the relative change of all
+  constexpr double kMostConfined = 0.5;  // of the time before
+  const double change = std::fabs(after - before) / before;
+  double rest_before = before, rest_after = after;
+  for (std::size_t count = 0; count < shifts.size(); ++count) {
+    rest_before -= shifts[count].before_ns;
+    rest_after -= shifts[count].after_ns;
+    if (rest_before < (1 - kMostConfined) * before) return {};
+    if (std::fabs(rest_after - rest_before) < kSame * change * rest_before) {
+      shifts.resize(count + 1);
+      return shifts;
+    }
+  }
+  return {};
+}
+
 // At stake: (high - low) x share of high.
-Insight OfStep(const Series& series, const stats::Step& step) {
+Insight OfStep(const Series& series, const ReportExperiment& experiment, const stats::Step& step) {
   const auto late = [&](std::size_t i) { return i >= step.index; };
   const double share =
       static_cast<double>(series.ns.size() - step.index) / static_cast<double>(series.ns.size());
   return {finding::LatencyStep{series.of_bursts, series.number[step.index], series.number.back(), step.before,
-                               step.after, Conditions(series, late)},
+                               step.after, Conditions(series, late), Confinement(experiment, 1 - share)},
           std::fabs(step.after - step.before) * (step.after > step.before ? share : 1 - share)};
 }
 
-std::vector<Insight> OfTrendAndLevels(const Series& series) {
+std::vector<Insight> OfTrendAndLevels(const Series& series, const ReportExperiment& experiment) {
   std::vector<Insight> found;
   constexpr double kTrendLevel = 0.01;
   constexpr double kTrendWorthSaying = 0.03;
@@ -112,7 +155,7 @@ std::vector<Insight> OfTrendAndLevels(const Series& series) {
       trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kTrendWorthSaying) {
     const auto late = [&](std::size_t i) { return 2 * i >= series.ns.size(); };
     found.push_back({finding::LatencyTrend{series.of_bursts, series.ns.size(), trend->relative_change,
-                                           Conditions(series, late)},
+                                           Conditions(series, late), Confinement(experiment, 0.5)},
                      std::fabs(trend->relative_change) * *stats::Median(series.ns)});
   }
   if (const auto levels = stats::FindTwoLevels(series.ns)) {
@@ -128,8 +171,8 @@ std::vector<Insight> OfTrendAndLevels(const Series& series) {
 
 std::vector<Insight> FindNoise(const RunData& run, const ReportExperiment& experiment) {
   const Series series = SeriesOf(run, experiment);
-  if (const auto step = stats::FindStep(series.ns)) return {OfStep(series, *step)};
-  return OfTrendAndLevels(series);
+  if (const auto step = stats::FindStep(series.ns)) return {OfStep(series, experiment, *step)};
+  return OfTrendAndLevels(series, experiment);
 }
 
 }  // namespace etprof

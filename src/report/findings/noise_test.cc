@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "etdump/testing.h"
 #include "report/example_run.h"
 
 namespace etprof {
@@ -29,6 +30,49 @@ TEST(Noise, LaunchesFollowEachOtherWhateverTheClockOfTheDevice) {
   ASSERT_NE(found, report.insights.end());
   const auto& step = std::get<finding::LatencyStep>(found->what);
   EXPECT_LT(step.before_ns, step.after_ns);
+}
+
+// Decode steps of an LLM: attention grows with the position, and nothing else does.
+Report ReportOfSteps(Nanoseconds linear_growth) {
+  handmade::TraceBuilder builder;
+  Nanoseconds at = 0;
+  for (Nanoseconds step = 0; step < 200; ++step) {
+    const Nanoseconds linear = 5'000'000 + step * linear_growth, attention = 100'000 + step * 40'000;
+    builder.Block("Execute")
+        .Framework(0, "native_call_linear.out", at + 10, at + 10 + linear)
+        .Framework(0, "OPERATOR_CALL", at + 5, at + 15 + linear)
+        .Framework(1, "llama::custom_sdpa.out", at + 20 + linear, at + 20 + linear + attention)
+        .Framework(1, "OPERATOR_CALL", at + 17 + linear, at + 24 + linear + attention)
+        .Framework(-1, "Method::execute", at, at + 40 + linear + attention);
+    at += 100 + linear + attention;
+  }
+  RunData run = RunOfEtdumps({"llama.etdump"}, {});
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(builder.Take(), {}));
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+const finding::ConfinedTo* ConfinedIn(const Report& report) {
+  for (const Insight& insight : report.insights) {
+    if (const auto* trend = std::get_if<finding::LatencyTrend>(&insight.what)) return &trend->operators;
+    if (const auto* step = std::get_if<finding::LatencyStep>(&insight.what)) return &step->operators;
+  }
+  return nullptr;
+}
+
+TEST(Noise, AChangeOfOneOperatorIsConfinedToIt) {
+  const Report report = ReportOfSteps(0);
+  const finding::ConfinedTo* confined = ConfinedIn(report);
+  ASSERT_NE(confined, nullptr);
+  ASSERT_EQ(confined->size(), 1U);
+  EXPECT_EQ(report.experiments[0].profile->operators[confined->front().op].name, "llama::custom_sdpa.out");
+}
+
+TEST(Noise, AChangeOfAllOperatorsIsConfinedToNone) {
+  const Report report = ReportOfSteps(50'000);
+  const finding::ConfinedTo* confined = ConfinedIn(report);
+  ASSERT_NE(confined, nullptr);
+  EXPECT_TRUE(confined->empty());
 }
 
 }  // namespace

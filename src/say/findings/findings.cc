@@ -84,10 +84,6 @@ Text LikelyCause(const finding::TracedApart& apart) {
   return "";
 }
 
-const char* CauseOf(bool slower) {
-  return slower ? "thermal throttling or another process" : "a rising clock, or another process that ended";
-}
-
 const char* UnitOf(bool bursts) { return bursts ? "burst" : "run"; }
 
 Lines LinesOf(const finding::ConditionChanges& changes) {
@@ -331,22 +327,45 @@ class Wording {
             "2009)"};
   }
 
+  // A cause that the trace contradicts is not named: a slower machine slows all operators.
+  Text CauseOfChange(const finding::ConfinedTo& operators, bool slower) const {
+    if (operators.empty()) {
+      return slower ? "Likely cause: thermal throttling or another process."
+                    : "Likely cause: a rising clock, or another process that ended.";
+    }
+    const finding::OperatorShift& largest = operators.front();
+    return Say(
+        "The change is confined to {}: {} from {} to {}. A slower machine would slow all operators. Likely "
+        "cause: work that differs between runs, such as attention over a growing context.",
+        CountedText(operators.size(), "operator"), NameWithLayer(largest.op), Time{largest.before_ns},
+        Time{largest.after_ns});
+  }
+
+  Lines LinesOfChange(const finding::ConfinedTo& operators,
+                      const finding::ConditionChanges& conditions) const {
+    Lines lines = FirstLines(operators, "more operator", [&](const finding::OperatorShift& of) {
+      return Say("{}: {} before, {} after", NameWithLayer(of.op), Time{of.before_ns}, Time{of.after_ns});
+    });
+    std::ranges::move(LinesOf(conditions), std::back_inserter(lines));
+    return lines;
+  }
+
   FindingWords operator()(const finding::LatencyStep& of) const {
     const double change = of.after_ns / of.before_ns - 1;
     return {
-        Say("Latency {} by {} at {} {} of {} ({}, previously {}). Likely cause: {}.",
-            change > 0 ? "increased" : "decreased", Share{std::fabs(change)}, UnitOf(of.of_bursts),
-            Count{of.from}, Count{of.last}, Time{of.after_ns}, Time{of.before_ns}, CauseOf(change > 0)),
-        LinesOf(of.conditions),
+        Say("Latency {} by {} at {} {} of {} ({}, previously {}). {}", change > 0 ? "increased" : "decreased",
+            Share{std::fabs(change)}, UnitOf(of.of_bursts), Count{of.from}, Count{of.last}, Time{of.after_ns},
+            Time{of.before_ns}, CauseOfChange(of.operators, change > 0)),
+        LinesOfChange(of.operators, of.conditions),
         "the cut in time that leaves the least variance, reported if Ashman's D is 4 or more and the change "
         "is 3% or more; at stake: (high - low) x share of high"};
   }
 
   FindingWords operator()(const finding::LatencyTrend& of) const {
-    return {Say("Latency drifted {} by {} during the measurement ({} {}s). Likely cause: {}.",
-                of.change > 0 ? "up" : "down", Share{std::fabs(of.change)}, Count{of.count},
-                UnitOf(of.of_bursts), CauseOf(of.change > 0)),
-            LinesOf(of.conditions),
+    return {Say("Latency drifted {} by {} during the measurement ({} {}s). {}", of.change > 0 ? "up" : "down",
+                Share{std::fabs(of.change)}, Count{of.count}, UnitOf(of.of_bursts),
+                CauseOfChange(of.operators, of.change > 0)),
+            LinesOfChange(of.operators, of.conditions),
             "Theil's slope over 20 stretches in the order of time, reported if Kendall's p < 0.01 and the "
             "change is 3% or more"};
   }
