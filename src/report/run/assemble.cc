@@ -27,10 +27,28 @@ std::pair<std::string, std::string> BackendAndType(const std::string& model_id) 
   return {rest.substr(1, at - 1), rest.substr(at + 1)};
 }
 
+// The resolution of the clock that the latencies were read from, in ns: the smallest step between them where
+// some of them are equal. Where none are, no clock's step shows, and it is 1, since latencies are whole ns.
+// So it is where the step is longer than any counter's of a CPU: those of Arm count at 19.2 MHz or more.
+double ClockTick(const ExperimentData& data) {
+  constexpr Nanoseconds kMaxTick = 100;
+  std::vector<Nanoseconds> latencies = data.AllLatencies();
+  std::ranges::sort(latencies);
+  Nanoseconds tick = kMaxTick + 1;
+  bool repeats = false;
+  for (std::size_t i = 1; i < latencies.size(); ++i) {
+    const Nanoseconds step = latencies[i] - latencies[i - 1];
+    repeats = repeats || step == 0;
+    if (step > 0) tick = std::min(tick, step);
+  }
+  return repeats && tick <= kMaxTick ? static_cast<double>(tick) : 1;
+}
+
 // The median of all runs, with the spread of the launches' medians around their mean (Student's t, on
 // logarithms): the launch is the unit. The median of all runs and that of the launches differ where a few
 // launches are unlike the others; the interval is around the one that is shown.
-// At the level of a stop rule that looked several times, as the interval of a pair is.
+// At the level of a stop rule that looked several times, as the interval of a pair is. It reaches at least
+// one tick of the clock to both sides.
 std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, const ScheduleData& schedule,
                                           double median_ns) {
   std::vector<double> logs;
@@ -41,7 +59,9 @@ std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, const Sche
   const auto estimate = stats::EstimateRatio(logs, schedule.Level());
   if (!estimate) return std::nullopt;
   const double factor = 1 + estimate->half_width();
-  return LatencyInterval{median_ns / factor, median_ns * factor, schedule.confidence,
+  const double tick = ClockTick(data);
+  return LatencyInterval{std::max(0.0, std::min(median_ns / factor, median_ns - tick)),
+                         std::max(median_ns * factor, median_ns + tick), schedule.confidence,
                          static_cast<int>(logs.size())};
 }
 

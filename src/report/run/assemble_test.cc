@@ -106,6 +106,26 @@ TEST(Assemble, AnIntervalIsAsWideAsTheStopRulesLooksAskFor) {
   EXPECT_NEAR(std::log(often.high / often.low) / std::log(once.high / once.low), 1.0813, 0.005);
 }
 
+// Runs of 961 ns take 961 ns in every launch: the clock cannot tell 960.6 from 961.4.
+TEST(Assemble, NoIntervalIsNarrowerThanTheClocksTick) {
+  const auto interval = [](Nanoseconds other) {
+    RunData run;
+    ExperimentData data = example::MakeExperiment("alone", 961);
+    for (Launch& launch : data.launches) {
+      for (Burst& burst : launch.bursts) {
+        std::ranges::fill(burst.recorded, 961);
+        burst.recorded.back() = other;
+      }
+    }
+    run.experiments.push_back(std::move(data));
+    return *Assemble(std::move(run), {}).experiments[0].interval;
+  };
+  EXPECT_EQ(interval(961).low, 960);
+  EXPECT_EQ(interval(961).high, 962);
+  EXPECT_EQ(interval(961 + 52).low, 961 - 52);  // a counter of 19.2 MHz
+  EXPECT_EQ(interval(961 + 5000).low, 960);     // an interruption, not a clock
+}
+
 TEST(Assemble, ComparesByLaunches) {
   const Report report = example::MakePair();
   ASSERT_EQ(report.comparisons.size(), 1u);
