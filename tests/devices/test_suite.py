@@ -462,6 +462,24 @@ def test_what_is_left_of_the_time_goes_to_the_least_certain(suite):
     assert noisy["launches"] <= 20  # in all of the ten minutes there would be hundreds
 
 
+def test_seconds_of_an_outdated_measurement_do_not_count(suite):
+    path = suite.write(devices=["local"], dtypes=["fp32"], launches=None, max_minutes=10, precision=0.2)
+    assert suite.run(path).returncode == 0
+    # The models change, and their old measurements took all of the time.
+    for programs in suite.programs.values():
+        with Path(programs["fp32"]).open("ab") as program_file:
+            program_file.write(b" ")
+    state = json.loads((suite.root / "suite_state.json").read_text())
+    for cell in state["cells"]:
+        cell["seconds"] = 590
+    (suite.root / "suite_state.json").write_text(json.dumps(state))
+    done = suite.run(path)
+    assert done.returncode == 0, done.stderr
+    assert [run["schedule"]["max_seconds"] for run in suite.runs().values()] == [60, 60]
+    state = json.loads((suite.root / "suite_state.json").read_text())
+    assert all(cell["seconds"] < 590 for cell in state["cells"])
+
+
 @pytest.mark.parametrize(
     ("keys", "words"),
     [

@@ -125,8 +125,31 @@ void SuiteDevice::Set(SuiteTask& task, SuiteCellStatus status, const std::string
 }
 
 const StoredCell& SuiteDevice::Stored(SuiteTask& task) {
-  if (!task.stored) task.stored = LookAtCell(task.cell->folder);
+  if (!task.stored) {
+    task.stored = LookAtCell(task.cell->folder);
+    if (!task.hash.empty() && task.stored->hash != task.hash) task.stored->seconds = 0;
+  }
   return *task.stored;
+}
+
+std::pair<ProfileOptions, Config> SuiteDevice::Configure(const SuiteTask& task) const {
+  ProfileOptions profile = ProfileOf(suite_, *task.cell, options_, task.program);
+  Config config = ConfigOfCell(suite_, profile, *device_, properties_);
+  MakePlan(config);
+  CheckFiles(config);
+  return {std::move(profile), std::move(config)};
+}
+
+void SuiteDevice::DropOutdatedSeconds() {
+  for (SuiteTask& task : tasks_) {
+    try {
+      task.hash = ConfigHash(Configure(task).second);
+    } catch (const Error&) {
+      continue;  // the attempt to measure the cell reports it
+    }
+    task.stored.reset();
+    if (Stored(task).hash != task.hash && task.state->seconds > 0) change_([&] { task.state->seconds = 0; });
+  }
 }
 
 double SuiteDevice::Used() {
@@ -169,10 +192,7 @@ bool SuiteDevice::Open() {
 }
 
 void SuiteDevice::Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds, bool again) {
-  const ProfileOptions profile = ProfileOf(suite_, *task.cell, options_, task.program);
-  Config config = ConfigOfCell(suite_, profile, *device_, properties_);
-  MakePlan(config);
-  CheckFiles(config);
+  auto [profile, config] = Configure(task);
   const StoredCell before = Stored(task);
   const bool same = before.there && before.hash == ConfigHash(config);
   if (same && before.complete && !again) return Set(task, SuiteCellStatus::kMeasured, "");
@@ -267,6 +287,7 @@ void SuiteDevice::Extend() {
 }
 
 void SuiteDevice::Run() {
+  if (suite_.max_minutes && Open()) DropOutdatedSeconds();
   for (std::size_t i = 0; i < tasks_.size() && !progress_.Interrupted(); ++i) {
     SuiteTask& task = tasks_[i];
     if (!Open()) {

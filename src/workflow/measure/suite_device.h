@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workflow/measure/measure.h"
@@ -37,6 +38,7 @@ struct SuiteTask {
   const SuiteCell* cell = nullptr;
   SuiteState::Cell* state = nullptr;  // written within `change` alone
   std::filesystem::path program;
+  std::string hash = {};                  // of the configuration that is to be measured; empty: not known yet
   std::optional<StoredCell> stored = {};  // as SuiteDevice::Stored read it; absent: not since it was measured
 };
 
@@ -59,6 +61,11 @@ class SuiteDevice {
   void Set(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
   // Reading a results directory takes longer the more is in it, and only measuring changes it.
   static const StoredCell& Stored(SuiteTask& task);
+  // Sets the seconds of cells whose measurement is missing or outdated to 0, since what they took is no part
+  // of this time budget.
+  void DropOutdatedSeconds();
+  // The cell's profile and configuration on the device, which is open. Throws Error for wrong ones.
+  std::pair<ProfileOptions, Config> Configure(const SuiteTask& task) const;
   double Used();
   double Budget() const;
   double FirstSeconds(std::size_t next);
