@@ -55,12 +55,16 @@ bool IsUtf8Locale(const char* lc_all, const char* lc_ctype, const char* lang) {
 
 bool ShowsUtf8() { return IsUtf8Locale(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")); }
 
+bool TakesEscapeSequences(int descriptor) {
+  const char* term = std::getenv("TERM");
+  return ::isatty(descriptor) != 0 && IsSet(term) && std::string_view(term) != "dumb";
+}
+
 TerminalOptions OptionsOfStdout() {
   TerminalOptions options;
   options.ascii = !ShowsUtf8();
   if (isatty(STDOUT_FILENO) != 0) {
-    const char* term = std::getenv("TERM");
-    options.colors = !IsSet(std::getenv("NO_COLOR")) && term != nullptr && std::string(term) != "dumb";
+    options.colors = !IsSet(std::getenv("NO_COLOR")) && TakesEscapeSequences(STDOUT_FILENO);
     winsize size{};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) options.width = size.ws_col;
   }

@@ -58,6 +58,10 @@ bool IsUtf8Locale(const char* lc_all, const char* lc_ctype, const char* lang);
 // Likewise, of this process.
 bool ShowsUtf8();
 
+// Whether the file descriptor is a terminal that obeys escape sequences, by TERM (empty or "dumb": it does
+// not).
+bool TakesEscapeSequences(int descriptor);
+
 // Width, colors and character set, NO_COLOR (no-color.org), COLUMNS and the locale kept.
 TerminalOptions OptionsOfStdout();
 

@@ -85,9 +85,8 @@ std::string TimeText(const ProgressUpdate& update) {
 }  // namespace
 
 ScreenSize SizeOfStderr() {
-  const char* term = std::getenv("TERM");
   ScreenSize screen;
-  screen.terminal = ::isatty(STDERR_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
+  screen.terminal = TakesEscapeSequences(STDERR_FILENO);
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
     screen.columns = size.ws_col;
