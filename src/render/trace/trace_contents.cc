@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "measure/store/watch.h"
 #include "program/tensors.h"
+#include "report/kernels/matrix_kernels.h"
 #include "report/kernels/placed_watch.h"
 
 namespace etprof {
@@ -27,7 +28,7 @@ void Add(std::vector<TraceArgument>& list, const std::string& name, const std::s
 }
 
 // What is the same of an operator in every run.
-std::vector<TraceArgument> FactsOf(const Profile& profile, std::size_t index) {
+std::vector<TraceArgument> FactsOf(const Profile& profile, std::size_t index, bool on_arm) {
   const Operator& op = profile.operators[index];
   std::vector<TraceArgument> facts;
   Add(facts, "kind", std::string(SpanKindName(op.key.kind)));
@@ -45,7 +46,7 @@ std::vector<TraceArgument> FactsOf(const Profile& profile, std::size_t index) {
   Add(facts, "shape", TensorsText(source.tensors));
   if (source.work.macs) facts.push_back({"macs", *source.work.macs});
   if (source.work.bytes) facts.push_back({"bytes", *source.work.bytes});
-  if (source.kleidiai) Add(facts, "matrix_kernels", NameOf(source.kleidiai->kernels));
+  if (source.kleidiai && on_arm) Add(facts, "matrix_kernels", NameOf(source.kleidiai->kernels));
   return facts;
 }
 
@@ -54,6 +55,7 @@ class ExperimentWriter {
   ExperimentWriter(const RunData& run, const ExperimentData& data, const Trace& trace, const Profile& profile,
                    TraceWriter& writer)
       : run_(run), data_(data), trace_(trace), profile_(profile), writer_(writer) {
+    on_arm_ = RanOnArm(profile, data.isa_state);
     if (!KnowsItsClocks(run)) origin_ = Earliest();
     process_ = writer.AddProcess(data.label.empty() ? data.name : data.label);
   }
@@ -146,7 +148,7 @@ class ExperimentWriter {
 
   TraceWriter::SliceId DescribeOperator(std::size_t op) {
     const Operator& own = profile_.operators[op];
-    return writer_.Describe(own.name, std::string(own.category.name), FactsOf(profile_, op));
+    return writer_.Describe(own.name, std::string(own.category.name), FactsOf(profile_, op, on_arm_));
   }
 
   // Loading, and what was cut off in the middle of a run: nested by their times alone.
@@ -251,6 +253,7 @@ class ExperimentWriter {
   const Profile& profile_;
   TraceWriter& writer_;
   TrackId process_ = 0;
+  bool on_arm_ = false;
   Nanoseconds origin_ = 0;
 };
 
