@@ -15,9 +15,9 @@ namespace etprof::runner {
 // noise hides what is left of the fall, and a burst that is already warm passes with three runs.
 bool IsLevel(std::span<const std::int64_t> opening_ns);
 
-// How many runs share one reading of waiting: 1 where a run takes 5 times as long as a reading, else as many as
-// take 20 times as long together. `reading_ns` is what one reading takes, `spacing_ns` the
-// time from the start of one run to that of the next without it.
+// How many runs share one reading of waiting: 1 where a run takes 5 times as long as a reading, else as many
+// as take 20 times as long together. `reading_ns` is what one reading takes, `spacing_ns` the time from the
+// start of one run to that of the next without it.
 int RunsPerReading(std::int64_t reading_ns, std::int64_t spacing_ns);
 
 // Refuses what no measurement needs and what would hold the worker for hours or exhaust its memory.
