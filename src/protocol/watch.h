@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/json/describe.h"
+#include "core/units.h"
 #include "protocol/memory_owners.h"
 #include "protocol/operator_place.h"
 
