@@ -109,8 +109,13 @@ std::string EscapeMarkdown(std::string_view text) {
     } else if (c == '>') {
       out += "&gt;";
     } else {
-      const bool in_url = (c == ':' && rest.starts_with("//")) ||
-                          (c == '.' && i >= 3 && Lower(std::string_view(line).substr(i - 3, 3)) == "www");
+      // What GitHub's Markdown makes a link by itself (GFM, "Autolinks (extension)").
+      const std::string before =
+          Lower(std::string_view(line).substr(i < 5 ? 0 : i - 5, std::min<std::size_t>(i, 5)));
+      const bool in_url =
+          (c == ':' && rest.starts_with("//") &&
+           (before.ends_with("http") || before.ends_with("https") || before.ends_with("ftp"))) ||
+          (c == '.' && before.ends_with("www"));
       if (in_url || std::string_view("|\\`*_[]#~").find(c) != std::string_view::npos) out += '\\';
       out += c;
       // GitHub and GitLab find names in the text of the page, where an escape is gone.

@@ -37,6 +37,7 @@ TEST(EscapeMarkdown, ShowsTheTextItself) {
   EXPECT_EQ(EscapeMarkdown("a\u202e\x1b"), "a\\u202e\\x1b");
   EXPECT_EQ(EscapeMarkdown("@octocat a@b.c @ @"), "@<!-- -->octocat a@<!-- -->b.c @ @");
   EXPECT_EQ(EscapeMarkdown("https://a.b/c: WWW.a.b"), "https\\://a.b/c: WWW\\.a.b");
+  EXPECT_EQ(EscapeMarkdown("chrome://tracing"), "chrome://tracing");
 }
 
 TEST(CsvField, QuotesAndDefuses) {
