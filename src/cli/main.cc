@@ -168,8 +168,10 @@ void RequireNames(const CLI::App& command) {
   for (const CLI::Option* const option : command.get_options()) {
     const std::string name = option->get_name(), type = option->get_type_name();
     if (name == "command" || option->count() == 0) continue;  // another program's words
+    if (option->get_items_expected_max() == 0) continue;      // a flag, whose result "true" names no file
     const bool is_output = IsDocumentFile(name) || std::ranges::find(kOutputs, name) != std::end(kOutputs);
-    const bool is_path = option->get_positional() || type == "FILE" || type == "PATH" || type == "DIR";
+    const bool is_path = option->get_positional() || type == "FILE" || type == "PATH" || type == "DIR" ||
+                         type.ends_with(":FILE");  // of CLI::ExistingFile
     if (is_path && std::ranges::find(option->results(), "") != option->results().end()) {
       throw Error(ExitCode::kUsage, fmt::format("`{}` is empty", name))
           .Remedy("give a name. Is a variable of the shell not set?");

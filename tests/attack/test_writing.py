@@ -199,7 +199,7 @@ class TestOutputs:
         assert pipe.is_fifo()
         (bench.folder / "there").mkdir()
         target = bench.folder / "there" / "file"
-        target.write_text("old")
+        target.touch()
         target.chmod(0o640)
         link = bench.folder / "link"
         link.symlink_to(target)

@@ -1,10 +1,12 @@
 """Fleets whose files are damaged, missing, or of somebody else, and folders with odd names."""
 
 import json
+import os
 import random
 
 import pytest
 import simulated
+from program import run
 
 from etprof.fleet import query, store
 from etprof.fleet.problem import FleetError
@@ -94,3 +96,11 @@ def test_a_list_that_is_not_a_compactions_removes_nothing(names, tmp_path):
         with pytest.raises(FleetError, match=r"replaces/.*\.json` is damaged"):
             does()
     assert {file: file.read_bytes() for file in (tmp_path / "fleet").rglob("*") if file.is_file()} == before
+
+
+def test_a_query_is_not_read_from_a_pipe(tmp_path):
+    pipe = tmp_path / "mine.sql"
+    os.mkfifo(pipe)
+    done = run("fleet", "query", pipe, "--from", filled(tmp_path / "fleet").uri)
+    assert done.returncode == 3, done.stderr
+    assert "is not a regular file" in done.stderr
