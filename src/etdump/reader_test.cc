@@ -129,8 +129,10 @@ TEST(ReadEtdump, TakesEmptyTextsForAbsentOnes) {
 
 TEST(ReadEtdump, SaysWhatIsWrongWithAFile) {
   EXPECT_THAT(MessageOf({}), HasSubstr("x.etdump: is empty"));
-  const std::string foreign = "this is no ETDump at all";
-  EXPECT_THAT(MessageOf(std::as_bytes(std::span(foreign))), HasSubstr("no ED00 identifier"));
+  const std::string text = "this is no ETDump at all";
+  EXPECT_THAT(MessageOf(std::as_bytes(std::span(text))), HasSubstr("is not an ETDump: it is a text file"));
+  const std::string bytes(64, '\x01');
+  EXPECT_THAT(MessageOf(std::as_bytes(std::span(bytes))), HasSubstr("no ED00 identifier"));
 }
 
 TEST(ReadEtdump, NoCutOfARealFileIsReadAsWhole) {

@@ -441,7 +441,7 @@ TEST(Findings, SayThatAQuotaTookTheProcessor) {
   load.cores = 2;
   load.machine_cores = 2;
   load.processes = {{"python", 1, 2}};
-  ResourceLimits& limits = report.run.device->limits;
+  ResourceLimits& limits = report.run.device.emplace().limits;
   limits.quota_cpus = 0.1;
   limits.quota_key = "cpu.cfs_quota_us";
   for (Launch& launch : report.run.experiments[0].launches) {
