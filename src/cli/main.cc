@@ -168,7 +168,8 @@ void RequireNames(const CLI::App& command) {
   for (const CLI::Option* const option : command.get_options()) {
     const std::string name = option->get_name(), type = option->get_type_name();
     if (name == "command" || option->count() == 0) continue;  // another program's words
-    if (option->get_items_expected_max() == 0) continue;      // a flag, whose result "true" names no file
+    // A flag without a value, whose result names no file.
+    if (option->get_items_expected_max() == 0 && option->results().front() == "true") continue;
     const bool is_output = IsDocumentFile(name) || std::ranges::find(kOutputs, name) != std::end(kOutputs);
     const bool is_path = option->get_positional() || type == "FILE" || type == "PATH" || type == "DIR" ||
                          type.ends_with(":FILE");  // of CLI::ExistingFile

@@ -231,7 +231,9 @@ def _read(run: Run) -> list[tuple[dict, dict]] | FleetError:
     except FleetError as error:
         return error
     except ValueError as error:
-        return FleetError(str(error).splitlines()[0], run.how_to_look)
+        reason = (str(error).splitlines() or ["it is damaged"])[0]
+        named = reason if str(run.path) in reason else f"`{run.path}` cannot be added: {reason}"
+        return FleetError(named, run.how_to_look)
 
 
 def _read_etdump(run: Run) -> list[tuple[dict, dict]]:
