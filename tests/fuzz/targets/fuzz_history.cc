@@ -188,7 +188,7 @@ ETPROF_FUZZ_TARGET(history) {
          {std::size_t{2}, std::size_t{0}, original.size() / 4096, std::size_t{512}, std::size_t{4096}})
       number(value);
     text.resize(512, '\0');
-    for (const std::size_t page : {1, 3}) {
+    for (const std::size_t page : {std::size_t{1}, std::size_t{3}}) {
       number(page);
       const std::string content = original.substr((page - 1) * 4096, 4096);
       text += content;
