@@ -407,13 +407,12 @@ std::optional<std::size_t> RunsToShow(const ChangePoints& found, double log_size
   constexpr double kPower = 1.2816;  // the quantile of the normal distribution at 90 %
   const double critical = found.critical_t.value_or(3.5);
   const auto before = static_cast<double>(found.last_runs);
-  for (std::size_t more = kLeastSide; more <= most; ++more) {
+  double log_orders = 0;
+  for (std::size_t more = 1; more <= most; ++more) {
     const auto after = static_cast<double>(more);
+    log_orders += std::log((before + after) / after);
     // Of all orders of the runs, those that are split as well as the best: this and its mirror image.
-    double log_orders = 0;
-    for (std::size_t i = 1; i <= more; ++i)
-      log_orders += std::log((before + static_cast<double>(i)) / static_cast<double>(i));
-    if (std::log(2.0) - log_orders > std::log(level)) continue;
+    if (more < kLeastSide || std::log(2.0) - log_orders > std::log(level)) continue;
     const double t = std::abs(log_size) * std::sqrt(before * after / (before + after));
     if (t >= *found.run_sd * (critical + kPower)) return more;
   }
