@@ -6,11 +6,11 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 #include <stdexcept>
 
 #include "core/json/json.h"
+#include "core/json/json_members.h"
 
 namespace etprof {
 namespace {
@@ -123,11 +123,7 @@ class Checker {
 
   void CheckPattern(const json& value, const std::string& pattern, const std::string& path) {
     if (!value.is_string()) return;
-    // std::regex recurses with the length of the text; no text with a pattern is as long.
-    constexpr std::size_t kMost = 1000;
-    const auto& text = value.get_ref<const std::string&>();
-    const auto& compiled = patterns_.try_emplace(pattern, pattern, std::regex::ECMAScript).first->second;
-    if (text.size() > kMost || !std::regex_search(text, compiled)) {
+    if (!describe::MatchesPattern(value.get_ref<const std::string&>(), pattern)) {
       Add(path, fmt::format("must look like {}, but is {}", pattern, Quoted(value)));
     }
   }
@@ -186,7 +182,6 @@ class Checker {
 
   const json& root_;
   std::vector<SchemaProblem> problems_;
-  std::map<std::string, std::regex> patterns_;  // compiled once: a manifest has thousands of texts
 };
 
 }  // namespace

@@ -144,7 +144,7 @@ std::string Complaint(const char* text, ReadMode mode = ReadMode::kMissingKeepsD
 
 TEST(Describe, SaysWhatIsWrong) {
   EXPECT_EQ(Complaint("{}"), "");
-  EXPECT_EQ(Complaint("{}", ReadMode::kAll), "\"flag\" is missing");
+  EXPECT_EQ(Complaint("{}", ReadMode::kAll), "\"version\" is missing");
   EXPECT_EQ(Complaint("[]"), "must be a JSON object");
   EXPECT_EQ(Complaint(R"({"point": {"x": 4}})"), "in \"point\": \"x\" must be at most 3");
   EXPECT_EQ(Complaint(R"({"points": [{"x": -4}]})"), "in \"points\": \"x\" must be at least -3");

@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <mutex>
+#include <regex>
+#include <set>
 
 namespace etprof::describe {
 
@@ -29,6 +34,12 @@ std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const Abo
   };
   const std::int64_t least = std::max(lowest, bound(about.least.value_or(0), lowest));
   const std::int64_t most = about.most ? std::min(highest, bound(*about.most, highest)) : highest;
+  // As JSON Schema has it, 2.0 is an integer.
+  if (value.is_number_float()) {
+    const auto number = value.get<double>();
+    if (number == std::floor(number) && std::abs(number) < 0x1p63)
+      return ReadInteger(static_cast<std::int64_t>(number), key, about, lowest, highest);
+  }
   if (!value.is_number_integer()) Complain(key, "must be an integer");
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most))
     Complain(key, fmt::format("must be at most {}", most));
@@ -38,9 +49,17 @@ std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const Abo
   return number;
 }
 
-std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, std::uint64_t highest) {
-  if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<std::int64_t>() < 0))
-    Complain(key, "must be an integer of at least 0");
+std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const About& about,
+                           std::uint64_t highest) {
+  // Bounds are those of signed integers: only what is above them is read here.
+  constexpr std::int64_t kMaxSigned = std::numeric_limits<std::int64_t>::max();
+  if (about.most || highest <= static_cast<std::uint64_t>(kMaxSigned) || !value.is_number_unsigned() ||
+      value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMaxSigned)) {
+    About bounds = about;
+    bounds.least = std::max(0.0, about.least.value_or(0));
+    return static_cast<std::uint64_t>(ReadInteger(
+        value, key, bounds, 0, static_cast<std::int64_t>(std::min(highest, std::uint64_t{kMaxSigned}))));
+  }
   const auto number = value.get<std::uint64_t>();
   if (number > highest) Complain(key, fmt::format("must be at most {}", highest));
   return number;
@@ -65,7 +84,32 @@ std::string ReadText(const nlohmann::json& value, const char* key, const About& 
   const std::string choices = fmt::format("|{}|", about.choices);
   if (!about.choices.empty() && choices.find("|" + text + "|") == std::string::npos)
     Complain(key, "has a value that is not known");
+  if (about.some && text.empty()) Complain(key, "must not be empty");
+  if (!about.pattern.empty() && !MatchesPattern(text, about.pattern))
+    Complain(key, fmt::format("must look like {}", about.pattern));
   return text;
+}
+
+void RequireList(const nlohmann::json& value, const char* key, const About& about) {
+  if (!value.is_array()) Complain(key, "must be an array");
+  if (about.some && value.empty()) Complain(key, "must not be empty");
+  if (about.unique && std::set<nlohmann::json>(value.begin(), value.end()).size() < value.size())
+    Complain(key, "has an element twice");
+}
+
+bool MatchesPattern(const std::string& text, std::string_view pattern) {
+  constexpr std::size_t kMaxBytes = 1000;  // std::regex recurses with the length of the text
+  static std::mutex mutex;
+  static std::map<std::string, std::regex, std::less<>> compiled;  // a manifest has thousands of texts
+  const std::regex* expression = nullptr;
+  {
+    const std::scoped_lock lock(mutex);
+    auto found = compiled.find(pattern);
+    if (found == compiled.end())
+      found = compiled.emplace(pattern, std::regex(std::string(pattern), std::regex::ECMAScript)).first;
+    expression = &found->second;
+  }
+  return text.size() <= kMaxBytes && std::regex_search(text, *expression);
 }
 
 bool ReadFlag(const nlohmann::json& value, const char* key) {
@@ -84,6 +128,8 @@ void Reader::TakeBy(const nlohmann::json& json, const char* key, const About& ab
     if (mode_ == ReadMode::kAll && !about.if_any) Complain(key, "is missing");
     return;
   }
+  if (mode_ == ReadMode::kAll && !about.with.empty() && !json.contains(about.with))
+    Complain(key, fmt::format("is there without \"{}\"", about.with));
   if (mode_ != ReadMode::kTolerant) return read(reader, *found);
   if (found->is_null()) return;
   try {

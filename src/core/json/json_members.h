@@ -92,11 +92,25 @@ std::filesystem::path PathOf(const std::string& text, const std::filesystem::pat
 // `lowest` and `highest`: of the type.
 std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const About& about,
                          std::int64_t lowest, std::int64_t highest);
-std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, std::uint64_t highest);
+std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const About& about,
+                           std::uint64_t highest);
 double ReadNumber(const nlohmann::json& value, const char* key, const About& about);
 std::string ReadText(const nlohmann::json& value, const char* key, const About& about);
 bool ReadFlag(const nlohmann::json& value, const char* key);
 void RequireObject(const nlohmann::json& value);
+// Throws unless it is an array that is empty, and has equal elements, only where it may.
+void RequireList(const nlohmann::json& value, const char* key, const About& about);
+// Whether a part of the text is what a regular expression (ECMAScript) describes. Never of a text of more
+// than 1,000 bytes.
+bool MatchesPattern(const std::string& text, std::string_view pattern);
+
+// What is said of a list or map, as far as it is said of its elements.
+constexpr About OfElement(About about) {
+  about.some = false;
+  about.unique = false;
+  about.or_null = false;
+  return about;
+}
 
 // `folder`: paths that are `below` are relative to it.
 template <typename Json>
@@ -260,7 +274,12 @@ class Reader {
         describe(from);
       });
     }
-    void Constant(const char*, const auto&, const About& = {}) {}
+    void Constant(const char* key, const auto& constant, const About& about = {}) {
+      if (reader.mode_ != ReadMode::kAll) return;
+      reader.Take(json, key, about, [&](const nlohmann::json& found) {
+        if (found != nlohmann::json(constant)) Complain(key, "has a value that is not known");
+      });
+    }
   };
 
   template <typename Read>
@@ -275,7 +294,8 @@ class Reader {
   template <typename U>
   void Value(const nlohmann::json& json, U& value, const char* key, const About& about) {
     if constexpr (IsOptional<U>::value) {
-      if (json.is_null()) {
+      const bool is_refused = mode_ == ReadMode::kAll && about.if_any && !about.or_null;
+      if (json.is_null() && !is_refused) {
         value.reset();
       } else {
         typename U::value_type read{};
@@ -283,17 +303,23 @@ class Reader {
         value = std::move(read);
       }
     } else if constexpr (IsVector<U>::value) {
-      if (!json.is_array()) Complain(key, "must be an array");
+      RequireList(json, key, about);
       U read;
       for (const nlohmann::json& element : json) {
         typename U::value_type one{};
-        if (Element(element, one, key, about)) read.push_back(std::move(one));
+        if (Element(element, one, key, OfElement(about))) read.push_back(std::move(one));
       }
       value = std::move(read);
     } else if constexpr (IsMap<U>::value) {
       RequireObject(json);
+      About of_element = OfElement(about);
+      of_element.pattern = {};
       U read;
-      for (const auto& [name, element] : json.items()) Value(element, read[name], key, about);
+      for (const auto& [name, element] : json.items()) {
+        if (!about.pattern.empty() && !MatchesPattern(name, about.pattern))
+          Complain(key, "has a key that is not one of its kind");
+        Value(element, read[name], key, of_element);
+      }
       value = std::move(read);
     } else if constexpr (Described<U>) {
       U read{};
@@ -316,12 +342,13 @@ class Reader {
                      about.below ? folder_ : std::filesystem::path());
     } else if constexpr (kIsText<U>) {
       if (about.json) {
+        if (!json.is_object() && !json.is_null()) Complain(key, "must be an object or null");
         value = json.is_object() ? json.dump() : "";
       } else {
         // What a newer etprof, or another program, calls something is kept by a tolerant reader.
-        value = json.is_null() && about.or_null
-                    ? ""
-                    : ReadText(json, key, mode_ == ReadMode::kTolerant ? About{} : about);
+        About expected = about;
+        if (mode_ == ReadMode::kTolerant) expected.choices = {};
+        value = json.is_null() && about.or_null ? "" : ReadText(json, key, expected);
       }
     } else if constexpr (std::is_same_v<U, bool>) {
       value = ReadFlag(json, key);
@@ -329,7 +356,7 @@ class Reader {
       value = json.is_null() && about.or_null ? std::numeric_limits<U>::quiet_NaN()
                                               : ReadNumber(json, key, about);
     } else if constexpr (std::is_unsigned_v<U>) {
-      value = static_cast<U>(ReadUnsigned(json, key, std::numeric_limits<U>::max()));
+      value = static_cast<U>(ReadUnsigned(json, key, about, std::numeric_limits<U>::max()));
     } else {
       value = static_cast<U>(
           ReadInteger(json, key, about, std::numeric_limits<U>::min(), std::numeric_limits<U>::max()));

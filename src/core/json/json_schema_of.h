@@ -20,14 +20,6 @@ struct IsVariant : std::false_type {};
 template <typename... Each>
 struct IsVariant<std::variant<Each...>> : std::true_type {};
 
-// What is said of a list, as far as it is said of its elements.
-constexpr About OfElement(About about) {
-  about.some = false;
-  about.unique = false;
-  about.or_null = false;
-  return about;
-}
-
 Schema TextSchema(const About& about);
 Schema NumberSchema(const char* type, std::optional<double> least, const About& about);
 // What `schema` says, or null.

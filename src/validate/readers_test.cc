@@ -1,0 +1,159 @@
+// Readers that are made of descriptions accept what the schemas of the same descriptions accept.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/json/json_members.h"
+#include "core/json/json_schema_of.h"
+#include "measure/store/run_data.h"
+#include "measure/store/suite_state.h"
+#include "measure/store/watch.h"
+#include "protocol/messages.h"
+#include "protocol/peaks.h"
+#include "report/example_run.h"
+#include "validate/json_schema.h"
+
+namespace etprof {
+namespace {
+
+using nlohmann::json;
+using Pointer = json::json_pointer;
+
+// The places of all values; of a list, those of its first element.
+void AddPlaces(const json& value, const Pointer& at, std::vector<Pointer>& places) {
+  if (!at.empty()) places.push_back(at);
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) AddPlaces(member, at / key, places);
+  } else if (value.is_array() && !value.empty()) {
+    AddPlaces(value[0], at / 0, places);
+  }
+}
+
+template <typename T>
+class Fixture {
+ public:
+  explicit Fixture(json example) : example_(std::move(example)), schema_(SchemaOf<T>("", "")) {
+    schema_.erase("$schema");
+    for (const SchemaProblem& problem : CheckSchema(example_, schema_))
+      ADD_FAILURE() << "the example: " << problem.path << ": " << problem.problem;
+    EXPECT_EQ(Complaint(example_), "");
+  }
+
+  // Changes every value in several ways, and returns what only the reader or only the schema accepts.
+  // `unread` gets the keys that the reader leaves out: what is computed, and is only written.
+  std::vector<std::string> Differences(std::set<std::string>& unread) const {
+    std::vector<Pointer> places;
+    AddPlaces(example_, Pointer(), places);
+    std::vector<std::string> differences;
+    std::string skipped = "none";
+    for (const Pointer& place : places) {
+      if (place.to_string().starts_with(skipped + "/")) continue;
+      if (example_[place.parent_pointer()].is_object()) {
+        json without = example_;
+        without[place.parent_pointer()].erase(place.back());
+        if (Complaint(without).empty() && !CheckSchema(without, schema_).empty()) {
+          skipped = place.to_string();
+          unread.insert(place.back());
+          continue;
+        }
+        Compare(without, place.to_string() + " is missing", differences);
+      }
+      for (const json& other : Changes(example_[place])) {
+        json changed = example_;
+        changed[place] = other;
+        Compare(changed, place.to_string() + " is " + other.dump(), differences);
+      }
+    }
+    return differences;
+  }
+
+ private:
+  static std::vector<json> Changes(const json& value) {
+    std::vector<json> changes = {nullptr,
+                                 true,
+                                 -1,
+                                 0,
+                                 2.0,
+                                 1.5,
+                                 json::array(),
+                                 json::object(),
+                                 "",
+                                 "text",
+                                 json::array({nullptr}),
+                                 std::string(64, 'a')};
+    if (value.is_array() && !value.empty()) {
+      changes.push_back(value);
+      changes.back().push_back(value[0]);
+    }
+    return changes;
+  }
+
+  static std::string Complaint(const json& value) {
+    try {
+      T read;
+      FromJson(value, read, ReadMode::kAll);
+      return "";
+    } catch (const std::invalid_argument& problem) {
+      return problem.what();
+    }
+  }
+
+  void Compare(const json& value, const std::string& what, std::vector<std::string>& differences) const {
+    const std::string complaint = Complaint(value);
+    const std::vector<SchemaProblem> problems = CheckSchema(value, schema_);
+    if (complaint.empty() == problems.empty()) return;
+    differences.push_back(what + ": " + (complaint.empty() ? "schema: " + problems[0].problem : complaint));
+  }
+
+  json example_, schema_;
+};
+
+template <typename T>
+void ExpectNoDifferences(const json& example, const std::set<std::string>& only_written = {}) {
+  std::set<std::string> unread;
+  EXPECT_THAT(Fixture<T>(example).Differences(unread), testing::IsEmpty());
+  EXPECT_EQ(unread, only_written);
+}
+
+TEST(Readers, AcceptWhatTheSchemaOfASuitesStateAccepts) {
+  SuiteState state;
+  state.cells.emplace_back();
+  state.cells[0].model = "net";
+  state.cells[0].device = "local";
+  ExpectNoDifferences<SuiteState>(ToJson(state));
+}
+
+TEST(Readers, AcceptWhatTheSchemaOfPeaksAccepts) {
+  protocol::Peaks peaks;
+  peaks.compute.emplace_back();
+  peaks.memory.emplace_back();
+  ExpectNoDifferences<protocol::Peaks>(ToJson(peaks));
+}
+
+TEST(Readers, AcceptWhatTheSchemasOfMessagesAccept) {
+  protocol::OutputDigest digest;
+  digest.sha256 = std::string(64, '0');
+  ExpectNoDifferences<protocol::OutputDigest>(ToJson(digest));
+  ExpectNoDifferences<protocol::BurstReply>(ToJson(protocol::BurstReply()));
+  ExpectNoDifferences<protocol::LoadReply>(ToJson(protocol::LoadReply()));
+}
+
+TEST(Readers, AcceptWhatTheSchemaOfAWatchedRunAccepts) {
+  WatchData watch;
+  watch.reply.runs = 1;
+  watch.reply.threads = 1;
+  protocol::WatchedOperator& op = watch.reply.operators.emplace_back();
+  op.threads.emplace_back();
+  ExpectNoDifferences<WatchData>(ToJson(watch));
+}
+
+TEST(Readers, AcceptWhatTheSchemaOfAManifestAccepts) { ExpectNoDifferences<RunData>(ToJson(MakePair().run)); }
+
+}  // namespace
+}  // namespace etprof
