@@ -31,7 +31,7 @@ class BundleTest : public testing::Test {
 
 constexpr const char* kWhole = R"({"schema_version": 1, "target": "android", "executorch": "1.5.1",
   "program": "etprof-runner", "start": ["ld.so", "--library-path", ".", "etprof-runner", "--x"],
-  "files": [{"name": "ld.so", "bytes": 3, "sha256": "ab"}, {"name": "etprof-runner", "bytes": 4, "sha256": "cd"}]})";
+  "files": [{"name": "ld.so", "bytes": 3, "sha256": "abababababababababababababababababababababababababababababababab"}, {"name": "etprof-runner", "bytes": 4, "sha256": "cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"}]})";
 
 TEST_F(BundleTest, IsStartedByItsLoaderFromAnyFolder) {
   const auto bundle = Of(kWhole);

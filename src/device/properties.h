@@ -20,6 +20,7 @@ struct DeviceProperties {
     std::optional<std::int64_t> min_khz, max_khz;  // limits in force (scaling_min_freq, scaling_max_freq)
     std::optional<std::int64_t> hardware_max_khz;
     std::optional<std::int64_t> capacity;
+    std::string siblings;  // hyperthreads of its core, itself among them: "0-1"; empty: not known
 
     static void Describe(auto& v) {
       v("id", &Cpu::id, {.meaning = "its number, as in `cpu_affinity`"});
@@ -29,6 +30,9 @@ struct DeviceProperties {
       v("max_khz", &Cpu::max_khz, {.meaning = "limit in force (scaling_max_freq); null: not known"});
       v("hardware_max_khz", &Cpu::hardware_max_khz, {.meaning = "cpuinfo_max_freq; null: not known"});
       v("capacity", &Cpu::capacity, {.meaning = "the kernel's relative capacity: 1024 is the largest core"});
+      v("siblings", &Cpu::siblings,
+        {.meaning = "hyperthreads of its core, itself among them: \"0-1\"; null: not known",
+         .or_null = true});
     }
   };
   std::string name;

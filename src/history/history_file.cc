@@ -398,12 +398,16 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
       }
       reference.Reset();
     }
+    // No measurement gives more; sums of what a damaged file says fit.
+    const auto runs_in = [&](int column) {
+      return std::clamp<std::int64_t>(launches.Integer(column), 0, 1'000'000'000'000);
+    };
     const auto launches_of = [&](std::int64_t result) {
       std::vector<HistoryLaunch> found;
       launches.Bind(result);
       while (launches.Step()) {
-        found.push_back({static_cast<int>(launches.Integer(0)), launches.MaybeInteger(1), launches.Integer(2),
-                         launches.Integer(3), launches.MaybeReal(4), launches.MaybeInteger(5)});
+        found.push_back({static_cast<int>(launches.Integer(0)), launches.MaybeInteger(1), runs_in(2),
+                         runs_in(3), launches.MaybeReal(4), launches.MaybeInteger(5)});
       }
       launches.Reset();
       return found;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "core/file/file.h"
 #include "core/file/sha256.h"
 #include "core/json/json.h"
+#include "core/text/text.h"
 #include "core/utc.h"
 #include "measure/conditions/check_device.h"
 #include "measure/conditions/conditions.h"
@@ -78,7 +80,11 @@ class Measurement {
     WithReconnection([&] {
       run_.device = device_.Properties();
       CheckForDevice(config_, device_.Name(), *run_.device);
-      if (options_.take_turn) options_.take_turn();
+      if (options_.take_turn) {
+        const double before = MonotonicSeconds();
+        options_.take_turn();
+        waited_first_ += MonotonicSeconds() - before;
+      }
       if (!config_.power_mode.empty()) run_.power_mode = device_.SetPowerMode(config_.power_mode);
       foreign_.clear();
       ProbeRunners();
@@ -91,6 +97,7 @@ class Measurement {
     }
     const bool resumed = options_.resume && TakeOver(hash);
     const Quiet before = LookBefore();  // Ctrl-C in it leaves all as it was
+    waited_first_ += before.waited_seconds;
     if (!resumed) {
       std::vector<std::string> names;
       for (const ExperimentConfig& experiment : config_.experiments) names.push_back(experiment.name);
@@ -104,6 +111,7 @@ class Measurement {
       WriteFileAtomically(directory_.folder() / "config.json", ToJson(config_).dump(2) + "\n");
     Note(before);
     WarnOfQuota();
+    WarnOfThreads();
     run_.status = RunData::Status::kRunning;
     directory_.WriteManifest(run_);
     try {
@@ -128,6 +136,13 @@ class Measurement {
   }
 
  private:
+  // Since this began. Waiting for a turn, for a quiet or cool device, or for one to come back, is no time of
+  // the measurement.
+  double SecondsUsed() const {
+    return MonotonicSeconds() - began_ - waited_first_ - waited_for_device_ -
+           (watch_ ? watch_->waited_seconds() : 0);
+  }
+
   bool Interrupted() const { return options_.interrupted && options_.interrupted(); }
 
   void FinishAfterFailure(RunData::Status status) {
@@ -358,6 +373,7 @@ class Measurement {
       if (!to.launches.empty()) to.latency_csv = directory_.folder() / (plan_.units[i].stem + "_latency.csv");
     }
     run_.schedule = old.schedule;
+    used_before_ = old.schedule.seconds;
     waited_before_ = old.schedule.waited_seconds;
     run_.conditions = std::move(old.conditions);
     run_.other_load_before = std::move(old.other_load_before);
@@ -408,6 +424,13 @@ class Measurement {
                     QuotaText(limits), CountedText(MostThreads(), "thread")));
   }
 
+  void WarnOfThreads() {
+    for (const std::string& warning : ThreadWarnings(config_, *run_.device)) {
+      if (options_.progress != nullptr) options_.progress->Message("warning: " + warning);
+      AddOnce(warning, run_.warnings);
+    }
+  }
+
   // Says so where the device is busy. Of a measurement that was begun earlier the busier moment counts.
   void Note(const Quiet& before) {
     if (before.waited_seconds > 0)
@@ -455,8 +478,7 @@ class Measurement {
     }
     if (units.empty()) return;
     ScheduleHooks hooks;
-    // Waiting for the device to cool or to come back is no time of the measurement.
-    hooks.now = [this] { return MonotonicSeconds() - watch_->waited_seconds() - waited_for_device_; };
+    hooks.now = [this] { return SecondsUsed(); };
     hooks.interrupted = [this] { return Interrupted(); };
     hooks.save = [this] {
       load_->AfterLaunch();
@@ -489,7 +511,7 @@ class Measurement {
     options.max_seconds = AllowedSeconds(config_, run_.pairs.size());
     options.max_seconds_given = config_.max_seconds.has_value();
     options.precision = config_.Precision();
-    options.seconds_used = run_.schedule.seconds;
+    options.seconds_used = run_.schedule.seconds + SecondsUsed();  // what comes before the first launch
     options.after_seconds = MakeForecast(config_, plan_, *run_.device).roof_seconds;
     RunSchedule(options, units, pairs, hooks, run_.schedule, run_.warnings);
     EndLoad();
@@ -533,8 +555,14 @@ class Measurement {
     if (options_.counters) MeasureCounters(plan_, setup, reconnecting, options_.progress, run_);
     if (options_.watch) MeasureWatch(plan_, setup, reconnecting, options_.progress, run_);
     if (!config_.peaks || Interrupted()) return;
+    const bool limited = options_.launches && (!config_.launches || config_.max_seconds);
+    const double limit = AllowedSeconds(config_, run_.pairs.size()) - used_before_;
+    const auto seconds_left = [&] {
+      return limited ? limit - SecondsUsed() : std::numeric_limits<double>::infinity();
+    };
     WithReconnection([&] {
-      MeasurePeaks(config_, plan_, device_, interruption_, options_.progress, directory_.folder(), run_);
+      MeasurePeaks(config_, plan_, device_, interruption_, options_.progress, seconds_left,
+                   directory_.folder(), run_);
     });
   }
 
@@ -587,7 +615,10 @@ class Measurement {
   VitalsReader vitals_{device_, plan_.units.size() <= kMostForAShell};
   std::optional<ConditionsWatch> watch_;  // once the device is known
   std::optional<LoadWatch> load_;         // likewise
-  double waited_before_ = 0;              // seconds, by the measurement that is resumed
+  double began_ = MonotonicSeconds();
+  double used_before_ = 0;    // seconds, by the measurement that is resumed
+  double waited_first_ = 0;   // seconds, before the first launch
+  double waited_before_ = 0;  // seconds, by the measurement that is resumed
   int losses_ = 0;
   double waited_for_device_ = 0;     // seconds, after its connection broke
   std::vector<std::size_t> stored_;  // launches of each unit whose latencies are on disk

@@ -12,6 +12,7 @@
 #include "core/json/json_members.h"
 #include "core/text/text.h"
 #include "device/conditions/clusters.h"
+#include "measure/schedule/forecast.h"
 #include "measure/store/counters.h"
 #include "measure/store/peaks.h"
 #include "measure/store/watch.h"
@@ -145,7 +146,8 @@ std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, co
 }
 
 void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
-                  Progress* progress, const std::filesystem::path& folder, RunData& run) {
+                  Progress* progress, const std::function<double()>& seconds_left,
+                  const std::filesystem::path& folder, RunData& run) {
   std::vector<std::size_t> measured;
   for (std::size_t u = 0; u < plan.units.size(); ++u) {
     const ExperimentData& data = run.experiments[u];
@@ -158,6 +160,10 @@ void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interr
     Report(fmt::format("the machine's peaks, {} of {}", peaks.entries.size() + 1, groups.size()), run,
            progress);
     const Unit& unit = plan.units[units[0]];
+    if (seconds_left() < kSecondsOfRoofs) {
+      AddOnce("the time limit left no time to measure the machine's peaks", run.warnings);
+      break;
+    }
     const ExperimentConfig& experiment = config.experiments[unit.experiment];
     PeaksRequest request;
     try {

@@ -37,8 +37,10 @@ std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, co
 // Measures the machine's peaks for a run's experiments, once for all that have runner, mask, threads and CPUs
 // in common, and writes peaks.json into `folder`. Left out are experiments that were emulated, of a foreign
 // runner, kernel-log, or failed. A runner that cannot is a warning in `run`: what was measured of the
-// models is worth no less. Throws Error where the file cannot be written, DeviceLost.
+// models is worth no less, and so are peaks that `seconds_left` of the time limit do not suffice for. Throws
+// Error where the file cannot be written, DeviceLost.
 void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
-                  Progress* progress, const std::filesystem::path& folder, RunData& run);
+                  Progress* progress, const std::function<double()>& seconds_left,
+                  const std::filesystem::path& folder, RunData& run);
 
 }  // namespace etprof

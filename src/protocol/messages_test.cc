@@ -72,10 +72,10 @@ TEST(Messages, EveryTypeComesBack) {
   burst.thread_cpu_ns = {9, 1};
   burst.steal_ns = 10'000'000;
   ExpectRoundTrip(burst);
-  ExpectRoundTrip(OutputDigest{info, "ab", -1.5, 2.25, 0.1, 3, 4});
-  ExpectRoundTrip(OutputDigest{info, "ab", {}, {}, {}, 3, 4});
+  ExpectRoundTrip(OutputDigest{info, std::string(64, 'a'), -1.5, 2.25, 0.1, 3, 4});
+  ExpectRoundTrip(OutputDigest{info, std::string(64, 'a'), {}, {}, {}, 3, 4});
   ExpectRoundTrip(OutputsRequest{"o.safetensors"});
-  ExpectRoundTrip(OutputsReply{{OutputDigest{info, "ab", {}, 1.5, {}, 3, 4}}});
+  ExpectRoundTrip(OutputsReply{{OutputDigest{info, std::string(64, 'a'), {}, 1.5, {}, 3, 4}}});
   ExpectRoundTrip(EtdumpRequest{"a.etdump"});
   ExpectRoundTrip(EtdumpReply{3, 4});
   ExpectRoundTrip(MemoryReply{3, 4});
@@ -101,10 +101,9 @@ TEST(Messages, CountsAreNeverNegativeNorTooLarge) {
   EXPECT_TRUE(
       json::parse(R"({"target_ns": 1e400})", nullptr, false).is_discarded());  // the parser's own limit
   EXPECT_THAT(Complaint<BurstRequest>(R"({"target_ns": 1e300})"), HasSubstr("must be an integer"));
-  EXPECT_THAT(Complaint<BurstRequest>(R"({"min_runs": 3.0})"), HasSubstr("must be an integer"));
+  EXPECT_THAT(Complaint<BurstRequest>(R"({"min_runs": 3.5})"), HasSubstr("must be an integer"));
   EXPECT_THAT(Complaint<BurstRequest>(R"({"min_runs": "3"})"), HasSubstr("must be an integer"));
-  EXPECT_THAT(Complaint<InputSpec>(R"({"seed": -1})"),
-              HasSubstr("\"seed\" must be an integer of at least 0"));
+  EXPECT_THAT(Complaint<InputSpec>(R"({"seed": -1})"), HasSubstr("\"seed\" must be at least 0"));
   EXPECT_THAT(Complaint<InputSpec>(R"({"seed": 0.5})"), HasSubstr("\"seed\""));
   EXPECT_THAT(Complaint<TensorInfo>(R"({"shape": [1, -2]})"), HasSubstr("\"shape\" must be at least 0"));
   EXPECT_THAT(Complaint<BurstReply>(R"({"cpu_start": -2})"), HasSubstr("\"cpu_start\" must be at least -1"));

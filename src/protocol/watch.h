@@ -109,10 +109,9 @@ struct WatchedFunction {
     v("name", &WatchedFunction::name, {.meaning = "of the library's symbol; empty: it has none"});
     v("address", &WatchedFunction::address, {.meaning = "in the library's file"});
     v("size", &WatchedFunction::size, {.meaning = "bytes; 0: not known"});
-    v("code", &WatchedFunction::code, {.meaning = "its bytes in hexadecimal", .pattern = "^([0-9a-f]{2})*$"});
+    v("code", &WatchedFunction::code, {.meaning = "its bytes in hexadecimal"});
     v("called", &WatchedFunction::called,
-      {.meaning = "aarch64: the bytes of the functions of the library that it calls directly, together",
-       .pattern = "^([0-9a-f]{2})*$"});
+      {.meaning = "aarch64: the bytes of the functions of the library that it calls directly, together"});
   }
 };
 

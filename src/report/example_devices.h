@@ -23,7 +23,7 @@ inline Report MakePairOn(const std::string& device, double factor, bool emulated
     properties.cpu_model = "CPU of " + device;
     properties.features = {"sse2", "avx", "avx2"};
     properties.cores = 2;
-    properties.cpus.push_back({0, "", "performance", {}, {}, {}, {}});
+    properties.cpus.push_back({0, "", "performance", {}, {}, {}, {}, ""});
     properties.os = "Debian";
     properties.kernel = "Linux 6.1";
     for (ExperimentData& data : run.experiments) {

@@ -131,8 +131,13 @@ TEST(Readers, AcceptWhatTheSchemaOfASuitesStateAccepts) {
 
 TEST(Readers, AcceptWhatTheSchemaOfPeaksAccepts) {
   protocol::Peaks peaks;
-  peaks.compute.emplace_back();
-  peaks.memory.emplace_back();
+  auto& compute = peaks.compute.emplace_back();
+  compute.dtype = "fp32";
+  compute.macs.tries = 1;
+  auto& memory = peaks.memory.emplace_back();
+  memory.access = "read";
+  memory.bytes.tries = 1;
+  memory.working_set_bytes = 1;
   ExpectNoDifferences<protocol::Peaks>(ToJson(peaks));
 }
 
@@ -150,10 +155,32 @@ TEST(Readers, AcceptWhatTheSchemaOfAWatchedRunAccepts) {
   watch.reply.threads = 1;
   protocol::WatchedOperator& op = watch.reply.operators.emplace_back();
   op.threads.emplace_back();
-  ExpectNoDifferences<WatchData>(ToJson(watch));
+  std::set<std::string> unread;
+  std::vector<std::string> differences = Fixture<WatchData>(ToJson(watch)).Differences(unread);
+  // A schema cannot compare a length with a number.
+  std::erase_if(differences, [](const std::string& difference) {
+    return difference.ends_with(": an operator has not as many threads as the process");
+  });
+  EXPECT_THAT(differences, testing::IsEmpty());
+  EXPECT_THAT(unread, testing::IsEmpty());
 }
 
-TEST(Readers, AcceptWhatTheSchemaOfAManifestAccepts) { ExpectNoDifferences<RunData>(ToJson(MakePair().run)); }
+TEST(Readers, AcceptWhatTheSchemaOfAManifestAccepts) {
+  RunData run = example::MakePair().run;
+  run.config_hash = std::string(64, '0');
+  run.generated_at = "2026-01-02T03:04:05Z";
+  for (ExperimentData& data : run.experiments) {  // one of each kind is enough
+    if (data.launches.size() > 1) data.launches.resize(1);
+    for (Launch& launch : data.launches) {
+      if (launch.bursts.size() > 1) launch.bursts.resize(1);
+    }
+  }
+  // Sums and counts of what the latency file has.
+  ExpectNoDifferences<RunData>(
+      ToJson(run),
+      {"all_runs", "clean_runs", "first_run_ns", "latency_ms", "load_ns", "max_ms", "median_ms", "median_ns",
+       "min_ms", "opening_runs", "peak_rss_bytes", "recorded_runs", "runs", "traced_runs", "warmup_runs"});
+}
 
 }  // namespace
 }  // namespace etprof

@@ -57,6 +57,17 @@ def test_nothing_where_it_is_not_wanted_or_means_nothing(bench):
     assert len(list(bench.out.glob("previous/*/peaks.json"))) == 1
 
 
+def test_where_the_time_limit_leaves_no_time(bench):
+    left_out = "the time limit left no time to measure the machine's peaks"
+    measure(bench, [same_place(name="a")], max_seconds=1)
+    assert not (bench.out / "peaks.json").exists()
+    manifest = json.loads((bench.out / "manifest.json").read_text())
+    assert left_out in manifest["warnings"]
+    measure(bench, [same_place(name="a")], max_seconds=600)
+    assert len(entries(bench)) == 1
+    assert left_out not in json.loads((bench.out / "manifest.json").read_text())["warnings"]
+
+
 def test_a_runner_that_cannot_is_a_warning(bench):
     broken = same_place(name="broken", env={"FAKE_PEAKS": "etprof-runner: vfmadd231ps computes something else"})
     measure(bench, [broken, same_place(name="fine")])

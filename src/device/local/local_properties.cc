@@ -177,6 +177,7 @@ DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
     cpu.max_khz = LeadingInteger(FirstLine(folder / "cpufreq/scaling_max_freq"));
     cpu.hardware_max_khz = LeadingInteger(FirstLine(folder / "cpufreq/cpuinfo_max_freq"));
     cpu.capacity = LeadingInteger(FirstLine(folder / "cpu_capacity"));
+    cpu.siblings = FirstLine(folder / "topology/thread_siblings_list");
     properties.cpus.push_back(cpu);
   }
   properties.cores = static_cast<int>(properties.cpus.size());

@@ -98,7 +98,7 @@ for f in /proc/meminfo /proc/version /etc/os-release /sys/class/dmi/id/product_n
          R"sh(r=$ETPROF_SYSFS_ROOT
 for c in "$r"/sys/devices/system/cpu/cpu[0-9]*; do
   c=${c#"$r"}
-  for f in topology/core_id online cpu_capacity cpufreq/scaling_governor cpufreq/scaling_min_freq \
+  for f in topology/thread_siblings_list online cpu_capacity cpufreq/scaling_governor cpufreq/scaling_min_freq \
     cpufreq/scaling_max_freq cpufreq/cpuinfo_max_freq; do show $c/$f; done
 done
 for s in "$r"/sys/class/power_supply/*; do

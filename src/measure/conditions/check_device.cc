@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "device/conditions/clusters.h"
+#include "device/conditions/cpus.h"
 #include "device/conditions/power_mode.h"
 #include "device/describe.h"
 #include "device/executable.h"
@@ -65,7 +68,71 @@ void RequireArchitecture(const ExperimentConfig& experiment, const std::string& 
       .Remedy("build one for the device (`etprof build --target`), or name an emulator (exec_wrapper)");
 }
 
+// The CPUs that the experiment's threads may run on. Empty: not known.
+std::vector<int> AllowedCpus(const ExperimentConfig& experiment, const DeviceProperties& properties) {
+  std::vector<int> allowed;
+  for (const DeviceProperties::Cpu& cpu : properties.cpus) allowed.push_back(cpu.id);
+  const auto keep = [&](const std::vector<int>& cpus) {
+    std::erase_if(allowed, [&](int cpu) { return std::ranges::find(cpus, cpu) == cpus.end(); });
+  };
+  try {
+    if (!properties.limits.cpuset.empty()) keep(ParseCpus(properties.limits.cpuset));
+    // A worker's own affinity replaces the one that etprof was started with.
+    const std::string& affinity =
+        experiment.cpu_affinity.empty() ? properties.limits.affinity : experiment.cpu_affinity;
+    if (!affinity.empty()) keep(CpusOf(affinity, properties));
+  } catch (const Error&) {
+    return {};  // the device writes its CPUs in another way
+  }
+  return allowed;
+}
+
+// How many cores the CPUs belong to: hyperthreads share one.
+std::size_t CoresOf(const std::vector<int>& cpus, const DeviceProperties& properties) {
+  std::set<std::string> cores;
+  for (const DeviceProperties::Cpu& cpu : properties.cpus) {
+    if (std::ranges::find(cpus, cpu.id) != cpus.end())
+      cores.insert(cpu.siblings.empty() ? std::to_string(cpu.id) : cpu.siblings);
+  }
+  return cores.size();
+}
+
+std::string ThreadWarning(const ExperimentConfig& experiment, int threads,
+                          const DeviceProperties& properties) {
+  const std::vector<int> cpus = AllowedCpus(experiment, properties);
+  if (cpus.empty() || threads <= 1) return "";
+  const auto wanted = static_cast<std::size_t>(threads);
+  const std::size_t cores = CoresOf(cpus, properties);
+  const std::string on =
+      fmt::format("{} threads on {} (CPU {})", threads, CountedText(cpus.size(), "CPU"), CpusText(cpus));
+  if (wanted > cpus.size())
+    return fmt::format("{}: they wait for each other; use {} or fewer", on,
+                       CountedText(cpus.size(), "thread"));
+  if (wanted > cores)
+    return fmt::format("{}, which are hyperthreads of {}: two threads share a core", on,
+                       CountedText(cores, "core"));
+  if (!experiment.cpu_affinity.empty() && cores < cpus.size())
+    return fmt::format(
+        "{}, which are hyperthreads of {}: two threads may share a core in one run and not in "
+        "the next; choose one CPU of each core",
+        on, CountedText(cores, "core"));
+  return "";
+}
+
 }  // namespace
+
+std::vector<std::string> ThreadWarnings(const Config& config, const DeviceProperties& properties) {
+  std::vector<std::string> warnings;
+  for (const ExperimentConfig& experiment : config.experiments) {
+    if (IsEmulated(experiment, properties)) continue;
+    for (const int threads : experiment.threads) {
+      const std::string warning = ThreadWarning(experiment, threads, properties);
+      if (!warning.empty() && std::ranges::find(warnings, warning) == warnings.end())
+        warnings.push_back(warning);
+    }
+  }
+  return warnings;
+}
 
 void CheckForDevice(const Config& config, const std::string& device, const DeviceProperties& properties) {
   if (!config.power_mode.empty() && !properties.platform.starts_with("android")) throw NoPowerModes(device);

@@ -1,5 +1,6 @@
 #include "measure/conditions/check_device.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,6 +9,8 @@
 
 namespace etprof {
 namespace {
+
+using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::StartsWith;
 
 DeviceProperties X86() {
   DeviceProperties properties;
@@ -122,6 +125,59 @@ TEST(CheckDevice, ARunnerForAnotherArchitecture) {
 #endif
   experiment.exec_wrapper = {"qemu-x86_64"};
   EXPECT_EQ(Problem(ConfigWith(experiment), arm, "ssh:board"), "");
+}
+
+Config WithThreads(std::vector<int> threads, const std::string& cpus = "") {
+  ExperimentConfig experiment;
+  experiment.threads = std::move(threads);
+  experiment.cpu_affinity = cpus;
+  return ConfigWith(experiment);
+}
+
+TEST(ThreadWarnings, NameBothNumbers) {
+  const DeviceProperties two = X86();
+  EXPECT_THAT(ThreadWarnings(WithThreads({1, 2}), two), IsEmpty());
+  EXPECT_THAT(
+      ThreadWarnings(WithThreads({64, 64}), two),
+      ElementsAre("64 threads on 2 CPUs (CPU 0-1): they wait for each other; use 2 threads or fewer"));
+  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "1"), two),
+              ElementsAre(StartsWith("2 threads on 1 CPU (CPU 1): ")));
+  EXPECT_THAT(ThreadWarnings(WithThreads({1}, "1"), two), IsEmpty());
+  DeviceProperties unknown = two;
+  unknown.cpus.clear();
+  EXPECT_THAT(ThreadWarnings(WithThreads({64}), unknown), IsEmpty());
+}
+
+TEST(ThreadWarnings, KnowTheAffinityAndTheCpuset) {
+  DeviceProperties two = X86();
+  two.limits.affinity = "1";
+  EXPECT_THAT(ThreadWarnings(WithThreads({2}), two), ElementsAre(StartsWith("2 threads on 1 CPU (CPU 1): ")));
+  // A worker that is put on other CPUs leaves the affinity, and never the cpuset.
+  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "0-1"), two), IsEmpty());
+  two.limits.affinity.clear();
+  two.limits.cpuset = "0";
+  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "0-1"), two),
+              ElementsAre(StartsWith("2 threads on 1 CPU (CPU 0): ")));
+  two.limits.cpuset = "none that anybody knows";
+  EXPECT_THAT(ThreadWarnings(WithThreads({2}), two), IsEmpty());
+}
+
+TEST(ThreadWarnings, KnowHyperthreads) {
+  DeviceProperties four = X86();
+  four.cpus.resize(4);
+  for (int id = 0; id < 4; ++id) {
+    four.cpus[id].id = id;
+    four.cpus[id].siblings = id % 2 == 0 ? "0,2" : "1,3";
+  }
+  EXPECT_THAT(ThreadWarnings(WithThreads({2}), four), IsEmpty());
+  EXPECT_THAT(
+      ThreadWarnings(WithThreads({4}), four),
+      ElementsAre("4 threads on 4 CPUs (CPU 0-3), which are hyperthreads of 2 cores: two threads share "
+                  "a core"));
+  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "0,2"), four),
+              ElementsAre(HasSubstr("hyperthreads of 1 core:")));
+  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "0-2"), four), ElementsAre(HasSubstr("one CPU of each core")));
+  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "0-1"), four), IsEmpty());
 }
 
 }  // namespace

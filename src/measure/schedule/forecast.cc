@@ -1,6 +1,7 @@
 #include "measure/schedule/forecast.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "measure/measure_besides.h"
 #include "measure/participants/emulation.h"
@@ -11,7 +12,6 @@ namespace etprof {
 namespace {
 
 constexpr double kSecondsPerPair = 60;
-constexpr double kSecondsOfRoofs = 2;       // of one measurement of the machine's peaks, about
 constexpr double kMostShareOfRoofs = 0.25;  // of max_seconds: the launches come first
 
 bool IsTimed(const Config& config, const Unit& unit) {
@@ -80,8 +80,8 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
   forecast.launches = {stats::kLeastLaunches, launches.value_or(looks.back())};
   forecast.max_seconds = AllowedSeconds(config, plan.pairs.size());
   forecast.most_seconds = forecast.max_seconds;
-  forecast.roof_seconds = std::min(kSecondsOfRoofs * static_cast<double>(forecast.roofs),
-                                   kMostShareOfRoofs * forecast.max_seconds);
+  const double that_fit = std::floor(kMostShareOfRoofs * forecast.max_seconds / kSecondsOfRoofs);
+  forecast.roof_seconds = kSecondsOfRoofs * std::min(static_cast<double>(forecast.roofs), that_fit);
   forecast.least_seconds = std::min(forecast.max_seconds - forecast.roof_seconds,
                                     bursts_of(launches.value_or(looks.front()), forecast.rounds.most));
   return forecast;

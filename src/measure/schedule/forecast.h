@@ -43,6 +43,8 @@ struct Forecast {
   double roof_seconds = 0;             // what they take of max_seconds
 };
 
+inline constexpr double kSecondsOfRoofs = 2;  // of one measurement of the machine's peaks, about
+
 // The time that is allowed for a measurement unless its launches are given: max_seconds, or a minute for each
 // pair.
 double AllowedSeconds(const Config& config, std::size_t pairs);

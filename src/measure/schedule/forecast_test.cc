@@ -54,9 +54,15 @@ TEST(Forecast, WhatIsGivenBounds) {
   Config config = TwoExperiments();
   config.max_seconds = 3;
   EXPECT_EQ(Of(config).most_seconds, 3);
-  // Ten launches of seven rounds would take longer, and a quarter is for the roofs.
-  EXPECT_EQ(Of(config).roof_seconds, 0.75);
-  EXPECT_EQ(Of(config).least_seconds, 2.25);
+  // Ten launches of seven rounds would take longer. A quarter is for the roofs, if one of them fits into it.
+  EXPECT_EQ(Of(config).roof_seconds, 0);
+  EXPECT_EQ(Of(config).least_seconds, 3);
+  config.max_seconds = 7.9;
+  EXPECT_EQ(Of(config).roof_seconds, 0);
+  config.max_seconds = 8;
+  EXPECT_EQ(Of(config).roof_seconds, 2);
+  EXPECT_EQ(Of(config).least_seconds, 6);
+  config.max_seconds = 3;
   config.launches = 4;
   config.rounds = 2;
   Forecast forecast = Of(config);

@@ -29,7 +29,7 @@ struct ScheduleOptions {
   double max_seconds = 60;
   bool max_seconds_given = false;  // else a given number of launches takes as long as it takes
   double precision = 0.005;
-  double seconds_used = 0;   // by the measurement that is resumed
+  double seconds_used = 0;   // by the measurement that is resumed, and before the first launch
   double after_seconds = 0;  // of max_seconds: kept for what follows the last launch (the machine's peaks)
 };
 

@@ -30,6 +30,8 @@ Peaks ExamplePeaks() {
                      {"L1", "copy", Of(1.7e11), 1 << 14, 1 << 15}};
   off.experiments = {"avx off"};
   off.roofs.isa = "-avx";
+  off.roofs.compute = {{"sse2", "int8", "pmaddwd", Of(2e10)}};
+  off.roofs.memory = {{"DRAM", "read", Of(1e10), 1 << 27, std::nullopt}};
   return {{on, off}};
 }
 

@@ -550,7 +550,8 @@ struct ScheduleData {
     v("why_not_interleaved", &ScheduleData::why_not_interleaved,
       {.meaning = "in words; null: they are", .or_null = true});
     v("stopped", &ScheduleData::stopped, {.meaning = "why the measurement ended, in words"});
-    v("seconds", &ScheduleData::seconds, {.meaning = "without waited_seconds", .least = 0});
+    v("seconds", &ScheduleData::seconds,
+      {.meaning = "until the last launch ended, without waited_seconds", .least = 0});
     v("waited_seconds", &ScheduleData::waited_seconds, {.meaning = "for the device to cool", .least = 0});
     v("quiet_seconds", &ScheduleData::quiet_seconds,
       {.meaning = "waited before it began, for a quiet and cool device", .least = 0, .if_any = true});

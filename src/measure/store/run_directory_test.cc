@@ -21,6 +21,8 @@
 namespace etprof {
 namespace {
 
+const std::string kHash(64, '0');
+
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -68,6 +70,7 @@ RunData ARun(const std::filesystem::path& folder) {
   run.folder = folder;
   run.status = RunData::Status::kComplete;
   run.generated_at = "2026-01-01T00:00:00Z";
+  run.config_hash = kHash;
   run.model = "/m/toy.pte";
   run.model_id = "toy";
   run.device = DeviceProperties{};
@@ -275,7 +278,7 @@ TEST_F(RunDirectoryTest, AManifestDoesNotLeadOutOfItsFolder) {
   for (const std::string& part : {std::string("../outside.etdump"), (folder / "outside.etdump").string(),
                                   std::string("a/../../outside.etdump")}) {
     SCOPED_TRACE(part);
-    nlohmann::json manifest = {{"status", "running"}, {"config_hash", "00"}, {"model", "/m/toy.pte"}};
+    nlohmann::json manifest = {{"status", "running"}, {"config_hash", kHash}, {"model", "/m/toy.pte"}};
     manifest["results"] = {{{"experiment", "a"}, {"launches", {{{"index", 0}, {"etdump_part", part}}}}}};
     Write("run/manifest.json", manifest.dump());
     const RunData read = LoadRunDirectory(run);
@@ -286,7 +289,7 @@ TEST_F(RunDirectoryTest, AManifestDoesNotLeadOutOfItsFolder) {
   }
   for (const char* name : {"..", "../b", "/tmp/b", "b/c"}) {
     SCOPED_TRACE(name);
-    nlohmann::json manifest = {{"status", "running"}, {"config_hash", "00"}, {"model", "/m/toy.pte"}};
+    nlohmann::json manifest = {{"status", "running"}, {"config_hash", kHash}, {"model", "/m/toy.pte"}};
     manifest["results"] = {
         {{"experiment", name}, {"launches", {{{"index", 0}, {"etdump_part", "l0.etdump"}}}}}};
     Write("run/manifest.json", manifest.dump());
@@ -296,7 +299,7 @@ TEST_F(RunDirectoryTest, AManifestDoesNotLeadOutOfItsFolder) {
 
 TEST_F(RunDirectoryTest, OfARunThatIsWholeNothingIsRecovered) {
   RunData run = ARun(folder);
-  run.config_hash = "00";
+  run.config_hash = kHash;
   run.status = RunData::Status::kInterrupted;
   run.configuration = R"({"model": "/m/toy.pte", "launches": 3})";  // in the order of a configuration
   for (const ExperimentData& data : run.experiments) {
@@ -327,7 +330,7 @@ TEST_F(RunDirectoryTest, OnlyFilesThatEtprofNamesSoAreParts) {
   for (const std::string& part : {std::string("link/thesis.txt"), std::string("link/toy_a_t1_l000.etdump"),
                                   std::string("mine.etdump"), EtdumpPart("a/toy_a_t1", 0)}) {
     SCOPED_TRACE(part);
-    nlohmann::json manifest = {{"status", "running"}, {"config_hash", "00"}, {"model", "/m/toy.pte"}};
+    nlohmann::json manifest = {{"status", "running"}, {"config_hash", kHash}, {"model", "/m/toy.pte"}};
     manifest["results"] = {{{"experiment", "a"}, {"model", "/m/toy.pte"}}};
     manifest["results"][0]["launches"] = {{{"index", 0}, {"etdump_part", part}}};
     Write("run/manifest.json", manifest.dump());
@@ -378,7 +381,7 @@ TEST_F(RunDirectoryTest, TheUsersConfigurationStaysWhenAnOldRunMovesAway) {
 
 TEST_F(RunDirectoryTest, AKilledMeasurementIsRecovered) {
   RunData run = ARun(folder);
-  run.config_hash = "00";
+  run.config_hash = kHash;
   run.status = RunData::Status::kRunning;
   run.pairs.clear();
   run.experiments.resize(1);

@@ -178,9 +178,12 @@ std::vector<std::string> Planned::TimeWords() const {
 
 // The part of a limited time that is kept for the roofs.
 void AddRoofWords(const Forecast& forecast, std::vector<std::string>& words) {
-  if (forecast.roof_seconds == 0) return;
-  words.push_back(fmt::format("about {} of it for {} of the machine's peaks",
-                              AboutText(forecast.roof_seconds), CountedText(forecast.roofs, "measurement")));
+  if (forecast.roof_seconds > 0)
+    words.push_back(fmt::format("about {} of it for the machine's peaks", AboutText(forecast.roof_seconds)));
+  if (forecast.roofs > 0 && forecast.max_seconds > 0 &&
+      forecast.roof_seconds < kSecondsOfRoofs * static_cast<double>(forecast.roofs))
+    words.push_back(fmt::format("too short for {} of the machine's peaks: only where time is left",
+                                CountedText(forecast.roofs, "measurement")));
 }
 
 // What is not in that time.
@@ -192,7 +195,7 @@ std::vector<std::string> Planned::BesidesWords() const {
   }
   if (request.counters) words.emplace_back("runs for the processor's counters");
   if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
-  if (forecast.roofs > 0 && forecast.roof_seconds == 0)
+  if (forecast.roofs > 0 && forecast.max_seconds == 0)
     words.push_back(CountedText(forecast.roofs, "measurement") + " of the machine's peaks");
   if (config.wait_minutes > 0) {
     words.push_back(fmt::format("waiting for a quiet and cool device, at most {} before it begins",
