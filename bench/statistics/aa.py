@@ -40,11 +40,11 @@ def copy_of(model: Path, folder: Path, name: str) -> Path:
 
 
 def experiments_of(model: Path, folder: Path, copies: bool, number: int) -> list[dict]:
-    """Two equal ones; of copies, their names differ by 8 to 92 characters, and by others for the next `number`."""
+    """Two equal ones; of copies, their names differ by 4 to 46 characters, and by others for the next `number`."""
     if not copies:
         return [{"name": name, "model": str(model)} for name in ("a", "a_again")]
-    first = 37 * number % 100
-    second = (first + 8 + 12 * (number % 7)) % 100
+    first = 37 * number % 50
+    second = (first + 4 + 6 * (number % 7)) % 50
     names = ["a" * (1 + first), "b" * (1 + second)]
     return [{"name": name, "model": str(copy_of(model, folder, name))} for name in names]
 

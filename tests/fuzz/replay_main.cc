@@ -2,15 +2,19 @@
 // at before each, so that a crash names its input, and fails when there was none.
 // `etprof_replay TARGET --seeded N`: N inputs of random bytes, each from its number, for targets whose inputs
 // are decisions (mutate_json.h). `--from M` begins with the number M.
+// `etprof_replay program --mutated N FILE.pte...`: N programs with changed fields (mutate_program.h), each
+// from its number, of the files in turn.
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "fuzz.h"
+#include "mutate_program.h"
 
 namespace {
 
@@ -30,6 +34,26 @@ void TrySeeded(etprof::fuzz::Target target, std::uint32_t from, std::uint32_t co
   std::printf("%u inputs\n", count);
 }
 
+void TryMutated(etprof::fuzz::Target target, std::uint32_t count, const std::vector<const char*>& files) {
+  std::vector<std::string> programs;
+  for (const char* const file : files) programs.push_back(etprof::ReadTextFile(file));
+  std::uint32_t mutated = 0;
+  for (std::uint32_t number = 0; number < count; ++number) {
+    if (number % 10000 == 0) std::fprintf(stderr, "%u\n", number);
+    const std::string& program = programs[number % programs.size()];
+    const auto input = etprof::fuzz::MutateProgram(std::as_bytes(std::span(program)), number);
+    if (!input) continue;
+    ++mutated;
+    try {
+      target(input->data(), input->size());
+    } catch (...) {
+      std::fprintf(stderr, "mutated input %u\n", number);
+      throw;
+    }
+  }
+  std::printf("%u programs\n", mutated);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -43,6 +67,11 @@ int main(int argc, char** argv) {
       return static_cast<std::uint32_t>(std::strtoul(argv[at], nullptr, 10));
     };
     TrySeeded(target, argc > 5 ? number(5) : 0, number(3));
+    return 0;
+  }
+  if (argc > 4 && std::string_view(argv[2]) == "--mutated") {
+    TryMutated(target, static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)),
+               {argv + 4, argv + argc});
     return 0;
   }
   std::vector<std::filesystem::path> files;

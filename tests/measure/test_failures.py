@@ -32,6 +32,33 @@ def workers(bench) -> list:
     return [int(p.name.partition(".")[2]) for p in bench.folder.glob("state_*/*")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b'{"versions": {"executorch": 5}, "methods": 7}',
+        b'{"versions": [], "methods": {"forward": 1, "encode": "\\u001b[31m"}}',
+        b'{"versions": {"executorch": "\\ud800"}}',
+        b'{"versions": {"executorch": "\xff\xfe"}}',
+        b"[" * 1_000_000,
+        b'{"methods": {"forward"',
+    ],
+    ids=range(9),
+)
+def test_a_damaged_pte_json_beside_the_model(bench, text):
+    model = bench.folder / "net.pte"
+    shutil.copy(MODEL, model)
+    (bench.folder / "net.pte.json").write_bytes(text)
+    config = bench.write([bench.experiment("a")], launches=2, rounds=1, peaks=False, model=str(model))
+    result = bench.run("run", config)
+    assert result.returncode == DONE, result.stderr
+    assert "\x1b[31m" not in result.stdout
+    assert bench.run("report", bench.out).returncode == DONE
+    assert bench.run("validate", bench.out).returncode == DONE
+
+
 def test_a_worker_that_dies_once_is_tried_again(bench):
     experiments = [bench.experiment("a"), bench.experiment("b", env={"FAKE_FAIL": "die@burst:3"})]
     config = bench.write(experiments, max_seconds=600)  # time for ten launches, however slow

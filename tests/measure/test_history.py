@@ -410,5 +410,7 @@ def test_other_trackers_read_it(bench):
     records = json.loads(hud.read_text())
     jsonschema.validate(records, HUD)
     assert [record["benchmark"]["extra_info"]["commit"] for record in records] == [f"c{n}" for n in range(12)]
+    assert {record["model"]["extra_info"]["experiment"] for record in records} == {"net"}
+    assert all("backend" not in record["model"] for record in records)  # a history does not know it
     assert records[-1]["metric"]["benchmark_values"] == pytest.approx([1.05] * 4, rel=1e-3)
     assert bench.run("history", "show", "--format", "hud").returncode == USAGE

@@ -30,6 +30,15 @@ class Net(torch.nn.Module):
         return self.norm(self.linear(x))
 
 
+class Other(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.scale
+
+
 @pytest.fixture(scope="module", params=["portable", "xnnpack"])
 def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp(request.param)
@@ -118,3 +127,26 @@ def test_what_is_none_is_refused_in_a_line(files: tuple[Path, Path], tmp_path: P
     done = run(ptd, "--data", ptd)
     assert done.returncode == 2
     assert "is external data, which `--data` does not go with" in done.stderr
+
+
+def measure(pte: Path, out: Path, *options: object) -> subprocess.CompletedProcess[str]:
+    words = [ETPROF, "profile", pte, "--launches", "2", "--no-peaks", "--output-root", out, *options]
+    return subprocess.run(list(map(str, words)), check=False, capture_output=True, text=True)
+
+
+def test_measuring_names_the_ptd_that_is_missing(files: tuple[Path, Path], tmp_path: Path):
+    pte, ptd = files
+    done = measure(pte, tmp_path / "out")
+    assert done.returncode == 3
+    assert "outside of it, in a .ptd" in done.stderr
+    assert f"next to it is {ptd.name}" in done.stderr
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    other = tmp_path / "other.ptd"
+    made = to_edge_transform_and_lower(torch.export.export(Other().eval(), (torch.randn(2, 3),), strict=True))
+    made = made.to_executorch(ExecutorchBackendConfig(external_constants=True))
+    made.write_tensor_data_to_file(str(tmp_path))
+    next(path for path in tmp_path.glob("*.ptd") if path != other).rename(other)
+    done = measure(pte, tmp_path / "out", "--data", other)
+    assert done.returncode == 3 and "has not" in done.stderr and pte.name in done.stderr
+    done = measure(pte, tmp_path / "out", "--data", ptd)
+    assert done.returncode == 0, done.stderr

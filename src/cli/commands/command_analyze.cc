@@ -37,6 +37,10 @@ int RunAnalyze(const AnalyzeArguments& arguments) {
     throw Error(ExitCode::kUsage, fmt::format("{} one report, and several are given", one_report))
         .Remedy("give one results directory, or files");
   }
+  if (!options.model.empty() && files.empty()) {
+    throw Error(ExitCode::kUsage, "`--model` is not used: a results directory names its own programs")
+        .Remedy("leave it out");
+  }
   const bool list =
       paths.size() > kScreens && !view.json && view.csv.empty() && view.by.empty() && !view.HasFiles();
   say::Document lines;

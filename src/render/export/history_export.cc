@@ -50,8 +50,10 @@ void RenderHud(const HistoryReport& history, std::ostream& out) {
            {"model",
             {{"name", key.model},
              {"type", key.method},
-             {"backend", key.experiment},
-             {"extra_info", {{"sha256", point.model_sha256}, {"executorch", point.executorch_version}}}}},
+             {"extra_info",
+              {{"experiment", key.experiment},
+               {"sha256", point.model_sha256},
+               {"executorch", point.executorch_version}}}}},
            {"metric", {{"name", "latency(ms)"}, {"benchmark_values", std::move(values)}}}});
     }
   }

@@ -170,6 +170,13 @@ class Wording {
       shown.resize(std::min(shown.size(), most + 1));
       return fmt::format("{}", fmt::join(shown, ", "));
     };
+    if (of.nothing_is) {
+      return {
+          Say("No delegate was called: all of {} ran as ExecuTorch's own kernels ({}): {}. Export the model "
+              "with a backend's partitioner, as `etprof export` does with XNNPACK's.",
+              CountedText(of.operators, "operator"), names(of.types, 3), Of(of.time)),
+          LinesOf(of.types), "sum of the mean self times of kernels; no DELEGATE_CALL in the trace"};
+    }
     Text text = Say("{} not delegated ({}): {}.{}", CountedText(of.operators, "operator is", "operators are"),
                     names(of.types, 3), Of(of.time), IfFree(of.bound));
     TypeTime could;

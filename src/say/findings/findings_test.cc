@@ -210,6 +210,23 @@ TEST(Findings, SayWhatXnnpackCouldTakeOfThePortableOperators) {
   EXPECT_THAT(FindInsight(other, finding::NotDelegated::kKind)->text, Not(HasSubstr("XNNPACK")));
 }
 
+TEST(Findings, SayWhereNothingWasDelegated) {
+  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  for (example::Inference& run : runs) {
+    run.kernels = {{"mul.out", 3'200'001}, {"linear.out", 300'001}};
+    run.delegate.clear();
+  }
+  const auto portable = FindInsight(ReportOfRuns(runs), finding::NotDelegated::kKind);
+  ASSERT_TRUE(portable);
+  EXPECT_THAT(
+      portable->text,
+      HasSubstr("No delegate was called: all of 2 operators ran as ExecuTorch's own kernels (mul.out, "
+                "linear.out): 3.500 of "));
+  EXPECT_THAT(portable->text, HasSubstr("partitioner"));
+  EXPECT_THAT(portable->text, Not(HasSubstr("in another form")));
+  EXPECT_THAT(portable->text, Not(HasSubstr("Upper bound")));
+}
+
 // Where the program says it, the reason takes the place of what it might be.
 TEST(Findings, SayWhyPortableOperatorsAreNotDelegated) {
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);

@@ -54,6 +54,8 @@ class RunPrograms {
   void Join(const RunData& run, const ExperimentData& data, Profile& profile);
   // The program that an experiment ran; null where it is not at hand. Throws likewise.
   const Program* Of(const RunData& run, const ExperimentData& data);
+  // Whether any program was read with the .etrecord.
+  bool etrecord_was_read() const { return etrecord_was_read_; }
 
  private:
   struct Entry {
@@ -62,13 +64,14 @@ class RunPrograms {
     std::string problem, no_sources;  // as ProgramJoin's
   };
   const Entry& Find(const RunData& run, const ExperimentData& data);
-  Entry Read(const fs::path& model) const;
+  Entry Read(const fs::path& model);
 
   fs::path etrecord_;
+  bool etrecord_was_read_ = false;
   std::map<std::string, Entry> entries_;
 };
 
-RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
+RunPrograms::Entry RunPrograms::Read(const fs::path& model) {
   Entry entry;
   try {
     entry.program = ReadProgramFile(model);
@@ -77,6 +80,7 @@ RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
     return entry;
   }
   RecordedSources sources = ReadSources(*entry.program, model, etrecord_);
+  etrecord_was_read_ = !etrecord_.empty();
   entry.sources = std::move(sources.map).value_or(SourceMap());
   entry.no_sources = sources.problem;
   if (!sources.is_there) entry.no_sources += ", which says what layers operators belong to";
@@ -326,10 +330,21 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
       profiles.back() = std::move(read.methods[method]);
       NameBackend(own, *profiles.back());
       if (options.join) programs.Join(run, own, *profiles.back());
+      if (options.model_was_named && !profiles.back()->program->problem.empty()) {
+        const std::string& problem = profiles.back()->program->problem;
+        const std::string model = own.model.string();  // which a problem of reading it names
+        throw Error(ExitCode::kBadInput, problem.starts_with(model) ? problem : model + ": " + problem)
+            .Remedy(fmt::format("name the program that wrote {}, or leave out --model", own.etdump.string()));
+      }
       profiles.back()->sampled =
           SampleRuns(read.trace, *profiles.back(), SampleSize(*profiles.back(), files.size()));
       if (visit) visit(own, read.trace, *profiles.back());
     }
+  }
+  if (options.join && !options.etrecord.empty() && !programs.etrecord_was_read()) {
+    throw Error(ExitCode::kUsage, "is not used: the program that it belongs to is not at hand")
+        .InFile(options.etrecord.string())
+        .Remedy("name the program as well (--model), or leave out --etrecord");
   }
   RewritePairs(places, run);
   return profiles;
@@ -368,6 +383,7 @@ Report AnalyzeTraces(const std::vector<fs::path>& files, const AnalyzeOptions& o
   for (ExperimentData& data : run.experiments) data.model = options.model;
   ReadOptions read = options.read;
   read.tolerant = false;
+  read.model_was_named = !options.model.empty();
   if (options.output.empty()) return ReportOf(std::move(run), read);
   return AnalyzeInto(std::move(run), {options.output, options.output, options.timeline}, read);
 }

@@ -41,7 +41,9 @@ struct ReadOptions {
   bool tolerant = true;  // a file that cannot be read is a warning of its experiment; else its Error goes on
   bool join = true;      // operators are joined to the program that ran
   EtdumpOptions etdump = {};
-  std::filesystem::path etrecord = {};  // instead of the one next to the model; empty: that one
+  // Instead of the one next to the model; empty: that one. Throws Error (kUsage) where no program is at hand.
+  std::filesystem::path etrecord = {};
+  bool model_was_named = false;  // by the user: throws Error (kBadInput) for one that did not write the trace
 };
 
 // Throws Error (kUsage) where ticks of another clock are asked for than that of etprof's runner, which

@@ -1,13 +1,17 @@
 #include "workflow/measure/measure.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <latch>
+#include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/parallel.h"
+#include "core/units.h"
 #include "isa/ladder.h"
 #include "measure/conditions/check_device.h"
 #include "measure/config/device_groups.h"
@@ -15,6 +19,8 @@
 #include "measure/config/variant.h"
 #include "measure/measure.h"
 #include "measure/participants/emulation.h"
+#include "program/read/data_file.h"
+#include "program/read/program_reader.h"
 #include "workflow/analyze/analyze.h"
 #include "workflow/analyze/report.h"
 
@@ -107,6 +113,50 @@ std::string StemOf(const std::string& path) { return fs::path(path).stem().strin
 
 // --- measuring it ----------------------------------------------------------------------------------------
 
+// "give it: `--data net.ptd`": those that lie next to the program.
+std::string DataRemedy(const fs::path& model) {
+  std::vector<std::string> beside;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(model.parent_path(), error)) {
+    if (entry.path().extension() == ".ptd") beside.push_back(entry.path().filename().string());
+  }
+  if (beside.empty()) return "give the .ptd that was exported with it: `--data FILE.ptd`";
+  std::ranges::sort(beside);
+  constexpr std::size_t kShown = 3;
+  const bool more = beside.size() > kShown;
+  if (more) beside.resize(kShown);
+  return fmt::format("give the .ptd that was exported with it: `--data FILE.ptd`; next to it {} {}{}",
+                     beside.size() == 1 ? "is" : "are", fmt::join(beside, ", "), more ? ", ..." : "");
+}
+
+// Throws Error (kBadInput) for a program whose weights are in a .ptd that was not given, or is another one.
+void CheckExternalData(const Config& config) {
+  std::set<std::pair<fs::path, fs::path>> checked;
+  for (const ExperimentConfig& experiment : config.experiments) {
+    if (!checked.emplace(experiment.model, experiment.data).second) continue;
+    std::vector<std::string> names;
+    try {
+      names = ExternalNames(ReadProgramFile(experiment.model));
+    } catch (const Error&) {
+      continue;  // the runner, which loads it, has the last word
+    }
+    if (names.empty()) continue;
+    if (experiment.data.empty()) {
+      throw Error(ExitCode::kBadInput,
+                  fmt::format("has {} outside of it, in a .ptd", CountedText(names.size(), "weight")))
+          .InFile(experiment.model.string())
+          .Remedy(DataRemedy(experiment.model));
+    }
+    const std::vector<std::string> missing = MissingFrom(ReadDataFile(experiment.data), names);
+    if (missing.empty()) continue;
+    throw Error(ExitCode::kBadInput, fmt::format("has not {} of {} that {} needs (\"{}\")", missing.size(),
+                                                 CountedText(names.size(), "weight"),
+                                                 experiment.model.filename().string(), missing.front()))
+        .InFile(experiment.data.string())
+        .Remedy(DataRemedy(experiment.model));
+  }
+}
+
 // Configures the device and checks all that can be checked before something is measured.
 void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& state) {
   state.properties = device.Properties();
@@ -114,6 +164,7 @@ void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& st
   state.platform = PlatformOf(state.config, state.properties);
   MakePlan(state.config);
   CheckFiles(state.config);
+  CheckExternalData(state.config);
   if (!dry_run) return;
   CheckForDevice(state.config, state.device, state.properties);
   CheckMasks(state.config, state.properties);
@@ -327,6 +378,8 @@ RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureReque
   options.etprof_version = ETPROF_VERSION;
   options.wait_for_device_seconds = request.use.wait_seconds;
   options.take_turn = [&turn] { turn.Take(); };
+  CheckFiles(config);
+  CheckExternalData(config);
   return Measure(config, turn.device(), options);
 }
 
