@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -16,11 +18,16 @@ class HostTimeKeeper {
   HostTimeKeeper(Trace& trace, const BackendOf& backend_of) : trace_(trace), backend_of_(backend_of) {}
 
   void Run() {
-    bool all_host = true;
-    for (Trace::Layout& layout : trace_.layouts) {
-      plans_.push_back(PlanOf(layout));
-      all_host &= plans_.back().series.empty();
+    starts_.resize(trace_.layouts.size());
+    for (const Trace::Block& block : trace_.blocks) starts_[block.layout].push_back(block.first_event);
+    // A backend whose events are in another unit anywhere is not believed elsewhere: the first pass finds it.
+    for (const bool looking : {true, false}) {
+      looking_ = looking;
+      plans_.clear();
+      for (std::size_t layout = 0; layout < trace_.layouts.size(); ++layout) plans_.push_back(PlanOf(layout));
     }
+    const bool all_host =
+        std::ranges::all_of(plans_, [](const Plan& plan) { return plan.series.empty(); });
     if (all_host) return;
     MoveEvents();
     for (std::size_t i = 0; i < plans_.size(); ++i) Shrink(trace_.layouts[i], plans_[i]);
@@ -33,13 +40,15 @@ class HostTimeKeeper {
     std::uint32_t runs = 0;            // complete ones
     std::vector<std::uint32_t> run;    // by event: complete runs before it
   };
+  static constexpr std::size_t kMaxSampledRuns = 64;  // of a layout, to compare durations
   static constexpr std::int32_t kHost = -1;
   static constexpr std::int32_t kNoRun = -2;  // no host time, and in no complete run
 
   // A place of the program, and which of the events there that are called alike.
   using Place = std::tuple<NameId, NameId, ValueKind, std::int32_t, std::int32_t, std::int32_t>;
 
-  Plan PlanOf(Trace::Layout& layout) {
+  Plan PlanOf(std::size_t index) {
+    Trace::Layout& layout = trace_.layouts[index];
     Plan plan;
     layout.backend.assign(layout.size(), kNoName);
     plan.run.resize(layout.size());
@@ -55,16 +64,16 @@ class HostTimeKeeper {
       }
       const std::string& name = trace_.NameOf(layout, event);
       if (name == "DELEGATE_CALL") {
-        layout.backend[event] = Decide(layout, event, plan);
+        layout.backend[event] = Decide(index, event, plan);
       } else {
-        Decide(layout, layout.size(), plan);
+        Decide(index, layout.size(), plan);
       }
       if (name == "Method::execute") {
         ++plan.runs;
         ordinals_.clear();
       }
     }
-    Decide(layout, layout.size(), plan);
+    Decide(index, layout.size(), plan);
     for (std::size_t event = 0; event < plan.series.size(); ++event) {
       if (plan.series[event] != kHost && plan.run[event] == plan.runs) plan.series[event] = kNoRun;
     }
@@ -72,7 +81,8 @@ class HostTimeKeeper {
   }
 
   // Whose the pending events are, which end with the call (or are in none): its backend, by name.
-  NameId Decide(Trace::Layout& layout, std::size_t call, Plan& plan) {
+  NameId Decide(std::size_t index, std::size_t call, Plan& plan) {
+    Trace::Layout& layout = trace_.layouts[index];
     const std::size_t of = pending_.empty() ? call : pending_.front();
     if (of >= layout.size()) return kNoName;
     std::string backend = backend_of_ ? backend_of_(layout.chain[of], layout.instruction[of]) : "";
@@ -88,17 +98,48 @@ class HostTimeKeeper {
     }
     if (backend.empty() && pending_.empty()) return kNoName;
     const NameId id = trace_.names.Intern(backend);
+    if (looking_ && HostTimesOutlast(delegate, index, call)) of_another_unit_.insert(id);
+    const bool another_unit = of_another_unit_.contains(id);
     for (const std::size_t event : pending_) {
-      const delegates::Reading& reading = Read(delegate, layout, event, event == pending_.back());
+      delegates::Reading reading = Read(delegate, layout, event, event == pending_.back());
       layout.backend[event] = id;
       if (Trace::Metadata* const metadata = MetadataOf(layout, event)) metadata->backend = backend;
-      if (reading.kind == ValueKind::kHostTime) continue;
+      if (reading.kind == ValueKind::kHostTime) {
+        if (!another_unit) continue;
+        reading.kind = ValueKind::kDeviceTime;
+        reading.unit = {};
+        NoteAnotherUnit(backend, trace_.NameOf(layout, event));
+      }
+      if (looking_) continue;
       if (delegate == nullptr) NoteUnknown(backend, trace_.NameOf(layout, event));
       plan.series.resize(layout.size(), kHost);
       plan.series[event] = SeriesOf(layout, event, id, reading);
     }
     pending_.clear();
     return id;
+  }
+
+  // Whether one of the pending events that are host times takes longer than the call that it is in, in most
+  // runs: by half, since the clocks of both may be coarse.
+  bool HostTimesOutlast(const delegates::Delegate* delegate, std::size_t index, std::size_t call) {
+    const Trace::Layout& layout = trace_.layouts[index];
+    if (call >= layout.size()) return false;
+    std::vector<std::size_t> timed;
+    std::ranges::copy_if(pending_, std::back_inserter(timed), [&](std::size_t event) {
+      return Read(delegate, layout, event, event == pending_.back()).kind == ValueKind::kHostTime;
+    });
+    const std::vector<std::size_t>& starts = starts_[index];
+    const std::size_t step = starts.size() / kMaxSampledRuns + 1;
+    std::size_t longer = 0, runs = 0;
+    for (std::size_t block = 0; block < starts.size(); block += step, ++runs) {
+      const auto duration = [&](std::size_t event) {
+        return static_cast<double>(trace_.end[starts[block] + event]) -
+               static_cast<double>(trace_.start[starts[block] + event]);
+      };
+      const double limit = 1.5 * duration(call);
+      longer += std::ranges::any_of(timed, [&](std::size_t event) { return duration(event) > limit; });
+    }
+    return 2 * longer > runs;
   }
 
   bool IsDelegatesOwn(NameId name) {
@@ -162,7 +203,17 @@ class HostTimeKeeper {
                       1, (backend.empty() ? "" : backend + ": ") + event);
   }
 
+  void NoteAnotherUnit(const std::string& backend, const std::string& event) {
+    if (looking_) return;
+    trace_.health.Add("delegate_unit", HealthEntry::Severity::kError,
+                      "events of a delegate last longer than the calls that they are in: their unit is not "
+                      "that of the framework's events. They are listed as the file has them, and are part of "
+                      "no time",
+                      1, backend + ": " + event);
+  }
+
   void NoteAnother(const std::string& backend, const std::string& event) {
+    if (looking_) return;
     trace_.health.Add("delegate_differs", HealthEntry::Severity::kError,
                       "events that the program's delegate does not write: the program is not the one that "
                       "ran, and the events are read without it",
@@ -220,7 +271,10 @@ class HostTimeKeeper {
 
   Trace& trace_;
   const BackendOf& backend_of_;
-  std::vector<Plan> plans_;           // by layout
+  bool looking_ = false;  // for backends of another unit: nothing is noted nor moved
+  std::set<NameId> of_another_unit_;
+  std::vector<std::vector<std::size_t>> starts_;  // by layout: the first events of its blocks
+  std::vector<Plan> plans_;                       // by layout
   std::vector<std::size_t> pending_;  // events of a layout whose delegate is not decided yet
   std::map<std::tuple<std::int32_t, std::int32_t, NameId>, std::int32_t> ordinals_;  // in this run
   std::map<Place, std::int32_t> series_;

@@ -127,6 +127,22 @@ TEST(HostTime, HostSpansStayNextToAnotherClock) {
   EXPECT_EQ(profile.reported[0].name, "conv, dispatch 0");
 }
 
+// ExecuTorch's events in ticks of 24 MHz, XNNPACK's in nanoseconds (ExecuTorch's issue 4504).
+TEST(HostTime, EventsThatOutlastTheirCallAreInAnotherUnit) {
+  Trace trace = TwoRuns({{"GEMM #1", 10'000, 50'000}, {"Add (ND) #1", 50'000, 50'100}});
+  const Profile profile = Attributed(trace, Always("XnnpackBackend"));
+  ASSERT_EQ(profile.reported.size(), 2);
+  EXPECT_EQ(profile.reported[0].kind, ValueKind::kDeviceTime);
+  EXPECT_EQ(profile.reported[0].unit, "");
+  EXPECT_EQ(profile.reported[0].values.p50, 40'000);
+  EXPECT_EQ(profile.health.CountOf("delegate_unit"), 4);
+  for (std::size_t run = 0; run < 2; ++run) EXPECT_EQ(SelfOfRun(profile, run), 1000);
+  for (const Operator& op : profile.operators) EXPECT_NE(op.name, "GEMM #1");
+  // The call takes 900: one that is a little longer may be the clock's doing.
+  Trace coarse = TwoRuns({{"GEMM #1", 10'000, 11'350}});
+  EXPECT_TRUE(Attributed(coarse, Always("XnnpackBackend")).reported.empty());
+}
+
 // They are written as the framework's.
 TEST(HostTime, EthosUsSpansAreTheDelegates) {
   TraceBuilder builder;
