@@ -1,5 +1,6 @@
 """Bare ETDumps in a fleet: one launch each, and what is not known of it is null."""
 
+import json
 import shutil
 
 import numpy as np
@@ -109,9 +110,81 @@ def test_launches_without_latencies_change_no_verdict(fleet):
         assert ingest.add(fleet, [ETDUMP if labels.device else OTHER], labels).runs == 1
     assert verdict.judge(fleet, question) == before
     assert pl.DataFrame(before).to_dicts() == [vars(one)]
-    ingest.add(fleet, [ETDUMP], ingest.Labels("a/0", "a", "1.6"))
+    ingest.add(fleet, [DATA / "toy_cnn.avx.t1.etdump"], ingest.Labels("a/0", "a", "1.6"))
     with pytest.raises(FleetError, match=r"no measured launches of version `1\.6`"):
         verdict.judge(fleet, verdict.Question("1.4", "1.6"))
+
+
+FIRST, SECOND = ingest.Labels(model="a", day="2026-11-01"), ingest.Labels(model="b", day="2026-11-02")
+
+
+def places(fleet) -> list[tuple]:
+    return query.ask(fleet, "SELECT model, day::VARCHAR FROM launches ORDER BY ALL").rows
+
+
+def test_an_etdump_has_one_place(fleet):
+    """Under other labels it is refused, until it is removed."""
+    ingest.add(fleet, [ETDUMP], FIRST)
+    ingest.add(fleet, [OTHER], SECOND)
+    again = ingest.add(fleet, [ETDUMP], SECOND)
+    assert (again.runs, again.known) == (0, 0)
+    (error,) = again.refused
+    assert "is in the fleet already, as model `a` of 2026-11-01" in str(error)
+    assert "fleet remove" in error.what_to_do
+    removed = run("fleet", "remove", ETDUMP, "--from", fleet.uri)
+    assert removed.returncode == 0 and "1 run removed" in removed.stderr
+    assert places(fleet) == [("b", "2026-11-02")]
+    missing = run("fleet", "remove", ETDUMP, "--from", fleet.uri)
+    assert missing.returncode == 3 and "is not in the fleet" in one_error(missing.stderr)
+    assert ingest.add(fleet, [ETDUMP], SECOND).runs == 1
+    assert places(fleet) == [("b", "2026-11-02")] * 2
+    # By its digest, out of a batch with others.
+    fleet.compact()
+    digest = dict(query.ask(fleet, "SELECT path, run FROM runs").rows)[str(OTHER)]
+    assert fleet.remove({digest}) == {digest}
+    assert places(fleet) == [("b", "2026-11-02")]
+    assert query.ask(fleet, query.text_of("conservation")).rows == []
+
+
+def test_compacting_removes_what_older_versions_added_twice(fleet, tmp_path):
+    for number, labels in enumerate((FIRST, SECOND, ingest.Labels())):
+        other = store.Fleet(str(tmp_path / f"fleet{number}"), create=True)
+        ingest.add(other, [ETDUMP, OTHER] if number == 2 else [ETDUMP], labels)
+        for table in ("runs", "launches", "operators"):
+            shutil.copytree(tmp_path / f"fleet{number}" / table, tmp_path / "fleet" / table, dirs_exist_ok=True)
+    assert len(query.ask(fleet, query.text_of("duplicates")).rows) == 1
+    assert query.ask(fleet, query.text_of("conservation")).rows == [], "each is whole where it is"
+    fleet.compact()
+    assert query.ask(fleet, query.text_of("duplicates")).rows == []
+    assert places(fleet) == [("a", "2026-11-01"), ("unknown", None)]
+    before = fleet.files()
+    assert fleet.compact().removed_files == 0
+    assert fleet.files() == before
+
+
+def test_a_manifest_that_is_written_in_another_way_is_the_same_run(fleet, measured, tmp_path):
+    ingest.add(fleet, [measured])
+    other = tmp_path / "other"
+    shutil.copytree(measured, other)
+    manifest = json.loads((other / "manifest.json").read_text())
+    reordered = dict(sorted(manifest.items(), reverse=True))
+    (other / "manifest.json").write_text(json.dumps(reordered, indent=7).replace(".0,", ".00,"))
+    again = ingest.add(fleet, [other])
+    assert (again.runs, again.known, again.refused) == (0, 1, [])
+    # Another measurement is not.
+    manifest["generated_at"] = "2020-01-01T00:00:00Z"
+    (other / "manifest.json").write_text(json.dumps(manifest))
+    assert ingest.add(fleet, [other]).runs == 1
+    # A fleet of an older etprof has it by the digest of the file's bytes.
+    opened = ingest.open_run(measured)
+    older = {name: pa.table(table) for name, table in simulated.batch("a", 1, {"1": 0.0}, seed=1).items()}
+    renamed = {
+        name: table.set_column(table.schema.get_field_index("run"), "run", pa.array([opened.older_digest] * len(table)))
+        for name, table in older.items()
+    }
+    old = store.Fleet(str(tmp_path / "old"), create=True)
+    old.write(opened.partition, renamed)
+    assert ingest.add(old, [measured]).known == 1
 
 
 def test_compacting_takes_both(fleet, measured):

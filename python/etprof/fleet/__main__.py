@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from etprof.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_DONE, EXIT_FAI
 from etprof.fleet import options
 from etprof.fleet.problem import FleetError
 
+_DIGEST = re.compile("[0-9a-f]{32}")
 # Clients of object stores, whose errors are not all OSError.
 _CLIENTS = {"adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
 
@@ -49,6 +51,21 @@ def _add(chosen: Namespace) -> int:
         _say(f"left out: {error}")
     if done.refused:
         raise done.refused[-1]
+    return EXIT_DONE
+
+
+def _remove(chosen: Namespace) -> int:
+    from etprof.fleet import ingest, store
+
+    digests: dict[str, set[str]] = {
+        run: {run} if _DIGEST.fullmatch(run) else ingest.open_run(run).digests for run in chosen.runs
+    }
+    found = store.Fleet(chosen.uri).remove(set().union(*digests.values()))
+    if found:
+        _say(f"{_counted(len(found), 'run')} removed")
+    if missing := [run for run, known_as in digests.items() if not known_as & found]:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise FleetError(f"`{missing[0]}`{more} is not in the fleet", "`etprof fleet query` of a file with `FROM runs`")
     return EXIT_DONE
 
 
@@ -117,6 +134,7 @@ def _tables(chosen: Namespace) -> int:
 
 _ACTIONS: dict[str, Callable[[Namespace], int]] = {
     "add": _add,
+    "remove": _remove,
     "compact": _compact,
     "files": _files,
     "query": _query,

@@ -44,6 +44,12 @@ class Run:
     digest: str
     manifest: dict
     partition: Partition
+    older_digest: str = ""  # that etprof before 0.2 gave it
+
+    @property
+    def digests(self) -> set[str]:
+        """What it may be called in a fleet."""
+        return {self.digest, self.older_digest} - {""}
 
     @property
     def is_etdump(self) -> bool:
@@ -151,7 +157,19 @@ def _open_results(path: Path) -> Run:
             f"`{path}` is {status}, and would count twice when it is complete",
             "finish it: `etprof run CONFIG --resume`",
         )
-    return Run(path, hashlib.sha256(contents).hexdigest()[:32], manifest, (day, model or "unknown"))
+    older = hashlib.sha256(contents).hexdigest()[:32]
+    return Run(path, _digest_of(contents), manifest, (day, model or "unknown"), older)
+
+
+def _digest_of(manifest: bytes) -> str:
+    """The same of all JSON texts with the same values, however a tool writes them."""
+
+    def number(text: str) -> float:
+        value = float(text)
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+    values = json.loads(manifest, parse_float=number)
+    return hashlib.sha256(json.dumps(values, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:32]
 
 
 def _reason(error: BaseException) -> str:
@@ -187,9 +205,18 @@ def add(fleet: Fleet, paths: Sequence[str | os.PathLike[str]], labels: Labels | 
     for batch in fleet.batches():
         there.setdefault(batch.partition, []).append(batch)
     for partition, runs in sorted(by_partition.items()):
-        known = fleet.known_runs(there.get(partition, ())) & runs.keys()
+        stored = fleet.known_runs(there.get(partition, ()))
+        known = {digest for digest, run in runs.items() if run.digests & stored}
         done.known += len(known)
         new = [run for digest, run in runs.items() if digest not in known]
+        # Day and model of a results directory are its own; those of ETDumps are labels, which may be others now.
+        elsewhere = (
+            {digest: other for other in there if other != partition for digest in fleet.known_runs(there[other])}
+            if any(run.is_etdump for run in new)
+            else {}
+        )
+        done.refused.extend(_labeled_otherwise(run, elsewhere[run.digest]) for run in new if run.digest in elsewhere)
+        new = [run for run in new if run.digest not in elsewhere]
         for rows in _batches(new, labels, events, done.refused):
             tables = rows.tables()
             fleet.write(partition, tables)
@@ -197,6 +224,14 @@ def add(fleet: Fleet, paths: Sequence[str | os.PathLike[str]], labels: Labels | 
             done.launches += tables["launches"].num_rows
             done.operators += tables["operators"].num_rows
     return done
+
+
+def _labeled_otherwise(run: Run, partition: Partition) -> FleetError:
+    day, model = partition
+    return FleetError(
+        f"`{run.path}` is in the fleet already, as model `{model}` of {'no day' if day == schema.NO_DAY else day}",
+        "to label it anew, remove it first: `etprof fleet remove`",
+    )
 
 
 def _batches(runs: list[Run], labels: Labels, events: int, refused: list[FleetError]) -> Iterator[Rows]:

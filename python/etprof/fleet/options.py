@@ -57,7 +57,7 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=errors.Parser)
-    for add in (_add, _compact, _files, _query, _verdict, _traces, _tables):
+    for add in (_add, _remove, _compact, _files, _query, _verdict, _traces, _tables):
         add(actions)
     return parser
 
@@ -96,6 +96,14 @@ def _add(actions: argparse._SubParsersAction) -> None:
         metavar="N",
         help="Keep the events of N traced runs per experiment (default: 0)",
     )
+
+
+def _remove(actions: argparse._SubParsersAction) -> None:
+    parser = _action(actions, "remove", "Take runs out of the fleet, such as those that were added with wrong labels")
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="Results directory, ETDump, or digest (column `run` of the table runs)"
+    )
+    _add_uri(parser, "--from")
 
 
 def _compact(actions: argparse._SubParsersAction) -> None:

@@ -56,7 +56,7 @@ NO_DAY = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for null
 _RUN = Column(
     "run",
     "string",
-    "digest of the run's manifest.json, or of the ETDump: the first 32 hexadecimal digits of its SHA-256",
+    "digest of the values in the run's manifest.json, or of the ETDump: the first 32 hexadecimal digits of a SHA-256",
 )
 _EXPERIMENT = Column("experiment", "string", "name of the experiment, unique within its run")
 _LAUNCH = Column("launch", "int32", "process, counted from 0")

@@ -308,21 +308,58 @@ class Fleet:
         before = sum(map(len, partitions.values()))
         after = before
         stored = {table.name: self._stored(table.name) for table in schema.TABLES}
+        twice = self._twice(partitions)
         for partition, batches in sorted(partitions.items()):
-            if len(batches) < least_files:
-                continue
-            for some in _of_size(batches, stored[schema.OPERATORS.name]):
-                if len(some) > 1:
-                    self.write(partition, dict(self._merged(some, stored)), some)
-                    after -= len(some) - 1
+            merged = []
+            if len(batches) >= least_files:
+                merged = [some for some in _of_size(batches, stored[schema.OPERATORS.name]) if len(some) > 1]
+            alone = [[batch] for batch in batches if not any(batch in some for some in merged)]
+            drop = twice.get(partition, set())
+            for some in merged + [[batch] for [batch] in alone if drop & self.known_runs([batch])]:
+                after -= len(some) - self._replace(some, stored, drop)
         removed += self._remove_replaced()
         return Compacted(before, after, removed)
 
+    def remove(self, runs: set[str]) -> set[str]:
+        """Take runs out of the fleet, by their digests. Returns those that it had."""
+        stored = {table.name: self._stored(table.name) for table in schema.TABLES}
+        found: set[str] = set()
+        for batch in self.batches():
+            if has := self.known_runs([batch]) & runs:
+                self._replace([batch], stored, has)
+                found |= has
+        self._remove_replaced()
+        return found
+
+    def _twice(self, partitions: Mapping[Partition, list[Batch]]) -> dict[Partition, set[str]]:
+        """Runs that another partition has, too, and keeps: of two labels, the one that says more."""
+
+        def rank(partition: Partition) -> tuple[bool, bool, Partition]:
+            return partition[0] == schema.NO_DAY, partition[1] == "unknown", partition
+
+        kept: set[str] = set()
+        twice: dict[Partition, set[str]] = {}
+        for partition in sorted(partitions, key=rank):
+            runs = self.known_runs(partitions[partition])
+            twice[partition] = runs & kept
+            kept |= runs
+        return twice
+
+    def _replace(self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]], drop: set[str]) -> int:
+        """Write batches of one partition as one, without some runs. Returns how many batches are left: 1 or 0."""
+        if self.write(batches[0].partition, dict(self._merged(batches, stored, drop)), batches):
+            return 1
+        for batch in batches:  # as in a compaction, the runs first
+            for table in reversed(schema.TABLES):
+                if batch in stored[table.name]:
+                    self._remove(self.path(table.name, batch))
+        return 0
+
     def _merged(
-        self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]]
+        self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]], drop: Iterable[str] = ()
     ) -> Iterator[tuple[str, pa.Table]]:
-        """The tables of several batches in one, sorted. A run that two of them have counts once, in the first."""
-        taken: set[str] = set()
+        """The tables of several batches in one, sorted, without some runs. A run that two of them have counts once."""
+        taken = set(drop)
         dropped: list[set[str]] = []
         keys: set[tuple] = set()
         for batch in batches:

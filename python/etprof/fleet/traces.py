@@ -48,7 +48,7 @@ def write(fleet: Fleet, sql: str, folder: str | os.PathLike[str], most: int = 10
 def _check(run: str, path: str | None) -> None:
     if path is None:
         raise FleetError(f"the fleet has no run `{run}`", "select `run` of any of the tables")
-    if open_run(path).digest != run:
+    if run not in open_run(path).digests:
         raise FleetError(f"`{path}` holds another run than `{run}` now", "restore it from where it was moved to")
 
 
