@@ -26,8 +26,7 @@ class HostTimeKeeper {
       plans_.clear();
       for (std::size_t layout = 0; layout < trace_.layouts.size(); ++layout) plans_.push_back(PlanOf(layout));
     }
-    const bool all_host =
-        std::ranges::all_of(plans_, [](const Plan& plan) { return plan.series.empty(); });
+    const bool all_host = std::ranges::all_of(plans_, [](const Plan& plan) { return plan.series.empty(); });
     if (all_host) return;
     MoveEvents();
     for (std::size_t i = 0; i < plans_.size(); ++i) Shrink(trace_.layouts[i], plans_[i]);
@@ -275,7 +274,7 @@ class HostTimeKeeper {
   std::set<NameId> of_another_unit_;
   std::vector<std::vector<std::size_t>> starts_;  // by layout: the first events of its blocks
   std::vector<Plan> plans_;                       // by layout
-  std::vector<std::size_t> pending_;  // events of a layout whose delegate is not decided yet
+  std::vector<std::size_t> pending_;              // events of a layout whose delegate is not decided yet
   std::map<std::tuple<std::int32_t, std::int32_t, NameId>, std::int32_t> ordinals_;  // in this run
   std::map<Place, std::int32_t> series_;
   // What is known of names.
