@@ -105,7 +105,7 @@ def test_what_is_no_finished_run_is_refused_and_the_others_are_added(measured, t
     cases = {
         "is running": another(measured, tmp_path / "running", status="running"),
         "no manifest.json": tmp_path,
-        "does not match": another(measured, tmp_path / "day", generated_at="yesterday"),
+        "must look like": another(measured, tmp_path / "day", generated_at="yesterday"),
         "etdump": cut,
         "isa": another(measured, tmp_path / "without", results=without, generated_at="2026-01-01T00:00:02Z"),
         "manifest": another(measured, tmp_path / "odd", results=[1]),
