@@ -44,7 +44,7 @@ class Run:
     digest: str
     manifest: dict
     partition: Partition
-    older_digest: str = ""  # that etprof before 0.2 gave it
+    older_digest: str = ""  # of the bytes of its manifest, as in fleets of an older etprof
 
     @property
     def digests(self) -> set[str]:

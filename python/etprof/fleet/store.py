@@ -308,14 +308,16 @@ class Fleet:
         before = sum(map(len, partitions.values()))
         after = before
         stored = {table.name: self._stored(table.name) for table in schema.TABLES}
-        twice = self._twice(partitions)
+        runs = {batch: self.known_runs([batch]) for batches in partitions.values() for batch in batches}
+        twice = _twice(runs)
         for partition, batches in sorted(partitions.items()):
-            merged = []
+            some_in_one = []
             if len(batches) >= least_files:
-                merged = [some for some in _of_size(batches, stored[schema.OPERATORS.name]) if len(some) > 1]
-            alone = [[batch] for batch in batches if not any(batch in some for some in merged)]
-            drop = twice.get(partition, set())
-            for some in merged + [[batch] for [batch] in alone if drop & self.known_runs([batch])]:
+                some_in_one = [some for some in _of_size(batches, stored[schema.OPERATORS.name]) if len(some) > 1]
+            merged = {batch for some in some_in_one for batch in some}
+            drop = twice[partition]
+            changed = [[batch] for batch in batches if batch not in merged and drop & runs[batch]]
+            for some in some_in_one + changed:
                 after -= len(some) - self._replace(some, stored, drop)
         removed += self._remove_replaced()
         return Compacted(before, after, removed)
@@ -331,29 +333,20 @@ class Fleet:
         self._remove_replaced()
         return found
 
-    def _twice(self, partitions: Mapping[Partition, list[Batch]]) -> dict[Partition, set[str]]:
-        """Runs that another partition has, too, and keeps: of two labels, the one that says more."""
-
-        def rank(partition: Partition) -> tuple[bool, bool, Partition]:
-            return partition[0] == schema.NO_DAY, partition[1] == "unknown", partition
-
-        kept: set[str] = set()
-        twice: dict[Partition, set[str]] = {}
-        for partition in sorted(partitions, key=rank):
-            runs = self.known_runs(partitions[partition])
-            twice[partition] = runs & kept
-            kept |= runs
-        return twice
-
     def _replace(self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]], drop: set[str]) -> int:
         """Write batches of one partition as one, without some runs. Returns how many batches are left: 1 or 0."""
         if self.write(batches[0].partition, dict(self._merged(batches, stored, drop)), batches):
             return 1
-        for batch in batches:  # as in a compaction, the runs first
-            for table in reversed(schema.TABLES):
-                if batch in stored[table.name]:
-                    self._remove(self.path(table.name, batch))
+        for batch in batches:
+            self._remove_batch(batch, stored)
         return 0
+
+    def _remove_batch(self, batch: Batch, stored: Mapping[str, Mapping[Batch, dict]]) -> int:
+        """Remove its files, the runs first. Returns how many."""
+        tables = [table.name for table in reversed(schema.TABLES) if batch in stored[table.name]]
+        for table in tables:
+            self._remove(self.path(table, batch))
+        return len(tables)
 
     def _merged(
         self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]], drop: Iterable[str] = ()
@@ -396,11 +389,7 @@ class Fleet:
         for new, olds in lists.items():
             if new not in stored[schema.RUNS.name]:
                 continue
-            for old in olds:
-                for table in reversed(schema.TABLES):
-                    if old in stored[table.name]:
-                        self._remove(self.path(table.name, old))
-                        removed += 1
+            removed += sum(self._remove_batch(old, stored) for old in olds)
             self._remove(self._list_path(new))
         return removed
 
@@ -440,6 +429,23 @@ class Compacted:
     before: int
     after: int
     removed_files: int
+
+
+def _twice(runs: Mapping[Batch, set[str]]) -> dict[Partition, set[str]]:
+    """Runs of each partition that another one has, too, and keeps: of two labels, the one that says more."""
+
+    def rank(batch: Batch) -> tuple[bool, bool, Partition]:
+        day, model = batch.partition
+        return day == schema.NO_DAY, model == "unknown", batch.partition
+
+    keeps: dict[str, Partition] = {}
+    for batch in sorted(runs, key=rank):
+        for run in runs[batch]:
+            keeps.setdefault(run, batch.partition)
+    twice: dict[Partition, set[str]] = {batch.partition: set() for batch in runs}
+    for batch, has in runs.items():
+        twice[batch.partition] |= {run for run in has if keeps[run] != batch.partition}
+    return twice
 
 
 def _of_size(batches: list[Batch], operators: Mapping[Batch, Mapping[str, Any]]) -> Iterator[list[Batch]]:
