@@ -207,6 +207,7 @@ Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowP
   const std::unique_ptr<Device> device = Open(options.measure.FirstDevice(), options.measure.use, progress);
   Config config = ConfigOf(sides, options.measure, *device);
   LimitTime(options, config);
+  CheckExternalData(config);
   const std::optional<int> launches = config.launches;
   MeasureOptions measure;
   if (!launches) measure.look_confidence = 1 - (1 - ScheduleData().confidence) * kLookShare;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "core/units.h"
 #include "device/conditions/clusters.h"
 #include "device/conditions/cpus.h"
@@ -127,8 +128,7 @@ std::vector<std::string> ThreadWarnings(const Config& config, const DeviceProper
     if (IsEmulated(experiment, properties)) continue;
     for (const int threads : experiment.threads) {
       const std::string warning = ThreadWarning(experiment, threads, properties);
-      if (!warning.empty() && std::ranges::find(warnings, warning) == warnings.end())
-        warnings.push_back(warning);
+      if (!warning.empty()) AddOnce(warning, warnings);
     }
   }
   return warnings;

@@ -54,8 +54,10 @@ class RunPrograms {
   void Join(const RunData& run, const ExperimentData& data, Profile& profile);
   // The program that an experiment ran; null where it is not at hand. Throws likewise.
   const Program* Of(const RunData& run, const ExperimentData& data);
-  // Whether any program was read with the .etrecord.
-  bool etrecord_was_read() const { return etrecord_was_read_; }
+  // Whether any program was read, and the .etrecord with it.
+  bool HasAny() const {
+    return std::ranges::any_of(entries_, [](const auto& entry) { return entry.second.program.has_value(); });
+  }
 
  private:
   struct Entry {
@@ -64,14 +66,13 @@ class RunPrograms {
     std::string problem, no_sources;  // as ProgramJoin's
   };
   const Entry& Find(const RunData& run, const ExperimentData& data);
-  Entry Read(const fs::path& model);
+  Entry Read(const fs::path& model) const;
 
   fs::path etrecord_;
-  bool etrecord_was_read_ = false;
   std::map<std::string, Entry> entries_;
 };
 
-RunPrograms::Entry RunPrograms::Read(const fs::path& model) {
+RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
   Entry entry;
   try {
     entry.program = ReadProgramFile(model);
@@ -80,7 +81,6 @@ RunPrograms::Entry RunPrograms::Read(const fs::path& model) {
     return entry;
   }
   RecordedSources sources = ReadSources(*entry.program, model, etrecord_);
-  etrecord_was_read_ = !etrecord_.empty();
   entry.sources = std::move(sources.map).value_or(SourceMap());
   entry.no_sources = sources.problem;
   if (!sources.is_there) entry.no_sources += ", which says what layers operators belong to";
@@ -341,7 +341,7 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
       if (visit) visit(own, read.trace, *profiles.back());
     }
   }
-  if (options.join && !options.etrecord.empty() && !programs.etrecord_was_read()) {
+  if (options.join && !options.etrecord.empty() && !programs.HasAny()) {
     throw Error(ExitCode::kUsage, "is not used: the program that it belongs to is not at hand")
         .InFile(options.etrecord.string())
         .Remedy("name the program as well (--model), or leave out --etrecord");

@@ -129,34 +129,6 @@ std::string DataRemedy(const fs::path& model) {
                      beside.size() == 1 ? "is" : "are", fmt::join(beside, ", "), more ? ", ..." : "");
 }
 
-// Throws Error (kBadInput) for a program whose weights are in a .ptd that was not given, or is another one.
-void CheckExternalData(const Config& config) {
-  std::set<std::pair<fs::path, fs::path>> checked;
-  for (const ExperimentConfig& experiment : config.experiments) {
-    if (!checked.emplace(experiment.model, experiment.data).second) continue;
-    std::vector<std::string> names;
-    try {
-      names = ExternalNames(ReadProgramFile(experiment.model));
-    } catch (const Error&) {
-      continue;  // the runner, which loads it, has the last word
-    }
-    if (names.empty()) continue;
-    if (experiment.data.empty()) {
-      throw Error(ExitCode::kBadInput,
-                  fmt::format("has {} outside of it, in a .ptd", CountedText(names.size(), "weight")))
-          .InFile(experiment.model.string())
-          .Remedy(DataRemedy(experiment.model));
-    }
-    const std::vector<std::string> missing = MissingFrom(ReadDataFile(experiment.data), names);
-    if (missing.empty()) continue;
-    throw Error(ExitCode::kBadInput, fmt::format("has not {} of {} that {} needs (\"{}\")", missing.size(),
-                                                 CountedText(names.size(), "weight"),
-                                                 experiment.model.filename().string(), missing.front()))
-        .InFile(experiment.data.string())
-        .Remedy(DataRemedy(experiment.model));
-  }
-}
-
 // Configures the device and checks all that can be checked before something is measured.
 void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& state) {
   state.properties = device.Properties();
@@ -368,6 +340,33 @@ bool FailedAsAWhole(const Ladder& ladder) {
   return top_failed || measured < 2;
 }
 
+void CheckExternalData(const Config& config) {
+  std::set<std::pair<fs::path, fs::path>> checked;
+  for (const ExperimentConfig& experiment : config.experiments) {
+    if (!checked.emplace(experiment.model, experiment.data).second) continue;
+    std::vector<std::string> names;
+    try {
+      names = ExternalNames(ReadProgramFile(experiment.model));
+    } catch (const Error&) {
+      continue;  // the runner, which loads it, has the last word
+    }
+    if (names.empty()) continue;
+    if (experiment.data.empty()) {
+      throw Error(ExitCode::kBadInput,
+                  fmt::format("has {} outside of it, in a .ptd", CountedText(names.size(), "weight")))
+          .InFile(experiment.model.string())
+          .Remedy(DataRemedy(experiment.model));
+    }
+    const std::vector<std::string> missing = MissingFrom(ReadDataFile(experiment.data), names);
+    if (missing.empty()) continue;
+    throw Error(ExitCode::kBadInput, fmt::format("has not {} of {} that {} needs (\"{}\")", missing.size(),
+                                                 CountedText(names.size(), "weight"),
+                                                 experiment.model.filename().string(), missing.front()))
+        .InFile(experiment.data.string())
+        .Remedy(DataRemedy(experiment.model));
+  }
+}
+
 RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options) {
   options.resume = options.resume || request.resume;
@@ -378,8 +377,6 @@ RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureReque
   options.etprof_version = ETPROF_VERSION;
   options.wait_for_device_seconds = request.use.wait_seconds;
   options.take_turn = [&turn] { turn.Take(); };
-  CheckFiles(config);
-  CheckExternalData(config);
   return Measure(config, turn.device(), options);
 }
 

@@ -122,6 +122,10 @@ AnalyzedDevices AnalyzeDevices(const std::vector<const Measured*>& devices);
 // it is is not.
 bool FailedAsAWhole(const Ladder& ladder);
 
+// Throws Error (kBadInput) for a program whose weights are in a .ptd that was not given, or is another one.
+// It reads the programs: once before something is measured.
+void CheckExternalData(const Config& config);
+
 // Measures what `config` says on one device that is open, once it is its turn, which it keeps; `options` but
 // for what the others say.
 RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureRequest& request,

@@ -212,6 +212,7 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds,
     MeasureOptions measure;
     measure.progress = progress_.Of(place_);
     measure.look_at_load = !again || config.wait_minutes > 0;
+    CheckExternalData(config);
     const RunData run = MeasureConfig(config, turn, request, progress_, measure);
     waited = run.schedule.Waited() - before.waited;
     for (const ExperimentData& data : run.experiments) {
