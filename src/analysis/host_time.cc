@@ -97,22 +97,23 @@ class HostTimeKeeper {
     }
     if (backend.empty() && pending_.empty()) return kNoName;
     const NameId id = trace_.names.Intern(backend);
-    if (looking_ && HostTimesOutlast(delegate, index, call)) of_another_unit_.insert(id);
+    if (looking_) {
+      if (HostTimesOutlast(delegate, index, call)) of_another_unit_.insert(id);
+      pending_.clear();
+      return id;
+    }
     const bool another_unit = of_another_unit_.contains(id);
     for (const std::size_t event : pending_) {
-      delegates::Reading reading = Read(delegate, layout, event, event == pending_.back());
+      const delegates::Reading& reading = Read(delegate, layout, event, event == pending_.back());
       layout.backend[event] = id;
       if (Trace::Metadata* const metadata = MetadataOf(layout, event)) metadata->backend = backend;
-      if (reading.kind == ValueKind::kHostTime) {
-        if (!another_unit) continue;
-        reading.kind = ValueKind::kDeviceTime;
-        reading.unit = {};
-        NoteAnotherUnit(backend, trace_.NameOf(layout, event));
-      }
-      if (looking_) continue;
+      const bool host = reading.kind == ValueKind::kHostTime;
+      if (host && !another_unit) continue;
+      if (host) NoteAnotherUnit(backend, trace_.NameOf(layout, event));
       if (delegate == nullptr) NoteUnknown(backend, trace_.NameOf(layout, event));
       plan.series.resize(layout.size(), kHost);
-      plan.series[event] = SeriesOf(layout, event, id, reading);
+      plan.series[event] = host ? SeriesOf(layout, event, id, {ValueKind::kDeviceTime, {}, reading.name})
+                                : SeriesOf(layout, event, id, reading);
     }
     pending_.clear();
     return id;
@@ -203,7 +204,6 @@ class HostTimeKeeper {
   }
 
   void NoteAnotherUnit(const std::string& backend, const std::string& event) {
-    if (looking_) return;
     trace_.health.Add("delegate_unit", HealthEntry::Severity::kError,
                       "events of a delegate last longer than the calls that they are in: their unit is not "
                       "that of the framework's events. They are listed as the file has them, and are part of "

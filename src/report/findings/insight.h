@@ -92,7 +92,6 @@ struct NotDelegated {
   std::int64_t operators = 0;
   UpperBound bound = {};
   TypeTimes types, takeable;  // takeable: those that XNNPACK could take in another form
-  bool nothing_is = false;    // no delegate was called
 };
 
 // What it consists of: ReportExperiment::movement.

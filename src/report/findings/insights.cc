@@ -420,7 +420,6 @@ class Finder {
     if (experiment.portable_kernels == 0) return;
     finding::NotDelegated found;
     found.operators = experiment.portable_kernels;
-    found.nothing_is = experiment.delegate_calls == 0;
     found.types = SumByType(experiment, [](const Operator& op) { return op.portable; });
     found.takeable =
         SumByType(experiment, [](const Operator& op) { return op.portable && XnnpackCanTake(op.type); });

@@ -170,7 +170,7 @@ class Wording {
       shown.resize(std::min(shown.size(), most + 1));
       return fmt::format("{}", fmt::join(shown, ", "));
     };
-    if (of.nothing_is) {
+    if (experiment_.delegate_calls == 0) {
       return {
           Say("No delegate was called: all of {} ran as ExecuTorch's own kernels ({}): {}. Export the model "
               "with a backend's partitioner, as `etprof export` does with XNNPACK's.",
