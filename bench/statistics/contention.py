@@ -165,11 +165,7 @@ def export(folder: Path) -> dict[str, Path]:
 def widest() -> str:
     """A mask that takes this CPU's widest extension away."""
     report = json.loads(subprocess.run([ETPROF, "isa", "--json"], check=True, capture_output=True).stdout)
-    features = json.dumps(report)
-    for feature in ("sme2", "avx512f", "sve", "avx"):
-        if f'"{feature}"' in features:
-            return {"sme2": "-sme,-sme2", "avx512f": "-avx512"}.get(feature, f"-{feature}")
-    return "-fma"
+    return report["widest"]["off"]
 
 
 def measure(etprof: Path, model: Path, pair: str, mask: str, condition: str, seconds: float, folder: Path) -> dict:

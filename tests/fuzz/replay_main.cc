@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <optional>
 #include <random>
 #include <span>
 #include <string_view>
@@ -18,40 +20,32 @@
 
 namespace {
 
-void TrySeeded(etprof::fuzz::Target target, std::uint32_t from, std::uint32_t count) {
+using MadeInput = std::optional<std::vector<std::uint8_t>>;
+
+// Tries the inputs that `make` makes of numbers; absent: it makes none of this one.
+void TryNumbers(etprof::fuzz::Target target, std::uint32_t from, std::uint32_t count,
+                const std::function<MadeInput(std::uint32_t)>& make) {
+  std::uint32_t tried = 0;
   for (std::uint32_t number = from; number < from + count; ++number) {
     if (number % 1000 == 0) std::fprintf(stderr, "%u\n", number);
-    std::mt19937 random(number);
-    std::vector<std::uint8_t> input(1 + random() % 64);
-    for (std::uint8_t& byte : input) byte = static_cast<std::uint8_t>(random());
-    try {
-      target(input.data(), input.size());
-    } catch (...) {
-      std::fprintf(stderr, "seeded input %u\n", number);
-      throw;
-    }
-  }
-  std::printf("%u inputs\n", count);
-}
-
-void TryMutated(etprof::fuzz::Target target, std::uint32_t count, const std::vector<const char*>& files) {
-  std::vector<std::string> programs;
-  for (const char* const file : files) programs.push_back(etprof::ReadTextFile(file));
-  std::uint32_t mutated = 0;
-  for (std::uint32_t number = 0; number < count; ++number) {
-    if (number % 10000 == 0) std::fprintf(stderr, "%u\n", number);
-    const std::string& program = programs[number % programs.size()];
-    const auto input = etprof::fuzz::MutateProgram(std::as_bytes(std::span(program)), number);
+    const MadeInput input = make(number);
     if (!input) continue;
-    ++mutated;
+    ++tried;
     try {
       target(input->data(), input->size());
     } catch (...) {
-      std::fprintf(stderr, "mutated input %u\n", number);
+      std::fprintf(stderr, "input of number %u\n", number);
       throw;
     }
   }
-  std::printf("%u programs\n", mutated);
+  std::printf("%u inputs\n", tried);
+}
+
+MadeInput RandomBytes(std::uint32_t number) {
+  std::mt19937 random(number);
+  std::vector<std::uint8_t> input(1 + random() % 64);
+  for (std::uint8_t& byte : input) byte = static_cast<std::uint8_t>(random());
+  return input;
 }
 
 }  // namespace
@@ -66,12 +60,17 @@ int main(int argc, char** argv) {
     const auto number = [&](int at) {
       return static_cast<std::uint32_t>(std::strtoul(argv[at], nullptr, 10));
     };
-    TrySeeded(target, argc > 5 ? number(5) : 0, number(3));
+    TryNumbers(target, argc > 5 ? number(5) : 0, number(3), RandomBytes);
     return 0;
   }
   if (argc > 4 && std::string_view(argv[2]) == "--mutated") {
-    TryMutated(target, static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)),
-               {argv + 4, argv + argc});
+    std::vector<std::string> programs;
+    for (int i = 4; i < argc; ++i) programs.push_back(etprof::ReadTextFile(argv[i]));
+    TryNumbers(target, 0, static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)),
+               [&](std::uint32_t number) {
+                 const std::string& program = programs[number % programs.size()];
+                 return etprof::fuzz::MutateProgram(std::as_bytes(std::span(program)), number);
+               });
     return 0;
   }
   std::vector<std::filesystem::path> files;
