@@ -146,14 +146,6 @@ def test_the_slow_layer_is_found(tmp_path: Path, slow: int, backend: str):
     assert slowest["program"]["source"] == f"{source}:{line + 1}"
 
 
-def test_another_program_is_not_joined(exported: Exported, tmp_path: Path):
-    etdump = trace(exported(model="toy_cnn"), tmp_path / "x.etdump")
-    portable = analyze(exported(model="toy_cnn", backend="portable"), etdump)["program"]
-    assert "not the one that ran" in portable["problem"]
-    assert portable["layers"] == []
-    assert portable["attributed_share"] == 0
-
-
 def test_a_record_of_another_program_is_refused(exported: Exported, tmp_path: Path):
     """Of every two of these, and none refuses its own."""
     names = ["toy_cnn", "transformer_layer", "mobilenet_v3_small", "vit_block", "image_encoder", "llm_decoder"]

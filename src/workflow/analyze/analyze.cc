@@ -330,11 +330,15 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
       profiles.back() = std::move(read.methods[method]);
       NameBackend(own, *profiles.back());
       if (options.join) programs.Join(run, own, *profiles.back());
-      if (options.model_was_named && !profiles.back()->program->problem.empty()) {
-        const std::string& problem = profiles.back()->program->problem;
+      if (options.model_was_named) {
+        std::string problem = profiles.back()->program->problem;
+        if (problem.empty() && profiles.back()->health.CountOf("delegate_differs") > 0)
+          problem = "its delegates do not write the events that were recorded: it is not the one that ran";
         const std::string model = own.model.string();  // which a problem of reading it names
-        throw Error(ExitCode::kBadInput, problem.starts_with(model) ? problem : model + ": " + problem)
-            .Remedy(fmt::format("name the program that wrote {}, or leave out --model", own.etdump.string()));
+        if (!problem.empty())
+          throw Error(ExitCode::kBadInput, problem.starts_with(model) ? problem : model + ": " + problem)
+              .Remedy(
+                  fmt::format("name the program that wrote {}, or leave out --model", own.etdump.string()));
       }
       profiles.back()->sampled =
           SampleRuns(read.trace, *profiles.back(), SampleSize(*profiles.back(), files.size()));
