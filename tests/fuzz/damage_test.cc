@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "check_profile.h"
+#include "core/sanitizer.h"
 #include "etdump/reader.h"
 #include "etdump_schema_flatcc_generated.h"
 #include "fuzz.h"
@@ -37,17 +38,9 @@ std::vector<std::byte> BytesOf(const std::filesystem::path& path) {
   return {file.bytes().begin(), file.bytes().end()};
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kInstrumented = true;
-#elif defined(__has_feature)
-constexpr bool kInstrumented = __has_feature(address_sanitizer);
-#else
-constexpr bool kInstrumented = false;
-#endif
-
-// The lengths at which a text is cut: all of them, to its whole. A sanitizer's build takes fifty times as
-// long and is there for what a reader does with the memory: it leaves out a cut behind the second or a later
-// character of a word, a number, or blanks, where the reader is in the state that the first brought it to.
+// The lengths at which a text is cut: all of them, to its whole. A sanitizer's build leaves out a cut behind
+// the second or a later character of a word, a number, or blanks, where the reader is in the state that the
+// first brought it to.
 std::vector<std::size_t> Cuts(std::string_view text) {
   const auto kind = [&](std::size_t at) {
     const auto c = static_cast<unsigned char>(text[at]);
@@ -57,7 +50,7 @@ std::vector<std::size_t> Cuts(std::string_view text) {
   for (std::size_t length = 0; length <= text.size(); ++length) {
     const bool same_state =
         length > 1 && length < text.size() && kind(length - 1) != '.' && kind(length - 2) == kind(length - 1);
-    if (!kInstrumented || !same_state) found.push_back(length);
+    if (!kHasAddressSanitizer || !same_state) found.push_back(length);
   }
   return found;
 }
@@ -245,7 +238,7 @@ TEST(DamagedProgram, ChangedFieldsAreRefusedOrSound) {
   const fuzz::Target target = fuzz::Find("program");
   for (const auto& entry : std::filesystem::directory_iterator(kCorpus / "program")) {
     const std::vector<std::byte> whole = BytesOf(entry.path());
-    for (unsigned seed = 0; seed < (kInstrumented ? 100U : 1000U); ++seed) {
+    for (unsigned seed = 0; seed < (kHasAddressSanitizer ? 100U : 1000U); ++seed) {
       SCOPED_TRACE(entry.path().string() + fmt::format(", seed {}", seed));
       if (const auto changed = fuzz::MutateProgram(whole, seed)) target(changed->data(), changed->size());
     }

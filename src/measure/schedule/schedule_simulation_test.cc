@@ -11,13 +11,14 @@
 #include <random>
 #include <stdexcept>
 
+#include "core/sanitizer.h"
 #include "device/device.h"
 #include "measure/schedule/schedule.h"
 
 namespace etprof {
 namespace {
 
-constexpr std::uint64_t kSchedules = 10'000;
+constexpr std::uint64_t kSchedules = kHasAddressSanitizer ? 500 : 10'000;
 constexpr double kTimeoutSeconds = 60;
 constexpr int kMaxLosses = 5;
 
