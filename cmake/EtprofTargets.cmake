@@ -3,7 +3,8 @@
 
 add_library(etprof_flags INTERFACE)
 target_include_directories(etprof_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
-target_compile_options(etprof_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+target_compile_options(etprof_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                                              -Wsign-conversion -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND ETPROF_SANITIZE)
   # gcc's value-range warnings have false positives when a sanitizer instruments the code.
   target_compile_options(etprof_flags INTERFACE -Wno-maybe-uninitialized)

@@ -88,7 +88,7 @@ Series SeriesOfRuns(const SteadyRuns& steady, const TimeOf& time_of) {
 bool IsContended(const Series& a, const Series& b, const std::optional<stats::RatioEstimate>& estimate) {
   if (a.clean.clean == a.clean.all && b.clean.clean == b.clean.all) return false;
   std::size_t measured = 0;
-  for (const int launch : a.launches) measured += b.launches.contains(launch) ? 1 : 0;
+  for (const int launch : a.launches) measured += b.launches.contains(launch) ? 1U : 0U;
   if (measured == 0) return !estimate;  // not paired
   const auto wanted = std::min<std::size_t>(measured, kLeastCleanLaunches);
   return !estimate || static_cast<std::size_t>(estimate->launches) < wanted;

@@ -44,7 +44,7 @@ TEST_P(SmeTwins, EveryOperatorOfTheEmulatedRunsHasItsTwin) {
   std::size_t renamed = 0;
   for (const NodePair& pair : pairs) {
     ASSERT_TRUE(pair.baseline && pair.candidate);
-    renamed += off.operators[*pair.baseline].type != on.operators[*pair.candidate].type ? 1 : 0;
+    renamed += off.operators[*pair.baseline].type != on.operators[*pair.candidate].type ? 1U : 0U;
     EXPECT_EQ(off.operators[*pair.baseline].type.substr(0, 4),
               on.operators[*pair.candidate].type.substr(0, 4));
   }

@@ -113,7 +113,7 @@ Judged Collect(const std::vector<TrendPoint>& points, const LogsOf& relative, co
   std::size_t all = 0;
   for (const TrendPoint& point : points) {
     if (!point.reference.empty() && !relative(point).empty()) ++references[point.reference];
-    all += absolute(point).empty() ? 0 : 1;
+    all += absolute(point).empty() ? 0U : 1U;
   }
   std::string reference;
   for (const auto& [name, count] : references) {

@@ -330,7 +330,7 @@ std::vector<ExampleTable> TablesOf(const say::Document& document, const Json& pa
   for (std::size_t s = 0; s < sections.size(); ++s) {
     const say::Section& section = *sections[s];
     for (std::size_t p = 0, pictures = 0; p < section.parts.size(); ++p) {
-      pictures += say::IsPicture(section.parts[p]) ? 1 : 0;  // no page has them
+      pictures += say::IsPicture(section.parts[p]) ? 1U : 0U;  // no page has them
       const auto* of = std::get_if<say::Table>(&section.parts[p]);
       if (of == nullptr || of->rows.empty()) continue;
       say::Table table = *of;

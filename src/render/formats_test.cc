@@ -184,7 +184,7 @@ void ExpectOperators(const Json& truth, const say::Table& table) {
 // Every operator of a pair is in one table, by the time of the variant that takes longer.
 void ExpectComparedOperators(const Json& pair, const say::Table& table) {
   std::size_t matched = 0;
-  for (const Json& row : pair["operators"]) matched += row["name"] == "Clipped" ? 0 : 1;
+  for (const Json& row : pair["operators"]) matched += row["name"] == "Clipped" ? 0U : 1U;
   EXPECT_EQ(table.rows.size(), matched);
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const std::string name = say::TextOf(table.rows[r].cells[0]);

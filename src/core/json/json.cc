@@ -68,7 +68,7 @@ std::string NullForNonFinite(std::string_view text) {
     if (text[at] == '"') {
       // The string, to its closing quote: what is escaped in it is none.
       while (at + length < text.size() && text[at + length] != '"')
-        length += text[at + length] == '\\' ? 2 : 1;
+        length += text[at + length] == '\\' ? 2U : 1U;
       ++length;
     } else if (const auto word = std::ranges::find_if(
                    kWords, [&](std::string_view each) { return text.substr(at).starts_with(each); });

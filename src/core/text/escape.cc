@@ -76,7 +76,7 @@ std::optional<Character> NextHarm(std::string_view text, std::size_t from) {
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
   const auto all_plain = [&](const char* bytes) {
     unsigned others = 0;
-    for (std::size_t i = 0; i < kStep; ++i) others += is_plain(bytes[i]) ? 0 : 1;
+    for (std::size_t i = 0; i < kStep; ++i) others += is_plain(bytes[i]) ? 0U : 1U;
     return others == 0;
   };
   for (std::size_t at = from; at < text.size();) {

@@ -165,8 +165,8 @@ TEST(ThreadWarnings, KnowTheAffinityAndTheCpuset) {
 TEST(ThreadWarnings, KnowHyperthreads) {
   DeviceProperties four = X86();
   four.cpus.resize(4);
-  for (int id = 0; id < 4; ++id) {
-    four.cpus[id].id = id;
+  for (std::size_t id = 0; id < 4; ++id) {
+    four.cpus[id].id = static_cast<int>(id);
     four.cpus[id].siblings = id % 2 == 0 ? "0,2" : "1,3";
   }
   EXPECT_THAT(ThreadWarnings(WithThreads({2}), four), IsEmpty());

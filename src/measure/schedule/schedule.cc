@@ -804,7 +804,7 @@ class Scheduler {
     const auto add = [&](const Launch& launch) {
       for (const Burst& burst : launch.bursts) {
         all += burst.recorded.size();
-        for (std::size_t run = 0; run < burst.recorded.size(); ++run) clean += burst.IsClean(run) ? 1 : 0;
+        for (std::size_t run = 0; run < burst.recorded.size(); ++run) clean += burst.IsClean(run) ? 1U : 0U;
       }
     };
     for (std::size_t u = 0; u < units_.size(); ++u) {

@@ -168,7 +168,7 @@ class MethodDiffer {
       if (a != nullptr && b != nullptr) {
         ++result_.matched;
         const bool placed = a_.nodes.match[*pair.baseline].placed && b_.nodes.match[*pair.candidate].placed;
-        result_.renamed += placed && !pair.Has(Evidence::kModule) ? 1 : 0;
+        result_.renamed += placed && !pair.Has(Evidence::kModule) ? 1U : 0U;
         CompareWeights(*a, *b);
       }
       auto change =

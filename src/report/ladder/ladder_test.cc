@@ -150,7 +150,7 @@ TEST(Ladder, OperatorsAreChainedWhereTheirNamesChange) {
     double sum = 0;
     std::size_t count = 0;
     for (const LadderRow& row : ladder.operators) {
-      count += row.cells[0][l].ns ? 1 : 0;
+      count += row.cells[0][l].ns ? 1U : 0U;
       sum += row.cells[0][l].ns.value_or(0);
     }
     double expected = 0;

@@ -157,7 +157,7 @@ bool InMatrix(const Report& report, std::size_t experiment) {
 bool IsAlone(const Report& report, std::size_t experiment) {
   if (!report.comparisons.empty() || report.ladder || InMatrix(report, experiment)) return false;
   std::size_t alone = 0;
-  for (std::size_t i = 0; i < report.experiments.size(); ++i) alone += InMatrix(report, i) ? 0 : 1;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) alone += InMatrix(report, i) ? 0U : 1U;
   return alone == 1;
 }
 

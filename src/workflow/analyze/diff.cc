@@ -94,7 +94,7 @@ class TimesOfRuns {
       if (profile.operators[op].key.kind != SpanKind::kBackend || !source.graph) continue;
       ++all;
       const bool none = source.join == OperatorSource::Join::kNone && source.candidates.empty();
-      strange += none || !HasType(profile.operators[op].name, source.tensors) ? 1 : 0;
+      strange += none || !HasType(profile.operators[op].name, source.tensors) ? 1U : 0U;
     }
     return 5 * strange <= all;
   }

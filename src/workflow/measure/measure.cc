@@ -333,7 +333,7 @@ AnalyzedDevices AnalyzeDevices(const std::vector<const Measured*>& devices) {
 bool FailedAsAWhole(const Ladder& ladder) {
   const std::size_t top = ladder.levels.size() - 1;
   std::size_t measured = 0;
-  for (std::size_t l = 0; l <= top; ++l) measured += ladder.Measured({l, 0}) ? 1 : 0;
+  for (std::size_t l = 0; l <= top; ++l) measured += ladder.Measured({l, 0}) ? 1U : 0U;
   bool top_failed = false;
   for (std::size_t t = 0; t < ladder.threads.size(); ++t)
     top_failed = top_failed || !ladder.Measured({top, t});
