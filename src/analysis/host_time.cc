@@ -96,9 +96,14 @@ class HostTimeKeeper {
       }
     }
     if (backend.empty() && pending_.empty()) return kNoName;
+    // Which the program names: events whose writer is not known could be estimates of one that etprof knows.
+    const bool unregistered = delegate == nullptr && !backend.empty();
     const NameId id = trace_.names.Intern(backend);
     if (looking_) {
       if (HostTimesOutlast(delegate, index, call)) of_another_unit_.insert(id);
+      for (const std::size_t event : unregistered ? pending_ : std::vector<std::size_t>()) {
+        if (!LiesInCall(index, event, call)) outside_call_.insert(PlaceOf(layout, event, id));
+      }
       pending_.clear();
       return id;
     }
@@ -109,6 +114,10 @@ class HostTimeKeeper {
       if (Trace::Metadata* const metadata = MetadataOf(layout, event)) metadata->backend = backend;
       const bool host = reading.kind == ValueKind::kHostTime;
       if (host && !another_unit) continue;
+      if (unregistered && !outside_call_.contains(PlaceOf(layout, event, id))) {
+        NoteUnregistered(backend, trace_.NameOf(layout, event));
+        continue;
+      }
       if (host) NoteAnotherUnit(backend, trace_.NameOf(layout, event));
       if (delegate == nullptr) NoteUnknown(backend, trace_.NameOf(layout, event));
       plan.series.resize(layout.size(), kHost);
@@ -140,6 +149,22 @@ class HostTimeKeeper {
       longer += std::ranges::any_of(timed, [&](std::size_t event) { return duration(event) > limit; });
     }
     return 2 * longer > runs;
+  }
+
+  using EventPlace = std::tuple<NameId, std::int32_t, std::int32_t, NameId>;
+  static EventPlace PlaceOf(const Trace::Layout& layout, std::size_t event, NameId backend) {
+    return {backend, layout.chain[event], layout.instruction[event], layout.name[event]};
+  }
+
+  // Whether an event begins and ends within its call, in every run of the layout: what is no time of the
+  // host's clock does not, since that clock counts from the start of the machine.
+  bool LiesInCall(std::size_t index, std::size_t event, std::size_t call) const {
+    if (call >= trace_.layouts[index].size()) return false;
+    return std::ranges::all_of(starts_[index], [&](std::size_t start) {
+      return trace_.start[start + call] <= trace_.start[start + event] &&
+             trace_.start[start + event] <= trace_.end[start + event] &&
+             trace_.end[start + event] <= trace_.end[start + call];
+    });
   }
 
   bool IsDelegatesOwn(NameId name) {
@@ -201,6 +226,13 @@ class HostTimeKeeper {
                       "what the events of a delegate count is not known: they are listed as it wrote them, "
                       "and are part of no time",
                       1, (backend.empty() ? "" : backend + ": ") + event);
+  }
+
+  void NoteUnregistered(const std::string& backend, const std::string& event) {
+    trace_.health.Add("delegate_unregistered", HealthEntry::Severity::kInfo,
+                      "events of a delegate that etprof does not know begin and end within their calls: they "
+                      "count as times of the host's clock",
+                      1, backend + ": " + event);
   }
 
   void NoteAnotherUnit(const std::string& backend, const std::string& event) {
@@ -272,6 +304,7 @@ class HostTimeKeeper {
   const BackendOf& backend_of_;
   bool looking_ = false;  // for backends of another unit: nothing is noted nor moved
   std::set<NameId> of_another_unit_;
+  std::set<EventPlace> outside_call_;             // events of unregistered delegates, in any run
   std::vector<std::vector<std::size_t>> starts_;  // by layout: the first events of its blocks
   std::vector<Plan> plans_;                       // by layout
   std::vector<std::size_t> pending_;              // events of a layout whose delegate is not decided yet

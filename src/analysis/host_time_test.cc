@@ -102,8 +102,41 @@ TEST(HostTime, TheProgramSaysWhoseEventsAre) {
   EXPECT_EQ(CallOf(profile).name, "CoreMLBackend delegate call");
 }
 
-TEST(HostTime, OfAnUnknownDelegateNothingStays) {
+// As ExecuTorch's "native" backend does: it names its operators, and nobody registered the names.
+TEST(HostTime, OfAnUnregisteredDelegateTimesWithinTheCallStay) {
+  const auto made = [](const std::string& backend) {
+    TraceBuilder builder;
+    for (const Nanoseconds at : {10'000, 20'000}) {
+      builder.Block("Execute")
+          .Backend(3, "layer", at + 100, at + 400)
+          .Backend(3, "at the end", at + 500, at + 950)
+          .Backend(3, "begins before", at + 49, at + 100)
+          .Backend(3, "ends behind", at + 900, at + 951)
+          .Backend(3, "heap", 0, 5)
+          .Framework(3, "DELEGATE_CALL", at + 50, at + 950)
+          .Framework(0, "Method::execute", at, at + 1000);
+    }
+    Trace trace = builder.Take();
+    return Attributed(trace, Always(backend));
+  };
+  const Profile profile = made("MyBackend");
+  ASSERT_EQ(profile.operators.size(), 4);
+  EXPECT_EQ(profile.operators[0].name, "layer");
+  EXPECT_EQ(profile.operators[0].backend, "MyBackend");
+  EXPECT_EQ(profile.statistics[0].self.p50, 300);
+  EXPECT_EQ(profile.statistics[1].self.p50, 450);
+  EXPECT_EQ(CallOf(profile).category.group, Group::kDelegateOverhead);
+  EXPECT_EQ(profile.reported.size(), 3);
+  EXPECT_EQ(profile.health.CountOf("delegate_unregistered"), 4);
+  EXPECT_EQ(profile.health.CountOf("delegate_unknown"), 6);
+  EXPECT_EQ(SelfOfRun(profile, 0), 1000);
+
+  EXPECT_EQ(made("").reported.size(), 5) << "nobody knows whose they are";
+}
+
+TEST(HostTime, OfAnUnknownDelegateNothingElseStays) {
   for (const std::string backend : {"", "MyBackend"}) {
+    // In the first run's call, but not in the second's.
     Trace trace = TwoRuns({{"layer", 10'100, 10'200}});
     const Profile profile = Attributed(trace, Always(backend));
     EXPECT_EQ(CallOf(profile).name, (backend.empty() ? "unknown" : backend) + " delegate call");
