@@ -63,11 +63,11 @@ def _nanoseconds(unit: str) -> float:
     return _TICKS[unit]
 
 
-def read_etdump(path: str | os.PathLike[str], source_time_scale: str = "ns") -> Etdump:
+def read_etdump(path: str | os.PathLike[str] | bytes, source_time_scale: str = "ns") -> Etdump:
     """Read a whole ETDump.
 
     Args:
-        path: the file, as ExecuTorch's runners and Module API write it
+        path: the file, as ExecuTorch's runners and Module API write it, or its bytes
         source_time_scale: the unit of the file's clock: "ns" (what ExecuTorch writes on Linux, macOS and Android),
             "us", "ms" or "s"
 
@@ -75,6 +75,8 @@ def read_etdump(path: str | os.PathLike[str], source_time_scale: str = "ns") -> 
         FileNotFoundError: there is no such file
         ValueError: it is no ETDump, is cut short or is malformed; the message says where
     """
+    if isinstance(path, bytes):
+        return Etdump(_native_module().read_etdump(path, _nanoseconds(source_time_scale)))
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))

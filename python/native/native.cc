@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "analysis/host_time.h"
@@ -73,11 +75,17 @@ Vector<T> Own(std::vector<T> values) {
   return Vector<T>(held.data(), {held.size()}, owner);
 }
 
-std::shared_ptr<Trace> Read(const std::string& path, double nanoseconds_per_tick) {
+// A path, or the bytes of a file.
+std::shared_ptr<Trace> Read(const std::variant<std::string, nb::bytes>& file, double nanoseconds_per_tick) {
+  const auto* const path = std::get_if<std::string>(&file);
+  etprof::ByteView bytes;
+  if (const auto* const given = std::get_if<nb::bytes>(&file))
+    bytes = {static_cast<const std::byte*>(given->data()), given->size()};
   const nb::gil_scoped_release others_go_on;
   etprof::EtdumpOptions options;
   options.nanoseconds_per_tick = nanoseconds_per_tick;
-  auto trace = std::make_shared<Trace>(etprof::ReadEtdumpFile(path, options));
+  auto trace = std::make_shared<Trace>(path != nullptr ? etprof::ReadEtdumpFile(*path, options)
+                                                       : etprof::ReadEtdump(bytes, "bytes", options));
   etprof::KeepHostTime(*trace);
   return trace;
 }
@@ -405,6 +413,6 @@ NB_MODULE(_native, module) {
   etprof::BindMeasuring(module);
   etprof::BindArrow(module);
   etprof::BindHistory(module);
-  module.def("read_etdump", &Read, "path"_a, "nanoseconds_per_tick"_a = 1.0,
-             "Reads a whole ETDump. Raises ValueError, with the offset, for what is not one, is cut or is malformed.");
+  module.def("read_etdump", &Read, "file"_a, "nanoseconds_per_tick"_a = 1.0,
+             "Reads a whole ETDump, by its path or its bytes. Raises ValueError, with the offset, for what is not one, is cut or is malformed.");
 }

@@ -162,6 +162,14 @@ def test_the_functions_are_the_programs_commands(etprof, tmp_path):
         etprof.diff(pte, ETDUMPS[0])
 
 
+def test_a_dump_is_read_from_its_bytes(etprof):
+    dump = etprof.read_etdump(ETDUMPS[0].read_bytes())
+    assert dump.path is None
+    assert dump.events().equals(etprof.read_etdump(ETDUMPS[0]).events())
+    with pytest.raises(ValueError, match="not an ETDump"):
+        etprof.read_etdump(b"no dump" * 100)
+
+
 def test_bad_files_are_refused_with_their_place(etprof, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         etprof.read_etdump(tmp_path / "nowhere.etdump")
