@@ -159,9 +159,9 @@ bool IsSameFile(const std::string& a, const std::string& b) {
 }
 
 // Throws Error (kBadInput) where a command was given an input that is a pipe, a device, or a socket.
-// Throws Error (kUsage) where a command was given an empty name of what it reads or writes, as a shell gives
-// for a variable that is not set (it would mean the current folder, or nothing at all), or where it would
-// write over what it reads or has just written, or over what was measured or exported.
+// Throws Error (kUsage) where an option was given an empty value, as a shell gives for a variable that is not
+// set (it would mean the current folder, the default, or nothing at all), or where a command would write over
+// what it reads or has just written, or over what was measured or exported.
 void RequireNames(const CLI::App& command) {
   std::vector<std::string> taken = {kHistoryFile};
   std::vector<const CLI::Option*> outputs;
@@ -173,9 +173,10 @@ void RequireNames(const CLI::App& command) {
     const bool is_output = IsDocumentFile(name) || std::ranges::find(kOutputs, name) != std::end(kOutputs);
     const bool is_path = option->get_positional() || type == "FILE" || type == "PATH" || type == "DIR" ||
                          type.ends_with(":FILE");  // of CLI::ExistingFile
-    if (is_path && std::ranges::find(option->results(), "") != option->results().end()) {
+    const bool needs_value = is_path || option->get_items_expected_min() > 0;
+    if (needs_value && std::ranges::find(option->results(), "") != option->results().end()) {
       throw Error(ExitCode::kUsage, fmt::format("`{}` is empty", name))
-          .Remedy("give a name. Is a variable of the shell not set?");
+          .Remedy(fmt::format("give a {}. Is a variable of the shell not set?", is_path ? "name" : "value"));
     }
     // One place for all inputs, before any work: a pipe would be waited for, perhaps only after a
     // measurement.
