@@ -2,139 +2,19 @@
 
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-
-#include "core/json/describe.h"
+#include "core/tensors/tensor_values.h"
 
 namespace etprof::runner {
-namespace {
 
 using executorch::aten::ScalarType;
 
-constexpr NamedValue<ScalarType> kSafetensorsNames[] = {{ScalarType::Byte, "U8"},
-                                                        {ScalarType::Char, "I8"},
-                                                        {ScalarType::Short, "I16"},
-                                                        {ScalarType::Int, "I32"},
-                                                        {ScalarType::Long, "I64"},
-                                                        {ScalarType::Half, "F16"},
-                                                        {ScalarType::Float, "F32"},
-                                                        {ScalarType::Double, "F64"},
-                                                        {ScalarType::ComplexFloat, "C64"},
-                                                        {ScalarType::Bool, "BOOL"},
-                                                        {ScalarType::BFloat16, "BF16"},
-                                                        {ScalarType::Float8_e5m2, "F8_E5M2"},
-                                                        {ScalarType::Float8_e4m3fn, "F8_E4M3"},
-                                                        {ScalarType::UInt16, "U16"},
-                                                        {ScalarType::UInt32, "U32"},
-                                                        {ScalarType::UInt64, "U64"}};
-
-// IEEE 754 style small floats. `special` is the exponent field that means infinity or NaN; -1: there is none
-// but one NaN (Float8 E4M3FN: all ones).
-double SmallFloat(std::uint32_t bits, int exponent_bits, int mantissa_bits, bool ieee) {
-  const std::uint32_t mantissa_mask = (1U << mantissa_bits) - 1;
-  const std::uint32_t exponent_mask = (1U << exponent_bits) - 1;
-  const std::uint32_t mantissa = bits & mantissa_mask;
-  const std::uint32_t exponent = bits >> mantissa_bits & exponent_mask;
-  const double sign = (bits >> (mantissa_bits + exponent_bits) & 1) != 0 ? -1 : 1;
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  if (exponent == exponent_mask) {
-    if (ieee) {
-      return mantissa == 0 ? sign * std::numeric_limits<double>::infinity()
-                           : std::numeric_limits<double>::quiet_NaN();
-    }
-    if (mantissa == mantissa_mask) return std::numeric_limits<double>::quiet_NaN();
-  }
-  if (exponent == 0) return sign * std::ldexp(mantissa, 1 - bias - mantissa_bits);
-  return sign *
-         std::ldexp(mantissa | (1U << mantissa_bits), static_cast<int>(exponent) - bias - mantissa_bits);
-}
-
-template <typename Stored, typename Convert>
-std::vector<double> Each(ByteView bytes, Convert convert) {
-  std::vector<double> numbers(bytes.size() / sizeof(Stored));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    Stored stored;
-    std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
-    numbers[i] = convert(stored);
-  }
-  return numbers;
-}
-
-template <typename Stored>
-std::vector<double> Each(ByteView bytes) {
-  return Each<Stored>(bytes, [](Stored value) { return static_cast<double>(value); });
-}
-
-// Calls copy(row_major_index, memory_index) for every element.
-template <typename Copy>
-void ForEachElement(const std::vector<std::int64_t>& shape, const std::vector<std::uint8_t>& dim_order,
-                    Copy copy) {
-  std::vector<std::size_t> stride(shape.size(), 1);
-  std::size_t step = 1;
-  for (std::size_t i = dim_order.size(); i-- > 0;) {
-    stride[dim_order[i]] = step;
-    step *= static_cast<std::size_t>(shape[dim_order[i]]);
-  }
-  std::vector<std::int64_t> index(shape.size(), 0);
-  for (std::size_t row_major = 0; row_major < step; ++row_major) {
-    std::size_t memory = 0;
-    for (std::size_t d = 0; d < shape.size(); ++d) memory += static_cast<std::size_t>(index[d]) * stride[d];
-    copy(row_major, memory);
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      if (++index[d] < shape[d]) break;
-      index[d] = 0;
-    }
-  }
-}
-
-}  // namespace
-
 std::string SafetensorsName(ScalarType type) {
-  return HasSafetensorsName(type) ? NameIn(kSafetensorsNames, type) : "U8";
+  const std::string name = etprof::SafetensorsName(static_cast<int>(type));
+  return name.empty() ? "U8" : name;
 }
 
-bool HasSafetensorsName(ScalarType type) { return *NameIn(kSafetensorsNames, type) != '\0'; }
+bool HasSafetensorsName(ScalarType type) { return !etprof::SafetensorsName(static_cast<int>(type)).empty(); }
 
 std::string Name(ScalarType type) { return executorch::runtime::toString(type); }
-
-std::vector<double> NumbersOf(const std::string& dtype, ByteView bytes) {
-  if (dtype == "F32" || dtype == "C64") return Each<float>(bytes);
-  if (dtype == "F64") return Each<double>(bytes);
-  if (dtype == "F16")
-    return Each<std::uint16_t>(bytes, [](std::uint16_t b) { return SmallFloat(b, 5, 10, true); });
-  if (dtype == "BF16")
-    return Each<std::uint16_t>(bytes, [](std::uint16_t b) { return SmallFloat(b, 8, 7, true); });
-  if (dtype == "F8_E5M2")
-    return Each<std::uint8_t>(bytes, [](std::uint8_t b) { return SmallFloat(b, 5, 2, true); });
-  if (dtype == "F8_E4M3")
-    return Each<std::uint8_t>(bytes, [](std::uint8_t b) { return SmallFloat(b, 4, 3, false); });
-  if (dtype == "U8") return Each<std::uint8_t>(bytes);
-  if (dtype == "BOOL") return Each<std::uint8_t>(bytes, [](std::uint8_t b) { return b != 0 ? 1.0 : 0.0; });
-  if (dtype == "I8") return Each<std::int8_t>(bytes);
-  if (dtype == "U16") return Each<std::uint16_t>(bytes);
-  if (dtype == "I16") return Each<std::int16_t>(bytes);
-  if (dtype == "U32") return Each<std::uint32_t>(bytes);
-  if (dtype == "I32") return Each<std::int32_t>(bytes);
-  if (dtype == "U64") return Each<std::uint64_t>(bytes);
-  if (dtype == "I64") return Each<std::int64_t>(bytes);
-  return {};
-}
-
-void CopyToMemoryOrder(std::byte* to, const std::byte* from_row_major, const std::vector<std::int64_t>& shape,
-                       const std::vector<std::uint8_t>& dim_order, std::size_t element_size) {
-  ForEachElement(shape, dim_order, [&](std::size_t row_major, std::size_t memory) {
-    std::memcpy(to + memory * element_size, from_row_major + row_major * element_size, element_size);
-  });
-}
-
-void CopyToRowMajor(std::byte* to, const std::byte* from_memory, const std::vector<std::int64_t>& shape,
-                    const std::vector<std::uint8_t>& dim_order, std::size_t element_size) {
-  ForEachElement(shape, dim_order, [&](std::size_t row_major, std::size_t memory) {
-    std::memcpy(to + row_major * element_size, from_memory + memory * element_size, element_size);
-  });
-}
 
 }  // namespace etprof::runner

@@ -10,8 +10,9 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/tensors/safetensors.h"
+#include "core/tensors/tensor_values.h"
 #include "inference/dtypes.h"
-#include "inference/safetensors.h"
 #include "platform.h"
 
 namespace etprof::runner {

@@ -7,14 +7,16 @@
 #include <cmath>
 #include <cstdio>
 #include <deque>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/file/sha256.h"
 #include "core/json/json.h"
 #include "core/json/json_members.h"
+#include "core/tensors/safetensors.h"
+#include "core/tensors/tensor_values.h"
 #include "inference/dtypes.h"
-#include "inference/safetensors.h"
 
 namespace etprof::runner {
 namespace {
@@ -101,41 +103,6 @@ struct OutputDifferences {
     v("outputs", &OutputDifferences::outputs);
   }
 };
-
-void CompareTensors(const TensorBytes& a, const TensorBytes& b, OutputDifference& result) {
-  if (a.dtype != b.dtype) {
-    result.problem = fmt::format("dtype {} against {}", a.dtype, b.dtype);
-    return;
-  }
-  if (a.shape != b.shape) {
-    result.problem =
-        fmt::format("shape [{}] against [{}]", fmt::join(a.shape, ", "), fmt::join(b.shape, ", "));
-    return;
-  }
-  const std::vector<double> x = NumbersOf(a.dtype, a.bytes);
-  const std::vector<double> y = NumbersOf(b.dtype, b.bytes);
-  double absolute = 0, relative = 0, sum = 0;
-  std::int64_t mismatches = 0, compared = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) {
-      if (!(std::isnan(x[i]) && std::isnan(y[i])) && x[i] != y[i]) ++mismatches;
-      continue;
-    }
-    const double difference = std::abs(x[i] - y[i]);
-    const double larger = std::max(std::abs(x[i]), std::abs(y[i]));
-    ++compared;
-    sum += difference;
-    absolute = std::max(absolute, difference);
-    if (larger > 0) relative = std::max(relative, difference / larger);
-  }
-  result.identical = std::ranges::equal(a.bytes, b.bytes);
-  result.dtype = a.dtype;
-  result.shape = a.shape;
-  result.largest = absolute;
-  result.largest_relative = relative;
-  result.mean = sum / static_cast<double>(compared);
-  result.nan_mismatches = mismatches;
-}
 
 }  // namespace
 
@@ -243,7 +210,17 @@ json CompareOutputs(const std::filesystem::path& a, const std::filesystem::path&
     const auto tensor_a = first.tensors.find(name), tensor_b = second.tensors.find(name);
     const auto text_a = first.metadata.find(name), text_b = second.metadata.find(name);
     if (tensor_a != first.tensors.end() && tensor_b != second.tensors.end()) {
-      CompareTensors(tensor_a->second, tensor_b->second, entry);
+      const TensorDifference difference = CompareTensors(tensor_a->second, tensor_b->second);
+      entry.problem = difference.problem;
+      if (difference.problem.empty()) {
+        entry.identical = difference.identical;
+        entry.dtype = tensor_a->second.dtype;
+        entry.shape = tensor_a->second.shape;
+        entry.largest = difference.largest;
+        entry.largest_relative = difference.largest_relative;
+        entry.mean = difference.mean.value_or(std::numeric_limits<double>::quiet_NaN());
+        entry.nan_mismatches = difference.nan_mismatches;
+      }
     } else if (text_a != first.metadata.end() && text_b != second.metadata.end()) {
       entry.identical = text_a->second == text_b->second;
     } else {

@@ -25,6 +25,7 @@
 #include "measure/measure_besides.h"
 #include "measure/participants/emulation.h"
 #include "measure/participants/participants.h"
+#include "measure/participants/unpacked_program.h"
 #include "measure/participants/worker_client.h"
 #include "measure/schedule/forecast.h"
 #include "measure/schedule/schedule.h"
@@ -115,6 +116,7 @@ class Measurement {
     run_.status = RunData::Status::kRunning;
     directory_.WriteManifest(run_);
     try {
+      UnpackPrograms();
       if (options_.launches) {
         MeasureTimed();
         MeasureTraceEnabled();
@@ -447,19 +449,47 @@ class Measurement {
     return directory_.folder() / (plan_.units[unit].stem + "_outputs.safetensors");
   }
 
+  const std::filesystem::path& ModelOf(std::size_t unit) const {
+    return config_.experiments[plan_.units[unit].experiment].model;
+  }
+
+  // Runners take no bundled programs: what is in them lies in the results directory until the measurement
+  // ends.
+  void UnpackPrograms() {
+    for (std::size_t u = 0; u < plan_.units.size(); ++u) {
+      if (unpacked_.contains(ModelOf(u))) continue;
+      if (auto program = UnpackProgram(ModelOf(u), directory_.folder() / (plan_.units[u].stem + ".pte")))
+        unpacked_.emplace(ModelOf(u), std::move(*program));
+    }
+  }
+
+  void CompareWithTestCases() {
+    for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
+      const auto found = unpacked_.find(ModelOf(u));
+      if (found == unpacked_.end() || config_.experiments[plan_.units[u].experiment].inputs) continue;
+      ExperimentData& data = run_.experiments[u];
+      if (!found->second.inputs.empty() && !data.inputs_from.empty())
+        data.inputs_from = "the first test case of " + ModelOf(u).string();
+      if (!found->second.expected_outputs.empty() && Exists(SavedOutputs(u)))
+        data.from_expected = CompareWithExpected(found->second.expected_outputs, SavedOutputs(u));
+    }
+  }
+
   ParticipantSetup Setup(std::size_t u) {
     const Unit& unit = plan_.units[u];
+    const auto unpacked = unpacked_.find(ModelOf(u));
     ParticipantSetup setup;
     setup.device = &device_;
     setup.properties = &*run_.device;
     setup.interruption = &interruption_;
     setup.config = &config_.experiments[unit.experiment];
+    setup.model = unpacked == unpacked_.end() ? ModelOf(u) : unpacked->second.program;
     setup.threads = unit.threads;
     setup.timeout_seconds = config_.timeout_seconds;
     setup.folder = directory_.folder();
     setup.stem = unit.stem;
     setup.data = &run_.experiments[u];
-    if (!run_.pairs.empty()) setup.saved_outputs = SavedOutputs(u).string();
+    if (!run_.pairs.empty() || unpacked != unpacked_.end()) setup.saved_outputs = SavedOutputs(u).string();
     return setup;
   }
 
@@ -588,6 +618,7 @@ class Measurement {
       // The connection is lost.
     }
     AddWarnings(run_, watch_->warnings());
+    CompareWithTestCases();
     for (ComparePair& pair : run_.pairs) {
       if (pair.outputs) continue;
       pair.outputs = CompareOutputs(run_.experiments[pair.baseline], run_.experiments[pair.candidate],
@@ -602,6 +633,7 @@ class Measurement {
       RemoveParts(directory_.folder(), plan_.units[u].stem, run_.experiments[u]);
     std::error_code error;
     for (std::size_t u = 0; u < run_.experiments.size(); ++u) std::filesystem::remove(SavedOutputs(u), error);
+    for (const auto& [model, program] : unpacked_) program.Remove();
   }
 
   const Config& config_;
@@ -610,7 +642,8 @@ class Measurement {
   const MeasureOptions& options_;
   RunDirectory directory_;
   Interruption interruption_;
-  std::vector<bool> foreign_;  // of each experiment
+  std::vector<bool> foreign_;                                  // of each experiment
+  std::map<std::filesystem::path, UnpackedProgram> unpacked_;  // of the models that are bundled programs
   RunData run_;
   VitalsReader vitals_{device_, plan_.units.size() <= kMostForAShell};
   std::optional<ConditionsWatch> watch_;  // once the device is known

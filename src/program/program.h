@@ -155,9 +155,22 @@ struct NamedData {
 };
 
 struct Program {
+  // How many test cases a bundled program has for a method.
+  struct TestCases {
+    std::string method;
+    std::size_t count = 0;
+
+    static constexpr const char* kSchemaName = "test_cases";
+    static void Describe(auto& v) {
+      v("method", &TestCases::method, {.meaning = "that they are for"});
+      v("count", &TestCases::count, {.meaning = "each has inputs and expected outputs"});
+    }
+  };
+
   std::uint32_t version = 0;
-  Bytes file_bytes = 0;
-  Bytes flatbuffer_bytes = 0;  // from the start of the file, the extended header in it
+  Bytes file_bytes = 0;               // without what a bundled program has around it
+  std::vector<TestCases> test_cases;  // of a bundled program
+  Bytes flatbuffer_bytes = 0;         // from the start of the file, the extended header in it
   bool extended_header = false;
   std::uint64_t segment_base = 0;  // bytes from the start of the file; 0: there are no segments
   std::vector<Method> methods;

@@ -145,7 +145,7 @@ struct ReportComparison {
   // show.
   std::optional<double> half_width;
   bool same_configuration = false;  // an A/A pair: half_width is this machine's noise floor
-  std::optional<ComparePair::OutputDifference> outputs;
+  std::optional<OutputDifference> outputs;
   SideCosts costs;
   std::vector<LayerDelta> layers;                           // where the model's modules are known
   std::vector<DeltaRow> by_source, by_delegate, by_kernel;  // likewise; without overheads and clipped time

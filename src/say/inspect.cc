@@ -247,6 +247,11 @@ Document SayInspect(const Program& program, const std::string& file, const DataF
       missing.items.emplace_back(std::move(name));
     if (!missing.items.empty()) parts.insert(parts.begin() + 1, std::move(missing));
   }
+  for (const Program::TestCases& tests : program.test_cases) {
+    parts.emplace_back(Paragraph{fmt::format(
+        "Bundled program: {} of {}.{}", CountedText(tests.count, "test case"), tests.method,
+        tests.count > 0 ? " A measurement uses the first one's inputs, and compares the outputs." : "")});
+  }
   if (Table metadata = MetadataOf(program); !metadata.rows.empty()) parts.emplace_back(std::move(metadata));
   for (const Method& method : program.methods)
     if (!method.IsMetadata()) document.sections.push_back(SectionOf(method, program));

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 #include "measure/config/thresholds.h"
+#include "program/read/bundled_program.h"
 #include "program/read/program_reader.h"
 #include "workflow/analyze/analyze.h"
 
@@ -26,7 +27,9 @@ struct StaticFile {
     if (!sources.map && sources.is_there) AddOnce(sources.problem, notes);
   }
 
-  StaticSide Side() const { return {&program, sources.map ? &*sources.map : nullptr, path, file.bytes()}; }
+  StaticSide Side() const {
+    return {&program, sources.map ? &*sources.map : nullptr, path, ProgramIn(file.bytes(), path).program};
+  }
 };
 
 StaticLimits LimitsOf(const StaticCheckOptions& options) {

@@ -26,9 +26,8 @@ constexpr Magic kMagics[] = {
     {4, "ET12", {"an ExecuTorch program", "use `etprof inspect FILE` or `etprof profile FILE`"}},
     {4,
      "BP08",
-     {"a bundled program, which holds a .pte and its test cases",
-      "take the .pte out: `deserialize_from_flatbuffer_to_bundled_program(data).program` of "
-      "executorch.devtools.bundled_program.serialize"}},
+     {"a bundled program (.bpte): an ExecuTorch program with test cases",
+      "use `etprof inspect FILE` or `etprof profile FILE`"}},
     {4, "FT01", {"an ExecuTorch data file (.ptd)", "give it with `--data`, next to its program"}},
     {4, "ED00", {"an ETDump", "use `etprof analyze FILE`"}},
     {8, "ED00", {"an ETDump", "use `etprof analyze FILE`"}},

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -21,6 +20,7 @@
 #include "device/conditions/power_mode.h"
 #include "device/open_device.h"
 #include "measure/config/json_fields.h"
+#include "program/read/program_reader.h"
 
 namespace etprof {
 namespace {
@@ -307,39 +307,6 @@ class Reader {
   ExperimentSettings defaults_;
 };
 
-// The file's first bytes tell whether it can be a program: a FlatBuffer whose identifier is "ET" and two
-// digits (ExecuTorch's schema/program.fbs).
-void CheckModel(const std::filesystem::path& path) {
-  const MappedFile file = MappedFile::Open(path);
-  const ByteView bytes = file.bytes();
-  const auto wrong = [&](const std::string& problem) {
-    return Error(ExitCode::kBadInput, problem)
-        .InFile(path.string())
-        .Remedy("give a .pte as `etprof export` writes it");
-  };
-  if (bytes.empty()) throw wrong("is empty");
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  if (bytes.size() < 8 || at(4) != 'E' || at(5) != 'T' || std::isdigit(at(6)) == 0 ||
-      std::isdigit(at(7)) == 0) {
-    throw wrong("is not an ExecuTorch program: no ET12 identifier").AtOffset(4);
-  }
-  // The extended header that follows: "eh00", u32 its length, u64 size of the program, u64 offset of the
-  // first segment, and in headers of 32 bytes u64 size of all segments (ExecuTorch's
-  // schema/extended_header.h).
-  const auto u64 = [&](std::size_t offset) {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < 8; ++i) value |= std::uint64_t{at(offset + i)} << (8 * i);
-    return value;
-  };
-  if (bytes.size() >= 40 && at(8) == 'e' && at(9) == 'h') {
-    std::uint64_t size = u64(16);
-    const std::uint64_t segments = u64(24), segments_size = at(12) >= 32 ? u64(32) : 0;
-    if (segments != 0 && segments_size <= UINT64_MAX - segments)
-      size = std::max(size, segments + segments_size);
-    if (size > bytes.size()) throw wrong(fmt::format("is cut short: {} bytes of {}", bytes.size(), size));
-  }
-}
-
 }  // namespace
 
 bool IsFolderName(const std::string& name) {
@@ -448,7 +415,7 @@ Plan MakePlan(const Config& config) {
 
 void CheckFiles(const Config& config) {
   for (const ExperimentConfig& experiment : config.experiments) {
-    CheckModel(experiment.model);
+    CheckIsProgram(MappedFile::Open(experiment.model).bytes(), experiment.model.string());
     if (!Exists(experiment.runner)) {
       throw Error(ExitCode::kBadInput, fmt::format("no such runner (experiment \"{}\")", experiment.name))
           .InFile(experiment.runner.string())

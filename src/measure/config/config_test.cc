@@ -224,7 +224,8 @@ TEST(Config, AModelThatIsNoneIsNamed) {
     return "no error";
   };
   EXPECT_THAT(error_of(""), HasSubstr("is empty"));
-  EXPECT_THAT(error_of("PK"), HasSubstr("no ET12 identifier"));
+  EXPECT_THAT(error_of("\1\2"), HasSubstr("no ET12 identifier"));
+  EXPECT_THAT(error_of("text"), HasSubstr("is not an ExecuTorch program: it is a text file"));
   const std::string real = ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.pte");
   EXPECT_EQ(error_of(real), "no error");
   EXPECT_THAT(error_of(real.substr(0, 200)), HasSubstr("is cut short"));

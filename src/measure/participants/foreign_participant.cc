@@ -36,7 +36,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   if (also != nullptr && !config.environment.contains("XNN_LOG_LEVEL"))
     command.environment.emplace_back("XNN_LOG_LEVEL", "5");
   std::vector<std::string>& arguments = command.arguments;
-  arguments.push_back("--model_path=" + device.Put(config.model));
+  arguments.push_back("--model_path=" + device.Put(setup.model));
   arguments.push_back(fmt::format("--num_executions={}", executions));
   arguments.push_back(fmt::format("--cpu_threads={}", setup.threads));
   const std::string place = device.Place(etdump);

@@ -31,6 +31,7 @@ struct ParticipantSetup {
   Device* device = nullptr;
   Interruption* interruption = nullptr;
   const ExperimentConfig* config = nullptr;
+  std::filesystem::path model;                   // the .pte to run: of a bundled program, the one taken out
   const DeviceProperties* properties = nullptr;  // what `device` is
   int threads = 1;
   double timeout_seconds = 600;

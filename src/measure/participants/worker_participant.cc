@@ -260,7 +260,7 @@ Command WorkerCommand(const ParticipantSetup& setup) {
 protocol::LoadRequest LoadRequestOf(const ParticipantSetup& setup) {
   const ExperimentConfig& config = *setup.config;
   protocol::LoadRequest request;
-  request.model = setup.device->Put(config.model);
+  request.model = setup.device->Put(setup.model);
   if (!config.data.empty()) request.data = setup.device->Put(config.data);
   request.method = config.method;
   request.inputs = config.inputs;

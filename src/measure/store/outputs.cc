@@ -3,119 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <exception>
-#include <map>
-#include <nlohmann/json.hpp>
 
-#include "core/file/file.h"
+#include "core/error.h"
+#include "core/tensors/tensor_values.h"
 
 namespace etprof {
 namespace {
 
-// IEEE 754 binary16 to double.
-double HalfToDouble(std::uint16_t bits) {
-  const int exponent = bits >> 10U & 0x1fU;
-  const double mantissa = bits & 0x3ffU;
-  double value = 0;
-  if (exponent == 31) {
-    value = mantissa == 0 ? INFINITY : NAN;
-  } else {
-    value = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25);
-  }
-  return (bits & 0x8000U) != 0 ? -value : value;
-}
-
-template <typename T>
-double Load(const std::byte* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return static_cast<double>(value);
-}
-
-struct Element {
-  std::size_t size;
-  double (*load)(const std::byte*);
-};
-
-const std::map<std::string, Element>& Elements() {
-  static const std::map<std::string, Element> elements = {
-      {"F64", {8, Load<double>}},
-      {"F32", {4, Load<float>}},
-      {"F16",
-       {2,
-        [](const std::byte* b) {
-          std::uint16_t v;
-          std::memcpy(&v, b, 2);
-          return HalfToDouble(v);
-        }}},
-      {"BF16",
-       {2,
-        [](const std::byte* b) {
-          std::uint16_t v;
-          std::memcpy(&v, b, 2);
-          return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(v) << 16U));
-        }}},
-      {"I64", {8, Load<std::int64_t>}},
-      {"I32", {4, Load<std::int32_t>}},
-      {"I16", {2, Load<std::int16_t>}},
-      {"I8", {1, Load<std::int8_t>}},
-      {"U8", {1, Load<std::uint8_t>}},
-      {"BOOL", {1, Load<std::uint8_t>}}};
-  return elements;
-}
-
-struct Values {
-  std::string dtype;
-  ByteView bytes;
-  bool operator==(const Values& other) const {
-    return dtype == other.dtype && bytes.size() == other.bytes.size();
-  }
-};
-
-// A safetensors file: u64 length of a JSON header, the header ({name: {dtype, shape, data_offsets}}), the
-// bytes.
-std::map<std::string, Values> ReadValues(ByteView file) {
-  std::uint64_t length = 0;
-  if (file.size() < sizeof length) throw std::runtime_error("is cut short");
-  std::memcpy(&length, file.data(), sizeof length);
-  if (length > file.size() - sizeof length) throw std::runtime_error("is cut short");
-  const char* text = reinterpret_cast<const char*>(file.data() + sizeof length);
-  const nlohmann::json header = nlohmann::json::parse(text, text + length);
-  const ByteView data = file.subspan(sizeof length + static_cast<std::size_t>(length));
-  std::map<std::string, Values> values;
-  for (const auto& [name, entry] : header.items()) {
-    if (name == "__metadata__") continue;
-    const auto first = entry.at("data_offsets").at(0).get<std::uint64_t>(),
-               last = entry.at("data_offsets").at(1).get<std::uint64_t>();
-    if (first > last || last > data.size()) throw std::runtime_error("is cut short");
-    values[name] = {entry.at("dtype").get<std::string>(), data.subspan(first, last - first)};
-  }
-  return values;
-}
-
-void CompareValues(ByteView a_file, ByteView b_file, ComparePair::OutputDifference& difference) {
-  const auto a = ReadValues(a_file), b = ReadValues(b_file);
-  if (a != b) return;
+// Adds by how much the tensors differ, where the two files have the same ones.
+void CompareValues(const Safetensors& a, const Safetensors& b, OutputDifference& difference) {
+  if (a.tensors.empty()) return;
   double absolute = 0, relative = 0;
   std::int64_t mismatches = 0;
-  for (const auto& [name, values] : a) {
-    const auto element = Elements().find(values.dtype);
-    if (element == Elements().end()) return;
-    const ByteView others = b.at(name).bytes;
-    for (std::size_t at = 0; at + element->second.size <= values.bytes.size(); at += element->second.size) {
-      const double x = element->second.load(values.bytes.data() + at),
-                   y = element->second.load(others.data() + at);
-      if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-      if (!std::isfinite(x) || !std::isfinite(y)) {
-        ++mismatches;
-        continue;
-      }
-      absolute = std::max(absolute, std::fabs(x - y));
-      relative = std::max(relative, std::fabs(x - y) / std::max(std::fabs(x), std::fabs(y)));
-    }
+  for (const auto& [name, tensor] : a.tensors) {
+    const auto other = b.tensors.find(name);
+    if (other == b.tensors.end()) return;
+    const TensorDifference of = CompareTensors(tensor, other->second);
+    if (!of.problem.empty()) return;
+    absolute = std::max(absolute, of.largest);
+    relative = std::max(relative, of.largest_relative);
+    mismatches += of.nan_mismatches;
   }
   if (mismatches > 0) {
     difference.note = fmt::format("{} elements are NaN or infinite in only one variant", mismatches);
@@ -128,10 +35,10 @@ void CompareValues(ByteView a_file, ByteView b_file, ComparePair::OutputDifferen
 
 }  // namespace
 
-ComparePair::OutputDifference CompareOutputs(const ExperimentData& baseline, const ExperimentData& candidate,
-                                             const std::filesystem::path& baseline_values,
-                                             const std::filesystem::path& candidate_values) {
-  ComparePair::OutputDifference difference;
+OutputDifference CompareOutputs(const ExperimentData& baseline, const ExperimentData& candidate,
+                                const std::filesystem::path& baseline_values,
+                                const std::filesystem::path& candidate_values) {
+  OutputDifference difference;
   const auto& a = baseline.output_digests;
   const auto& b = candidate.output_digests;
   if (a.empty() || b.empty()) {
@@ -164,10 +71,47 @@ ComparePair::OutputDifference CompareOutputs(const ExperimentData& baseline, con
     return difference;
   }
   try {
-    const MappedFile a_file = MappedFile::Open(baseline_values), b_file = MappedFile::Open(candidate_values);
-    CompareValues(a_file.bytes(), b_file.bytes(), difference);
-  } catch (const std::exception&) {
+    CompareValues(ReadSafetensors(baseline_values), ReadSafetensors(candidate_values), difference);
+  } catch (const Error&) {
     difference.note = "outputs differ; their values could not be read";
+  }
+  return difference;
+}
+
+OutputDifference CompareWithExpected(const std::filesystem::path& expected_values,
+                                     const std::filesystem::path& values) {
+  OutputDifference difference;
+  try {
+    Safetensors expected = ReadSafetensors(expected_values);
+    const Safetensors actual = ReadSafetensors(values);
+    if (actual.tensors.empty()) {
+      difference.note = "only outputs that are no tensors";
+      return difference;
+    }
+    const std::string& first = actual.tensors.begin()->first;
+    const std::string method = first.substr(0, first.rfind('/') + 1);
+    std::erase_if(expected.tensors, [&](const auto& tensor) { return !tensor.first.starts_with(method); });
+    difference.comparable = expected.tensors.size() == actual.tensors.size();
+    difference.equal = difference.comparable;
+    for (const auto& [name, tensor] : expected.tensors) {
+      const auto found = actual.tensors.find(name);
+      if (found == actual.tensors.end()) {
+        difference.comparable = false;
+        break;
+      }
+      const TensorDifference of = CompareTensors(tensor, found->second);
+      difference.comparable = difference.comparable && of.problem.empty();
+      difference.equal = difference.equal && of.identical;
+    }
+    if (!difference.comparable) {
+      difference.note = "outputs differ in number, type, or shape";
+    } else if (difference.equal) {
+      difference.note = "outputs are equal, bit for bit";
+    } else {
+      CompareValues(expected, actual, difference);
+    }
+  } catch (const Error&) {
+    difference.note = "their values could not be read";
   }
   return difference;
 }

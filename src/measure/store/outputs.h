@@ -9,8 +9,13 @@ namespace etprof {
 // How the outputs of two experiments differ: by their digests, and where both sides' values were kept
 // (safetensors files) by the largest |a - b| and the largest |a - b| / max(|a|, |b|) over all elements (where
 // both are finite). Never throws: what cannot be compared is said in `note`.
-ComparePair::OutputDifference CompareOutputs(const ExperimentData& baseline, const ExperimentData& candidate,
-                                             const std::filesystem::path& baseline_values,
-                                             const std::filesystem::path& candidate_values);
+OutputDifference CompareOutputs(const ExperimentData& baseline, const ExperimentData& candidate,
+                                const std::filesystem::path& baseline_values,
+                                const std::filesystem::path& candidate_values);
+
+// How an experiment's outputs differ from expected ones, of which the first file may have those of other
+// methods, too. Never throws.
+OutputDifference CompareWithExpected(const std::filesystem::path& expected_values,
+                                     const std::filesystem::path& values);
 
 }  // namespace etprof

@@ -275,6 +275,26 @@ struct RunnerBuilt {
   }
 };
 
+// How the outputs of an experiment differ from those of another, or from expected ones (store/outputs.h).
+struct OutputDifference {
+  bool comparable = false;
+  bool equal = false;
+  std::optional<double> largest_absolute, largest_relative;  // absent: equal, or the values were not kept
+  std::string note;                                          // one clause for people
+
+  static constexpr const char* kSchemaName = "difference";
+  static void Describe(auto& v) {
+    v("comparable", &OutputDifference::comparable,
+      {.meaning = "number, data types, and shapes are the same"});
+    v("equal", &OutputDifference::equal, {.meaning = "bit for bit"});
+    v("largest_absolute", &OutputDifference::largest_absolute,
+      {.meaning = "difference of two elements; null: equal, or not known"});
+    v("largest_relative", &OutputDifference::largest_relative,
+      {.meaning = "difference of two elements over the larger magnitude; null: equal, or not known"});
+    v("note", &OutputDifference::note, {.meaning = "the same in words"});
+  }
+};
+
 // The results of one experiment with one number of threads.
 struct ExperimentData {
   std::string name;
@@ -312,7 +332,9 @@ struct ExperimentData {
   // What came out.
   std::vector<Launch> launches;
   std::vector<protocol::OutputDigest> output_digests;  // of the first launch; empty: not known
-  std::filesystem::path etdump;                        // absolute; empty: none (yet)
+  // From those that a bundled program expects for its inputs; absent: it is none, or they are not known.
+  std::optional<OutputDifference> from_expected;
+  std::filesystem::path etdump;  // absolute; empty: none (yet)
   // What is read instead of `etdump`: with the parts that a killed measurement left. Null: the file itself.
   std::shared_ptr<const std::string> etdump_contents;
   std::vector<RunLabel> etdump_runs;  // run by run of `etdump`; empty: not known, as for a bare file
@@ -418,6 +440,9 @@ struct ExperimentData {
       {.meaning = "the largest resident memory of any launch"});
     v("output_digests", &ExperimentData::output_digests,
       {.meaning = "outputs of the first launch; empty: not known"});
+    v("from_expected", &ExperimentData::from_expected,
+      {.meaning = "how the outputs of the first launch differ from those that the bundled program expects",
+       .if_any = true});
     v.Converted(
         "etdump_runs", [](const ExperimentData& data) { return CountedRuns(data.etdump_runs); },
         [](ExperimentData& data, const std::vector<RunsOfPhase>& counted) {
@@ -442,24 +467,6 @@ struct ComparePair {
   std::string label = {};                                 // of the pair, as configured; may be empty
   std::string baseline_label = {}, candidate_label = {};  // "avx512 off", "avx512 on"
   // How the outputs of the two sides' first launches differ; see CompareOutputs.
-  struct OutputDifference {
-    bool comparable = false;
-    bool equal = false;
-    std::optional<double> largest_absolute, largest_relative;  // absent: equal, or the values were not kept
-    std::string note;                                          // one clause for people
-
-    static constexpr const char* kSchemaName = "difference";
-    static void Describe(auto& v) {
-      v("comparable", &OutputDifference::comparable,
-        {.meaning = "number, data types, and shapes are the same"});
-      v("equal", &OutputDifference::equal, {.meaning = "bit for bit"});
-      v("largest_absolute", &OutputDifference::largest_absolute,
-        {.meaning = "difference of two elements; null: equal, or not known"});
-      v("largest_relative", &OutputDifference::largest_relative,
-        {.meaning = "difference of two elements over the larger magnitude; null: equal, or not known"});
-      v("note", &OutputDifference::note, {.meaning = "the same in words"});
-    }
-  };
   std::optional<OutputDifference> outputs = {};
 };
 
@@ -481,7 +488,7 @@ struct StoredPair {
   };
   Side baseline, candidate;
   std::string label;
-  std::optional<ComparePair::OutputDifference> outputs;
+  std::optional<OutputDifference> outputs;
 
   static void Describe(auto& v) {
     v("baseline", &StoredPair::baseline, {.meaning = "that the other is compared with"});

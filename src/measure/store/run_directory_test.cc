@@ -88,8 +88,7 @@ RunData ARun(const std::filesystem::path& folder) {
     data.latency_csv = folder / name / (std::string("toy_") + name + "_t1_latency.csv");
     run.experiments.push_back(data);
   }
-  run.pairs.push_back(
-      {0, 1, "", "label a", "label b", ComparePair::OutputDifference{true, false, 0.5, 0.1, "differ"}});
+  run.pairs.push_back({0, 1, "", "label a", "label b", OutputDifference{true, false, 0.5, 0.1, "differ"}});
   return run;
 }
 
@@ -461,9 +460,9 @@ TEST_F(RunDirectoryTest, WhatAKilledWriterLeftGoesWithTheNextOne) {
   EXPECT_TRUE(std::filesystem::exists(folder / "a/mine.tmp"));
 }
 
-std::string Safetensors(const std::string& dtype, const std::string& bytes) {
+std::string SafetensorsText(const std::string& dtype, const std::string& bytes) {
   const std::string header =
-      nlohmann::json{{"forward/0", {{"dtype", dtype}, {"shape", {1}}, {"data_offsets", {0, bytes.size()}}}}}
+      nlohmann::json{{"forward/0", {{"dtype", dtype}, {"shape", {2}}, {"data_offsets", {0, bytes.size()}}}}}
           .dump();
   std::string text(8, '\0');
   text[0] = static_cast<char>(header.size());
@@ -481,13 +480,13 @@ TEST_F(RunDirectoryTest, OutputsAreCompared) {
   b.output_digests[0].sha256 = "y";
   EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ");
   const float ones[] = {1.0F, 4.0F}, others[] = {1.5F, 4.0F};
-  Write("a.st", Safetensors("F32", std::string(reinterpret_cast<const char*>(ones), 8)));
-  Write("b.st", Safetensors("F32", std::string(reinterpret_cast<const char*>(others), 8)));
+  Write("a.st", SafetensorsText("F32", std::string(reinterpret_cast<const char*>(ones), 8)));
+  Write("b.st", SafetensorsText("F32", std::string(reinterpret_cast<const char*>(others), 8)));
   const auto difference = CompareOutputs(a, b, folder / "a.st", folder / "b.st");
   EXPECT_DOUBLE_EQ(*difference.largest_absolute, 0.5);
   EXPECT_DOUBLE_EQ(*difference.largest_relative, 0.5 / 1.5);
-  Write("a.st", Safetensors("F16", std::string("\x00\x3c\x00\x44", 4)));  // 1, 4
-  Write("b.st", Safetensors("F16", std::string("\x00\x3e\x00\x44", 4)));  // 1.5, 4
+  Write("a.st", SafetensorsText("F16", std::string("\x00\x3c\x00\x44", 4)));  // 1, 4
+  Write("b.st", SafetensorsText("F16", std::string("\x00\x3e\x00\x44", 4)));  // 1.5, 4
   EXPECT_DOUBLE_EQ(*CompareOutputs(a, b, folder / "a.st", folder / "b.st").largest_absolute, 0.5);
   Write("b.st", "junk");
   EXPECT_THAT(CompareOutputs(a, b, folder / "a.st", folder / "b.st").note, HasSubstr("could not be read"));

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cstring>
 #include <map>
 
 #include "core/file/file_kind.h"
+#include "program/read/bundled_program.h"
 #include "program/read/method_reader.h"
 #include "program/read/source.h"
 #include "program/xnn/xnn_graph_reader.h"
@@ -143,7 +145,22 @@ void ReadGraphs(Source& source, const std::map<std::string, Bytes>& named, Progr
 
 }  // namespace
 
+void CheckIsProgram(ByteView bytes, const std::string& file_name) {
+  const Source source(ProgramIn(bytes, file_name).program, file_name);
+  bytes = source.bytes();
+  const auto is_digit = [&](std::size_t at) {
+    return std::isdigit(static_cast<unsigned char>(bytes[at])) != 0;
+  };
+  if (bytes.empty())
+    throw Error(ExitCode::kBadInput, "is empty (0 bytes)").InFile(file_name).Remedy("export the model again");
+  if (bytes.size() < kHeaderAt || std::memcmp(bytes.data() + 4, "ET", 2) != 0 || !is_digit(6) || !is_digit(7))
+    throw NotOne(source, "no ET12 identifier");
+  ReadHeader(source);
+}
+
 Program ReadProgram(ByteView bytes, const std::string& file_name) {
+  BundledProgram bundled = ProgramIn(bytes, file_name);
+  bytes = bundled.program;
   Source source(bytes, file_name);
   if (bytes.empty()) {
     throw Error(ExitCode::kBadInput, "is empty (0 bytes)").InFile(file_name).Remedy("export the model again");
@@ -156,6 +173,7 @@ Program ReadProgram(ByteView bytes, const std::string& file_name) {
   }
   const std::optional<Header> header = ReadHeader(source);
   Program program;
+  program.test_cases = std::move(bundled.test_cases);
   program.file_bytes = static_cast<Bytes>(bytes.size());
   program.extended_header = header.has_value();
   program.segment_base = header ? header->segment_base : 0;

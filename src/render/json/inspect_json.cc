@@ -234,7 +234,9 @@ struct ProgramJson {
     DescribeSchemaVersion(v);
     v("file", [](J json) -> const auto& { return json.file; }, {.meaning = "as given"});
     v("version", &Program::version, {.meaning = "of the file's format"});
-    v("file_bytes", &Program::file_bytes, {.meaning = "with segments"});
+    v("file_bytes", &Program::file_bytes,
+      {.meaning = "with segments; of a bundled program, without what it has around the program"});
+    v("test_cases", &Program::test_cases, {.meaning = "of a bundled program, by method"});
     v("extended_header", &Program::extended_header,
       {.meaning = "whether the file has one: segments need it"});
     v("flatbuffer_bytes", &Program::flatbuffer_bytes,

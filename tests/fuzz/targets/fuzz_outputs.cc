@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "core/tensors/safetensors.h"
 #include "fuzz.h"
-#include "inference/safetensors.h"
 #include "measure/store/outputs.h"
 
 namespace {
@@ -13,7 +13,7 @@ using namespace etprof;
 
 void Read(const std::filesystem::path& path, std::size_t size) {
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
-    const runner::Safetensors file = runner::ReadSafetensors(path);
+    const Safetensors file = ReadSafetensors(path);
     std::size_t bytes = 0;
     for (const auto& [name, tensor] : file.tensors) bytes += tensor.bytes.size();
     fuzz::Require(bytes <= size, "tensors lie in their file, and not upon each other");

@@ -11,6 +11,7 @@
 #include "analysis/testing.h"
 #include "fuzz.h"
 #include "mutate_program.h"
+#include "program/read/bundled_program.h"
 #include "program/read/program_reader.h"
 #include "program/summary.h"
 #include "render/document.h"
@@ -64,6 +65,7 @@ void JoinToItself(const Program& program, const Method& method) {
 
 ETPROF_FUZZ_TARGET(program) {
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
+    if (IsBundledProgram(fuzz::Bytes(data, size))) ReadBundledProgram(fuzz::Bytes(data, size), "x.bpte");
     const Program program = ReadProgram(fuzz::Bytes(data, size), "x.pte");
     std::ostringstream text, json;
     RenderDocumentTerminal(say::SayInspect(program, "x.pte", nullptr), {}, text);
@@ -71,7 +73,7 @@ ETPROF_FUZZ_TARGET(program) {
     fuzz::Require(nlohmann::json::accept(json.str()), "the JSON is JSON");
     StaticLimits limits;
     for (const FactInfo& info : AllFacts()) limits.limits[info.key] = info.is_least ? 1 : 0;
-    const StaticSide side{&program, nullptr, "x.pte", fuzz::Bytes(data, size)};
+    const StaticSide side{&program, nullptr, "x.pte", ProgramIn(fuzz::Bytes(data, size), "x.pte").program};
     CheckStatic(side, limits);
     fuzz::Require(CheckStatic(side, side, {}, true).decision == GateDecision::kPass,
                   "a program is not worse than itself");

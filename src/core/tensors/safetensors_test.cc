@@ -1,4 +1,4 @@
-#include "inference/safetensors.h"
+#include "core/tensors/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace etprof::runner {
+namespace etprof {
 namespace {
 
 using ::testing::HasSubstr;
@@ -113,4 +113,4 @@ TEST_F(SafetensorsTest, EveryCutIsAnErrorOrHoldsFewerBytesThanPromised) {
 }
 
 }  // namespace
-}  // namespace etprof::runner
+}  // namespace etprof

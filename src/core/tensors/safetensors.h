@@ -11,7 +11,7 @@
 // The safetensors format (github.com/huggingface/safetensors): an 8-byte little-endian header length, a JSON
 // header {name: {dtype, shape, data_offsets: [begin, end]}, "__metadata__": {text: text}}, then the tensors'
 // bytes, row-major and little-endian, at offsets counted from the end of the header.
-namespace etprof::runner {
+namespace etprof {
 
 struct TensorBytes {
   std::string dtype;  // "F32", "BF16", "I64", "BOOL", ...
@@ -38,4 +38,4 @@ void WriteSafetensors(const std::filesystem::path& path,
 // Bytes of one element of a safetensors dtype; 0 for a dtype that is not known.
 std::size_t ElementSize(const std::string& dtype);
 
-}  // namespace etprof::runner
+}  // namespace etprof

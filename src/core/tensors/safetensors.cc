@@ -1,4 +1,4 @@
-#include "inference/safetensors.h"
+#include "core/tensors/safetensors.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace etprof::runner {
+namespace etprof {
 namespace {
 
 using nlohmann::json;
@@ -149,4 +149,4 @@ void WriteSafetensors(const std::filesystem::path& path,
   });
 }
 
-}  // namespace etprof::runner
+}  // namespace etprof

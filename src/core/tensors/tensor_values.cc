@@ -1,0 +1,154 @@
+#include "core/tensors/tensor_values.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/json/describe.h"
+
+namespace etprof {
+namespace {
+
+// By the number of the ScalarType.
+constexpr NamedValue<int> kSafetensorsNames[] = {{0, "U8"},       {1, "I8"},    {2, "I16"},   {3, "I32"},
+                                                 {4, "I64"},      {5, "F16"},   {6, "F32"},   {7, "F64"},
+                                                 {9, "C64"},      {11, "BOOL"}, {15, "BF16"}, {23, "F8_E5M2"},
+                                                 {24, "F8_E4M3"}, {27, "U16"},  {28, "U32"},  {29, "U64"}};
+
+// IEEE 754 style small floats. `special` is the exponent field that means infinity or NaN; -1: there is none
+// but one NaN (Float8 E4M3FN: all ones).
+double SmallFloat(std::uint32_t bits, int exponent_bits, int mantissa_bits, bool ieee) {
+  const std::uint32_t mantissa_mask = (1U << mantissa_bits) - 1;
+  const std::uint32_t exponent_mask = (1U << exponent_bits) - 1;
+  const std::uint32_t mantissa = bits & mantissa_mask;
+  const std::uint32_t exponent = bits >> mantissa_bits & exponent_mask;
+  const double sign = (bits >> (mantissa_bits + exponent_bits) & 1) != 0 ? -1 : 1;
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  if (exponent == exponent_mask) {
+    if (ieee) {
+      return mantissa == 0 ? sign * std::numeric_limits<double>::infinity()
+                           : std::numeric_limits<double>::quiet_NaN();
+    }
+    if (mantissa == mantissa_mask) return std::numeric_limits<double>::quiet_NaN();
+  }
+  if (exponent == 0) return sign * std::ldexp(mantissa, 1 - bias - mantissa_bits);
+  return sign *
+         std::ldexp(mantissa | (1U << mantissa_bits), static_cast<int>(exponent) - bias - mantissa_bits);
+}
+
+template <typename Stored, typename Convert>
+std::vector<double> Each(ByteView bytes, Convert convert) {
+  std::vector<double> numbers(bytes.size() / sizeof(Stored));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    Stored stored;
+    std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
+    numbers[i] = convert(stored);
+  }
+  return numbers;
+}
+
+template <typename Stored>
+std::vector<double> Each(ByteView bytes) {
+  return Each<Stored>(bytes, [](Stored value) { return static_cast<double>(value); });
+}
+
+// Calls copy(row_major_index, memory_index) for every element.
+template <typename Copy>
+void ForEachElement(const std::vector<std::int64_t>& shape, const std::vector<std::uint8_t>& dim_order,
+                    Copy copy) {
+  std::vector<std::size_t> stride(shape.size(), 1);
+  std::size_t step = 1;
+  for (std::size_t i = dim_order.size(); i-- > 0;) {
+    stride[dim_order[i]] = step;
+    step *= static_cast<std::size_t>(shape[dim_order[i]]);
+  }
+  std::vector<std::int64_t> index(shape.size(), 0);
+  for (std::size_t row_major = 0; row_major < step; ++row_major) {
+    std::size_t memory = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) memory += static_cast<std::size_t>(index[d]) * stride[d];
+    copy(row_major, memory);
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (++index[d] < shape[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+std::string SafetensorsName(int scalar_type) { return NameIn(kSafetensorsNames, scalar_type); }
+
+std::vector<double> NumbersOf(const std::string& dtype, ByteView bytes) {
+  if (dtype == "F32" || dtype == "C64") return Each<float>(bytes);
+  if (dtype == "F64") return Each<double>(bytes);
+  if (dtype == "F16")
+    return Each<std::uint16_t>(bytes, [](std::uint16_t b) { return SmallFloat(b, 5, 10, true); });
+  if (dtype == "BF16")
+    return Each<std::uint16_t>(bytes, [](std::uint16_t b) { return SmallFloat(b, 8, 7, true); });
+  if (dtype == "F8_E5M2")
+    return Each<std::uint8_t>(bytes, [](std::uint8_t b) { return SmallFloat(b, 5, 2, true); });
+  if (dtype == "F8_E4M3")
+    return Each<std::uint8_t>(bytes, [](std::uint8_t b) { return SmallFloat(b, 4, 3, false); });
+  if (dtype == "U8") return Each<std::uint8_t>(bytes);
+  if (dtype == "BOOL") return Each<std::uint8_t>(bytes, [](std::uint8_t b) { return b != 0 ? 1.0 : 0.0; });
+  if (dtype == "I8") return Each<std::int8_t>(bytes);
+  if (dtype == "U16") return Each<std::uint16_t>(bytes);
+  if (dtype == "I16") return Each<std::int16_t>(bytes);
+  if (dtype == "U32") return Each<std::uint32_t>(bytes);
+  if (dtype == "I32") return Each<std::int32_t>(bytes);
+  if (dtype == "U64") return Each<std::uint64_t>(bytes);
+  if (dtype == "I64") return Each<std::int64_t>(bytes);
+  return {};
+}
+
+void CopyToMemoryOrder(std::byte* to, const std::byte* from_row_major, const std::vector<std::int64_t>& shape,
+                       const std::vector<std::uint8_t>& dim_order, std::size_t element_size) {
+  ForEachElement(shape, dim_order, [&](std::size_t row_major, std::size_t memory) {
+    std::memcpy(to + memory * element_size, from_row_major + row_major * element_size, element_size);
+  });
+}
+
+void CopyToRowMajor(std::byte* to, const std::byte* from_memory, const std::vector<std::int64_t>& shape,
+                    const std::vector<std::uint8_t>& dim_order, std::size_t element_size) {
+  ForEachElement(shape, dim_order, [&](std::size_t row_major, std::size_t memory) {
+    std::memcpy(to + row_major * element_size, from_memory + memory * element_size, element_size);
+  });
+}
+
+TensorDifference CompareTensors(const TensorBytes& a, const TensorBytes& b) {
+  TensorDifference result;
+  if (a.dtype != b.dtype) {
+    result.problem = fmt::format("dtype {} against {}", a.dtype, b.dtype);
+    return result;
+  }
+  if (a.shape != b.shape) {
+    result.problem =
+        fmt::format("shape [{}] against [{}]", fmt::join(a.shape, ", "), fmt::join(b.shape, ", "));
+    return result;
+  }
+  const std::vector<double> x = NumbersOf(a.dtype, a.bytes);
+  const std::vector<double> y = NumbersOf(b.dtype, b.bytes);
+  double sum = 0;
+  std::int64_t compared = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) {
+      if (!(std::isnan(x[i]) && std::isnan(y[i])) && x[i] != y[i]) ++result.nan_mismatches;
+      continue;
+    }
+    const double difference = std::abs(x[i] - y[i]);
+    const double larger = std::max(std::abs(x[i]), std::abs(y[i]));
+    ++compared;
+    sum += difference;
+    result.largest = std::max(result.largest, difference);
+    if (larger > 0) result.largest_relative = std::max(result.largest_relative, difference / larger);
+  }
+  result.identical = std::ranges::equal(a.bytes, b.bytes);
+  if (compared > 0) result.mean = sum / static_cast<double>(compared);
+  return result;
+}
+
+}  // namespace etprof
