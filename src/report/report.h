@@ -20,6 +20,7 @@
 #include "report/ladder/payoff.h"
 #include "report/run/layers.h"
 #include "report/run/roofline.h"
+#include "report/run/run_classes.h"
 #include "report/run/sustained.h"
 #include "stats/distribution.h"
 #include "stats/histogram.h"
@@ -84,6 +85,8 @@ struct ReportExperiment {
   std::optional<double> cpu_of_busiest;        // ns an untraced or traced run: of the thread that works most
   stats::Histogram latency_histogram;          // of the headline's runs, ns
   std::vector<stats::EcdfPoint> latency_ecdf;  // likewise
+  // Where not empty, no one latency describes the runs: `latency` says only how many there are.
+  std::vector<RunClass> run_classes;
   bool latency_from_trace = false;
   std::optional<std::string_view> LatencySource() const {  // absent: there are no runs
     return latency.n == 0 ? std::nullopt : std::optional(LatencyFrom(latency_from_trace));

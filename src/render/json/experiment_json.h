@@ -399,6 +399,10 @@ struct ExperimentJson {
     v("late_runs", [if_paced](J json) { return if_paced(json, json.of.late_runs); },
       {.meaning = "runs that took longer than the period, of all_runs"});
     v("latency_ms", &R::latency, {.meaning = "of the headline's runs: see `clean_runs` and `latency_from`"});
+    v("run_classes", &R::run_classes,
+      {.meaning =
+           "what the traced runs fall into that do different work, by operators or by time; where there "
+           "are any, latency_ms has only `n`"});
     v("clean_runs", &R::clean_runs,
       {.meaning = "untraced runs whose threads had a processor whenever they wanted one: latency_ms is of "
                   "these, or of all where there is none"});

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <utility>
 
 #include "report/report.h"
+#include "report/run/run_classes.h"
 #include "stats/stability.h"
 
 namespace etprof {
@@ -95,46 +95,14 @@ finding::ConditionChanges Conditions(const Series& series, const auto& is_second
   return changes;
 }
 
-// The least operators without which the traced runs, cut at `cut` (a share of them, in the order of time),
-// changed by less than a fifth of what all did; if they are not most of the time before.
+// What changed between the traced runs where they are cut at `cut`, a share of them in the order of time.
 finding::ConfinedTo Confinement(const ReportExperiment& experiment, double cut) {
   if (!experiment.profile) return {};
-  const Profile& profile = *experiment.profile;
-  const std::vector<std::size_t> runs = profile.DescribedRuns();
+  const std::vector<std::size_t> runs = experiment.profile->DescribedRuns();
   const auto first = static_cast<std::size_t>(cut * static_cast<double>(runs.size()));
-  if (first == 0 || first >= runs.size()) return {};
-  const auto mean = [&](std::span<const Nanoseconds> self, std::size_t from, std::size_t end) {
-    double sum = 0;
-    for (std::size_t i = from; i < end; ++i)
-      sum += static_cast<double>(std::max<Nanoseconds>(0, self[runs[i]]));
-    return sum / static_cast<double>(end - from);
-  };
-  std::vector<finding::OperatorShift> shifts;
-  double before = 0, after = 0;
-  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    shifts.push_back({op, mean(profile.Self(op), 0, first), mean(profile.Self(op), first, runs.size())});
-    before += shifts.back().before_ns;
-    after += shifts.back().after_ns;
-  }
-  if (before <= 0 || after == before) return {};
-  const double sign = after > before ? 1 : -1;
-  std::ranges::stable_sort(shifts, std::ranges::greater(), [sign](const finding::OperatorShift& of) {
-    return sign * (of.after_ns - of.before_ns);
-  });
-  constexpr double kSame = 0.2;          // of the relative change of all
-  constexpr double kMostConfined = 0.5;  // of the time before
-  const double change = std::fabs(after - before) / before;
-  double rest_before = before, rest_after = after;
-  for (std::size_t count = 0; count < shifts.size(); ++count) {
-    rest_before -= shifts[count].before_ns;
-    rest_after -= shifts[count].after_ns;
-    if (rest_before < (1 - kMostConfined) * before) return {};
-    if (std::fabs(rest_after - rest_before) < kSame * change * rest_before) {
-      shifts.resize(count + 1);
-      return shifts;
-    }
-  }
-  return {};
+  std::vector<bool> second(runs.size());
+  std::fill(second.begin() + static_cast<std::ptrdiff_t>(std::min(first, runs.size())), second.end(), true);
+  return ConfinedChange(*experiment.profile, runs, second);
 }
 
 // At stake: (high - low) x share of high.

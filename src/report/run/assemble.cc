@@ -167,7 +167,12 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   out.common_runs = static_cast<std::int64_t>(common.size());
   out.traced = profile.whole;
   if (out.latency.n == 0 && !trace_enabled) {
-    out.latency = out.traced;
+    out.run_classes = ClassesOfRuns(profile);
+    if (out.run_classes.empty()) {
+      out.latency = out.traced;
+    } else {
+      out.latency.n = out.traced.n;
+    }
     const std::vector<double> totals = totals_of(profile.DescribedRuns());
     out.latency_histogram = stats::MakeHistogram(totals);
     out.latency_ecdf = stats::MakeEcdf(totals);

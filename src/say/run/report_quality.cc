@@ -77,6 +77,11 @@ std::string RunsText(const ReportExperiment& experiment) {
       parts.push_back(fmt::format("median of all {} traced runs: none is steady{}", experiment.latency.n,
                                   only_first ? ", each is the first of its process" : ""));
     }
+  } else if (!experiment.run_classes.empty()) {
+    parts.push_back(
+        fmt::format("{} do different work, so that no one median describes them; tracing overhead "
+                    "included",
+                    CountedText(experiment.latency.n, "traced steady run")));
   } else if (experiment.latency_from_trace) {
     parts.push_back(fmt::format("median of {}, tracing overhead included",
                                 CountedText(experiment.latency.n, "traced steady run")));

@@ -197,9 +197,18 @@ Section SideBySide(const Report& report) {
       [](const ReportExperiment& side) { return Maybe<Time>(side.MeanExecute()); });
   add(TracerRowName(*sides.front()), Row::Role::kPart,
       [](const ReportExperiment& side) { return Maybe<Time>(side.tracer); });
-  add("Median latency", Row::Role::kSum,
-      [](const ReportExperiment& side) { return Maybe<Time>(side.latency.p50); });
+  if (std::ranges::any_of(sides, [](const auto* side) { return side->run_classes.empty(); })) {
+    add("Median latency", Row::Role::kSum,
+        [](const ReportExperiment& side) { return Maybe<Time>(side.latency.p50); });
+  }
   return {"", Level::kUsual, {std::move(table)}};
+}
+
+std::string TextOf(const OutputDifference& of) {
+  if (of.equal) return "equal bit for bit";
+  if (of.largest_absolute && of.largest_relative)
+    return fmt::format("at most {:.2g} apart (relative {:.2g})", *of.largest_absolute, *of.largest_relative);
+  return of.note.empty() ? "different" : of.note;
 }
 
 }  // namespace
@@ -215,7 +224,19 @@ std::vector<Section> SayLatencies(const Report& report) {
   };
   const bool memory = std::ranges::any_of(all, [](const auto& one) { return one.peak_rss.has_value(); });
   const bool intervals = std::ranges::any_of(all, [](const auto& one) { return one.interval.has_value(); });
-  using Of = ReportExperiment;
+  // An experiment, or a class of its runs.
+  struct Of {
+    const ReportExperiment& of;
+    const RunClass* run_class;
+    std::string label;
+    const stats::Distribution& latency;
+  };
+  std::vector<Of> rows;
+  for (const ReportExperiment& one : all) {
+    if (one.run_classes.empty()) rows.push_back({one, nullptr, one.label, one.latency});
+    for (const RunClass& of : one.run_classes)
+      rows.push_back({one, &of, fmt::format("{}, {}", one.label, of.name), of.latency});
+  }
   using Latencies = stats::Distribution;
   // Nothing where so few runs do not show it.
   const auto time = [](std::optional<double> Latencies::*of, std::int64_t least = 0) {
@@ -228,9 +249,9 @@ std::vector<Section> SayLatencies(const Report& report) {
        {Right("median"), time(&Latencies::p50)},
        {Left("interval", "95% CI").Goes(9).At(pairs ? Level::kPage : Level::kUsual),
         [&](const Of& one) {
-          return one.interval ? Cell(TimeBounds{one.interval->low, one.interval->high})
-                 : intervals  ? Cell()
-                              : Cell("");  // no column without any
+          return one.of.interval ? Cell(TimeBounds{one.of.interval->low, one.of.interval->high})
+                 : intervals     ? Cell()
+                                 : Cell("");  // no column without any
         }},
        {page("mean", "mean", 8), time(&Latencies::mean)},
        {page("p90", "p90", 7), time(&Latencies::p90, stats::kLeastForP90)},
@@ -242,11 +263,11 @@ std::vector<Section> SayLatencies(const Report& report) {
        {Right("runs"), [](const Of& one) { return Count{one.latency.n}; }},
        {page("outliers", "outliers", 2), [](const Of& one) { return Count{one.latency.outliers}; }},
        {page("first_inference", "first inference", 1),
-        [](const Of& one) { return Maybe<Time>(one.first_run); }},
-       {page("load", "load", 1), [](const Of& one) { return Maybe<Time>(one.load); }},
-       {page("peak_memory", "peak memory", 1), [](const Of& one) { return Maybe<Size>(one.peak_rss); },
+        [](const Of& one) { return Maybe<Time>(one.of.first_run); }},
+       {page("load", "load", 1), [](const Of& one) { return Maybe<Time>(one.of.load); }},
+       {page("peak_memory", "peak memory", 1), [](const Of& one) { return Maybe<Size>(one.of.peak_rss); },
         memory}},
-      all);
+      rows);
   std::vector<Section> sections = {{"", report.ladder ? Level::kPage : Level::kBrief, {std::move(table)}}};
   for (const LatencyPlot& plot : report.latency_plots) {
     Distributions distributions{plot.histogram.from, plot.histogram.width, {}};
@@ -284,19 +305,20 @@ std::vector<Section> SayStartup(const Report& report) {
     add("Peak memory", pair.costs.peak_memory, Size(0));
     section.AddUnlessEmpty(std::move(table));
     if (pair.outputs) {
-      std::string text = pair.outputs->equal          ? "equal bit for bit"
-                         : pair.outputs->note.empty() ? "different"
-                                                      : pair.outputs->note;
-      if (pair.outputs->largest_absolute)
-        text += fmt::format(", largest absolute difference {:.3g}", *pair.outputs->largest_absolute);
-      if (pair.outputs->largest_relative)
-        text += fmt::format(", largest relative difference {:.3g}", *pair.outputs->largest_relative);
       section.parts.emplace_back(Paragraph{fmt::format("Outputs of {} and {}: {}.", comparison.baseline_label,
-                                                       comparison.candidate_label, text),
+                                                       comparison.candidate_label, TextOf(*pair.outputs)),
                                            Level::kPage});
     }
     sections.push_back(std::move(section));
   }
+  Section expected{"", Level::kBrief};
+  for (const ExperimentData& data : report.run.experiments) {
+    if (!data.from_expected) continue;
+    expected.parts.emplace_back(Paragraph{fmt::format(
+        "Outputs{} and those that the bundled program expects: {}.",
+        report.run.experiments.size() == 1 ? "" : " of " + data.label, TextOf(*data.from_expected))});
+  }
+  if (!expected.parts.empty()) sections.push_back(std::move(expected));
   return sections;
 }
 

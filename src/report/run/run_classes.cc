@@ -1,0 +1,154 @@
+#include "report/run/run_classes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/text/text.h"
+#include "stats/stability.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::size_t kLeastRuns = 20;
+constexpr std::size_t kMostClasses = 4;  // a report shows each
+constexpr double kTrendLevel = 0.01;
+constexpr double kLeastChange = 0.1;  // of the latency: one median describes runs that differ by less
+
+RunClass ClassOf(const Profile& profile, std::string name, std::vector<std::size_t> runs) {
+  std::vector<double> totals;
+  for (const std::size_t run : runs) totals.push_back(static_cast<double>(profile.runs[run].total));
+  return {std::move(name), std::move(runs), stats::Describe(std::move(totals))};
+}
+
+std::string RangeText(const std::vector<std::size_t>& runs) {
+  return runs.size() == 1 ? fmt::format("run {}", runs[0] + 1)
+                          : fmt::format("runs {}-{}", runs.front() + 1, runs.back() + 1);
+}
+
+// By which operators ran in them; those of the most runs first.
+std::vector<RunClass> ByOperators(const Profile& profile, const std::vector<std::size_t>& runs) {
+  std::map<std::uint32_t, std::set<std::int32_t>> operators_of;  // by layout
+  std::map<std::set<std::int32_t>, std::vector<std::size_t>> members;
+  for (const std::size_t run : runs) {
+    const std::uint32_t layout = profile.runs[run].layout;
+    const auto [known, is_new] = operators_of.try_emplace(layout);
+    if (is_new) known->second = {profile.layouts[layout].begin(), profile.layouts[layout].end()};
+    members[known->second].push_back(run);
+  }
+  if (members.size() == 1 || members.size() > kMostClasses) return {};
+  std::vector<RunClass> classes;
+  for (auto& [operators, of] : members) {
+    const auto count = std::ranges::count_if(operators, [&](std::int32_t op) {
+      const SpanKind kind = profile.operators[static_cast<std::size_t>(op)].key.kind;
+      return kind == SpanKind::kKernel || kind == SpanKind::kBackend;
+    });
+    std::string name =
+        fmt::format("{} ({})", CountedText(count, "operator"),
+                    of.back() - of.front() + 1 == of.size() ? RangeText(of) : CountedText(of.size(), "run"));
+    classes.push_back(ClassOf(profile, std::move(name), std::move(of)));
+  }
+  std::ranges::stable_sort(classes, std::ranges::greater(),
+                           [](const RunClass& of) { return of.runs.size(); });
+  return classes;
+}
+
+// Stretches of the runs, in the order of time.
+std::vector<RunClass> Cut(const Profile& profile, const std::vector<std::size_t>& runs,
+                          const std::vector<std::size_t>& cuts) {
+  std::vector<RunClass> classes;
+  std::size_t from = 0;
+  for (const std::size_t cut : cuts) {
+    std::vector<std::size_t> stretch(runs.begin() + static_cast<std::ptrdiff_t>(from),
+                                     runs.begin() + static_cast<std::ptrdiff_t>(cut));
+    std::string name = RangeText(stretch);
+    classes.push_back(ClassOf(profile, std::move(name), std::move(stretch)));
+    from = cut;
+  }
+  return classes;
+}
+
+}  // namespace
+
+finding::ConfinedTo ConfinedChange(const Profile& profile, const std::vector<std::size_t>& runs,
+                                   const std::vector<bool>& second) {
+  const auto later = static_cast<double>(std::ranges::count(second, true));
+  const double earlier = static_cast<double>(runs.size()) - later;
+  if (later == 0 || earlier == 0) return {};
+  std::vector<finding::OperatorShift> shifts;
+  double before = 0, after = 0;
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    finding::OperatorShift shift{op, 0, 0};
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const auto self = static_cast<double>(std::max<Nanoseconds>(0, profile.Self(op)[runs[i]]));
+      (second[i] ? shift.after_ns : shift.before_ns) += self / (second[i] ? later : earlier);
+    }
+    shifts.push_back(shift);
+    before += shift.before_ns;
+    after += shift.after_ns;
+  }
+  if (before <= 0 || after == before) return {};
+  const double sign = after > before ? 1 : -1;
+  std::ranges::stable_sort(shifts, std::ranges::greater(), [sign](const finding::OperatorShift& of) {
+    return sign * (of.after_ns - of.before_ns);
+  });
+  constexpr double kSame = 0.2;          // of the relative change of all
+  constexpr double kMostConfined = 0.5;  // of the time before
+  const double change = std::fabs(after - before) / before;
+  double rest_before = before, rest_after = after;
+  for (std::size_t count = 0; count < shifts.size(); ++count) {
+    rest_before -= shifts[count].before_ns;
+    rest_after -= shifts[count].after_ns;
+    if (rest_before < (1 - kMostConfined) * before) return {};
+    if (std::fabs(rest_after - rest_before) < kSame * change * rest_before) {
+      shifts.resize(count + 1);
+      return shifts;
+    }
+  }
+  return {};
+}
+
+std::vector<RunClass> ClassesOfRuns(const Profile& profile) {
+  const std::vector<std::size_t> runs = profile.RunsOf(Phase::kSteady);
+  if (runs.size() < kLeastRuns) return {};
+  if (std::vector<RunClass> classes = ByOperators(profile, runs); !classes.empty()) return classes;
+  std::vector<double> series;
+  for (const std::size_t run : runs) series.push_back(static_cast<double>(profile.runs[run].total));
+  const auto is_confined = [&](const auto& is_second) {
+    std::vector<bool> second(runs.size());
+    for (std::size_t i = 0; i < runs.size(); ++i) second[i] = is_second(i);
+    return !ConfinedChange(profile, runs, second).empty();
+  };
+  if (const auto step = stats::FindStep(series)) {
+    const bool is_large = std::fabs(step->after / step->before - 1) >= kLeastChange;
+    if (!is_large || !is_confined([&](std::size_t i) { return i >= step->index; })) return {};
+    return Cut(profile, runs, {step->index, runs.size()});
+  }
+  if (const auto levels = stats::FindTwoLevels(series)) {
+    const auto is_slow = [&](std::size_t i) { return series[i] > (levels->low + levels->high) / 2; };
+    if (levels->high >= (1 + kLeastChange) * levels->low && is_confined(is_slow)) {
+      std::vector<std::size_t> fast, slow;
+      for (std::size_t i = 0; i < runs.size(); ++i) (is_slow(i) ? slow : fast).push_back(runs[i]);
+      const auto name = [](const char* which, std::size_t count) {
+        return fmt::format("{} ({})", which, CountedText(count, "run"));
+      };
+      std::string fast_name = name("faster", fast.size()), slow_name = name("slower", slow.size());
+      return {ClassOf(profile, std::move(fast_name), std::move(fast)),
+              ClassOf(profile, std::move(slow_name), std::move(slow))};
+    }
+  }
+  const auto trend = stats::FindTrend(series);
+  if (trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kLeastChange &&
+      is_confined([&](std::size_t i) { return 2 * i >= runs.size(); })) {
+    const std::size_t count = runs.size();
+    return Cut(profile, runs, {count / 4, count / 2, 3 * count / 4, count});
+  }
+  return {};
+}
+
+}  // namespace etprof

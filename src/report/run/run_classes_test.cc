@@ -1,0 +1,125 @@
+#include "report/run/run_classes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "etdump/testing.h"
+#include "report/example_run.h"
+
+namespace etprof {
+namespace {
+
+using handmade::TraceBuilder;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+
+struct Times {
+  Nanoseconds linear = 5'000'000, attention = 1'000'000;
+  bool has_attention = true;
+};
+
+// A trace of runs whose operators take what `times_of` says of the run, counted from 0.
+Report ReportOfRuns(std::size_t runs, const std::function<Times(std::size_t)>& times_of) {
+  TraceBuilder builder;
+  Nanoseconds at = 0;
+  for (std::size_t run = 0; run < runs; ++run) {
+    const Times times = times_of(run);
+    Nanoseconds end = at + 10 + times.linear;
+    builder.Block("Execute")
+        .Framework(0, "native_call_linear.out", at + 10, end)
+        .Framework(0, "OPERATOR_CALL", at + 5, end + 5);
+    if (times.has_attention) {
+      builder.Framework(1, "llama::custom_sdpa.out", end + 10, end + 10 + times.attention)
+          .Framework(1, "OPERATOR_CALL", end + 8, end + 12 + times.attention);
+      end += 12 + times.attention;
+    }
+    builder.Framework(-1, "Method::execute", at, end + 10);
+    at = end + 1000;
+  }
+  RunData data = RunOfEtdumps({"llama.etdump"}, {});
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(builder.Take(), {}));
+  return Assemble(std::move(data), std::move(profiles));
+}
+
+std::vector<std::string> NamesIn(const Report& report) {
+  std::vector<std::string> names;
+  for (const RunClass& of : report.experiments[0].run_classes) names.push_back(of.name);
+  return names;
+}
+
+TEST(RunClasses, GrowthIsShownByStretches) {
+  const Report report = ReportOfRuns(201, [](std::size_t run) {
+    return Times{.attention = 100'000 + 40'000 * static_cast<Nanoseconds>(run)};
+  });
+  EXPECT_THAT(NamesIn(report), ElementsAre("runs 2-51", "runs 52-101", "runs 102-151", "runs 152-201"));
+  const ReportExperiment& experiment = report.experiments[0];
+  EXPECT_EQ(experiment.latency.n, 200);
+  EXPECT_EQ(experiment.latency.p50, std::nullopt);
+  EXPECT_EQ(experiment.tracer, std::nullopt);
+  // Runs 26 and 27 of the file are the middle of the first stretch.
+  EXPECT_NEAR(*experiment.run_classes[0].latency.p50, 5e6 + 100e3 + 25.5 * 40e3, 100);
+}
+
+TEST(RunClasses, OfDifferentOperators) {
+  const Report report =
+      ReportOfRuns(60, [](std::size_t run) { return Times{.has_attention = run % 3 == 0}; });
+  EXPECT_THAT(NamesIn(report), ElementsAre("1 operator (40 runs)", "2 operators (19 runs)"));
+  EXPECT_NEAR(*report.experiments[0].run_classes[1].latency.p50, 6e6, 100);
+}
+
+TEST(RunClasses, OfTwoSizes) {
+  const Report report = ReportOfRuns(60, [](std::size_t run) {
+    return Times{.attention = (run % 2 == 0 ? 1'000'000 : 3'000'000) + static_cast<Nanoseconds>(run)};
+  });
+  EXPECT_THAT(NamesIn(report), ElementsAre("faster (29 runs)", "slower (30 runs)"));
+}
+
+TEST(RunClasses, OfAChangeOfSize) {
+  const Report report = ReportOfRuns(61, [](std::size_t run) {
+    return Times{.attention = (run < 31 ? 1'000'000 : 3'000'000) + static_cast<Nanoseconds>(run % 7)};
+  });
+  EXPECT_THAT(NamesIn(report), ElementsAre("runs 2-31", "runs 32-61"));
+}
+
+// What a slower machine does, or noise, or what is small.
+TEST(RunClasses, ThereAreNoneWhereAllDoTheSame) {
+  const auto classes = [](const std::function<double(std::size_t)>& factor_of_linear,
+                          const std::function<double(std::size_t)>& factor_of_attention) {
+    return NamesIn(ReportOfRuns(201, [&](std::size_t run) {
+      return Times{.linear = static_cast<Nanoseconds>(5e6 * factor_of_linear(run)),
+                   .attention = static_cast<Nanoseconds>(1e6 * factor_of_attention(run))};
+    }));
+  };
+  const auto drift = [](std::size_t run) { return 1 + 0.002 * static_cast<double>(run); };
+  const auto throttled = [](std::size_t run) { return run < 100 ? 1.0 : 1.5; };
+  const auto clocks = [](std::size_t run) { return run % 2 == 0 ? 1.0 : 1.5; };
+  const auto same = [](std::size_t) { return 1.0; };
+  EXPECT_THAT(classes(drift, drift), IsEmpty());
+  EXPECT_THAT(classes(throttled, throttled), IsEmpty());
+  EXPECT_THAT(classes(clocks, clocks), IsEmpty());
+  EXPECT_THAT(classes(same, same), IsEmpty());
+  // A tenth of the latency is the least that counts.
+  EXPECT_THAT(classes(same, [](std::size_t run) { return run < 100 ? 1.0 : 1.5; }), IsEmpty());
+  EXPECT_THAT(classes(same, [](std::size_t run) { return run < 100 ? 1.0 : 1.7; }).size(), 2U);
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    const auto noise = [&](std::size_t) { return 1 + 0.3 * static_cast<double>(random() % 1000) / 1000; };
+    EXPECT_THAT(classes(noise, noise), IsEmpty()) << seed;
+  }
+}
+
+TEST(RunClasses, FewRunsAreOneClass) {
+  const auto growing = [](std::size_t run) {
+    return Times{.attention = 100'000 + 400'000 * static_cast<Nanoseconds>(run)};
+  };
+  EXPECT_THAT(NamesIn(ReportOfRuns(20, growing)), IsEmpty());
+  EXPECT_THAT(NamesIn(ReportOfRuns(21, growing)), Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace etprof
