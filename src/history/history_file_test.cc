@@ -444,6 +444,21 @@ TEST_F(HistoryFileTest, RefusesASchemaOfSomebodyElse) {
   }
 }
 
+// As of a file that passes all other checks, but was made to keep SQLite busy.
+TEST_F(HistoryFileTest, BoundsTheWorkOfAllStatements) {
+  HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
+  Database database(file_, Database::Mode::kRead);
+  EXPECT_EQ(database.Number("SELECT count(*) FROM run"), 1);
+  try {
+    database.Number(
+        "WITH RECURSIVE endless(n) AS (SELECT 1 UNION ALL SELECT n FROM endless) SELECT count(*) FROM "
+        "endless");
+    FAIL() << "it ended";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kBadInput) << error.Message();
+  }
+}
+
 TEST_F(HistoryFileTest, RefusesTextsThatAreTooLong) {
   HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
   { Database(file_, Database::Mode::kWrite).Execute("UPDATE run SET commit_name = hex(zeroblob(2000000))"); }
