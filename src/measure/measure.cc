@@ -468,8 +468,9 @@ class Measurement {
       const auto found = unpacked_.find(ModelOf(u));
       if (found == unpacked_.end() || config_.experiments[plan_.units[u].experiment].inputs) continue;
       ExperimentData& data = run_.experiments[u];
-      if (!found->second.inputs.empty() && !data.inputs_from.empty())
-        data.inputs_from = "the first test case of " + ModelOf(u).string();
+      if (!found->second.tested_methods.contains(config_.experiments[plan_.units[u].experiment].method))
+        continue;
+      if (!data.inputs_from.empty()) data.inputs_from = "the first test case of " + ModelOf(u).string();
       if (!found->second.expected_outputs.empty() && Exists(SavedOutputs(u)))
         data.from_expected = CompareWithExpected(found->second.expected_outputs, SavedOutputs(u));
     }
@@ -484,6 +485,11 @@ class Measurement {
     setup.interruption = &interruption_;
     setup.config = &config_.experiments[unit.experiment];
     setup.model = unpacked == unpacked_.end() ? ModelOf(u) : unpacked->second.program;
+    setup.inputs = setup.config->inputs;
+    // The file beside the program has inputs of other methods only.
+    if (!setup.inputs && unpacked != unpacked_.end() && !unpacked->second.inputs.empty() &&
+        !unpacked->second.tested_methods.contains(setup.config->method))
+      setup.inputs = protocol::InputSpec{.kind = "random", .paths = {}, .seed = 0};
     setup.threads = unit.threads;
     setup.timeout_seconds = config_.timeout_seconds;
     setup.folder = directory_.folder();

@@ -32,6 +32,7 @@ struct ParticipantSetup {
   Interruption* interruption = nullptr;
   const ExperimentConfig* config = nullptr;
   std::filesystem::path model;                   // the .pte to run: of a bundled program, the one taken out
+  std::optional<protocol::InputSpec> inputs;     // absent: those saved beside the .pte, else seeded random
   const DeviceProperties* properties = nullptr;  // what `device` is
   int threads = 1;
   double timeout_seconds = 600;

@@ -39,7 +39,10 @@ std::optional<UnpackedProgram> UnpackProgram(const std::filesystem::path& model,
     out.write(reinterpret_cast<const char*>(bundled.program.data()),
               static_cast<std::streamsize>(bundled.program.size()));
   });
-  UnpackedProgram unpacked{program, {}, {}};
+  UnpackedProgram unpacked{.program = program, .inputs = {}, .tested_methods = {}, .expected_outputs = {}};
+  for (const Program::TestCases& tests : bundled.test_cases) {
+    if (tests.count > 0) unpacked.tested_methods.insert(tests.method);
+  }
   try {
     unpacked.inputs = WriteValues(program, ".inputs", bundled.inputs);
     unpacked.expected_outputs = WriteValues(program, ".expected", bundled.expected_outputs);

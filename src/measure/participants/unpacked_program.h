@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <string>
 
 namespace etprof {
 
@@ -10,6 +12,7 @@ namespace etprof {
 struct UnpackedProgram {
   std::filesystem::path program;
   std::filesystem::path inputs;            // `program` with ".inputs"; empty: no method has test cases
+  std::set<std::string> tested_methods;    // those that have
   std::filesystem::path expected_outputs;  // safetensors, names "<method>/<i>"; empty: none are expected
 
   void Remove() const;

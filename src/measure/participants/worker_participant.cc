@@ -263,7 +263,7 @@ protocol::LoadRequest LoadRequestOf(const ParticipantSetup& setup) {
   request.model = setup.device->Put(setup.model);
   if (!config.data.empty()) request.data = setup.device->Put(config.data);
   request.method = config.method;
-  request.inputs = config.inputs;
+  request.inputs = setup.inputs;
   if (request.inputs) {
     for (std::string& path : request.inputs->paths) path = setup.device->Put(path);
   }
