@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t kLeastRuns = 20;
 constexpr std::size_t kMostClasses = 4;  // a report shows each
 constexpr double kTrendLevel = 0.01;
+// A quantile of times that other processes do not move: they lengthen another operator in each run.
+constexpr double kUndisturbed = 0.1;
 constexpr double kLeastChange = 0.1;  // of the latency: one median describes runs that differ by less
 
 RunClass ClassOf(const Profile& profile, std::string name, std::vector<std::size_t> runs) {
@@ -73,22 +75,31 @@ std::vector<RunClass> Cut(const Profile& profile, const std::vector<std::size_t>
   return classes;
 }
 
-}  // namespace
-
-finding::ConfinedTo ConfinedChange(const Profile& profile, const std::vector<std::size_t>& runs,
-                                   const std::vector<bool>& second) {
-  const auto later = static_cast<double>(std::ranges::count(second, true));
-  const double earlier = static_cast<double>(runs.size()) - later;
-  if (later == 0 || earlier == 0) return {};
+// The operators' times at `quantile` of the runs of each of the two sets. Empty where one of these is.
+std::vector<finding::OperatorShift> ShiftsOf(const Profile& profile, const std::vector<std::size_t>& runs,
+                                             const std::vector<bool>& second, double quantile) {
   std::vector<finding::OperatorShift> shifts;
-  double before = 0, after = 0;
+  const auto at_quantile = [quantile](std::vector<double>& values) {
+    const auto nth =
+        values.begin() + static_cast<std::ptrdiff_t>(quantile * static_cast<double>(values.size()));
+    std::ranges::nth_element(values, nth);
+    return *nth;
+  };
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    finding::OperatorShift shift{op, 0, 0};
+    std::vector<double> before, after;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      const auto self = static_cast<double>(std::max<Nanoseconds>(0, profile.Self(op)[runs[i]]));
-      (second[i] ? shift.after_ns : shift.before_ns) += self / (second[i] ? later : earlier);
+      const Nanoseconds self = std::max<Nanoseconds>(0, profile.Self(op)[runs[i]]);
+      (second[i] ? after : before).push_back(static_cast<double>(self));
     }
-    shifts.push_back(shift);
+    if (before.empty() || after.empty()) return {};
+    shifts.push_back({op, at_quantile(before), at_quantile(after)});
+  }
+  return shifts;
+}
+
+finding::ConfinedTo Confined(std::vector<finding::OperatorShift> shifts) {
+  double before = 0, after = 0;
+  for (const finding::OperatorShift& shift : shifts) {
     before += shift.before_ns;
     after += shift.after_ns;
   }
@@ -113,25 +124,59 @@ finding::ConfinedTo ConfinedChange(const Profile& profile, const std::vector<std
   return {};
 }
 
+// Whether operators that take a twentieth of the time or more changed by factors so far apart as those of
+// work of other sizes. A slower machine slows what computes and what waits for memory by factors nearer to
+// each other.
+bool FactorsAreApart(const std::vector<finding::OperatorShift>& shifts) {
+  constexpr double kLeastShare = 0.05;
+  constexpr double kApart = 2.5;
+  double before = 0, after = 0, least = INFINITY, most = 0;
+  for (const finding::OperatorShift& shift : shifts) {
+    before += shift.before_ns;
+    after += shift.after_ns;
+  }
+  for (const finding::OperatorShift& shift : shifts) {
+    if (shift.before_ns < kLeastShare * before && shift.after_ns < kLeastShare * after) continue;
+    if (shift.before_ns <= 0 || shift.after_ns <= 0) continue;
+    least = std::min(least, shift.after_ns / shift.before_ns);
+    most = std::max(most, shift.after_ns / shift.before_ns);
+  }
+  return most > kApart * least;
+}
+
+}  // namespace
+
+finding::ConfinedTo ConfinedChange(const Profile& profile, const std::vector<std::size_t>& runs,
+                                   const std::vector<bool>& second) {
+  return Confined(ShiftsOf(profile, runs, second, 0.5));
+}
+
 std::vector<RunClass> ClassesOfRuns(const Profile& profile) {
   const std::vector<std::size_t> runs = profile.RunsOf(Phase::kSteady);
   if (runs.size() < kLeastRuns) return {};
   if (std::vector<RunClass> classes = ByOperators(profile, runs); !classes.empty()) return classes;
   std::vector<double> series;
   for (const std::size_t run : runs) series.push_back(static_cast<double>(profile.runs[run].total));
-  const auto is_confined = [&](const auto& is_second) {
+  const auto is_other_work = [&](const auto& is_second) {
     std::vector<bool> second(runs.size());
     for (std::size_t i = 0; i < runs.size(); ++i) second[i] = is_second(i);
-    return !ConfinedChange(profile, runs, second).empty();
+    const auto count = static_cast<std::size_t>(std::ranges::count(second, true));
+    if (std::min(count, runs.size() - count) < runs.size() / 10) return false;
+    const std::vector<finding::OperatorShift> shifts = ShiftsOf(profile, runs, second, kUndisturbed);
+    return !Confined(shifts).empty() || FactorsAreApart(shifts);
   };
   if (const auto step = stats::FindStep(series)) {
     const bool is_large = std::fabs(step->after / step->before - 1) >= kLeastChange;
-    if (!is_large || !is_confined([&](std::size_t i) { return i >= step->index; })) return {};
+    if (!is_large || !is_other_work([&](std::size_t i) { return i >= step->index; })) return {};
     return Cut(profile, runs, {step->index, runs.size()});
   }
-  if (const auto levels = stats::FindTwoLevels(series)) {
-    const auto is_slow = [&](std::size_t i) { return series[i] > (levels->low + levels->high) / 2; };
-    if (levels->high >= (1 + kLeastChange) * levels->low && is_confined(is_slow)) {
+  // Of logarithms, that a run which was disturbed for many times its length is no level of its own.
+  std::vector<double> logs;
+  const double least = *std::ranges::min_element(series);
+  for (const double value : series) logs.push_back(1 + std::log(value / least));
+  if (const auto levels = least > 0 ? stats::FindTwoLevels(logs) : std::nullopt) {
+    const auto is_slow = [&](std::size_t i) { return logs[i] > (levels->low + levels->high) / 2; };
+    if (levels->high - levels->low >= std::log1p(kLeastChange) && is_other_work(is_slow)) {
       std::vector<std::size_t> fast, slow;
       for (std::size_t i = 0; i < runs.size(); ++i) (is_slow(i) ? slow : fast).push_back(runs[i]);
       const auto name = [](const char* which, std::size_t count) {
@@ -144,7 +189,7 @@ std::vector<RunClass> ClassesOfRuns(const Profile& profile) {
   }
   const auto trend = stats::FindTrend(series);
   if (trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kLeastChange &&
-      is_confined([&](std::size_t i) { return 2 * i >= runs.size(); })) {
+      is_other_work([&](std::size_t i) { return 2 * i >= runs.size(); })) {
     const std::size_t count = runs.size();
     return Cut(profile, runs, {count / 4, count / 2, 3 * count / 4, count});
   }

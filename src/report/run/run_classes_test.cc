@@ -86,6 +86,25 @@ TEST(RunClasses, OfAChangeOfSize) {
   EXPECT_THAT(NamesIn(report), ElementsAre("runs 2-31", "runs 32-61"));
 }
 
+// As of a prefill and decode steps: nothing stays, and no slower machine has such factors.
+TEST(RunClasses, OfTwoSizesOfAll) {
+  const Report report = ReportOfRuns(60, [](std::size_t run) {
+    return run % 4 == 0 ? Times{.linear = 20'000'000, .attention = 30'000'000} : Times{};
+  });
+  EXPECT_THAT(NamesIn(report), ElementsAre("faster (45 runs)", "slower (14 runs)"));
+}
+
+// Other processes lengthen the operator that they happen to meet.
+TEST(RunClasses, DisturbedRunsAreNone) {
+  const Report report = ReportOfRuns(101, [](std::size_t run) {
+    Times times;
+    if (run % 20 == 7) times.attention += 10'000'000;
+    if (run % 20 == 17) times.linear += 10'000'000;
+    return times;
+  });
+  EXPECT_THAT(NamesIn(report), IsEmpty());
+}
+
 // What a slower machine does, or noise, or what is small.
 TEST(RunClasses, ThereAreNoneWhereAllDoTheSame) {
   const auto classes = [](const std::function<double(std::size_t)>& factor_of_linear,

@@ -1,0 +1,76 @@
+"""Traces of programs whose runs have inputs of other sizes, recorded by tests/tools/record_run_classes.py.
+
+Durations are held against ExecuTorch's Inspector.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+FOLDER = program.ROOT / "tests" / "data" / "run_classes"
+
+
+def durations(etdump: Path) -> np.ndarray:
+    """Milliseconds of each run, by ExecuTorch's own reader."""
+    from executorch.devtools import Inspector
+    from executorch.devtools.inspector import TimeScale
+
+    inspector = Inspector(etdump_path=str(etdump), source_time_scale=TimeScale.NS, target_time_scale=TimeScale.NS)
+    (raw,) = [
+        event.perf_data.raw
+        for block in inspector.event_blocks
+        for event in block.events
+        if event.name == "Method::execute"
+    ]
+    return np.array(raw) * 1e-6
+
+
+def experiment_of(etdump: Path) -> dict:
+    done = program.run("analyze", etdump, "--json")
+    assert done.returncode == 0, done.stderr
+    (experiment,) = program.fitting("analysis_summary", done.stdout)["experiments"]
+    return experiment
+
+
+def test_a_prefill_and_decode_steps_have_no_median_in_common():
+    theirs = durations(FOLDER / "prefill_decode.etdump")
+    experiment = experiment_of(FOLDER / "prefill_decode.etdump")
+    assert experiment["latency_ms"]["p50"] is None
+    decode, prefill = experiment["run_classes"]
+    assert decode["latency_ms"]["n"] + prefill["latency_ms"]["n"] == experiment["latency_ms"]["n"]
+    sizes = np.array([128 if run % 4 == 0 else 1 for run in range(1, len(theirs) + 1)])
+    assert decode["latency_ms"]["p50"] == pytest.approx(np.median(theirs[1:][sizes[1:] == 1]), rel=0.1)
+    assert prefill["latency_ms"]["p50"] == pytest.approx(np.median(theirs[1:][sizes[1:] > 1]), rel=0.1)
+
+
+def test_a_growing_context_is_shown_by_stretches():
+    theirs = durations(FOLDER / "growing.etdump")
+    experiment = experiment_of(FOLDER / "growing.etdump")
+    assert experiment["latency_ms"]["p50"] is None
+    classes = experiment["run_classes"]
+    assert len(classes) in (2, 4)
+    for of in classes:
+        mine = theirs[of["first_run"] - 1 : of["last_run"]]
+        assert of["latency_ms"]["n"] == len(mine)
+        assert of["latency_ms"]["p50"] == pytest.approx(np.median(mine), abs=1e-9)
+    medians = [of["latency_ms"]["p50"] for of in classes]
+    assert medians == sorted(medians)
+
+
+@pytest.mark.parametrize("name", ["prefill_decode", "growing"])
+def test_the_screen_has_a_row_for_each_class(name: str):
+    shown = program.run("analyze", FOLDER / f"{name}.etdump").stdout
+    assert "Median latency" not in shown
+    for of in experiment_of(FOLDER / f"{name}.etdump")["run_classes"]:
+        assert f"{name}, {of['name']}" in shown
+
+
+def test_runs_of_one_size_have_a_median():
+    experiment = experiment_of(program.DATA / "toy_cnn.t1.etdump")
+    assert experiment["run_classes"] == []
+    assert experiment["latency_ms"]["p50"] is not None
