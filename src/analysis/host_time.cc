@@ -239,7 +239,7 @@ class HostTimeKeeper {
     trace_.health.Add("delegate_unit", HealthEntry::Severity::kError,
                       "events of a delegate last longer than the calls that they are in: their unit is not "
                       "that of the framework's events. They are listed as the file has them, and are part of "
-                      "no time",
+                      "no time. `--delegate-time-scale` states their tick",
                       1, backend + ": " + event);
   }
 
@@ -253,8 +253,8 @@ class HostTimeKeeper {
 
   // Values are what the file has: no clock's factor is theirs.
   std::int64_t InTheFile(Nanoseconds value) const {
-    if (trace_.nanoseconds_per_tick == 1.0) return value;
-    return std::llround(static_cast<double>(value) / trace_.nanoseconds_per_tick);
+    if (trace_.delegate_nanoseconds_per_tick == 1.0) return value;
+    return std::llround(static_cast<double>(value) / trace_.delegate_nanoseconds_per_tick);
   }
 
   void MoveEvents() {

@@ -211,7 +211,7 @@ TEST(HostTime, EventsThatAreCalledAlikeAreToldApart) {
 
 TEST(HostTime, ValuesAreNotScaledByTheClock) {
   Trace trace = TwoRuns({{"heap (bytes)", 0, 40'000}});
-  trace.nanoseconds_per_tick = 40;
+  trace.delegate_nanoseconds_per_tick = 40;
   EXPECT_EQ(Attributed(trace).reported[0].values.p50, 1000);
 }
 

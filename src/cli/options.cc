@@ -20,11 +20,11 @@ namespace {
 
 // Nanoseconds of a tick of "ns", "us", "ms", "s" (the names of TimeScale in ExecuTorch's Inspector), of a
 // frequency such as "24MHz" or "2.4GHz", or of a plain number of nanoseconds. Throws Error (kUsage).
-double NanosecondsPerTick(const std::string& scale) {
+double NanosecondsPerTick(const std::string& option, const std::string& scale) {
   static const std::map<std::string, double> units = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
   if (const auto found = units.find(scale); found != units.end()) return found->second;
   if (scale == "cycles") {
-    throw Error(ExitCode::kUsage, "`--time-scale cycles` does not say the clock's frequency")
+    throw Error(ExitCode::kUsage, fmt::format("`{} cycles` does not say the clock's frequency", option))
         .Remedy("give the frequency, such as 2.4GHz");
   }
   static const std::map<std::string, double> frequencies = {
@@ -36,7 +36,7 @@ double NanosecondsPerTick(const std::string& scale) {
     const double tick = unit->second == 0 ? number : unit->second / number;
     if (std::isfinite(tick) && tick > 0) return tick;
   }
-  throw Error(ExitCode::kUsage, fmt::format("`--time-scale {}` is not a unit of time", scale))
+  throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a unit of time", option, scale))
       .Remedy("give ns, us, ms, s, a frequency such as 24MHz, or a number of nanoseconds");
 }
 
@@ -195,9 +195,17 @@ void SetMeasureTexts(const MeasureTexts& texts, CLI::App& app) {
 void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump) {
   app.add_option_function<std::string>(
       "--time-scale",
-      [&etdump](const std::string& scale) { etdump.nanoseconds_per_tick = NanosecondsPerTick(scale); },
+      [&etdump](const std::string& scale) {
+        etdump.nanoseconds_per_tick = NanosecondsPerTick("--time-scale", scale);
+      },
       "Tick of the ETDumps' clock: ns, us, ms, s, a frequency (24MHz), or a number of nanoseconds "
       "(default: ns)");
+  app.add_option_function<std::string>(
+      "--delegate-time-scale",
+      [&etdump](const std::string& scale) {
+        etdump.delegate_nanoseconds_per_tick = NanosecondsPerTick("--delegate-time-scale", scale);
+      },
+      "The same of the events that delegates write (default: --time-scale)");
 }
 
 void AddAlias(CLI::App& app, const std::string& names, CLI::Option* option) {

@@ -87,7 +87,7 @@ void BlockReader::LearnPattern(const ::etdump::RunData& run, const Trace::Block&
     return;
   }
   // A time in ticks is to be converted, and a note on a name is counted at each event.
-  if (scale_ != 1.0 || noted_) return;
+  if (scale_ != 1.0 || delegate_scale_ != 1.0 || noted_) return;
   known.pattern = BlockPattern::Of(run, file_);
   known.block = block;
   if (!known.pattern) ++known.missed;
@@ -120,8 +120,9 @@ void BlockReader::ReadProfileEvent(const ::etdump::ProfileEvent& event) {
   }
 
   const bool whole = !delegated && name == "Method::execute";
-  const auto start_of = Time(event.start_time(), event);
-  const auto end_of = Time(event.end_time(), event);
+  const double scale = delegated ? delegate_scale_ : scale_;
+  const auto start_of = Time(event.start_time(), scale, event);
+  const auto end_of = Time(event.end_time(), scale, event);
   if (whole && (!start_of || !end_of)) RefuseInference(event, "at a time beyond 146 years");
   const Nanoseconds start = start_of.value_or(0);
   const Nanoseconds end = end_of.value_or(0);
@@ -219,15 +220,16 @@ std::uint64_t BlockReader::OffsetOf(const void* where) const {
   return static_cast<std::uint64_t>(static_cast<const std::byte*>(where) - bytes_.data());
 }
 
-std::optional<Nanoseconds> BlockReader::Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event) {
-  const bool fits = scale_ == 1.0 ? ticks <= static_cast<std::uint64_t>(kMaxTime)
-                                  : static_cast<double>(ticks) * scale_ <= static_cast<double>(kMaxTime);
+std::optional<Nanoseconds> BlockReader::Time(std::uint64_t ticks, double scale,
+                                             const ::etdump::ProfileEvent& event) {
+  const bool fits = scale == 1.0 ? ticks <= static_cast<std::uint64_t>(kMaxTime)
+                                 : static_cast<double>(ticks) * scale <= static_cast<double>(kMaxTime);
   if (!fits) {
     Note("time_out_of_range", HealthEntry::Severity::kError, kOutOfRange, &event, "");
     return std::nullopt;
   }
-  return scale_ == 1.0 ? static_cast<Nanoseconds>(ticks)
-                       : static_cast<Nanoseconds>(std::llround(static_cast<double>(ticks) * scale_));
+  return scale == 1.0 ? static_cast<Nanoseconds>(ticks)
+                      : static_cast<Nanoseconds>(std::llround(static_cast<double>(ticks) * scale));
 }
 
 void BlockReader::Note(const char* name, HealthEntry::Severity severity, const char* explanation,

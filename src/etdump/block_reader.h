@@ -19,8 +19,12 @@ namespace etprof {
 class BlockReader {
  public:
   // `bytes` is the whole file, for the offsets in messages.
-  BlockReader(const EtdumpRoot& file, ByteView bytes, double nanoseconds_per_tick)
-      : file_(file), bytes_(bytes), scale_(nanoseconds_per_tick) {}
+  BlockReader(const EtdumpRoot& file, ByteView bytes, double nanoseconds_per_tick,
+              double delegate_nanoseconds_per_tick)
+      : file_(file),
+        bytes_(bytes),
+        scale_(nanoseconds_per_tick),
+        delegate_scale_(delegate_nanoseconds_per_tick) {}
 
   // Reads the block with index `index`: gives its name, layout and event count. Writes the times of its
   // profile events to `start` and `end`, which have room for all of the block's events. Throws Error
@@ -39,8 +43,8 @@ class BlockReader {
   void LearnPattern(const ::etdump::RunData& run, const Trace::Block& block);
   void ReadProfileEvent(const ::etdump::ProfileEvent& event);
   void CountAllocation(const ::etdump::RunData& run, const ::etdump::AllocationEvent& event);
-  // Absent, and noted, where it is out of range.
-  std::optional<Nanoseconds> Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event);
+  // Of ticks of `scale` nanoseconds. Absent, and noted, where it is out of range.
+  std::optional<Nanoseconds> Time(std::uint64_t ticks, double scale, const ::etdump::ProfileEvent& event);
   [[noreturn]] void RefuseInference(const ::etdump::ProfileEvent& event, const char* what) const;
   std::uint64_t OffsetOf(const void* where) const;
   void AppendRow(std::string_view name, Trace::Source source, std::int32_t chain, std::int32_t instruction,
@@ -53,7 +57,7 @@ class BlockReader {
 
   const EtdumpRoot& file_;
   ByteView bytes_;
-  double scale_;
+  double scale_, delegate_scale_;
   Trace found_;
   double total_length_ = 0;  // a number of nanoseconds that need not fit an integer
 

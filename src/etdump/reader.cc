@@ -108,11 +108,13 @@ bool HasEtdumpName(const std::filesystem::path& file) {
 }
 
 Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptions& options) {
-  if (!(options.nanoseconds_per_tick > 0) || !std::isfinite(options.nanoseconds_per_tick)) {
-    throw Error(ExitCode::kUsage, "the clock's nanoseconds per tick must be a positive number");
+  const double of_delegates = options.delegate_nanoseconds_per_tick.value_or(options.nanoseconds_per_tick);
+  for (const double tick : {options.nanoseconds_per_tick, of_delegates}) {
+    if (!(tick > 0) || !std::isfinite(tick))
+      throw Error(ExitCode::kUsage, "the clock's nanoseconds per tick must be a positive number");
   }
   Trace trace;
-  trace.nanoseconds_per_tick = options.nanoseconds_per_tick;
+  trace.delegate_nanoseconds_per_tick = of_delegates;
   const EtdumpRoot file(bytes, file_name);
   if (file.root().version() > kKnownVersion) NoteVersion(file.root().version(), trace.health);
   if (file.root().run_data() == nullptr) return trace;
@@ -130,7 +132,7 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
   const std::vector<Part> parts = Cut(places, threads);
   std::vector<BlockReader> readers;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    readers.emplace_back(file, bytes, options.nanoseconds_per_tick);
+    readers.emplace_back(file, bytes, options.nanoseconds_per_tick, of_delegates);
   // A block is verified right before it is read, while it is in the cache.
   ParallelFor(parts.size(), threads, [&](std::size_t part) {
     for (std::size_t block = parts[part].first; block < parts[part].end; ++block) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "core/file/file.h"
 #include "etdump/trace.h"
@@ -13,6 +14,12 @@ namespace etprof {
 struct EtdumpOptions {
   // Nanoseconds per tick of the file's clock: 1 for ExecuTorch's runners on Linux, macOS and Android.
   double nanoseconds_per_tick = 1.0;
+  // The same of the events that delegates write; absent: theirs is the file's clock.
+  std::optional<double> delegate_nanoseconds_per_tick = {};
+
+  bool HasNanoseconds() const {
+    return nanoseconds_per_tick == 1.0 && delegate_nanoseconds_per_tick.value_or(1.0) == 1.0;
+  }
   std::size_t threads =
       0;  // to read with at most; 0: as many as the machine has cores. The result is the same.
 };

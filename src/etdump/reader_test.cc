@@ -169,6 +169,25 @@ TEST(ReadEtdump, ScalesClocksThatAreNotNanoseconds) {
   EXPECT_THROW(ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump", {.nanoseconds_per_tick = 0}), Error);
 }
 
+TEST(ReadEtdump, ScalesTheClockOfDelegatesAlone) {
+  const Trace plain = ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump");
+  const Trace scaled = ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump", {.delegate_nanoseconds_per_tick = 2});
+  std::size_t of_delegates = 0;
+  for (const Trace::Block& block : plain.blocks) {
+    const Trace::Layout& layout = plain.layouts[block.layout];
+    for (std::size_t i = 0; i < block.event_count; ++i) {
+      const std::size_t event = block.first_event + i;
+      const bool delegated = layout.source[i] == Trace::Source::kDelegate;
+      of_delegates += delegated ? 1U : 0U;
+      EXPECT_EQ(scaled.start[event], (delegated ? 2 : 1) * plain.start[event]);
+      EXPECT_EQ(scaled.end[event], (delegated ? 2 : 1) * plain.end[event]);
+    }
+  }
+  EXPECT_GT(of_delegates, 0U);
+  EXPECT_LT(of_delegates, plain.event_count());
+  EXPECT_THROW(ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump", {.delegate_nanoseconds_per_tick = 0}), Error);
+}
+
 // A dump with one block of the given profile events.
 std::vector<std::byte> DumpOf(const std::vector<::etdump::ProfileEventT>& events) {
   ::etdump::ETDumpT dump;

@@ -128,7 +128,7 @@ struct Trace {
   std::vector<Block> blocks;
   std::vector<Layout> layouts;
   std::vector<Reported> reported;
-  double nanoseconds_per_tick = 1;  // what the times in the file were multiplied by
+  double delegate_nanoseconds_per_tick = 1;  // what the times of delegates' events were multiplied by
   NameTable names;
   // By event: event i of block b is `blocks[b].first_event + i`.
   Column<Nanoseconds> start;

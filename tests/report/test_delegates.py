@@ -143,6 +143,37 @@ def test_a_program_of_another_delegate_is_refused(written, name):
     assert "is not the one that ran" in done.stderr
 
 
+def test_the_tick_of_a_delegate_is_stated(written, tmp_path):
+    """ExecuTorch's events in ticks of 24 MHz, XNNPACK's in nanoseconds (ExecuTorch's issue 4504)."""
+    from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc, serialize_to_etdump_flatcc
+
+    dump = deserialize_from_etdump_flatcc((written / "xnnpack.etdump").read_bytes())
+    for run in dump.run_data:
+        for event in run.events or []:
+            times = event.profile_event
+            if times is not None and not times.delegate_debug_id_str and times.delegate_debug_id_int == -1:
+                times.start_time = times.start_time * 24 // 1000
+                times.end_time = -(-times.end_time * 24 // 1000)
+    mixed = tmp_path / "mixed.etdump"
+    mixed.write_bytes(serialize_to_etdump_flatcc(dump))
+
+    def read(*scales: str) -> dict:
+        done = program.run("analyze", mixed, "--model", written / "xnnpack.pte", "--json", *scales)
+        assert done.returncode == 0, done.stderr
+        (experiment,) = program.fitting("analysis_summary", done.stdout)["experiments"]
+        return experiment
+
+    assert "delegate_unit" in [entry["name"] for entry in read()["health"]]
+    stated = read("--time-scale", "24MHz", "--delegate-time-scale", "ns")
+    before = analyzed(written, "xnnpack", True)
+    assert [entry["name"] for entry in stated["health"]] == [entry["name"] for entry in before["health"]]
+    for mine, theirs in zip(stated["operators"], before["operators"], strict=True):
+        assert (mine["name"], mine["total_ns"]) == (theirs["name"], theirs["total_ns"])
+    done = program.run("analyze", mixed, "--delegate-time-scale", "cycles")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`--delegate-time-scale cycles`" in done.stderr
+
+
 def test_a_delegate_that_nobody_registered_is_marked(written):
     (entry,) = analyzed(written, "unknown", True)["health"]
     assert entry["name"] == "delegate_unregistered"

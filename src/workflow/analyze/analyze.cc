@@ -133,10 +133,10 @@ Trace ReadTrace(ExperimentData& data, const EtdumpOptions& etdump, AttributeOpti
     return ReadEtdump(std::as_bytes(std::span(contents)), data.etdump.string(), etdump);
   }
   if (!IsTimelineCsv(data.etdump)) return ReadEtdumpFile(data.etdump, etdump);
-  if (etdump.nanoseconds_per_tick != 1.0) {
+  if (!etdump.HasNanoseconds()) {
     throw Error(ExitCode::kUsage, "has microseconds, and `--time-scale` is for ETDumps")
         .InFile(data.etdump.string())
-        .Remedy("leave out `--time-scale`");
+        .Remedy("leave out `--time-scale` and `--delegate-time-scale`");
   }
   Timeline timeline = ReadTimelineCsvFile(data.etdump);
   if (!timeline.model_id.empty() && data.model.empty()) options.model_id = timeline.model_id;
@@ -288,10 +288,11 @@ RecordedSources ReadSources(const Program& program, const fs::path& model, const
 }
 
 void RequireClockOf(const RunData& run, const EtdumpOptions& etdump) {
-  if (!run.etprof_version.empty() && etdump.nanoseconds_per_tick != 1.0) {
+  if (!run.etprof_version.empty() && !etdump.HasNanoseconds()) {
     throw Error(ExitCode::kUsage, "was measured by etprof, whose runner's clock counts nanoseconds")
         .InFile(run.folder.string())
-        .Remedy("leave out `--time-scale`, which is for ETDumps with another clock");
+        .Remedy(
+            "leave out `--time-scale` and `--delegate-time-scale`, which are for ETDumps with another clock");
   }
 }
 
