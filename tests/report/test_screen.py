@@ -50,7 +50,7 @@ def with_locale(*arguments: str | Path, **variables: str) -> str:
 def folder(tmp_path_factory) -> Path:
     """The results directory of toy_cnn at two masks, with the machine's peaks."""
     out = tmp_path_factory.mktemp("screen") / "run"
-    done = program.run("profile", MODEL, "--vs", "isa=none", "--launches", 2, "--max-seconds", 10, "--output-root", out)
+    done = program.run("profile", MODEL, "--vs", "isa=none", "--launches", 2, "--output-root", out)
     assert done.returncode == 0, done.stderr
     return out
 

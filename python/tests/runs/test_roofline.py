@@ -27,7 +27,7 @@ def etprof(*arguments: object) -> str:
 )
 def test_rows_follow_from_the_work_and_the_roofs(exported: Exported, tmp_path: Path, options: dict):
     run = tmp_path / "run"
-    etprof("profile", exported(**options), "--launches", 3, "--max-seconds", 10, "--threads", 1, "--output-root", run)
+    etprof("profile", exported(**options), "--launches", 3, "--threads", 1, "--output-root", run)
     document = json.loads((run / "analysis_summary.json").read_text())
     jsonschema.validate(document, json.loads(SCHEMA.read_text()))
     (experiment,) = document["experiments"]
