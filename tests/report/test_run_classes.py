@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import program
 
-FOLDER = program.ROOT / "tests" / "data" / "run_classes"
+FOLDER = Path(__file__).resolve().parent / "data" / "run_classes"
 
 
 def durations(etdump: Path) -> np.ndarray:

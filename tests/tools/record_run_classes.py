@@ -1,4 +1,4 @@
-"""Records tests/data/run_classes: programs of dynamic shapes, run by ExecuTorch with inputs of other sizes.
+"""Records tests/report/data/run_classes: programs of dynamic shapes, run by ExecuTorch with inputs of other sizes.
 
     .venv/bin/python tests/tools/record_run_classes.py
 
@@ -13,7 +13,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.exir import to_edge_transform_and_lower
 from executorch.extension.pybindings.portable_lib import _load_for_executorch
 
-FOLDER = Path(__file__).resolve().parents[1] / "data" / "run_classes"
+FOLDER = Path(__file__).resolve().parents[1] / "report" / "data" / "run_classes"
 WIDTH = 128
 RUNS = 100
 
@@ -57,7 +57,7 @@ def _load_for_executorch_from(buffer: bytes) -> object:
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     tokens = torch.export.Dim("tokens", min=1, max=512)
     sizes = [128 if run % 4 == 0 else 1 for run in range(1, RUNS + 1)]
     record(
