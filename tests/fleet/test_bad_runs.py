@@ -93,3 +93,14 @@ def test_one_bad_run_is_one_message(measured, tmp_path):
     assert "2 runs added" in told.stderr
     assert [line for line in told.stderr.splitlines() if "load_ns" in line and "run1" in line]
     assert told.stderr.splitlines()[-1].startswith("hint: ")
+
+
+def test_a_manifest_without_results_keeps_no_other_run_out(measured, tmp_path):
+    bad = tmp_path / "bad"
+    shutil.copytree(measured, bad)
+    manifest = json.loads((bad / "manifest.json").read_text())
+    manifest["experiments"] = manifest.pop("results")
+    (bad / "manifest.json").write_text(json.dumps(manifest))
+    done = ingest.add(store.Fleet(f"memory://{tmp_path.name}", create=True), [bad, measured])
+    assert done.runs == 1
+    assert [str(bad) in str(error) and "results" in str(error) for error in done.refused] == [True]

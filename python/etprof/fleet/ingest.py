@@ -147,6 +147,7 @@ def _open_results(path: Path) -> Run:
         manifest = json.loads(contents)
         status, model, when = manifest["status"], manifest["model_id"], manifest["generated_at"]
         day = datetime.strptime(when, "%Y-%m-%dT%H:%M:%SZ").date().isoformat()
+        manifest["results"]  # some layouts that can be analyzed have none
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FleetError(
             f"`{path}` is not a results directory of etprof: {_reason(error)}",
