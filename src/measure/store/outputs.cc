@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/error.h"
 #include "core/tensors/tensor_values.h"
@@ -10,27 +11,33 @@
 namespace etprof {
 namespace {
 
-// Adds by how much the tensors differ, where the two files have the same ones.
-void CompareValues(const Safetensors& a, const Safetensors& b, OutputDifference& difference) {
-  if (a.tensors.empty()) return;
-  double absolute = 0, relative = 0;
-  std::int64_t mismatches = 0;
+// The largest differences over all tensors; absent where there is none, or the files have not the same ones.
+std::optional<TensorDifference> CompareValues(const Safetensors& a, const Safetensors& b) {
+  if (a.tensors.empty() || a.tensors.size() != b.tensors.size()) return std::nullopt;
+  TensorDifference all;
+  all.identical = true;
   for (const auto& [name, tensor] : a.tensors) {
     const auto other = b.tensors.find(name);
-    if (other == b.tensors.end()) return;
+    if (other == b.tensors.end()) return std::nullopt;
     const TensorDifference of = CompareTensors(tensor, other->second);
-    if (!of.problem.empty()) return;
-    absolute = std::max(absolute, of.largest);
-    relative = std::max(relative, of.largest_relative);
-    mismatches += of.nan_mismatches;
+    if (!of.problem.empty()) return std::nullopt;
+    all.identical = all.identical && of.identical;
+    all.largest = std::max(all.largest, of.largest);
+    all.largest_relative = std::max(all.largest_relative, of.largest_relative);
+    all.nan_mismatches += of.nan_mismatches;
   }
-  if (mismatches > 0) {
-    difference.note = fmt::format("{} elements are NaN or infinite in only one variant", mismatches);
+  return all;
+}
+
+void AddLargest(const TensorDifference& all, OutputDifference& difference) {
+  if (all.nan_mismatches > 0) {
+    difference.note = fmt::format("{} elements are NaN or infinite in only one variant", all.nan_mismatches);
     return;
   }
-  difference.largest_absolute = absolute;
-  difference.largest_relative = relative;
-  difference.note = fmt::format("outputs differ by at most {:.2g} (relative {:.2g})", absolute, relative);
+  difference.largest_absolute = all.largest;
+  difference.largest_relative = all.largest_relative;
+  difference.note =
+      fmt::format("outputs differ by at most {:.2g} (relative {:.2g})", all.largest, all.largest_relative);
 }
 
 }  // namespace
@@ -71,7 +78,8 @@ OutputDifference CompareOutputs(const ExperimentData& baseline, const Experiment
     return difference;
   }
   try {
-    CompareValues(ReadSafetensors(baseline_values), ReadSafetensors(candidate_values), difference);
+    const auto all = CompareValues(ReadSafetensors(baseline_values), ReadSafetensors(candidate_values));
+    if (all) AddLargest(*all, difference);
   } catch (const Error&) {
     difference.note = "outputs differ; their values could not be read";
   }
@@ -91,24 +99,15 @@ OutputDifference CompareWithExpected(const std::filesystem::path& expected_value
     const std::string& first = actual.tensors.begin()->first;
     const std::string method = first.substr(0, first.rfind('/') + 1);
     std::erase_if(expected.tensors, [&](const auto& tensor) { return !tensor.first.starts_with(method); });
-    difference.comparable = expected.tensors.size() == actual.tensors.size();
-    difference.equal = difference.comparable;
-    for (const auto& [name, tensor] : expected.tensors) {
-      const auto found = actual.tensors.find(name);
-      if (found == actual.tensors.end()) {
-        difference.comparable = false;
-        break;
-      }
-      const TensorDifference of = CompareTensors(tensor, found->second);
-      difference.comparable = difference.comparable && of.problem.empty();
-      difference.equal = difference.equal && of.identical;
-    }
+    const std::optional<TensorDifference> all = CompareValues(expected, actual);
+    difference.comparable = all.has_value();
+    difference.equal = all && all->identical;
     if (!difference.comparable) {
       difference.note = "outputs differ in number, type, or shape";
     } else if (difference.equal) {
       difference.note = "outputs are equal, bit for bit";
     } else {
-      CompareValues(expected, actual, difference);
+      AddLargest(*all, difference);
     }
   } catch (const Error&) {
     difference.note = "their values could not be read";
