@@ -101,8 +101,9 @@ class HostTimeKeeper {
     const NameId id = trace_.names.Intern(backend);
     if (looking_) {
       if (HostTimesOutlast(delegate, index, call)) of_another_unit_.insert(id);
-      for (const std::size_t event : unregistered ? pending_ : std::vector<std::size_t>()) {
-        if (!LiesInCall(index, event, call)) outside_call_.insert(PlaceOf(layout, event, id));
+      if (unregistered) {
+        for (const std::size_t event : pending_)
+          if (!LiesInCall(index, event, call)) outside_call_.insert(PlaceOf(layout, event, id));
       }
       pending_.clear();
       return id;

@@ -449,28 +449,29 @@ class Measurement {
     return directory_.folder() / (plan_.units[unit].stem + "_outputs.safetensors");
   }
 
-  const std::filesystem::path& ModelOf(std::size_t unit) const {
-    return config_.experiments[plan_.units[unit].experiment].model;
+  const ExperimentConfig& ConfigOf(std::size_t unit) const {
+    return config_.experiments[plan_.units[unit].experiment];
   }
 
   // Runners take no bundled programs: what is in them lies in the results directory until the measurement
   // ends.
   void UnpackPrograms() {
     for (std::size_t u = 0; u < plan_.units.size(); ++u) {
-      if (unpacked_.contains(ModelOf(u))) continue;
-      if (auto program = UnpackProgram(ModelOf(u), directory_.folder() / (plan_.units[u].stem + ".pte")))
-        unpacked_.emplace(ModelOf(u), std::move(*program));
+      const std::filesystem::path& model = ConfigOf(u).model;
+      if (unpacked_.contains(model)) continue;
+      if (auto program = UnpackProgram(model, directory_.folder() / (plan_.units[u].stem + ".pte")))
+        unpacked_.emplace(model, std::move(*program));
     }
   }
 
   void CompareWithTestCases() {
     for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
-      const auto found = unpacked_.find(ModelOf(u));
-      if (found == unpacked_.end() || config_.experiments[plan_.units[u].experiment].inputs) continue;
-      ExperimentData& data = run_.experiments[u];
-      if (!found->second.tested_methods.contains(config_.experiments[plan_.units[u].experiment].method))
+      const ExperimentConfig& config = ConfigOf(u);
+      const auto found = unpacked_.find(config.model);
+      if (found == unpacked_.end() || config.inputs || !found->second.tested_methods.contains(config.method))
         continue;
-      if (!data.inputs_from.empty()) data.inputs_from = "the first test case of " + ModelOf(u).string();
+      ExperimentData& data = run_.experiments[u];
+      if (!data.inputs_from.empty()) data.inputs_from = "the first test case of " + config.model.string();
       if (!found->second.expected_outputs.empty() && Exists(SavedOutputs(u)))
         data.from_expected = CompareWithExpected(found->second.expected_outputs, SavedOutputs(u));
     }
@@ -478,17 +479,18 @@ class Measurement {
 
   ParticipantSetup Setup(std::size_t u) {
     const Unit& unit = plan_.units[u];
-    const auto unpacked = unpacked_.find(ModelOf(u));
+    const ExperimentConfig& config = ConfigOf(u);
+    const auto unpacked = unpacked_.find(config.model);
     ParticipantSetup setup;
     setup.device = &device_;
     setup.properties = &*run_.device;
     setup.interruption = &interruption_;
-    setup.config = &config_.experiments[unit.experiment];
-    setup.model = unpacked == unpacked_.end() ? ModelOf(u) : unpacked->second.program;
-    setup.inputs = setup.config->inputs;
-    // The file beside the program has inputs of other methods only.
-    if (!setup.inputs && unpacked != unpacked_.end() && !unpacked->second.inputs.empty() &&
-        !unpacked->second.tested_methods.contains(setup.config->method))
+    setup.config = &config;
+    setup.model = unpacked == unpacked_.end() ? config.model : unpacked->second.program;
+    setup.inputs = config.inputs;
+    // A file beside the program has inputs of other methods only.
+    if (!config.inputs && unpacked != unpacked_.end() &&
+        !unpacked->second.tested_methods.contains(config.method))
       setup.inputs = protocol::InputSpec{.kind = "random", .paths = {}, .seed = 0};
     setup.threads = unit.threads;
     setup.timeout_seconds = config_.timeout_seconds;
@@ -508,7 +510,7 @@ class Measurement {
       participants.push_back(run_.experiments[u].foreign ? MakeForeignParticipant(Setup(u))
                                                          : MakeWorkerParticipant(Setup(u)));
       place[u] = units.size();
-      const ExperimentConfig& experiment = config_.experiments[plan_.units[u].experiment];
+      const ExperimentConfig& experiment = ConfigOf(u);
       units.push_back({participants.back().get(), &run_.experiments[u], experiment.runs, experiment.warmup,
                        experiment.period});
     }

@@ -32,6 +32,13 @@ Error NotOne(const Source& source, const std::string& why) {
   return NotTheExpectedFile(source.bytes(), source.file(), "an ExecuTorch program", why, 4, kRemedy);
 }
 
+void RequireContents(const Source& source) {
+  if (!source.bytes().empty()) return;
+  throw Error(ExitCode::kBadInput, "is empty (0 bytes)")
+      .InFile(source.file())
+      .Remedy("export the model again");
+}
+
 std::optional<Header> ReadHeader(const Source& source) {
   const ByteView bytes = source.bytes();
   if (bytes.size() < kHeaderAt + kHeaderLeast || std::memcmp(bytes.data() + kHeaderAt, "eh00", 4) != 0)
@@ -151,8 +158,7 @@ void CheckIsProgram(ByteView bytes, const std::string& file_name) {
   const auto is_digit = [&](std::size_t at) {
     return std::isdigit(static_cast<unsigned char>(bytes[at])) != 0;
   };
-  if (bytes.empty())
-    throw Error(ExitCode::kBadInput, "is empty (0 bytes)").InFile(file_name).Remedy("export the model again");
+  RequireContents(source);
   if (bytes.size() < kHeaderAt || std::memcmp(bytes.data() + 4, "ET", 2) != 0 || !is_digit(6) || !is_digit(7))
     throw NotOne(source, "no ET12 identifier");
   ReadHeader(source);
@@ -162,9 +168,7 @@ Program ReadProgram(ByteView bytes, const std::string& file_name) {
   BundledProgram bundled = ProgramIn(bytes, file_name);
   bytes = bundled.program;
   Source source(bytes, file_name);
-  if (bytes.empty()) {
-    throw Error(ExitCode::kBadInput, "is empty (0 bytes)").InFile(file_name).Remedy("export the model again");
-  }
+  RequireContents(source);
   if (bytes.size() < kHeaderAt) throw NotOne(source, fmt::format("it ends after {} bytes", bytes.size()));
   if (std::memcmp(bytes.data() + 4, "ET", 2) != 0) throw NotOne(source, "no ET12 identifier");
   if (std::memcmp(bytes.data() + 4, pte::ProgramIdentifier(), 4) != 0) {

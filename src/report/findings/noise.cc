@@ -117,7 +117,6 @@ Insight OfStep(const Series& series, const ReportExperiment& experiment, const s
 
 std::vector<Insight> OfTrendAndLevels(const Series& series, const ReportExperiment& experiment) {
   std::vector<Insight> found;
-  constexpr double kTrendLevel = 0.01;
   constexpr double kTrendWorthSaying = 0.03;
   if (const auto trend = stats::FindTrend(series.ns);
       trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kTrendWorthSaying) {

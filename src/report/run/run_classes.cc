@@ -17,15 +17,14 @@ namespace {
 
 constexpr std::size_t kLeastRuns = 20;
 constexpr std::size_t kMostClasses = 4;  // a report shows each
-constexpr double kTrendLevel = 0.01;
 // A quantile of times that other processes do not move: they lengthen another operator in each run.
 constexpr double kUndisturbed = 0.1;
 constexpr double kLeastChange = 0.1;  // of the latency: one median describes runs that differ by less
 
-RunClass ClassOf(const Profile& profile, std::string name, std::vector<std::size_t> runs) {
+RunClass ClassOf(const Profile& profile, std::string name, const std::vector<std::size_t>& runs) {
   std::vector<double> totals;
   for (const std::size_t run : runs) totals.push_back(static_cast<double>(profile.runs[run].total));
-  return {std::move(name), std::move(runs), stats::Describe(std::move(totals))};
+  return {std::move(name), runs, stats::Describe(std::move(totals))};
 }
 
 std::string RangeText(const std::vector<std::size_t>& runs) {
@@ -45,7 +44,7 @@ std::vector<RunClass> ByOperators(const Profile& profile, const std::vector<std:
   }
   if (members.size() == 1 || members.size() > kMostClasses) return {};
   std::vector<RunClass> classes;
-  for (auto& [operators, of] : members) {
+  for (const auto& [operators, of] : members) {
     const auto count = std::ranges::count_if(operators, [&](std::int32_t op) {
       const SpanKind kind = profile.operators[static_cast<std::size_t>(op)].key.kind;
       return kind == SpanKind::kKernel || kind == SpanKind::kBackend;
@@ -53,7 +52,7 @@ std::vector<RunClass> ByOperators(const Profile& profile, const std::vector<std:
     std::string name =
         fmt::format("{} ({})", CountedText(count, "operator"),
                     of.back() - of.front() + 1 == of.size() ? RangeText(of) : CountedText(of.size(), "run"));
-    classes.push_back(ClassOf(profile, std::move(name), std::move(of)));
+    classes.push_back(ClassOf(profile, std::move(name), of));
   }
   std::ranges::stable_sort(classes, std::ranges::greater(),
                            [](const RunClass& of) { return of.runs.size(); });
@@ -66,10 +65,9 @@ std::vector<RunClass> Cut(const Profile& profile, const std::vector<std::size_t>
   std::vector<RunClass> classes;
   std::size_t from = 0;
   for (const std::size_t cut : cuts) {
-    std::vector<std::size_t> stretch(runs.begin() + static_cast<std::ptrdiff_t>(from),
-                                     runs.begin() + static_cast<std::ptrdiff_t>(cut));
-    std::string name = RangeText(stretch);
-    classes.push_back(ClassOf(profile, std::move(name), std::move(stretch)));
+    const std::vector<std::size_t> stretch(runs.begin() + static_cast<std::ptrdiff_t>(from),
+                                           runs.begin() + static_cast<std::ptrdiff_t>(cut));
+    classes.push_back(ClassOf(profile, RangeText(stretch), stretch));
     from = cut;
   }
   return classes;
@@ -97,12 +95,18 @@ std::vector<finding::OperatorShift> ShiftsOf(const Profile& profile, const std::
   return shifts;
 }
 
-finding::ConfinedTo Confined(std::vector<finding::OperatorShift> shifts) {
+// Of all operators: before, after.
+std::pair<double, double> SumsOf(const std::vector<finding::OperatorShift>& shifts) {
   double before = 0, after = 0;
   for (const finding::OperatorShift& shift : shifts) {
     before += shift.before_ns;
     after += shift.after_ns;
   }
+  return {before, after};
+}
+
+finding::ConfinedTo Confined(std::vector<finding::OperatorShift> shifts) {
+  const auto [before, after] = SumsOf(shifts);
   if (before <= 0 || after == before) return {};
   const double sign = after > before ? 1 : -1;
   std::ranges::stable_sort(shifts, std::ranges::greater(), [sign](const finding::OperatorShift& of) {
@@ -130,11 +134,8 @@ finding::ConfinedTo Confined(std::vector<finding::OperatorShift> shifts) {
 bool FactorsAreApart(const std::vector<finding::OperatorShift>& shifts) {
   constexpr double kLeastShare = 0.05;
   constexpr double kApart = 2.5;
-  double before = 0, after = 0, least = INFINITY, most = 0;
-  for (const finding::OperatorShift& shift : shifts) {
-    before += shift.before_ns;
-    after += shift.after_ns;
-  }
+  const auto [before, after] = SumsOf(shifts);
+  double least = INFINITY, most = 0;
   for (const finding::OperatorShift& shift : shifts) {
     if (shift.before_ns < kLeastShare * before && shift.after_ns < kLeastShare * after) continue;
     if (shift.before_ns <= 0 || shift.after_ns <= 0) continue;
@@ -179,12 +180,10 @@ std::vector<RunClass> ClassesOfRuns(const Profile& profile) {
     if (levels->high - levels->low >= std::log1p(kLeastChange) && is_other_work(is_slow)) {
       std::vector<std::size_t> fast, slow;
       for (std::size_t i = 0; i < runs.size(); ++i) (is_slow(i) ? slow : fast).push_back(runs[i]);
-      const auto name = [](const char* which, std::size_t count) {
-        return fmt::format("{} ({})", which, CountedText(count, "run"));
+      const auto class_of = [&](const char* which, const std::vector<std::size_t>& of) {
+        return ClassOf(profile, fmt::format("{} ({})", which, CountedText(of.size(), "run")), of);
       };
-      std::string fast_name = name("faster", fast.size()), slow_name = name("slower", slow.size());
-      return {ClassOf(profile, std::move(fast_name), std::move(fast)),
-              ClassOf(profile, std::move(slow_name), std::move(slow))};
+      return {class_of("faster", fast), class_of("slower", slow)};
     }
   }
   const auto trend = stats::FindTrend(series);

@@ -227,15 +227,14 @@ std::vector<Section> SayLatencies(const Report& report) {
   // An experiment, or a class of its runs.
   struct Of {
     const ReportExperiment& of;
-    const RunClass* run_class;
     std::string label;
     const stats::Distribution& latency;
   };
   std::vector<Of> rows;
   for (const ReportExperiment& one : all) {
-    if (one.run_classes.empty()) rows.push_back({one, nullptr, one.label, one.latency});
+    if (one.run_classes.empty()) rows.push_back({one, one.label, one.latency});
     for (const RunClass& of : one.run_classes)
-      rows.push_back({one, &of, fmt::format("{}, {}", one.label, of.name), of.latency});
+      rows.push_back({one, fmt::format("{}, {}", one.label, of.name), of.latency});
   }
   using Latencies = stats::Distribution;
   // Nothing where so few runs do not show it.
