@@ -1,6 +1,7 @@
 """A fleet in an object store: Amazon's protocol over HTTP, from a server of this machine."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -35,6 +36,9 @@ main(sys.argv[1:])
 
 @pytest.fixture(scope="module")
 def endpoint():
+    # Without a handler, the server's log gets one for the standard error of whichever moment it first logs in: one that
+    # pytest has closed by the next test, which then sees "Logging error" on its own.
+    logging.getLogger("werkzeug").addHandler(logging.NullHandler())
     server = moto_server.ThreadedMotoServer("127.0.0.1", port=0)
     server.start()
     host, port = server.get_host_and_port()
