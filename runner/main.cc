@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/json/json.h"
 #include "core/json/json_members.h"
-#include "core/process_start.h"
+#include "core/process/process_start.h"
 #include "drop_in.h"
 #include "inference/backends.h"
 #include "inference/outputs.h"

@@ -137,10 +137,10 @@ CONDITIONS = {
 }
 
 
-def export(folder: Path) -> dict[str, Path]:
-    """The models, by name."""
+def export(folder: Path, sides: dict[str, int]) -> dict[str, Path]:
+    """The models of those sides, by name."""
     models = {}
-    for name, side in SIDES.items():
+    for name, side in sides.items():
         out = folder / str(side)
         subprocess.run(
             [
@@ -285,11 +285,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--json", type=Path, help="where to put every measurement")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started for it ends
     builds = {"this": ETPROF} | ({"before": options.before.resolve()} if options.before else {})
     results = collections.defaultdict(list)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
-        models = export(Path(temporary))
+        models = export(Path(temporary), SIDES)
         mask = widest()
         generator = random.Random(1)  # noqa: S311 - no secret
         for turn in range(options.times):

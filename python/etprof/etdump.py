@@ -63,24 +63,31 @@ def _nanoseconds(unit: str) -> float:
     return _TICKS[unit]
 
 
-def read_etdump(path: str | os.PathLike[str] | bytes, source_time_scale: str = "ns") -> Etdump:
+def read_etdump(
+    path: str | os.PathLike[str] | bytes, source_time_scale: str = "ns", delegate_time_scale: str | None = None
+) -> Etdump:
     """Read a whole ETDump.
 
     Args:
         path: the file, as ExecuTorch's runners and Module API write it, or its bytes
         source_time_scale: the unit of the file's clock: "ns" (what ExecuTorch writes on Linux, macOS and Android),
             "us", "ms" or "s"
+        delegate_time_scale: the unit of the events that delegates write, if it is another
 
     Raises:
         FileNotFoundError: there is no such file
         ValueError: it is no ETDump, is cut short or is malformed; the message says where
     """
+    scales = (
+        _nanoseconds(source_time_scale),
+        None if delegate_time_scale is None else _nanoseconds(delegate_time_scale),
+    )
     if isinstance(path, bytes):
-        return Etdump(_native_module().read_etdump(path, _nanoseconds(source_time_scale)))
+        return Etdump(_native_module().read_etdump(path, *scales))
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    return Etdump(_native_module().read_etdump(str(path), _nanoseconds(source_time_scale)), path)
+    return Etdump(_native_module().read_etdump(str(path), *scales), path)
 
 
 class Etdump:

@@ -35,6 +35,7 @@ class History:
         commit: str,
         time: datetime | None = None,
         reference: str = "",
+        device_name: str = "",
     ) -> list[dict]:
         """Add results directories, as `etprof history add`: all, or where one cannot be read, none.
 
@@ -46,7 +47,7 @@ class History:
         """
         paths = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
         when = "" if time is None else str(int(_utc(time).timestamp()))
-        return _native.history_add(self.path, [os.fspath(run) for run in paths], commit, when, reference)
+        return _native.history_add(self.path, [os.fspath(run) for run in paths], commit, when, reference, device_name)
 
     def trends(
         self, *, model: str = "", device: str = "", experiment: str = "", operator: str = "", last: int = 200

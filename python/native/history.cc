@@ -174,9 +174,10 @@ HistoryFilter FilterOf(const std::string& model, const std::string& device, cons
 
 void BindHistory(nb::module_& module) {
   module.def("history_add", [](const std::string& file, const std::vector<std::string>& runs,
-                               const std::string& commit, const std::string& time, const std::string& reference) {
-    return AddRuns({file, runs, commit, time, reference});
-  }, "file"_a, "runs"_a, "commit"_a, "time"_a, "reference"_a);
+                               const std::string& commit, const std::string& time, const std::string& reference,
+                               const std::string& device_name) {
+    return AddRuns({file, runs, commit, time, reference, device_name});
+  }, "file"_a, "runs"_a, "commit"_a, "time"_a, "reference"_a, "device_name"_a);
   module.def("history_trends", [](const std::string& file, const std::string& model, const std::string& device,
                                   const std::string& experiment, const std::string& operator_name, std::size_t last) {
     return Trends({file, FilterOf(model, device, experiment, operator_name, last), {}});

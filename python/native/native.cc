@@ -76,7 +76,8 @@ Vector<T> Own(std::vector<T> values) {
 }
 
 // A path, or the bytes of a file.
-std::shared_ptr<Trace> Read(const std::variant<std::string, nb::bytes>& file, double nanoseconds_per_tick) {
+std::shared_ptr<Trace> Read(const std::variant<std::string, nb::bytes>& file, double nanoseconds_per_tick,
+                            std::optional<double> delegate_nanoseconds_per_tick) {
   const auto* const path = std::get_if<std::string>(&file);
   etprof::ByteView bytes;
   if (const auto* const given = std::get_if<nb::bytes>(&file))
@@ -84,6 +85,7 @@ std::shared_ptr<Trace> Read(const std::variant<std::string, nb::bytes>& file, do
   const nb::gil_scoped_release others_go_on;
   etprof::EtdumpOptions options;
   options.nanoseconds_per_tick = nanoseconds_per_tick;
+  options.delegate_nanoseconds_per_tick = delegate_nanoseconds_per_tick;
   auto trace = std::make_shared<Trace>(path != nullptr ? etprof::ReadEtdumpFile(*path, options)
                                                        : etprof::ReadEtdump(bytes, "bytes", options));
   etprof::KeepHostTime(*trace);
@@ -414,5 +416,6 @@ NB_MODULE(_native, module) {
   etprof::BindArrow(module);
   etprof::BindHistory(module);
   module.def("read_etdump", &Read, "file"_a, "nanoseconds_per_tick"_a = 1.0,
+             "delegate_nanoseconds_per_tick"_a = nb::none(),
              "Reads a whole ETDump, by its path or its bytes. Raises ValueError, with the offset, for what is not one, is cut or is malformed.");
 }

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/random.h"
 #include "core/tensors/safetensors.h"
 #include "core/tensors/tensor_values.h"
 #include "inference/dtypes.h"
@@ -40,27 +41,6 @@ constexpr std::size_t kMostInputBytes = std::size_t{16} << 30;
 // What to do.
 constexpr const char* kExportAgain = "export the model again";
 constexpr const char* kOneFileEach = "give one file per tensor, in order";
-
-// splitmix64 (Steele, Lea, Flood 2014): the same numbers on every machine and library.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t Next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15U);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-  }
-  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
-  double Normal() {  // Irwin-Hall: 12 uniform numbers have variance 1; no libm, so no last-digit differences
-    double sum = -6;
-    for (int i = 0; i < 12; ++i) sum += Uniform();
-    return sum;
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 std::uint16_t HalfBits(float value) {
 #if defined(__aarch64__)  // there the constructor takes the compiler's own half

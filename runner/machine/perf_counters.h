@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "protocol/counters.h"
+#include "machine/counter_source.h"
 
 namespace etprof::runner {
 
 // What Linux's perf_event_open counts for this process' threads. The threads are those that exist when it is
 // made, each with groups of its own: `inherit` would not see a thread pool that is already there, and does
 // not go with group reads on older kernels.
-class PerfCounters {
+class PerfCounters : public CounterSource {
  public:
   // The system calls, so that tests need no hardware.
   struct System {
@@ -33,20 +33,21 @@ class PerfCounters {
   static System ThisSystem();
 
   explicit PerfCounters(const System& system = ThisSystem());
-  ~PerfCounters();
+  ~PerfCounters() override;
   PerfCounters(PerfCounters&&) = delete;
 
-  std::size_t size() const { return open_.size(); }
-  int threads() const { return threads_; }
+  protocol::CounterSourceKind Kind() const override { return protocol::CounterSourceKind::kProcessor; }
+  std::size_t size() const override { return open_.size(); }
+  int threads() const override { return threads_; }
 
   // Adds up all threads: `values` has size() entries, in the order of Open(). Takes no clock and allocates
   // nothing.
-  void Read(std::uint64_t* values);
+  void Read(std::uint64_t* values) override;
 
   // Those that are open, and how large a share of the time up to the last Read they counted (0: others hold
   // the processor's counters).
-  std::vector<protocol::OpenCounter> Open() const;
-  std::vector<protocol::ClosedCounter> Closed() const { return closed_; }
+  std::vector<protocol::OpenCounter> Open() const override;
+  std::vector<protocol::ClosedCounter> Closed() const override { return closed_; }
 
  private:
   struct Counter {

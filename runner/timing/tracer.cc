@@ -40,23 +40,28 @@ void AttachTracer(Method& method, EventTracer* tracer) {
 void OperatorTracer::create_event_block(const char* name) {
   call_began_ = true;
   block_began_ = MonotonicNow();
-  ETDumpGen::create_event_block(name);
+  if (recorder_ == nullptr) ETDumpGen::create_event_block(name);
 }
 
 executorch::runtime::EventTracerEntry OperatorTracer::start_profiling(
     const char* name, executorch::runtime::ChainID chain_id, executorch::runtime::DebugHandle debug_handle) {
   call_began_ = true;  // a framework span stands between any two delegate calls
-  const auto entry = ETDumpGen::start_profiling(name, chain_id, debug_handle);
-  if (recorder_ != nullptr) {
-    recorder_->BeginSpan(name, static_cast<std::int64_t>(entry.chain_id),
-                         static_cast<std::int64_t>(entry.debug_handle));
+  if (recorder_ == nullptr) return ETDumpGen::start_profiling(name, chain_id, debug_handle);
+  executorch::runtime::EventTracerEntry entry;
+  entry.chain_id = chain_id;
+  entry.debug_handle = debug_handle;
+  if (chain_id == executorch::runtime::kUnsetChainId) {  // as in ETDumpGen
+    entry.chain_id = current_chain_id();
+    entry.debug_handle = current_debug_handle();
   }
+  recorder_->BeginSpan(name, static_cast<std::int64_t>(entry.chain_id),
+                       static_cast<std::int64_t>(entry.debug_handle));
   return entry;
 }
 
 void OperatorTracer::end_profiling(executorch::runtime::EventTracerEntry entry) {
   call_began_ = true;
-  if (recorder_ != nullptr) recorder_->EndSpan();
+  if (recorder_ != nullptr) return recorder_->EndSpan();
   ETDumpGen::end_profiling(entry);
 }
 
@@ -73,6 +78,7 @@ void OperatorTracer::log_profiling_delegate(const char* name,
     start_time = call_start_ + (start_time - call_start_) / kClockFactor;
     end_time = call_start_ + (end_time - call_start_) / kClockFactor;
   }
+  if (recorder_ != nullptr) return;
   // The name is the operator's; XNNPACK gives no integer id (-1 in `delegate_debug_index`, which its header
   // types as unset).
   ETDumpGen::log_profiling_delegate(name, delegate_debug_index, start_time, end_time, metadata, metadata_len);

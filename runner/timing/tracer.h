@@ -27,7 +27,8 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
                               et_timestamp_t start_time, et_timestamp_t end_time, const void* metadata,
                               std::size_t metadata_len) override;
 
-  // Tells `recorder` of the spans and operators of the runs from now on; nullptr: nobody.
+  // From now on `recorder` alone is told of the spans and operators of the runs, and nothing is traced: what
+  // that takes differs from run to run, which would be counted. nullptr: they are traced.
   void Tell(BoundaryRecorder* recorder) { recorder_ = recorder; }
   // MonotonicNow when the last load of a method or run began to be traced; 0: none has.
   std::int64_t block_began_ns() const { return block_began_; }

@@ -16,7 +16,7 @@
 #include <mach/mach.h>
 #endif
 
-#include "core/cgroup.h"
+#include "core/process/cgroup.h"
 #include "machine/conditions.h"
 #include "protocol/messages.h"
 #include "timing/operator_clock.h"

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/operators.h"
 #include "analysis/profile.h"
 #include "analysis/span_tree.h"
 #include "analysis/statistics.h"
@@ -180,6 +181,7 @@ class Attributor {
     for (std::size_t run = 0; run < places.size(); ++run) AddRun(places[run], run);
     FillMatrix();
     NameOpaqueCalls();
+    NameUnloggedKernels();
     LabelRuns();
     MarkCommonSet();
     AddReported();
@@ -363,6 +365,18 @@ class Attributor {
       call.backend = backend;
       call.name = call.type = (backend.empty() ? "unknown" : backend) + " delegate call";
       call.category = {"OTHER", Group::kOther, true};
+    }
+  }
+
+  // A kernel whose library was built without ET_EVENT_TRACER_ENABLED, or one of ExecuTorch's primitives, logs
+  // nothing within its OPERATOR_CALL: the call's time is the kernel's.
+  void NameUnloggedKernels() {
+    for (std::size_t op = 0; op < profile_.operators.size(); ++op) {
+      Operator& call = profile_.operators[op];
+      if (call.key.kind != SpanKind::kOperatorCall || has_children_[op] != 0) continue;
+      call.name = call.type = kUnloggedKernel;
+      call.category = {"OTHER", Group::kOther, true};
+      call.portable = true;
     }
   }
 

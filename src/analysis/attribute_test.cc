@@ -4,6 +4,7 @@
 #include <random>
 #include <set>
 
+#include "analysis/operators.h"
 #include "analysis/profile.h"
 #include "analysis/span_tree.h"
 #include "core/error.h"
@@ -103,6 +104,22 @@ TEST(Attribute, KernelsAreWhatRunsInAnOperatorCallWhateverTheirName) {
     EXPECT_EQ(OperatorNamed(profile, other, SpanKind::kOther).category.group, Group::kFrameworkOverhead)
         << other;
   }
+  ExpectAddsUp(profile);
+}
+
+TEST(Attribute, ACallWithoutEventsIsItsKernels) {
+  TraceBuilder builder;
+  builder.Block("Execute")
+      .Framework(0, "OPERATOR_CALL", 1, 8)
+      .Framework(1, "native_call_add.out", 8, 9)
+      .Framework(1, "OPERATOR_CALL", 8, 10)
+      .Framework(-1, "Method::execute", 0, 10);
+  const Profile profile = Attribute(builder.Take(), {});
+  const Operator& unlogged = OperatorNamed(profile, std::string(kUnloggedKernel), SpanKind::kOperatorCall);
+  EXPECT_TRUE(IsUnloggedKernel(unlogged) && IsOperator(unlogged) && unlogged.portable);
+  EXPECT_EQ(SelfOf(profile, std::string(kUnloggedKernel)), 7);
+  EXPECT_FALSE(IsOperator(OperatorNamed(profile, "OPERATOR_CALL", SpanKind::kOperatorCall)));
+  EXPECT_EQ(SelfOf(profile, "OPERATOR_CALL"), 1);
   ExpectAddsUp(profile);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "analysis/profile.h"
 
 namespace etprof {
@@ -9,9 +11,18 @@ inline bool IsOpaqueCall(const Operator& op) {
   return op.key.kind == SpanKind::kDelegateCall && op.category.group != Group::kDelegateOverhead;
 }
 
+// The name of an operator of which only the OPERATOR_CALL is in the trace.
+inline constexpr std::string_view kUnloggedKernel = "kernel that logs no event";
+
+// An OPERATOR_CALL without spans of its own: all of its time is the kernel's.
+inline bool IsUnloggedKernel(const Operator& op) {
+  return op.key.kind == SpanKind::kOperatorCall && op.category.group != Group::kFrameworkOverhead;
+}
+
 // What a report lists as an operator: what computes, not the framework's spans around it.
 inline bool IsOperator(const Operator& op) {
-  return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend || IsOpaqueCall(op);
+  return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend || IsOpaqueCall(op) ||
+         IsUnloggedKernel(op);
 }
 
 // An operator within a delegate of XNNPACK.

@@ -22,7 +22,7 @@ namespace etprof {
 
 enum class SpanKind : std::uint8_t {
   kMethod,        // Method::execute; its self time is framework overhead
-  kOperatorCall,  // OPERATOR_CALL; its self time is framework overhead
+  kOperatorCall,  // OPERATOR_CALL; its self time is framework overhead, or all the time of an unlogged kernel
   kDelegateCall,  // DELEGATE_CALL; its self time is delegate overhead, or all the time of an opaque delegate
   kKernel,        // a kernel outside of delegates: native_call_<aten op>, or a custom one's own name
   kBackend,       // a delegate's own operator

@@ -7,12 +7,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <sstream>
+#include <string_view>
 #include <tuple>
 
 #include "cli/show.h"
+#include "cli/terminal.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "render/document.h"
+#include "render/export/github_annotations.h"
 #include "render/export/junit.h"
 #include "say/gates.h"
 
@@ -40,12 +44,19 @@ void CheckOutputs::Write(const say::TestSuite& suite, const say::Document& docum
         .InFile(github_summary)
         .Remedy("name another file with `--github-summary=FILE`");
   }
+  const char* const actions = std::getenv("GITHUB_ACTIONS");
+  const char* const workspace = std::getenv("GITHUB_WORKSPACE");
+  if (actions == nullptr || std::string_view(actions) != "true") return;
+  std::ostringstream annotations;
+  RenderGithubAnnotations(suite, workspace == nullptr ? "" : workspace, annotations);
+  SayText(annotations.str());
 }
 
 void AddGateFileOptions(CLI::App& app, CheckOutputs& files) {
   AddOption(app, "--junit FILE", files.junit, "Write the result as JUnit XML");
   app.add_flag("--github-summary", files.github_summary,
-               "Append a Markdown table to $GITHUB_STEP_SUMMARY, or to FILE with --github-summary=FILE");
+               "Append a Markdown table to $GITHUB_STEP_SUMMARY, or to FILE with --github-summary=FILE. In a "
+               "GitHub workflow, also annotate what did not pass, at the model's lines");
 }
 
 void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options) {

@@ -25,7 +25,7 @@
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "core/process_start.h"
+#include "core/process/process_start.h"
 #include "core/text/escape.h"
 #include "core/text/split.h"
 #include "core/text/suggest.h"

@@ -170,7 +170,8 @@ std::optional<double> ReadPercentage(const std::string& option, const std::strin
 CLI::Option* NameValue(std::string_view key, const About& about, CLI::Option* option, CLI::App& app) {
   if (!about.value.empty()) option->type_name(std::string(about.value));
   if (key == "inputs") option->delimiter(',');
-  if (key == "commit" || key == "reference") option->needs(app.get_option("--history"));
+  if (key == "commit" || key == "reference" || key == "device_name")
+    option->needs(app.get_option("--history"));
   return option;
 }
 

@@ -120,21 +120,26 @@ class Comparer {
         candidate_(candidate),
         options_(options),
         emulated_(baseline.emulated || candidate.emulated),
-        refused_(baseline.trace_enabled || candidate.trace_enabled) {
+        refused_(baseline.trace_enabled || candidate.trace_enabled || baseline.mixed || candidate.mixed) {
     if (baseline.profile == nullptr || candidate.profile == nullptr) return;
     a_.emplace(*baseline.profile);
     b_.emplace(*candidate.profile);
     result_.baseline_runs = static_cast<std::int64_t>(a_->profile.CommonSet().size());
     result_.candidate_runs = static_cast<std::int64_t>(b_->profile.CommonSet().size());
+    if (baseline.settings == candidate.settings) differing_ = DifferingShare();
   }
 
   Comparison Run() {
     result_.baseline_label = baseline_.label;
     result_.candidate_label = candidate_.label;
-    if (refused_) {
-      result_.warnings.push_back(
-          fmt::format("{} is a kernel-log run: its log costs time, so its times are not compared",
-                      baseline_.trace_enabled ? baseline_.label : candidate_.label));
+    for (const Side* side : {&baseline_, &candidate_}) {
+      if (side->trace_enabled)
+        result_.warnings.push_back(fmt::format(
+            "{} is a kernel-log run: its log costs time, so its times are not compared", side->label));
+      if (side->mixed)
+        result_.warnings.push_back(fmt::format(
+            "the runs of {} do different work, so that its times are not compared: trace them apart",
+            side->label));
     }
     CompareLatency();
     if (a_) CompareProfiles();
@@ -214,6 +219,33 @@ class Comparer {
     return true;
   }
 
+  const std::vector<NodePair>& Matches() {
+    if (!matches_)
+      matches_ = options_.matches != nullptr ? *options_.matches : MatchOperators(a_->profile, b_->profile);
+    return *matches_;
+  }
+
+  // Of the time of traced inferences, that in which the sides do other work: operators that only one has, or
+  // that are of another type, and by how much the times of the others differ. 1: not known.
+  double DifferingShare() {
+    const Profile &a = a_->profile, &b = b_->profile;
+    if (result_.baseline_runs == 0 || result_.candidate_runs == 0) return 1;
+    const auto mean = [](const Profile& profile, const std::optional<std::size_t>& op, std::int64_t runs) {
+      return op ? static_cast<double>(profile.statistics[*op].total_self) / static_cast<double>(runs) : 0;
+    };
+    double whole = 0, differing = 0;
+    for (const NodePair& pair : Matches()) {
+      const double of_a = mean(a, pair.baseline, result_.baseline_runs);
+      const double of_b = mean(b, pair.candidate, result_.candidate_runs);
+      const double larger = std::max(of_a, of_b);
+      const bool alike = pair.baseline && pair.candidate &&
+                         a.operators[*pair.baseline].type == b.operators[*pair.candidate].type;
+      whole += larger;
+      differing += alike ? std::abs(of_a - of_b) : larger;
+    }
+    return whole > 0 ? std::clamp(differing / whole, 0.0, 1.0) : 1;
+  }
+
   static Series SeriesOfTotals(const SteadyRuns& steady) {
     return SeriesOfRuns(steady,
                         [&](std::size_t run) { return static_cast<double>(steady.profile.runs[run].total); });
@@ -221,14 +253,12 @@ class Comparer {
 
   std::optional<stats::RatioEstimate> Estimate(const Series& a, const Series& b) const {
     if (refused_) return std::nullopt;
-    if (!a.bursts.empty() && !b.bursts.empty()) {
-      const std::vector<stats::LaunchBursts> launches = Pair(a.bursts, b.bursts);
-      const auto estimate = stats::EstimateRatio(launches, options_.confidence);
-      const double waited = std::max(baseline_.waited_share, candidate_.waited_share);
-      return estimate ? std::optional(stats::WithSystematicError(*estimate, kErrorOfWaiting * waited))
-                      : std::nullopt;
-    }
-    return stats::EstimateUnpaired(a.runs, b.runs, options_.confidence, options_.seed);
+    const auto estimate = !a.bursts.empty() && !b.bursts.empty()
+                              ? stats::EstimateRatio(Pair(a.bursts, b.bursts), options_.confidence)
+                              : stats::EstimateUnpaired(a.runs, b.runs, options_.confidence, options_.seed);
+    const double waited = std::max(baseline_.waited_share, candidate_.waited_share);
+    const double error = kErrorOfWaiting * waited * differing_;
+    return estimate && error > 0 ? stats::WithSystematicError(*estimate, error) : estimate;
   }
 
   stats::Verdict VerdictOf(stats::Verdict verdict) const {
@@ -248,7 +278,7 @@ class Comparer {
     const auto alone = [](const std::optional<std::size_t>& op) {
       return op ? std::vector{*op} : std::vector<std::size_t>();
     };
-    for (const NodePair& pair : options_.matches != nullptr ? *options_.matches : MatchOperators(a, b)) {
+    for (const NodePair& pair : Matches()) {
       OperatorMatch& match = result_.operators.emplace_back();
       match.baseline = pair.baseline;
       match.candidate = pair.candidate;
@@ -387,12 +417,14 @@ class Comparer {
   const Side& baseline_;
   const Side& candidate_;
   const CompareOptions& options_;
-  std::optional<SteadyRuns> a_, b_;  // of sides that both have a profile, else none
-  bool emulated_;                    // times mean nothing
-  bool refused_;                     // they are not to be compared
-  bool contended_ = false;           // too few runs are clean
-  bool unpaired_ = false;            // a side has no rounds
-  bool dependent_ = false;           // the latency has no interval, as its runs follow one another
+  std::optional<SteadyRuns> a_, b_;               // of sides that both have a profile, else none
+  std::optional<std::vector<NodePair>> matches_;  // of their operators, once they are asked for
+  double differing_ = 1;                          // DifferingShare; 1 also where they ran in other ways
+  bool emulated_;                                 // times mean nothing
+  bool refused_;                                  // they are not to be compared
+  bool contended_ = false;                        // too few runs are clean
+  bool unpaired_ = false;                         // a side has no rounds
+  bool dependent_ = false;  // the latency has no interval, as its runs follow one another
   Comparison result_;
 };
 

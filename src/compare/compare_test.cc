@@ -131,6 +131,7 @@ TEST(Compare, WhoHadToWaitIsKnownLessWell) {
   const Simulated fast = Simulate(4'000, 2);
   Side off{"off", &slow.profile, slow.bursts};
   Side on{"on", &fast.profile, fast.bursts};
+  off.settings = "-sme2";
   const Comparison quiet = Compare(off, on);
   on.waited_share = 0.2;
   off.waited_share = 0.5;
@@ -142,10 +143,17 @@ TEST(Compare, WhoHadToWaitIsKnownLessWell) {
   expect_longer(quiet.latency, busy.latency);
   EXPECT_EQ(busy.latency.verdict, stats::Verdict::kFaster);
   EXPECT_EQ(RowNamed(busy.groups, "Convolution").quantity.estimate->systematic_error, 0.5 * kErrorOfWaiting);
-  // What is the same on a quiet machine is not known to be the same on this one.
+  // What is the same on a quiet machine is not known to be the same on this one, unless it does the same work
+  // in the same way.
   const Comparison same = Compare({"a", &slow.profile, slow.bursts}, {"b", &slow.profile, slow.bursts});
   EXPECT_EQ(same.latency.verdict, stats::Verdict::kSame);
   EXPECT_EQ(Compare(off, {"b", &slow.profile, slow.bursts}).latency.verdict, stats::Verdict::kInconclusive);
+  off.settings = "";
+  const Comparison alike = Compare(off, {"b", &slow.profile, slow.bursts});
+  EXPECT_EQ(alike.latency.verdict, stats::Verdict::kSame);
+  EXPECT_EQ(alike.latency.estimate->systematic_error, 0);
+  // Of other work by its share: the convolution needs 6 of 10 us less, and what else there is nothing less.
+  EXPECT_NEAR(Compare(off, on).latency.estimate->systematic_error, 0.57 * 0.5 * kErrorOfWaiting, 0.01);
 }
 
 TEST(Compare, SixCleanLaunchesAreEnough) {

@@ -46,6 +46,15 @@ double Reach(const stats::RatioEstimate& estimate, double level) {
 
 }  // namespace
 
+bool MayBeDecided(const GateClaim& claim, const GateVerdict& verdict, double launches) {
+  if (verdict.decision != GateDecision::kInconclusive || !claim.estimate || !verdict.high) return false;
+  const stats::RatioEstimate& estimate = *claim.estimate;
+  const double noise = std::log1p(*verdict.high) + estimate.log_ratio - estimate.systematic_error;
+  const double from_limit = std::abs(-estimate.log_ratio - std::log1p(claim.limit));
+  const double known = std::min(1.0, estimate.launches / std::max(1.0, launches));
+  return from_limit + noise * std::sqrt(1 - known) > estimate.systematic_error + noise * std::sqrt(known);
+}
+
 std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const GateOptions& options) {
   std::vector<double> fail_p;
   std::vector<double> pass_p;
@@ -65,10 +74,10 @@ std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const Ga
     verdict.pass_p = pass.adjusted[i];
     if (claims[i].estimate) {
       const stats::RatioEstimate& estimate = *claims[i].estimate;
-      verdict.growth = std::expm1(-estimate.log_ratio);
-      verdict.low = std::expm1(-estimate.log_ratio - Reach(estimate, fail.level));
+      verdict.growth = std::expm1(0 - estimate.log_ratio);  // no growth is 0, not -0
+      verdict.low = std::expm1(0 - estimate.log_ratio - Reach(estimate, fail.level));
       if (!estimate.resolved) verdict.low = std::min({*verdict.low, 0.0, claims[i].limit});
-      verdict.high = std::expm1(-estimate.log_ratio + Reach(estimate, pass.level));
+      verdict.high = std::expm1(0 - estimate.log_ratio + Reach(estimate, pass.level));
       if (verdict.fail_p <= q) {
         verdict.decision = GateDecision::kFail;
       } else if (verdict.pass_p <= q) {

@@ -69,6 +69,12 @@ struct GateVerdict {
   }
 };
 
+// Whether `launches` in all may decide a claim that those of its estimate leave open: if the launches to come
+// move the estimate away from the limit by as much as is likely. Of n launches, a part k already there, the
+// interval's half-width becomes sqrt(k) of what it is, and the estimate moves by up to sqrt(1 - k) of it.
+// What the interval is longer by for an error that all launches share stays.
+bool MayBeDecided(const GateClaim& claim, const GateVerdict& verdict, double launches);
+
 struct GateOptions {
   double false_discovery = 0.05;  // q
   // The part of q that one look takes where a measurement is looked at several times and ends when all is

@@ -50,6 +50,29 @@ std::vector<GateDecision> Decisions(const std::vector<GateVerdict>& verdicts) {
   return decisions;
 }
 
+TEST(Gate, MoreLaunchesDecideNoiseAndNotWhatAllOfThemShare) {
+  std::mt19937_64 random(3);
+  GateClaim claim = ClaimOf(Effects(random, 0.015, 0.03, 20), 0.02);
+  GateVerdict verdict = JudgeClaims({&claim, 1}).front();
+  ASSERT_EQ(verdict.decision, GateDecision::kInconclusive);
+  EXPECT_TRUE(MayBeDecided(claim, verdict, 160));
+  EXPECT_FALSE(MayBeDecided(claim, verdict, 20)) << "no more than there are";
+  // The bounds are farther away than any noise.
+  claim.estimate = stats::WithSystematicError(*claim.estimate, 0.2);
+  verdict = JudgeClaims({&claim, 1}).front();
+  EXPECT_FALSE(MayBeDecided(claim, verdict, 1e9));
+  // What is decided stays so.
+  const GateClaim certain = Certain(0.10);
+  EXPECT_FALSE(MayBeDecided(certain, JudgeClaims({&certain, 1}).front(), 160));
+}
+
+TEST(Gate, NoGrowthIsPlainZero) {
+  const GateClaim claim{stats::RatioEstimate(), 0.02};
+  const GateVerdict verdict = JudgeClaims({&claim, 1}).front();
+  EXPECT_EQ(verdict.decision, GateDecision::kPass);
+  for (const auto& value : {verdict.growth, verdict.low, verdict.high}) EXPECT_FALSE(std::signbit(*value));
+}
+
 TEST(Gate, WithoutSpreadTheEstimateDecides) {
   const std::vector<GateClaim> claims = {Certain(0), Certain(0.01), Certain(0.10), Certain(-0.5), {}};
   const std::vector<GateVerdict> verdicts = JudgeClaims(claims);

@@ -9,17 +9,19 @@
 #include <charconv>
 #include <fstream>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/units.h"
 
 namespace etprof {
 namespace {
 
 // In the file's header, by which it is known: "ETPH".
 constexpr std::uint32_t kApplicationId = 0x45545048;
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 // Times of launches and sums of operators are integers of nanoseconds. `result` is found by series and time,
 // its launches and operators by their result.
@@ -63,13 +65,20 @@ constexpr const char* kSchemaOf2 = R"sql(
 ALTER TABLE launch ADD COLUMN traced_ns INTEGER;
 ALTER TABLE operator_time ADD COLUMN by_launch TEXT;
 )sql";
+constexpr const char* kSchemaOf3 = R"sql(
+CREATE TABLE acceptance(
+  series INTEGER NOT NULL REFERENCES series(id), commit_name TEXT NOT NULL, reason TEXT NOT NULL,
+  at INTEGER NOT NULL, PRIMARY KEY(series, commit_name)) WITHOUT ROWID;
+)sql";
+constexpr std::array kSchemas = {kSchema, kSchemaOf2, kSchemaOf3};  // what each version adds
+static_assert(kSchemas.size() == kVersion);
 
 // Statements are prepared only for tables that etprof made: a view or a trigger of somebody else may run for
 // ever.
 void RequireSchema(Database& database, std::int64_t version) {
   Database expected;
-  expected.Execute(kSchema);
-  if (version > 1) expected.Execute(kSchemaOf2);
+  for (std::size_t i = 0; i < kSchemas.size() && std::cmp_less(i, version); ++i)
+    expected.Execute(kSchemas[i]);
   database.RequireSchemaOf(expected);
 }
 
@@ -160,6 +169,40 @@ constexpr const char* kMachineColumns =
     "platform, cpu_model, os, kernel, virtualization, power_mode, governors, cores";
 constexpr const char* kSeriesColumns = "model, method, experiment, threads, settings, device";
 
+// Of a HistoryFilter's model, device, and experiment.
+constexpr const char* kSeriesFilter =
+    "instr(lower(model), lower(?1)) > 0 AND instr(lower(device), lower(?2)) > 0 AND "
+    "instr(lower(experiment), lower(?3)) > 0";
+
+// Of a row with kMachineColumns from `first` on.
+MachineIdentity MachineIn(const Statement& row, int first) {
+  return {row.Text(first),     row.Text(first + 1),
+          row.Text(first + 2), row.Text(first + 3),
+          row.Text(first + 4), row.Text(first + 5),
+          row.Text(first + 6), static_cast<int>(row.Integer(first + 7))};
+}
+
+// What LaunchesIn reads of a result; in place of {}: SinceVersion2("traced_ns").
+constexpr const char* kLaunches =
+    "SELECT launch, latency_ns, clean_runs, runs, log_relative, {} FROM launch WHERE result = ?1 ORDER BY "
+    "launch";
+
+// Of a result, by a statement of kLaunches.
+std::vector<HistoryLaunch> LaunchesIn(Statement& launches, std::int64_t result) {
+  // No measurement gives more; sums of what a damaged file says fit.
+  const auto runs_in = [&](int column) {
+    return std::clamp<std::int64_t>(launches.Integer(column), 0, 1'000'000'000'000);
+  };
+  std::vector<HistoryLaunch> found;
+  launches.Bind(result);
+  while (launches.Step()) {
+    found.push_back({static_cast<int>(launches.Integer(0)), launches.MaybeInteger(1), runs_in(2), runs_in(3),
+                     launches.MaybeReal(4), launches.MaybeInteger(5)});
+  }
+  launches.Reset();
+  return found;
+}
+
 // Of a row with kSeriesColumns from `first` on.
 SeriesKey SeriesIn(const Statement& row, int first) {
   return {row.Text(first),     row.Text(first + 1),
@@ -182,14 +225,13 @@ void HistoryFile::CreateTables() {
   database_.Execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
   Transaction transaction(database_);
   // Also where another process has just made them.
-  const bool there = database_.Number("SELECT count(*) FROM sqlite_schema") > 0;
-  if (there) {
-    const std::int64_t version = database_.Number("PRAGMA user_version");
+  std::int64_t version = 0;
+  if (database_.Number("SELECT count(*) FROM sqlite_schema") > 0) {
+    version = database_.Number("PRAGMA user_version");
     RequireSchema(database_, version);
-    if (version == kVersion) return;
   }
-  if (!there) database_.Execute(kSchema);
-  database_.Execute(kSchemaOf2);
+  if (version == kVersion) return;
+  for (auto i = static_cast<std::size_t>(version); i < kSchemas.size(); ++i) database_.Execute(kSchemas[i]);
   database_.Execute(
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kVersion).c_str());
   transaction.Commit();
@@ -231,11 +273,14 @@ std::int64_t HistoryFile::IdOf(const char* table, const char* columns,
   return database_.LastRowId();
 }
 
+std::int64_t HistoryFile::IdOfSeries(const SeriesKey& key) {
+  return IdOf(
+      "series", kSeriesColumns,
+      {key.model, key.method, key.experiment, fmt::format("{}", key.threads), key.settings, key.device});
+}
+
 void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const HistoryResult& result) {
-  const SeriesKey& key = result.series;
-  const std::int64_t series =
-      IdOf("series", kSeriesColumns,
-           {key.model, key.method, key.experiment, fmt::format("{}", key.threads), key.settings, key.device});
+  const std::int64_t series = IdOfSeries(result.series);
   const std::int64_t artifact = IdOf("artifact", "model_sha256, runner_sha256, executorch_version",
                                      {result.model_sha256, result.runner_sha256, result.executorch_version});
   Statement add(database_,
@@ -280,12 +325,7 @@ HistoryFile::Added HistoryFile::Add(HistoryRun run, OfOther of_other) {
       run.time = find.Integer(3);
       if (find.Integer(2) >= launches) return Added::kAlreadyThere;
       added = Added::kReplaced;
-      for (const char* const sql :
-           {"DELETE FROM operator_time WHERE result IN (SELECT id FROM result WHERE run = ?1)",
-            "DELETE FROM launch WHERE result IN (SELECT id FROM result WHERE run = ?1)",
-            "DELETE FROM result WHERE run = ?1", "DELETE FROM run WHERE id = ?1"}) {
-        Statement(database_, sql).Bind(find.Integer(0)).Run();
-      }
+      DeleteRun(find.Integer(0));
     }
   }
   Statement add(
@@ -308,6 +348,149 @@ HistoryFile::Added HistoryFile::Add(HistoryRun run, OfOther of_other) {
   return added;
 }
 
+void HistoryFile::DeleteRun(std::int64_t run) {
+  for (const char* const sql :
+       {"DELETE FROM operator_time WHERE result IN (SELECT id FROM result WHERE run = ?1)",
+        "DELETE FROM launch WHERE result IN (SELECT id FROM result WHERE run = ?1)",
+        "DELETE FROM result WHERE run = ?1", "DELETE FROM run WHERE id = ?1"}) {
+    Statement(database_, sql).Bind(run).Run();
+  }
+}
+
+std::string HistoryFile::CommitNamed(const std::string& start) {
+  Statement find(database_,
+                 "SELECT DISTINCT commit_name FROM run WHERE instr(commit_name, ?1) = 1 ORDER BY 1");
+  find.Bind(start);
+  std::vector<std::string> found;
+  while (find.Step()) found.push_back(find.Text(0));
+  if (std::ranges::find(found, start) != found.end()) return start;
+  if (found.size() == 1 && !start.empty()) return found.front();
+  throw Error(ExitCode::kUsage, found.empty()
+                                    ? fmt::format("has no measurement of commit `{}`", start)
+                                    : fmt::format("has {} commits that begin with `{}`", found.size(), start))
+      .InFile(file_.string())
+      .Remedy("name a commit that `etprof history` shows");
+}
+
+void HistoryFile::AddAcceptance(std::int64_t series, const Acceptance& acceptance) {
+  Statement add(database_,
+                "INSERT OR REPLACE INTO acceptance(series, commit_name, reason, at) VALUES(?1, ?2, ?3, ?4)");
+  add.Bind(series, acceptance.commit, acceptance.reason, acceptance.at).Run();
+}
+
+std::vector<Acceptance> HistoryFile::AcceptancesOf(std::int64_t series) {
+  std::vector<Acceptance> found;
+  if (version_ < 3) return found;
+  Statement find(database_,
+                 "SELECT commit_name, reason, at FROM acceptance WHERE series = ?1 ORDER BY at, commit_name");
+  find.Bind(series);
+  while (find.Step()) found.push_back({find.Text(0), find.Text(1), find.Integer(2)});
+  return found;
+}
+
+std::vector<SeriesKey> HistoryFile::Accept(const HistoryFilter& filter, const std::string& commit,
+                                           const std::string& reason, UnixTime at) {
+  Transaction transaction(database_);
+  const std::string name = CommitNamed(commit);
+  std::vector<SeriesKey> accepted;
+  Statement find(database_,
+                 fmt::format("SELECT id, {} FROM series WHERE {} AND EXISTS(SELECT 1 FROM result JOIN run ON "
+                             "run.id = result.run WHERE series = series.id AND commit_name = ?4) "
+                             "ORDER BY 2, 3, 4, 5, 6, 7",
+                             kSeriesColumns, kSeriesFilter));
+  find.Bind(filter.model, filter.device, filter.experiment, name);
+  while (find.Step()) {
+    AddAcceptance(find.Integer(0), {name, reason, at});
+    accepted.push_back(SeriesIn(find, 1));
+  }
+  if (accepted.empty()) {
+    throw Error(ExitCode::kUsage, fmt::format("no series that matches the filters has commit `{}`", name))
+        .InFile(file_.string())
+        .Remedy("leave out a filter");
+  }
+  transaction.Commit();
+  return accepted;
+}
+
+std::int64_t HistoryFile::Delete(const std::string& commit) {
+  Transaction transaction(database_);
+  const std::string name = CommitNamed(commit);
+  std::vector<std::int64_t> runs;
+  Statement find(database_, "SELECT id FROM run WHERE commit_name = ?1");
+  find.Bind(name);
+  while (find.Step()) runs.push_back(find.Integer(0));
+  for (const std::int64_t run : runs) DeleteRun(run);
+  transaction.Commit();
+  return static_cast<std::int64_t>(runs.size());
+}
+
+std::int64_t HistoryFile::Merge(HistoryFile& other) {
+  const std::int64_t before = CountRuns();
+  for (HistoryRun& run : other.Runs()) Add(std::move(run), OfOther::kStays);
+  Transaction transaction(database_);
+  Statement series(other.database_, fmt::format("SELECT id, {} FROM series", kSeriesColumns));
+  while (series.Step()) {
+    for (const Acceptance& acceptance : other.AcceptancesOf(series.Integer(0)))
+      AddAcceptance(IdOfSeries(SeriesIn(series, 1)), acceptance);
+  }
+  transaction.Commit();
+  return CountRuns() - before;
+}
+
+std::vector<HistoryRun> HistoryFile::Runs() {
+  Statement find(
+      database_,
+      fmt::format("SELECT identity, commit_name, time, measured_at, etprof_version, reference, rounds, "
+                  "hot_rounds, capped_rounds, repeated_bursts, celsius, load, frequency_khz, run.id, {} "
+                  "FROM run JOIN machine ON machine.id = run.machine ORDER BY run.id",
+                  kMachineColumns));
+  std::vector<HistoryRun> runs;
+  while (find.Step()) {
+    HistoryRun& run = runs.emplace_back();
+    run.identity = find.Text(0);
+    run.commit = find.Text(1);
+    run.time = find.Integer(2);
+    run.measured_at = find.Integer(3);
+    run.etprof_version = find.Text(4);
+    run.reference = find.Text(5);
+    run.conditions = {find.Integer(6),    find.Integer(7),    find.Integer(8),      find.Integer(9),
+                      find.MaybeReal(10), find.MaybeReal(11), find.MaybeInteger(12)};
+    run.machine = MachineIn(find, 14);
+    ReadResults(find.Integer(13), run);
+  }
+  return runs;
+}
+
+void HistoryFile::ReadResults(std::int64_t run_id, HistoryRun& run) {
+  Statement find(
+      database_,
+      fmt::format("SELECT result.id, operator_runs, model_sha256, runner_sha256, executorch_version, {} "
+                  "FROM result JOIN series ON series.id = result.series JOIN artifact ON artifact.id = "
+                  "result.artifact WHERE run = ?1 ORDER BY result.id",
+                  kSeriesColumns));
+  Statement launches(database_, fmt::format(kLaunches, SinceVersion2("traced_ns")));
+  Statement operators(database_,
+                      fmt::format("SELECT key, name, self_ns, {} FROM operator_time JOIN operator ON "
+                                  "operator.id = operator WHERE result = ?1 ORDER BY operator",
+                                  SinceVersion2("by_launch")));
+  find.Bind(run_id);
+  while (find.Step()) {
+    HistoryResult& result = run.results.emplace_back();
+    result.operator_runs = find.Integer(1);
+    result.model_sha256 = find.Text(2);
+    result.runner_sha256 = find.Text(3);
+    result.executorch_version = find.Text(4);
+    result.series = SeriesIn(find, 5);
+    result.launches = LaunchesIn(launches, find.Integer(0));
+    operators.Bind(find.Integer(0));
+    while (operators.Step()) {
+      result.operators.push_back(
+          {operators.Text(0), operators.Text(1), operators.Integer(2), NumbersIn(operators.Text(3))});
+    }
+    operators.Reset();
+  }
+}
+
 std::vector<SeriesKey> HistoryFile::OfOtherOperators(const std::string& identity) {
   constexpr const char* kOperators = "SELECT operator FROM operator_time WHERE result";
   Statement find(
@@ -327,25 +510,75 @@ std::vector<SeriesKey> HistoryFile::OfOtherOperators(const std::string& identity
   return found;
 }
 
+namespace {
+
+// What tells two machines of one name apart; "": not known. Another kernel, governor, or power mode is the
+// same machine.
+std::string HardwareOf(const MachineIdentity& machine) {
+  std::string text = machine.cpu_model;
+  if (machine.cores > 0) text += (text.empty() ? "" : ", ") + CountedText(machine.cores, "core");
+  return text;
+}
+
+// The points at these places, on a device of another name.
+TrendData PartOf(const TrendData& all, const std::vector<std::size_t>& places, const std::string& device) {
+  TrendData part;
+  part.key = all.key;
+  part.key.device = device;
+  part.earlier = all.earlier;
+  part.accepted = all.accepted;
+  for (const std::size_t i : places) part.points.push_back(all.points[i]);
+  for (const OperatorTimes& op : all.operators) {
+    OperatorTimes& times = part.operators.emplace_back(OperatorTimes{op.key, op.name, op.share, {}});
+    for (const std::size_t i : places) times.times.push_back(op.times[i]);
+  }
+  return part;
+}
+
+// A series for each machine that it was measured on: where several have one name, as every "local" of a CI,
+// they are called by their hardware, too.
+std::vector<TrendData> ByMachine(std::vector<TrendData> trends) {
+  std::map<std::string, std::set<std::string>> known;  // hardware, by the device's name
+  for (const TrendData& trend : trends) {
+    for (const TrendPoint& point : trend.points) known[trend.key.device].insert(HardwareOf(point.machine));
+  }
+  for (auto& [device, hardware] : known) hardware.erase("");
+  std::vector<TrendData> found;
+  for (TrendData& trend : trends) {
+    if (known[trend.key.device].size() <= 1) {
+      found.push_back(std::move(trend));
+      continue;
+    }
+    std::map<std::string, std::vector<std::size_t>> machines;
+    for (std::size_t i = 0; i < trend.points.size(); ++i)
+      machines[HardwareOf(trend.points[i].machine)].push_back(i);
+    for (const auto& [hardware, places] : machines) {
+      const std::string name = hardware.empty() ? "unknown machine" : hardware;
+      found.push_back(PartOf(trend, places, fmt::format("{} ({})", trend.key.device, name)));
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
 std::int64_t HistoryFile::CountRuns() { return database_.Number("SELECT count(*) FROM run"); }
 
 std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
   std::vector<TrendData> trends;
-  Statement find(database_,
-                 fmt::format("SELECT id, {} FROM series WHERE instr(lower(model), lower(?1)) > 0 AND "
-                             "instr(lower(device), lower(?2)) > 0 AND "
-                             "instr(lower(experiment), lower(?3)) > 0 ORDER BY 2, 3, 4, 5, 6, 7",
-                             kSeriesColumns));
+  Statement find(database_, fmt::format("SELECT id, {} FROM series WHERE {} ORDER BY 2, 3, 4, 5, 6, 7",
+                                        kSeriesColumns, kSeriesFilter));
   find.Bind(filter.model, filter.device, filter.experiment);
   while (find.Step()) {
     TrendData trend;
     trend.key = SeriesIn(find, 1);
+    trend.accepted = AcceptancesOf(find.Integer(0));
     ReadPoints(find.Integer(0), filter, trend);
     if (!filter.operator_name.empty()) ReadNamedOperators(filter, trend);
     if (filter.operators) ReadOperators(trend);
     if (!trend.points.empty()) trends.push_back(std::move(trend));
   }
-  return trends;
+  return ByMachine(std::move(trends));
 }
 
 void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, TrendData& trend) {
@@ -358,9 +591,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
                   "JOIN artifact ON artifact.id = result.artifact WHERE series = ?1 "
                   "ORDER BY result.time DESC, result.measured_at DESC, result.id DESC LIMIT ?2",
                   kMachineColumns));
-  Statement launches(database_, fmt::format("SELECT launch, latency_ns, clean_runs, runs, log_relative, {} "
-                                            "FROM launch WHERE result = ?1 ORDER BY launch",
-                                            SinceVersion2("traced_ns")));
+  Statement launches(database_, fmt::format(kLaunches, SinceVersion2("traced_ns")));
   Statement reference(
       database_,
       "SELECT model_sha256, runner_sha256, result.id FROM result JOIN series ON series.id = result.series "
@@ -381,8 +612,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
     point.time = find.Integer(2);
     point.measured_at = find.Integer(3);
     point.reference = find.Text(4);
-    point.machine = {find.Text(5), find.Text(6),  find.Text(7),  find.Text(8),
-                     find.Text(9), find.Text(10), find.Text(11), static_cast<int>(find.Integer(12))};
+    point.machine = MachineIn(find, 5);
     point.conditions = {find.Integer(13),   find.Integer(14),   find.Integer(15),     find.Integer(16),
                         find.MaybeReal(17), find.MaybeReal(18), find.MaybeInteger(19)};
     point.model_sha256 = find.Text(20);
@@ -398,27 +628,13 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
       }
       reference.Reset();
     }
-    // No measurement gives more; sums of what a damaged file says fit.
-    const auto runs_in = [&](int column) {
-      return std::clamp<std::int64_t>(launches.Integer(column), 0, 1'000'000'000'000);
-    };
-    const auto launches_of = [&](std::int64_t result) {
-      std::vector<HistoryLaunch> found;
-      launches.Bind(result);
-      while (launches.Step()) {
-        found.push_back({static_cast<int>(launches.Integer(0)), launches.MaybeInteger(1), runs_in(2),
-                         runs_in(3), launches.MaybeReal(4), launches.MaybeInteger(5)});
-      }
-      launches.Reset();
-      return found;
-    };
-    point.launches = launches_of(point.result);
+    point.launches = LaunchesIn(launches, point.result);
     // Relative to the reference are self times only where they are asked for.
     if (of_reference && (filter.operators || !filter.operator_name.empty())) {
       const auto [found, is_new] = references.try_emplace(*of_reference);
       auto& [traced, mean] = found->second;
       if (is_new) {
-        for (const HistoryLaunch& launch : launches_of(*of_reference))
+        for (const HistoryLaunch& launch : LaunchesIn(launches, *of_reference))
           traced[launch.index] = launch.traced.value_or(0);
         all_self.Bind(*of_reference);
         if (all_self.Step() && all_self.Real(0) > 0) mean = all_self.Real(0);

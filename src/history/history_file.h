@@ -53,11 +53,18 @@ struct OperatorTimes {
 // Smaller ones are left out.
 inline constexpr double kLeastShareOfOperator = 0.01;
 
+// A series' changes that begin with this commit or before are known, and fail nothing.
+struct Acceptance {
+  std::string commit, reason;
+  UnixTime at = 0;  // when it was accepted
+};
+
 struct TrendData {
   SeriesKey key;
   std::vector<TrendPoint> points;        // by time of the commit, then by time of the measurement
   std::size_t earlier = 0;               // runs before them that were left out
   std::vector<OperatorTimes> operators;  // where HistoryFilter::operators asks for them
+  std::vector<Acceptance> accepted;      // by time
 };
 
 // The history of a project in one SQLite file (docs/guides/history.md). Any number of processes may read and
@@ -78,6 +85,16 @@ class HistoryFile {
   // One that was resumed since it was added replaces what it was.
   Added Add(HistoryRun run, OfOther of_other = OfOther::kRefused);
 
+  // Accepts the changes up to a commit, of which the start of the name is enough, of the series that the
+  // filter takes and that have it: those series. Throws Error (kUsage) for a commit that none has, or a start
+  // of several.
+  std::vector<SeriesKey> Accept(const HistoryFilter& filter, const std::string& commit,
+                                const std::string& reason, UnixTime at);
+  // Deletes the runs of a commit, named likewise: how many.
+  std::int64_t Delete(const std::string& commit);
+  // Adds the runs and acceptances of another history: how many runs are new here.
+  std::int64_t Merge(HistoryFile& other);
+
   // Series of a run, by its identity, of which its commit has a run with other operators, too: perhaps two
   // models whose files have the same name.
   std::vector<SeriesKey> OfOtherOperators(const std::string& identity);
@@ -92,6 +109,14 @@ class HistoryFile {
   // The row of these values, which is added where there is none.
   std::int64_t IdOf(const char* table, const char* columns, const std::vector<std::string>& values);
   void AddResult(std::int64_t run_id, const HistoryRun& run, const HistoryResult& result);
+  std::int64_t IdOfSeries(const SeriesKey& key);
+  void AddAcceptance(std::int64_t series, const Acceptance& acceptance);
+  std::vector<Acceptance> AcceptancesOf(std::int64_t series);
+  // In full, by its start. Throws Error (kUsage).
+  std::string CommitNamed(const std::string& start);
+  void DeleteRun(std::int64_t run);
+  std::vector<HistoryRun> Runs();
+  void ReadResults(std::int64_t run_id, HistoryRun& run);
   void ReadPoints(std::int64_t series, const HistoryFilter& filter, TrendData& trend);
   void ReadNamedOperators(const HistoryFilter& filter, TrendData& trend);
   void ReadOperators(TrendData& trend);

@@ -71,6 +71,46 @@ class HistoryFileTest : public testing::Test {
 
 using Added = HistoryFile::Added;
 
+TEST_F(HistoryFileTest, MachinesOfOneNameAreApart) {
+  {
+    HistoryFile file = HistoryFile::OpenToAdd(file_);
+    for (int i = 0; i < 6; ++i) {
+      HistoryRun run = MakeRun(i);
+      if (i % 2 == 1) run.machine.cpu_model = "another CPU";
+      if (i == 4) run.machine.kernel = "6.6";  // the same machine
+      file.Add(std::move(run));
+    }
+  }
+  HistoryFilter filter;
+  filter.operators = true;
+  const std::vector<TrendData> trends = HistoryFile::OpenToRead(file_).Trends(filter);
+  ASSERT_EQ(trends.size(), 2U);
+  EXPECT_EQ(trends[0].key.device, "local (a CPU, 2 cores)");
+  EXPECT_EQ(trends[1].key.device, "local (another CPU, 2 cores)");
+  for (std::size_t machine = 0; machine < 2; ++machine) {
+    const TrendData& trend = trends[machine];
+    ASSERT_EQ(trend.points.size(), 3U);
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(trend.points[i].commit, "c" + std::to_string(2 * i + machine));
+    for (const OperatorTimes& op : trend.operators) EXPECT_EQ(op.times.size(), 3U);
+  }
+}
+
+TEST_F(HistoryFileTest, WhatIsNotKnownOfAMachineMakesItNoOther) {
+  {
+    HistoryFile file = HistoryFile::OpenToAdd(file_);
+    for (int i = 0; i < 4; ++i) {
+      HistoryRun run = MakeRun(i);
+      if (i == 0) run.machine = {};
+      file.Add(std::move(run));
+    }
+  }
+  const std::vector<TrendData> trends = HistoryFile::OpenToRead(file_).Trends({});
+  ASSERT_EQ(trends.size(), 1U);
+  EXPECT_EQ(trends[0].key.device, "local");
+  EXPECT_EQ(trends[0].points.size(), 4U);
+}
+
 TEST_F(HistoryFileTest, KeepsWhatWasAddedInTheOrderOfCommits) {
   {
     HistoryFile history = HistoryFile::OpenToAdd(file_);
@@ -140,13 +180,84 @@ TEST_F(HistoryFileTest, KeepsSelfTimesByLaunchBesideTheReference) {
   EXPECT_EQ(all.mean, 100);
 }
 
+TEST_F(HistoryFileTest, AcceptsUpToACommitOfTheSeriesThatHaveIt) {
+  {
+    HistoryFile history = HistoryFile::OpenToAdd(file_);
+    for (const int number : {1, 2, 12}) history.Add(MakeRun(number));
+    HistoryRun other = MakeRun(3);
+    other.results[0].series.model = "other";
+    history.Add(std::move(other));
+    EXPECT_THROW(history.Accept({}, "c4", "none has it", 7), Error);
+    EXPECT_THROW(history.Accept({}, "c", "several begin so", 7), Error);
+    EXPECT_THROW(history.Accept({}, "", "that is all of them", 7), Error);
+    EXPECT_THROW(history.Accept({.model = "other"}, "c2", "it has not this one", 7), Error);
+    EXPECT_THAT(history.Accept({}, "c2", "first", 7), testing::ElementsAre(MakeRun(1).results[0].series));
+    EXPECT_EQ(history.Accept({}, "c2", "known", 8).size(), 1U);
+    EXPECT_EQ(history.Accept({.model = "net"}, "c12", "later", 9).size(), 1U);
+  }
+  const std::vector<TrendData> trends = HistoryFile::OpenToRead(file_).Trends({});
+  ASSERT_EQ(trends.size(), 2U);
+  ASSERT_EQ(trends[0].accepted.size(), 2U);
+  EXPECT_EQ(trends[0].accepted[0].commit, "c2");
+  EXPECT_EQ(trends[0].accepted[0].reason, "known");
+  EXPECT_EQ(trends[0].accepted[0].at, 8);
+  EXPECT_EQ(trends[0].accepted[1].reason, "later");
+  EXPECT_TRUE(trends[1].accepted.empty());
+}
+
+TEST_F(HistoryFileTest, DeletesTheRunsOfACommit) {
+  HistoryFile history = HistoryFile::OpenToAdd(file_);
+  for (const int number : {1, 2, 12}) history.Add(MakeRun(number));
+  EXPECT_THROW(history.Delete("c3"), Error);
+  EXPECT_EQ(history.Delete("c1"), 1);  // not c12
+  EXPECT_EQ(history.CountRuns(), 2);
+  EXPECT_EQ(history.Trends({}).at(0).points.front().commit, "c2");
+  EXPECT_EQ(history.Add(MakeRun(1)), Added::kNew);
+}
+
+TEST_F(HistoryFileTest, MergesWhatIsNewAndReadsItAlike) {
+  const fs::path other = folder_ / "other.sqlite";
+  {
+    HistoryFile history = HistoryFile::OpenToAdd(other);
+    for (const int number : {2, 3}) {
+      HistoryRun run = MakeRun(number);
+      run.results[0].operators[0].by_launch = {100, 0, 102, 99};
+      history.Add(std::move(run));
+    }
+    history.Accept({}, "c3", "known there", 7);
+  }
+  {
+    HistoryFile history = HistoryFile::OpenToAdd(file_);
+    for (const int number : {1, 2}) history.Add(MakeRun(number));
+    HistoryFile from = HistoryFile::OpenToRead(other);
+    EXPECT_EQ(history.Merge(from), 1);
+    EXPECT_EQ(history.Merge(from), 0);
+  }
+  const HistoryFilter filter{.operators = true};
+  HistoryFile merged = HistoryFile::OpenToRead(file_);
+  EXPECT_EQ(merged.CountRuns(), 3);
+  const TrendData trend = merged.Trends(filter).at(0);
+  const TrendData there = HistoryFile::OpenToRead(other).Trends(filter).at(0);
+  const TrendPoint &ours = trend.points.at(2), &theirs = there.points.at(1);
+  EXPECT_EQ(ours.commit, "c3");
+  EXPECT_EQ(ours.machine, theirs.machine);
+  EXPECT_EQ(ours.conditions.celsius, theirs.conditions.celsius);
+  EXPECT_EQ(ours.model_sha256, theirs.model_sha256);
+  EXPECT_EQ(ours.operators_digest, theirs.operators_digest);
+  ASSERT_EQ(ours.launches.size(), theirs.launches.size());
+  for (std::size_t i = 0; i < ours.launches.size(); ++i)
+    EXPECT_EQ(ours.launches[i].latency, theirs.launches[i].latency);
+  EXPECT_EQ(trend.operators.at(0).times.at(2).by_launch, there.operators.at(0).times.at(1).by_launch);
+  EXPECT_EQ(trend.accepted.at(0).reason, "known there");
+}
+
 TEST_F(HistoryFileTest, ReadsAFileOfVersion1AndAddsToIt) {
   HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
   {
     Database database(file_, Database::Mode::kWrite);
     database.Execute(
         "ALTER TABLE launch DROP COLUMN traced_ns; ALTER TABLE operator_time DROP COLUMN by_launch; "
-        "PRAGMA user_version = 1;");
+        "DROP TABLE acceptance; PRAGMA user_version = 1;");
   }
   const std::string before = ReadTextFile(file_);
   EXPECT_EQ(HistoryFile::OpenToRead(file_).Trends({.operators = true})[0].operators.size(), 2U);
@@ -210,7 +321,7 @@ TEST_F(HistoryFileTest, RefusesOtherFilesAndLeavesThemAsTheyAre) {
   refused(HistoryFile::OpenToRead);
   fs::remove(file_);
   { HistoryFile::OpenToAdd(file_).Add(MakeRun(1)); }
-  { Database(file_, Database::Mode::kWrite).Execute("PRAGMA user_version = 3"); }
+  { Database(file_, Database::Mode::kWrite).Execute("PRAGMA user_version = 4"); }
   refused(HistoryFile::OpenToAdd);
   refused(HistoryFile::OpenToRead);
 }

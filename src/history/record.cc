@@ -259,7 +259,9 @@ Recorded RecordOf(const Report& report, const RecordOptions& options) {
                      data.name,
                      data.threads,
                      SettingsOf(data),
-                     run.device ? run.device->name : run.platform};
+                     !run.device                                             ? run.platform
+                     : run.device->name == "local" && !options.local.empty() ? options.local
+                                                                             : run.device->name};
     result.model_sha256 = data.model_sha256;
     result.runner_sha256 = data.runner_sha256;
     result.executorch_version = data.executorch_version;

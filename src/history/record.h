@@ -13,6 +13,7 @@ struct RecordOptions {
   std::string commit;
   std::optional<UnixTime> time;  // of the commit; absent: when it was measured
   std::string reference;         // an experiment of every run; "": none
+  std::string local = {};        // what series call the device "local"; "": that
   std::string model = {};        // what series call the run's model; "": the stem of its file name
 };
 

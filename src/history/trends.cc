@@ -148,14 +148,28 @@ Judged CollectOperator(const TrendData& data, const OperatorTimes& op) {
   return Collect(data.points, logs(true), logs(false));
 }
 
-bool IsAfter(const std::string& since, const TrendChange& change, const std::vector<TrendPoint>& points) {
-  return since.empty() ||
-         std::none_of(points.begin() + static_cast<std::ptrdiff_t>(change.at), points.end(),
-                      [&](const TrendPoint& point) { return point.commit.starts_with(since); });
+// Whether the change begins with a run of such a commit, or before one.
+template <typename IsCommit>
+bool IsUpTo(const TrendChange& change, const std::vector<TrendPoint>& points, const IsCommit& is_commit) {
+  return std::any_of(points.begin() + static_cast<std::ptrdiff_t>(change.at), points.end(),
+                     [&](const TrendPoint& point) { return is_commit(point.commit); });
+}
+
+// TrendChange::accepted; the newest reason that is given.
+std::optional<std::string> WhyAccepted(const TrendChange& change, const TrendData& data,
+                                       const std::string& since) {
+  std::optional<std::string> why;
+  const auto is_since = [&](const std::string& commit) { return commit.starts_with(since); };
+  if (!since.empty() && IsUpTo(change, data.points, is_since)) why = "";
+  for (const Acceptance& acceptance : data.accepted) {
+    if (IsUpTo(change, data.points, [&](const std::string& commit) { return commit == acceptance.commit; }))
+      why = acceptance.reason;
+  }
+  return why;
 }
 
 TrendChange ChangeOf(const stats::LevelChange& found, const Judged& judged, const Trend& trend,
-                     const std::string& since, bool of_operator) {
+                     const TrendOptions& options, bool of_operator) {
   TrendChange change;
   change.before = judged.of_run[found.earliest - 1];
   change.at = judged.of_run[found.at];
@@ -186,7 +200,9 @@ TrendChange ChangeOf(const stats::LevelChange& found, const Judged& judged, cons
     change.cause = ChangeCause::kMachine;
   }
   const bool of_code = change.cause == ChangeCause::kCode || change.cause == ChangeCause::kUnknown;
-  change.counts = of_code && IsAfter(since, change, points);
+  const bool is_large = std::abs(found.log_size) >= std::log1p(options.smallest);
+  change.accepted = WhyAccepted(change, trend.data, options.since);
+  change.counts = of_code && is_large && !change.accepted;
   return change;
 }
 
@@ -231,7 +247,7 @@ void JudgeSeries(Trend& trend, const HistoryReport& report, double level) {
   trend.run_sd = found.run_sd;
   trend.between_sd = found.between_sd;
   for (const stats::LevelChange& change : found.changes)
-    trend.changes.push_back(ChangeOf(change, judged, trend, report.since, false));
+    trend.changes.push_back(ChangeOf(change, judged, trend, report, false));
   Decide(found, judged.runs.size(), report.smallest, level, trend);
 }
 
@@ -264,7 +280,7 @@ void JudgeOperators(HistoryReport& report, double level) {
     options.level = level * static_cast<double>(taken) / static_cast<double>(all.size());
     options.p_value = p_values[i];
     for (const stats::LevelChange& change : stats::FindChangePoints(series[i], options).changes)
-      all[i].changes.push_back(ChangeOf(change, all[i].judged, *all[i].trend, report.since, true));
+      all[i].changes.push_back(ChangeOf(change, all[i].judged, *all[i].trend, report, true));
   });
   for (One& one : all) {
     if (one.changes.empty()) continue;

@@ -46,7 +46,10 @@ struct TrendChange {
   ChangeCause cause = ChangeCause::kUnknown;
   std::string
       differs;  // what else differs between `before` and `after`: "kernel 6.1 -> 6.6"; "": nothing known
-  bool counts = true;  // for the check: after the commit since which changes count, and of the code
+  // Why it is accepted ("": no reason was given); absent: it is not. As TrendOptions::since and
+  // TrendData::accepted say.
+  std::optional<std::string> accepted = {};
+  bool counts = true;  // for the check: of the code, not too small, and not accepted
 };
 
 // An operator of which the self time changed.
@@ -76,7 +79,7 @@ struct Trend {
 
 struct TrendOptions {
   double level = 0.05;     // of a false change in any of the series, or of their operators
-  double smallest = 0.02;  // change to look for, relative
+  double smallest = 0.01;  // change that fails, relative; smaller ones are shown
   std::string since;       // changes after this commit count; "": all
 };
 
@@ -94,8 +97,9 @@ inline constexpr double kPartOfSeries = 0.8;
 // judged by its ratio to that, so that what the machine does cancels out; the reference's own series shows
 // that. Operators are judged together over all series (Benjamini & Hochberg, stats/ratio/multiple.h), by self
 // times relative to the reference's traced inference of the same launch; those of the reference's own series
-// are not judged. The chance of a false change of a latency or operator, where nothing changed, is at most
-// `level`. Throws Error (kUsage) where no series has the commit `since`.
+// are not judged. The chance of a false change of a latency or operator is at most `level` where runs differ
+// by chance alone; of a series that drifts it is at most 5 % each. Throws Error (kUsage) where no series has
+// the commit `since`.
 HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operator_name,
                          const TrendOptions& options = {});
 

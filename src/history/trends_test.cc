@@ -84,7 +84,7 @@ TEST(Trends, RatiosThatWereNotMeasuredAreNotShown) {
 TEST(Trends, AFasterOneDoesNot) {
   Made made;
   made.code = [](int i) { return i >= 18 ? -0.03 : 0.0; };
-  const HistoryReport report = FindTrends(made.Data(), "");
+  const HistoryReport report = FindTrends(made.Data(), "", {.smallest = 0.03, .since = ""});
   EXPECT_EQ(report.decision, GateDecision::kPass);
   EXPECT_EQ(report.trends[0].changes.size(), 1U);
 }
@@ -148,9 +148,71 @@ TEST(Trends, NorIsWhatIsRelativeToIt) {
 TEST(Trends, ChangesUpToACommitCanBeAccepted) {
   Made made;
   made.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
-  EXPECT_EQ(FindTrends(made.Data(), "", {.since = "c20"}).decision, GateDecision::kPass);
-  EXPECT_EQ(FindTrends(made.Data(), "", {.since = "c16"}).decision, GateDecision::kFail);
+  EXPECT_EQ(FindTrends(made.Data(), "", {.smallest = 0.025, .since = "c20"}).decision, GateDecision::kPass);
+  EXPECT_EQ(FindTrends(made.Data(), "", {.smallest = 0.025, .since = "c16"}).decision, GateDecision::kFail);
   EXPECT_THROW(FindTrends(made.Data(), "", {.since = "none"}), Error);
+}
+
+TEST(Trends, ChangesOfASeriesCanBeAcceptedWithAReason) {
+  Made made;
+  made.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
+  const auto check = [&](const std::string& commit) {
+    std::vector<TrendData> data = made.Data();
+    data[0].accepted = {{"c1", "older", 1}, {commit, "exact batch norm", 2}};
+    return FindTrends(std::move(data), "", {.smallest = 0.025, .since = ""});
+  };
+  const HistoryReport accepted = check("c20");
+  EXPECT_EQ(accepted.decision, GateDecision::kPass);
+  EXPECT_EQ(accepted.trends[0].changes.at(0).accepted, "exact batch norm");
+  // Neither c16 nor c1, which c18 begins with, is at the change or after it.
+  const HistoryReport open = check("c16");
+  EXPECT_EQ(open.decision, GateDecision::kFail);
+  EXPECT_EQ(open.trends[0].changes.at(0).accepted, std::nullopt);
+}
+
+TEST(Trends, ACertainChangeThatIsTooSmallIsShownAndPasses) {
+  Made made;
+  made.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
+  const HistoryReport report = FindTrends(made.Data(), "", {.smallest = 0.04, .since = ""});
+  EXPECT_EQ(report.decision, GateDecision::kPass);
+  ASSERT_EQ(report.trends[0].changes.size(), 1U);
+  EXPECT_FALSE(report.trends[0].changes[0].counts);
+}
+
+// A clock's tick: 1 ns of 1 ms.
+TEST(Trends, NoSpreadMakesNoFailureOfATick) {
+  TrendData data;
+  data.key = {"net", "forward", "base", 1, "", "local"};
+  for (int i = 0; i < 20; ++i) {
+    TrendPoint& point = data.points.emplace_back();
+    point.commit = "c" + std::to_string(i);
+    point.time = point.measured_at = i;
+    for (int launch = 0; launch < 10; ++launch)
+      point.launches.push_back({launch, i < 17 ? 1'000'000 : 1'000'001, 10, 10, std::nullopt});
+  }
+  EXPECT_NE(FindTrends({data}, "").decision, GateDecision::kFail);
+}
+
+// Of 40 series each that drift and have no change, by the correlation of neighbors.
+TEST(Trends, DriftIsNoChange) {
+  for (const double correlation : {0.0, 0.5, 0.8, 0.95}) {
+    std::mt19937_64 random(17);
+    std::normal_distribution<double> normal;
+    int failed = 0;
+    for (int i = 0; i < 40; ++i) {
+      double drift = normal(random);
+      Made made;
+      made.random.seed(static_cast<std::uint64_t>(i));
+      std::vector<double> drifts;
+      for (int run = 0; run < made.runs; ++run) {
+        drifts.push_back(0.02 * drift);
+        drift = correlation * drift + std::sqrt(1 - correlation * correlation) * normal(random);
+      }
+      made.machine = [&](int run) { return drifts[static_cast<std::size_t>(run)]; };
+      failed += FindTrends(made.Data(false), "").decision == GateDecision::kFail ? 1 : 0;
+    }
+    EXPECT_LE(failed, 4) << correlation;
+  }
 }
 
 TEST(Trends, TooFewRunsSayHowManyMore) {
@@ -160,7 +222,7 @@ TEST(Trends, TooFewRunsSayHowManyMore) {
   EXPECT_EQ(few.decision, GateDecision::kInconclusive);
   EXPECT_GE(few.trends[0].more_runs.value(), 4U);
   made.runs = 30;
-  made.noise = 0.3;
+  made.noise = 0.06;
   const HistoryReport noisy = FindTrends(made.Data(), "");
   EXPECT_EQ(noisy.decision, GateDecision::kInconclusive);
   EXPECT_GT(noisy.trends[0].more_runs.value(), 10U);

@@ -19,7 +19,7 @@ constexpr Decoded kUnknownWord{.length = 4};
 // C4.1, "Branches, Exception Generating and System instructions".
 Decoded System(std::uint32_t w) {
   // MSR (immediate) to SVCR is SMSTART and SMSTOP; MRS and MSR (register) of SVCR and TPIDR2_EL0.
-  if (Is(w, 0xfffff8ff, 0xd503407f)) return Known(false, "sme");
+  if (IsStreamingModeSwitch(w)) return Known(false, "sme");
   if (Is(w, 0xffdfffe0, 0xd51b4240) || Is(w, 0xffdfffe0, 0xd51bd0a0)) return Known(false, "sme");
   Decoded result = Known(false);
   result.padding = w == 0xd503201f;  // NOP
@@ -218,9 +218,8 @@ Decoded Sme(std::uint32_t w) {
     case 0x81:
     case 0xa0:
     case 0xa1:
-      // FMOPA, BFMOPA; SMOPA, SUMOPA, USMOPA, UMOPA. Bit 3 is set in the outer products that SME2 added; with
-      // bit 23 = 0 stand multi-vector loads and stores.
-      first = Bits(w, 23, 23) == 1 && Bits(w, 3, 3) == 0 && !Is(w, 0xffe00000, 0x80a00000);
+      // Bit 3 is set in the outer products that SME2 added; the others are multi-vector loads and stores.
+      first = IsOuterProduct(w) && Bits(w, 3, 3) == 0 && !Is(w, 0xffe00000, 0x80a00000);
       break;
     case 0xc0:
       first = Is(w, 0xff3e0010, 0xc0000000) || Is(w, 0xff3e0200, 0xc0020000) ||  // MOVA of a tile's slice
@@ -239,6 +238,9 @@ Decoded Sme(std::uint32_t w) {
 }
 
 }  // namespace
+
+bool IsOuterProduct(std::uint32_t word) { return Is(word, 0xde800000, 0x80800000); }
+bool IsStreamingModeSwitch(std::uint32_t word) { return Is(word, 0xfffff8ff, 0xd503407f); }
 
 Decoded DecodeAarch64(std::uint32_t word) {
   const std::uint32_t group = Bits(word, 28, 25);

@@ -22,5 +22,9 @@ struct Decoded {
 void DecodeX86(std::span<const std::byte> code, const std::function<void(const Decoded&)>& each);
 
 Decoded DecodeAarch64(std::uint32_t word);
+// FMOPA, BFMOPA, SMOPA, UMOPA, and the like, with their subtracting forms: also those that SME2 added.
+bool IsOuterProduct(std::uint32_t word);
+// SMSTART and SMSTOP.
+bool IsStreamingModeSwitch(std::uint32_t word);
 
 }  // namespace etprof::isa

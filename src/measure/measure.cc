@@ -591,6 +591,9 @@ class Measurement {
     const SetupOfUnit setup = [this](std::size_t u) { return Setup(u); };
     const Reconnecting reconnecting = [this](const std::function<void()>& step) { WithReconnection(step); };
     if (options_.counters) MeasureCounters(plan_, setup, reconnecting, options_.progress, run_);
+    if (options_.instructions) {
+      MeasureInstructions(plan_, setup, reconnecting, options_.emulator_plugin, options_.progress, run_);
+    }
     if (options_.watch) MeasureWatch(plan_, setup, reconnecting, options_.progress, run_);
     if (!config_.peaks || Interrupted()) return;
     const bool limited = options_.launches && (!config_.launches || config_.max_seconds);

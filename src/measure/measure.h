@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -17,9 +18,11 @@ struct MeasureOptions {
   std::function<void()> take_turn;
   // False: a resumed run is only given its extra runs (counters, watch).
   bool launches = true;
-  bool counters = false;              // read the processor's counters in runs of their own, too
-  bool watch = false;                 // watch XNNPACK's calls in runs of their own, too
-  std::function<bool()> interrupted;  // Ctrl-C
+  bool counters = false;                       // read the processor's counters in runs of their own, too
+  bool instructions = false;                   // count each operator's instructions in runs of their own, too
+  std::filesystem::path emulator_plugin = {};  // etprof-qemu-counts.so
+  bool watch = false;                          // watch XNNPACK's calls in runs of their own, too
+  std::function<bool()> interrupted;           // Ctrl-C
   Progress* progress = nullptr;
   std::string etprof_version;
   double wait_for_device_seconds = 60;  // after its connection broke

@@ -12,6 +12,8 @@
 #include "core/json/json_members.h"
 #include "core/text/text.h"
 #include "device/conditions/clusters.h"
+#include "measure/instructions/instructions.h"
+#include "measure/instructions/instrument.h"
 #include "measure/schedule/forecast.h"
 #include "measure/store/counters.h"
 #include "measure/store/peaks.h"
@@ -20,13 +22,11 @@
 namespace etprof {
 namespace {
 
-// One thing to ask of a worker that has loaded the model.
+// One thing that is measured of each experiment in processes of its own.
 struct Besides {
   const char* what;                // as it begins warnings and the log: "counters"
   const char* only;                // why a foreign runner has none
   const char* emulated = nullptr;  // why an emulated CPU has none; null: it has
-  bool watch_memory = false;       // from before the model is loaded
-  std::function<void(WorkerClient&, const ParticipantSetup&, ExperimentData&)> ask;
 };
 
 void Report(const std::string& what, const RunData& run, Progress* progress) {
@@ -42,22 +42,26 @@ void Warn(const Besides& besides, const std::string& text, ExperimentData& data)
   AddOnce(fmt::format("{}: {}", besides.what, text), data.warnings);
 }
 
-void AskOf(const Besides& besides, const ParticipantSetup& setup, ExperimentData& data) {
-  const Command command = WorkerCommand(setup);
+// Asks a worker that `command` starts and that has loaded the model. `watch_memory`: from before it is
+// loaded.
+void AskWorker(const Besides& besides, const ParticipantSetup& setup, const Command& command,
+               bool watch_memory, const std::function<void(WorkerClient&)>& ask) {
   ExperimentLog log(setup.folder / (setup.stem + ".log"));
   log.Line(fmt::format("# {}: {}", besides.what, CommandText(command)));
   WorkerClient worker(
       *setup.device, command, [&](std::string_view text) { log.Write(text); }, *setup.interruption,
       setup.timeout_seconds);
   protocol::LoadRequest load = LoadRequestOf(setup);
-  load.watch_memory = besides.watch_memory && !data.emulated;  // whose pages are the emulator's
+  load.watch_memory = watch_memory;
   worker.Ask<protocol::LoadReply>("load", load);
-  besides.ask(worker, setup, data);
+  ask(worker);
   worker.Quit();
 }
 
+// `measure` throws WorkerFailure.
 void Measure(const Besides& besides, const Plan& plan, const SetupOfUnit& setup,
-             const Reconnecting& reconnecting, Progress* progress, RunData& run) {
+             const Reconnecting& reconnecting, Progress* progress, RunData& run,
+             const std::function<void(const ParticipantSetup&, ExperimentData&)>& measure) {
   for (std::size_t u = 0; u < plan.units.size(); ++u) {
     ExperimentData& data = run.experiments[u];
     if (data.trace_enabled || !data.error.empty()) continue;
@@ -71,7 +75,7 @@ void Measure(const Besides& besides, const Plan& plan, const SetupOfUnit& setup,
     bool interrupted = false;
     reconnecting([&] {
       try {
-        AskOf(besides, own, data);
+        measure(own, data);
       } catch (const WorkerFailure& failure) {
         interrupted = WasInterrupted(failure, *own.device);
         if (!interrupted) Warn(besides, failure.what(), data);
@@ -96,34 +100,157 @@ bool WasInterrupted(const WorkerFailure& failure, Device& device) {
 
 void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
                      Progress* progress, RunData& run) {
-  Besides counters{"counters", "only etprof-runner reads them", "an emulated CPU has none", false, {}};
-  counters.ask = [&](WorkerClient& worker, const ParticipantSetup& own, ExperimentData& data) {
-    const auto reply = worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
-    for (const std::string& remark : RemarksOn(reply)) Warn(counters, remark, data);
-    if (reply.counters.empty()) return;
-    data.counters = RowsOf(reply, own.config->method);
-    WriteFileAtomically(CountersFile(data), [&](std::ostream& out) { WriteCounters(data.counters, out); });
-  };
-  Measure(counters, plan, setup, reconnecting, progress, run);
+  const Besides counters{"counters", "only etprof-runner reads them", "an emulated CPU has none"};
+  Measure(counters, plan, setup, reconnecting, progress, run,
+          [&](const ParticipantSetup& own, ExperimentData& data) {
+            protocol::CountersReply reply;
+            AskWorker(counters, own, WorkerCommand(own), false, [&](WorkerClient& worker) {
+              reply = worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
+            });
+            for (const std::string& remark : RemarksOn(reply)) Warn(counters, remark, data);
+            if (reply.counters.empty()) return;
+            data.counters = RowsOf(reply, own.config->method);
+            WriteFileAtomically(CountersFile(data),
+                                [&](std::ostream& out) { WriteCounters(data.counters, out); });
+          });
+}
+
+namespace {
+
+// Two processes that agree so far say what a third would.
+constexpr double kAgreement = 1e-4;
+constexpr double kLeastAgreement = 16;  // instructions: of few, an allocation that went another way is more
+constexpr int kMostProcesses = 4;
+constexpr protocol::CountersRequest kCountOnce{.warmup = 1, .runs = 1};
+
+bool Agree(const protocol::CountersReply& a, const protocol::CountersReply& b) {
+  const double of_a = CountOfMethod(a), of_b = CountOfMethod(b);
+  return std::abs(of_a - of_b) <= std::max(kLeastAgreement, kAgreement * of_a);
+}
+
+bool CountsInstructions(const protocol::CountersReply& reply) {
+  return std::ranges::any_of(reply.counters, [](const protocol::OpenCounter& counter) {
+    return counter.name == protocol::kEmulatorCounters.front() && counter.share >= 1;
+  });
+}
+
+// Valgrind's processor has no AVX-512.
+bool HasMoreThanValgrind(const DeviceProperties& device) {
+  return std::ranges::any_of(device.features,
+                             [](const std::string& feature) { return feature.starts_with("avx512"); });
+}
+
+constexpr Besides kInstructions{"instructions", "only etprof-runner counts them"};
+
+// One process after the other, until two agree.
+class InstructionCounter {
+ public:
+  InstructionCounter(ParticipantSetup setup, const std::filesystem::path& plugin)
+      : setup_(std::move(setup)), plugin_(plugin) {
+    setup_.threads = 1;
+    command_ = WorkerCommand(setup_);
+  }
+
+  ~InstructionCounter() {
+    std::error_code ignored;
+    std::filesystem::remove(Profile(), ignored);
+  }
+  InstructionCounter(InstructionCounter&&) = delete;
+
+  // Warns where nothing can count. Throws WorkerFailure.
+  void Run(ExperimentData& data) {
+    if (!data.emulated) Count();
+    if (replies_.empty() || !CountsInstructions(replies_.back())) {
+      replies_.clear();
+      const std::optional<Instrument> instrument = Find(data);
+      if (!instrument) return;
+      instrument->WrapAround(command_);
+      Count();
+      if (!CountsInstructions(replies_.back())) {
+        return Warn(kInstructions,
+                    "the runner did not find what counts: build it again (`etprof build` for a bundle, "
+                    "script/bootstrap for this machine's)",
+                    data);
+      }
+      if (!instrument->valgrind.empty() && HasMoreThanValgrind(*setup_.properties)) {
+        Warn(kInstructions,
+             "Valgrind's processor has no AVX-512: kernels that need it are not those that were counted",
+             data);
+      }
+    }
+    bool agree = false;
+    while (!agree && replies_.size() < kMostProcesses) {
+      if (setup_.interruption->Now()) return;
+      Count();
+      agree = Agree(replies_[replies_.size() - 2], replies_.back());
+    }
+    const auto counted = agree ? replies_.end() - 2 : replies_.begin();
+    data.instructions = MergeInstructions({counted, replies_.end()}, setup_.config->method);
+    for (const protocol::CountersReply& reply : replies_) {
+      if (reply.unmatched_calls > 0) Warn(kInstructions, UnmatchedRemark(reply.unmatched_calls), data);
+    }
+    WriteFileAtomically(InstructionsFile(data),
+                        [&](std::ostream& out) { WriteInstructions(data.instructions, out); });
+  }
+
+ private:
+  void Count() {
+    AskWorker(kInstructions, setup_, command_, false, [this](WorkerClient& worker) {
+      replies_.push_back(worker.Ask<protocol::CountersReply>("counters", kCountOnce));
+    });
+  }
+
+  std::optional<Instrument> Find(ExperimentData& data) {
+    try {
+      if (setup_.device->Name() != "local") {
+        throw Error(ExitCode::kBadInput, "the processor's counters are closed there")
+            .Remedy("open them (docs/guides/troubleshooting.md), or count in QEMU on this machine");
+      }
+      return FindInstrument(command_, data.emulated, plugin_, Profile());
+    } catch (const Error& error) {
+      Warn(kInstructions, error.Message(), data);
+      return std::nullopt;
+    }
+  }
+
+  std::filesystem::path Profile() const { return setup_.folder / (setup_.stem + ".callgrind"); }
+
+  ParticipantSetup setup_;
+  const std::filesystem::path& plugin_;
+  Command command_;  // that starts a process that counts
+  std::vector<protocol::CountersReply> replies_;
+};
+
+}  // namespace
+
+void MeasureInstructions(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
+                         const std::filesystem::path& plugin, Progress* progress, RunData& run) {
+  Measure(
+      kInstructions, plan, setup, reconnecting, progress, run,
+      [&](const ParticipantSetup& own, ExperimentData& data) { InstructionCounter(own, plugin).Run(data); });
 }
 
 void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
                   Progress* progress, RunData& run) {
-  Besides watch{"watch", "only etprof-runner watches XNNPACK's calls", nullptr, true, {}};
-  watch.ask = [&](WorkerClient& worker, const ParticipantSetup& own, ExperimentData& data) {
-    auto reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
-    if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);
-    if (reply.unmatched_calls > 0) {
-      Warn(watch, UnmatchedRemark(reply.unmatched_calls), data);
-    }
-    if (reply.memory && !reply.memory->why_not.empty()) {
-      Warn(watch, "memory by owner: " + reply.memory->why_not, data);
-      reply.memory.reset();
-    }
-    data.watch = std::make_shared<const WatchData>(WatchData{own.config->method, std::move(reply)});
-    WriteWatch(*data.watch, WatchFile(data));
-  };
-  Measure(watch, plan, setup, reconnecting, progress, run);
+  const Besides watch{"watch", "only etprof-runner watches XNNPACK's calls"};
+  Measure(watch, plan, setup, reconnecting, progress, run,
+          [&](const ParticipantSetup& own, ExperimentData& data) {
+            protocol::WatchReply reply;
+            const bool watch_memory = !data.emulated;  // whose pages are the emulator's
+            AskWorker(watch, own, WorkerCommand(own), watch_memory, [&](WorkerClient& worker) {
+              reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
+            });
+            if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);
+            if (reply.unmatched_calls > 0) {
+              Warn(watch, UnmatchedRemark(reply.unmatched_calls), data);
+            }
+            if (reply.memory && !reply.memory->why_not.empty()) {
+              Warn(watch, "memory by owner: " + reply.memory->why_not, data);
+              reply.memory.reset();
+            }
+            data.watch = std::make_shared<const WatchData>(WatchData{own.config->method, std::move(reply)});
+            WriteWatch(*data.watch, WatchFile(data));
+          });
 }
 
 std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,

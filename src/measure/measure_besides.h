@@ -18,6 +18,11 @@ namespace etprof {
 using SetupOfUnit = std::function<ParticipantSetup(std::size_t unit)>;
 using Reconnecting = std::function<void(const std::function<void()>& step)>;
 
+// `--instructions`: processes that count the instructions of each operator, of one thread: by the processor's
+// counters, else in Callgrind or QEMU (with `plugin`); writes `_instructions.csv` beside the log.
+void MeasureInstructions(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
+                         const std::filesystem::path& plugin, Progress* progress, RunData& run);
+
 // `--counters`: runs that read the counters at each operator boundary; writes `_counters.csv` beside the log.
 void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
                      Progress* progress, RunData& run);

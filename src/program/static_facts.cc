@@ -14,32 +14,46 @@ namespace {
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 constexpr double kSizeTolerance = 0.01;
+constexpr double kWorkTolerance = 0.05;
 
 double Least(const Tally& tally) { return static_cast<double>(tally.known); }
 double Most(const Tally& tally) { return tally.more ? kEndless : Least(tally); }
 
+FactRange RangeOf(const Tally& tally) { return {Least(tally), Most(tally)}; }
 FactRange Exactly(std::int64_t number) { return {static_cast<double>(number), static_cast<double>(number)}; }
 
 using Unit = FactInfo::Unit;
 constexpr FactInfo kFacts[] = {
     {"delegated", "delegated operators", "require-delegated",
      "Minimum share of operators that are delegated, in each method", Unit::kShare, true, false, 0,
-     [](const StaticFacts& facts, Bytes) { return facts.operators.Share(); }},
+     [](const StaticFacts& facts, const FileFacts&) { return facts.operators.Share(); }},
     {"delegated_macs", "delegated MACs", "require-delegated-macs",
      "Minimum share of multiply-accumulates (MACs) that are delegated, in each method", Unit::kShare, true,
-     false, 0, [](const StaticFacts& facts, Bytes) { return facts.macs.Share(); }},
+     false, 0, [](const StaticFacts& facts, const FileFacts&) { return facts.macs.Share(); }},
     {"sme2", "MACs with SME2 kernels", "require-sme2",
      "Minimum share of the MACs of matrix products and convolutions for which KleidiAI has SME2 kernels",
-     Unit::kShare, true, false, 0, [](const StaticFacts& facts, Bytes) { return facts.matrix_macs.Share(); }},
+     Unit::kShare, true, false, 0,
+     [](const StaticFacts& facts, const FileFacts&) { return facts.matrix_macs.Share(); }},
     {"delegates", "delegates", "max-delegates", "Maximum number of delegates of each method", Unit::kCount,
-     false, false, 0, [](const StaticFacts& facts, Bytes) { return Exactly(facts.delegates); }},
+     false, false, 0, [](const StaticFacts& facts, const FileFacts&) { return Exactly(facts.delegates); }},
     {"portable", "portable operators", "max-portable",
      "Maximum number of calls of operators that are not delegated, in each method", Unit::kCount, false,
-     false, 0, [](const StaticFacts& facts, Bytes) { return Exactly(facts.operators.without.known); }},
+     false, 0,
+     [](const StaticFacts& facts, const FileFacts&) { return Exactly(facts.operators.without.known); }},
+    {"macs", "MACs", "max-macs", "Maximum number of multiply-accumulates (MACs) of each method", Unit::kCount,
+     false, false, kWorkTolerance,
+     [](const StaticFacts& facts, const FileFacts&) { return RangeOf(facts.AllMacs()); }},
+    {"packed_weights", "packed weights", "max-packed-weights",
+     "Maximum memory for the weights of each method that XNNPACK packs", Unit::kBytes, false, false,
+     kWorkTolerance, [](const StaticFacts& facts, const FileFacts&) { return RangeOf(facts.packed); }},
     {"planned", "planned memory", "max-planned", "Maximum planned memory of each method", Unit::kBytes, false,
-     false, kSizeTolerance, [](const StaticFacts& facts, Bytes) { return Exactly(facts.planned); }},
+     false, kSizeTolerance,
+     [](const StaticFacts& facts, const FileFacts&) { return Exactly(facts.planned); }},
+    {"delegated_bytes", "delegated bytes", "max-delegated-bytes",
+     "Maximum size of what the file holds for delegates", Unit::kBytes, false, true, kWorkTolerance,
+     [](const StaticFacts&, const FileFacts& file) { return Exactly(file.delegated); }},
     {"file_size", "file size", "max-file-size", "Maximum size of the file", Unit::kBytes, false, true,
-     kSizeTolerance, [](const StaticFacts&, Bytes file) { return Exactly(file); }}};
+     kSizeTolerance, [](const StaticFacts&, const FileFacts& file) { return Exactly(file.size); }}};
 
 // A number that is not negative, and the rest of the text without blanks before it. Absent: it begins with
 // none.
@@ -96,6 +110,15 @@ FactRange Split::Share() const {
     high = most_with == kEndless ? std::nextafter(1.0, 0.0) : most_with / (most_with + least_without);
   }
   return {low, high};
+}
+
+Tally StaticFacts::AllMacs() const {
+  Tally all = macs.with;
+  for (const Tally& part : {macs.without, macs.unknown}) {
+    all.Add(part.known);
+    if (part.more) all.Add(std::nullopt);
+  }
+  return all;
 }
 
 std::string FactInfo::FileKey() const {

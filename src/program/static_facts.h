@@ -51,6 +51,15 @@ struct StaticFacts {
   std::int64_t matrix_operators = 0;  // that multiply matrices
   std::int64_t delegates = 0;
   Bytes planned = 0;  // of all planned buffers; saturated
+  Tally packed;       // bytes of weights that XNNPACK packs, at least (xnn/memory_estimate.h)
+
+  Tally AllMacs() const;
+};
+
+// Of a program's file, in bytes.
+struct FileFacts {
+  Bytes size = 0;
+  Bytes delegated = 0;  // payloads and named data of delegates, what is shared once
 };
 
 // One of these numbers as options, files, and formats have it.
@@ -64,7 +73,7 @@ struct FactInfo {
   bool is_least;     // whether the limit is the least that it may be, else the most
   bool of_file;      // not of each method
   double tolerance;  // relative change for the worse that is none
-  FactRange (*range)(const StaticFacts& facts, Bytes file);  // `file`: its size
+  FactRange (*range)(const StaticFacts& facts, const FileFacts& file);
 
   std::string FileKey() const;  // of the limit: "require_delegated_macs"
   // Of a limit: "95%" of a share (at most 100%), "3" of a count, "2 MB" or "1.5 MiB" of bytes. Absent: it is

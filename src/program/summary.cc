@@ -172,6 +172,12 @@ MethodSummary Summarize(const Method& method, const Program& program) {
   summary.jumps = method.Branches();
   summary.steps = StepsOf(method, macs);
   facts.planned = PlannedBytes(method);
+  for (const Delegate& delegate : method.delegates) {
+    if (delegate.graph)
+      facts.packed.Add(PackedBytes(program.xnn_graphs[*delegate.graph]));
+    else if (delegate.IsXnnpacks())
+      facts.packed.Add(std::nullopt);
+  }
   for (const ProgramValue& value : method.values) {
     if (value.tensor && value.tensor->Varies()) summary.dynamic = true;
   }
@@ -217,6 +223,10 @@ Bytes NamedDataBytes(const Program& program) {
   Bytes bytes = 0;
   for (const std::size_t segment : segments) bytes = SumAtMost(bytes, program.segments[segment].bytes);
   return bytes;
+}
+
+FileFacts FactsOfFile(const Program& program) {
+  return {program.file_bytes, SumAtMost(PayloadBytes(program), NamedDataBytes(program))};
 }
 
 std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole) {

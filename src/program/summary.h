@@ -77,6 +77,7 @@ Bytes PayloadBytes(const Program& program);
 // The FlatBuffer without the payloads and constants that lie within it.
 Bytes InstructionBytes(const Program& program);
 Bytes NamedDataBytes(const Program& program);
+FileFacts FactsOfFile(const Program& program);
 
 // "512", "true", "0.5", a text: what the program stores of a number, truth value, or text. Absent: it stores
 // none.

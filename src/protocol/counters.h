@@ -14,7 +14,13 @@
 
 namespace etprof::protocol {
 
-// Every counter that a runner may give, in this order: hardware, then software.
+enum class CounterSourceKind { kProcessor, kCallgrind, kEmulator };
+
+// What Callgrind is told as --callgrind-out-file, for the runner.
+inline constexpr const char* kCallgrindFileVariable = "ETPROF_CALLGRIND_FILE";
+
+// Every counter of a processor that a runner may give, in this order: hardware, then software. Those of an
+// emulator are in emulator_counts.h.
 inline constexpr const char* kCounterNames[] = {"cycles",
                                                 "instructions",
                                                 "cache_references",
@@ -43,7 +49,7 @@ struct OpenCounter {
   double share = 1;
 
   static void Describe(auto& v) {
-    v("name", &OpenCounter::name, {.meaning = "one of kCounterNames"});
+    v("name", &OpenCounter::name, {.meaning = "one of kCounterNames or kEmulatorCounters"});
     v("user_only", &OpenCounter::user_only, {.meaning = "what the kernel does for the process is not in it"});
     v("share", &OpenCounter::share,
       {.meaning = "of the time in which it counted (others took its place else); it is scaled up"});
@@ -55,7 +61,7 @@ struct ClosedCounter {
   std::string why;
 
   static void Describe(auto& v) {
-    v("name", &ClosedCounter::name, {.meaning = "one of kCounterNames"});
+    v("name", &ClosedCounter::name, {.meaning = "one of kCounterNames or kEmulatorCounters"});
     v("why", &ClosedCounter::why, {.meaning = "and what would open it"});
   }
 };
@@ -76,6 +82,7 @@ struct OperatorCounts {
 };
 
 struct CountersReply {
+  CounterSourceKind source = CounterSourceKind::kProcessor;
   int runs = 0;
   int threads = 0;
   std::vector<OpenCounter> counters;
@@ -85,6 +92,7 @@ struct CountersReply {
 
   static constexpr bool kEveryKey = true;
   static void Describe(auto& v) {
+    v("source", &CountersReply::source, {.meaning = "what counted"});
     v("runs", &CountersReply::runs, {.meaning = "that count"});
     v("threads", &CountersReply::threads, {.meaning = "that were counted: the caller and those of the pool"});
     v("counters", &CountersReply::counters, {.meaning = "that could be read"});
@@ -102,3 +110,11 @@ struct CountersReply {
 };
 
 }  // namespace etprof::protocol
+
+namespace etprof {
+template <>
+inline constexpr NamedValue<protocol::CounterSourceKind> kNames<protocol::CounterSourceKind>[] = {
+    {protocol::CounterSourceKind::kProcessor, "processor"},
+    {protocol::CounterSourceKind::kCallgrind, "callgrind"},
+    {protocol::CounterSourceKind::kEmulator, "emulator"}};
+}  // namespace etprof

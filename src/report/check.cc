@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
 #include "analysis/operators.h"
+#include "core/text/text.h"
 #include "core/units.h"
 #include "measure/store/run_warnings.h"
 #include "report/kernels/watched.h"
@@ -19,6 +21,7 @@
 namespace etprof {
 namespace {
 
+constexpr double kRounding = 1e-12;   // of a quotient of counts: 1100 of 1000 is no more than 10% above
 constexpr double kConfidence = 0.95;  // of the estimates as they come; the gate sets its own
 
 using LaunchValues = std::map<int, double>;  // of a launch's index
@@ -50,6 +53,24 @@ std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baselin
   return stats::EstimateRatio(launches, kConfidence);
 }
 
+std::string PairName(const std::string& label, const CheckPair& pair) {
+  return label.empty() ? fmt::format("{} against {}", pair.candidate_label, pair.baseline_label) : label;
+}
+
+GateDecision DecisionOf(const CheckPair& pair) {
+  GateDecision decision = GateDecision::kPass;
+  for (const CheckItem& item : pair.items) decision = Together(decision, item.verdict.decision);
+  return decision;
+}
+
+void MakeNamesUnique(std::vector<CheckPair>& pairs) {
+  std::set<std::string> seen;
+  for (CheckPair& pair : pairs) {
+    const std::string name = pair.name;
+    for (int i = 2; !seen.insert(pair.name).second; ++i) pair.name = fmt::format("{} ({})", name, i);
+  }
+}
+
 class Assembler {
  public:
   Assembler(const Report& report, const CheckLimits& limits) : report_(report), limits_(limits) {}
@@ -64,11 +85,12 @@ class Assembler {
     result_.where = report_.run.platform;
     if (report_.run.device && report_.run.device->cores > 0)
       result_.where += ", " + CountedText(report_.run.device->cores, "core");
-    for (const ComparePair& pair : report_.run.pairs) AddPair(pair);
-    MakeNamesUnique();
-    Judge();
     result_.notes = report_.warnings;
+    for (const ComparePair& pair : report_.run.pairs) AddPair(pair);
+    MakeNamesUnique(result_.pairs);
+    Judge();
     FindMoved();
+    FindCounted();
     FindProven();
     Decide();
     return std::move(result_);
@@ -84,8 +106,7 @@ class Assembler {
     CheckPair& out = result_.pairs.emplace_back();
     out.baseline_label = pair.baseline_label.empty() ? a.label : pair.baseline_label;
     out.candidate_label = pair.candidate_label.empty() ? b.label : pair.candidate_label;
-    out.name = pair.label.empty() ? fmt::format("{} against {}", out.candidate_label, out.baseline_label)
-                                  : pair.label;
+    out.name = PairName(pair.label, out);
     out.threads = b.threads;
     for (const ExperimentData* side : {&a, &b}) {
       if (!side->error.empty() && out.error.empty()) out.error = side->label + ": " + side->error;
@@ -102,6 +123,9 @@ class Assembler {
     const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
     if (a.emulated || b.emulated) return kEmulatedRemark;
     if (a.trace_enabled || b.trace_enabled) return "the times of a kernel-log run are not latency";
+    for (const ReportExperiment* side : {&sides.baseline, &sides.candidate}) {
+      if (!side->run_classes.empty()) return "the runs of " + side->label + " do different work";
+    }
     return "";
   }
 
@@ -118,6 +142,8 @@ class Assembler {
       if (made != nullptr && !paired)
         estimate =
             EstimateLaunches(ValuesOf(a, &Launch::CleanLatency), ValuesOf(b, &Launch::CleanLatency), false);
+      if (estimate && latency.estimate && latency.estimate->systematic_error > 0)
+        estimate = stats::WithSystematicError(*estimate, latency.estimate->systematic_error);
       AddItem({.kind = CheckItem::Kind::kLatency,
                .baseline = latency.baseline_ns,
                .candidate = latency.candidate_ns,
@@ -138,6 +164,84 @@ class Assembler {
     if (limits_.load_slowdown)
       add_launches(CheckItem::Kind::kLoad, *limits_.load_slowdown, &Launch::CleanLoad, refusal);
     if (limits_.operator_slowdown && made != nullptr) AddOperators(*made, refusal);
+    if (limits_.instruction_growth) AddInstructions(a, b);
+  }
+
+  // Counts are exact but for what one process does otherwise than another: that they were told apart is
+  // known, and no chance.
+  void AddInstructions(const ExperimentData& a, const ExperimentData& b) {
+    CheckItem item{.kind = CheckItem::Kind::kInstructions,
+                   .name = std::string(NameOf(CheckItem::Kind::kInstructions)),
+                   .limit = *limits_.instruction_growth};
+    const InstructionsRow* const of_a = MethodInstructions(a.instructions);
+    const InstructionsRow* const of_b = MethodInstructions(b.instructions);
+    if (of_a == nullptr || of_b == nullptr || of_a->instructions <= 0) {
+      item.why_not = "they were not counted";
+    } else if (of_a->source != of_b->source) {
+      item.why_not = fmt::format("the baseline's were counted by {}, the candidate's by {}",
+                                 of_a->SourceText(), of_b->SourceText());
+    } else {
+      item.baseline = of_a->instructions;
+      item.candidate = of_b->instructions;
+      GateVerdict& verdict = item.verdict;
+      verdict.growth = of_b->instructions / of_a->instructions - 1;
+      verdict.low = of_b->lowest / of_a->highest - 1;
+      verdict.high = of_b->highest / of_a->lowest - 1;
+      const double limit = item.limit + kRounding;
+      verdict.pass_p = *verdict.high <= limit ? 0 : 1;
+      verdict.fail_p = *verdict.low > limit ? 0 : 1;
+      verdict.decision = verdict.pass_p == 0   ? GateDecision::kPass
+                         : verdict.fail_p == 0 ? GateDecision::kFail
+                                               : GateDecision::kInconclusive;
+      if (verdict.decision == GateDecision::kInconclusive)
+        item.why_not = "processes that ran the same differ by more than what is left to the limit";
+      AddOnce(fmt::format("instructions were counted by {}, in one run of one thread: they are no latency",
+                          of_a->SourceText()),
+              result_.notes);
+    }
+    result_.pairs.back().items.push_back(std::move(item));
+  }
+
+  // Calls `each` with the pair, the match, the baseline's operator, and its rows on both sides: of every
+  // operator that both sides have one of. `rows`: pointers to those of an experiment, which have a `key`.
+  void ForMatchedRows(const auto& rows, const auto& each) const {
+    for (std::size_t p = 0; p < result_.pairs.size(); ++p) {
+      const auto& baseline_profile = sides_[p].baseline.profile;
+      const auto& candidate_profile = sides_[p].candidate.profile;
+      if (comparisons_[p] == nullptr || !baseline_profile || !candidate_profile) continue;
+      const auto by_key = [&](const ExperimentData& data) {
+        std::map<std::string, std::decay_t<decltype(rows(data).front())>> found;
+        for (const auto* const row : rows(data)) found.emplace(row->key, row);
+        return found;
+      };
+      const auto before = by_key(sides_[p].BaselineData()), after = by_key(sides_[p].CandidateData());
+      for (const OperatorMatch& match : comparisons_[p]->operators) {
+        if (!match.baseline || !match.candidate) continue;
+        const Operator& op = baseline_profile->operators[*match.baseline];
+        const auto a = before.find(KeyText(op.key));
+        const auto b = after.find(KeyText(candidate_profile->operators[*match.candidate].key));
+        if (a != before.end() && b != after.end()) each(p, match, op, *a->second, *b->second);
+      }
+    }
+  }
+
+  void FindCounted() {
+    const auto rows = [](const ExperimentData& data) {
+      std::vector<const InstructionsRow*> all;
+      for (const InstructionsRow& row : data.instructions) all.push_back(&row);
+      return all;
+    };
+    ForMatchedRows(rows, [&](std::size_t p, const OperatorMatch& match, const Operator& op,
+                             const InstructionsRow& a, const InstructionsRow& b) {
+      if (!IsOperator(op) || (a.lowest <= b.highest && b.lowest <= a.highest)) return;
+      result_.pairs[p].counted.push_back(
+          {op.name, a.key, OriginOf(match, p), a.instructions, b.instructions});
+    });
+    for (CheckPair& pair : result_.pairs) {
+      std::ranges::stable_sort(pair.counted, std::greater(), [](const CountedOperator& op) {
+        return std::abs(op.candidate - op.baseline);
+      });
+    }
   }
 
   void AddOperators(const Comparison& made, const std::string& refusal) {
@@ -153,6 +257,7 @@ class Assembler {
       AddItem({.kind = CheckItem::Kind::kOperator,
                .name = op->name,
                .key = KeyText(op->key),
+               .origin = OriginOf(match, result_.pairs.size() - 1),
                .baseline = match.quantity.baseline_ns,
                .candidate = match.quantity.candidate_ns,
                .limit = *limits_.operator_slowdown},
@@ -181,7 +286,7 @@ class Assembler {
       item.baseline = estimate->baseline();
       item.candidate = estimate->candidate();
     }
-    claims_.push_back({estimate, item.limit});
+    item.estimate = estimate;
     result_.pairs.back().items.push_back(std::move(item));
   }
 
@@ -192,12 +297,15 @@ class Assembler {
     return profile && op < profile->operators.size() ? &profile->operators[op] : nullptr;
   }
 
-  void MakeNamesUnique() {
-    std::set<std::string> seen;
-    for (CheckPair& pair : result_.pairs) {
-      const std::string name = pair.name;
-      for (int i = 2; !seen.insert(pair.name).second; ++i) pair.name = fmt::format("{} ({})", name, i);
-    }
+  // The candidate's where both have it: that is the model that is being changed.
+  OperatorOrigin OriginOf(const OperatorMatch& match, std::size_t pair) const {
+    const auto& profile = (match.candidate ? sides_[pair].candidate : sides_[pair].baseline).profile;
+    const std::optional<std::size_t> op = match.candidate ? match.candidate : match.baseline;
+    if (!profile || !profile->program || !op || *op >= profile->program->operators.size()) return {};
+    OperatorOrigin origin{ModulePath(*profile->program, *op).value_or("")};
+    const std::optional<std::size_t> place = profile->program->operators[*op].place;
+    if (place) origin.frame = profile->program->places[*place].frame;
+    return origin;
   }
 
   void Judge() {
@@ -206,10 +314,27 @@ class Assembler {
     options.false_discovery = limits_.false_discovery;
     if (schedule.look_confidence > 0 && schedule.confidence > 0 && schedule.confidence < 1)
       options.look_share = (1 - schedule.look_confidence) / (1 - schedule.confidence);
-    const std::vector<GateVerdict> verdicts = JudgeClaims(claims_, options);
+    std::vector<GateClaim> claims;
+    for (const CheckPair& pair : result_.pairs) {
+      for (const CheckItem& item : pair.items) {
+        if (item.kind != CheckItem::Kind::kInstructions) claims.push_back({item.estimate, item.limit});
+      }
+    }
+    const std::vector<GateVerdict> verdicts = JudgeClaims(claims, options);
     std::size_t next = 0;
     for (CheckPair& pair : result_.pairs) {
-      for (CheckItem& item : pair.items) item.verdict = verdicts[next++];
+      for (CheckItem& item : pair.items) {
+        if (item.kind == CheckItem::Kind::kInstructions) continue;
+        item.verdict = verdicts[next++];
+        const bool is_open = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
+        if (is_open && !item.MayBeDecidedWith(std::numeric_limits<double>::infinity())) {
+          item.why_not = fmt::format(
+              "the threads had to wait for a processor, which makes the change uncertain by ±{:.2g}% however "
+              "long "
+              "it is measured: use a quieter machine, or another limit",
+              100 * std::expm1(item.estimate->systematic_error));
+        }
+      }
     }
   }
 
@@ -233,7 +358,7 @@ class Assembler {
           AddLoneOperator(result_.pairs[p].only_candidate, *op, match, match.quantity.candidate_ns);
         }
       }
-      if (both && judged.size() == before) {
+      if (both && judged.size() == before && result_.pairs[p].launches > 1) {
         result_.notes.push_back(fmt::format(
             "{}: it is not known which operators changed, since too few of their runs were clean or traced",
             result_.pairs[p].name));
@@ -247,7 +372,8 @@ class Assembler {
       const Operator& op = *OperatorOf(*match, p);
       const stats::RatioEstimate& estimate = verdicts[i].estimate;
       result_.pairs[p].moved.push_back(
-          {op.name, KeyText(op.key), estimate.baseline().value_or(match->quantity.baseline_ns.value_or(0)),
+          {op.name, KeyText(op.key), OriginOf(*match, p),
+           estimate.baseline().value_or(match->quantity.baseline_ns.value_or(0)),
            estimate.candidate().value_or(match->quantity.candidate_ns.value_or(0)),
            std::expm1(-estimate.log_ratio), std::expm1(-estimate.log_high), std::expm1(-estimate.log_low)});
     }
@@ -259,27 +385,16 @@ class Assembler {
   }
 
   void FindProven() {
-    for (std::size_t p = 0; p < result_.pairs.size(); ++p) {
-      const auto& baseline_profile = sides_[p].baseline.profile;
-      const auto& candidate_profile = sides_[p].candidate.profile;
-      if (comparisons_[p] == nullptr || !baseline_profile || !candidate_profile) continue;
-      const auto rows = [&](const ExperimentData& data) {
-        std::map<std::string, const WatchedRow*> by_key;
-        for (const WatchedRow& row : RowsOf(report_.watched, data))
-          if (!row.code.empty()) by_key.emplace(row.key, &row);
-        return by_key;
-      };
-      const auto before = rows(sides_[p].BaselineData()), after = rows(sides_[p].CandidateData());
-      for (const OperatorMatch& match : comparisons_[p]->operators) {
-        if (!match.baseline || !match.candidate) continue;
-        const Operator& op = baseline_profile->operators[*match.baseline];
-        const auto baseline = before.find(KeyText(op.key));
-        const auto candidate = after.find(KeyText(candidate_profile->operators[*match.candidate].key));
-        if (baseline == before.end() || candidate == after.end()) continue;
-        result_.pairs[p].proven.push_back(
-            {op.name, baseline->first, SideOf(*baseline->second), SideOf(*candidate->second)});
-      }
-    }
+    const auto rows = [&](const ExperimentData& data) {
+      std::vector<const WatchedRow*> all;
+      for (const WatchedRow& row : RowsOf(report_.watched, data))
+        if (!row.code.empty()) all.push_back(&row);
+      return all;
+    };
+    ForMatchedRows(rows, [&](std::size_t p, const OperatorMatch&, const Operator& op, const WatchedRow& a,
+                             const WatchedRow& b) {
+      result_.pairs[p].proven.push_back({op.name, a.key, SideOf(a), SideOf(b)});
+    });
   }
 
   static ProvenOperator::Side SideOf(const WatchedRow& row) {
@@ -297,11 +412,7 @@ class Assembler {
   void Decide() {
     if (!result_.pairs.empty()) result_.decision = GateDecision::kPass;
     for (CheckPair& pair : result_.pairs) {
-      if (!pair.items.empty() && pair.error.empty()) {
-        pair.decision = GateDecision::kPass;
-        for (const CheckItem& item : pair.items)
-          pair.decision = Together(pair.decision, item.verdict.decision);
-      }
+      if (!pair.items.empty() && pair.error.empty()) pair.decision = DecisionOf(pair);
       result_.error = result_.error || !pair.error.empty();
       result_.decision = Together(result_.decision, pair.decision);
     }
@@ -310,7 +421,6 @@ class Assembler {
   const Report& report_;
   const CheckLimits& limits_;
   CheckReport result_;
-  std::vector<GateClaim> claims_;  // item by item of all pairs, in order
   // Of each pair:
   std::vector<Sides> sides_;
   std::vector<const Comparison*> comparisons_;  // null: there is none
@@ -318,8 +428,47 @@ class Assembler {
 
 }  // namespace
 
+bool CheckItem::MayBeDecidedWith(double launches) const {
+  return MayBeDecided({estimate, limit}, verdict, launches);
+}
+
 CheckReport AssembleCheck(const Report& report, const CheckLimits& limits) {
   return Assembler(report, limits).Run();
+}
+
+CheckPair EqualPair(const UnitPair& pair, int threads, const CheckLimits& limits) {
+  CheckPair equal;
+  equal.baseline_label = pair.baseline_label;
+  equal.candidate_label = pair.candidate_label;
+  equal.name = PairName(pair.label, equal);
+  equal.threads = threads;
+  const auto add = [&](CheckItem::Kind kind, const std::optional<double>& limit) {
+    if (!limit) return;
+    CheckItem& item = equal.items.emplace_back();
+    item.kind = kind;
+    item.name = kind == CheckItem::Kind::kOperator ? "operators" : NameOf(kind);
+    item.limit = *limit;
+    const GateClaim claim{stats::RatioEstimate(), *limit};
+    item.verdict = JudgeClaims({&claim, 1}).front();
+  };
+  add(CheckItem::Kind::kLatency, limits.slowdown);
+  add(CheckItem::Kind::kPeakMemory, limits.memory_growth);
+  add(CheckItem::Kind::kLoad, limits.load_slowdown);
+  add(CheckItem::Kind::kOperator, limits.operator_slowdown);
+  add(CheckItem::Kind::kInstructions, limits.instruction_growth);
+  equal.decision = DecisionOf(equal);
+  return equal;
+}
+
+void AddEqualPairs(std::vector<CheckPair> pairs, CheckReport& check) {
+  if (check.pairs.empty()) check.decision = GateDecision::kPass;
+  for (CheckPair& pair : pairs) {
+    check.decision = Together(check.decision, pair.decision);
+    check.notes.push_back(fmt::format(
+        "{}: model, runner, and settings of both sides are the same, so nothing was measured", pair.name));
+    check.pairs.push_back(std::move(pair));
+  }
+  MakeNamesUnique(check.pairs);
 }
 
 }  // namespace etprof

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "compare/gate.h"
+#include "measure/config/config.h"
+#include "program/source/source_map.h"
 #include "report/report.h"
 
 namespace etprof {
@@ -14,35 +16,60 @@ namespace etprof {
 
 // Relative growth that is allowed: 0.02 for +2 %. Absent: not checked.
 struct CheckLimits {
-  std::optional<double> slowdown = 0.02;    // of the latency
-  std::optional<double> operator_slowdown;  // of the self time of every operator that both sides have
-  double least_operator_share = 0.01;       // of Method::execute on one side; what takes less is not checked
-  std::optional<double> memory_growth;      // of the peak memory of a launch
-  std::optional<double> load_slowdown;      // of the time to load program and method
+  std::optional<double> slowdown = 0.02;     // of the latency
+  std::optional<double> operator_slowdown;   // of the self time of every operator that both sides have
+  double least_operator_share = 0.01;        // of Method::execute on one side; what takes less is not checked
+  std::optional<double> memory_growth;       // of the peak memory of a launch
+  std::optional<double> load_slowdown;       // of the time to load program and method
+  std::optional<double> instruction_growth;  // of the instructions of a run, which are counted
   double false_discovery = 0.05;
   bool require_conclusive = false;  // a pair that cannot be decided counts as failed
 };
 
+// Where an operator comes from in the model, as far as the program that ran says so (its .etrecord).
+struct OperatorOrigin {
+  std::string layer = {};  // path of the module: "layer1.2"
+  std::optional<SourceFrame> frame = {};
+
+  std::string Source() const { return frame ? LineText(*frame) : ""; }
+
+  static void Describe(auto& v) {
+    v("layer", &OperatorOrigin::layer,
+      {.meaning = "of an operator: path of its module; null: not known", .or_null = true});
+    v("source", &OperatorOrigin::Source,
+      {.meaning = "of an operator: its line of the model; null: not known", .or_null = true});
+  }
+};
+
 // One claim, tested.
 struct CheckItem {
-  enum class Kind { kLatency, kPeakMemory, kLoad, kOperator };
+  enum class Kind { kLatency, kPeakMemory, kLoad, kOperator, kInstructions };
   Kind kind = Kind::kLatency;
-  std::string name = {};  // "latency", "peak memory", "load", an operator's name
+  std::string name = {};  // "latency", "peak memory", "load", "instructions", an operator's name
   std::string key = {};   // of an operator: KeyText of its identity on the baseline's side
-  // ns, or bytes of memory: those of the estimate, whose quotient is 1 + the growth
+  OperatorOrigin origin = {};
+  // ns, bytes of memory, or instructions: those of the estimate, whose quotient is 1 + the growth
   // (RatioEstimate::baseline). Where there is none, medians over launches; of operators mean self times.
   std::optional<double> baseline = {}, candidate = {};
   double limit = 0;
   GateVerdict verdict = {};
-  std::string why_not = {};  // one clause: why nothing could be tested; empty: it was
+  std::string why_not = {};  // one clause: why it could not be decided, where that is known
+  std::optional<stats::RatioEstimate> estimate = {};  // that was tested
+
+  std::string_view Unit() const {
+    return kind == Kind::kPeakMemory ? "bytes" : kind == Kind::kInstructions ? "instructions" : "ns";
+  }
+  // As MayBeDecided in compare/gate.h.
+  bool MayBeDecidedWith(double launches) const;
 
   static constexpr const char* kSchemaName = "check";
   static void Describe(auto& v) {
     v("check", &CheckItem::kind, {.meaning = "what is tested"});
     v("name", &CheckItem::name, {.meaning = "of the operator, else as `check`"});
     v("key", &CheckItem::key, {.meaning = "of an operator", .or_null = true});
-    v("unit", [](const CheckItem& item) { return item.kind == Kind::kPeakMemory ? "bytes" : "ns"; },
-      {.meaning = "of `baseline` and `candidate`", .choices = "ns|bytes"});
+    v.Flat(&CheckItem::origin);
+    v("unit", &CheckItem::Unit,
+      {.meaning = "of `baseline` and `candidate`", .choices = "ns|bytes|instructions"});
     v("baseline", &CheckItem::baseline,
       {.meaning =
            "that the growth is from; without an estimate a median over launches, or an operator's mean"});
@@ -50,7 +77,8 @@ struct CheckItem {
     v.Flat(&CheckItem::verdict);
     v("limit", &CheckItem::limit,
       {.meaning = "growth that is allowed: 0.02 for +2%", .least = -1, .open = true});
-    v("why_not", &CheckItem::why_not, {.meaning = "why nothing could be tested", .or_null = true});
+    v("why_not", &CheckItem::why_not,
+      {.meaning = "why it could not be decided, where that is known", .or_null = true});
   }
 };
 template <>
@@ -58,11 +86,13 @@ inline constexpr NamedValue<CheckItem::Kind> kNames<CheckItem::Kind>[] = {
     {CheckItem::Kind::kLatency, "latency"},
     {CheckItem::Kind::kPeakMemory, "peak memory"},
     {CheckItem::Kind::kLoad, "load"},
-    {CheckItem::Kind::kOperator, "operator"}};
+    {CheckItem::Kind::kOperator, "operator"},
+    {CheckItem::Kind::kInstructions, "instructions"}};
 
 // An operator whose time differs significantly, false discovery controlled over the operators of all pairs.
 struct MovedOperator {
   std::string name, key;
+  OperatorOrigin origin;
   double baseline_ns = 0, candidate_ns = 0;  // self times, as CheckItem's
   double growth = 0, low = 0, high = 0;      // candidate / baseline - 1, with its adjusted interval
 
@@ -70,6 +100,7 @@ struct MovedOperator {
   static void Describe(auto& v) {
     v("name", &MovedOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
     v("key", &MovedOperator::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
+    v.Flat(&MovedOperator::origin);
     v("baseline_ns", &MovedOperator::baseline_ns, {.meaning = "self time"});
     v("candidate_ns", &MovedOperator::candidate_ns, {.meaning = "self time"});
     v("growth", &MovedOperator::growth, {.meaning = "candidate / baseline - 1", .or_null = true});
@@ -77,6 +108,22 @@ struct MovedOperator {
       {.meaning = "of its adjusted interval; null: unbounded", .or_null = true});
     v("growth_high", &MovedOperator::high,
       {.meaning = "of its adjusted interval; null: unbounded", .or_null = true});
+  }
+};
+
+// An operator that executes another number of instructions on each side, by more than counts repeat to.
+struct CountedOperator {
+  std::string name, key;
+  OperatorOrigin origin;
+  double baseline = 0, candidate = 0;  // instructions of one run
+
+  static constexpr const char* kSchemaName = "counted";
+  static void Describe(auto& v) {
+    v("name", &CountedOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
+    v("key", &CountedOperator::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
+    v.Flat(&CountedOperator::origin);
+    v("baseline", &CountedOperator::baseline, {.meaning = "instructions of one run", .least = 0});
+    v("candidate", &CountedOperator::candidate, {.meaning = "instructions of one run", .least = 0});
   }
 };
 
@@ -115,6 +162,7 @@ struct CheckPair {
   std::string error;  // why it could not be measured; empty: it was. Then the decision means nothing
   std::vector<CheckItem> items;
   std::vector<MovedOperator> moved;        // by falling difference in time
+  std::vector<CountedOperator> counted;    // by falling difference
   std::vector<std::string> only_baseline;  // operators that the other side lacks, with their time, by falling
   std::vector<std::string> only_candidate;  // time
   std::vector<ProvenOperator> proven;       // of operators that were watched on both sides
@@ -139,6 +187,9 @@ struct CheckPair {
     v("checks", &CheckPair::items, {.meaning = "one for each claim"});
     v("moved_operators", &CheckPair::moved,
       {.meaning = "whose time differs significantly, by falling difference"});
+    v("counted_operators", &CheckPair::counted,
+      {.meaning = "whose number of instructions differs (--instructions), by falling difference",
+       .if_any = true});
     v("only_in_baseline", &CheckPair::only_baseline,
       {.meaning = "operators that the other side lacks, with their time"});
     v("only_in_candidate", &CheckPair::only_candidate,
@@ -189,5 +240,11 @@ struct CheckReport {
 // everything together (compare/gate.h). Paired launches give the paired estimate; of sides that share no
 // rounds, one value a launch gives Welch's, and bare traces the comparison's own.
 CheckReport AssembleCheck(const Report& report, const CheckLimits& limits);
+
+// Of a pair whose sides are the same program, runner, and settings, of which nothing has to be measured: no
+// growth, held against each limit.
+CheckPair EqualPair(const UnitPair& pair, int threads, const CheckLimits& limits);
+// Adds such pairs, which decide with the others.
+void AddEqualPairs(std::vector<CheckPair> pairs, CheckReport& check);
 
 }  // namespace etprof

@@ -67,6 +67,30 @@ TEST(Check, ASlowerCandidateFailsAndNamesTheOperatorsThatMoved) {
   EXPECT_NEAR(pair.moved[0].candidate_ns - pair.moved[0].baseline_ns, 3e6, 1e4);
 }
 
+TEST(Check, OperatorsThatMovedHaveTheLayerAndLineOfTheCandidate) {
+  Report report = Example(1, 0);
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    Profile& profile = *report.experiments[i].profile;
+    const std::string layer = "layer_of_" + report.run.experiments[i].name;
+    ProgramJoin& join = profile.program.emplace();
+    join.operators.resize(profile.operators.size());
+    join.places = {{{{"", "Net"}, {layer, "Conv2d"}}, SourceFrame{"/home/me/net.py", 68, "forward", ""}}};
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      if (profile.operators[op].name.starts_with("Convolution")) join.operators[op].place = 0;
+    }
+  }
+  CheckLimits limits;
+  limits.operator_slowdown = 0.05;
+  const CheckReport check = AssembleCheck(report, limits);
+  const MovedOperator& moved = check.pairs[0].moved.at(0);
+  EXPECT_EQ(moved.origin.layer, "layer_of_off");
+  EXPECT_EQ(moved.origin.Source(), "net.py:68");
+  for (const CheckItem& item : check.pairs[0].items) {
+    const bool known = item.name.starts_with("Convolution");
+    EXPECT_EQ(item.origin.Source(), known ? "net.py:68" : "") << item.name;
+  }
+}
+
 TEST(Check, SaysWhereItIsNotKnownWhichOperatorsMoved) {
   Report report = Example(1, 0);
   EXPECT_THAT(AssembleCheck(report, {}).notes, Not(Contains(HasSubstr("which operators changed"))));
@@ -74,6 +98,71 @@ TEST(Check, SaysWhereItIsNotKnownWhichOperatorsMoved) {
   const CheckReport check = AssembleCheck(report, {});
   EXPECT_THAT(check.pairs[0].moved, IsEmpty());
   EXPECT_THAT(check.notes, Contains(HasSubstr("it is not known which operators changed")));
+}
+
+InstructionsRow CountOf(const std::string& key, double count, double spread = 0) {
+  InstructionsRow row{key, "name", protocol::CounterSourceKind::kCallgrind, count};
+  row.lowest = count - spread;
+  row.highest = count + spread;
+  return row;
+}
+
+// What is said of a baseline of 1000 instructions and a candidate, with a limit of 10%.
+CheckItem InstructionsOf(std::vector<InstructionsRow> candidate) {
+  Report report = Example(0, 1);
+  report.run.experiments[0].instructions = {CountOf("forward/-1/method/0", 1000)};
+  report.run.experiments[1].instructions = std::move(candidate);
+  CheckLimits limits;
+  limits.instruction_growth = 0.1;
+  const CheckReport check = AssembleCheck(report, limits);
+  const CheckItem& item = ItemOf(check.pairs.at(0), CheckItem::Kind::kInstructions);
+  EXPECT_EQ(check.decision, item.verdict.decision);  // the latency passes
+  return item;
+}
+
+TEST(Check, InstructionsDecideByWhatProcessesDifferBy) {
+  const auto decision = [](double count, double spread) {
+    return InstructionsOf({CountOf("forward/-1/method/0", count, spread)}).verdict.decision;
+  };
+  EXPECT_EQ(decision(1100, 0), GateDecision::kPass);  // at the limit
+  EXPECT_EQ(decision(1101, 0), GateDecision::kFail);
+  EXPECT_EQ(decision(1101, 2), GateDecision::kInconclusive);
+  EXPECT_EQ(decision(1103, 2), GateDecision::kFail);
+  EXPECT_EQ(decision(1098, 2), GateDecision::kPass);
+  const CheckItem item = InstructionsOf({CountOf("forward/-1/method/0", 1101, 2)});
+  EXPECT_NEAR(*item.verdict.growth, 0.101, 1e-12);
+  EXPECT_NEAR(*item.verdict.low, 0.099, 1e-12);
+  EXPECT_NEAR(*item.verdict.high, 0.103, 1e-12);
+  EXPECT_THAT(item.why_not, HasSubstr("differ by more"));
+}
+
+TEST(Check, InstructionsThatCannotBeComparedAreInconclusive) {
+  EXPECT_EQ(InstructionsOf({}).why_not, "they were not counted");
+  EXPECT_EQ(InstructionsOf({CountOf("forward/0/backend/0", 5)}).why_not, "they were not counted");
+  InstructionsRow other = CountOf("forward/-1/method/0", 1000);
+  other.source = protocol::CounterSourceKind::kEmulator;
+  const CheckItem item = InstructionsOf({other});
+  EXPECT_EQ(item.verdict.decision, GateDecision::kInconclusive);
+  EXPECT_EQ(item.verdict.growth, std::nullopt);
+  EXPECT_EQ(item.why_not, "the baseline's were counted by Callgrind, the candidate's by QEMU");
+}
+
+TEST(Check, NamesTheOperatorsWhoseInstructionsChanged) {
+  Report report = Example(0, 1);
+  for (std::size_t side : {0U, 1U}) {
+    for (const Operator& op : report.experiments[side].profile->operators) {
+      const double more = side == 1 && op.name.starts_with("Convolution") ? 50 : 0;
+      report.run.experiments[side].instructions.push_back(CountOf(KeyText(op.key), 1000 + more, 10));
+    }
+  }
+  CheckLimits limits;
+  limits.instruction_growth = 0.1;
+  const std::vector<CountedOperator> counted = AssembleCheck(report, limits).pairs.at(0).counted;
+  ASSERT_FALSE(counted.empty());  // those that differ by less than their spread are not among them
+  for (const CountedOperator& op : counted) {
+    EXPECT_THAT(op.name, HasSubstr("Convolution"));
+    EXPECT_EQ(op.candidate - op.baseline, 50);
+  }
 }
 
 TEST(Check, EverythingThatIsAskedForIsChecked) {

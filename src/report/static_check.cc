@@ -116,8 +116,6 @@ class StaticChecker {
   }
 
  private:
-  Bytes FileBytes() const { return candidate_.program->file_bytes; }
-
   // --- against the baseline ---
 
   void Compare() {
@@ -133,7 +131,7 @@ class StaticChecker {
     if (!lost_.empty()) AddLostMethods();
     for (const FactInfo& info : AllFacts()) {
       if (!info.of_file) continue;
-      AddChange(info, "", info.range({}, baseline_->program->file_bytes), info.range({}, FileBytes()));
+      AddChange(info, "", info.range({}, FactsOfFile(*baseline_->program)), info.range({}, file_));
     }
     for (const Method& method : candidate_.program->methods) {
       if (MethodNamed(*baseline_->program, method.name) == nullptr)
@@ -161,9 +159,9 @@ class StaticChecker {
     const StaticFacts& of_b = facts_[static_cast<std::size_t>(&b - candidate_.program->methods.data())];
     for (const FactInfo& info : AllFacts()) {
       if (info.of_file) continue;
-      StaticItem& item = AddChange(info, a.name, info.range(of_a, 0), info.range(of_b, 0));
+      StaticItem& item = AddChange(info, a.name, info.range(of_a, {}), info.range(of_b, {}));
       if (item.decision != GateDecision::kInconclusive) continue;
-      if (info.range(of_a, 0) == info.range(of_b, 0) && HaveSameUnknown(a, b)) {
+      if (info.range(of_a, {}) == info.range(of_b, {}) && HaveSameUnknown(a, b)) {
         item.decision = GateDecision::kPass;  // one number, whatever it is
       } else {
         item.why = WhatIsUnknown(item.candidate.IsExact() ? a : b, item.fact);
@@ -219,7 +217,7 @@ class StaticChecker {
       const auto given = limits_.limits.find(info.key);
       if (given == limits_.limits.end() || info.of_file != (method == nullptr)) continue;
       const double limit = given->second;
-      const FactRange range = info.range(facts, FileBytes());
+      const FactRange range = info.range(facts, file_);
       StaticItem& item =
           result_.items.emplace_back(ItemOf(info, method == nullptr ? "" : method->name, range, limit));
       if (info.is_least ? range.low >= limit : range.high <= limit) continue;
@@ -271,7 +269,8 @@ class StaticChecker {
   const StaticSide& candidate_;
   const StaticLimits& limits_;
   std::vector<StaticFacts> facts_;  // of the candidate's methods
-  std::vector<std::string> lost_;   // methods
+  const FileFacts file_ = FactsOfFile(*candidate_.program);
+  std::vector<std::string> lost_;  // methods
   StaticCheck result_;
 };
 

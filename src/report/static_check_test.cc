@@ -94,7 +94,7 @@ TEST(StaticCheck, AnotherPayloadIsNotDecidedUnlessEverythingElseDecides) {
   const Opaque a("one", {"aten::cumsum.out"}), b("two", {"aten::cumsum.out"});
   const StaticCheck check = Compare(a, b);
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
-  EXPECT_THAT(FactsWith(check, GateDecision::kInconclusive), ElementsAre("delegated", "sme2"));
+  EXPECT_THAT(FactsWith(check, GateDecision::kInconclusive), ElementsAre("delegated", "sme2", "macs"));
   EXPECT_THAT(check.items[0].why, HasSubstr("QnnBackend"));
   EXPECT_EQ(Compare(Opaque("one"), Opaque("two")).items[0].decision, GateDecision::kPass)
       << "all of both is delegated";
@@ -114,6 +114,25 @@ TEST(StaticCheck, SizesHaveATolerance) {
   b = a;
   b.program.file_bytes = 101'001;
   EXPECT_THAT(FactsWith(Compare(a, b), GateDecision::kFail), ElementsAre("file_size"));
+}
+
+TEST(StaticCheck, WhatTheFileHoldsForDelegatesHasALargerTolerance) {
+  const Opaque a(std::string(1000, 'x'));
+  EXPECT_THAT(FactsWith(Compare(a, Opaque(std::string(1050, 'x'))), GateDecision::kFail), IsEmpty());
+  const Opaque larger(std::string(1051, 'x'));
+  EXPECT_THAT(FactsWith(Compare(a, larger), GateDecision::kFail), ElementsAre("delegated_bytes"));
+  EXPECT_THAT(FactsWith(Compare(a, larger, {{}, {{"delegated_bytes", 0.06}}}), GateDecision::kFail),
+              IsEmpty());
+  EXPECT_EQ(WithLimit(a, "delegated_bytes", 999).decision, GateDecision::kFail);
+  EXPECT_EQ(WithLimit(a, "delegated_bytes", 1000).decision, GateDecision::kPass);
+}
+
+TEST(StaticCheck, MacsOfAnotherPayloadAreNotKnown) {
+  const StaticCheck check = WithLimit(Opaque("x"), "macs", 1e12);
+  ASSERT_EQ(check.decision, GateDecision::kFail);
+  EXPECT_THAT(check.items[0].why, HasSubstr("the payload of QnnBackend cannot be read"));
+  EXPECT_EQ(WithLimit(Opaque("x"), "packed_weights", 0).decision, GateDecision::kPass)
+      << "XNNPACK packs nothing of another backend's";
 }
 
 TEST(StaticCheck, EachMethodHasItsOwnNumbers) {

@@ -25,13 +25,23 @@ std::string Signed(double percent, int decimals) {
 }
 
 Cell ValueOf(CheckItem::Kind kind, const std::optional<double>& value) {
-  return kind == CheckItem::Kind::kPeakMemory ? Maybe<Size>(value) : Maybe<Duration>(value);
+  return kind == CheckItem::Kind::kPeakMemory     ? Maybe<Size>(value)
+         : kind == CheckItem::Kind::kInstructions ? Maybe<Amount>(value)
+                                                  : Maybe<Duration>(value);
 }
 
 Cell ChangeOf(const GateVerdict& verdict) { return ChangeCell(verdict.growth, verdict.low, verdict.high); }
 
 std::string AllowedText(const CheckItem& item) {
   return fmt::format("{}{:g}%", item.limit < 0 ? "−" : "+", std::fabs(100 * item.limit));
+}
+
+// "Convolution (NHWC, F32) IGEMM #3 in layer1.2, model.py:142"
+std::string WithOrigin(const std::string& name, const OperatorOrigin& origin) {
+  const std::string source = origin.Source();
+  const char* const before = origin.layer.empty() && source.empty() ? "" : " in ";
+  const char* const between = origin.layer.empty() || source.empty() ? "" : ", ";
+  return name + before + origin.layer + between + source;
 }
 
 // Operators that pass are counted, not listed: they are many.
@@ -47,13 +57,28 @@ std::string PassingOperators(const CheckPair& pair) {
   return passing == 1 ? "1 operator passes" : fmt::format("{} operators pass", passing);
 }
 
+Text MovedText(const MovedOperator& op) {
+  return Say("{}: {} -> {}, {}", WithOrigin(op.name, op.origin), Duration{op.baseline_ns},
+             Duration{op.candidate_ns}, Change{op.growth, op.low, op.high});
+}
+
+Text InstructionsText(const CountedOperator& op) {
+  const std::string change =
+      op.baseline > 0 ? ChangeText(op.candidate / op.baseline - 1) : std::string("new");
+  return Say("{}: {} -> {} instructions, {}", WithOrigin(op.name, op.origin), Amount(op.baseline),
+             Amount(op.candidate), change);
+}
+
+std::vector<Text> CountedLines(const CheckPair& pair) {
+  std::vector<Text> lines;
+  for (const CountedOperator& op : pair.counted) lines.push_back(InstructionsText(op));
+  return lines;
+}
+
 // The operators that changed, one a line, then what only one side has.
 std::vector<Text> MovedLines(const CheckPair& pair) {
   std::vector<Text> lines;
-  for (const MovedOperator& op : pair.moved) {
-    lines.push_back(Say("{}: {} -> {}, {}", op.name, Duration{op.baseline_ns}, Duration{op.candidate_ns},
-                        Change{op.growth, op.low, op.high}));
-  }
+  for (const MovedOperator& op : pair.moved) lines.push_back(MovedText(op));
   for (const std::string& op : pair.only_baseline) lines.push_back("only in the baseline: " + op);
   for (const std::string& op : pair.only_candidate) lines.push_back("only in the candidate: " + op);
   return lines;
@@ -78,8 +103,14 @@ std::vector<Text> ProvenLines(const CheckPair& pair) {
 
 // "10 launches, paired"
 std::string PairingText(const CheckPair& pair) {
-  if (pair.pairing == Pairing::kLaunches) return fmt::format("{} launches, paired", pair.launches);
-  return pair.pairing == Pairing::kUnpaired ? "not paired" : "too little to compare";
+  if (pair.pairing == Pairing::kLaunches && pair.launches > 0)
+    return fmt::format("{} launches, paired", pair.launches);
+  if (pair.pairing == Pairing::kUnpaired) return "not paired";
+  if (std::ranges::any_of(pair.items, [](const CheckItem& item) {
+        return item.kind == CheckItem::Kind::kInstructions && item.verdict.growth;
+      }))
+    return "counted";
+  return pair.decision == GateDecision::kInconclusive ? "too little to compare" : "nothing to measure";
 }
 
 Table TableOf(const CheckPair& pair, bool listed) {
@@ -89,8 +120,9 @@ Table TableOf(const CheckPair& pair, bool listed) {
   for (const CheckItem& item : pair.items) {
     if (IsListed(item) != listed) continue;
     const GateDecision decision = item.verdict.decision;
-    table.rows.push_back({item.name, ValueOf(item.kind, item.baseline), ValueOf(item.kind, item.candidate),
-                          ChangeOf(item.verdict), AllowedText(item), ResultCell(decision)});
+    table.rows.push_back({WithOrigin(item.name, item.origin), ValueOf(item.kind, item.baseline),
+                          ValueOf(item.kind, item.candidate), ChangeOf(item.verdict), AllowedText(item),
+                          ResultCell(decision)});
   }
   return table;
 }
@@ -104,14 +136,17 @@ Section SectionOf(const CheckPair& pair) {
     table.level = Level::kFolded;
     section.parts.emplace_back(std::move(table));
   }
-  const std::vector<Text> moved = MovedLines(pair), proven = ProvenLines(pair);
+  const std::vector<Text> moved = MovedLines(pair), counted = CountedLines(pair), proven = ProvenLines(pair);
   section.AddUnlessEmpty(List{pair.moved.empty() ? "operators of one variant" : "operators that changed",
                               {moved.begin(), moved.end()},
                               kUsualMoved});
+  section.AddUnlessEmpty(
+      List{"operators whose instructions changed", {counted.begin(), counted.end()}, kUsualMoved});
   section.AddUnlessEmpty(List{"kernels that differ, proven", {proven.begin(), proven.end()}, kUsualMoved});
   List open{"inconclusive"};
   for (const CheckItem& item : pair.items) {
-    if (!item.why_not.empty() && IsListed(item)) open.items.emplace_back(item.name + ": " + item.why_not);
+    if (!item.why_not.empty() && IsListed(item))
+      open.items.emplace_back(WithOrigin(item.name, item.origin) + ": " + item.why_not);
   }
   section.AddUnlessEmpty(std::move(open));
   section.parts.emplace_back(pair.error.empty() ? Paragraph{PairingText(pair), Level::kPage}
@@ -122,7 +157,7 @@ Section SectionOf(const CheckPair& pair) {
 // "latency: 4.31 ms -> 4.52 ms, +4.87% [+4.20%, +5.55%], allowed +2%: FAIL (why not)"
 std::string ItemLine(const CheckItem& item) {
   const Cell change = ChangeOf(item.verdict);
-  return fmt::format("{}: {} -> {}, {}, allowed {}: {}{}", item.name,
+  return fmt::format("{}: {} -> {}, {}, allowed {}: {}{}", WithOrigin(item.name, item.origin),
                      TextOf(ValueOf(item.kind, item.baseline)), TextOf(ValueOf(item.kind, item.candidate)),
                      TextOf(change), AllowedText(item), ResultText(item.verdict.decision),
                      item.why_not.empty() ? "" : fmt::format(" ({})", item.why_not));
@@ -150,12 +185,34 @@ std::string DetailsOf(const CheckPair& pair) {
     for (const Text& line : lines) text += "  " + TextOf(line, {}) + "\n";
   };
   add("operators that changed:\n", MovedLines(pair));
+  add("operators whose instructions changed:\n", CountedLines(pair));
   add("kernels that differ, proven:\n", ProvenLines(pair));
   return text + PairingText(pair) + "\n";
 }
 
+// The lines of the model whose operators decided, or moved with what did.
+std::vector<TestSuite::Line> LinesOf(const CheckPair& pair) {
+  std::vector<TestSuite::Line> lines;
+  if (pair.decision != GateDecision::kFail) return lines;
+  const auto add = [&](const OperatorOrigin& origin, const std::string& text) {
+    if (origin.frame) lines.push_back({origin.frame->file, origin.frame->line, text});
+  };
+  for (const CheckItem& item : pair.items) {
+    if (item.verdict.decision == pair.decision) add(item.origin, ItemLine(item));
+  }
+  if (!lines.empty()) return lines;
+  for (const MovedOperator& op : pair.moved) {
+    if (op.growth > 0) add(op.origin, TextOf(MovedText(op), {}));
+  }
+  for (const CountedOperator& op : pair.counted) {
+    if (op.candidate > op.baseline) add(op.origin, TextOf(InstructionsText(op), {}));
+  }
+  return lines;
+}
+
 TestSuite::Case CaseOf(const CheckPair& pair, bool require_conclusive) {
-  TestSuite::Case of{pair.name, TestSuite::Outcome::kError, "measurement", MessageOf(pair), DetailsOf(pair)};
+  TestSuite::Case of{
+      pair.name, TestSuite::Outcome::kError, "measurement", MessageOf(pair), DetailsOf(pair), LinesOf(pair)};
   if (pair.error.empty()) Judge(pair.decision, require_conclusive, of);
   return of;
 }

@@ -333,9 +333,16 @@ struct Chart {
     std::vector<std::optional<double>> values;
     Cell (*cell)(double) = nullptr;  // of one value, for what the scale is
   };
+  // Something that begins with a value: "+5.0%". Only a page has it.
+  struct Mark {
+    std::size_t at = 0;  // index into the values
+    std::string text;
+  };
   std::vector<Series> series;
-  std::vector<std::string> points =
-      {};  // what each of the values is of ("c7, 2026-01-31"); empty: nothing is
+  // What each of the values is of ("c7, 2026-01-31"; up to the comma it stands at the axis); empty: nothing
+  // is
+  std::vector<std::string> points = {};
+  std::vector<Mark> marks = {};
 };
 
 // How often which times were measured, on one axis. Only a screen has it.

@@ -23,12 +23,19 @@ namespace etprof::say {
 // What a gate found, as a suite of tests: what CI servers show.
 struct TestSuite {
   enum class Outcome { kPassed, kFailure, kError, kSkipped };
+  // A line of a model, as the export recorded the file, and what is said of it.
+  struct Line {
+    std::string file;
+    int line = 0;  // from 1
+    std::string text;
+  };
   struct Case {
     std::string name;
     Outcome outcome = Outcome::kPassed;
-    std::string type;     // of a failure or an error: one word for what went wrong
-    std::string message;  // what decided, on one line
-    std::string details;  // all of it, in lines
+    std::string type;              // of a failure or an error: one word for what went wrong
+    std::string message;           // what decided, on one line
+    std::string details;           // all of it, in lines
+    std::vector<Line> lines = {};  // of the model, that made it fail
   };
   std::string command;                                          // of etprof: "check"
   std::string subject;                                          // the model; "": not known

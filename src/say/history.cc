@@ -69,9 +69,8 @@ std::string ChangeSentence(const Trend& trend, const TrendChange& change, std::o
                                  change.growth > 0 ? "slower" : "faster", PlaceText(trend, change, run_sd),
                                  NameIn(kCauses, change.cause));
   if (!change.differs.empty()) text += fmt::format(". Also different: {}", change.differs);
-  if (!change.counts && change.low > 0 && change.cause != ChangeCause::kMachine &&
-      change.cause != ChangeCause::kDevice)
-    text += ". Accepted";
+  if (change.accepted)
+    text += change.accepted->empty() ? ". Accepted" : fmt::format(". Accepted: {}", *change.accepted);
   return text;
 }
 
@@ -210,6 +209,11 @@ Chart ChartOf(const Trend& trend, bool of_operators) {
     relative.values.push_back(ratio ? std::optional(ratio->middle) : std::nullopt);
   }
   Chart chart{{std::move(times)}, std::move(points)};
+  for (const TrendChange& change : trend.changes) {
+    if (change.at < from) continue;
+    const std::string size = ChangeText(change.growth);
+    chart.marks.push_back({change.at - from, change.accepted ? size + " (accepted)" : size});
+  }
   if (std::ranges::any_of(relative.values, [](const auto& value) { return value.has_value(); }))
     chart.series.push_back(std::move(relative));
   return chart;

@@ -6,7 +6,9 @@
 #include <stdexcept>
 
 #include "core/parallel.h"
+#include "core/random.h"
 #include "stats/distribution.h"
+#include "stats/drift.h"
 #include "stats/ratio/multiple.h"
 #include "stats/ratio/student_t.h"
 
@@ -22,32 +24,13 @@ constexpr double kPartOfLevel = 0.6;
 // A place is refused when none of so many draws is as far off. The chance that the others would have accepted
 // it costs the interval less than 0.05 % of its coverage (the integral of (1 - p)^100 above the level).
 constexpr int kNoneOf = 100;
+// Of each split; most series that drift and have none are asked once.
+constexpr double kDriftLevel = 0.015;
 constexpr int kEnough = 20;         // draws as large as what was found: the p-value is known within a quarter
 constexpr double kMostDraws = 1e6;  // bounds the time of the series that they do not decide
 // A series is drawn no further while it shows a change at this part of the rate. That more draws would have
 // decided otherwise has then a chance of less than a hundredth of the rate.
 constexpr double kPartOfRate = 0.25;
-
-// The same on every platform, which std::shuffle is not (Vigna's SplitMix64, 2015).
-class Shuffler {
- public:
-  explicit Shuffler(std::uint64_t seed) : state_(seed) {}
-  template <typename T>
-  void Shuffle(std::span<T> values) {
-    for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[Below(i)]);
-  }
-
- private:
-  // By multiplication, not division; the bias of so few values is below 2^-20.
-  std::size_t Below(std::size_t bound) {
-    state_ += 0x9e3779b97f4a7c15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return static_cast<std::size_t>(((z ^ (z >> 31U)) >> 32U) * bound >> 32U);
-  }
-  std::uint64_t state_;
-};
 
 // Runs [from, to) of the series, with what a split of them is judged by.
 struct Stretch {
@@ -58,7 +41,7 @@ struct Stretch {
 class Finder {
  public:
   Finder(std::span<const RunLaunches> runs, const ChangePointOptions& options)
-      : options_(options), shuffler_(options.seed) {
+      : options_(options), random_(options.seed) {
     std::vector<double> variances, sizes;
     for (const RunLaunches& run : runs) {
       const MiddleMean mean = MiddleMeanOf(run.logs);
@@ -114,6 +97,15 @@ class Finder {
     return values_.size() < kLeastRunsOfSeries ? Split{} : BestOf(0, values_.size());
   }
 
+  // Whether runs [from, to) may be drifting, and none of them begins a new level.
+  bool MayBeDrift(std::size_t from, std::size_t to) {
+    if (!options_.beside_drift) return false;
+    std::vector<double> logs;
+    for (std::size_t i = from; i < to; ++i) logs.push_back(values_[i].log);
+    return DriftPValue(logs, random_) > kDriftLevel;
+  }
+  bool MayAllBeDrift() { return MayBeDrift(0, values_.size()); }
+
   // Draws on until there are `draws` other orders, or at least `least` of them `enough` of which differ as
   // much as the runs (Besag & Clifford, "Sequential Monte Carlo p-Values", Biometrika 78, 1991). `take` gets
   // the gain of each.
@@ -121,7 +113,7 @@ class Finder {
   void Draw(Split& split, int draws, int enough, int least, Take&& take) {
     const Middle middle = MiddleOf(split.shuffled);
     for (; split.draws < draws && (split.as_large < enough || split.draws < least); ++split.draws) {
-      shuffler_.Shuffle(std::span(split.shuffled));
+      random_.Shuffle(std::span(split.shuffled));
       const double gain = LargestGain(split.shuffled, middle, split.from, kLeastSide);
       split.as_large += gain >= split.gain * (1 - 1e-9) ? 1 : 0;
       take(gain);
@@ -221,8 +213,9 @@ class Finder {
       Draw(split, permutations, static_cast<int>(stretch.level * (1 + permutations)), options_.permutations,
            [&](double gain) { largest.push_back(gain); });
     }
-    const double p_value = known.value_or(split.PValue());
+    double p_value = known.value_or(split.PValue());
     if (!split.may_differ) return p_value;
+    if (!known && p_value <= stretch.level && MayBeDrift(stretch.from, stretch.to)) p_value = 1;
     if (p_value > stretch.level) {
       if (stretch.to == values_.size() && !largest.empty()) KeepCritical(std::move(largest), split);
       return p_value;
@@ -272,7 +265,7 @@ class Finder {
       const double missing = best - gains[k];
       int as_much = 0;  // accepted as soon as there are enough
       for (int i = 0; i < kIntervalPermutations && as_much < most && (as_much > 0 || i < kNoneOf); ++i) {
-        shuffler_.Shuffle(std::span(residuals));
+        random_.Shuffle(std::span(residuals));
         stepped = residuals;
         for (std::size_t j = 0; j < stepped.size(); ++j) stepped[j].log += j < k ? left : right;
         double largest = 0, here = 0;
@@ -330,7 +323,7 @@ class Finder {
   }
 
   const ChangePointOptions& options_;
-  Shuffler shuffler_;
+  Random random_;
   std::vector<RunValue> values_;
   std::vector<std::int64_t> groups_;
   std::vector<LevelChange> changes_;
@@ -398,6 +391,9 @@ std::vector<double> PValuesOfChanges(std::span<const std::vector<RunLaunches>> s
     });
     adjusted = BenjaminiHochberg(p_values);
   }
+  ParallelFor(all.size(), 0, [&](std::size_t i) {
+    if (adjusted[i] <= rate && all[i].finder.MayAllBeDrift()) p_values[i] = 1;
+  });
   return p_values;
 }
 
@@ -405,7 +401,7 @@ std::optional<std::size_t> RunsToShow(const ChangePoints& found, double log_size
                                       std::size_t most) {
   if (!found.run_sd || found.last_runs < kLeastSide) return std::nullopt;
   constexpr double kPower = 1.2816;  // the quantile of the normal distribution at 90 %
-  const double critical = found.critical_t.value_or(3.5);
+  const double critical = found.critical_t.value_or(3.5) + kPower;
   const auto before = static_cast<double>(found.last_runs);
   double log_orders = 0;
   for (std::size_t more = 1; more <= most; ++more) {
@@ -414,7 +410,9 @@ std::optional<std::size_t> RunsToShow(const ChangePoints& found, double log_size
     // Of all orders of the runs, those that are split as well as the best: this and its mirror image.
     if (more < kLeastSide || std::log(2.0) - log_orders > std::log(level)) continue;
     const double t = std::abs(log_size) * std::sqrt(before * after / (before + after));
-    if (t >= *found.run_sd * (critical + kPower)) return more;
+    // What the test against drift needs, for the same chance, of runs that do not drift.
+    const double beside_drift = 7 + 50 / (before + after);
+    if (t >= *found.run_sd * std::max(critical, beside_drift)) return more;
   }
   return std::nullopt;
 }

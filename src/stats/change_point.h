@@ -23,6 +23,7 @@ struct ChangePointOptions {
   double confidence = 0.95;  // of the intervals of place and size
   int permutations = 999;
   std::uint64_t seed = 1;
+  bool beside_drift = true;  // a split has to pass DriftPValue, too
   // Of the first split, where it is known (PValuesOfChanges); absent: tested.
   std::optional<double> p_value{};
 };
@@ -72,8 +73,9 @@ inline constexpr std::size_t kLeastRunsOfSeries = 8;
 // rarely differ as much, and goes on in both parts (binary segmentation: Scott & Knott, Biometrics 30, 1974;
 // the test: Antoch & Huskova, "Permutation Tests in Change Point Analysis", Statistics & Probability Letters
 // 53, 2001). It assumes of runs of the same level only that they are exchangeable: no distribution, no
-// spread. Each half of a split has half of its level, so that the chance of a false change anywhere is at
-// most `level`, whatever true ones there are.
+// spread. Machines drift, so that runs often are not: a split counts only if a series that drifts as much
+// would have one in less than 1.5 % of cases (DriftPValue in drift.h). Each half of a split has half of its
+// level, so that the chance of a false change anywhere is at most `level`, whatever true ones there are.
 //
 // The interval of a place holds every place that a test does not refuse: had the step been there, with what
 // the runs are off their levels in another order, the best split would rarely be as much better than that

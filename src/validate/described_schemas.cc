@@ -11,6 +11,7 @@
 #include "render/devices.h"
 #include "render/document.h"
 #include "render/inspect.h"
+#include "render/json/history_json.h"
 #include "render/json/json.h"
 #include "report/check.h"
 #include "report/kernels/kernels.h"
@@ -43,6 +44,9 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
                            "counts are sums over the runs.")},
       {"check", SchemaOf<CheckReport>("etprof check --json: what the gate found",
                                       "docs/guides/ci.md. What is not defined is null.")},
+      {"history_check",
+       SchemaOf<HistoryCheckJson>("etprof history check --json: what became slower, and since when",
+                                  "docs/guides/history.md. What is not defined is null.")},
       {"suite",
        SchemaOf<SuiteConfig>("Suite of `etprof suite`",
                              "Which models to measure where (docs/guides/suites.md). The file may have "

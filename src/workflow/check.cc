@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include "core/error.h"
@@ -27,11 +29,14 @@ constexpr double kSecondsPerPair = 60;
 
 enum class Kind {
   kModels,   // a model, and another one or what differs: measured now
+  kFolders,  // two folders of models, which are paired by name: measured now
   kConfigs,  // a configuration with its pairs, or two whose experiments are paired by name: measured now
   kRuns,     // a results directory with its pairs, or two: nothing is measured
 };
-constexpr NamedValue<Kind> kKinds[] = {
-    {Kind::kModels, "a model"}, {Kind::kConfigs, "a configuration"}, {Kind::kRuns, "a results directory"}};
+constexpr NamedValue<Kind> kKinds[] = {{Kind::kModels, "a model"},
+                                       {Kind::kFolders, "a folder of models"},
+                                       {Kind::kConfigs, "a configuration"},
+                                       {Kind::kRuns, "a results directory"}};
 
 // As the command line names them.
 struct CheckSides {
@@ -43,8 +48,44 @@ struct CheckSides {
 // "isa=-avx2": what differs from the other side. A file of such a name wins.
 bool IsVariant(const std::string& text) { return text.find('=') != std::string::npos && !Exists(text); }
 
+// The files in a folder and its subfolders, by their path in it.
+std::map<std::string, std::filesystem::path> FilesIn(const std::filesystem::path& folder) {
+  std::map<std::string, std::filesystem::path> files;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator entry(
+      folder, std::filesystem::directory_options::skip_permission_denied, error);
+  for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->is_regular_file(error))
+      files.emplace(entry->path().lexically_relative(folder).generic_string(), entry->path());
+  }
+  if (error)
+    throw Error(ExitCode::kBadInput, "cannot be listed: " + error.message())
+        .InFile(folder)
+        .Remedy("check its permissions");
+  return files;
+}
+
+bool IsModel(const std::pair<const std::string, std::filesystem::path>& file) {
+  return file.second.extension() == ".pte" || file.second.extension() == ".bpte";
+}
+
+std::map<std::string, std::filesystem::path> ModelsIn(const std::filesystem::path& folder) {
+  auto files = FilesIn(folder);
+  std::erase_if(files, [](const auto& file) { return !IsModel(file); });
+  return files;
+}
+
+// A folder with models and nothing of a measurement, of etprof or of the kit.
+bool IsFolderOfModels(const std::filesystem::path& folder) {
+  if (Exists(folder / "manifest.json")) return false;
+  const auto files = FilesIn(folder);
+  return std::ranges::any_of(files, IsModel) && std::ranges::none_of(files, [](const auto& file) {
+           return file.second.extension() == ".etdump" || file.second.extension() == ".csv";
+         });
+}
+
 Kind KindOf(const std::string& text) {
-  if (IsFolder(text)) return Kind::kRuns;
+  if (IsFolder(text)) return IsFolderOfModels(text) ? Kind::kFolders : Kind::kRuns;
   if (IsVariant(text)) return Kind::kModels;
   if (!Exists(text))
     throw Error(ExitCode::kBadInput, "no such file or folder").InFile(text).Remedy("check the path");
@@ -66,13 +107,21 @@ CheckSides SidesOf(const CheckOptions& options) {
       throw Error(ExitCode::kUsage, "one model has nothing to be compared with")
           .Remedy("pass a second model, or what differs: `--candidate isa=-avx2`");
     }
+    if (sides.kind == Kind::kFolders) {
+      throw Error(ExitCode::kUsage, "one folder of models has nothing to be compared with")
+          .Remedy("pass a second folder, with models of the same names");
+    }
     return sides;
   }
   const Kind other = KindOf(sides.candidate);
   if (other != sides.kind) {
     throw Error(ExitCode::kUsage, fmt::format("{} cannot be compared with {}", NameIn(kKinds, sides.kind),
                                               NameIn(kKinds, other)))
-        .Remedy("give two models, two configurations, or two results directories");
+        .Remedy("give two models, two folders of models, two configurations, or two results directories");
+  }
+  if (sides.kind == Kind::kFolders) {
+    for (std::string* side : {&sides.baseline, &sides.candidate})
+      *side = std::filesystem::absolute(*side / std::filesystem::path()).lexically_normal().parent_path();
   }
   return sides;
 }
@@ -100,6 +149,46 @@ Config ConfigOfModels(const CheckSides& sides, const MeasureRequest& measurement
   config.pairs.push_back(
       {{baseline.name, baseline.threads[0], ""}, {candidate.name, candidate.threads[0], ""}, ""});
   config.experiments = {std::move(baseline), std::move(candidate)};
+  return config;
+}
+
+// The models that both folders have; `lone` gets the names of those that only one has.
+Config ConfigOfFolders(const CheckSides& sides, const MeasureRequest& measurement, Device& device,
+                       const DeviceProperties& properties, std::vector<std::string>& lone) {
+  const auto of_baseline = ModelsIn(sides.baseline), of_candidate = ModelsIn(sides.candidate);
+  Config config;
+  config.pairs_given = true;
+  for (const auto& [name, model] : of_baseline) {
+    const auto other = of_candidate.find(name);
+    if (other == of_candidate.end()) {
+      lone.push_back(fmt::format("{} is only in {}", name, FromHere(sides.baseline)));
+      continue;
+    }
+    const std::string label = name.substr(0, name.size() - model.extension().string().size());
+    const std::string number = std::to_string(config.pairs.size() + 1);
+    ExperimentConfig baseline = ExperimentOf(measurement, model, device, properties);
+    Variant variant;
+    variant.model = other->second;
+    ExperimentConfig candidate = Changed(baseline, variant);
+    baseline.name = "baseline_" + number;
+    candidate.name = "candidate_" + number;
+    baseline.label = label + " (baseline)";
+    candidate.label = label + " (candidate)";
+    config.pairs.push_back(
+        {{baseline.name, baseline.threads[0], ""}, {candidate.name, candidate.threads[0], ""}, label});
+    config.experiments.push_back(std::move(baseline));
+    config.experiments.push_back(std::move(candidate));
+  }
+  for (const auto& [name, model] : of_candidate) {
+    if (!of_baseline.contains(name))
+      lone.push_back(fmt::format("{} is only in {}", name, FromHere(sides.candidate)));
+  }
+  if (config.pairs.empty()) {
+    throw Error(ExitCode::kBadInput, fmt::format("`{}` and `{}` have no model of the same name",
+                                                 FromHere(sides.baseline), FromHere(sides.candidate)))
+        .Remedy("give the models to compare the same names");
+  }
+  config.output_root = DefaultRunDirectory(sides.candidate, properties.platform);
   return config;
 }
 
@@ -150,12 +239,15 @@ Config ConfigOfTwo(const Config& baseline, const Config& candidate) {
   return config;
 }
 
-// What to measure. Every pair of its plan is a check.
-Config ConfigOf(const CheckSides& sides, const MeasureRequest& measurement, Device& device) {
+// What to measure. Every pair of its plan is a check. `lone`: as of ConfigOfFolders.
+Config ConfigOf(const CheckSides& sides, const MeasureRequest& measurement, Device& device,
+                std::vector<std::string>& lone) {
   const DeviceProperties properties = device.Properties();
   Config config;
   if (sides.kind == Kind::kModels) {
     config = ConfigOfModels(sides, measurement, device, properties);
+  } else if (sides.kind == Kind::kFolders) {
+    config = ConfigOfFolders(sides, measurement, device, properties, lone);
   } else {
     config = ReadSide(sides.baseline, measurement, device, properties);
     if (!sides.candidate.empty())
@@ -177,16 +269,65 @@ Config ConfigOf(const CheckSides& sides, const MeasureRequest& measurement, Devi
 
 // --- measured now ----------------------------------------------------------------------------------------
 
-// Whether something is open that a longer measurement could close. An experiment that was given up would be
-// tried again each time, so it ends the whole.
-bool MoreLaunchesMayDecide(const CheckReport& check) {
-  if (check.error) return false;
-  for (const CheckPair& pair : check.pairs) {
-    for (const CheckItem& item : pair.items) {
-      if (item.verdict.growth && item.verdict.decision == GateDecision::kInconclusive) return true;
+// Takes the pairs of which nothing has to be measured out of the configuration, and the experiments that are
+// in no other one.
+std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits) {
+  const Plan plan = MakePlan(config);
+  std::vector<CheckPair> equal;
+  std::vector<PairConfig> left;
+  std::set<std::string> taken, needed;
+  for (const UnitPair& pair : plan.pairs) {
+    const Unit &a = plan.units[pair.baseline], &b = plan.units[pair.candidate];
+    const ExperimentConfig &of_a = config.experiments[a.experiment], &of_b = config.experiments[b.experiment];
+    const bool is_equal = a.threads == b.threads && MeasureTheSame(of_a, of_b);
+    for (const std::string& name : {of_a.name, of_b.name}) (is_equal ? taken : needed).insert(name);
+    if (is_equal) {
+      equal.push_back(EqualPair(pair, b.threads, limits));
+    } else {
+      left.push_back({{of_a.name, a.threads, pair.baseline_label},
+                      {of_b.name, b.threads, pair.candidate_label},
+                      pair.label});
     }
   }
-  return false;
+  if (equal.empty()) return equal;
+  config.pairs = std::move(left);
+  config.pairs_given = true;
+  std::erase_if(config.experiments, [&](const ExperimentConfig& experiment) {
+    return taken.contains(experiment.name) && !needed.contains(experiment.name);
+  });
+  return equal;
+}
+
+// Whether something is checked that takes launches, which one for the operators' names does not.
+bool NeedsTime(const CheckLimits& limits) {
+  return limits.slowdown || limits.operator_slowdown || limits.memory_growth || limits.load_slowdown;
+}
+
+// One launch with one traced run, so that it is known which operators are the same.
+void OnlyTrace(Config& config) {
+  config.launches = 1;
+  config.rounds = 1;
+  for (ExperimentConfig& experiment : config.experiments) {
+    experiment.runs = 1;
+    experiment.warmup = 1;
+  }
+}
+
+// Whether something is open that so many launches in all may decide. An experiment that was given up would be
+// tried again each time, so it ends the whole.
+bool MoreLaunchesMayDecide(const CheckReport& check, double launches) {
+  if (check.error) return false;
+  return std::ranges::any_of(check.pairs, [&](const CheckPair& pair) {
+    return std::ranges::any_of(pair.items,
+                               [&](const CheckItem& item) { return item.MayBeDecidedWith(launches); });
+  });
+}
+
+// The launches that the time limit and the stop rule leave room for.
+double MostLaunches(const Config& config, const ScheduleData& schedule) {
+  const double last_look = stats::MakeStopRule().looks.back();
+  if (!config.max_seconds || !(schedule.seconds > 0)) return last_look;
+  return std::min(last_look, schedule.launches * *config.max_seconds / schedule.seconds);
 }
 
 // Where the command line says more of the time than the configuration.
@@ -201,19 +342,54 @@ void LimitTime(const CheckOptions& options, Config& config) {
   }
 }
 
+// Of what so many launches would not decide.
+void SayWhyNot(double launches, CheckReport& check) {
+  for (CheckPair& pair : check.pairs) {
+    for (CheckItem& item : pair.items) {
+      const bool is_open = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
+      if (is_open && item.why_not.empty() && !item.MayBeDecidedWith(launches))
+        item.why_not =
+            fmt::format("the change is too close to the limit for about {:.0f} launches", launches);
+    }
+  }
+}
+
+void AddLone(const std::vector<std::string>& lone, CheckReport& check) {
+  for (const std::string& model : lone) check.notes.push_back("not compared: " + model);
+}
+
+// Where there is nothing to measure.
+Checked CheckEqual(std::vector<CheckPair> pairs, const std::string& model_id, const CheckOptions& options,
+                   const std::vector<std::string>& lone) {
+  Checked checked;
+  CheckReport& report = checked.report.emplace();
+  report.model_id = model_id;
+  report.false_discovery = options.limits.false_discovery;
+  report.require_conclusive = options.limits.require_conclusive;
+  AddEqualPairs(std::move(pairs), report);
+  AddLone(lone, report);
+  return checked;
+}
+
 // Launches for one look after the other, until all is decided or the time is over.
 Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowProgress& progress) {
   const HistoryKeeper history(options.measure.history);
   const std::unique_ptr<Device> device = Open(options.measure.FirstDevice(), options.measure.use, progress);
-  Config config = ConfigOf(sides, options.measure, *device);
-  LimitTime(options, config);
+  std::vector<std::string> lone;
+  Config config = ConfigOf(sides, options.measure, *device, lone);
   CheckExternalData(config);
+  const std::string model_id = sides.kind == Kind::kFolders ? "" : ModelId(config.experiments.back().model);
+  std::vector<CheckPair> equal;
+  if (!config.launches) equal = TakeEqualPairs(config, options.limits);
+  if (config.pairs.empty() && !equal.empty()) return CheckEqual(std::move(equal), model_id, options, lone);
+  if (!NeedsTime(options.limits)) OnlyTrace(config);
+  LimitTime(options, config);
   const std::optional<int> launches = config.launches;
   MeasureOptions measure;
   if (!launches) measure.look_confidence = 1 - (1 - ScheduleData().confidence) * kLookShare;
   // Extra runs follow the last look, once.
   MeasureRequest request = options.measure;
-  request.counters = request.watch = false;
+  request.counters = request.instructions = request.watch = false;
   Checked checked;
   RunData& run = checked.measured.emplace();
   // One for all of it: between two looks nobody else is to be measured.
@@ -231,15 +407,19 @@ Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowP
          schedule.seconds * (1 + 1.0 / std::max(1, schedule.launches)) > *config.max_seconds);
     if (run.status == RunData::Status::kFailed || time_is_over) break;
     const Report so_far = ReportOf(OpenRunDirectory(run.folder), {.join = false});
-    if (!MoreLaunchesMayDecide(AssembleCheck(so_far, options.limits))) break;
+    if (!MoreLaunchesMayDecide(AssembleCheck(so_far, options.limits), MostLaunches(config, schedule))) break;
   }
-  if (run.status != RunData::Status::kFailed && (options.measure.counters || options.measure.watch)) {
+  if (run.status != RunData::Status::kFailed &&
+      (options.measure.counters || options.measure.instructions || options.measure.watch)) {
     measure.launches = false;
     run = MeasureConfig(config, turn, options.measure, progress, measure);
     if (run.status == RunData::Status::kInterrupted) return checked;
   }
   turn.End();
   checked.report = AssembleCheck(AnalyzeRunDirectory(run.folder), options.limits);
+  SayWhyNot(MostLaunches(config, run.schedule), *checked.report);
+  AddEqualPairs(std::move(equal), *checked.report);
+  AddLone(lone, *checked.report);
   if (run.status == RunData::Status::kComplete) checked.kept = history.Keep({run.folder.string()});
   return checked;
 }
@@ -289,7 +469,7 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
     RefuseMismatches(run, candidate, joined, options.allowed);
     run = std::move(joined);
   }
-  const Report report = ReportOf(std::move(run), {.join = false});
+  const Report report = ReportOf(std::move(run), {});
   if (report.run.pairs.empty()) {
     throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
         .InFile(sides.baseline)
@@ -312,7 +492,13 @@ std::pair<std::string, std::string> SidesGiven(const CheckOptions& options) {
   return sides;
 }
 
-Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress) {
+Checked CheckVariants(const CheckOptions& given, WorkflowProgress& progress) {
+  CheckOptions options = given;
+  MeasureRequest& measure = options.measure;
+  measure.instructions = measure.instructions || options.max_instruction_growth;
+  if (measure.instructions)
+    options.limits.instruction_growth = options.max_instruction_growth.value_or(kInstructionGrowth);
+  if (measure.instructions || options.max_slowdown) options.limits.slowdown = options.max_slowdown;
   for (const std::string& name : options.allowed) {
     const std::vector<std::string>& known = MismatchNames();
     if (std::ranges::find(known, name) != known.end()) continue;

@@ -11,14 +11,19 @@
 
 namespace etprof {
 
+inline constexpr double kInstructionGrowth = 0.01;
+
 struct CheckOptions {
   MeasureRequest measure;
-  // Two models or configurations (measured now), or results directories; or one configuration or results
-  // directory with its pairs. `baseline` and `candidate` name the two as well; of a model the candidate may
-  // be what differs ("isa=-avx2").
+  // Two models, folders of models, or configurations (measured now), or results directories; or one
+  // configuration or results directory with its pairs. `baseline` and `candidate` name the two as well; of a
+  // model the candidate may be what differs ("isa=-avx2").
   std::vector<std::string> paths;
   std::string baseline, candidate;
-  CheckLimits limits;
+  CheckLimits limits;                  // but for the two that depend on what is asked for:
+  std::optional<double> max_slowdown;  // absent: the usual one, or with `--instructions` none
+  std::optional<double>
+      max_instruction_growth;        // absent: with `--instructions` kInstructionGrowth, else none
   std::optional<double> budget;      // seconds for all pairs together
   std::vector<std::string> allowed;  // as MismatchNames: in what two stored runs may differ
 
@@ -32,8 +37,8 @@ struct CheckOptions {
     using O = CheckOptions;
     v("baseline", &O::baseline);
     v("candidate", &O::candidate);
-    v("max_slowdown", Limit(&CheckLimits::slowdown),
-      Growth("Maximum allowed latency increase (default: 2%)"));
+    v("max_slowdown", &O::max_slowdown,
+      Growth("Maximum allowed latency increase (default: 2%; with --instructions latency is not checked)"));
     v("max_operator_slowdown", Limit(&CheckLimits::operator_slowdown),
       Growth("Maximum allowed increase of every operator's self time (default: not checked)"));
     v("min_operator_share", Limit(&CheckLimits::least_operator_share),
@@ -45,6 +50,8 @@ struct CheckOptions {
       Growth("Maximum allowed increase of peak memory (default: not checked)"));
     v("max_load_slowdown", Limit(&CheckLimits::load_slowdown),
       Growth("Maximum allowed increase of the model's load time (default: not checked)"));
+    v("max_instruction_growth", &O::max_instruction_growth,
+      Growth("Maximum allowed increase of the instructions executed (with --instructions; default: 1%)"));
     v("require_conclusive", Limit(&CheckLimits::require_conclusive),
       {.meaning = "Fail if a check is inconclusive (exit code 1 instead of 5)"});
     v("allow_mismatch", &O::allowed, {.meaning = "in what two stored runs may differ", .one = true});
@@ -52,6 +59,7 @@ struct CheckOptions {
       {.meaning = "Time limit in seconds for all pairs together", .least = 0.1, .most = 1e7, .value = "S"});
     MeasureRequest::DescribeUsual(v);
     MeasureRequest::DescribeModel(v);
+    MeasureRequest::DescribeInstructions(v);
     MeasureRequest::DescribeWatch(v);
     MeasureRequest::DescribeHistory(v);
   }

@@ -23,6 +23,7 @@
 #include "device/local/local.h"
 #include "device/local/local_properties.h"
 #include "device/tool.h"
+#include "measure/instructions/instrument.h"
 #include "workflow/measure/device.h"
 #include "workflow/measure/locate.h"
 
@@ -301,13 +302,24 @@ DoctorGroup Emulated(const std::optional<fs::path>& root) {
        BundleFor(root, BundleTarget::kAndroid, CheckState::kMissing)}};
 }
 
+DoctorGroup CountingInstructions(const std::optional<fs::path>& root) {
+  const std::string remedy = "run script/fetch-qemu --plugins";
+  const fs::path own = root ? *root / "build" / "tools" / "qemu-plugins" : fs::path();
+  Check emulator = Tool("QEMU with plugins", "qemu-aarch64", remedy, kAnyVersion, own);
+  if (const auto tool = FindTool("qemu-aarch64", kAnyVersion, own); tool && !HasPlugins(tool->path))
+    emulator = Missing("QEMU with plugins", tool->path + " has none: it is statically linked", remedy);
+  return {"instructions",
+          "--instructions, where the processor's counters are closed",
+          {Tool("Valgrind", "valgrind", "install it (on Debian: apt-get install valgrind)"), emulator}};
+}
+
 }  // namespace
 
 Examination ExamineThisMachine() {
   const std::optional<fs::path> root = CheckoutRoot();
   const PythonPackages packages = AskPython(root);
   return {{Measuring(), Exporting(packages), BuildingBundles(root, packages), BuildingExecutorch(root),
-           OverAdb(root), OverSsh(root), Emulated(root)}};
+           OverAdb(root), OverSsh(root), Emulated(root), CountingInstructions(root)}};
 }
 
 DoctorGroup ExportNeeds() { return Exporting(AskPython(CheckoutRoot())); }

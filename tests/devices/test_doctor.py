@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from program import ROOT, etprof, fitting
 
-GROUPS = ["measure", "export", "build-target", "build-executorch", "adb", "ssh", "emulated"]
+GROUPS = ["measure", "export", "build-target", "build-executorch", "adb", "ssh", "emulated", "instructions"]
 
 
 def doctor(code: int = 0, **environment: str) -> dict[str, Any]:

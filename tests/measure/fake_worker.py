@@ -4,7 +4,7 @@
 What it does wrong, and when, is said by environment variables (set by the configuration's "env"):
   FAKE_LATENCY_NS   nanoseconds of one run [1000000]
   FAKE_LAUNCH_FACTORS  "1.0,1.05": of the latency in each launch, the last one for all later ones; needs FAKE_STATE
-  FAKE_MODEL_FACTORS   {"slow.pte": 1.1}: of the latency, by the model's file name
+  FAKE_MODEL_FACTORS   {"slow.pte": 1.1}: of the latency, by the end of the model's path
   FAKE_LOAD_NS, FAKE_PEAK_RSS  what it says of loading and of memory [1000, 2000]
   FAKE_STATE        a folder where launches are counted, one file a launch
   FAKE_FAIL         "<what>@<command>[:<launch>[,<launch>...]]", launches counted from 1, all of them without:
@@ -178,7 +178,8 @@ class Fake:
             self.misbehave(command)
             if command == "load":
                 factors = json.loads(os.environ.get("FAKE_MODEL_FACTORS", "{}"))
-                self.latency = round(self.latency * factors.get(os.path.basename(request["model"]), 1))
+                of_model = [factor for end, factor in factors.items() if f"/{request['model']}".endswith(f"/{end}")]
+                self.latency = round(self.latency * (of_model or [1])[0])
                 load_ns = int(os.environ.get("FAKE_LOAD_NS", "1000"))
                 reply("load", load_ns=load_ns, rss_bytes=1000, inputs=[], outputs=[], backends=["XnnpackBackend"])
             elif command == "burst":
@@ -203,13 +204,18 @@ def counters(runs: int) -> dict:
     """Of a processor at 3 GHz that does two instructions a cycle and misses the cache once in 667."""
     names = ["cycles", "instructions", "cache_misses", "task_clock_ns"]
     operator = {"chain": 0, "instruction": 0, "kind": "backend", "ordinal": 0, "occurrence": 0, "name": "Copy #1"}
+    method = operator | {"instruction": -1, "kind": "method", "name": "Method::execute"}
     return {
         "runs": runs,
         "threads": 1,
         "unmatched_calls": 0,
+        "source": "processor",
         "counters": [{"name": name, "user_only": False, "share": 1} for name in names],
         "closed": [{"name": "page_faults", "why": "a setting"}],
-        "operators": [operator | {"runs": runs, "means": [3000, 6000, 9, 1000]}],
+        "operators": [
+            operator | {"runs": runs, "means": [3000, 6000, 9, 1000]},
+            method | {"runs": runs, "means": [4000, 8000, 10, 1400]},
+        ],
     }
 
 

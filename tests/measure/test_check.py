@@ -171,6 +171,86 @@ def test_two_models(bench, monkeypatch):
     assert found["pairs"][0]["name"] == "candidate against baseline"
 
 
+def test_equal_sides_are_the_same_at_once(bench, monkeypatch):
+    monkeypatch.setenv("ETPROF_RUNNER", str(FAKE_WORKER))
+    for name in ("main.pte", "copy.pte"):
+        shutil.copyfile(MODEL, bench.folder / name)
+    sides = ("main.pte", "copy.pte")
+    limits = ("--max-operator-slowdown", "5%", "--max-memory-growth", "0%")
+    found = check(bench, *sides, *limits, code=PASS)
+    (only,) = found["pairs"]
+    assert (only["pairing"], only["launches"], found["run_directory"], found["seconds"]) == ("none", 0, None, 0)
+    assert {(item["check"], item["growth"], item["result"]) for item in only["checks"]} == {
+        (name, 0, "pass") for name in ("latency", "operator", "peak memory")
+    }
+    assert "nothing was measured" in found["notes"][0]
+    assert not list(bench.folder.glob("out_*"))
+    # No growth is not the speedup that is asked for.
+    check(bench, *sides, "--max-slowdown=-5%", code=FAIL)
+    # Who says how often to launch wants to know the noise.
+    measured = check(bench, *sides, "--launches", "2", "--runs", "4", code=PASS)
+    assert measured["pairs"][0]["launches"] == 2
+    # Other inputs, threads, and bytes are no equal sides.
+    (bench.folder / "copy.pte").write_bytes((bench.folder / "copy.pte").read_bytes() + b"\0")
+    assert check(bench, *sides, "--runs", "4", code=PASS)["pairs"][0]["launches"] == 10
+
+
+def folder_of(bench, name: str, models: dict[str, bytes]) -> None:
+    for model, more in models.items():
+        path = bench.folder / name / model
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(MODEL.read_bytes() + more)
+
+
+def test_two_folders_of_models(bench, monkeypatch):
+    monkeypatch.setenv("ETPROF_RUNNER", str(FAKE_WORKER))
+    monkeypatch.setenv("FAKE_MODEL_FACTORS", '{"change/sub/slow.pte": 1.1}')
+    folder_of(bench, "main", {"same.pte": b"", "sub/slow.pte": b"", "other.pte": b"", "gone.pte": b""})
+    folder_of(bench, "change", {"same.pte": b"", "sub/slow.pte": b"1", "other.pte": b"1", "new.pte": b""})
+    junit = bench.folder / "junit.xml"
+    found = check(bench, "main/", "change", "--runs", "10", "--max-seconds", "200", "--junit", junit, code=FAIL)
+    results = {one["name"]: (one["result"], one["launches"] > 0) for one in found["pairs"]}
+    assert results == {"sub/slow": ("fail", True), "other": ("pass", True), "same": ("pass", False)}
+    assert [note for note in found["notes"] if note.startswith("not compared: ")] == [
+        "not compared: gone.pte is only in main",
+        "not compared: new.pte is only in change",
+    ]
+    assert pathlib.Path(found["run_directory"]).parts[-3] == "out_change"
+    cases = {case.get("name"): case.find("failure") is not None for case in junit_of(junit).findall("testcase")}
+    assert cases == {"sub/slow": True, "other": False, "same": False}
+    # Equal folders are the same at once.
+    shutil.rmtree(bench.folder / "out_change")
+    assert check(bench, "main", "main", code=PASS)["seconds"] == 0
+    assert not (bench.folder / "out_main").exists()
+
+
+def test_folders_that_cannot_be_compared(bench):
+    folder_of(bench, "main", {"a.pte": b""})
+    folder_of(bench, "change", {"b.pte": b""})
+    (bench.folder / "empty").mkdir()
+    for arguments, says in (
+        (("main", "change"), "`main` and `change` have no model of the same name"),
+        (("main",), "one folder of models has nothing to be compared with"),
+        (("main", "change/b.pte"), "a folder of models cannot be compared with a model"),
+        (("main", "empty"), "a folder of models cannot be compared with a results directory"),
+    ):
+        done = bench.run("check", *arguments)
+        assert done.returncode in (USAGE, BAD_INPUT)
+        assert says in " ".join(done.stderr.split()).lower()
+
+
+def test_only_what_differs_is_measured(bench):
+    base = bench.experiment("base")
+    slow = bench.experiment("slow", env={"FAKE_LATENCY_NS": "1100000"})
+    config = bench.write([base, base | {"name": "twin"}, slow], max_seconds=600)
+    found = check(bench, config, code=FAIL)
+    assert {pair["name"]: (pair["result"], pair["launches"]) for pair in found["pairs"]} == {
+        "twin against base": ("pass", 0),
+        "slow against base": ("fail", 10),
+    }
+    assert [one["name"] for one in bench.manifest()["configuration"]["experiments"]] == ["base", "slow"]
+
+
 def test_how_the_models_run_is_said_for_both_sides(bench, monkeypatch):
     monkeypatch.setenv("ETPROF_RUNNER", str(FAKE_WORKER))
     shutil.copyfile(MODEL, bench.folder / "main.pte")

@@ -62,8 +62,8 @@ def test_what_this_machine_counts_and_why_not_the_rest(bench):
 def test_counters_of_a_machine_that_has_them(bench):
     done = bench.run("run", bench.write([bench.experiment("a")], launches=2), "--counters", "--no-peaks")
     assert done.returncode == 0, done.stderr
-    (row,) = counters(bench, "a")
-    assert row["key"] == "forward/0/backend/0"
+    row, method = counters(bench, "a")
+    assert (row["key"], method["key"]) == ("forward/0/backend/0", "forward/-1/method/0")
     assert (row["cycles"], row["effective_ghz"], row["instructions_per_cycle"]) == ("3000", "3", "2")
     assert row["cache_misses_per_1000_instructions"] == "1.5"
     assert row["page_faults"] == ""
@@ -82,3 +82,13 @@ def test_who_has_none(bench):
     assert warnings(bench, "old") == ["counters: no such operator: demo::missing"]
     assert warnings(bench, "foreign") == ["counters: only etprof-runner reads them"]
     assert not list(bench.out.glob("*/*_counters.csv"))
+
+
+def test_whose_instructions_are_not_counted(bench):
+    foreign = {"name": "foreign", "runner_path": str(FAKE_RUNNER), "runs": 10}
+    old = bench.experiment("old", env={"FAKE_FAIL": "refuse@counters"})
+    done = bench.run("run", bench.write([foreign, old], launches=2), "--instructions", "--no-peaks")
+    assert done.returncode == 0, done.stderr
+    assert "instructions: only etprof-runner counts them" in bench.result("foreign")["warnings"]
+    assert "instructions: no such operator: demo::missing" in bench.result("old")["warnings"]
+    assert not list(bench.out.glob("*/*_instructions.csv"))

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import signal
 import sqlite3
 import struct
@@ -16,6 +17,7 @@ import jsonschema
 import pytest
 from history_runs import as_measured_at, measured, slow_down
 from measure_bench import FAKE_WORKER, MODEL, Bench
+from program import fitting
 
 PASS, FAIL, USAGE, BAD_INPUT, DEVICE, INCONCLUSIVE = 0, 1, 2, 3, 4, 5
 
@@ -59,6 +61,16 @@ def test_it_says_when_and_by_how_much(bench):
     root = ElementTree.parse(junit).getroot()  # noqa: S314 (our own file)
     (case,) = root.iter("testcase")
     assert "c7" in case.find("failure").get("message")
+    told = fitting("history_check", bench.run("history", "check", "--json").stdout)
+    assert (told["result"], told["since"], told["smallest"]) == ("fail", None, 0.01)
+    by_experiment = {one["experiment"]: one for one in told["series"]}
+    assert {name: one["result"] for name, one in by_experiment.items()}["net"] == "fail"
+    assert by_experiment["fixed"]["is_reference"]
+    (said,) = by_experiment["net"]["changes"]
+    assert (said["commit"], said["cause"], said["accepted"], said["counts"]) == ("c7", "code", None, True)
+    assert said["growth_low"] <= said["growth"] <= said["growth_high"]
+    assert said["growth"] == pytest.approx(0.05, abs=1e-3)
+    assert (by_experiment["net"]["measurements"], by_experiment["net"]["newest_commit"]) == (12, "c11")
     assert bench.run("history", "check", "--since", "c9").returncode == PASS
     assert bench.run("history", "check", "--since", "nothing").returncode == USAGE
     last = ["history", "check", "--last", "4", "--junit", junit]
@@ -70,6 +82,56 @@ def test_it_says_when_and_by_how_much(bench):
         assert checked.returncode == code, checked.stderr
         assert f"{result}: 1 of 1 series could not be decided" in checked.stdout
         assert f"<{outcome} " in junit.read_text()
+
+
+@pytest.mark.usefixtures("history")
+def test_a_change_that_is_accepted_passes_with_its_reason(bench):
+    assert bench.run("history", "check").returncode == FAIL
+    for arguments, says in (
+        (["--commit", "c7"], "no reason"),
+        (["--reason", "x"], "no commit"),
+        (["--commit", "c1", "--reason", "x", "--model", "other"], "no series"),
+        (["--commit", "none", "--reason", "x"], "no measurement of commit"),
+    ):
+        refused = bench.run("history", "accept", *arguments)
+        assert refused.returncode == USAGE
+        assert says.split()[-1] in refused.stderr
+    assert bench.run("history", "accept", "--commit", "c6", "--reason", "too early").returncode == PASS
+    assert bench.run("history", "check").returncode == FAIL
+    accepted = bench.run("history", "accept", "--commit", "c7", "--reason", "exact batch norm")
+    assert accepted.returncode == PASS, accepted.stderr
+    assert "toy_cnn, net, on local: accepted" in accepted.stdout
+    checked = bench.run("history", "check")
+    assert checked.returncode == PASS
+    assert "Accepted: exact batch norm" in " ".join(checked.stdout.split())
+    told = fitting("history_check", bench.run("history", "check", "--json").stdout)
+    (change,) = [change for one in told["series"] for change in one["changes"]]
+    assert (told["result"], change["accepted"], change["counts"]) == ("pass", "exact batch norm", False)
+
+
+def test_a_device_can_have_a_name(bench, series):
+    for number, name in enumerate(("ci-1", "ci-2")):
+        run = as_measured_at(series / "fast", bench.folder / f"r{number}", number)
+        assert add(bench, run, "c1", "--device-name", name).returncode == PASS
+    shown = bench.run("history", "--csv", "series")
+    assert {row["name"].rpartition(", on ")[2] for row in tables(shown)} == {"ci-1", "ci-2"}
+
+
+def test_histories_of_several_machines_become_one(bench, history):
+    shutil.copyfile(history, bench.folder / "theirs.sqlite")
+    assert bench.run("history", "delete", "--commit", "c3").stdout == f"{history.name}: deleted 1 measurement\n"
+    merged = bench.run("history", "merge", "theirs.sqlite", "theirs.sqlite")
+    assert merged.stdout == f"{history.name}: 12 measurements, 1 of them new\n"
+    before = history.read_bytes()
+    (bench.folder / "cut.sqlite").write_bytes(before[:5000])
+    for arguments in (["merge"], ["merge", "nowhere.sqlite"], ["merge", "cut.sqlite"], ["merge", history.name]):
+        refused = bench.run("history", *arguments)
+        assert refused.returncode in (USAGE, BAD_INPUT), refused.stderr
+        assert "hint: " in refused.stderr
+    assert history.read_bytes() == before
+    # Into one that is not there yet.
+    assert bench.run("history", "merge", "theirs.sqlite", "--history", "all.sqlite").returncode == PASS
+    assert bench.run("history", "check", "--history", "all.sqlite").returncode == FAIL
 
 
 def test_operators_that_changed(bench, series):

@@ -74,3 +74,16 @@ def test_runs_of_one_size_have_a_median():
     experiment = experiment_of(program.DATA / "toy_cnn.t1.etdump")
     assert experiment["run_classes"] == []
     assert experiment["latency_ms"]["p50"] is not None
+
+
+def test_runs_of_other_work_are_not_compared_as_one():
+    sides = [FOLDER / "growing.etdump", FOLDER / "prefill_decode.etdump"]
+    done = program.run("compare", *sides, "--json")
+    assert done.returncode == 0, done.stderr
+    (comparison,) = program.fitting("analysis_summary", done.stdout)["comparisons"]
+    assert comparison["latency"]["ratio"] is None
+    assert comparison["latency"]["verdict"] == "inconclusive"
+    assert all(operator["ratio"] is None for operator in comparison["operators"])
+    shown = program.run("compare", *sides, width=200).stdout
+    for side in sides:
+        assert f"the runs of {side.stem} do different work" in shown

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -22,6 +24,20 @@ def skip(reason: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(f"would be skipped, and CI allows that for CPU features only: {reason}")
     pytest.skip(reason)
+
+
+def library(folder: Path, source: str, **macros: str) -> Path:
+    """A library for --load, made in `folder` from one of this folder's sources."""
+    executorch = Path(importlib.util.find_spec("executorch").submodule_search_locations[0])
+    if not (executorch / "include").is_dir() or shutil.which("c++") is None:
+        skip("no C++ compiler, or no headers of ExecuTorch")
+    made = (folder / source).with_suffix(".so")
+    places = [executorch / "include", executorch / "include/executorch/runtime/core/portable_type/c10"]
+    words = ["c++", "-std=c++20", "-shared", "-fPIC", "-O0", "-DC10_USING_CUSTOM_GENERATED_MACROS"]
+    words += [f"-D{name}={value}" for name, value in macros.items()]
+    words += [word for place in places for word in ("-isystem", str(place))]
+    subprocess.run([*words, Path(__file__).with_name(source), "-o", made], check=True)
+    return made
 
 
 class Run:

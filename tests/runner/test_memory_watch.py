@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
+import json
 import math
 import platform
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from runner_bench import skip
+from runner_bench import library
 from test_watch import slots
 
 MOMENTS = ["loaded", "first_run", "steady"]
@@ -97,15 +95,7 @@ def test_weights_that_are_packed_twice_are_found(worker: Any, models: Path, mode
 
 def with_option(folder: Path, key: str, value: str) -> list[str]:
     """Words for a worker whose XNNPACK delegates have this option."""
-    executorch = Path(importlib.util.find_spec("executorch").submodule_search_locations[0])
-    if not (executorch / "include").is_dir() or shutil.which("c++") is None:
-        skip("no C++ compiler, or no headers of ExecuTorch")
-    library = folder / "option.so"
-    places = [executorch / "include", executorch / "include/executorch/runtime/core/portable_type/c10"]
-    words = ["c++", "-std=c++20", "-shared", "-fPIC", "-O0", "-DC10_USING_CUSTOM_GENERATED_MACROS"]
-    words += [f'-DKEY="{key}"', f"-DVALUE={value}", *[word for place in places for word in ("-isystem", str(place))]]
-    subprocess.run([*words, Path(__file__).with_name("delegate_option.cc"), "-o", library], check=True)
-    return [f"--load={library}"]
+    return [f"--load={library(folder, 'delegate_option.cc', KEY=json.dumps(key), VALUE=value)}"]
 
 
 def test_delegates_that_share_are_told_from_those_that_do_not(worker: Any, models: Path, tmp_path: Path) -> None:

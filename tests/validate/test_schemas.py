@@ -120,6 +120,7 @@ def test_every_schema_is_one():
         "document",  # what a report or breakdown says
         "dry_run",
         "export",  # of python/etprof: test_matrix.py
+        "history_check",  # tests/measure/test_history.py
         "inspect",
         "inspect_data",
         "isa",

@@ -268,6 +268,11 @@ DAMAGE = {
 }  # fmt: skip
 
 
+# What is wrong besides if threads of the measurement waited for a CPU: the error of the latencies' ratio
+# then depends on the operators' times, and with it the summary's p-value.
+WHERE_THREADS_WAITED = {"ETDump of another experiment": {"pipeline_summary"}}
+
+
 def test_a_good_run_is_good(run):
     code, (said,) = validate(run)
     assert code == DONE
@@ -313,7 +318,7 @@ def test_one_broken_promise_is_one_failure(what, run):
     done = program.run("validate", run)
     assert done.returncode == CHECK_FAILED
     broken = findings(run, "broken")
-    assert {finding["check"] for finding in broken} == checks, broken
+    assert {finding["check"] for finding in broken} - WHERE_THREADS_WAITED.get(what, set()) == checks, broken
     assert file in {finding["file"] for finding in broken}
     assert f"{run}: {len(broken)} broken" in " ".join(done.stdout.split())
     table = program.run("validate", run, "--csv", "findings")

@@ -49,7 +49,7 @@ function everything(): Document {
       { title: "Many rows", level: "usual", parts: [{ table: { id: "many", level: "usual", columns, rows: many } }] },
       { title: kHostile[3] as string, level: "usual", parts: [{ list: { level: "usual", numbered: true, items: list } }] },
       { title: "Facts", level: "page", parts: [{ facts: { id: "facts", level: "usual", facts: [{ name: "warning", value: kHostile[1] as string }, { name: "warning", value: "other" }] } }] },
-      { title: "Chart", level: "page", parts: [{ chart: { points: kHostile, series: [{ name: kHostile[1] as string, values: [duration(1e6), duration(2e6), nothing, duration(3e6)] }] } }] },
+      { title: "Chart", level: "page", parts: [{ chart: { points: kHostile, marks: [{ at: 1, text: "+5.0% " + kHostile[0] }], series: [{ name: kHostile[1] as string, values: [duration(1e6), duration(2e6), nothing, duration(3e6)] }] } }] },
       { title: "Folded section", level: "folded", parts: [{ paragraph: { text: "words that are folded", level: "usual" } }] },
     ],
     notes: ["a note"],
@@ -167,6 +167,9 @@ described("the page of a document", () => {
     const { page, context, complaints } = await open(every);
     expect(await page.title()).toContain(kHostile[0]);
     expect(await firstCells(page, "Tables: Times")).toEqual(kHostile);
+    const drawn = await page.locator("main .chart svg").textContent();
+    expect(drawn).toContain(`+5.0% ${kHostile[0]}`); // the mark of a change
+    expect(drawn).toContain((kHostile[0] as string).split(", ")[0]); // on the axis
     await page.locator("main .chart svg").hover({ position: { x: 400, y: 60 } });
     await page.locator("main .chart div", { hasText: "onerror" }).first().waitFor(); // the tooltip
     expect(await page.locator("main img, main script").count()).toBe(0);

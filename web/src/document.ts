@@ -8,6 +8,7 @@ export type Section = Document["sections"][number];
 export type List = NonNullable<Part["list"]>;
 export type FactList = NonNullable<Part["facts"]>;
 export type Series = NonNullable<Part["chart"]>["series"][number];
+export type Mark = NonNullable<NonNullable<Part["chart"]>["marks"]>[number];
 
 // A column without a title belongs to the one before it; read alone, it needs one: "avx", "" of "avx_over_below" is
 // "over below".

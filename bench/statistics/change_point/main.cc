@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <numbers>
 #include <random>
 #include <string>
 #include <vector>
@@ -242,6 +243,69 @@ void PrintOperators(const std::vector<std::string>& files, int runs, int at, int
   }
 }
 
+// Runs of one launch whose values drift: an autoregressive process, or a slow season beside noise. Their
+// standard deviation without the season is 1.
+std::vector<double> DrawDrift(int runs, double correlation, double season, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> begin;
+  std::vector<double> values;
+  double value = normal(random);
+  const double phase = begin(random);
+  for (int i = 0; i < runs; ++i) {
+    values.push_back(value + season * std::sin(2 * std::numbers::pi * (1.2 * i / runs + phase)));
+    value = correlation * value + std::sqrt(1 - correlation * correlation) * normal(random);
+  }
+  return values;
+}
+
+// Of so many series, those in which a change is found; `step` is in standard deviations, from the middle on.
+int FoundInDrift(int runs, double correlation, double season, double step, int series, bool beside_drift,
+                 std::mt19937_64& random) {
+  int found = 0;
+  for (int i = 0; i < series; ++i) {
+    const std::vector<double> values = DrawDrift(runs, correlation, season, random);
+    std::vector<stats::RunLaunches> drawn;
+    for (int run = 0; run < runs; ++run)
+      drawn.push_back({{0.01 * (values[static_cast<std::size_t>(run)] + (2 * run >= runs ? step : 0))}, run});
+    stats::ChangePointOptions options;
+    options.seed = random();
+    options.beside_drift = beside_drift;
+    found += stats::FindChangePoints(drawn, options).changes.empty() ? 0 : 1;
+  }
+  return found;
+}
+
+void PrintDrift(int series) {
+  fmt::print(
+      "# What drifts and does not change\n\n"
+      "{} series a cell, of runs of one launch. Neighbors are correlated as said; the season is a sine of "
+      "1.2 "
+      "periods with the amplitude of the noise's standard deviation, or half of it. Before: the permutation "
+      "test "
+      "alone. Steps are in standard deviations of a run, in the middle.\n\n"
+      "| runs | series | false alarms before | false alarms | step of 3 found before | found | of 4 | of 6 "
+      "|\n"
+      "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+      series);
+  struct Kind {
+    const char* name;
+    double correlation, season;
+  };
+  for (const int runs : {20, 30, 60}) {
+    for (const Kind& kind : {Kind{"no drift", 0, 0}, Kind{"correlation 0.5", 0.5, 0},
+                             Kind{"correlation 0.8", 0.8, 0}, Kind{"correlation 0.95", 0.95, 0},
+                             Kind{"season of half the noise", 0, 0.5}, Kind{"season like the noise", 0, 1}}) {
+      std::mt19937_64 random(3);
+      const auto share = [&](double step, bool beside_drift) {
+        return Percent(FoundInDrift(runs, kind.correlation, kind.season, step, series, beside_drift, random),
+                       series);
+      };
+      fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} |\n", runs, kind.name, share(0, false),
+                 share(0, true), share(3, false), share(3, true), share(4, true), share(6, true));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace etprof::bench
 
@@ -252,7 +316,9 @@ int main(int argc, char** argv) {
   int series = 2000, runs = 40, at = 25, operators = 30, reports = 0;
   double step = 0.02;
   std::vector<int> launches = {10, 20, 40, 80, 160, 320};
-  app.add_option("recording", files)->required();
+  int drifting = 0;
+  app.add_option("recording", files);
+  app.add_option("--drifting", drifting, "Series that drift; 0: not this part");
   app.add_option("--series", series, "0: not this part");
   app.add_option("--runs", runs);
   app.add_option("--at", at);
@@ -261,6 +327,7 @@ int main(int argc, char** argv) {
   app.add_option("--step", step);
   app.add_option("--launches", launches)->delimiter(',');
   CLI11_PARSE(app, argc, argv);
+  if (drifting > 0) PrintDrift(drifting);
   if (series > 0) PrintSeries(files, runs, at, series, step, launches);
   if (reports > 0) PrintOperators(files, runs, at, operators, reports);
   rusage usage{};

@@ -184,15 +184,16 @@ VARIANTS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def model_of(make: Callable[[], nn.Module]) -> type:
+def model_of(make: Callable[[], nn.Module], side: int = 16) -> type:
     class Variant:
         def get_eager_model(self) -> nn.Module:
             return make().eval()
 
         def get_example_inputs(self) -> tuple[torch.Tensor, ...]:
-            return (torch.rand(1, 3, 16, 16),)
+            return (torch.rand(1, 3, side, side),)
 
     return Variant
 
 
 globals().update({name: model_of(make) for name, make in VARIANTS.items()})
+LargerInputs = model_of(VARIANTS["Base"], 32)

@@ -39,10 +39,20 @@ WORSE: dict[str, tuple[str, str, set[str], Changes]] = {
         {"delegated", "delegates", "portable", "planned", "file_size"},
         PAIRS["divided by a portable kernel"].changes,
     ),
-    "inserted": ("Base", "InsertedConv", {"file_size"}, PAIRS["inserted"].changes),
+    "inserted": (
+        "Base",
+        "InsertedConv",
+        {"file_size", "macs", "packed_weights", "delegated_bytes"},
+        PAIRS["inserted"].changes,
+    ),
     "wider": ("Base", "Wider", {"file_size"}, PAIRS["wider"].changes),
     "depthwise": ("Undilated", "Depthwise", {"sme2"}, PAIRS["depthwise"].changes),
-    "repeated block": ("ThreeBlocks", "FourBlocks", {"file_size"}, PAIRS["repeated block"].changes),
+    "repeated block": (
+        "ThreeBlocks",
+        "FourBlocks",
+        {"file_size", "macs", "packed_weights", "delegated_bytes"},
+        PAIRS["repeated block"].changes,
+    ),
     "not delegated": (
         "Base",
         "Base portable",
@@ -52,7 +62,7 @@ WORSE: dict[str, tuple[str, str, set[str], Changes]] = {
     "a delegate for each operator": (
         "Base",
         "Base gate_backends:PerOperatorPartitioner",
-        {"delegates", "planned", "file_size"},
+        {"delegates", "planned", "file_size", "delegated_bytes"},
         around_transposes,
     ),
     "linear layers not delegated": (
@@ -66,6 +76,7 @@ WORSE: dict[str, tuple[str, str, set[str], Changes]] = {
             "fc2 Linear 32→10: delegate XnnpackBackend → portable",
         ),
     ),
+    "larger inputs": ("Base", "LargerInputs", {"macs", "planned"}, bool),
     "memory planned without reuse": ("Split", "Split unplanned", {"planned"}, ()),
     "a method less": ("two methods", "one method", {"methods"}, ()),
 }
@@ -159,6 +170,18 @@ def counted(pte: Path) -> list[dict[str, int]]:
     ]
 
 
+def delegated_bytes(pte: Path) -> int:
+    """Payloads, each once, and named data."""
+    file = deserialize_pte_binary(pte.read_bytes())
+    payloads = {
+        (delegate.processed.location, delegate.processed.index)
+        for plan in file.program.execution_plan
+        for delegate in plan.delegates
+    }
+    named = file.named_data.buffers if file.named_data else []
+    return sum(len(file.program.backend_delegate_data[index].data) for _, index in payloads) + sum(map(len, named))
+
+
 @pytest.mark.parametrize("name", WORSE)
 def test_it_names_what_is_worse_and_the_change(exports: Exports, name: str) -> None:
     baseline, candidate, worse, changes = WORSE[name]
@@ -192,7 +215,7 @@ def test_its_counts_are_those_of_executorch(exports: Exports, name: str) -> None
     for item in found["checks"]:
         assert item["low"] == item["high"] == item["baseline_low"], "etprof reads all of XNNPACK's payloads"
         values.setdefault(item["method"], {})[item["fact"]] = item["low"]
-    assert values.pop(None) == {"file_size": pte.stat().st_size}
+    assert values.pop(None) == {"file_size": pte.stat().st_size, "delegated_bytes": delegated_bytes(pte)}
     kept = [{fact: facts[fact] for fact in ("delegates", "portable", "planned")} for facts in values.values()]
     assert kept == counted(pte)
 
@@ -261,9 +284,10 @@ def test_limits_in_a_file(tmp_path: Path) -> None:
 
 def test_a_tolerance_in_a_file(tmp_path: Path, exports: Exports) -> None:
     thresholds = tmp_path / "limits.json"
-    thresholds.write_text('{"tolerance": {"file_size": "10%"}}')
+    of_growth = {"file_size", "delegated_bytes", "macs", "packed_weights"}
+    thresholds.write_text(json.dumps({"tolerance": dict.fromkeys(of_growth, "20%")}))
     sides = [exports["Base"], exports["InsertedConv"]]
-    assert failed(check(*sides, code=1)) == {"file_size"}
+    assert failed(check(*sides, code=1)) == of_growth
     assert failed(check(*sides, "--thresholds", thresholds, code=0)) == set()
 
 
@@ -278,7 +302,7 @@ def test_what_the_schema_of_limits_takes_is_read(tmp_path: Path) -> None:
     values = {"require": ["99.5%", "100 %", "0%"], "max": [0, 7, "3"], "tolerance": [{"planned": "2.5%"}]}
     sizes = ["300kB", "2 MB", "1.5MiB", "12 b", "4GB"]
     limits = {key: values[key.split("_")[0]] for key in properties if key != "$schema"}
-    for key in ("max_planned", "max_file_size"):
+    for key in ("max_planned", "max_file_size", "max_packed_weights", "max_delegated_bytes"):
         limits[key] = [*limits[key], *sizes]
     thresholds = tmp_path / "limits.json"
     for key, forms in limits.items():
@@ -355,7 +379,7 @@ def test_methods_have_results_of_their_own(exports: Exports) -> None:
     (lost,) = [item for item in found["checks"] if item["fact"] == "methods"]
     assert lost["why"] == "the candidate has no method `decode`"
     found = check(exports["one method"], exports["two methods"], code=1)
-    assert failed(found) == {"file_size"}
+    assert failed(found) == {"file_size", "delegated_bytes"}
     assert found["notes"] == ["`decode` is a method of the candidate only"]
 
 

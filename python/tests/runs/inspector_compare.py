@@ -1,8 +1,9 @@
 """Durations of an ETDump's events by ExecuTorch's Inspector and by etprof's timeline CSV, made comparable.
 
-Inspector groups runs that hold the same events and forgets which run of the process was which, so both sides are
-grouped so: by the sorted names of a run's events, the runs of a group in their order. Within a run an event is known
-by its name and its occurrence: XNNPACK gives the same name to operators of different delegates.
+Inspector groups runs that hold the same events and the same index of a bundled input, and forgets which run of the
+process was which. Both sides are grouped by the sorted names of a run's events, the runs of a group in their order (of
+several bundled inputs: in that of their start). Within a run an event is known by its name and its occurrence: XNNPACK
+gives the same name to operators of different delegates.
 """
 
 import csv
@@ -24,16 +25,16 @@ _ROUNDING = Decimal("1e-3")  # nanoseconds; times below 2**53 ns are exact in In
 def inspector_runs(etdump: Path) -> Groups:
     """The runs by ExecuTorch's own reader, from a file whose times are nanoseconds."""
     inspector = Inspector(etdump_path=str(etdump), source_time_scale=TimeScale.NS, target_time_scale=TimeScale.NS)
+    blocks = [block for block in inspector.event_blocks if block.name != LOAD_BLOCK]
     runs = []
-    for block in inspector.event_blocks:
-        if block.name == LOAD_BLOCK:
-            continue
-        events = [(event.name, event.perf_data.raw) for event in block.events if event.perf_data is not None]
-        runs += [
-            _run([(name, Decimal(durations[number])) for name, durations in events])
-            for number in range(len(events[0][1]))
-        ]
-    return _grouped(runs)
+    for block in blocks:
+        events = [event for event in block.events if event.perf_data is not None]
+        for number in range(len(events[0].perf_data.raw)):
+            run = _run([(event.name, Decimal(event.perf_data.raw[number])) for event in events])
+            runs.append((min(event.start_time[number] for event in events), max(run.values()), run))
+    if len({block.bundled_input_index for block in blocks}) > 1:
+        runs.sort(key=lambda run: run[:2])
+    return _grouped([run for _, _, run in runs])
 
 
 def timeline_runs(timeline: Path) -> Groups:

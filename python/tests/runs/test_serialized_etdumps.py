@@ -10,6 +10,7 @@ import executorch.devtools.etdump.schema_flatcc as schema
 import pytest
 from executorch.devtools.etdump.serialize import serialize_to_etdump_flatcc
 
+from etprof import read_etdump
 from inspector_compare import differences, inspector_runs, timeline_runs
 from test_inspector_differential import analyze, needs_build  # noqa: F401
 
@@ -84,3 +85,22 @@ def test_reads_what_inspector_reads(seed: int, tmp_path: Path):
     plain = tmp_path / "plain.etdump"
     plain.write_bytes(data)
     assert differences(theirs, timeline_runs(analyze(plain, tmp_path / "b"))) == []
+
+
+@pytest.mark.usefixtures("needs_build")
+def test_delegates_have_a_clock_of_their_own():
+    writer = Writer(0)
+    events = []
+    # The delegate's own in microseconds, ExecuTorch's in nanoseconds.
+    for name, start, end in [(None, 1_000, 2_500), ("DELEGATE_CALL", 900_000, 2_600_000)]:
+        writer.clock = end
+        events.append(writer.event(name, start, 0, None if name else "Add (ND) #1"))
+    writer.clock = 2_700_000
+    events.append(writer.event("Method::execute", 800_000, None))
+    run = schema.RunData(name="Execute", bundled_input_index=-1, allocators=[], events=events)
+    data = bytes(serialize_to_etdump_flatcc(schema.ETDumpFlatCC(version=0, run_data=[run])))
+    dump = read_etdump(data, delegate_time_scale="us")
+    assert dump.start_ns.tolist() == [1_000_000, 900_000, 800_000]
+    assert dump.end_ns.tolist() == [2_500_000, 2_600_000, 2_700_000]
+    with pytest.raises(ValueError, match="'ticks' is not a unit of time"):
+        read_etdump(data, delegate_time_scale="ticks")

@@ -21,7 +21,8 @@ using Join = OperatorSource::Join;
 // "aten::add.out" is called native_call_add.out.
 bool IsCalled(const std::string& type, const std::string& in_program) {
   const std::size_t scope = in_program.rfind("::");
-  return type == (scope == std::string::npos ? in_program : in_program.substr(scope + 2));
+  return type == in_program ||
+         type == (scope == std::string::npos ? in_program : in_program.substr(scope + 2));
 }
 
 class Joiner {
@@ -40,7 +41,7 @@ class Joiner {
     for (std::size_t i = 0; i < profile_.operators.size(); ++i) {
       const Operator& op = profile_.operators[i];
       OperatorSource& own = result_.operators[i];
-      if (op.key.kind == SpanKind::kKernel) {
+      if (op.key.kind == SpanKind::kKernel || IsUnloggedKernel(op)) {
         JoinKernel(op, own);
       } else if (op.key.kind == SpanKind::kBackend) {
         calls[{op.call_index, op.key.occurrence}].push_back(i);
@@ -79,7 +80,7 @@ class Joiner {
   void JoinKernel(const Operator& op, OperatorSource& own) {
     const Instruction* instruction = Find(op);
     if (instruction == nullptr || instruction->kind != Instruction::Kind::kKernel ||
-        !IsCalled(op.type, method_.operators[instruction->target])) {
+        (!IsUnloggedKernel(op) && !IsCalled(op.type, method_.operators[instruction->target]))) {
       result_.problem =
           fmt::format("{} ran as instruction {}, which the program has not: it is not the one that ran",
                       op.name, op.key.instruction);
@@ -242,6 +243,19 @@ class Joiner {
 };
 
 }  // namespace
+
+void NameUnloggedKernels(const Method& method, Profile& profile) {
+  for (Operator& op : profile.operators) {
+    if (!IsUnloggedKernel(op)) continue;
+    for (const Instruction& instruction : method.instructions) {
+      if (instruction.kind != Instruction::Kind::kKernel || instruction.chain != op.key.chain ||
+          instruction.index != op.key.instruction)
+        continue;
+      op.name = op.type = method.operators[instruction.target];
+      op.category = Categorize(op.name);
+    }
+  }
+}
 
 ProgramJoin JoinProgram(const Profile& profile, const Program& program, const Method& method,
                         const MethodSources* sources) {

@@ -304,6 +304,13 @@ TEST(JoinProgram, AnotherProgramIsNotJoined) {
   const Profile another_kernel = ProfileOf({"Add (ND) #1"}, "native_call_sum.out");
   const ProgramJoin join = JoinProgram(another_kernel, program, program.methods[0], nullptr);
   EXPECT_THAT(join.problem, HasSubstr("native_call_sum.out"));
+  EXPECT_THAT(
+      JoinProgram(ProfileOf({"Add (ND) #1"}, "native_call_mean.out"), program, program.methods[0], nullptr)
+          .problem,
+      "");
+  EXPECT_THAT(
+      JoinProgram(ProfileOf({"Add (ND) #1"}, "aten::mean.out"), program, program.methods[0], nullptr).problem,
+      "");
   for (const OperatorSource& source : join.operators) EXPECT_EQ(source.join, Join::kNone);
   Profile another_delegate = ProfileOf({"Add (ND) #1"});
   another_delegate.operators[2].backend = "VulkanBackend";

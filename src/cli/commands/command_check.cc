@@ -45,8 +45,8 @@ std::function<int()> CheckCommand(CLI::App& app) {
   const auto arguments = std::make_shared<CheckArguments>();
   CheckOptions& options = arguments->options;
   app.add_option("path", options.paths,
-                 "Baseline and candidate: two models or two configurations (measured now), or two results "
-                 "directories; or one configuration or results directory with its pairs")
+                 "Baseline and candidate: two models, two folders of models, or two configurations (measured "
+                 "now), or two results directories; or one configuration or results directory with its pairs")
       ->expected(1, 2)
       ->option_text("BASELINE [CANDIDATE]");
   AddOption(app, "--baseline PATH", options.baseline, "Baseline, as above");

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/units.h"
+#include "render/json/history_json.h"
 #include "say/gates.h"
 #include "workflow/analyze/history.h"
 
@@ -24,6 +25,7 @@ struct HistoryArguments {
   View view;
   CheckOutputs files;
   bool require_conclusive = false;
+  std::string reason;
   std::string format = "bmf", out = "-";
 };
 
@@ -31,11 +33,14 @@ struct HistoryArguments {
 const std::map<std::string, std::vector<std::string>>& OptionsOfActions() {
   static const std::map<std::string, std::vector<std::string>> kOptions = [] {
     std::map<std::string, std::vector<std::string>> all;
-    all["add"] = {"run", "--commit", "--time", "--reference"};
+    all["add"] = {"run", "--commit", "--time", "--reference", "--device-name"};
     all["show"] = ViewOptionNames();
     all["show"].insert(all["show"].end(),
                        {"--model", "--device", "--experiment", "--operator", "--last", "--smallest"});
     all["check"] = all["show"];
+    all["accept"] = {"--commit", "--reason", "--model", "--device", "--experiment"};
+    all["delete"] = {"--commit"};
+    all["merge"] = {"run"};
     all["export"] = {"--model", "--device", "--experiment", "--last", "--format", "--out"};
     all["check"].insert(all["check"].end(),
                         {"--since", "--require-conclusive", "--junit", "--github-summary"});
@@ -72,6 +77,22 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
   arguments.read.file = arguments.add.file;
   if (arguments.action == "add") return RunAdd(arguments);
   const std::string& file = arguments.read.file;
+  if (arguments.action == "accept") {
+    for (const SeriesKey& key :
+         AcceptInHistory(file, arguments.read.filter, arguments.add.commit, arguments.reason))
+      Print("{}: accepted\n", NameOf(key));
+    return 0;
+  }
+  if (arguments.action == "delete") {
+    Print("{}: deleted {}\n", file,
+          CountedText(DeleteFromHistory(file, arguments.add.commit), "measurement"));
+    return 0;
+  }
+  if (arguments.action == "merge") {
+    const MergedHistory merged = MergeHistories(file, arguments.add.runs);
+    Print("{}: {}, {} of them new\n", file, CountedText(merged.all, "measurement"), merged.added);
+    return 0;
+  }
   if (arguments.action == "export") {
     ExportHistory(arguments.read, arguments.format, arguments.out, WriteOutput);
     return 0;
@@ -85,7 +106,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
   const HistoryReport history = ReadHistory(arguments.read);
   const say::Document document = say::SayHistoryCheck(history, file, arguments.require_conclusive);
   outputs.Write(say::TestSuiteOf(history, file, arguments.require_conclusive), document);
-  ShowDocument(document, arguments.view, "");
+  ShowDocument(document, arguments.view, HistoryCheckJson{history});
   return static_cast<int>(CodeOf(history.decision, arguments.require_conclusive));
 }
 
@@ -95,18 +116,25 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   const auto arguments = std::make_shared<HistoryArguments>();
   AddToHistoryOptions& add = arguments->add;
   HistoryFilter& filter = arguments->read.filter;
-  app.add_option("action", arguments->action,
-                 "What to do. add: Keep measurements. show (default): Show trends with their noise. check: "
-                 "Fail if something became slower. export: Write a file for another tracker")
-      ->check(CLI::IsMember({"add", "show", "check", "export"}));
-  app.add_option("run", add.runs, "Results directories to add")->expected(-1);
+  app.add_option(
+         "action", arguments->action,
+         "What to do. add: Keep measurements. show (default): Show trends with their noise. check: "
+         "Fail if something became slower. accept: Let check pass the changes up to a commit. merge: Add "
+         "other histories. delete: Delete the measurements of a commit. export: Write a file for another "
+         "tracker")
+      ->check(CLI::IsMember({"add", "show", "check", "accept", "merge", "delete", "export"}));
+  app.add_option("run", add.runs, "Results directories to add, or histories to merge")->expected(-1);
   AddOption(app, "--history FILE", add.file, fmt::format("File of the history (default: {})", kHistoryFile));
-  AddOption(app, "--commit SHA", add.commit, "Commit that was measured: HEAD, a hash, or any name");
+  AddOption(app, "--commit SHA", add.commit,
+            "Commit that was measured, or that is accepted or deleted: HEAD, a hash, or any name");
+  AddOption(app, "--reason TEXT", arguments->reason, "Why changes are accepted");
   AddOption(app, "--time TIME", add.time,
             "Time of that commit: 2026-01-31T12:00:00Z, or seconds since 1970 (default: its time in git "
             "here, else that of the measurement)");
   AddOption(app, "--reference NAME", add.reference,
             "Experiment that does not change with the commit, to compare the others with");
+  AddOption(app, "--device-name NAME", add.device_name,
+            "Name of the machine that was measured, where that was local (default: local)");
   AddOption(app, "--model NAME", filter.model, "Only models with this in their names");
   AddOption(app, "--device NAME", filter.device, "Only devices with this in their names");
   AddOption(app, "--experiment NAME", filter.experiment, "Only experiments with this in their names");
@@ -117,8 +145,9 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   const auto smallest = [arguments](const std::string& text) {
     arguments->read.trends.smallest = PercentAboveZero("--smallest", text);
   };
-  app.add_option_function<std::string>("--smallest", smallest,
-                                       "Smallest change that a series must be able to detect (default: 2%)")
+  app.add_option_function<std::string>(
+         "--smallest", smallest,
+         "Smallest change that fails, and that a series must be able to detect (default: 1%)")
       ->type_name(kPercent);
   AddOption(app, "--since SHA", arguments->read.trends.since, "Accept changes up to this commit");
   app.add_flag("--require-conclusive", arguments->require_conclusive,

@@ -15,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "core/json/json_members.h"
 #include "core/text/csv_buffer.h"
+#include "core/text/csv_reader.h"
 #include "core/text/escape.h"
 #include "core/text/text.h"
 
@@ -215,6 +217,30 @@ T ReadCsvRow(const std::vector<std::string_view>& cells) {
   T::Describe(reader);
   if constexpr (requires { T::Check(value); }) T::Check(value);
   return value;
+}
+
+// The rows of a whole table with exactly T's columns. `what` it is a table of, for messages. Throws Error
+// (kBadInput) with file and line.
+template <Described T>
+std::vector<T> ReadCsvFile(std::string_view text, const std::string& file_name, std::string_view what) {
+  CsvReader reader(text, file_name);
+  std::vector<std::string_view> fields;
+  const auto wrong = [&](const std::string& problem) {
+    Error error(ExitCode::kBadInput, problem);
+    error.InFile(file_name).AtLine(reader.line());
+    return error;
+  };
+  if (!reader.Next(fields) || !std::ranges::equal(fields, CsvColumnsOf<T>()))
+    throw wrong(fmt::format("does not have the columns of {}", what));
+  std::vector<T> rows;
+  while (reader.Next(fields)) {
+    try {
+      rows.push_back(ReadCsvRow<T>(fields));
+    } catch (const std::invalid_argument& problem) {
+      throw wrong(problem.what());
+    }
+  }
+  return rows;
 }
 
 }  // namespace etprof

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/cgroup.h"
+#include "core/process/cgroup.h"
 #include "core/text/text.h"
 
 namespace etprof {

@@ -470,28 +470,48 @@ std::string ExperimentDigest(const ExperimentConfig& experiment) {
   return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
 }
 
-std::string ConfigHash(const Config& config) {
-  std::map<std::filesystem::path, std::string> digests;
-  const auto digest = [&](const std::filesystem::path& path) {
-    std::string& known = digests[path];
+namespace {
+
+// SHA-256 of files, each read once.
+class FileDigests {
+ public:
+  const std::string& Of(const std::filesystem::path& path) {
+    std::string& known = known_[path];
     if (known.empty()) known = Sha256HexOfFile(path);
     return known;
-  };
+  }
+
+ private:
+  std::map<std::filesystem::path, std::string> known_;
+};
+
+// The experiment's settings, and the contents of its files. A runner that is the device's has none here.
+nlohmann::ordered_json WithContents(const ExperimentConfig& experiment, FileDigests& digests) {
+  nlohmann::ordered_json item = ToJson(experiment);
+  item["model_sha256"] = digests.Of(experiment.model);
+  if (!experiment.runner.empty()) item["runner_sha256"] = digests.Of(experiment.runner);
+  if (!experiment.data.empty()) item["data_sha256"] = digests.Of(experiment.data);
+  std::filesystem::path saved = experiment.model;
+  saved += ".inputs";
+  std::error_code error;
+  if (!experiment.inputs && std::filesystem::is_regular_file(saved, error))
+    item["inputs_sha256"].push_back(digests.Of(saved));
+  if (experiment.inputs) {
+    for (const std::string& path : experiment.inputs->paths)
+      item["inputs_sha256"].push_back(digests.Of(path));
+  }
+  item.erase("label");
+  return item;
+}
+
+}  // namespace
+
+std::string ConfigHash(const Config& config) {
+  FileDigests digests;
   nlohmann::ordered_json object;
   for (const ExperimentConfig& experiment : config.experiments) {
-    nlohmann::ordered_json item = ToJson(experiment);
-    item["model_sha256"] = digest(experiment.model);
-    item["runner_sha256"] = digest(experiment.runner);
-    if (!experiment.data.empty()) item["data_sha256"] = digest(experiment.data);
-    std::filesystem::path saved = experiment.model;
-    saved += ".inputs";
-    std::error_code error;
-    if (!experiment.inputs && std::filesystem::is_regular_file(saved, error))
-      item["inputs_sha256"].push_back(digest(saved));
-    if (experiment.inputs) {
-      for (const std::string& path : experiment.inputs->paths) item["inputs_sha256"].push_back(digest(path));
-    }
-    for (const char* key : {"label", "device"}) item.erase(key);
+    nlohmann::ordered_json item = WithContents(experiment, digests);
+    item.erase("device");
     object["experiments"].push_back(item);
   }
   if (config.rounds) object["rounds"] = *config.rounds;
@@ -499,6 +519,17 @@ std::string ConfigHash(const Config& config) {
   if (!config.power_mode.empty()) object["power_mode"] = config.power_mode;
   const std::string text = object.dump();
   return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+bool MeasureTheSame(const ExperimentConfig& a, const ExperimentConfig& b) {
+  FileDigests digests;
+  const auto what = [&](const ExperimentConfig& experiment) {
+    nlohmann::ordered_json item = WithContents(experiment, digests);
+    for (const char* key : {"name", "threads", "model", "runner_path", "data"}) item.erase(key);
+    if (item.contains("inputs_sha256")) item.erase("inputs");
+    return item;
+  };
+  return what(a) == what(b);
 }
 
 std::string UnitStem(const std::string& experiment, const std::filesystem::path& model, int threads) {

@@ -305,6 +305,10 @@ std::string ExperimentDigest(const ExperimentConfig& experiment);
 // where it is the same.
 std::string ConfigHash(const Config& config);
 
+// Whether two experiments differ in nothing but names, paths, and threads: their files have equal contents.
+// Throws as MappedFile::Open.
+bool MeasureTheSame(const ExperimentConfig& a, const ExperimentConfig& b);
+
 // "mobilenet_v3_small_xnnpack_fp32" of ".../mobilenet_v3_small_xnnpack_fp32.pte".
 std::string ModelId(const std::filesystem::path& model);
 

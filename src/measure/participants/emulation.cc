@@ -7,10 +7,12 @@
 
 namespace etprof {
 
+bool IsEmulator(const std::string& word) {
+  return std::filesystem::path(word).filename().string().starts_with("qemu-");
+}
+
 bool IsEmulated(const ExperimentConfig& experiment, const DeviceProperties& device) {
-  const bool wrapped = std::ranges::any_of(experiment.exec_wrapper, [](const std::string& word) {
-    return std::filesystem::path(word).filename().string().starts_with("qemu-");
-  });
+  const bool wrapped = std::ranges::any_of(experiment.exec_wrapper, IsEmulator);
   const std::string& own = device.architecture;
   const std::string runner = ProgramArchitecture(experiment.runner.string());
   return wrapped || (!own.empty() && !runner.empty() && own != runner);

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "core/random.h"
 #include "core/text/text.h"
 #include "device/device.h"
 #include "measure/schedule/run_cost.h"
@@ -37,26 +38,18 @@ constexpr double kCutExcess = kAllowedExcess / 2;  // of the limit, at which a l
 constexpr double kPatienceFactor = 10;
 constexpr double kPatienceSeconds = 5;
 
-// splitmix64 (Steele, Lea & Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
-std::uint64_t NextRandom(std::uint64_t& state) {
-  state += 0x9e3779b97f4a7c15U;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31U);
-}
-
 }  // namespace
 
 std::vector<std::size_t> RoundOrder(std::uint64_t seed, int launch, int round, std::size_t count) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::uint64_t state = seed;
-  state = NextRandom(state) ^ static_cast<std::uint64_t>(launch);
-  state = NextRandom(state) ^ static_cast<std::uint64_t>(round + 1);
+  state = Random(state).Next() ^ static_cast<std::uint64_t>(launch);
+  state = Random(state).Next() ^ static_cast<std::uint64_t>(round + 1);
+  Random random(state);
   for (std::size_t i = count; i > 1;
        --i) {  // Fisher and Yates; a count this small makes the modulo's bias nothing
-    std::swap(order[i - 1], order[NextRandom(state) % i]);
+    std::swap(order[i - 1], order[random.Next() % i]);
   }
   return order;
 }

@@ -24,9 +24,9 @@ constexpr int kMaxLosses = 5;
 
 enum class Step { kBegin, kWarmUp, kBurst, kEnd };
 
-class Random {
+class Draws {
  public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  explicit Draws(std::uint64_t seed) : engine_(seed) {}
   double Within(double low, double high) { return low + (high - low) * double(engine_() >> 11U) * 0x1p-53; }
   double LogWithin(double low, double high) { return std::exp(Within(std::log(low), std::log(high))); }
   int Below(int count) { return static_cast<int>(Within(0, count)); }
@@ -204,7 +204,7 @@ struct NeedProgress : Progress {
   void Waiting(const std::string&) override {}
 };
 
-Model RandomModel(Random& random, bool whole_process) {
+Model RandomModel(Draws& random, bool whole_process) {
   Model model;
   model.latency_ns = random.LogWithin(100, 60e9);
   const double input_bytes = random.Chance(0.5) ? 0 : random.LogWithin(1e3, 1e8);
@@ -221,7 +221,7 @@ Model RandomModel(Random& random, bool whole_process) {
 
 void Simulate(std::uint64_t seed) {
   SCOPED_TRACE(fmt::format("seed {}", seed));
-  Random random(seed);
+  Draws random(seed);
   Machine machine;
   ScheduleOptions options;
   options.seed = seed;

@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/csv_members.h"
-#include "core/text/csv_reader.h"
 
 namespace etprof {
 namespace {
@@ -99,30 +98,11 @@ void WriteCounters(const std::vector<CountersRow>& rows, std::ostream& out) {
 }
 
 std::vector<CountersRow> ParseCounters(std::string_view text, const std::string& file_name) {
-  CsvReader reader(text, file_name);
-  std::vector<std::string_view> fields;
-  const auto wrong = [&](const std::string& problem) {
-    Error error(ExitCode::kBadInput, problem);
-    error.InFile(file_name).AtLine(reader.line());
-    return error;
-  };
-  if (!reader.Next(fields) || !std::ranges::equal(fields, CsvColumnsOf<CountersCsv>()))
-    throw wrong("does not have the columns of counters");
-  std::vector<CountersRow> rows;
-  while (reader.Next(fields)) {
-    try {
-      rows.push_back(ReadCsvRow<CountersCsv>(fields));
-    } catch (const std::invalid_argument& problem) {
-      throw wrong(problem.what());
-    }
-  }
-  return rows;
+  const std::vector<CountersCsv> rows = ReadCsvFile<CountersCsv>(text, file_name, "counters");
+  return {rows.begin(), rows.end()};
 }
 
-std::filesystem::path CountersFile(const ExperimentData& data) {
-  if (data.log.empty()) return {};
-  return data.log.parent_path() / (data.log.stem().string() + "_counters.csv");
-}
+std::filesystem::path CountersFile(const ExperimentData& data) { return data.FileBesideLog("_counters.csv"); }
 
 std::vector<CountersRow> LoadCounters(const ExperimentData& data) {
   const std::filesystem::path file = CountersFile(data);

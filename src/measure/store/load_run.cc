@@ -169,6 +169,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   Try(run.problems, [&] { run.peaks = LoadPeaks(run.folder); });
   for (ExperimentData& data : run.experiments) {
     Try(run.problems, [&] { data.counters = LoadCounters(data); });
+    Try(run.problems, [&] { data.instructions = LoadInstructions(data); });
     Try(run.problems, [&] { data.watch = ReadWatch(data); });
   }
   const bool nothing = std::ranges::none_of(run.experiments, [](const ExperimentData& data) {

@@ -37,10 +37,7 @@ std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
   return ReadOwnJson<Peaks>(path, "the peaks of a machine");
 }
 
-std::filesystem::path WatchFile(const ExperimentData& data) {
-  if (data.log.empty()) return {};
-  return data.log.parent_path() / (data.log.stem().string() + "_watch.json");
-}
+std::filesystem::path WatchFile(const ExperimentData& data) { return data.FileBesideLog("_watch.json"); }
 
 std::shared_ptr<const WatchData> ReadWatch(const ExperimentData& data) {
   const std::filesystem::path file = WatchFile(data);

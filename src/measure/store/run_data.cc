@@ -79,6 +79,10 @@ std::optional<double> Launch::CleanLatency() const {
   return stats::Median(medians);
 }
 
+std::filesystem::path ExperimentData::FileBesideLog(const char* ending) const {
+  return log.empty() ? std::filesystem::path() : log.parent_path() / (log.stem().string() + ending);
+}
+
 std::vector<UntracedBurst> ExperimentData::Bursts() const {
   std::vector<UntracedBurst> bursts;
   if (trace_enabled) return bursts;

@@ -19,6 +19,7 @@
 #include "device/conditions/power_mode.h"
 #include "device/conditions/vitals.h"
 #include "device/properties.h"
+#include "measure/instructions/instructions.h"
 #include "measure/store/counters_row.h"
 #include "measure/store/peaks_value.h"
 #include "protocol/messages.h"
@@ -340,10 +341,13 @@ struct ExperimentData {
   std::vector<RunLabel> etdump_runs;  // run by run of `etdump`; empty: not known, as for a bare file
   std::filesystem::path log, latency_csv, xnntrace_log;  // absolute; empty: none
   std::vector<CountersRow> counters;                     // of runs of their own (--counters); empty: none
+  std::vector<InstructionsRow> instructions;             // likewise (--instructions)
   std::shared_ptr<const WatchData> watch;                // likewise (--watch); null: none
   std::string error;
   std::vector<std::string> warnings;
 
+  // "<stem><ending>" in the folder of its log; empty: it has none.
+  std::filesystem::path FileBesideLog(const char* ending) const;
   // The clean runs of all complete and partial launches by round, as the comparison wants them: a round
   // without any is there, and empty. Empty for kernel-log experiments.
   std::vector<UntracedBurst> Bursts() const;

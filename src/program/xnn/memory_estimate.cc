@@ -129,13 +129,16 @@ std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph) {
   return Sum(BytesOf(type, filter->shape), Product(OutputChannels(node, *filter), bias_bytes));
 }
 
+std::optional<Bytes> PackedBytes(const XnnGraph& graph) {
+  std::optional<Bytes> all = 0;
+  for (const XnnNode& node : graph.nodes) all = Sum(all, PackedBytes(node, graph));
+  return all;
+}
+
 std::optional<Bytes> PackedBytes(const Method& method, const Program& program) {
   std::optional<Bytes> all = 0;
-  for (const Delegate& delegate : method.delegates) {
-    if (!delegate.graph) return std::nullopt;
-    const XnnGraph& graph = program.xnn_graphs[*delegate.graph];
-    for (const XnnNode& node : graph.nodes) all = Sum(all, PackedBytes(node, graph));
-  }
+  for (const Delegate& delegate : method.delegates)
+    all = Sum(all, delegate.graph ? PackedBytes(program.xnn_graphs[*delegate.graph]) : std::nullopt);
   return all;
 }
 

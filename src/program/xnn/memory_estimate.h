@@ -62,6 +62,7 @@ std::optional<PlannedPeak> PeakOf(const Method& method, const Program& program);
 // Kernels fill up their tiles; by how much, the CPU decides. Each delegate packs for itself. Absent: not
 // known, as of another backend's delegates.
 std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph);
+std::optional<Bytes> PackedBytes(const XnnGraph& graph);
 std::optional<Bytes> PackedBytes(const Method& method, const Program& program);
 
 }  // namespace etprof

@@ -10,6 +10,7 @@
 #include "core/json/json_schema_of.h"
 #include "core/text/csv_members.h"
 #include "core/views.h"
+#include "measure/instructions/instructions.h"
 #include "measure/store/counters.h"
 #include "measure/store/latency_csv.h"
 #include "render/csv/csv_table.h"
@@ -392,6 +393,8 @@ std::map<std::string, nlohmann::ordered_json> CsvSchemas() {
   schemas["_counters.csv"] = SchemaOf<CountersCsv>("`<stem>_counters.csv`",
                                                    "One row per operator, delegate call, and method "
                                                    "(docs/guides/bottlenecks.md). All threads are counted.");
+  schemas["_instructions.csv"] = SchemaOf<InstructionsRow>(
+      "`<stem>_instructions.csv`", "One row for the method and per operator (docs/guides/instructions.md).");
   schemas["_kernels.csv"] = KernelsCsvSchema();
   schemas["_sustained.csv"] = SchemaOf<SustainedPoint>("`<stem>_sustained.csv`", "One row per burst.");
   return schemas;

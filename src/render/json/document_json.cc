@@ -235,6 +235,16 @@ struct SeriesJson {
   }
 };
 
+struct MarkJson {
+  const say::Chart::Mark& of;
+
+  static void Describe(auto& v) {
+    v("at", [](const MarkJson& json) { return static_cast<std::int64_t>(json.of.at); },
+      {.meaning = "index of the value that it begins with", .least = 0});
+    v("text", &say::Chart::Mark::text, {.meaning = "what begins: \"+5.0%\""});
+  }
+};
+
 struct ChartJson {
   const say::Chart& chart;
 
@@ -243,6 +253,8 @@ struct ChartJson {
       {.meaning = "over the same stretch of time, each on its own scale"});
     v("points", [](const ChartJson& json) -> const auto& { return json.chart.points; },
       {.meaning = "what each of the values is of", .if_any = true});
+    v("marks", [](const ChartJson& json) { return ViewsOf<MarkJson>(json.chart.marks); },
+      {.meaning = "what begins with which value", .if_any = true});
   }
 };
 

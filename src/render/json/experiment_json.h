@@ -303,9 +303,9 @@ struct TracedJson {
     return profile.operators.empty() ? "" : profile.operators.front().key.method;
   }
   // Of the experiment's own method: a program of several has them in one file.
-  std::vector<CountersRow> Counters() const {
-    std::vector<CountersRow> rows = data.counters;
-    std::erase_if(rows, [&](const CountersRow& row) { return !row.key.starts_with(OwnMethod() + "/"); });
+  template <typename Row>
+  std::vector<Row> OfOwnMethod(std::vector<Row> rows) const {
+    std::erase_if(rows, [&](const Row& row) { return !row.key.starts_with(OwnMethod() + "/"); });
     return rows;
   }
   std::vector<WatchedRow> Watched() const {  // likewise
@@ -348,9 +348,11 @@ struct TracedJson {
       [](J json) { return ViewsOf<MatrixKernelsJson>(json.of.matrix_kernels, json.profile); },
       {.meaning = "operators that multiply matrices, by the microkernels that they ran; empty where the CPU "
                   "is no Arm one"});
-    v("counters", &TracedJson::Counters,
+    v("counters", [](J json) { return json.OfOwnMethod(json.data.counters); },
       {.meaning = "of the method, its delegate calls and operators (docs/guides/bottlenecks.md); empty: none "
                   "were read"});
+    v("instructions", [](J json) { return json.OfOwnMethod(json.data.instructions); },
+      {.meaning = "of the method and its operators, counted (docs/guides/instructions.md)", .if_any = true});
     v("watched", &TracedJson::Watched,
       {.meaning =
            "operators by the functions that computed them, and their threads (docs/concepts/kernels.md); "

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/random.h"
 #include "report/example_run.h"
 
 // Simulated ladders with known numbers, for the tests of report/ and render/.
@@ -30,11 +31,9 @@ class Noise {
   double Factor(std::size_t point, int launch, int round, int run) const {
     const auto normal = [&](std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
       std::uint64_t state = seed_;
-      for (const std::uint64_t part : {a, b, c, d}) state = Next(state) ^ part;
+      for (const std::uint64_t part : {a, b, c, d}) state = Random(state).Next() ^ part;
       // Twelve uniform numbers have a variance of 1. (std::normal_distribution is another on every platform.)
-      double sum = -6;
-      for (int i = 0; i < 12; ++i) sum += static_cast<double>(Next(state) >> 11U) * 0x1p-53;
-      return sum;
+      return Random(state).Normal();
     };
     const auto l = static_cast<std::uint64_t>(launch);
     const auto r = static_cast<std::uint64_t>(round);
@@ -43,15 +42,6 @@ class Noise {
   }
 
  private:
-  // splitmix64 (Steele, Lea & Flood, OOPSLA 2014).
-  static std::uint64_t Next(std::uint64_t& state) {
-    state += 0x9e3779b97f4a7c15U;
-    std::uint64_t z = state;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  }
-
   std::uint64_t seed_;
 };
 

@@ -19,9 +19,12 @@ Side SideOf(const RunData& run, const ReportExperiment& experiment, const std::s
   side.label = label.empty() ? experiment.label : label;
   side.profile = experiment.profile ? &*experiment.profile : nullptr;
   side.bursts = data.Bursts();
+  side.settings =
+      fmt::format("{} {} {} {} {}", data.threads, data.isa, data.cpus, data.period, data.runner_sha256);
   side.waited_share = data.WaitedShare();
   side.emulated = data.emulated;
   side.trace_enabled = data.trace_enabled;
+  side.mixed = !experiment.run_classes.empty();
   return side;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/operators.h"
 #include "core/text/text.h"
 #include "stats/stability.h"
 
@@ -46,8 +47,7 @@ std::vector<RunClass> ByOperators(const Profile& profile, const std::vector<std:
   std::vector<RunClass> classes;
   for (const auto& [operators, of] : members) {
     const auto count = std::ranges::count_if(operators, [&](std::int32_t op) {
-      const SpanKind kind = profile.operators[static_cast<std::size_t>(op)].key.kind;
-      return kind == SpanKind::kKernel || kind == SpanKind::kBackend;
+      return IsOperator(profile.operators[static_cast<std::size_t>(op)]);
     });
     std::string name =
         fmt::format("{} ({})", CountedText(count, "operator"),

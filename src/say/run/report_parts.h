@@ -83,6 +83,7 @@ std::vector<Section> SayMemory(const Report& report);
 // Of the experiments of a run that have some, each a section: the whole method, then the operators by falling
 // processor time. Of a program of several methods the experiments share a file: it is there once.
 Document SayCounters(const RunData& run);
+Document SayInstructions(const RunData& run);
 
 // An experiment is a section: what computed each operator, by what the runner saw called. Without a watched
 // run (--watch) there is none.

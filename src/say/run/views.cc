@@ -31,6 +31,8 @@ constexpr ReportView kReportViews[] = {
      "shapes that do not change at run time"},
     {"counters", [](const Report& report) { return SayCounters(report.run); },
      "Counters: ", "no counters were read in this run (etprof profile --counters)"},
+    {"instructions", [](const Report& report) { return SayInstructions(report.run); },
+     "Instructions: ", "no instructions were counted in this run (etprof profile --instructions)"},
     {"proven", [](const Report& report) { return DocumentOf(SayProven(report.watched), report); },
      "Proven kernels: ", kNotWatched},
     {"threads", [](const Report& report) { return DocumentOf(SayThreads(report.watched), report); },

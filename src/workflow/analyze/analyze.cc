@@ -123,6 +123,7 @@ void RunPrograms::Join(const RunData& run, const ExperimentData& data, Profile& 
   const auto sources = entry.sources.methods.find(method->name);
   profile.program = JoinProgram(profile, *entry.program, *method,
                                 sources == entry.sources.methods.end() ? nullptr : &sources->second);
+  if (profile.program->problem.empty()) NameUnloggedKernels(*method, profile);
   if (!entry.no_sources.empty()) profile.program->no_sources = entry.no_sources;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <utility>
 
@@ -84,16 +85,25 @@ AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
   AddedToHistory result;
   result.commit = commit.name;
   result.unknown_commit = commit.unknown && options.time.empty();
-  RecordOptions record{
-      .commit = commit.name, .time = commit.time, .reference = options.reference, .model = {}};
+  RecordOptions record{.commit = commit.name,
+                       .time = commit.time,
+                       .reference = options.reference,
+                       .local = options.device_name,
+                       .model = {}};
   if (!options.time.empty()) record.time = ParseTime(options.time);
   std::vector<HistoryRun> recorded;
+  bool any_local = false;
   for (const std::string& path : options.runs) {
     record.model = NameInSuite(path);
-    Recorded one = RecordOf(ReportOf(OpenRunDirectory(path), {.join = false}), record);
+    RunData run = OpenRunDirectory(path);
+    any_local = any_local || (run.device && run.device->name == "local");
+    Recorded one = RecordOf(ReportOf(std::move(run), {.join = false}), record);
     recorded.push_back(std::move(one.run));
     result.runs.push_back({path, HistoryFile::Added::kNew, std::move(one.left_out), {}});
   }
+  if (!options.device_name.empty() && !any_local && options.of_other == HistoryFile::OfOther::kRefused)
+    throw Error(ExitCode::kUsage, "`--device-name` names this machine, and another device was measured")
+        .Remedy("leave it out: that device has a name");
   HistoryFile history = HistoryFile::OpenToAdd(options.file);
   for (std::size_t i = 0; i < recorded.size(); ++i) {
     result.runs[i].added = history.Add(recorded[i], options.of_other);
@@ -103,11 +113,63 @@ AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
   return result;
 }
 
+namespace {
+
+// A commit as git names it here in full, else as it is given.
+std::string NameOfCommit(const std::string& given) {
+  if (given.empty())
+    throw Error(ExitCode::kUsage, "no commit is given")
+        .Remedy("name one that `etprof history` shows: `--commit SHA`");
+  return CommitOf(given).name;
+}
+
+HistoryFile OpenToChange(const std::string& file) {
+  (void)HistoryFile::OpenToRead(file);  // there is one
+  return HistoryFile::OpenToAdd(file);
+}
+
+}  // namespace
+
+std::vector<SeriesKey> AcceptInHistory(const std::string& file, const HistoryFilter& filter,
+                                       const std::string& commit, const std::string& reason) {
+  if (reason.empty())
+    throw Error(ExitCode::kUsage, "a change is accepted for a reason, and none is given")
+        .Remedy("say it: `--reason \"batch norm is exact now\"`");
+  const std::string name = NameOfCommit(commit);
+  return OpenToChange(file).Accept(filter, name, reason, static_cast<UnixTime>(std::time(nullptr)));
+}
+
+std::int64_t DeleteFromHistory(const std::string& file, const std::string& commit) {
+  const std::string name = NameOfCommit(commit);
+  return OpenToChange(file).Delete(name);
+}
+
+MergedHistory MergeHistories(const std::string& file, const std::vector<std::string>& others) {
+  if (others.empty())
+    throw Error(ExitCode::kUsage, "no history to merge")
+        .Remedy("name one: `etprof history merge OTHER.sqlite`");
+  for (const std::string& other : others) {
+    (void)HistoryFile::OpenToRead(other);
+    std::error_code error;
+    if (std::filesystem::equivalent(other, file, error))
+      throw Error(ExitCode::kUsage, "is the history itself").InFile(other).Remedy("name another one");
+  }
+  HistoryFile history = HistoryFile::OpenToAdd(file);
+  MergedHistory merged;
+  for (const std::string& other : others) {
+    HistoryFile from = HistoryFile::OpenToRead(other);
+    merged.added += history.Merge(from);
+  }
+  merged.all = history.CountRuns();
+  return merged;
+}
+
 HistoryKeeper::HistoryKeeper(const HistoryRequest& request) {
   options_.file = request.file;
   if (!request.Asked()) return;
   options_.commit = CommitOf(request.commit).name;
   options_.reference = request.reference;
+  options_.device_name = request.device_name;
   HistoryFile::RequireAddable(options_.file);
 }
 

@@ -15,9 +15,10 @@ struct AddToHistoryOptions {
   std::string file = kHistoryFile;
   std::vector<std::string> runs;  // results directories
   std::string commit;             // as CommitOf
-  std::string time;       // of the commit: ISO 8601 in UTC, or seconds since 1970; "": as git says, or
-                          // when the run was measured
-  std::string reference;  // an experiment of every run; "": none
+  std::string time;         // of the commit: ISO 8601 in UTC, or seconds since 1970; "": as git says, or
+                            // when the run was measured
+  std::string reference;    // an experiment of every run; "": none
+  std::string device_name;  // of "local"; "": that
   HistoryFile::OfOther of_other = HistoryFile::OfOther::kRefused;
 };
 
@@ -46,11 +47,22 @@ struct AddedToHistory {
 // Adds all of the runs, or, where one cannot be read, none. Throws Error.
 AddedToHistory AddToHistory(const AddToHistoryOptions& options);
 
+// As the functions of HistoryFile. They throw Error (kBadInput) where there is no such history.
+std::vector<SeriesKey> AcceptInHistory(const std::string& file, const HistoryFilter& filter,
+                                       const std::string& commit, const std::string& reason);
+std::int64_t DeleteFromHistory(const std::string& file, const std::string& commit);
+struct MergedHistory {
+  std::int64_t added = 0, all = 0;  // runs
+};
+// All of the others, or, where one cannot be read, none. The file is created where there is none.
+MergedHistory MergeHistories(const std::string& file, const std::vector<std::string>& others);
+
 // Where a finished measurement is added, as `etprof history add` does.
 struct HistoryRequest {
   std::string file;             // "": nowhere
   std::string commit = "HEAD";  // any name that git knows here, or any other name
   std::string reference;        // an experiment of every run; "": none
+  std::string device_name;      // of "local"; "": that
   bool Asked() const { return !file.empty(); }
 
   static void Describe(auto& v) {
@@ -62,6 +74,8 @@ struct HistoryRequest {
     v("reference", &HistoryRequest::reference,
       {.meaning = "Experiment that does not change with the commit, to compare the others with",
        .value = "NAME"});
+    v("device_name", &HistoryRequest::device_name,
+      {.meaning = "Name of this machine in the history, such as ci-3 (default: local)", .value = "NAME"});
   }
 };
 

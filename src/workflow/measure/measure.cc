@@ -371,6 +371,8 @@ RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureReque
                       WorkflowProgress& progress, MeasureOptions options) {
   options.resume = options.resume || request.resume;
   options.counters = request.counters;
+  options.instructions = request.instructions;
+  options.emulator_plugin = ExecutablePath().parent_path() / "etprof-qemu-counts.so";
   options.watch = request.watch;
   options.interrupted = [&progress] { return progress.Interrupted(); };
   if (options.progress == nullptr) options.progress = progress.Of(0);

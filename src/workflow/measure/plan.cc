@@ -194,6 +194,7 @@ std::vector<std::string> Planned::BesidesWords() const {
     words.push_back(CountedText(forecast.traced, "kernel-log run") + ", as long as the runs take");
   }
   if (request.counters) words.emplace_back("runs for the processor's counters");
+  if (request.instructions) words.emplace_back("runs whose instructions are counted");
   if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
   if (forecast.roofs > 0 && forecast.max_seconds == 0)
     words.push_back(CountedText(forecast.roofs, "measurement") + " of the machine's peaks");

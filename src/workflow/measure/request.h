@@ -31,7 +31,7 @@ struct MeasureRequest {
   std::optional<double> max_seconds, precision, margin;
   std::optional<int> launches;
   std::string sustained, output_root;
-  bool no_peaks = false, counters = false, watch = false, resume = false;
+  bool no_peaks = false, counters = false, instructions = false, watch = false, resume = false;
 
   HistoryRequest history;
 
@@ -98,6 +98,12 @@ struct MeasureRequest {
       {.meaning =
            "Watch which kernels run, and on which threads, in separate runs (docs/concepts/kernels.md)"});
   }
+  static void DescribeInstructions(auto& v) {
+    v("instructions", OfMeasure(&MeasureRequest::instructions),
+      {.meaning =
+           "Count the instructions of every operator, in separate runs, with the processor's counters, "
+           "Callgrind, or QEMU (docs/guides/instructions.md)"});
+  }
   static void DescribeKind(auto& v) {
     using M = MeasureRequest;
     v("sustained", OfMeasure(&M::sustained),
@@ -107,6 +113,7 @@ struct MeasureRequest {
     v("counters", OfMeasure(&M::counters),
       {.meaning = "Read the processor's counters at every operator, in separate runs "
                   "(docs/guides/bottlenecks.md)"});
+    DescribeInstructions(v);
     DescribeWatch(v);
     v("no_peaks", OfMeasure(&M::no_peaks),
       {.meaning = "Do not measure the machine's peaks (docs/guides/bottlenecks.md)"});

@@ -2,7 +2,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { Chart } from "../chart";
-import { type Cell, type Document, type FactList, fieldsOf, type List, type Part, type Row, type Section, type Series, slugsOf, sortValue, type Table, tableNames, tablesOf, titleOf, withTail } from "../document";
+import { type Cell, type Document, type FactList, fieldsOf, type List, type Part, type Row, type Mark, type Section, type Series, slugsOf, sortValue, type Table, tableNames, tablesOf, titleOf, withTail } from "../document";
 import { bytes, digits, escapeHtml, share, time } from "../format";
 import type { Report } from "../report";
 import { href } from "../route";
@@ -117,10 +117,13 @@ function markOf(like: Cell | undefined): (value: number) => string {
 
 const kSeriesHeight = 120;
 
+const beforeComma = (text: string): string => text.split(", ")[0] ?? text;
+
 // Series over the same stretch of time, under each other.
 const kNoPoints: string[] = [];
+const kNoMarks: Mark[] = [];
 
-function ChartPart({ series, points }: { series: Series[]; points: string[] }) {
+function ChartPart({ series, points, marks }: { series: Series[]; points: string[]; marks: Mark[] }) {
   const shown = useMemo(() => series.filter((one) => one.values.some((cell) => cell.value !== undefined)), [series]);
   const option = useMemo<EChartsCoreOption>(
     () => ({
@@ -135,7 +138,7 @@ function ChartPart({ series, points }: { series: Series[]; points: string[] }) {
           return [points[at] ?? "", ...lines].filter((line) => line).map(escapeHtml).join("<br>");
         },
       },
-      xAxis: shown.map((one, i) => ({ type: "category", gridIndex: i, data: one.values.map((_, n) => n), axisLabel: { show: false }, axisTick: { show: false } })),
+      xAxis: shown.map((one, i) => ({ type: "category", gridIndex: i, data: one.values.map((_, n) => n), axisLabel: { show: i === shown.length - 1 && points.length > 0, hideOverlap: true, formatter: (n: string) => beforeComma(points[Number(n)] ?? "") }, axisTick: { show: false } })),
       yAxis: shown.map((one, i) => ({
         type: "value",
         gridIndex: i,
@@ -145,13 +148,13 @@ function ChartPart({ series, points }: { series: Series[]; points: string[] }) {
         splitNumber: 2,
         axisLabel: { formatter: markOf(one.values.find((cell) => cell.value !== undefined)) },
       })),
-      series: shown.map((one, i) => ({ name: one.name, type: "line", xAxisIndex: i, yAxisIndex: i, symbolSize: 4, data: one.values.map((cell) => cell.value ?? null) })),
+      series: shown.map((one, i) => ({ name: one.name, type: "line", xAxisIndex: i, yAxisIndex: i, symbolSize: 4, data: one.values.map((cell) => cell.value ?? null), markLine: i === 0 ? { symbol: "none", silent: true, label: { formatter: ({ name }: { name: string }) => name }, data: marks.map((mark) => ({ name: mark.text, xAxis: mark.at })) } : undefined })),
     }),
-    [shown, points],
+    [shown, points, marks],
   );
   if (shown.length === 0) return null;
   const label = shown.map((one) => `${one.name}, from ${one.values.find((cell) => cell.value !== undefined)?.text} to ${one.values.findLast((cell) => cell.value !== undefined)?.text}`);
-  return <Chart option={option} height={10 + kSeriesHeight * shown.length} label={`Over time: ${label.join("; ")}.`} />;
+  return <Chart option={option} height={10 + kSeriesHeight * shown.length} label={`Over time: ${[...label, ...marks.map((mark) => `${mark.text} at ${beforeComma(points[mark.at] ?? "")}`)].join("; ")}.`} />;
 }
 
 // What the parts of a document have in common.
@@ -203,7 +206,7 @@ function PartView({ part, section, of }: { part: Part; section: string; of: Of }
       </Folded>
     );
   }
-  return chart ? <ChartPart series={chart.series} points={chart.points ?? kNoPoints} /> : null;
+  return chart ? <ChartPart series={chart.series} points={chart.points ?? kNoPoints} marks={chart.marks ?? kNoMarks} /> : null;
 }
 
 function SectionView({ section, slug, of }: { section: Section; slug: string; of: Of }) {

@@ -1,4 +1,4 @@
-#include "core/process_start.h"
+#include "core/process/process_start.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

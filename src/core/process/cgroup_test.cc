@@ -1,4 +1,4 @@
-#include "core/cgroup.h"
+#include "core/process/cgroup.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

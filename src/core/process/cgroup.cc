@@ -1,4 +1,4 @@
-#include "core/cgroup.h"
+#include "core/process/cgroup.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,0 +1,131 @@
+#include "machine/instrumented_counters.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "core/error.h"
+#include "machine/perf_counters.h"
+
+namespace etprof::runner {
+namespace {
+
+// Requests to Valgrind and to Callgrind (valgrind/valgrind.h, valgrind/callgrind.h).
+enum class ValgrindRequest : std::uint64_t {
+  kRunningOnValgrind = 0x1001,
+  kDump = 0x43540000,
+  kZero = 0x43540001,
+  kStart = 0x43540004,
+  kStop = 0x43540005,
+};
+
+std::uint64_t Ask([[maybe_unused]] ValgrindRequest request) {
+#if defined(__x86_64__) && defined(__linux__)
+  volatile std::uint64_t words[6] = {static_cast<std::uint64_t>(request), 0, 0, 0, 0, 0};
+  std::uint64_t result = 0;
+  __asm__ volatile(
+      "rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\txchgq %%rbx, %%rbx"
+      : "=d"(result)
+      : "a"(&words[0]), "0"(result)
+      : "cc", "memory");
+  return result;
+#else
+  return 0;
+#endif
+}
+
+// The instructions of a dump, which it is removed after; negative: it is not there, or no profile.
+std::int64_t TakeTotal(const char* path) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  std::int64_t total = -1;
+  // "totals: 8028" is the last line; a profile without a function has "summary: 0" before it.
+  char end[256];
+  const off_t size = lseek(file, 0, SEEK_END);
+  const off_t from = size > off_t(sizeof(end)) ? size - off_t(sizeof(end)) : 0;
+  const ssize_t bytes = pread(file, end, sizeof(end), from);
+  close(file);
+  unlink(path);
+  const std::string_view text(end, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  constexpr std::string_view kTotals = "\ntotals: ";
+  if (const std::size_t at = text.rfind(kTotals); at != std::string_view::npos)
+    std::from_chars(text.data() + at + kTotals.size(), text.data() + text.size(), total);
+  return total;
+}
+
+#if defined(__aarch64__) && defined(__linux__)
+__attribute__((noinline)) void AskEmulator(protocol::EmulatorCounts& counts) {
+  static_assert(protocol::kEmulatorRequest[4] == 0xf900001f);
+  // Aligned, so that the five lie on one page, which the emulator translates as one.
+  __asm__ volatile(
+      "mov x0, %0\n\t.balign 32\n\tror x12, x12, #3\n\tror x12, x12, #13\n\tror x12, x12, #51\n\t"
+      "ror x12, x12, #61\n\tstr xzr, [x0]"
+      :
+      : "r"(&counts)
+      : "x0", "x12", "memory");
+}
+#else
+void AskEmulator(protocol::EmulatorCounts& counts) { counts.answer = 0; }
+#endif
+
+}  // namespace
+
+bool CallgrindCounters::IsHere() { return Ask(ValgrindRequest::kRunningOnValgrind) != 0; }
+
+CallgrindCounters::CallgrindCounters(std::string profile) : profile_(std::move(profile)) {
+  Ask(ValgrindRequest::kStart);
+  Ask(ValgrindRequest::kZero);
+  std::uint64_t first = 0;
+  Read(&first);
+}
+
+CallgrindCounters::~CallgrindCounters() { Ask(ValgrindRequest::kStop); }
+
+void CallgrindCounters::Read(std::uint64_t* values) {
+  Ask(ValgrindRequest::kDump);
+  const std::int64_t total = TakeTotal(fmt::format("{}.{}", profile_, ++dumps_).c_str());
+  if (total < 0) {
+    throw Error(ExitCode::kUsage, fmt::format("Callgrind left no profile at {}.{}", profile_, dumps_))
+        .Remedy(fmt::format(
+            "start the runner with `valgrind --tool=callgrind --callgrind-out-file=FILE` and {}=FILE",
+            protocol::kCallgrindFileVariable));
+  }
+  *values = total_ += static_cast<std::uint64_t>(total);
+  Ask(ValgrindRequest::kZero);
+}
+
+std::vector<protocol::OpenCounter> CallgrindCounters::Open() const { return {{"instructions", true, 1}}; }
+
+bool EmulatorCounters::IsHere() {
+  protocol::EmulatorCounts counts;
+  AskEmulator(counts);
+  return counts.answer == protocol::EmulatorCounts::kAnswered;
+}
+
+void EmulatorCounters::Read(std::uint64_t* values) {
+  protocol::EmulatorCounts counts;
+  AskEmulator(counts);
+  std::memcpy(values, counts.counts.data(), sizeof(counts.counts));
+}
+
+std::vector<protocol::OpenCounter> EmulatorCounters::Open() const {
+  std::vector<protocol::OpenCounter> open;
+  for (const char* const name : protocol::kEmulatorCounters) open.push_back({name, true, 1});
+  return open;
+}
+
+std::unique_ptr<CounterSource> MakeCounterSource() {
+  if (CallgrindCounters::IsHere()) {
+    const char* const profile = std::getenv(protocol::kCallgrindFileVariable);
+    return std::make_unique<CallgrindCounters>(profile == nullptr ? "callgrind.out" : profile);
+  }
+  if (EmulatorCounters::IsHere()) return std::make_unique<EmulatorCounters>();
+  return std::make_unique<PerfCounters>();
+}
+
+}  // namespace etprof::runner

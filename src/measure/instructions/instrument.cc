@@ -1,0 +1,66 @@
+#include "measure/instructions/instrument.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "device/executable.h"
+#include "device/tool.h"
+#include "measure/participants/emulation.h"
+#include "protocol/counters.h"
+
+namespace etprof {
+namespace {
+
+// The architecture of this machine: those that Callgrind can count, and the runner asks it on.
+constexpr const char* kArchitectureOfCallgrind = "x86_64";
+constexpr double kSecondsForHelp = 20;
+
+}  // namespace
+
+void Instrument::WrapAround(Command& command) const {
+  std::vector<std::string>& words = command.arguments;
+  if (!emulator_plugin.empty()) {
+    const auto emulator = std::ranges::find_if(words, IsEmulator);
+    if (emulator != words.end()) words.insert(emulator + 1, {"-plugin", emulator_plugin.string()});
+    return;
+  }
+  words.insert(words.begin(), {valgrind, "-q", "--tool=callgrind", "--instr-atstart=no", "--dump-line=no",
+                               "--callgrind-out-file=" + profile.string()});
+  command.environment.emplace_back(protocol::kCallgrindFileVariable, profile.string());
+}
+
+bool HasPlugins(const std::string& emulator) {
+  return RunTool({emulator, "-h"}, {.timeout_seconds = kSecondsForHelp}).output.find("-plugin") !=
+         std::string::npos;
+}
+
+Instrument FindInstrument(const Command& command, bool emulated, const std::filesystem::path& plugin,
+                          const std::filesystem::path& profile) {
+  const auto refuse = [](const std::string& problem) { return Error(ExitCode::kBadInput, problem); };
+  if (emulated) {
+    const auto emulator = std::ranges::find_if(command.arguments, IsEmulator);
+    if (emulator == command.arguments.end())
+      throw refuse("the system emulates the runner by itself").Remedy("name the emulator in --exec-wrapper");
+    if (!Exists(plugin)) throw refuse("is missing: it belongs next to etprof").InFile(plugin.string());
+    if (!HasPlugins(*emulator)) {
+      throw refuse(*emulator + " has no plugins (it is statically linked)")
+          .Remedy(
+              "use the one of `script/fetch-qemu --plugins`, or of a distribution that links it dynamically");
+    }
+    return {.emulator_plugin = plugin};
+  }
+  const std::string& runner = command.arguments.front();
+  if (ProgramArchitecture(runner) != kArchitectureOfCallgrind)
+    throw refuse("only x86-64's instructions can be counted without the processor's counters")
+        .Remedy("count on an x86-64 machine, or in QEMU (docs/guides/instructions.md)");
+  try {
+    return {.valgrind = FindProgram("valgrind"), .profile = profile};
+  } catch (const Error&) {
+    throw refuse(
+        "the processor's counters are closed here, and Valgrind, which counts instead, is not installed")
+        .Remedy("install it (`apt-get install valgrind`)");
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,128 @@
+#include "stats/drift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace etprof::stats {
+namespace {
+
+constexpr std::size_t kBesideShift = 2;  // values on either side of a shift
+constexpr int kAutocorrelations = 11;    // 0, 0.1, ... 1
+constexpr std::size_t kSimulations = 2000;
+constexpr std::size_t kOfTail = 20;  // of them, the largest: what lies beyond is extrapolated from them
+constexpr double kRounding = 1e-12;  // of sums of squares: less is nothing
+
+using Series = std::vector<double>;
+
+double Dot(const Series& a, const Series& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// The statistic of series of one length.
+class ShiftTest {
+ public:
+  explicit ShiftTest(std::size_t count) : count_(count - 1) {
+    for (int i = 0; i < kAutocorrelations; ++i) {
+      Series squares(count_ + 1);
+      for (std::size_t at = kBesideShift; at + kBesideShift <= count_ + 1; ++at) {
+        Series shift(count_);
+        for (std::size_t t = at - 1; t < count_; ++t) shift[t] = t == at - 1 ? 1 : 1 - Autocorrelation(i);
+        Center(shift);
+        squares[at] = Dot(shift, shift);
+      }
+      shift_squares_.push_back(std::move(squares));
+    }
+  }
+
+  // N ln(residual squares without a shift / with the best one). Those of all autocorrelations count, each
+  // hypothesis with its own best.
+  double Statistic(std::span<const double> values) const {
+    double without = std::numeric_limits<double>::infinity(), with = without;
+    Series innovations(count_), after(count_ + 1);
+    for (int i = 0; i < kAutocorrelations; ++i) {
+      const double part = Autocorrelation(i);
+      for (std::size_t t = 0; t < count_; ++t) innovations[t] = values[t + 1] - part * values[t];
+      Center(innovations);
+      const double squares = Dot(innovations, innovations);
+      without = std::min(without, squares);
+      for (std::size_t t = count_; t-- > 0;) after[t] = after[t + 1] + innovations[t];
+      for (std::size_t at = kBesideShift; at + kBesideShift <= count_ + 1; ++at) {
+        const double of_shift = shift_squares_[static_cast<std::size_t>(i)][at];
+        if (of_shift < kRounding) continue;
+        const double common = innovations[at - 1] + (1 - part) * after[at];
+        with = std::min(with, squares - common * common / of_shift);
+      }
+    }
+    if (!(without > 0)) return 0;
+    return static_cast<double>(count_) * -std::log(std::max(with / without, kRounding));
+  }
+
+ private:
+  static double Autocorrelation(int i) { return static_cast<double>(i) / (kAutocorrelations - 1); }
+
+  static void Center(Series& values) {
+    const double mean =
+        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    for (double& value : values) value -= mean;
+  }
+
+  std::size_t count_;                  // of innovations
+  std::vector<Series> shift_squares_;  // by autocorrelation and place
+};
+
+// In [0, 1].
+double AutocorrelationOf(std::span<const double> values) {
+  const auto count = static_cast<double>(values.size());
+  const std::span<const double> before = values.first(values.size() - 1), after = values.subspan(1);
+  const auto mean = [&](std::span<const double> of) {
+    return std::accumulate(of.begin(), of.end(), 0.0) / (count - 1);
+  };
+  const double mean_before = mean(before), mean_after = mean(after);
+  double products = 0, squares = 0;
+  for (std::size_t t = 0; t < before.size(); ++t) {
+    products += (before[t] - mean_before) * (after[t] - mean_after);
+    squares += (before[t] - mean_before) * (before[t] - mean_before);
+  }
+  if (!(squares > 0)) return 1;
+  return std::clamp((count * products / squares + 1) / (count - 3), 0.0, 1.0);
+}
+
+Series Simulate(std::size_t count, double autocorrelation, Random& random) {
+  Series values(count);
+  // From the middle of where the process stays; one that wanders off begins anywhere.
+  double value = random.Normal() / std::sqrt(std::max(1 - autocorrelation * autocorrelation, 0.01));
+  for (double& next : values) {
+    next = value;
+    value = autocorrelation * value + random.Normal();
+  }
+  return values;
+}
+
+}  // namespace
+
+double DriftPValue(std::span<const double> values, Random& random) {
+  if (values.size() < kLeastOfDrift) return 1;
+  if (std::ranges::adjacent_find(values, std::not_equal_to<>()) == values.end()) return 1;
+  const ShiftTest test(values.size());
+  const double statistic = test.Statistic(values);
+  const double autocorrelation = AutocorrelationOf(values);
+  Series simulated(kSimulations);
+  for (double& one : simulated) one = test.Statistic(Simulate(values.size(), autocorrelation, random));
+  std::ranges::sort(simulated, std::greater<>());
+  const double tail = simulated[kOfTail - 1];
+  const auto larger =
+      std::ranges::lower_bound(simulated, statistic, std::greater_equal<>()) - simulated.begin();
+  if (statistic <= tail) return (1.0 + static_cast<double>(larger)) / (1.0 + kSimulations);
+  // Of a shift at one place, the ratio of the residual squares is smaller than r with a chance that falls as
+  // r^(degrees of freedom / 2), as that of Student's t does.
+  const auto count = static_cast<double>(values.size() - 1);
+  const double freedom = std::max(1.0, count - 3);
+  return static_cast<double>(kOfTail) / kSimulations * std::exp(-(statistic - tail) * freedom / count / 2);
+}
+
+}  // namespace etprof::stats
