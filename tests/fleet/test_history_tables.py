@@ -80,16 +80,18 @@ def test_no_change_has_the_same_columns(history):
 
 def test_changes_are_the_commands(bench, history):
     rows = pl.DataFrame(history.changes()).to_dicts()
-    command = shown(bench, "check")
+    check = json.loads(bench.run("history", "check", "--history", "h.sqlite", "--json").stdout)
+    series = [(of, change) for of in check["series"] for change in of["changes"]]
+    operators = [(of, change) for of in check["series"] for one in of["operators"] for change in one["changes"]]
     of_latency = [row for row in rows if row["operator"] is None]
     of_operators = [row for row in rows if row["operator"] is not None]
-    for ours, theirs in ((of_latency, command["changes"]), (of_operators, command["operator_changes"])):
+    for ours, theirs in ((of_latency, series), (of_operators, operators)):
         assert len(ours) == len(theirs) == 1
-        for one, row in zip(ours, theirs, strict=True):
-            assert one["series"] == row["section"]
-            for name in ("commit", "after", "not_after", "cause"):
-                assert one[name] == row[name]["text"]
-            assert one["change"] == pytest.approx(row["change"]["value"])
+        for one, (of, change) in zip(ours, theirs, strict=True):
+            assert one["series"] == of["name"]
+            for name in ("commit", "after", "not_after", "cause", "counts"):
+                assert one[name] == change[name]
+            assert one["change"] == pytest.approx(change["growth"])
             assert one["change_low"] <= one["change"] <= one["change_high"]
             assert one["relative"]
     assert of_latency[0]["commit"] == "c6"
