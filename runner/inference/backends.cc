@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "core/error.h"
 #include "core/file/file.h"
@@ -24,9 +25,10 @@ constexpr const char* kXnnpackLibrary = "libexecutorch_backend_xnnpack.dylib";
 #else
 constexpr const char* kXnnpackLibrary = "libexecutorch_backend_xnnpack.so";
 #endif
+constexpr const char* kLlmLibrary = "libcustom_ops_aot_lib.so";
 constexpr const char* kOpenvinoLibrary = "libexecutorch_backend_openvino.so";
 
-std::string why_no_xnnpack;
+std::string why_no_xnnpack, why_no_llm_kernels;
 
 std::filesystem::path FolderOf(const void* address) {
   Dl_info info{};
@@ -40,14 +42,19 @@ std::filesystem::path FolderOfThisProgram() {
   return error ? std::filesystem::path() : program.parent_path();
 }
 
-// One of ExecuTorch's libraries; empty: `why_not` says where it is not.
-std::filesystem::path FindBackend(const char* name, std::string& why_not) {
+std::filesystem::path FolderOfExecutorch() {
+  return FolderOf(reinterpret_cast<const void*>(&executorch::runtime::runtime_init));
+}
+
+// One of ExecuTorch's libraries, which the wheel has in `folder_of_wheel`; empty: `why_not` says where it is
+// not.
+std::filesystem::path FindLibrary(const char* name, const std::filesystem::path& folder_of_wheel,
+                                  std::string& why_not) {
   std::vector<std::filesystem::path> folders;
   if (const char* chosen = std::getenv("ETPROF_BACKEND_DIR"); chosen != nullptr && *chosen != '\0') {
     folders = {chosen};  // who names a folder means it
   } else {
-    folders = {FolderOfThisProgram(),
-               FolderOf(reinterpret_cast<const void*>(&executorch::runtime::runtime_init))};
+    folders = {FolderOfThisProgram(), folder_of_wheel};
   }
   std::string tried;
   for (const auto& folder : folders) {
@@ -59,16 +66,20 @@ std::filesystem::path FindBackend(const char* name, std::string& why_not) {
   return {};
 }
 
+std::string LoaderError() {
+  const char* const reason = ::dlerror();
+  return reason != nullptr ? reason : "the loader gave no reason";
+}
+
 }  // namespace
 
 std::string LoadXnnpack(bool exact) {
-  const std::filesystem::path library = FindBackend(kXnnpackLibrary, why_no_xnnpack);
+  const std::filesystem::path library = FindLibrary(kXnnpackLibrary, FolderOfExecutorch(), why_no_xnnpack);
   if (library.empty()) return protocol::kXnnpackClock;
   const DuringThis during("loading " + library.string(), 4);
   void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) {
-    const char* reason = ::dlerror();
-    why_no_xnnpack = reason != nullptr ? reason : "the loader gave no reason";
+    why_no_xnnpack = LoaderError();
     return protocol::kXnnpackClock;
   }
   // Any function of the library that runs a subgraph: its address tells which segment the calls of the clock
@@ -84,9 +95,7 @@ void LoadLibrary(const std::string& path) {
   // A name without a slash would be searched for elsewhere than where it was seen to exist.
   const std::string exact_path = path.find('/') == std::string::npos ? "./" + path : path;
   if (::dlopen(exact_path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    const char* reason = ::dlerror();
-    throw Error(ExitCode::kBadInput,
-                fmt::format("cannot be loaded: {}", reason != nullptr ? reason : "the loader gave no reason"))
+    throw Error(ExitCode::kBadInput, "cannot be loaded: " + LoaderError())
         .InFile(path)
         .Remedy("--load takes a shared library built for this machine against the same ExecuTorch");
   }
@@ -96,8 +105,34 @@ void LoadBackendOf(const std::string& backend) {
   if (backend != kOpenvinoBackend || executorch::runtime::get_backend_class(kOpenvinoBackend) != nullptr)
     return;
   std::string why_not;
-  const std::filesystem::path library = FindBackend(kOpenvinoLibrary, why_not);
+  const std::filesystem::path library = FindLibrary(kOpenvinoLibrary, FolderOfExecutorch(), why_not);
   if (!library.empty()) LoadOpenvino(library);
+}
+
+void LoadLlmKernels() {
+  static bool tried = false;
+  if (std::exchange(tried, true)) return;
+  const std::filesystem::path library =
+      FindLibrary(kLlmLibrary, FolderOfExecutorch() / "../extension/llm/custom_ops", why_no_llm_kernels);
+  if (library.empty()) return;
+  const DuringThis during("loading " + library.string(), 4);
+  // The loader takes a library that is loaded for one that is needed if its name is that. In a bundle they
+  // lie beside the kernels, where it finds them.
+  std::error_code none;
+  for (const auto& stand_in :
+       std::filesystem::directory_iterator(FolderOfThisProgram() / "torch-stand-ins", none))
+    ::dlopen(stand_in.path().c_str(), RTLD_NOW);
+  // Lazily: functions of PyTorch that are never called are not there.
+  if (::dlopen(library.c_str(), RTLD_LAZY | RTLD_GLOBAL) == nullptr)
+    why_no_llm_kernels = "they cannot be loaded: " + LoaderError();
+}
+
+std::string MissingLlmKernelsRemedy() {
+  if (why_no_llm_kernels.empty())
+    return fmt::format("ExecuTorch {} has no such kernel for LLMs; give the library that has it {}",
+                       ETPROF_EXECUTORCH_VERSION, kWithLoad);
+  return fmt::format("ExecuTorch's wheel for Linux has kernels for LLMs, but {}; give a library with them {}",
+                     why_no_llm_kernels, kWithLoad);
 }
 
 std::string MissingBackendRemedy(const std::string& backend) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace etprof::runner {
@@ -20,9 +21,20 @@ void LoadLibrary(const std::string& path);
 // (openvino/openvino.h), where ExecuTorch has it. Throws Error (kDeviceFailed).
 void LoadBackendOf(const std::string& backend);
 
+// Whether operators of this name are ExecuTorch's for LLMs: "llama::custom_sdpa.out".
+inline constexpr std::string_view kLlmOperators = "llama::";
+
+// Loads ExecuTorch's kernels for LLMs, once, without PyTorch and Python, which their library is linked to:
+// what it asks of them while it is loaded is in torch-stand-ins beside this program (llm/torch_stand_ins.cc).
+// Looked for in $ETPROF_BACKEND_DIR, beside this program, and in ExecuTorch's wheel. If it cannot be loaded,
+// the operators are missing, and the reason is kept for MissingLlmKernelsRemedy.
+void LoadLlmKernels();
+
+// What to do about operators for LLMs that nobody registered: the remedy of an Error.
+std::string MissingLlmKernelsRemedy();
+
 // How a library is given: the runner's option, and how it gets there from etprof.
-inline constexpr const char* kWithLoad =
-    "with --load (in a configuration, \"extra_args\": [\"--load\", \"LIBRARY\"])";
+inline constexpr const char* kWithLoad = "with --load (in a configuration, \"load\": \"LIBRARY\")";
 
 // What to do about a backend that a model asks for and nobody registered: the remedy of an Error.
 std::string MissingBackendRemedy(const std::string& backend);

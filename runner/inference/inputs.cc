@@ -188,6 +188,8 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
         .Remedy("saved, files, ones or random");
   }
 
+  std::vector<std::string> largest;  // inputs of which the program takes smaller ones
+  std::vector<std::string> of_bits;  // integers that are random 0s and 1s
   for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
     const auto fail = [&](const std::string& problem, std::string remedy) {
       Error error(ExitCode::kBadInput, fmt::format("input {} of '{}' {}", i, source.method, problem));
@@ -298,12 +300,13 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
       FillAs(
           type, data, bytes, [&] { return random.Normal(); }, bit, [&] { return random.Next() >> 56; }, bit);
       if (type == ScalarType::Int || type == ScalarType::Long || type == ScalarType::Short) {
-        result.warnings_.push_back(
-            fmt::format("input {} ({} {}) is random 0s and 1s; if these are indices or tokens, real ones may "
-                        "take another time",
-                        i, Name(type), ShapeText(shape)));
+        of_bits.push_back(fmt::format("input {} ({} {})", i, Name(type), ShapeText(shape)));
       }
     }
+
+    if (saved == nullptr && ValueInProgram(method, i).toTensor().shape_dynamism() !=
+                                executorch::aten::TensorShapeDynamism::STATIC)
+      largest.push_back(fmt::format("input {} {}", i, ShapeText(shape)));
 
     input->sizes.assign(shape.begin(), shape.end());
     input->strides.resize(shape.size());
@@ -325,6 +328,18 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     throw Error(ExitCode::kBadInput, fmt::format("{} input files given, but '{}' takes {} tensors",
                                                  spec.paths.size(), source.method, source.next_file))
         .Remedy(kOneFileEach);
+  }
+  if (!largest.empty()) {
+    result.from_ += fmt::format("; at the largest sizes: {}", fmt::join(largest, ", "));
+    result.warnings_.push_back(
+        "the latency is that of the largest inputs which the program takes; for smaller ones give an .inputs "
+        "file "
+        "(docs/reference/files.md#the-inputs-file)");
+  }
+  if (!of_bits.empty()) {
+    result.warnings_.push_back(
+        fmt::format("random 0s and 1s: {}; if these are indices or tokens, real ones may take another time",
+                    fmt::join(of_bits, ", ")));
   }
   return result;
 }

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <iterator>
 #include <set>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/file/file.h"
@@ -51,11 +52,12 @@ std::uint64_t LittleEndian(const std::byte* bytes, std::size_t count) {
   return value;
 }
 
-// Tells a foreign file from a program that is cut short, before ExecuTorch sees it. The layout is that of
+// Tells a foreign file from a program that is cut short, before ExecuTorch sees it, and whether the program
+// names operators for LLMs. The layout is that of
 // ExecuTorch's runtime/executor/program.cpp and schema/extended_header.h: a FlatBuffer with identifier "ET12"
 // at byte 4 and, at byte 8, an extended header "eh00", u32 length, u64 program size, u64 offset of the
 // segments, u64 their size.
-void CheckFile(const std::string& path) {
+bool CheckFile(const std::string& path) {
   const MappedFile file = MappedFile::Open(path);
   const ByteView bytes = file.bytes();
   const char* const remedy = "give a program that `etprof export` or ExecuTorch wrote";
@@ -67,6 +69,7 @@ void CheckFile(const std::string& path) {
                         .InFile(path)
                         .Remedy("copy or export it again");
   if (bytes.size() < kSmallestProgram) throw Error(cut);
+  std::string_view program(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (std::memcmp(bytes.data() + 8, "eh00", 4) == 0) {
     const std::uint64_t header_size = LittleEndian(bytes.data() + 12, 4);
     const std::uint64_t program_size = LittleEndian(bytes.data() + 16, 8);
@@ -74,7 +77,9 @@ void CheckFile(const std::string& path) {
     const std::uint64_t segments_size = header_size >= 32 ? LittleEndian(bytes.data() + 32, 8) : 0;
     if (program_size > bytes.size() || segments > bytes.size() || segments_size > bytes.size() - segments)
       throw Error(cut);
+    program = program.substr(0, program_size);  // without weights
   }
+  return program.find(kLlmOperators) != std::string_view::npos;
 }
 
 std::string Logged() {
@@ -112,11 +117,14 @@ Error MissingOperators(const std::string& path) {
     problem = fmt::format("operator{} {} {} not registered", names.size() > 1 ? "s" : "",
                           fmt::join(names, ", "), names.size() > 1 ? "are" : "is");
   }
+  const bool of_llms =
+      std::ranges::any_of(names, [](const std::string& name) { return name.starts_with(kLlmOperators); });
   return Error(ExitCode::kDeviceFailed, problem)
       .InFile(path)
-      .Remedy(fmt::format("give the library that has the kernels {}; this runner has ExecuTorch's optimized, "
-                          "portable, and quantized ones",
-                          kWithLoad));
+      .Remedy(of_llms ? MissingLlmKernelsRemedy()
+                      : fmt::format("give the library that has the kernels {}; this runner has ExecuTorch's "
+                                    "optimized, portable, and quantized ones",
+                                    kWithLoad));
 }
 
 // Before ExecuTorch allocates what the program asks for: a damaged one asks for anything.
@@ -167,7 +175,7 @@ std::vector<protocol::TensorInfo> Outputs(const et::MethodMeta& meta) {
 }  // namespace
 
 Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_path_(request.data) {
-  CheckFile(path_);
+  if (CheckFile(path_)) LoadLlmKernels();
   std::vector<std::string> data;
   if (!request.data.empty()) {
     static_cast<void>(MappedFile::Open(request.data));  // for its clear error

@@ -26,6 +26,7 @@ constexpr const char* kBackend = "libexecutorch_backend_xnnpack.dylib";
 constexpr bool kOnMac = false;
 constexpr const char* kBackend = "libexecutorch_backend_xnnpack.so";
 #endif
+constexpr const char* kLlmKernels = "extension/llm/custom_ops/libcustom_ops_aot_lib.so";
 
 // The programs and the CMake preset that make a target's files.
 struct Toolchain {
@@ -92,7 +93,7 @@ struct Contents {
   std::vector<std::string> start;
 };
 
-Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const fs::path& wheel_libraries) {
+Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const fs::path& wheel) {
   const auto program = ElfFile::Open(runner);
   const std::string loader = program ? fs::path(program->Interpreter()).filename().string() : "";
   if (loader.empty())
@@ -100,9 +101,12 @@ Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const f
         .InFile(runner.string())
         .Remedy("build it again");
   Contents contents;
+  // The backend is not linked: the runner loads it once CPU features are masked. Nor are the kernels for
+  // LLMs, which wheels before 1.5 have not.
+  std::vector<fs::path> roots = {runner, wheel / "lib" / kBackend};
+  if (Exists(wheel / kLlmKernels)) roots.push_back(wheel / kLlmKernels);
   contents.files = CollectLibraries(
-      // The backend is not linked: the runner loads it once CPU features are masked.
-      {runner, wheel_libraries / kBackend},
+      roots,
       [](const fs::path& file) {
         const auto elf = ElfFile::Open(file);
         if (!elf)
@@ -112,7 +116,9 @@ Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const f
         return elf->DynamicTexts(ElfFile::kNeeded);
       },
       [&](const std::string& name) {
-        return Exists(wheel_libraries / name) ? wheel_libraries / name : SystemLibrary(toolchain, name);
+        for (const fs::path& folder : {wheel / "lib", runner.parent_path() / "torch-stand-ins"})
+          if (Exists(folder / name)) return folder / name;
+        return SystemLibrary(toolchain, name);
       });
   if (!contents.files.contains(loader)) contents.files[loader] = SystemLibrary(toolchain, loader);
   contents.start = {loader, "--library-path", ".", runner.filename().string()};
@@ -199,7 +205,7 @@ Bundle BuildBundle(const BundleOptions& options) {
       crosses ? Aarch64Wheel(options.checkout, version, options.progress) : InstalledWheel(options.checkout);
   const fs::path runner = BuildRunner(options, toolchain);
   const Contents contents =
-      kOnMac ? MachOContents(runner, wheel / "lib") : ElfContents(toolchain, runner, wheel / "lib");
+      kOnMac ? MachOContents(runner, wheel / "lib") : ElfContents(toolchain, runner, wheel);
 
   const fs::path partial = fmt::format("{}.{}.partial", bundle.folder.string(), ::getpid());
   fs::remove_all(partial);

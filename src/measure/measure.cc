@@ -295,6 +295,7 @@ class Measurement {
       data.tracer_always_on = data.foreign || data.trace_enabled;
       data.isa = experiment.isa;
       data.cpus = experiment.cpu_affinity;
+      data.inputs_sha256 = DigestOfInputs(InputFiles(experiment), experiment.method);
       data.period = experiment.period;
       data.emulated = IsEmulated(experiment, *run_.device);
       data.export_executorch_version =

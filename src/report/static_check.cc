@@ -252,8 +252,6 @@ class StaticChecker {
       const std::optional<KleidiaiUse> use = sme2 ? UseOf(node, method) : std::nullopt;
       if (!use || use->kernels == KleidiaiUse::Kernels::kSme) continue;
       found.why = use->why;
-      if (use->kernels == KleidiaiUse::Kernels::kKleidiai)
-        found.why = "whether KleidiAI's QP8 kernels use SME2 is not known";
       result_.without_sme2.push_back(std::move(found));
     }
   }

@@ -124,7 +124,7 @@ void AddWithSme2(const MethodSummary& summary, Facts& facts) {
     if (const auto share = etprof::Share(one.macs, macs))
       words += fmt::format(" ({} of MACs)", PercentText(*share));
     words += one.use.kernels == Kernels::kSme        ? " would run KleidiAI's SME2 kernels"
-             : one.use.kernels == Kernels::kKleidiai ? " would run KleidiAI's QP8 kernels, as without SME2"
+             : one.use.kernels == Kernels::kKleidiai ? " would run KleidiAI's kernels for CPUs without SME2: "
              : one.use.kernels == Kernels::kUnknown  ? ": not known"
              : one.use.kernels == Kernels::kOwn      ? " would run XNNPACK's own: "
                                                      : " would run portable kernels: ";

@@ -14,6 +14,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from torch import nn
+from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerGroup, quantize_
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 
@@ -68,6 +69,8 @@ SCHEMES = {
     "per_channel": {"is_per_channel": True},
     "per_tensor": {"is_per_channel": False},
     "dynamic": {"is_per_channel": True, "is_dynamic": True},
+    "dynamic_4_bits": {"is_per_channel": True, "is_dynamic": True, "weight_qmin": -8, "weight_qmax": 7},
+    "dynamic_groups": None,  # of 32 weights of 4 bits each, by torchao
 }
 
 
@@ -80,14 +83,22 @@ def export(scheme: str, path: Path) -> None:
     inputs = tuple(one for _, one in parts.values())
     if scheme == "fp16":
         model, inputs = copy.deepcopy(model).half(), tuple(one.half() for one in inputs)
+    if scheme == "dynamic_groups":
+        quantize_(
+            model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32))
+        )
     program = torch.export.export(model, inputs, strict=True)
     if (options := SCHEMES[scheme]) is not None:
-        quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(**options))
+        config, quantizer = get_symmetric_quantization_config(**options), XNNPACKQuantizer()
+        if "weight_qmin" in options:  # XNNPACK has 4 bits for fully connected layers alone
+            quantizer.set_module_type(nn.Linear, config)
+        else:
+            quantizer.set_global(config)
         prepared = prepare_pt2e(program.module(), quantizer)
         prepared(*inputs)
         program = torch.export.export(convert_pt2e(prepared), inputs, strict=True)
     partitioners = [XnnpackPartitioner()]
-    if scheme == "dynamic":
+    if scheme.startswith("dynamic"):
         partitioners.insert(0, XnnpackDynamicallyQuantizedPartitioner())
     edge = to_edge_transform_and_lower(
         program, partitioner=partitioners, compile_config=EdgeCompileConfig(_check_ir_validity=False)

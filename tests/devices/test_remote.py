@@ -1,5 +1,6 @@
 """etprof on devices behind a real sshd and a real adbd: what it leaves there, and what a broken connection leaves."""
 
+import json
 import os
 import signal
 import sys
@@ -20,7 +21,9 @@ from remote_bench import (
 )
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runner"))
 import program
+from runner_bench import library
 
 
 @pytest.fixture
@@ -270,3 +273,40 @@ def test_a_runner_of_another_architecture(lab, board, tmp_path):
     done = lab.run(command)
     assert done.returncode == 3
     assert "is a program for aarch64" in program.one_error(done.stderr)
+
+
+def test_libraries_are_put_on_the_device(lab, device, tmp_path):
+    """A kernel of the user's own, in a program that nothing else runs."""
+    models = tmp_path / "models"
+    models.mkdir()
+    made = lab.run([sys.executable, program.ROOT / "tests/runner/models.py", models])
+    assert made.returncode == 0, made.stderr
+    kernel = library(tmp_path, "custom_kernel.cc")
+    words = [program.etprof(), "profile", models / "missing_operator.pte", "--device", device.spec]
+    words += ["--runner", runner(), "--no-peaks", *SHORT]
+    without = lab.run([*words, "--output-root", tmp_path / "without"])
+    assert without.returncode == 4
+    assert "operator etprof_test::nowhere.out is not registered" in without.stderr
+    done = lab.run([*words, "--load", kernel, "--output-root", tmp_path / "run"])
+    assert done.returncode == 0, done.stderr
+    assert launches(tmp_path / "run", "complete") >= 2
+    left_nothing(device)
+    # A configuration says the same, by a path beside it, and of other contents it is another measurement.
+    config = {"model": str(models / "missing_operator.pte"), "load": kernel.name, "runner_path": str(runner())}
+    config |= {"output_root": str(tmp_path / "run"), "launches": 2, "runs": 8, "peaks": False}
+    (tmp_path / "config.json").write_text(json.dumps(config | {"experiments": [{"name": "own"}]}))
+    command = [
+        program.etprof(),
+        "run",
+        tmp_path / "config.json",
+        "--device",
+        device.spec,
+        "--output-root",
+        tmp_path / "by",
+    ]
+    done = lab.run(command)
+    assert done.returncode == 0, done.stderr
+    library(tmp_path, "custom_kernel.cc", ET_EVENT_TRACER_ENABLED="1")
+    done = lab.run([*command, "--resume"])
+    assert done.returncode != 0
+    assert "another configuration" in done.stderr

@@ -141,6 +141,7 @@ class Reader {
   void TakeSettings(JsonFields& fields, ExperimentSettings& settings) const {
     for (std::filesystem::path* path : {&settings.model, &settings.runner, &settings.data})
       *path = Resolve(*path);
+    for (std::string& library : settings.load) library = Resolve(library).string();
     if (auto devices = fields.Texts("device", false)) settings.devices = *std::move(devices);
     if (const auto inputs = fields.Texts("inputs", false)) settings.inputs = ReadInputs(fields, *inputs);
     // Names of the profiling kit, which give way to the others.
@@ -422,6 +423,7 @@ void CheckFiles(const Config& config) {
           .Remedy("build it, or correct runner_path");
     }
     if (!experiment.data.empty()) MappedFile::Open(experiment.data);
+    for (const std::string& library : experiment.load) MappedFile::Open(library);
     if (experiment.inputs) {
       for (const std::string& path : experiment.inputs->paths) MappedFile::Open(path);
     }
@@ -463,6 +465,15 @@ nlohmann::ordered_json ToJson(const Config& config) {
   return object;
 }
 
+std::vector<std::filesystem::path> InputFiles(const ExperimentConfig& experiment) {
+  if (experiment.inputs) return {experiment.inputs->paths.begin(), experiment.inputs->paths.end()};
+  std::filesystem::path saved = experiment.model;
+  saved += ".inputs";
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(saved, error)) return {};
+  return {saved};
+}
+
 std::string ExperimentDigest(const ExperimentConfig& experiment) {
   nlohmann::ordered_json item = ToJson(experiment);
   for (const char* key : {"label", "name", "device"}) item.erase(key);
@@ -491,15 +502,9 @@ nlohmann::ordered_json WithContents(const ExperimentConfig& experiment, FileDige
   item["model_sha256"] = digests.Of(experiment.model);
   if (!experiment.runner.empty()) item["runner_sha256"] = digests.Of(experiment.runner);
   if (!experiment.data.empty()) item["data_sha256"] = digests.Of(experiment.data);
-  std::filesystem::path saved = experiment.model;
-  saved += ".inputs";
-  std::error_code error;
-  if (!experiment.inputs && std::filesystem::is_regular_file(saved, error))
-    item["inputs_sha256"].push_back(digests.Of(saved));
-  if (experiment.inputs) {
-    for (const std::string& path : experiment.inputs->paths)
-      item["inputs_sha256"].push_back(digests.Of(path));
-  }
+  for (const std::string& library : experiment.load) item["load_sha256"].push_back(digests.Of(library));
+  for (const std::filesystem::path& path : InputFiles(experiment))
+    item["inputs_sha256"].push_back(digests.Of(path));
   item.erase("label");
   return item;
 }
@@ -525,7 +530,7 @@ bool MeasureTheSame(const ExperimentConfig& a, const ExperimentConfig& b) {
   FileDigests digests;
   const auto what = [&](const ExperimentConfig& experiment) {
     nlohmann::ordered_json item = WithContents(experiment, digests);
-    for (const char* key : {"name", "threads", "model", "runner_path", "data"}) item.erase(key);
+    for (const char* key : {"name", "threads", "model", "runner_path", "data", "load"}) item.erase(key);
     if (item.contains("inputs_sha256")) item.erase("inputs");
     return item;
   };

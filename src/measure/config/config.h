@@ -31,9 +31,10 @@ struct ExperimentSettings {
   int runs = 100;
   std::optional<int> warmup;
   std::vector<int> threads = {1};
-  std::string isa;           // the mask, as `--isa` of etprof-runner takes it
-  std::string cpu_affinity;  // as CheckCpus; empty: any CPU
-  Nanoseconds period = 0;    // 0: back to back
+  std::string isa;                // the mask, as `--isa` of etprof-runner takes it
+  std::string cpu_affinity;       // as CheckCpus; empty: any CPU
+  Nanoseconds period = 0;         // 0: back to back
+  std::vector<std::string> load;  // libraries
   std::vector<std::string> extra_args;
   std::vector<std::string> exec_wrapper;
   std::map<std::string, std::string> environment;
@@ -98,6 +99,11 @@ struct ExperimentSettings {
     v("period", RawOf<std::string>(&E::PeriodText),
       Key({.meaning =
                "start one run per period: `33ms` (etprof-runner only); `0`, back to back, without it"}));
+    v("load", &E::load,
+      Key({.meaning =
+               "libraries of custom operators or of another backend, a path or a list (etprof-runner only); "
+               "ExecuTorch's kernels for LLMs load by themselves",
+           .one = true}));
     v("extra_args", &E::extra_args,
       Key({.meaning = "more arguments for the runner, a text or a list", .one = true, .words = true}));
     v("exec_wrapper", &E::exec_wrapper,
@@ -295,6 +301,10 @@ void CheckFiles(const Config& config);
 
 // The configuration with every default filled in, as JSON that ReadConfig reads.
 nlohmann::ordered_json ToJson(const Config& config);
+
+// The files that the inputs are read from: those that are named, or the one beside the model; none: they are
+// random or ones.
+std::vector<std::filesystem::path> InputFiles(const ExperimentConfig& experiment);
 
 // SHA-256 of all that is configured of an experiment but its name and label: two with the same one are an A/A
 // pair.

@@ -73,6 +73,7 @@ class SuiteReader {
     if (!suite.power_mode.empty())
       fields.Within("power_mode", kIsWrong, [&] { FindPowerMode(suite.power_mode); });
     if (const auto runner = fields.Text("runner_path")) suite.runner = Find(*runner);
+    for (std::string& library : suite.load) library = Find(library).string();
     if (const auto slowdown = fields.Text("max_slowdown")) {
       suite.max_slowdown = ParsePercent(*slowdown);
       if (!suite.max_slowdown || *suite.max_slowdown <= -1) {

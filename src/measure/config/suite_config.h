@@ -67,6 +67,7 @@ struct SuiteConfig {
   std::optional<int> launches, rounds, runs, warmup, threads;
   std::optional<double> max_slowdown;  // 0.02 for +2 %; absent: nothing fails for being slow
   std::filesystem::path runner;        // empty: etprof-runner
+  std::vector<std::string> load;       // libraries, absolute
   std::string cpus, period, power_mode;
   std::map<std::string, std::string> environment;
   bool peaks = true;
@@ -124,6 +125,8 @@ struct SuiteConfig {
     v("max_slowdown", kRaw<std::string>,
       Key({.meaning = "fail if a candidate is slower by more: `2%`; not checked without it"}));
     v("runner_path", kRaw<std::string>, Key({.meaning = "the runner, instead of etprof-runner"}));
+    v("load", &S::load,
+      Key({.meaning = "libraries of custom operators or of another backend, a path or a list", .one = true}));
     v("env", kRaw<std::map<std::string, std::string>>,
       Key({.meaning = "environment variables of the runner", .pattern = kVariablePattern}));
   }

@@ -43,6 +43,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   arguments.push_back("--etdump_path=" + place);
   // Only etprof-runner knows masks; with another runner a mask was refused before anything started.
   if (!config.isa.empty()) arguments.push_back("--isa=" + config.isa);
+  for (const std::string& library : config.load) arguments.push_back("--load=" + device.Put(library));
   if (!config.data.empty()) arguments.push_back("--data_path=" + device.Put(config.data));
   if (config.method != "forward") arguments.push_back("--method_name=" + config.method);
   if (config.inputs && config.inputs->kind == "files") {

@@ -253,6 +253,8 @@ Command WorkerCommand(const ParticipantSetup& setup) {
   command.arguments.emplace_back("--worker");
   command.arguments.push_back(fmt::format("--cpu_threads={}", setup.threads));
   if (!config.isa.empty()) command.arguments.push_back("--isa=" + config.isa);
+  for (const std::string& library : config.load)
+    command.arguments.push_back("--load=" + setup.device->Put(library));
   command.arguments.insert(command.arguments.end(), config.extra_args.begin(), config.extra_args.end());
   return command;
 }

@@ -1,11 +1,14 @@
 #include "measure/store/outputs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "core/error.h"
+#include "core/file/sha256.h"
 #include "core/tensors/tensor_values.h"
 
 namespace etprof {
@@ -40,7 +43,35 @@ void AddLargest(const TensorDifference& all, OutputDifference& difference) {
       fmt::format("outputs differ by at most {:.2g} (relative {:.2g})", all.largest, all.largest_relative);
 }
 
+bool SameInputs(const ExperimentData& a, const ExperimentData& b) {
+  if (!a.inputs_sha256.empty() && !b.inputs_sha256.empty()) return a.inputs_sha256 == b.inputs_sha256;
+  return a.inputs_from == b.inputs_from;
+}
+
+std::string Sha256OfText(const std::string& text) { return Sha256Hex(std::as_bytes(std::span(text))); }
+
 }  // namespace
+
+std::string DigestOfInputs(const std::vector<std::filesystem::path>& files, const std::string& method) {
+  std::string all;
+  try {
+    for (const std::filesystem::path& file : files) {
+      if (file.extension() != ".inputs") {
+        all += Sha256HexOfFile(file) + "\n";
+        continue;
+      }
+      const Safetensors saved = ReadSafetensors(file);
+      for (const auto& [name, tensor] : saved.tensors) {
+        if (!name.starts_with(method + "/")) continue;
+        all += fmt::format("{} {} [{}] {}\n", name.substr(method.size()), tensor.dtype,
+                           fmt::join(tensor.shape, ","), Sha256Hex(tensor.bytes));
+      }
+    }
+  } catch (const Error&) {
+    return "";
+  }
+  return all.empty() ? "" : Sha256OfText(all);
+}
 
 OutputDifference CompareOutputs(const ExperimentData& baseline, const ExperimentData& candidate,
                                 const std::filesystem::path& baseline_values,
@@ -68,7 +99,7 @@ OutputDifference CompareOutputs(const ExperimentData& baseline, const Experiment
     return difference;
   }
   difference.note = "outputs differ";
-  if (baseline.inputs_from != candidate.inputs_from) {
+  if (!SameInputs(baseline, candidate)) {
     difference.note = "outputs differ, and so do the inputs";
     return difference;
   }

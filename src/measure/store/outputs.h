@@ -1,10 +1,16 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "measure/store/run_data.h"
 
 namespace etprof {
+
+// SHA-256 of the types, shapes, and values of a method's inputs in an .inputs file, or of the bytes of raw
+// files. Equal inputs in two files have one. Empty: there is no file, or it cannot be read.
+std::string DigestOfInputs(const std::vector<std::filesystem::path>& files, const std::string& method);
 
 // How the outputs of two experiments differ: by their digests, and where both sides' values were kept
 // (safetensors files) by the largest |a - b| and the largest |a - b| / max(|a|, |b|) over all elements (where

@@ -329,6 +329,7 @@ struct ExperimentData {
   std::vector<std::string> backends;            // of the method's delegates
   std::vector<protocol::TensorInfo> inputs, outputs;
   std::string inputs_from;
+  std::string inputs_sha256;  // as DigestOfInputs; empty: not known
 
   // What came out.
   std::vector<Launch> launches;
@@ -436,6 +437,10 @@ struct ExperimentData {
     v("inputs", &ExperimentData::inputs, {.meaning = "of the method"});
     v("outputs", &ExperimentData::outputs, {.meaning = "of the method"});
     v("inputs_from", &ExperimentData::inputs_from, {.meaning = "in words: a file, or random with its seed"});
+    v("inputs_sha256", &ExperimentData::inputs_sha256,
+      {.meaning = "of the values in their files, wherever these lie",
+       .pattern = kSha256Pattern,
+       .if_any = true});
     v("load_ns", [](const ExperimentData& data) { return data.MedianLoad(); },
       {.meaning = "median over the launches in which no thread waited meanwhile"});
     v("first_run_ns", [](const ExperimentData& data) { return data.MedianFirstRun(); },

@@ -488,6 +488,27 @@ TEST_F(RunDirectoryTest, OutputsAreCompared) {
   Write("a.st", SafetensorsText("F16", std::string("\x00\x3c\x00\x44", 4)));  // 1, 4
   Write("b.st", SafetensorsText("F16", std::string("\x00\x3e\x00\x44", 4)));  // 1.5, 4
   EXPECT_DOUBLE_EQ(*CompareOutputs(a, b, folder / "a.st", folder / "b.st").largest_absolute, 0.5);
+  // Where the inputs lie does not matter, but what they are.
+  const auto digest_of = [&](const std::string& name, const std::string& bytes, const std::string& method) {
+    Write(name, SafetensorsText("F32", bytes));
+    return DigestOfInputs({folder / name}, method);
+  };
+  a.inputs_from = "saved a";
+  b.inputs_from = "saved b";
+  EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ, and so do the inputs");
+  a.inputs_sha256 = digest_of("a.inputs", "12345678", "forward");
+  b.inputs_sha256 = digest_of("b.inputs", "12345678", "forward");
+  EXPECT_EQ(a.inputs_sha256.size(), 64u);
+  EXPECT_DOUBLE_EQ(*CompareOutputs(a, b, folder / "a.st", folder / "b.st").largest_absolute, 0.5);
+  b.inputs_sha256 = digest_of("b.inputs", "12345679", "forward");
+  EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ, and so do the inputs");
+  a.inputs_from = b.inputs_from;  // the file has changed in between
+  EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ, and so do the inputs");
+  b.inputs_sha256 = a.inputs_sha256;
+  EXPECT_EQ(DigestOfInputs({folder / "a.inputs"}, "other"), "");
+  EXPECT_EQ(DigestOfInputs({folder / "none.inputs"}, "forward"), "");
+  EXPECT_EQ(DigestOfInputs({}, "forward"), "");
+  EXPECT_EQ(DigestOfInputs({folder / "a.st"}, "forward").size(), 64u);  // raw bytes
   Write("b.st", "junk");
   EXPECT_THAT(CompareOutputs(a, b, folder / "a.st", folder / "b.st").note, HasSubstr("could not be read"));
   b.output_digests[0].info.shape = {3};

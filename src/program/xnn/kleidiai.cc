@@ -37,8 +37,10 @@ KleidiaiUse OfFullyConnected(const std::string& input, const std::string& weight
   if (input == "qint8" && weights == "qcint8") return {Kernels::kSme, "", ""};
   if (input == "qint8" && weights == "qint8")
     return Own("weights are quantized per tensor", "quantize weights per channel");
-  if (input == "qdint8" && (weights == "qcint8" || weights == "qcint4" || weights == "qbint4"))
-    return {Kernels::kKleidiai, "", ""};
+  if (input == "qdint8" && (weights == "qcint8" || weights == "qcint4")) return {Kernels::kSme, "", ""};
+  if (input == "qdint8" && weights == "qbint4")
+    return {Kernels::kKleidiai, "for weights of 4 bits in groups there are none for SME2",
+            "quantize weights per channel (no group size)"};
   return {};
 }
 

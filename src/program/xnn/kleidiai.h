@@ -12,14 +12,15 @@ namespace etprof {
 // against operators that run under an emulator).
 struct KleidiaiUse {
   enum class Kernels {
-    kSme,       // KleidiAI's for SME and SME2: the operator's name has PF32, PF16 or PQS8
-    kKleidiai,  // KleidiAI's (QP8), which there are for CPUs without SME too: the name does not say which
+    kSme,       // KleidiAI's for SME and SME2. The operator's name has PF32, PF16, or PQS8; QP8, which is
+                // dynamically quantized, is its name on CPUs without SME, too
+    kKleidiai,  // KleidiAI's that other Arm CPUs have, too
     kOwn,       // XNNPACK's own, with SME2 as without
     kPortable,  // none: it is not delegated
     kUnknown,
   } kernels = Kernels::kUnknown;
-  std::string why;     // kOwn, kPortable: one clause
-  std::string change;  // at export, so that KleidiAI's run: one clause; "": none is known
+  std::string why;     // of all but kSme: one clause
+  std::string change;  // at export, so that kSme's run: one clause; "": none is known
   bool operator==(const KleidiaiUse&) const = default;
 
   static constexpr const char* kSchemaName = "with_sme2";
@@ -27,10 +28,9 @@ struct KleidiaiUse {
     v("kernels", &KleidiaiUse::kernels,
       {.meaning = "`sme`: KleidiAI's for SME and SME2; `kleidiai`: KleidiAI's that other Arm CPUs have, too; "
                   "`xnnpack`: its own; `portable`: none"});
-    v("why", &KleidiaiUse::why,
-      {.meaning = "of XNNPACK's own and portable ones: why not KleidiAI's", .or_null = true});
+    v("why", &KleidiaiUse::why, {.meaning = "of all but `sme`: why not those", .or_null = true});
     v("change", &KleidiaiUse::change,
-      {.meaning = "of the export, so that KleidiAI's run; null: none is known", .or_null = true});
+      {.meaning = "of the export, so that they run; null: none is known", .or_null = true});
   }
 };
 template <>

@@ -47,6 +47,7 @@ std::string MeasureRequest::GivenOfModel() const {
   if (method != MeasureRequest().method) return "--method";
   if (!data.empty()) return "--data";
   if (!inputs.empty()) return "--inputs";
+  if (!load.empty()) return "--load";
   return exec_wrapper.empty() ? "" : "--exec-wrapper";
 }
 
@@ -69,6 +70,7 @@ ExperimentConfig ExperimentOf(const MeasureRequest& request, const std::string& 
   experiment.runner = request.runner.empty() ? RunnerFor(device, properties) : Absolute(request.runner);
   experiment.exec_wrapper = CommandWords(request.exec_wrapper);
   if (!request.data.empty()) experiment.data = Absolute(request.data);
+  for (const std::string& library : request.load) experiment.load.push_back(Absolute(library).string());
   experiment.method = request.method;
   experiment.inputs = Inputs(request.inputs);
   experiment.cpu_affinity = request.cpus;

@@ -24,7 +24,7 @@ struct MeasureRequest {
   DeviceUse use;
 
   std::string cpus, period, runner, method = "forward", data, exec_wrapper;  // of one model's measurement
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs, load;
   std::optional<int> runs, warmup;
   std::vector<int> threads;
 
@@ -71,6 +71,12 @@ struct MeasureRequest {
       {.meaning = "Inputs: ones, random, an .inputs file, or one raw file per tensor (default: the inputs "
                   "saved next to the model)",
        .one = true});
+    v("load", OfMeasure(&M::load),
+      {.meaning =
+           "Library of custom operators or of another backend. May be repeated. ExecuTorch's kernels for "
+           "LLMs load by themselves",
+       .one = true,
+       .value = "LIBRARY"});
     v("exec_wrapper", OfMeasure(&M::exec_wrapper),
       {.meaning = "Command that starts the runner, such as an emulator or a tool on the device",
        .value = kCommandLine});

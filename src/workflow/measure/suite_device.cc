@@ -45,6 +45,7 @@ ProfileOptions ProfileOf(const SuiteConfig& suite, const SuiteCell& cell, const 
   measure.cpus = suite.cpus;
   measure.period = suite.period;
   measure.runner = suite.runner.string();
+  measure.load = suite.load;
   measure.runs = suite.runs;
   measure.warmup = suite.warmup;
   if (suite.threads) measure.threads = {*suite.threads};
