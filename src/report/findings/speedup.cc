@@ -15,8 +15,6 @@ namespace {
 constexpr double kSteady = 0.9;
 // What both sides' peaks measured alike must agree to this, and a share of the peak may exceed 1 by it.
 constexpr double kAlike = 0.05;
-// Two peaks that differ by less explain nothing.
-constexpr double kFactorWorthSaying = 0.05;
 // Of the MACs in one data type; else it is mixed.
 constexpr double kNearlyAllOfIt = 0.95;
 constexpr double kDominates = 0.5;  // of the slower variant's time
@@ -86,7 +84,8 @@ std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison
     return std::nullopt;
   const PeaksEntry* before = PeaksOf(*peaks, baseline.label);
   const PeaksEntry* after = PeaksOf(*peaks, candidate.label);
-  if (before == nullptr || after == nullptr || !SameMachine(*before, *after)) return std::nullopt;
+  if (before == nullptr || after == nullptr || before == after || !SameMachine(*before, *after))
+    return std::nullopt;
   const auto dtype = OneType(*baseline.roofline);
   if (!dtype || dtype != OneType(*candidate.roofline)) return std::nullopt;
   const auto baseline_peak = SteadyPeak(*before, *dtype);
@@ -97,7 +96,6 @@ std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison
   factors.dtype = *dtype;
   factors.baseline_peak = *baseline_peak;
   factors.candidate_peak = *candidate_peak;
-  if (std::fabs(std::log(factors.peak())) < std::log1p(kFactorWorthSaying)) return std::nullopt;
 
   OperatorSet set;
   const auto bound_before = ComputeBound(*baseline.roofline, *dtype);

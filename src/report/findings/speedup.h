@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -53,13 +54,15 @@ struct SpeedupFactors {
   }
 
   double peak() const { return candidate_peak / baseline_peak; }
+  // Two peaks that differ by less explain nothing: all of the speedup is use of them.
+  bool EqualPeaks() const { return std::fabs(std::log(peak())) < std::log1p(0.05); }
   double use() const { return candidate_of_peak / baseline_of_peak; }
 };
 
 // Absent where that would say nothing or mislead: the verdict of the latency, or that of these operators, is
 // not the same faster or slower; traced times do not add up to the headline (findings/traced.h); peaks are
-// missing, of other threads or CPUs, unsteady, or of two moments in which the machine was not the same; the
-// peaks are equal; the variants multiply in different or mixed data types; these operators are less than half
+// missing, one for both sides, of other threads or CPUs, unsteady, or of two moments in which the machine was
+// not the same; the variants multiply in different or mixed data types; these operators are less than half
 // of the slower variant; a share above 1 shows that the peak was measured in a worse moment.
 std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison& comparison);
 

@@ -150,8 +150,26 @@ TEST(FactorSpeedup, IsAbsentWhereThePeaksWereMeasuredOnABusyMachine) {
   EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on()[1] = Compute("avx512f", "fp32", 75e9); }));
 }
 
-TEST(FactorSpeedup, IsAbsentWhereThePeaksAreTheSameOrOfOtherThreads) {
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on().pop_back(); }));
+// An extension that raises no peak, and makes kernels faster: the case that surprises.
+TEST(FactorSpeedup, OfEqualPeaksIsAllUse) {
+  const auto factors = FactorsOf([](SpeedupExample& e) {
+    e.peaks_on().pop_back();
+    e.peaks_off()[0].macs = e.peaks_on()[0].macs = {100e9, 99e9, 90e9, 40};
+  });
+  ASSERT_TRUE(factors);
+  EXPECT_TRUE(factors->EqualPeaks());
+  EXPECT_NEAR(factors->use(), factors->ratio.ratio(), 1e-9);
+  EXPECT_NEAR(factors->baseline_of_peak, 0.2, 0.001);
+  EXPECT_NEAR(factors->candidate_of_peak, 0.8, 0.002);
+}
+
+TEST(FactorSpeedup, IsAbsentWhereBothHaveOnePeakOrOneOfOtherThreads) {
+  EXPECT_FALSE(Present([](SpeedupExample& e) {
+    e.peaks_off()[0].macs = {100e9, 99e9, 90e9, 40};
+    e.run.peaks->entries.pop_back();
+    e.run.peaks->entries[0].experiments = {"off", "on"};
+  }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on().pop_back(); }));  // more than the peak
   EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.threads = 2; }));
   EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.cpus = "4-7"; }));
   EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.experiments[1].threads = 2; }));

@@ -281,13 +281,16 @@ std::string FactorsText(const ReportComparison& pair) {
   const char* const use = factors.use() > 1 + kSame   ? "better use"
                           : factors.use() < 1 - kSame ? "worse use"
                                                       : "the same use";
-  return fmt::format(
-      "Of {} in {} ({} of {}), {} is peak performance ({}) and {} is {} of it ({} "
-      "to {} of peak).",
-      FactorTimes(factors.ratio.ratio()), CountedText(factors.operators, "compute-bound operator"),
-      PercentText(share), slower ? pair.comparison.candidate_label : pair.comparison.baseline_label,
-      FactorTimes(factors.peak()), factors.dtype, FactorTimes(factors.use()), use,
-      PercentText(factors.baseline_of_peak), PercentText(factors.candidate_of_peak));
+  const std::string operators =
+      fmt::format("{} in {} ({} of {})", FactorTimes(factors.ratio.ratio()),
+                  CountedText(factors.operators, "compute-bound operator"), PercentText(share),
+                  slower ? pair.comparison.candidate_label : pair.comparison.baseline_label);
+  const std::string reached =
+      fmt::format("{} to {}", PercentText(factors.baseline_of_peak), PercentText(factors.candidate_of_peak));
+  if (factors.EqualPeaks())
+    return fmt::format("{} is {} of an equal peak ({}, {} of it).", operators, use, factors.dtype, reached);
+  return fmt::format("Of {}, {} is peak performance ({}) and {} is {} of it ({} of peak).", operators,
+                     FactorTimes(factors.peak()), factors.dtype, FactorTimes(factors.use()), use, reached);
 }
 
 }  // namespace etprof::say

@@ -312,6 +312,14 @@ TEST(FactorsText, SaysBothFactors) {
       FactorsText(WithFactors(0.3).comparisons[0]),
       HasSubstr("2.00x is peak performance (fp32) and 0.81x is worse use of it (37% to 30% of peak)."));
   EXPECT_THAT(FactorsText(WithFactors(0.371).comparisons[0]), HasSubstr("1.00x is the same use of it"));
+  Report equal = WithFactors(0.85);
+  SpeedupFactors& factors = *equal.comparisons[0].factors;
+  factors.candidate_peak = factors.baseline_peak;
+  factors.baseline_of_peak = 0.2;
+  EXPECT_EQ(
+      FactorsText(equal.comparisons[0]),
+      "4.59x in 7 compute-bound operators (78% of off) is better use of an equal peak (fp32, 20% to 85% of "
+      "it).");
   EXPECT_EQ(FactorsText(example::MakePair().comparisons[0]), "");
 }
 
