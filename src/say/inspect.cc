@@ -165,6 +165,7 @@ Table PeakTable(const Method& method, const PlannedPeak& peak) {
     const ProgramTensor& of = *method.values[tensor.value].tensor;
     const std::string role = is_in(method.inputs, tensor.value)    ? ", input"
                              : is_in(method.outputs, tensor.value) ? ", output"
+                             : tensor.state                        ? ", state"
                                                                    : "";
     table.rows.push_back(
         {ShapeText(of) + role, Size{tensor.bytes}, Count{tensor.first}, Count{tensor.last}, of.type.name});
@@ -180,6 +181,13 @@ Section SectionOf(const Method& method, const Program& program) {
   Facts facts{"methods", "", {{"MACs", macs}}};
   const std::optional<PlannedPeak> peak = PeakOf(method, program);
   AddMemory(summary.facts.planned, peak, PackedBytes(method, program), facts);
+  if (const auto state = StateOf(method, program); state && state->tensors > 0) {
+    std::string words = fmt::format("{} kept between inferences, {}", CountedText(state->tensors, "tensor"),
+                                    TextOf(Size{state->bytes}));
+    if (const auto each = state->PerToken())
+      words += fmt::format(": {} for each of {} tokens", TextOf(Size{*each}), *state->tokens);
+    facts.Add("state", std::move(words));
+  }
   if (const Counts nodes = NodesOf(summary); !nodes.empty())
     facts.Add("XNNPACK nodes", CountsText(nodes, true));
   AddNotDelegated(summary, facts);

@@ -60,7 +60,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
     const std::optional<Bytes> bytes = BytesOf(tensor->type, tensor->shape);
     if (!bytes) return;
     const auto [known, is_new] = by_value.try_emplace(value, tensors.size());
-    if (is_new) tensors.push_back({value, *bytes, instruction, instruction, tensor->Varies()});
+    if (is_new) tensors.push_back({value, *bytes, instruction, instruction, tensor->Varies(), false});
     PlannedTensor& of = tensors[known->second];
     of.first = std::min(of.first, instruction);
     of.last = std::max(of.last, instruction);
@@ -81,6 +81,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
     if (!is_known || !places.emplace(*tensor.memory_id, *tensor.memory_offset).second) continue;
     use(value, 0);
     use(value, method.instructions.size() - 1);
+    tensors[by_value.at(value)].state = true;
   }
   // Sizes that no memory has make no sum: nothing is known of the memory then.
   std::optional<Bytes> sum = 0;
@@ -113,6 +114,29 @@ std::optional<PlannedPeak> PeakOf(const Method& method, const Program& program) 
   }
   std::ranges::stable_sort(peak.tensors, std::ranges::greater(), &PlannedTensor::bytes);
   return peak;
+}
+
+std::optional<MethodState> StateOf(const Method& method, const Program& program) {
+  const std::vector<PlannedTensor> tensors = PlannedTensors(method, program);
+  if (tensors.empty() && (method.Branches() || PlannedBytes(method) > 0)) return std::nullopt;
+  MethodState state;
+  std::vector<const ProgramTensor*> kept;
+  for (const PlannedTensor& tensor : tensors) {
+    if (!tensor.state) continue;
+    ++state.tensors;
+    state.bytes += tensor.bytes;
+    kept.push_back(&*method.values[tensor.value].tensor);
+  }
+  for (const char* const name : {"get_max_context_len", "get_max_seq_len"}) {
+    const auto limit = std::ranges::find(program.methods, name, &Method::name);
+    if (kept.empty() || state.tokens || limit == program.methods.end() || !limit->IsMetadata()) continue;
+    const std::optional<std::int64_t>& tokens = limit->values[limit->outputs.front()].integer;
+    const auto has_it = [&](const ProgramTensor* tensor) {
+      return std::ranges::find(tensor->shape, *tokens) != tensor->shape.end();
+    };
+    if (tokens && *tokens > 1 && std::ranges::all_of(kept, has_it)) state.tokens = tokens;
+  }
+  return state;
 }
 
 std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph) {

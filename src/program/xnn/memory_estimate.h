@@ -21,6 +21,7 @@ struct PlannedTensor {
   Bytes bytes = 0;
   std::size_t first = 0, last = 0;
   bool upper_bound = false;  // its shape may be smaller when it runs
+  bool state = false;        // an inference finds it as the one before left it
 
   static constexpr const char* kSchemaName = "planned_tensor";
   static void Describe(auto& v) {
@@ -30,11 +31,11 @@ struct PlannedTensor {
     v("first", &T::first, {.meaning = "instruction that uses it first; of an input and a state 0"});
     v("last", &T::last, {.meaning = "and last; of an output and a state the last one of all"});
     v("upper_bound", &T::upper_bound, {.meaning = "its shape may be smaller when it runs"});
+    v("state", &T::state, {.meaning = "an inference finds it as the one before left it"});
   }
 };
 
-// Those that something uses. Views of a tensor are the tensor. A state, such as a cache, is what an inference
-// finds as the one before left it. Empty where the method branches: what is in
+// Those that something uses. Views of a tensor are the tensor. Empty where the method branches: what is in
 // use then depends on the way it goes.
 std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program);
 
@@ -56,6 +57,30 @@ struct PlannedPeak {
 };
 // Absent: no tensor is known to be in use.
 std::optional<PlannedPeak> PeakOf(const Method& method, const Program& program);
+
+// What a method keeps from one inference to the next, such as the keys and values of a decoder.
+struct MethodState {
+  std::int64_t tensors = 0;
+  Bytes bytes = 0;
+  // For how many tokens there is room: what the program's method get_max_context_len or get_max_seq_len
+  // gives, if each of the tensors has that size in one dimension. Absent: not known.
+  std::optional<std::int64_t> tokens;
+
+  // All of it over the tokens. Absent: not known.
+  std::optional<Bytes> PerToken() const { return tokens ? std::optional(bytes / *tokens) : std::nullopt; }
+
+  static constexpr const char* kSchemaName = "method_state";
+  static void Describe(auto& v) {
+    v("tensors", &MethodState::tensors, {.meaning = "how many", .least = 0});
+    v("bytes", &MethodState::bytes, {.meaning = "of all"});
+    v("tokens", &MethodState::tokens,
+      {.meaning = "for which there is room, by get_max_context_len or get_max_seq_len; null: not known",
+       .least = 1});
+    v("bytes_per_token", &MethodState::PerToken, {.meaning = "bytes over tokens"});
+  }
+};
+// Absent where the method branches, or no sum of the tensors is known.
+std::optional<MethodState> StateOf(const Method& method, const Program& program);
 
 // What XNNPACK's operators need at least for the weights that they pack when a program is loaded: each
 // weight, and a bias of each output channel, which XNNPACK packs even where there is none (src/packing.cc).

@@ -40,6 +40,57 @@ std::vector<std::size_t> ValuesOf(const PlannedPeak& peak) {
   return values;
 }
 
+// A method that gives a constant.
+Method Constant(const char* name, std::int64_t number) {
+  Method method;
+  method.name = name;
+  method.values.emplace_back().kind = ProgramValue::Kind::kInt;
+  method.values.back().integer = number;
+  method.outputs = {0};
+  return method;
+}
+
+TEST(MethodState, IsWhatIsReadBeforeItIsWritten) {
+  // 0 -> 1 beside what 2 holds -> 3.
+  Method method = Planned({10, 50, 64, 20});
+  AddCall(0, 1, method);
+  AddCall(1, 3, method);
+  method.instructions[1].arguments = {1, 2, 3};
+  method.inputs = {0};
+  method.outputs = {3};
+  Program program;
+  MethodState state = StateOf(method, program).value();
+  EXPECT_EQ(state.tensors, 1);
+  EXPECT_EQ(state.bytes, 4 * 64);
+  EXPECT_FALSE(state.PerToken());
+  for (const PlannedTensor& tensor : PlannedTensors(method, program))
+    EXPECT_EQ(tensor.state, tensor.value == 2);
+  // The tokens are those of the longest context, if the tensors have that size; else of the sequence.
+  program.methods = {Constant("get_max_seq_len", 8), Constant("get_max_context_len", 32)};
+  method.values[2].tensor->shape = {2, 32};
+  EXPECT_EQ(StateOf(method, program)->tokens, 32);
+  EXPECT_EQ(StateOf(method, program)->PerToken(), 8);
+  method.values[2].tensor->shape = {8, 8};
+  EXPECT_EQ(StateOf(method, program)->tokens, 8);
+  method.values[2].tensor->shape = {64};
+  EXPECT_FALSE(StateOf(method, program)->tokens);
+  program.methods = {Constant("get_max_seq_len", 0)};
+  EXPECT_FALSE(StateOf(method, program)->tokens);
+  program.methods[0].values[0].integer.reset();
+  EXPECT_FALSE(StateOf(method, program)->tokens);
+  // An input is none, and neither is what was written before.
+  method.inputs = {0, 2};
+  EXPECT_EQ(StateOf(method, program)->tensors, 0);
+  method.inputs = {0};
+  method.instructions[0].arguments = {0, 2};
+  method.instructions[1].arguments = {2, 3};
+  EXPECT_EQ(StateOf(method, program)->tensors, 0);
+  // Of a method that branches nothing is known; one without instructions has none.
+  method.instructions.push_back({Instruction::Kind::kJumpFalse, 0, 2, 0, {}});
+  EXPECT_FALSE(StateOf(method, program));
+  EXPECT_EQ(StateOf(Constant("get_max_seq_len", 8), program)->tensors, 0);
+}
+
 TEST(PlannedPeak, IsWhereMostIsInUseAtOnce) {
   // 0 -> 1 -> 2 -> 3: all of a chain, of which two neighbors are in use at once.
   Method method = Planned({10, 50, 60, 20});

@@ -198,6 +198,9 @@ struct MethodJson {
       {.meaning = "of weights, by XNNPACK when the program is loaded"});
     v("planned_peak", [](J json) { return PeakOf(json.of, json.program); },
       {.meaning = "the planned tensors that are in use when most is; null: not known"});
+    v("state", [](J json) { return StateOf(json.of, json.program); },
+      {.meaning = "what it keeps from one inference to the next, such as a cache; null: not known, as where "
+                  "it branches"});
     v("instructions", [](J json) { return ViewsOf<InstructionJson>(json.of.instructions, json.of); },
       {.meaning = "in order"});
     v("values", [](J json) { return ViewsUpTo<ValueJson>(json.of.values.size(), json.of); },
