@@ -467,8 +467,8 @@ class LadderText {
         "ISA ladder by level" + (one ? "" : ", " + CountedText(ladder_.threads[t], "thread")),
         Level::kPage,
         {Paragraph{fmt::format("Speedups are over the level below unless a heading says otherwise, "
-                               "paired by launch. \"same\": within {}. —: inconclusive.",
-                               Margin())}}};
+                               "paired by launch. \"same\": within {}. {}",
+                               Margin(), UndefinedText(report_))}}};
     if (!one) section.parts.emplace_back(Levels(t));
     const auto add = [&](const char* id, const char* title, const char* what,
                          const std::vector<LadderRow>& rows, Level level) {

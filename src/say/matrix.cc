@@ -31,10 +31,10 @@ class MatrixText {
     section.parts.emplace_back(
         matrix_.threads
             ? Paragraph{"Next to each time: the speedup, and the efficiency (speedup over the ratio of the "
-                        "threads; 100% is perfect). —: inconclusive. ≈: too few independent runs for an "
-                        "interval.",
+                        "threads; 100% is perfect). " +
+                            UndefinedText(report_) + " ≈: too few independent runs for an interval.",
                         Level::kPage}
-            : Paragraph{"Next to each time: the speedup. —: inconclusive.", Level::kPage});
+            : Paragraph{"Next to each time: the speedup. " + UndefinedText(report_), Level::kPage});
     Table table = Columns("", "self time");
     for (const MatrixRow& row : matrix_.groups) AddRow(row, row.name, Level::kUsual, table);
     AddRow(matrix_.latency, matrix_.latency.name, Level::kUsual, table);

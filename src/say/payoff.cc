@@ -28,7 +28,8 @@ class PayoffText {
     section.parts.emplace_back(Gains());
     section.parts.emplace_back(Paragraph{
         "Speedup at each number of threads. No longer: the first number of threads from which on the "
-        "verdict is same or slower, where fewer threads were faster. —: inconclusive.",
+        "verdict is same or slower, where fewer threads were faster. " +
+            UndefinedText(report_),
         Level::kPage});
     return section;
   }

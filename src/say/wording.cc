@@ -1,11 +1,14 @@
 #include "say/wording.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
+#include <string_view>
 
 #include "core/json/describe.h"
 #include "core/text/duration.h"
@@ -154,6 +157,16 @@ std::string VerdictAgainst(const Quantity& quantity, const std::string& baseline
   const std::size_t behind = verdict.ends_with(kNoInterval) ? kNoInterval.size() : 0;
   verdict.insert(verdict.size() - behind, " compared with " + baseline);
   return verdict;
+}
+
+std::string UndefinedText(const Report& report) {
+  std::set<std::string_view> why;
+  for (const ReportComparison& pair : report.comparisons) {
+    const stats::Verdict verdict = pair.comparison.latency.verdict;
+    const bool all = verdict == stats::Verdict::kContended || verdict == stats::Verdict::kEmulated;
+    why.insert(NameOf(all ? verdict : stats::Verdict::kInconclusive));
+  }
+  return why.empty() ? "" : fmt::format("{}: {}.", kUndefined, fmt::join(why, " or "));
 }
 
 std::string GainText(const Quantity& quantity) {

@@ -45,6 +45,9 @@ inline constexpr const char* kNotInterleaved =
 
 std::string PercentText(double share);  // 0.214 -> "21%", 0.0042 -> "0.4%"
 std::string RatioText(double ratio);    // "1.84x", with more digits where that would read "1.00x"
+// What "—" stands for in columns of speedups: "—: inconclusive.", "—: contended or inconclusive."; "" where
+// nothing is compared.
+std::string UndefinedText(const Report& report);
 // "1.84x faster", "1.31x slower"; never once as fast: "slower by less than 0.001%".
 std::string TimesText(double ratio, const char* word);
 std::string RelativeText(double relative);  // a half-width: 0.0042 -> "0.42%"

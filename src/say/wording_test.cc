@@ -48,6 +48,21 @@ TEST(Words, NeverSayOnceAsSlow) {
   }
 }
 
+TEST(Words, SayWhatStandsForNoSpeedup) {
+  Report report;
+  EXPECT_EQ(UndefinedText(report), "");
+  const auto add = [&](stats::Verdict verdict) {
+    report.comparisons.emplace_back().comparison.latency.verdict = verdict;
+  };
+  add(stats::Verdict::kContended);
+  EXPECT_EQ(UndefinedText(report), "—: contended.");
+  add(stats::Verdict::kSame);  // of which an operator may be inconclusive
+  EXPECT_EQ(UndefinedText(report), "—: contended or inconclusive.");
+  report.comparisons.clear();
+  add(stats::Verdict::kEmulated);
+  EXPECT_EQ(UndefinedText(report), "—: emulated.");
+}
+
 TEST(Words, NeverTakeAnInconclusiveRatioForAGain) {
   const Quantity quantity = Ratio(0.95, 1.2, stats::Verdict::kInconclusive);
   EXPECT_EQ(GainText(quantity), kUndefined);

@@ -212,7 +212,9 @@ Document SayReport(const Report& report) {
   document.notes_title = "Measurement quality";
   document.notes = SayQuality(report);
   document.usual_notes = kWarnings;
-  document.hint = "Use --all for every operator, finding, and note. —: inconclusive.";
+  document.hint = "Use --all for every operator, finding, and note.";
+  if (const std::string undefined = UndefinedText(report); !undefined.empty())
+    document.hint += " " + undefined;
   std::vector<Section>& appendix = document.appendix;
   for (const auto say : {SayConditions, SayPlaces, SayMatrixKernels}) Append(say(report), appendix);
   for (const By by : {By::kCategory, By::kKernel, By::kLayer, By::kSource, By::kDelegate}) {
