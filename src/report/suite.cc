@@ -36,8 +36,7 @@ std::size_t AsItIs(const Report& report) {
 
 std::string WhyNoInterval(const Quantity& latency) {
   if (latency.verdict == stats::Verdict::kEmulated) return kEmulatedRemark;
-  if (latency.verdict == stats::Verdict::kContended)
-    return "contended: other processes left too few clean runs";
+  if (latency.verdict == stats::Verdict::kContended) return "contended: too few clean runs";
   return latency.estimate ? "" : "too few launches";
 }
 
@@ -133,8 +132,10 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
   const ReportExperiment& as_it_is =
       report.experiments[std::min(AsItIs(report), report.experiments.size() - 1)];
   cell.experiment = as_it_is.label;
-  cell.latency_ns = as_it_is.latency.p50;
-  cell.interval = as_it_is.interval;
+  if (!cell.Contended()) {
+    cell.latency_ns = as_it_is.latency.p50;
+    cell.interval = as_it_is.interval;
+  }
   cell.launches = as_it_is.launches;
   if (!as_it_is.profile) return;
   for (const OperatorRow& row : as_it_is.operators) {

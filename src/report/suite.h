@@ -59,13 +59,20 @@ struct SuiteCellReport {
   std::string reason;  // why it failed, or was skipped; of a measured one what of it failed
   bool emulated = false;
   std::string experiment;            // that the latency is of: the model as it is
-  std::optional<double> latency_ns;  // its median
+  std::optional<double> latency_ns;  // its median; absent where contended
   std::optional<LatencyInterval> interval;
   int launches = 0;
   double seconds = 0;                      // that measuring took
   double margin = 0, look_confidence = 0;  // ScheduleData's
   std::vector<SuitePair> pairs;
   std::vector<SuiteOperator> operators;  // by falling time
+
+  // Whether no pair has enough clean runs.
+  bool Contended() const {
+    return !pairs.empty() && std::ranges::all_of(pairs, [](const SuitePair& pair) {
+      return pair.latency.verdict == stats::Verdict::kContended;
+    });
+  }
 
   static constexpr const char* kSchemaName = "cell";
   static void Describe(auto& v) {
@@ -79,7 +86,8 @@ struct SuiteCellReport {
       {.meaning = "why it failed or was skipped; of a measured one what of it failed", .or_null = true});
     v("emulated", &C::emulated, {.meaning = "the CPU was emulated: times are not meaningful"});
     v("experiment", &C::experiment, {.meaning = "that the latency is of", .or_null = true});
-    v("latency_ms", &C::latency_ns, {.meaning = "median of the model as it is", .least = 0, .scale = 1e6});
+    v("latency_ms", &C::latency_ns,
+      {.meaning = "median of the model as it is; null: all pairs are contended", .least = 0, .scale = 1e6});
     v("interval", &C::interval, {.meaning = "of the latency"});
     v("launches", &C::launches, {.meaning = "of that experiment", .least = 0});
     v("seconds", &C::seconds, {.meaning = "that measuring took", .least = 0});

@@ -127,5 +127,21 @@ TEST(SuiteReport, ARunGivesItsPairsAndItsSlowestOperators) {
     EXPECT_GE(cell.operators[i - 1].self_ns, cell.operators[i].self_ns);
 }
 
+TEST(SuiteReport, TooFewCleanRunsAreNoLatency) {
+  Report report = example::MakePair();
+  report.comparisons[0].comparison.latency.verdict = stats::Verdict::kContended;
+  SuiteCellReport cell;
+  TakeRun(report, {"isa=-avx2"}, cell);
+  EXPECT_TRUE(cell.Contended());
+  EXPECT_FALSE(cell.latency_ns);
+  EXPECT_FALSE(cell.interval);
+  EXPECT_EQ(cell.pairs[0].why_not, "contended: too few clean runs");
+  // With enough of them beside another variant the model's own latency is known.
+  cell.pairs.push_back(cell.pairs[0]);
+  cell.pairs.back().latency.verdict = stats::Verdict::kSame;
+  EXPECT_FALSE(cell.Contended());
+  EXPECT_FALSE(SuiteCellReport().Contended());
+}
+
 }  // namespace
 }  // namespace etprof

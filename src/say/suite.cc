@@ -110,7 +110,12 @@ class SuiteText {
     return table;
   }
 
+  static Cell Unsure(stats::Verdict verdict) {
+    return Cell(std::string(etprof::NameOf(verdict)), Tone::kUnsure);
+  }
+
   static Cell StateOf(const SuiteCellReport& cell) {
+    if (cell.Contended()) return Unsure(stats::Verdict::kContended);
     if (cell.status == SuiteCellStatus::kMeasured) return {};
     return Cell(std::string(etprof::NameOf(cell.status)),
                 cell.status == SuiteCellStatus::kFailed ? Tone::kBad : Tone::kUnsure);
@@ -144,7 +149,9 @@ class SuiteText {
     return Matrix("verdicts", [&](const SuiteCellReport& cell) {
       const SuitePair* const pair = PairOf(cell, variant);
       if (pair == nullptr) return StateOf(cell);
-      if (pair->latency.verdict == stats::Verdict::kEmulated) return Cell("emulated", Tone::kUnsure);
+      const stats::Verdict verdict = pair->latency.verdict;
+      if (verdict == stats::Verdict::kEmulated || verdict == stats::Verdict::kContended)
+        return Unsure(verdict);
       return Cell(Speedup{pair->latency});
     });
   }
