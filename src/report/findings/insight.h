@@ -162,6 +162,13 @@ struct NotOnKleidiai {
   std::int64_t operators = 0;
 };
 
+// Operators of fp16 where none of the CPU features in use has fp16 arithmetic.
+struct HalfAsFloat {
+  static constexpr std::string_view kKind = "fp16_as_fp32";
+  TimePart time = {};
+  std::int64_t operators = 0;
+};
+
 struct BelowRoofline {
   static constexpr std::string_view kKind = "roofline";
   TimePart gap = {};
@@ -262,10 +269,10 @@ struct Insight {
       std::variant<finding::BottleneckShift, finding::Bottleneck, finding::UpperBounds, finding::NotDelegated,
                    finding::DataMoved, finding::DelegateOverhead, finding::SlowerOperators, finding::FirstRun,
                    finding::UnknownOperators, finding::PackedKernels, finding::ProvenCode,
-                   finding::NamesContradicted, finding::NotOnKleidiai, finding::BelowRoofline,
-                   finding::LatencyStep, finding::LatencyTrend, finding::LatencyLevels, finding::Contended,
-                   finding::CpuTimeApart, finding::CompilersDiffer, finding::TracedApart,
-                   finding::TracedRatioApart>;
+                   finding::NamesContradicted, finding::NotOnKleidiai, finding::HalfAsFloat,
+                   finding::BelowRoofline, finding::LatencyStep, finding::LatencyTrend,
+                   finding::LatencyLevels, finding::Contended, finding::CpuTimeApart,
+                   finding::CompilersDiffer, finding::TracedApart, finding::TracedRatioApart>;
   What what;
   double at_stake = 0;                   // ns of one inference
   std::size_t experiment = 0;            // index into Report::experiments

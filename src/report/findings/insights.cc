@@ -304,6 +304,7 @@ class Finder {
     AddPortable(experiment, *whole);
     AddDelegates(experiment, *whole);
     AddNotOnKleidiai(experiment, *whole);
+    AddHalfAsFloat(experiment, *whole);
     if (!experiment.unknown_operators.empty()) {
       TypeTimes types = SumByType(experiment, [](const Operator& op) { return !op.category.known; });
       const double time = TimeOf(types);
@@ -414,6 +415,17 @@ class Finder {
       found.operators += static_cast<std::int64_t>(row.operators.size());
     }
     if (found.time.share() >= kWorthSaying) Add(found.time.ns, found);
+  }
+
+  void AddHalfAsFloat(const ReportExperiment& experiment, double whole) {
+    if (!experiment.roofline) return;
+    finding::HalfAsFloat found{{0, whole}};
+    for (const RooflineRow& row : experiment.roofline->rows) {
+      if (row.macs == 0 || row.dtype != "fp16" || row.roof_dtype == row.dtype) continue;
+      found.time.ns += row.time.ns;
+      ++found.operators;
+    }
+    if (found.time.share() >= kBottleneckShare) Add(found.time.ns, found);
   }
 
   void AddPortable(const ReportExperiment& experiment, double whole) {

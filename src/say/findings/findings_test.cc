@@ -177,6 +177,24 @@ TEST(Findings, NameWhatIsFarBelowTheRoofs) {
                         "0.400 ms. Largest gap: Fully Connected (NC, PF32) GEMM #1."));
   EXPECT_THAT(found->evidence, ElementsAre("Fully Connected (NC, PF32) GEMM #1: 0.500 ms, 20% of its compute "
                                            "roofline; potential saving 0.400 ms"));
+  EXPECT_FALSE(FindInsight(report, finding::HalfAsFloat::kKind));
+  RooflineRow half = far;
+  half.macs = 1000;
+  half.dtype = "fp16";
+  half.roof_dtype = "fp32";
+  RooflineRow native = half;
+  native.roof_dtype = "fp16";
+  RooflineRow copied = half;
+  copied.macs = 0;
+  report.experiments[1].roofline->rows = {half, native, copied};
+  report.insights = FindInsights(report);
+  const auto slow = FindInsight(report, finding::HalfAsFloat::kKind);
+  ASSERT_TRUE(slow);
+  EXPECT_NEAR(slow->at_stake, 500'000, 1);
+  EXPECT_THAT(slow->text, HasSubstr("1 operator of fp16 computed as fp32: 0.500 of "));
+  report.experiments[1].roofline->rows = {native, copied};
+  report.insights = FindInsights(report);
+  EXPECT_FALSE(FindInsight(report, finding::HalfAsFloat::kKind));
   report.experiments[1].roofline->rows = {near};
   report.insights = FindInsights(report);
   EXPECT_FALSE(FindInsight(report, finding::BelowRoofline::kKind));

@@ -88,6 +88,7 @@ constexpr NamedValue<std::string_view> kFindingTables[] = {
     {finding::PackedKernels::kKind, "matrix_kernels"},
     {finding::NotOnKleidiai::kKind, "matrix_kernels"},
     {finding::BelowRoofline::kKind, "roofline"},
+    {finding::HalfAsFloat::kKind, "roofline"},
     {finding::FirstRun::kKind, "report_latency"},
     {finding::LatencyStep::kKind, "report_latency"},
     {finding::Contended::kKind, "report_latency"},
