@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy
 import torch
 from torch import nn
 from torch.nn import functional
@@ -306,20 +307,40 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """functional.scaled_dot_product_attention in batched matrix products, for `Substitute`. A mask is added to the scores.
+    """functional.scaled_dot_product_attention in batched matrix products, for `Substitute`.
 
-    PyTorch's own decomposition also asks which rows are masked whole (NaN without that): here a mask must leave one key in every row.
+    A mask is added to the scores: a causal one is a constant, a boolean one is converted by one portable operator. PyTorch's own
+    decomposition also asks which rows are masked whole (NaN without that): here a mask must leave one key in every row.
     """
-    if is_causal or enable_gqa or dropout_p or (attn_mask is not None and attn_mask.dtype == torch.bool):
-        raise ValueError(
-            "wrappers.attention takes a mask to be added; no boolean or causal one, dropout or grouped queries"
-        )
-    queries, keys, values = (one.flatten(0, -3) for one in (query, key, value))
+    if dropout_p:
+        raise ValueError("wrappers.attention has no dropout: export the model in eval mode")
+    if is_causal and attn_mask is not None:
+        raise ValueError("wrappers.attention takes a mask or is causal, as the original")
+    # Of grouped queries those that share a key become rows of one product.
+    groups = query.shape[-3] // key.shape[-3] if enable_gqa else 1
+    queries = query.reshape(*query.shape[:-3], query.shape[-3] // groups, groups * query.shape[-2], query.shape[-1])
+    queries, keys, values = (one.flatten(0, -3) for one in (queries, key, value))
     factor = torch.tensor([query.shape[-1] ** -0.5 if scale is None else scale], dtype=query.dtype)
     scores = torch.bmm(queries * factor, keys.transpose(1, 2))
+    if is_causal:
+        attn_mask = _causal_mask(query.shape[-2], key.shape[-2], query.dtype)
+    elif attn_mask is not None and attn_mask.dtype == torch.bool:
+        seen, hidden = (torch.tensor([number], dtype=query.dtype) for number in (0.0, _MASKED))
+        attn_mask = torch.where(attn_mask, seen, hidden)
     if attn_mask is not None:
-        scores = (scores.reshape(*query.shape[:-1], key.shape[-2]) + attn_mask).flatten(0, -3)
+        rows = scores.shape
+        scores = (scores.reshape(*query.shape[:-1], key.shape[-2]) + attn_mask).reshape(rows)
     return torch.bmm(torch.softmax(scores, -1), values).reshape(*query.shape[:-1], value.shape[-1])
+
+
+_MASKED = -32768.0  # its exponential is 0 in every type that holds it, fp16 among them
+
+
+def _causal_mask(queries: int, keys: int, dtype: torch.dtype) -> torch.Tensor:
+    """Of queries in rows: no key behind their own place."""
+    if type(queries) is int and type(keys) is int:
+        return torch.tensor(numpy.triu(numpy.full((queries, keys), _MASKED), 1), dtype=dtype)
+    return torch.full((queries, keys), _MASKED, dtype=dtype).triu(1)  # sizes of run time
 
 
 class _Heads(nn.Module):

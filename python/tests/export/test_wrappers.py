@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.runtime import Runtime
 from torch import nn
 from torch.nn import functional
 
@@ -125,7 +128,11 @@ def test_replacing_keeps_names_modes_and_sharing_and_leaves_the_original():
     [
         (lambda: wrappers.fixed_pool(16, 16)(nn.AdaptiveAvgPool2d(5)), "with one kernel"),
         (lambda: wrappers.fixed_pool(16, 16)(nn.AdaptiveMaxPool2d(4, return_indices=True)), "with one kernel"),
-        (lambda: wrappers.attention(*[torch.ones(1, 2, 3, 4)] * 3, is_causal=True), "no boolean or causal one"),
+        (lambda: wrappers.attention(*[torch.ones(1, 2, 3, 4)] * 3, dropout_p=0.5), "no dropout"),
+        (
+            lambda: wrappers.attention(*[torch.ones(1, 2, 3, 4)] * 3, attn_mask=torch.ones(3, 3), is_causal=True),
+            "a mask or is causal",
+        ),
         (lambda: wrappers.MultiheadAttention.of(nn.MultiheadAttention(8, 2)), "batch_first"),
         (lambda: wrappers.Normalize(nn.Identity(), (0.5,), (0.0,)), "above 0"),
         (lambda: wrappers.Select(nn.Identity()), "needs the outputs"),
@@ -146,6 +153,66 @@ def test_attention_without_batch_and_with_a_scale():
         if one.dim() == 3:
             expected = functional.scaled_dot_product_attention(one, two, three, scale=0.5)
             torch.testing.assert_close(wrappers.attention(one, two, three, scale=0.5), expected)
+
+
+HEADS, KEY_HEADS, QUERIES, KEYS, WIDTH = 6, 2, 5, 7, 8
+SOME = torch.arange(QUERIES * KEYS).reshape(QUERIES, KEYS) % 3 != 1
+MASKS = {
+    "none": {},
+    "causal": {"is_causal": True},
+    "boolean": {"attn_mask": SOME},
+    "boolean of each head": {"attn_mask": torch.stack([SOME.roll(head, 1) for head in range(HEADS)])[None]},
+    "added": {"attn_mask": torch.where(SOME, 0.5, -2.0)},
+}
+
+
+def attended(key_heads: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    with seeded():
+        query = torch.randn(2, HEADS, QUERIES, WIDTH)
+        return query, torch.randn(2, key_heads, KEYS, WIDTH), torch.randn(2, key_heads, KEYS, 3)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("mask", MASKS)
+def test_attention_with_masks_and_grouped_queries(mask: str, grouped: bool):
+    tensors = attended(KEY_HEADS if grouped else HEADS)
+    options = MASKS[mask] | ({"enable_gqa": True} if grouped else {})
+    expected = functional.scaled_dot_product_attention(*tensors, **options)
+    torch.testing.assert_close(wrappers.attention(*tensors, **options), expected)
+    half = [one.half() for one in tensors]
+    if "attn_mask" in options and options["attn_mask"].is_floating_point():
+        options["attn_mask"] = options["attn_mask"].half()
+    found = wrappers.attention(*half, **options)
+    assert found.dtype == torch.float16
+    torch.testing.assert_close(found.float(), expected, atol=5e-3, rtol=5e-3)
+
+
+class Attends(nn.Module):
+    def __init__(self, mask: str) -> None:
+        super().__init__()
+        self.options = {name: value for name, value in MASKS[mask].items() if name != "attn_mask"}
+        self.register_buffer("mask", MASKS[mask].get("attn_mask"))
+
+    def forward(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        return functional.scaled_dot_product_attention(
+            query, key, value, attn_mask=self.mask, enable_gqa=True, **self.options
+        )
+
+
+@pytest.mark.parametrize(("mask", "left"), [("causal", set()), ("added", set()), ("boolean", {"where"})])
+def test_what_is_left_of_attention_with_a_mask(mask: str, left: set[str], tmp_path: Path):
+    """A causal mask is a constant; a boolean one is one operator, which XNNPACK does not have."""
+    tensors = attended(KEY_HEADS)
+    module = wrappers.Substitute(Attends(mask), {functional.scaled_dot_product_attention: wrappers.attention}).eval()
+    program = torch.export.export(module, tensors, strict=False)
+    edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+    names = [str(node.target) for node in edge.exported_program().graph.nodes if node.op == "call_function"]
+    portable = {re.sub(r".*aten\.(\w+)\..*", r"\1", name) for name in names if "aten" in name}
+    assert portable == left
+    path = tmp_path / "attends.pte"
+    path.write_bytes(edge.to_executorch().buffer)
+    (found,) = Runtime.get().load_program(path).load_method("forward").execute(tensors)
+    torch.testing.assert_close(found, Attends(mask)(*tensors))
 
 
 def test_normalization_is_torchvisions():
