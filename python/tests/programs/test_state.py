@@ -23,7 +23,10 @@ pytestmark = pytest.mark.usefixtures("needs_build")
 def states(pte: Path) -> dict[str, Any]:
     done = program.run("inspect", pte, "--json")
     assert done.returncode == 0, done.stderr
-    return {method["name"]: method["state"] for method in json.loads(done.stdout)["methods"]}
+    methods = json.loads(done.stdout)["methods"]
+    for method in methods:  # what is in use at once lies in what is planned
+        assert method["planned_peak"] is None or method["planned_peak"]["bytes"] <= method["planned_bytes"]
+    return {method["name"]: method["state"] for method in methods}
 
 
 def attention(path: Path, constants: dict[str, Any]) -> Path:

@@ -38,6 +38,29 @@ std::set<std::size_t> StatesOf(const Method& method, const MethodDataflow& flow)
   return states;
 }
 
+// Where the data of a value lies: of what et_view gives, which copies nothing (ExecuTorch's
+// kernels/prim_ops/et_view.cpp), in the tensor that it was given.
+class Places {
+ public:
+  Places(const Method& method, const MethodDataflow& flow) : flow_(flow) {
+    for (const Instruction& instruction : method.instructions) {
+      if (instruction.kind == Instruction::Kind::kKernel && !instruction.arguments.empty() &&
+          method.operators[instruction.target] == "executorch_prim::et_view.default")
+        viewed_[instruction.arguments.back()] = Of(instruction.arguments.front());
+    }
+  }
+
+  std::size_t Of(std::size_t value) const {
+    const std::size_t holder = flow_.Holder(value);
+    const auto found = viewed_.find(holder);
+    return found == viewed_.end() ? holder : found->second;
+  }
+
+ private:
+  const MethodDataflow& flow_;
+  std::map<std::size_t, std::size_t> viewed_;
+};
+
 bool Packs(const XnnNode& node) { return node.type == "XNNFullyConnected" || node.convolution.has_value(); }
 
 }  // namespace
@@ -52,9 +75,10 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
   std::vector<PlannedTensor> tensors;
   if (method.instructions.empty() || method.Branches()) return tensors;
   const MethodDataflow flow = DataflowOf(method, program);
+  const Places places_of(method, flow);
   std::map<std::size_t, std::size_t> by_value;  // in `tensors`
   const auto use = [&](std::size_t used, std::size_t instruction) {
-    const std::size_t value = flow.Holder(used);
+    const std::size_t value = places_of.Of(used);
     const auto& tensor = method.values[value].tensor;
     if (!tensor || !tensor->memory_id) return;
     const std::optional<Bytes> bytes = BytesOf(tensor->type, tensor->shape);
@@ -73,7 +97,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
   // An input that nothing uses is not in use: its place may be another tensor's from the first instruction
   // on.
   for (const std::size_t value : method.inputs)
-    if (by_value.contains(flow.Holder(value))) use(value, 0);
+    if (by_value.contains(places_of.Of(value))) use(value, 0);
   std::set<std::pair<std::uint32_t, std::uint64_t>> places;
   for (const std::size_t value : StatesOf(method, flow)) {
     const ProgramTensor& tensor = *method.values[value].tensor;

@@ -91,6 +91,26 @@ TEST(MethodState, IsWhatIsReadBeforeItIsWritten) {
   EXPECT_EQ(StateOf(Constant("get_max_seq_len", 8), program)->tensors, 0);
 }
 
+TEST(PlannedPeak, CountsAViewOnce) {
+  // 0 -> 1, seen as 2 and as 3, which 4 is of: one place.
+  Method method = Planned({10, 50, 50, 50, 20});
+  method.operators.emplace_back("executorch_prim::et_view.default");
+  AddCall(0, 1, method);
+  AddCall(1, 2, method);
+  AddCall(2, 3, method);
+  AddCall(3, 4, method);
+  method.instructions[1].target = method.instructions[2].target = 1;
+  method.values[2].tensor->memory_offset = method.values[3].tensor->memory_offset =
+      method.values[1].tensor->memory_offset;
+  method.inputs = {0};
+  method.outputs = {4};
+  const PlannedPeak peak = PeakOf(method, {}).value();
+  EXPECT_EQ(peak.bytes, 4 * (50 + 20));
+  EXPECT_THAT(ValuesOf(peak), ElementsAre(1, 4));
+  EXPECT_EQ(peak.tensors[0].first, 0U);
+  EXPECT_EQ(peak.tensors[0].last, 3U);
+}
+
 TEST(PlannedPeak, IsWhereMostIsInUseAtOnce) {
   // 0 -> 1 -> 2 -> 3: all of a chain, of which two neighbors are in use at once.
   Method method = Planned({10, 50, 60, 20});
