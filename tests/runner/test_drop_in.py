@@ -199,7 +199,8 @@ def test_every_kind_of_input(runner: Path, models: Path, tmp_path: Path) -> None
     assert [o["mean"] for o in ones["outputs"]] == [1.0] * len(names)
     # What was saved goes in again, bit for bit.
     random = report(runner, tmp_path, every, "--input-kind=random", "--seed=5", "--save-outputs", tmp_path / "r")
-    assert len(random["load"]["warnings"]) == 3  # Long, Int, Short
+    (warning,) = random["load"]["warnings"]
+    assert all(dtype in warning for dtype in ("(Long [", "(Int [", "(Short ["))
     again = write_inputs(tmp_path / "again.inputs", read_safetensors(tmp_path / "r"), {})
     saved = report(runner, tmp_path, every, "--input-kind=saved", "--inputs", again)
     assert saved["outputs"] == random["outputs"]

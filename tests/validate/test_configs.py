@@ -44,10 +44,13 @@ def etprof(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
 
+SHELL = Path("/bin/sh")
+
+
 def place_files(config: Any, folder: Path) -> None:
     """Puts a small model, a runner and data where a configuration says that they are."""
     for holder in (config, *config["experiments"]):
-        for key, source in (("model", MODEL), ("data", MODEL), ("runner_path", Path("/bin/sh"))):
+        for key, source in (("model", MODEL), ("data", MODEL), ("runner_path", SHELL), ("load", SHELL)):
             if key in holder:
                 (folder / holder[key]).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, folder / holder[key])
