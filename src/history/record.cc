@@ -164,7 +164,7 @@ std::string IdentityOf(const RunData& run) {
     }
     text += '\n';
   }
-  return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
+  return Sha256HexOfText(text);
 }
 
 const ExperimentData* ReferenceOf(const RunData& run, const RecordOptions& options) {

@@ -21,6 +21,8 @@ std::string Sha256Hex(ByteView bytes) {
   return Hexadecimal(std::as_bytes(std::span(digest)));
 }
 
+std::string Sha256HexOfText(std::string_view text) { return Sha256Hex(std::as_bytes(std::span(text))); }
+
 std::string Sha256HexOfFile(const std::filesystem::path& path) {
   return WithFile(path, kMostProgram, [](ByteView bytes) { return Sha256Hex(bytes); });
 }

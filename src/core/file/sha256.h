@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "core/file/file.h"
 
@@ -11,6 +12,7 @@ namespace etprof {
 
 // Lower-case hexadecimal SHA-256 (FIPS 180-4).
 std::string Sha256Hex(ByteView bytes);
+std::string Sha256HexOfText(std::string_view text);
 // Throws as MappedFile::Open.
 std::string Sha256HexOfFile(const std::filesystem::path& path);
 

@@ -537,7 +537,7 @@ true)sh",
       text += digests.back() + "  " + file.filename().string() + "\n";
       bytes += double(fs::file_size(file));
     }
-    const std::string digest = Sha256Hex(std::as_bytes(std::span(text))).substr(0, kCacheDigits);
+    const std::string digest = Sha256HexOfText(text).substr(0, kCacheDigits);
     const std::string folder = folder_ + "/cache/" + digest;
     if (!Try("test -d " + ShellQuoted(folder), kAnswerSeconds).Success()) {
       if (options_.notice && bytes > 1e6)

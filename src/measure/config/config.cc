@@ -477,8 +477,7 @@ std::vector<std::filesystem::path> InputFiles(const ExperimentConfig& experiment
 std::string ExperimentDigest(const ExperimentConfig& experiment) {
   nlohmann::ordered_json item = ToJson(experiment);
   for (const char* key : {"label", "name", "device"}) item.erase(key);
-  const std::string text = item.dump();
-  return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
+  return Sha256HexOfText(item.dump());
 }
 
 namespace {
@@ -522,8 +521,7 @@ std::string ConfigHash(const Config& config) {
   if (config.rounds) object["rounds"] = *config.rounds;
   if (config.sustained > 0) object["sustained"] = DurationText(config.sustained);
   if (!config.power_mode.empty()) object["power_mode"] = config.power_mode;
-  const std::string text = object.dump();
-  return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
+  return Sha256HexOfText(object.dump());
 }
 
 bool MeasureTheSame(const ExperimentConfig& a, const ExperimentConfig& b) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
 
 #include "core/error.h"
 #include "core/file/sha256.h"
@@ -48,8 +47,6 @@ bool SameInputs(const ExperimentData& a, const ExperimentData& b) {
   return a.inputs_from == b.inputs_from;
 }
 
-std::string Sha256OfText(const std::string& text) { return Sha256Hex(std::as_bytes(std::span(text))); }
-
 }  // namespace
 
 std::string DigestOfInputs(const std::vector<std::filesystem::path>& files, const std::string& method) {
@@ -70,7 +67,7 @@ std::string DigestOfInputs(const std::vector<std::filesystem::path>& files, cons
   } catch (const Error&) {
     return "";
   }
-  return all.empty() ? "" : Sha256OfText(all);
+  return all.empty() ? "" : Sha256HexOfText(all);
 }
 
 OutputDifference CompareOutputs(const ExperimentData& baseline, const ExperimentData& candidate,
