@@ -179,9 +179,10 @@ Section SectionOf(const Method& method, const Program& program) {
   if (const auto share = summary.facts.macs.ExactShare())
     macs += fmt::format(", {} of them delegated", PercentText(*share));
   Facts facts{"methods", "", {{"MACs", macs}}};
-  const std::optional<PlannedPeak> peak = PeakOf(method, program);
+  const std::vector<PlannedTensor> planned = PlannedTensors(method, program);
+  const std::optional<PlannedPeak> peak = PeakOf(planned);
   AddMemory(summary.facts.planned, peak, PackedBytes(method, program), facts);
-  if (const auto state = StateOf(method, program); state && state->tensors > 0) {
+  if (const auto state = StateOf(planned, method, program); state && state->tensors > 0) {
     std::string words = fmt::format("{} kept between inferences, {}", CountedText(state->tensors, "tensor"),
                                     TextOf(Size{state->bytes}));
     if (const auto each = state->PerToken())

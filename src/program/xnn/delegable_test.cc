@@ -60,7 +60,7 @@ TEST(PeakOf, TensorsThatNoMemoryHolds) {
     method.values[i].tensor->memory_id = 1;
     method.values[i].tensor->memory_offset = 16 * i;
   }
-  EXPECT_EQ(PeakOf(method, {}), std::nullopt);
+  EXPECT_EQ(PeakOf(PlannedTensors(method, {})), std::nullopt);
 }
 
 }  // namespace

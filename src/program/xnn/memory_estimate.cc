@@ -114,8 +114,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
   return tensors;
 }
 
-std::optional<PlannedPeak> PeakOf(const Method& method, const Program& program) {
-  const std::vector<PlannedTensor> tensors = PlannedTensors(method, program);
+std::optional<PlannedPeak> PeakOf(const std::vector<PlannedTensor>& tensors) {
   if (tensors.empty()) return std::nullopt;
   // What comes into use with an instruction, less what went out of it before.
   std::map<std::size_t, Bytes> changes;
@@ -140,8 +139,8 @@ std::optional<PlannedPeak> PeakOf(const Method& method, const Program& program) 
   return peak;
 }
 
-std::optional<MethodState> StateOf(const Method& method, const Program& program) {
-  const std::vector<PlannedTensor> tensors = PlannedTensors(method, program);
+std::optional<MethodState> StateOf(const std::vector<PlannedTensor>& tensors, const Method& method,
+                                   const Program& program) {
   if (tensors.empty() && (method.Branches() || PlannedBytes(method) > 0)) return std::nullopt;
   MethodState state;
   std::vector<const ProgramTensor*> kept;

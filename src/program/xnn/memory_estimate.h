@@ -55,8 +55,8 @@ struct PlannedPeak {
     v("tensors", &P::tensors, {.meaning = "the largest first"});
   }
 };
-// Absent: no tensor is known to be in use.
-std::optional<PlannedPeak> PeakOf(const Method& method, const Program& program);
+// Of those that PlannedTensors gives. Absent: no tensor is known to be in use.
+std::optional<PlannedPeak> PeakOf(const std::vector<PlannedTensor>& tensors);
 
 // What a method keeps from one inference to the next, such as the keys and values of a decoder.
 struct MethodState {
@@ -79,8 +79,9 @@ struct MethodState {
     v("bytes_per_token", &MethodState::PerToken, {.meaning = "bytes over tokens"});
   }
 };
-// Absent where the method branches, or no sum of the tensors is known.
-std::optional<MethodState> StateOf(const Method& method, const Program& program);
+// Of those that PlannedTensors gives. Absent where the method branches, or no sum of the tensors is known.
+std::optional<MethodState> StateOf(const std::vector<PlannedTensor>& tensors, const Method& method,
+                                   const Program& program);
 
 // What XNNPACK's operators need at least for the weights that they pack when a program is loaded: each
 // weight, and a bias of each output channel, which XNNPACK packs even where there is none (src/packing.cc).

@@ -50,6 +50,10 @@ Method Constant(const char* name, std::int64_t number) {
   return method;
 }
 
+std::optional<MethodState> StateOf(const Method& method, const Program& program) {
+  return etprof::StateOf(PlannedTensors(method, program), method, program);
+}
+
 TEST(MethodState, IsWhatIsReadBeforeItIsWritten) {
   // 0 -> 1 beside what 2 holds -> 3.
   Method method = Planned({10, 50, 64, 20});
@@ -104,7 +108,7 @@ TEST(PlannedPeak, CountsAViewOnce) {
       method.values[1].tensor->memory_offset;
   method.inputs = {0};
   method.outputs = {4};
-  const PlannedPeak peak = PeakOf(method, {}).value();
+  const PlannedPeak peak = PeakOf(PlannedTensors(method, {})).value();
   EXPECT_EQ(peak.bytes, 4 * (50 + 20));
   EXPECT_THAT(ValuesOf(peak), ElementsAre(1, 4));
   EXPECT_EQ(peak.tensors[0].first, 0U);
@@ -119,7 +123,7 @@ TEST(PlannedPeak, IsWhereMostIsInUseAtOnce) {
   AddCall(2, 3, method);
   method.inputs = {0};
   method.outputs = {3};
-  PlannedPeak peak = PeakOf(method, {}).value();
+  PlannedPeak peak = PeakOf(PlannedTensors(method, {})).value();
   EXPECT_EQ(peak.instruction, 1U);
   EXPECT_EQ(peak.bytes, 4 * (50 + 60));
   EXPECT_THAT(ValuesOf(peak), ElementsAre(2, 1));
@@ -129,7 +133,7 @@ TEST(PlannedPeak, IsWhereMostIsInUseAtOnce) {
   // An input is there from the start, an output to the end, whatever uses them.
   method.inputs = {0, 3};
   method.values[1].tensor->dynamism = ProgramTensor::Shape::kBounded;
-  peak = PeakOf(method, {}).value();
+  peak = PeakOf(PlannedTensors(method, {})).value();
   EXPECT_EQ(peak.bytes, 4 * (20 + 50 + 60));
   EXPECT_EQ(peak.upper_bound, 4 * 50);
 }
@@ -141,7 +145,7 @@ TEST(PlannedPeak, CountsNoInputThatNothingUses) {
   AddCall(1, 2, method);
   method.inputs = {0, 1};
   method.outputs = {2};
-  EXPECT_EQ(PeakOf(method, {}).value().bytes, 4 * (20 + 3));
+  EXPECT_EQ(PeakOf(PlannedTensors(method, {})).value().bytes, 4 * (20 + 3));
 }
 
 TEST(PlannedPeak, CountsAStateAllTheTime) {
@@ -154,21 +158,21 @@ TEST(PlannedPeak, CountsAStateAllTheTime) {
   method.instructions[3].arguments = {3, 4, 3};
   method.inputs = {0};
   method.outputs = {2};
-  EXPECT_EQ(PeakOf(method, {}).value().bytes, 4 * (50 + 60 + 7));
+  EXPECT_EQ(PeakOf(PlannedTensors(method, {})).value().bytes, 4 * (50 + 60 + 7));
   // A cache that is changed in place before it is read, and a view of it.
   std::swap(method.instructions[2], method.instructions[3]);
   method.values[4].tensor->memory_id.reset();
-  EXPECT_EQ(PeakOf(method, {}).value().bytes, 4 * (50 + 60 + 7));
+  EXPECT_EQ(PeakOf(PlannedTensors(method, {})).value().bytes, 4 * (50 + 60 + 7));
 }
 
 TEST(PlannedPeak, IsNotToldOfAMethodThatBranchesOrPlansNothing) {
   Method method = Planned({10, 50});
-  EXPECT_FALSE(PeakOf(method, {}));
+  EXPECT_FALSE(PeakOf(PlannedTensors(method, {})));
   AddCall(0, 1, method);
-  EXPECT_TRUE(PeakOf(method, {}));
+  EXPECT_TRUE(PeakOf(PlannedTensors(method, {})));
   method.instructions.emplace_back().kind = Instruction::Kind::kJumpFalse;
   EXPECT_THAT(PlannedTensors(method, {}), IsEmpty());
-  EXPECT_FALSE(PeakOf(method, {}));
+  EXPECT_FALSE(PeakOf(PlannedTensors(method, {})));
 }
 
 // A node that multiplies [4, 32] by a filter of these sizes.

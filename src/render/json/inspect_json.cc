@@ -167,6 +167,7 @@ struct MethodJson {
   const Program& program;
   const Method& of;
   MethodSummary summary = Summarize(of, program);
+  std::vector<PlannedTensor> planned = PlannedTensors(of, program);
 
   static constexpr const char* kSchemaName = "method";
   static void Describe(auto& v) {
@@ -196,9 +197,9 @@ struct MethodJson {
       {.meaning = "that are not delegated"});
     v("packed_bytes_at_least", [](J json) { return PackedBytes(json.of, json.program); },
       {.meaning = "of weights, by XNNPACK when the program is loaded"});
-    v("planned_peak", [](J json) { return PeakOf(json.of, json.program); },
+    v("planned_peak", [](J json) { return PeakOf(json.planned); },
       {.meaning = "the planned tensors that are in use when most is; null: not known"});
-    v("state", [](J json) { return StateOf(json.of, json.program); },
+    v("state", [](J json) { return StateOf(json.planned, json.of, json.program); },
       {.meaning = "what it keeps from one inference to the next, such as a cache; null: not known, as where "
                   "it branches"});
     v("instructions", [](J json) { return ViewsOf<InstructionJson>(json.of.instructions, json.of); },
