@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -68,6 +69,29 @@ class Bundle:
         """`start`, with the words that are relative to the folder made absolute."""
         names = {file["name"] for file in self.manifest["files"]}
         return [str(self.folder / word) if word == "." or word in names else word for word in self.manifest["start"]]
+
+
+def run_masked(
+    bundle: Bundle, qemu: list[str], pte: Path, folder: Path, masks: dict[str, str], option: str
+) -> dict[str, Any]:
+    """The summary of a short run on an emulated CPU, of an experiment for each mask, by its name."""
+    config = {
+        "model": str(pte),
+        "output_root": str(folder),
+        "runner_path": str(bundle.folder / "etprof-runner"),
+        "exec_wrapper": qemu,
+        "launches": 2,
+        "rounds": 1,
+        "runs": 1,
+        "warmup": 1,
+        "experiments": [{"name": name, "threads": 1, "isa": isa} for name, isa in masks.items()],
+    }
+    path = folder / "config.json"
+    folder.mkdir()
+    path.write_text(json.dumps(config), encoding="utf-8")
+    done = call(ETPROF, "run", path, option, "--no-peaks")
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "analysis_summary.json").read_text(encoding="utf-8"))
 
 
 def build_bundle(*arguments: str | Path) -> dict[str, Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle_bench import ETPROF, ROOT, Bundle, call, skip
+from bundle_bench import ROOT, Bundle, call, run_masked, skip
 
 PLUGIN = ROOT / "build" / "release" / "etprof-qemu-counts.so"
 KINDS = [
@@ -96,23 +95,7 @@ def test_the_plugin_counts_what_is_executed(counting_qemu: list[str], tmp_path: 
 
 
 def measured(bundle: Bundle, qemu: list[str], pte: Path, folder: Path) -> dict[str, Any]:
-    config = {
-        "model": str(pte),
-        "output_root": str(folder),
-        "runner_path": str(bundle.folder / "etprof-runner"),
-        "exec_wrapper": qemu,
-        "launches": 2,
-        "rounds": 1,
-        "runs": 1,
-        "warmup": 1,
-        "experiments": [{"name": name, "threads": 1, "isa": isa} for name, isa in (("sme", ""), ("neon", "-sme"))],
-    }
-    folder.mkdir()
-    path = folder / "config.json"
-    path.write_text(json.dumps(config), encoding="utf-8")
-    done = call(ETPROF, "run", path, "--instructions", "--no-peaks")
-    assert done.returncode == 0, done.stderr
-    return json.loads((folder / "analysis_summary.json").read_text(encoding="utf-8"))
+    return run_masked(bundle, qemu, pte, folder, {"sme": "", "neon": "-sme"}, "--instructions")
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "int8"])

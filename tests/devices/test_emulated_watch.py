@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle_bench import ETPROF, Bundle, call
+from bundle_bench import Bundle, call, run_masked
 from test_kleidiai import DYNAMIC, exported, nodes_of
 
 __all__ = ["exported"]  # a fixture
@@ -21,23 +20,7 @@ MATRICES = ("Convolution", "Fully Connected", "Batch Matrix Multiply")
 def measured(bundle: Bundle, qemu: list[str], pte: Path, folder: Path) -> dict[str, dict[str, Any]]:
     """The experiments of a watched run, by mask."""
     masks = {"sme2": SME2, "sme": SME, "neon": NEON}
-    config = {
-        "model": str(pte),
-        "output_root": str(folder),
-        "runner_path": str(bundle.folder / "etprof-runner"),
-        "exec_wrapper": qemu,
-        "launches": 2,
-        "rounds": 1,
-        "runs": 1,
-        "warmup": 1,
-        "experiments": [{"name": name, "threads": 1, "isa": isa} for name, isa in masks.items()],
-    }
-    path = folder / "config.json"
-    folder.mkdir()
-    path.write_text(json.dumps(config), encoding="utf-8")
-    done = call(ETPROF, "run", path, "--watch", "--no-peaks")
-    assert done.returncode == 0, done.stderr
-    summary = json.loads((folder / "analysis_summary.json").read_text(encoding="utf-8"))
+    summary = run_masked(bundle, qemu, pte, folder, masks, "--watch")
     assert not [warning for warning in summary["warnings"] if "watch" in warning]
     return {masks[experiment["name"]]: experiment for experiment in summary["experiments"]}
 
