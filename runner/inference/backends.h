@@ -21,7 +21,7 @@ void LoadLibrary(const std::string& path);
 // (openvino/openvino.h), where ExecuTorch has it. Throws Error (kDeviceFailed).
 void LoadBackendOf(const std::string& backend);
 
-// Whether operators of this name are ExecuTorch's for LLMs: "llama::custom_sdpa.out".
+// What names of ExecuTorch's operators for LLMs begin with: "llama::custom_sdpa.out".
 inline constexpr std::string_view kLlmOperators = "llama::";
 
 // Loads ExecuTorch's kernels for LLMs, once, without PyTorch and Python, which their library is linked to:

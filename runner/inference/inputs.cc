@@ -333,8 +333,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     result.from_ += fmt::format("; at the largest sizes: {}", fmt::join(largest, ", "));
     result.warnings_.push_back(
         "the latency is that of the largest inputs which the program takes; for smaller ones give an .inputs "
-        "file "
-        "(docs/reference/files.md#the-inputs-file)");
+        "file (docs/reference/files.md#the-inputs-file)");
   }
   if (!of_bits.empty()) {
     result.warnings_.push_back(

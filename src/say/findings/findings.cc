@@ -319,13 +319,11 @@ class Wording {
 
   FindingWords operator()(const finding::HalfAsFloat& of) const {
     return {Say("{} of fp16 computed as fp32: {}. The CPU features in use have no fp16 arithmetic, so that "
-                "fp16 saves "
-                "memory and no time. Compare with fp32 or int8.",
+                "fp16 saves memory and no time. Compare with fp32 or int8.",
                 CountedText(of.operators, "operator"), Of(of.time)),
             {},
             "sum of the mean self times of operators with fp16 operands, for which none of the instructions "
-            "that the "
-            "peaks were measured with multiplies fp16"};
+            "that the peaks were measured with multiplies fp16"};
   }
 
   FindingWords operator()(const finding::BelowRoofline& of) const {
