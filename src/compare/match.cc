@@ -90,9 +90,11 @@ class Matcher {
     return pairs;
   }
 
-  // Calls of one kind, by their contents: a delegate call is the counterpart of the first one that holds the
-  // most of its operators, a call of a kernel that of its kernel. Delegates whose operators have no
-  // counterpart are matched in order.
+  // Matches calls of one kind by their contents. A call of a kernel matches the call of its kernel. A
+  // delegate call matches the one that holds the counterparts of at least half of its operators, if these are
+  // at least half of the other's operators, too: one of many delegates is not the only delegate of the other
+  // side, and the times of calls that do different work have no meaningful ratio. Delegate calls whose
+  // operators have no counterpart at all are matched in order.
   std::vector<NodePair> MatchCalls(const Structure& a, const Structure& b,
                                    const std::vector<NodePair>& operators) const {
     std::vector<std::size_t> call_of(b_.operators.size(), b.calls.size());
@@ -103,8 +105,8 @@ class Matcher {
     for (const NodePair& pair : operators) {
       if (pair.baseline) partner[*pair.baseline] = pair.candidate;
     }
+    std::vector<bool> matches_some(b.calls.size(), false), is_counterpart(b.calls.size(), false);
     std::vector<MatchNode> nodes_a, nodes_b;
-    for (std::size_t j = 0; j < b.calls.size(); ++j) nodes_b.push_back(NodeOfCall(b_, b.calls[j], j));
     for (const Call& call : a.calls) {
       std::map<std::size_t, std::size_t> votes;
       for (const std::size_t op : call.operators) {
@@ -116,7 +118,15 @@ class Matcher {
         most = count;
         best = vote;
       }
-      nodes_a.push_back(NodeOfCall(a_, call, best));
+      for (const auto& [vote, count] : votes) matches_some[vote] = true;
+      const bool alike =
+          most > 0 && 2 * most >= call.operators.size() && 2 * most >= b.calls[best].operators.size();
+      if (alike) is_counterpart[best] = true;
+      nodes_a.push_back(NodeOfCall(a_, call, best, most == 0 || alike ? "" : " of the baseline"));
+    }
+    for (std::size_t j = 0; j < b.calls.size(); ++j) {
+      const bool can_match = is_counterpart[j] || !matches_some[j];
+      nodes_b.push_back(NodeOfCall(b_, b.calls[j], j, can_match ? "" : " of the candidate"));
     }
     std::vector<std::size_t> spans_a, spans_b;
     for (const Call& call : a.calls) spans_a.push_back(call.span);
@@ -124,14 +134,18 @@ class Matcher {
     return Named(MatchNodes(nodes_a, nodes_b), spans_a, spans_b);
   }
 
-  // `number`: of the candidate's call that it is, or holds the most of.
-  static MatchNode NodeOfCall(const Profile& profile, const Call& call, std::size_t number) {
+  // `number`: index of the candidate's call that this is, or whose operators this holds the most of. `side`:
+  // added to the kind of a delegate call that has no counterpart.
+  static MatchNode NodeOfCall(const Profile& profile, const Call& call, std::size_t number,
+                              const char* side) {
     MatchNode node;
     const Operator& op = profile.operators[call.span];
     node.kind = SpanKindName(op.key.kind);
     // Another kernel: another call.
     if (op.key.kind == SpanKind::kOperatorCall && !call.operators.empty())
       node.kind += ' ' + std::to_string(number);
+    else
+      node.kind += side;
     node.contents = std::to_string(number);
     node.connected = true;  // alike neighbors say nothing of calls
     return node;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compare/comparison.h"
 #include "etdump/reader.h"
 #include "etdump/testing.h"
@@ -12,18 +14,26 @@ const std::string kTraces = ETPROF_TEST_DATA;
 
 Profile ProfileOfFile(const std::string& name) { return Attribute(ReadEtdumpFile(kTraces + "/" + name), {}); }
 
-// A run of one delegate with these operators, 10 ns each.
-Profile ProfileOf(const std::vector<std::string>& operators) {
+// A run of delegates with these operators, 10 ns each.
+Profile ProfileOfDelegates(const std::vector<std::vector<std::string>>& delegates) {
   TraceBuilder builder;
   builder.Block("Execute");
-  Nanoseconds at = 10;
-  for (const std::string& name : operators) {
-    builder.Backend(0, name, at, at + 10);
+  Nanoseconds at = 0;
+  for (std::size_t instruction = 0; instruction < delegates.size(); ++instruction) {
+    const Nanoseconds began = at + 5;
     at += 10;
+    for (const std::string& name : delegates[instruction]) {
+      builder.Backend(static_cast<int>(instruction), name, at, at + 10);
+      at += 10;
+    }
+    at += 5;
+    builder.Framework(static_cast<int>(instruction), "DELEGATE_CALL", began, at);
   }
-  builder.Framework(0, "DELEGATE_CALL", 5, at + 5).Framework(-1, "Method::execute", 0, at + 10);
+  builder.Framework(-1, "Method::execute", 0, at + 5);
   return Attribute(builder.Take(), {});
 }
+
+Profile ProfileOf(const std::vector<std::string>& operators) { return ProfileOfDelegates({operators}); }
 
 std::vector<std::string> Describe(const Profile& a, const Profile& b) {
   std::vector<std::string> lines;
@@ -74,6 +84,27 @@ TEST(MatchOperators, DifferentOperationsAreNeverMatched) {
   EXPECT_EQ(Describe(a, b),
             (std::vector<std::string>{"Add (ND) #1 | -", "- | Multiply (ND) #1",
                                       "DELEGATE_CALL | DELEGATE_CALL", "Method::execute | Method::execute"}));
+}
+
+TEST(MatchOperators, ADelegateThatReplacesManyIsNoneOfThem) {
+  const Profile many =
+      ProfileOfDelegates({{"Convolution (NHWC, F32) IGEMM #1"}, {"Add (ND) #1"}, {"Multiply (ND) #1"}});
+  const Profile one = ProfileOf({"Convolution (NHWC, F32) IGEMM #1", "Add (ND) #1", "Multiply (ND) #1"});
+  EXPECT_EQ(Describe(many, one),
+            (std::vector<std::string>{"Convolution (NHWC, F32) IGEMM #1 | Convolution (NHWC, F32) IGEMM #1",
+                                      "DELEGATE_CALL | -", "Add (ND) #1 | Add (ND) #1", "DELEGATE_CALL | -",
+                                      "Multiply (ND) #1 | Multiply (ND) #1", "DELEGATE_CALL | -",
+                                      "- | DELEGATE_CALL", "Method::execute | Method::execute"}));
+  // In the other direction, too.
+  for (const std::string& line : Describe(one, many)) EXPECT_NE(line, "DELEGATE_CALL | DELEGATE_CALL");
+  // One that only grew by an operator is still the same.
+  const Profile grown = ProfileOfDelegates(
+      {{"Convolution (NHWC, F32) IGEMM #1", "Clamp (ND) #1"}, {"Add (ND) #1"}, {"Multiply (ND) #1"}});
+  const Profile base = ProfileOfDelegates(
+      {{"Convolution (NHWC, F32) IGEMM #1", "Sigmoid (ND) #1", "Clamp (ND) #1"}, {"Multiply (ND) #1"}});
+  const std::vector<std::string> lines = Describe(base, grown);
+  EXPECT_EQ(std::ranges::count(lines, "DELEGATE_CALL | DELEGATE_CALL"), 2);
+  EXPECT_EQ(std::ranges::count(lines, "- | DELEGATE_CALL"), 1);
 }
 
 TEST(MatchOperators, LayersOfOpenvinoAreNobodyElsesOperators) {
