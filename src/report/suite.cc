@@ -91,6 +91,29 @@ void AddVariants(SuiteReport& suite) {
   }
 }
 
+void AddDtypes(SuiteReport& suite) {
+  for (const SuiteCellReport& cell : suite.cells) {
+    const auto first = std::ranges::find_if(suite.cells, [&](const SuiteCellReport& other) {
+      return other.model == cell.model && other.device == cell.device;
+    });
+    if (first->dtype == cell.dtype || first->status != SuiteCellStatus::kMeasured ||
+        cell.status != SuiteCellStatus::kMeasured)
+      continue;
+    Quantity latency;
+    latency.baseline_ns = first->latency_ns;
+    latency.candidate_ns = cell.latency_ns;
+    const auto estimate =
+        stats::EstimateUnpairedLaunches(first->launch_medians, cell.launch_medians, kVariantConfidence);
+    if (estimate) latency.estimate = stats::WithDrift(*estimate, CompareOptions().drift);
+    if (first->emulated || cell.emulated) {
+      latency.verdict = stats::Verdict::kEmulated;
+    } else if (first->Contended() || cell.Contended()) {
+      latency.verdict = stats::Verdict::kContended;
+    }
+    suite.dtypes.push_back({cell.model, cell.device, first->dtype, cell.dtype, latency});
+  }
+}
+
 void Decide(SuiteReport& suite) {
   GateDecision decision = GateDecision::kPass;
   bool any = false;
@@ -135,6 +158,9 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
   if (!cell.Contended()) {
     cell.latency_ns = as_it_is.latency.p50;
     cell.interval = as_it_is.interval;
+    for (const Launch& launch : report.run.experiments[as_it_is.index].launches) {
+      if (const auto median = launch.CleanLatency()) cell.launch_medians.push_back(*median);
+    }
   }
   cell.launches = as_it_is.launches;
   if (!as_it_is.profile) return;
@@ -146,6 +172,7 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
 
 void JudgeSuite(SuiteReport& suite) {
   AddVariants(suite);
+  AddDtypes(suite);
   std::vector<stats::Judged> judged;
   double margin = 0.01, q = suite.false_discovery;
   std::vector<GateClaim> gates;
@@ -162,6 +189,9 @@ void JudgeSuite(SuiteReport& suite) {
     }
   }
   for (SuiteVariant& variant : suite.variants) judged.push_back({variant.estimate, variant.verdict});
+  for (SuiteDtype& dtype : suite.dtypes) {
+    if (dtype.latency.Told()) judged.push_back({dtype.latency.estimate, dtype.latency.verdict});
+  }
   stats::JudgeTogether(judged, q, margin);
   if (suite.limit) {
     const std::vector<GateVerdict> gated = JudgeClaims(gates, {.false_discovery = q, .look_share = 1});

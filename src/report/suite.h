@@ -61,6 +61,7 @@ struct SuiteCellReport {
   std::string experiment;            // that the latency is of: the model as it is
   std::optional<double> latency_ns;  // its median; absent where contended
   std::optional<LatencyInterval> interval;
+  std::vector<double> launch_medians;  // ns, clean ones of that experiment; empty where contended
   int launches = 0;
   double seconds = 0;                      // that measuring took
   double margin = 0, look_confidence = 0;  // ScheduleData's
@@ -130,12 +131,31 @@ struct SuiteVariant {
   }
 };
 
+// A model in one data type against the first one that the suite has it in, on one device. They are cells of
+// their own, so that the estimate is one of launches that are not paired, with drift.
+struct SuiteDtype {
+  std::string model, device;
+  std::string baseline, candidate;  // data types
+  Quantity latency;                 // of the family of all claims of the suite
+
+  static constexpr const char* kSchemaName = "dtype";
+  static void Describe(auto& v) {
+    using D = SuiteDtype;
+    v("model", &D::model, {.meaning = "its name in the suite"});
+    v("device", &D::device, {.meaning = "as `--device` takes it"});
+    v("baseline", &D::baseline, {.meaning = "the first data type of the model"});
+    v("candidate", &D::candidate, {.meaning = "another one"});
+    v.Flat(&D::latency);
+  }
+};
+
 struct SuiteReport {
   std::string name;    // of the suite's file, without its ending
   std::string folder;  // absolute
   std::vector<std::string> devices;
   std::vector<SuiteCellReport> cells;
   std::vector<SuiteVariant> variants;
+  std::vector<SuiteDtype> dtypes;
   std::optional<double> limit;  // allowed growth of the latency; absent: nothing fails for being slow
   double false_discovery = 0.05;
   bool require_conclusive = false;
@@ -161,6 +181,7 @@ struct SuiteReport {
     v("require_conclusive", &S::require_conclusive, {.meaning = "what cannot be decided counts as failed"});
     v("cells", &S::cells, {.meaning = "each model in each data type on each device"});
     v("variants", &S::variants, {.meaning = "what each is worth, over all models"});
+    v("dtypes", &S::dtypes, {.meaning = "each model in its other data types against the first, by device"});
   }
 };
 

@@ -84,6 +84,35 @@ TEST(SuiteReport, TheGateDecidesOnlyWithALimit) {
   EXPECT_EQ(gated.decision, GateDecision::kFail);
 }
 
+// Cells are measured one after the other: what a machine drifts by meanwhile is no gain of a data type.
+TEST(SuiteReport, DataTypesAreComparedAsLaunchesThatWereNotPaired) {
+  SuiteReport suite;
+  suite.devices = {"local", "ssh:b"};
+  const auto add = [&](const char* dtype, const char* device, double ms) {
+    SuiteCellReport& cell = suite.cells.emplace_back(CellWith("a", dtype, device, 1, 0.001));
+    cell.latency_ns = ms * 1e6;
+    for (int i = 0; i < 10; ++i) cell.launch_medians.push_back(ms * 1e6 * (1 + 0.001 * (i % 3)));
+  };
+  add("fp32", "local", 4);
+  add("int8", "local", 2);
+  add("fp16", "local", 3.92);
+  add("fp32", "ssh:b", 8);
+  add("int8", "ssh:b", 9);
+  suite.cells.back().emulated = true;
+  SuiteCellReport& failed = suite.cells.emplace_back(CellWith("a", "fp16", "ssh:b", 1, 0.001));
+  failed.status = SuiteCellStatus::kFailed;
+  JudgeSuite(suite);
+  ASSERT_EQ(suite.dtypes.size(), 3U);
+  EXPECT_EQ(suite.dtypes[0].baseline, "fp32");
+  EXPECT_EQ(suite.dtypes[0].candidate, "int8");
+  EXPECT_EQ(suite.dtypes[0].latency.verdict, stats::Verdict::kFaster);
+  EXPECT_NEAR(suite.dtypes[0].latency.estimate->ratio(), 2, 1e-9);
+  EXPECT_EQ(suite.dtypes[1].candidate, "fp16");
+  EXPECT_EQ(suite.dtypes[1].latency.verdict, stats::Verdict::kInconclusive) << "2% are within drift";
+  EXPECT_EQ(suite.dtypes[2].device, "ssh:b");
+  EXPECT_EQ(suite.dtypes[2].latency.verdict, stats::Verdict::kEmulated);
+}
+
 TEST(SuiteReport, ALimitOfNothingDoesNotPass) {
   SuiteReport suite;
   suite.devices = {"local"};

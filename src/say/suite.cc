@@ -44,6 +44,14 @@ class SuiteText {
     for (const auto& [variant, name] : Variants())
       document.sections.push_back({name, Level::kUsual, {VerdictsOf(variant)}});
     if (!suite_.variants.empty()) document.sections.push_back(Worth());
+    if (!suite_.dtypes.empty())
+      document.sections.push_back(
+          {"Speedup by data type",
+           Level::kUsual,
+           {Dtypes(),
+            Paragraph{"The data types of a model were measured one after the other: their intervals "
+                      "allow for drift.",
+                      Level::kPage}}});
     if (suite_.limit) document.sections.push_back({"Limit", Level::kUsual, {Gate()}});
     document.sections.push_back({"Slowest operators", Level::kUsual, {Operators()}});
     if (Table failures = Failures(); !failures.rows.empty())
@@ -184,6 +192,21 @@ class SuiteText {
                                  Level::kPage}}};
   }
 
+  Table Dtypes() const {
+    Table table{.id = "dtypes",
+                .columns = {Left("model"), Left("device"), Left("dtype", "type"), Left("against"),
+                            Right("latency").Goes(2), Right("baseline").Goes(1), Right("speedup"),
+                            Right("interval"), Left("verdict")}};
+    table.columns.front().keep = Table::Keep::kDifference;
+    for (const SuiteDtype& dtype : suite_.dtypes) {
+      table.rows.push_back({dtype.model, dtype.device, dtype.candidate, dtype.baseline,
+                            Maybe<Duration>(dtype.latency.candidate_ns),
+                            Maybe<Duration>(dtype.latency.baseline_ns), Speedup{dtype.latency},
+                            Interval{dtype.latency}, std::string(etprof::NameOf(dtype.latency.verdict))});
+    }
+    return table;
+  }
+
   Table Gate() const {
     Table table{.id = "limit",
                 .columns = {Left("cell"), Left("pair").Goes(1), Right("change"), Left("result")}};
@@ -243,6 +266,7 @@ class SuiteText {
     };
     add(Variants().empty(), VerdictsOf(""));
     add(suite_.variants.empty(), Worths());
+    add(suite_.dtypes.empty(), Dtypes());
     add(!suite_.limit, Gate());
     add(Failures().rows.empty(), Failures());
     return section;
