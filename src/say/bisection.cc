@@ -52,9 +52,11 @@ Answer AnswerOf(const Bisection& bisection) {
     case Bisection::Result::kNotSlower:
       return {"the bad version is not slower than the good one", change, Tone::kGood};
     case Bisection::Result::kCannotTell:
-      return {
-          "inconclusive: whether the bad version is slower is not known. Measure longer (`--max-seconds`)",
-          change, Tone::kUnsure};
+      return {Say("inconclusive: whether the bad version is slower is not known{}",
+                  bisection.steps.empty() || bisection.steps.front().why.empty()
+                      ? ". Measure longer (`--max-seconds`)"
+                      : ": " + bisection.steps.front().why),
+              change, Tone::kUnsure};
   }
   return {};
 }

@@ -229,22 +229,30 @@ class LadderText {
   std::vector<std::string> Paragraphs() const {
     std::vector<std::string> texts;
     std::map<Verdict, std::vector<std::string>>
-        without;  // levels, each by what keeps it from having one most
+        without;                       // levels, each by what keeps it from having one most
+    std::vector<std::string> waiting;  // of the inconclusive ones those that more launches do not decide
     constexpr Verdict kWithout[] = {Verdict::kContended, Verdict::kInconclusive, Verdict::kSame};
     for (const Effect& effect : Effects()) {
       if (effect.Has(Verdict::kFaster) || effect.Has(Verdict::kSlower) || report_.emulated) continue;
       const auto why = std::ranges::find_if(kWithout, [&](Verdict of) { return effect.Has(of); });
-      if (why != std::end(kWithout)) without[*why].push_back(NameOf(effect.level));
+      if (why == std::end(kWithout)) continue;
+      const bool waits =
+          *why == Verdict::kInconclusive && std::ranges::none_of(effect.threads.at(*why), [&](std::size_t t) {
+            return ladder_.latency.cells[t][effect.level].over_below->MoreLaunchesMayDecide(
+                MarginOf(report_));
+          });
+      (waits ? waiting : without[*why]).push_back(NameOf(effect.level));
     }
-    const auto add = [&](Verdict verdict, const std::string& before, const char* after) {
-      const std::vector<std::string>& of = without[verdict];
+    const auto add = [&](const std::vector<std::string>& of, const std::string& before, const char* after) {
       if (of.empty()) return;
       texts.push_back(
           before + (of.size() > kMostLevelsNamed ? fmt::format("{} levels", of.size()) : Listed(of)) + after);
     };
-    add(Verdict::kSame, fmt::format("Same within {}: ", Margin()), ".");
-    add(Verdict::kInconclusive, "Inconclusive for ", "; increase --max-seconds.");
-    add(Verdict::kContended, "Contended at ", ": measure again on an idle machine.");
+    add(without[Verdict::kSame], fmt::format("Same within {}: ", Margin()), ".");
+    add(without[Verdict::kInconclusive], "Inconclusive for ", "; increase --max-seconds.");
+    add(waiting, "Inconclusive for ",
+        ": the threads waited for a processor. Measure again on an idle machine.");
+    add(without[Verdict::kContended], "Contended at ", ": measure again on an idle machine.");
     std::map<std::string, std::vector<std::string>> failed;
     for (const LadderLevel& level : ladder_.levels) {
       if (!level.error.empty()) failed[level.error].push_back(level.name);

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "compare/comparison.h"
 #include "core/random.h"
 #include "core/text/text.h"
 #include "device/device.h"
@@ -247,6 +248,15 @@ class Scheduler {
       of_pair(*pair, EstimatePair(*units_[pair->baseline].data, *units_[pair->candidate].data, confidence));
     for (const std::size_t u : decisive.singles)
       of_single(*units_[u].data, EstimateSingle(*units_[u].data, confidence));
+  }
+
+  // With what the comparison will add for waiting. Which operators differ is known only from the traces; the
+  // share of the time is about as large as the difference of sides that ran in the same way.
+  stats::RatioEstimate WithWaiting(const ComparePair& pair, const stats::RatioEstimate& estimate) const {
+    const ExperimentData &a = *units_[pair.baseline].data, &b = *units_[pair.candidate].data;
+    const double differing = a.Settings() == b.Settings() ? -std::expm1(-std::abs(estimate.log_ratio)) : 1;
+    return stats::WithSystematicError(
+        estimate, kErrorOfWaiting * std::max(a.WaitedShare(), b.WaitedShare()) * differing);
   }
 
   // Launches that suffice, as far as it is known beforehand.
@@ -823,7 +833,8 @@ class Scheduler {
     ForEachMeasured(
         kConfidence,
         [&](const ComparePair& pair, const auto& estimate) {
-          update.estimates.push_back({pair.baseline_label, pair.candidate_label, std::nullopt, estimate});
+          update.estimates.push_back({pair.baseline_label, pair.candidate_label, std::nullopt,
+                                      estimate ? std::optional(WithWaiting(pair, *estimate)) : std::nullopt});
         },
         [&](const ExperimentData& data, const auto& estimate) {
           const auto median = estimate ? std::optional(std::exp(estimate->log_ratio)) : std::nullopt;

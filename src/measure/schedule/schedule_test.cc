@@ -45,6 +45,7 @@ class Fake : public Participant {
     Burst burst;
     burst.round = round;
     burst.order = order;
+    burst.start = static_cast<Nanoseconds>(clock_ * 1e9);
     runs_asked.push_back(request.max_runs);
     for (int i = 0; i < request.min_opening; ++i) burst.opening.push_back(Run());
     for (Nanoseconds spent = 0; static_cast<int>(burst.recorded.size()) < request.max_runs;) {
@@ -60,6 +61,7 @@ class Fake : public Participant {
     }
     ++bursts_;
     for (int i = 0; i < request.traced_runs; ++i) burst.traced.push_back(Run());
+    burst.end = static_cast<Nanoseconds>(clock_ * 1e9);
     launch.bursts.push_back(burst);
     if (on_burst) on_burst();
   }
@@ -101,6 +103,13 @@ class Fake : public Participant {
   std::size_t bursts_ = 0;
 };
 
+struct LastEstimates : Progress {
+  std::vector<ProgressUpdate::Estimate> estimates;
+  void Update(const ProgressUpdate& update) override { estimates = update.estimates; }
+  void Message(const std::string&) override {}
+  void Waiting(const std::string&) override {}
+};
+
 class ScheduleTest : public testing::Test {
  protected:
   Fake& Add(const std::string& name, Nanoseconds latency) {
@@ -121,6 +130,7 @@ class ScheduleTest : public testing::Test {
     hooks.before_round = before_round;
     hooks.reconnect = [this] { ++reconnected; };
     hooks.enough_memory = [this](Bytes, std::size_t) { return memory; };
+    hooks.progress = &progress;
     RunSchedule(options, units, pairs, hooks, result, warnings);
   }
   std::vector<int> Indices(std::size_t unit) const {
@@ -148,6 +158,7 @@ class ScheduleTest : public testing::Test {
   std::optional<int> warmup;
   int saved = 0, reconnected = 0;
   bool interrupted = false;
+  LastEstimates progress;
 };
 
 TEST_F(ScheduleTest, AsksForTheConditionsBeforeTheBurstsOfARound) {
@@ -336,6 +347,24 @@ TEST_F(ScheduleTest, RunsThatWaitedAreLeftOut) {
   EXPECT_NEAR(estimate->ratio(), 5, 1e-6);
   EXPECT_EQ(data[0]->Latencies().size() * 2, data[0]->AllLatencies().size());
   EXPECT_EQ(result.repeated_bursts, 0);
+}
+
+// An interval that is narrow while it is measured and wide in the report would mislead whoever waits for it.
+TEST_F(ScheduleTest, ProgressShowsWhatWaitingAddsToTheInterval) {
+  Add("a", 5'000'000).wait = [](std::size_t, std::size_t run) { return run % 2 == 0 ? 4'000'000 : 0; };
+  Add("b", 5'000'000).wait = [](std::size_t, std::size_t) { return 0; };
+  Pair();
+  options.launches = 3;
+  Run();
+  ASSERT_EQ(progress.estimates.size(), 1U);
+  EXPECT_EQ(progress.estimates[0].estimate->systematic_error, 0) << "both ran the same in the same way";
+  data[0] = std::make_unique<ExperimentData>();
+  data[1] = std::make_unique<ExperimentData>();
+  data[0]->isa = "-avx";
+  Run();
+  ASSERT_EQ(progress.estimates.size(), 1U);
+  EXPECT_GT(data[0]->WaitedShare(), 0.1);
+  EXPECT_EQ(progress.estimates[0].estimate->systematic_error, kErrorOfWaiting * data[0]->WaitedShare());
 }
 
 TEST_F(ScheduleTest, ADisturbedBurstIsRepeatedShorterInItsRound) {

@@ -403,11 +403,14 @@ class Wording {
     const std::string quota = of.throttled ? QuotaText(report_.run.device->limits) : "";
     const auto& load = report_.run.other_load_during;
     const std::string cause = !quota.empty() ? quota : load ? LoadUsersText(*load) : "";
+    // With no clean launch there is no reason to expect more of others.
+    const bool more_time = pair_->comparison.launches > 0;
     return {
-        fmt::format("Contended: {}{}. No speedup is reported. {}{}, or allow more time (--max-seconds).",
-                    CleanText(pair_->comparison), cause.empty() ? "" : "; " + cause,
+        fmt::format("Contended: {}{}. No speedup is reported. {}{}{}.", CleanText(pair_->comparison),
+                    cause.empty() ? "" : "; " + cause,
                     quota.empty() ? "Stop the other processes" : "Raise the quota",
-                    experiment_.threads > 1 ? ", use fewer threads" : ""),
+                    experiment_.threads > 1 ? ", use fewer threads" : "",
+                    more_time ? ", or allow more time (--max-seconds)" : ""),
         {all(Baseline()), all(experiment_)},
         "a run is clean if its threads waited for a processor for at most 1% of its time; an interval takes "
         "clean runs of both variants in at least 6 launches"};

@@ -467,6 +467,10 @@ TEST(Findings, SayWhoTookTheProcessor) {
       "Contended: 80 of 200 runs of off and 200 of 200 runs of on had a processor whenever they wanted one; "
       "cc1plus used 1.9 of 2 cores. No speedup is reported. Stop the other processes, or allow more time "
       "(--max-seconds).");
+  // Where no launch was clean, more time is not said to help.
+  comparison.launches = 0;
+  report.insights = FindInsights(report);
+  EXPECT_THAT(FindInsight(report, finding::Contended::kKind)->text, Not(HasSubstr("more time")));
 }
 
 TEST(Findings, SayThatAQuotaTookTheProcessor) {
