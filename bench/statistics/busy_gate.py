@@ -4,7 +4,7 @@ A network of ten equal convolutions is checked against copies of itself that com
 more, on an idle machine and with interference (contention.py). What is true is known: the multiply-accumulates of both
 programs, by `etprof inspect`. `stored` measures each side on its own and compares what was stored.
 
-    .venv/bin/python bench/statistics/busy_gate.py [--times 3] [--max-seconds 10] [--sides 16] [--loads idle,...] [--out FILE.md]
+    .venv/bin/python bench/statistics/busy_gate.py [--times 3] [--max-seconds 10] [--sides 16] [--loads idle,...] [--methods check,...] [--out FILE.md]
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 from contention import CONDITIONS, ETPROF
+from waiting import compilers
 
 MODEL = """
 import torch
@@ -112,23 +113,27 @@ def main() -> None:
     parser.add_argument("--max-seconds", type=float, default=10)
     parser.add_argument("--sides", default="16")
     parser.add_argument("--loads", default=",".join(LOADS))
+    parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        conditions = {**CONDITIONS, "2 compilers": lambda: compilers(folder)}
         for side in map(int, options.sides.split(",")):
             models = export(folder, side)
             truth = {change: macs(models[change]) / macs(models["base"]) - 1 for change in CHANGES}
             for load in options.loads.split(","):
-                for method, decide in METHODS.items():
+                for method in options.methods.split(","):
                     found = collections.defaultdict(collections.Counter)
                     took = []
                     for change in CHANGES:
                         for _ in range(options.times):
                             began = time.monotonic()
-                            with CONDITIONS[load]() as prefix:
-                                result = decide(prefix, models["base"], models[change], options.max_seconds, folder)
+                            with conditions[load]() as prefix:
+                                result = METHODS[method](
+                                    prefix, models["base"], models[change], options.max_seconds, folder
+                                )
                             took.append(time.monotonic() - began)
                             found[change][result] += 1
                     rows.append((side, truth, load, method, found, statistics.median(took)))

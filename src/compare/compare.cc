@@ -25,6 +25,7 @@ using BurstMedians = std::map<BurstPlace, double>;  // ns
 struct Series {
   BurstMedians bursts;
   std::vector<double> runs;
+  std::map<int, std::vector<double>> runs_of_launches;
   std::set<int> launches;  // those in which it was measured, clean or not
   Comparison::CleanRuns clean;
 };
@@ -36,6 +37,8 @@ Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
     if (const auto median = stats::Median(latency); median && burst.round >= 0)
       series.bursts[{burst.launch, burst.round}] = *median;
     series.runs.insert(series.runs.end(), latency.begin(), latency.end());
+    std::vector<double>& of_launch = series.runs_of_launches[burst.launch];
+    of_launch.insert(of_launch.end(), latency.begin(), latency.end());
     if (burst.round >= 0) series.launches.insert(burst.launch);
     const auto clean = static_cast<std::int64_t>(burst.latency.size());
     series.clean.clean += clean;
@@ -79,8 +82,20 @@ Series SeriesOfRuns(const SteadyRuns& steady, const TimeOf& time_of) {
     for (const std::size_t run : runs) values.push_back(time_of(run));
     series.bursts[place] = *stats::Median(values);
   }
-  for (const std::size_t run : steady.all) series.runs.push_back(time_of(run));
+  for (const std::size_t run : steady.all) {
+    series.runs.push_back(time_of(run));
+    series.runs_of_launches[steady.profile.runs[run].label.launch].push_back(series.runs.back());
+  }
   return series;
+}
+
+// The median of each launch that has runs.
+std::vector<double> LaunchMedians(const Series& series) {
+  std::vector<double> medians;
+  for (const auto& [launch, runs] : series.runs_of_launches) {
+    if (const auto median = stats::Median(runs)) medians.push_back(*median);
+  }
+  return medians;
 }
 
 // Whether other processes left too few clean runs: runs were left out for it, and of the launches that both
@@ -145,8 +160,8 @@ class Comparer {
     if (a_) CompareProfiles();
     if (unpaired_ && result_.latency.baseline_ns && result_.latency.candidate_ns) {
       result_.warnings.push_back(
-          "the two variants are not known to be interleaved: drift between their measurements may be "
-          "mistaken for a difference");
+          fmt::format("the two variants are not known to be interleaved: intervals include {:.2g}% of drift",
+                      100 * options_.drift));
     }
     if (result_.pairing == Pairing::kLaunches && result_.rounds < kFewRounds && result_.latency.estimate) {
       result_.warnings.push_back(
@@ -255,10 +270,20 @@ class Comparer {
     if (refused_) return std::nullopt;
     const auto estimate = !a.bursts.empty() && !b.bursts.empty()
                               ? stats::EstimateRatio(Pair(a.bursts, b.bursts), options_.confidence)
-                              : stats::EstimateUnpaired(a.runs, b.runs, options_.confidence, options_.seed);
+                              : EstimateApart(a, b);
     const double waited = std::max(baseline_.waited_share, candidate_.waited_share);
     const double error = kErrorOfWaiting * waited * differing_;
     return estimate && error > 0 ? stats::WithSystematicError(*estimate, error) : estimate;
+  }
+
+  // Of files that do not know their launches, the runs alone.
+  std::optional<stats::RatioEstimate> EstimateApart(const Series& a, const Series& b) const {
+    const std::vector<double> of_a = LaunchMedians(a), of_b = LaunchMedians(b);
+    const bool launches_known = std::min(of_a.size(), of_b.size()) >= std::size_t{stats::kLeastLaunches};
+    const auto estimate = launches_known
+                              ? stats::EstimateUnpairedLaunches(of_a, of_b, options_.confidence)
+                              : stats::EstimateUnpaired(a.runs, b.runs, options_.confidence, options_.seed);
+    return estimate ? std::optional(stats::WithDrift(*estimate, options_.drift)) : std::nullopt;
   }
 
   stats::Verdict VerdictOf(stats::Verdict verdict) const {

@@ -152,6 +152,11 @@ TEST(Compare, WhoHadToWaitIsKnownLessWell) {
   const Comparison alike = Compare(off, {"b", &slow.profile, slow.bursts});
   EXPECT_EQ(alike.latency.verdict, stats::Verdict::kSame);
   EXPECT_EQ(alike.latency.estimate->systematic_error, 0);
+  // More launches decide between the two, and not what is the same but for an error of theirs all.
+  EXPECT_TRUE(busy.latency.MoreLaunchesMayDecide(0.01));
+  off.settings = "-sme2";
+  EXPECT_FALSE(Compare(off, {"b", &slow.profile, slow.bursts}).latency.MoreLaunchesMayDecide(0.01));
+  off.settings = "";
   // Of other work by its share: the convolution needs 6 of 10 us less, and what else there is nothing less.
   EXPECT_NEAR(Compare(off, on).latency.estimate->systematic_error, 0.57 * 0.5 * kErrorOfWaiting, 0.01);
 }
@@ -330,6 +335,38 @@ TEST(Compare, FilesWithoutRoundsAreUnpairedAndSaySo) {
   EXPECT_TRUE(comparison.latency_from_trace);
   EXPECT_NE(comparison.pairing, Pairing::kLaunches);
   ExpectDeltasAddUp(comparison);
+}
+
+// Launches of two sessions have no rounds in common, but each of them is a process of its own.
+TEST(Compare, LaunchesThatWereNotPairedAreComparedAsLaunchesWithDrift) {
+  const Simulated slow = Simulate(10'000, 1);
+  const Simulated fast = Simulate(4'000, 2);
+  const auto apart = [](std::vector<UntracedBurst> bursts) {
+    for (UntracedBurst& burst : bursts) burst.round = -1;
+    return bursts;
+  };
+  const auto medians = [](const std::vector<UntracedBurst>& bursts) {
+    std::map<int, std::vector<double>> launches;
+    for (const UntracedBurst& burst : bursts)
+      launches[burst.launch].insert(launches[burst.launch].end(), burst.latency.begin(), burst.latency.end());
+    std::vector<double> result;
+    for (const auto& [launch, runs] : launches) result.push_back(*stats::Median(runs));
+    return result;
+  };
+  const Side a{"off", nullptr, apart(slow.bursts)}, b{"on", nullptr, apart(fast.bursts)};
+  CompareOptions options;
+  options.drift = 0;
+  const Comparison still = Compare(a, b, options);
+  EXPECT_EQ(still.pairing, Pairing::kUnpaired);
+  const auto expected =
+      stats::EstimateUnpairedLaunches(medians(slow.bursts), medians(fast.bursts), options.confidence);
+  EXPECT_DOUBLE_EQ(still.latency.estimate->log_low, expected->log_low);
+  const Comparison usual = Compare(a, b);
+  EXPECT_NEAR(usual.latency.estimate->standard_error,
+              std::hypot(expected->standard_error, std::sqrt(2) * stats::kDriftBetweenMeasurements), 1e-12);
+  // A model against itself is not certainly the same, measured at another time.
+  EXPECT_EQ(Compare(a, a, options).latency.verdict, stats::Verdict::kSame);
+  EXPECT_EQ(Compare(a, a).latency.verdict, stats::Verdict::kInconclusive);
 }
 
 TEST(Compare, AnEmulatedSideGivesNoOtherVerdict) {

@@ -12,6 +12,7 @@
 #include "core/json/describe.h"
 #include "core/units.h"
 #include "stats/ratio/launches.h"
+#include "stats/ratio/unpaired.h"
 #include "stats/ratio/verdict.h"
 
 namespace etprof {
@@ -67,6 +68,8 @@ struct CompareOptions {
   double look_confidence = 0;
   double margin = 0.01;  // "same" lies within +-margin
   double false_discovery = 0.05;
+  // Of sides that were not measured interleaved (stats::WithDrift).
+  double drift = stats::kDriftBetweenMeasurements;
   std::uint64_t seed = 1;  // of the bootstrap where there are no rounds
   // Which operators belong together, where the caller knows, as MatchOperators; null: that.
   const std::vector<NodePair>* matches = nullptr;
@@ -74,7 +77,7 @@ struct CompareOptions {
 
 enum class Pairing {
   kLaunches,  // interleaved launches of etprof: the paired estimate
-  kUnpaired,  // files without rounds: the two sides' runs are compared, drift between them cannot be seen
+  kUnpaired,  // measured apart: launches of each side, or the runs of files without any; with usual drift
   kNone,      // too few runs on a side for any interval
 };
 template <>
@@ -93,6 +96,15 @@ struct Quantity {  // a time of one side against the other; ratio = baseline / c
   // None of an emulated CPU, whose timings are not meaningful.
   std::optional<stats::RatioEstimate> Told() const {
     return verdict == stats::Verdict::kEmulated ? std::nullopt : estimate;
+  }
+
+  // Whether more launches may end an inconclusive verdict: none shorten what the interval is longer by for an
+  // error that all launches share.
+  bool MoreLaunchesMayDecide(double margin) const {
+    if (!estimate) return true;
+    const double error = estimate->systematic_error;
+    return stats::Judge(estimate->log_ratio - error, estimate->log_ratio + error, margin) !=
+           stats::Verdict::kInconclusive;
   }
 
   static void Describe(auto& v) {

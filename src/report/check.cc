@@ -43,8 +43,12 @@ std::vector<double> All(const LaunchValues& values) {
 }
 
 std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,
-                                                     const LaunchValues& candidate, bool paired) {
-  if (!paired) return stats::EstimateUnpairedLaunches(All(baseline), All(candidate), kConfidence);
+                                                     const LaunchValues& candidate, bool paired,
+                                                     double drift) {
+  if (!paired) {
+    const auto estimate = stats::EstimateUnpairedLaunches(All(baseline), All(candidate), kConfidence);
+    return estimate ? std::optional(stats::WithDrift(*estimate, drift)) : std::nullopt;
+  }
   std::vector<stats::LaunchBursts> launches;
   for (const auto& [index, value] : baseline) {
     if (const auto other = candidate.find(index); other != candidate.end())
@@ -138,31 +142,26 @@ class Assembler {
       refusal = "contended: " + CleanText(*made);
     if (limits_.slowdown) {
       const Quantity latency = made != nullptr ? made->latency : Quantity();
-      std::optional<stats::RatioEstimate> estimate;
-      if (made != nullptr && !paired)
-        estimate =
-            EstimateLaunches(ValuesOf(a, &Launch::CleanLatency), ValuesOf(b, &Launch::CleanLatency), false);
-      if (estimate && latency.estimate && latency.estimate->systematic_error > 0)
-        estimate = stats::WithSystematicError(*estimate, latency.estimate->systematic_error);
       AddItem({.kind = CheckItem::Kind::kLatency,
                .baseline = latency.baseline_ns,
                .candidate = latency.candidate_ns,
                .limit = *limits_.slowdown},
-              estimate ? estimate : latency.estimate, refusal);
+              latency.estimate, refusal);
     }
-    const auto add_launches = [&](CheckItem::Kind kind, double limit, const auto& value,
+    const auto add_launches = [&](CheckItem::Kind kind, double limit, const auto& value, double drift,
                                   const std::string& why_not) {
       const LaunchValues of_a = ValuesOf(a, value), of_b = ValuesOf(b, value);
       AddItem({.kind = kind,
                .baseline = stats::Median(All(of_a)),
                .candidate = stats::Median(All(of_b)),
                .limit = limit},
-              EstimateLaunches(of_a, of_b, paired), why_not);
+              EstimateLaunches(of_a, of_b, paired, drift), why_not);
     };
     if (limits_.memory_growth)
-      add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, &Launch::peak_rss, "");
+      add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, &Launch::peak_rss, 0, "");
     if (limits_.load_slowdown)
-      add_launches(CheckItem::Kind::kLoad, *limits_.load_slowdown, &Launch::CleanLoad, refusal);
+      add_launches(CheckItem::Kind::kLoad, *limits_.load_slowdown, &Launch::CleanLoad,
+                   CompareOptionsOf(report_.run).drift, refusal);
     if (limits_.operator_slowdown && made != nullptr) AddOperators(*made, refusal);
     if (limits_.instruction_growth) AddInstructions(a, b);
   }
@@ -327,6 +326,12 @@ class Assembler {
         if (item.kind == CheckItem::Kind::kInstructions) continue;
         item.verdict = verdicts[next++];
         const bool is_open = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
+        if (is_open && pair.pairing == Pairing::kUnpaired && item.kind != CheckItem::Kind::kPeakMemory) {
+          item.why_not = fmt::format(
+              "the two were measured apart, between which a machine drifts by {:.2g}% (standard deviation): "
+              "measure both now, or give what is known of this machine with `--drift`",
+              100 * CompareOptionsOf(report_.run).drift);
+        }
         if (is_open && !item.MayBeDecidedWith(std::numeric_limits<double>::infinity())) {
           item.why_not = fmt::format(
               "the threads had to wait for a processor, which makes the change uncertain by ±{:.2g}% however "

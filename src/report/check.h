@@ -178,7 +178,8 @@ struct CheckPair {
       {.meaning = "label of the variant that is compared with the baseline"});
     v("threads", &CheckPair::threads, {.meaning = "of the candidate", .least = 1});
     v("pairing", &CheckPair::pairing,
-      {.meaning = "`launches`: interleaved; `unpaired`: drift is invisible; `none`: no interval"});
+      {.meaning =
+           "`launches`: interleaved; `unpaired`: measured apart, with usual drift; `none`: no interval"});
     v("launches", &CheckPair::launches,
       {.meaning = "that the latency's estimate is from; 0: it is not paired"});
     v("result", &CheckPair::Result,

@@ -321,15 +321,20 @@ TEST(Check, TwoStoredRunsGiveTheUnpairedEstimateAndSayWhatItCannotSee) {
       for (Nanoseconds& run : burst.recorded) run = run * 11 / 10;
     }
   }
-  const Report report = Assemble(JoinStoredRuns(baseline, candidate), {});
-  const CheckReport check = AssembleCheck(report, {});
+  RunData joined = JoinStoredRuns(baseline, candidate);
+  const CheckReport check = AssembleCheck(Assemble(joined, {}), {});
   EXPECT_EQ(check.pairs[0].pairing, Pairing::kUnpaired);
   EXPECT_EQ(check.pairs[0].launches, 0);
   EXPECT_EQ(check.decision, GateDecision::kFail);
   EXPECT_NEAR(*check.pairs[0].items[0].verdict.growth, 0.1, 1e-3);
   EXPECT_THAT(check.notes, testing::Contains(HasSubstr("two sessions")));
-  EXPECT_EQ(AssembleCheck(Assemble(JoinStoredRuns(baseline, baseline), {}), {}).decision,
-            GateDecision::kPass);
+  // Measurements of the same drift by more than the limit; of a machine that does not they are the same.
+  joined = JoinStoredRuns(baseline, baseline);
+  const CheckReport drifts = AssembleCheck(Assemble(joined, {}), {});
+  EXPECT_EQ(drifts.decision, GateDecision::kInconclusive);
+  EXPECT_THAT(drifts.pairs[0].items[0].why_not, HasSubstr("drifts by 1.5%"));
+  joined.schedule.drift = 0;
+  EXPECT_EQ(AssembleCheck(Assemble(joined, {}), {}).decision, GateDecision::kPass);
 }
 
 }  // namespace

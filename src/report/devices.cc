@@ -163,6 +163,7 @@ class Section {
       quantity.estimate =
           stats::EstimateUnpairedLaunches(before, MediansOfLaunches(data), CompareOptions().confidence);
       if (quantity.estimate) {
+        quantity.estimate = stats::WithDrift(*quantity.estimate, CompareOptions().drift);
         quantity.verdict = stats::Judge(quantity.estimate->log_low, quantity.estimate->log_high,
                                         CompareOptionsOf(RunOf(device).run).margin);
       }

@@ -468,6 +468,7 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
     RunData joined = JoinStoredRuns(run, candidate);
     RefuseMismatches(run, candidate, joined, options.allowed);
     run = std::move(joined);
+    run.schedule.drift = options.drift;
   }
   const Report report = ReportOf(std::move(run), {});
   if (report.run.pairs.empty()) {
@@ -507,9 +508,10 @@ Checked CheckVariants(const CheckOptions& given, WorkflowProgress& progress) {
   }
   const CheckSides sides = SidesOf(options);
   if (sides.kind == Kind::kRuns) return CheckStored(sides, options);
-  if (!options.allowed.empty()) {
-    throw Error(ExitCode::kUsage, "`--allow-mismatch` is for two stored runs")
-        .Remedy("leave it out: variants that are measured now always match");
+  if (!options.allowed.empty() || options.drift) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("`{}` is for two stored runs", options.drift ? "--drift" : "--allow-mismatch"))
+        .Remedy("leave it out: variants that are measured now always match, and are interleaved");
   }
   return CheckNow(sides, options, progress);
 }

@@ -26,6 +26,7 @@ struct CheckOptions {
       max_instruction_growth;        // absent: with `--instructions` kInstructionGrowth, else none
   std::optional<double> budget;      // seconds for all pairs together
   std::vector<std::string> allowed;  // as MismatchNames: in what two stored runs may differ
+  std::optional<double> drift;       // as ScheduleData's
 
   static constexpr auto Limit(auto member) {
     return [member](auto& all) -> auto& { return all.limits.*member; };
@@ -55,6 +56,13 @@ struct CheckOptions {
     v("require_conclusive", Limit(&CheckLimits::require_conclusive),
       {.meaning = "Fail if a check is inconclusive (exit code 1 instead of 5)"});
     v("allow_mismatch", &O::allowed, {.meaning = "in what two stored runs may differ", .one = true});
+    v("drift", &O::drift,
+      {.meaning =
+           "Of two stored runs: by how much this machine's latency differs between measurements of the "
+           "same (standard deviation; default: 1.5%)",
+       .least = 0,
+       .most = 1,
+       .percent = true});
     v("budget", &O::budget,
       {.meaning = "Time limit in seconds for all pairs together", .least = 0.1, .most = 1e7, .value = "S"});
     MeasureRequest::DescribeUsual(v);

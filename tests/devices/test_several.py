@@ -105,8 +105,9 @@ def test_all_measure_at_once_and_are_told_side_by_side(fleet):
     for cell in model["comparisons"][0]["devices"]:
         assert cell["verdict"] == "faster" and 1.9 < cell["ratio"] < 2.1
     for cell in model["experiments"][0]["devices"][1:]:
-        # The workers' latencies are scripted, and the same everywhere.
-        assert cell["against_first"]["device"] == "local" and cell["against_first"]["verdict"] == "same"
+        # The workers' latencies are scripted, and the same everywhere, but devices drift.
+        assert cell["against_first"]["device"] == "local" and cell["against_first"]["verdict"] == "inconclusive"
+        assert cell["against_first"]["ratio"] == pytest.approx(1)
     for words in ("Latency across platforms", "Speedup per platform", "Categories per platform", "ssh:one", "ssh:two"):
         assert words in (fleet.root / "devices_report.md").read_text()
     for words in ("3 devices", "ssh:two", "2.00x faster", "unpaired"):

@@ -203,7 +203,7 @@ def test_times_of_a_runner_that_was_trace_enabled_are_refused(tmp_path):
         ("mac_sme2_off (A)", "mac_sme2_off (B)")
     ]
     assert any("kernel-log" in warning for warning in compared["warnings"])
-    done = program.run("check", timed, traced, "--allow-mismatch", "device,runner", width=200)
+    done = program.run("check", timed, traced, "--allow-mismatch", "device,runner", "--drift", "0%", width=200)
     assert done.returncode == 0, done.stderr
     assert "only the baseline has mac_sme2_on" in done.stdout
 

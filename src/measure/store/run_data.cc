@@ -79,6 +79,10 @@ std::optional<double> Launch::CleanLatency() const {
   return stats::Median(medians);
 }
 
+std::string ExperimentData::Settings() const {
+  return fmt::format("{} {} {} {} {}", threads, isa, cpus, period, runner_sha256);
+}
+
 std::filesystem::path ExperimentData::FileBesideLog(const char* ending) const {
   return log.empty() ? std::filesystem::path() : log.parent_path() / (log.stem().string() + ending);
 }

@@ -347,6 +347,8 @@ struct ExperimentData {
   std::string error;
   std::vector<std::string> warnings;
 
+  // How it ran: the same text for experiments that differ in nothing but the model.
+  std::string Settings() const;
   // "<stem><ending>" in the folder of its log; empty: it has none.
   std::filesystem::path FileBesideLog(const char* ending) const;
   // The clean runs of all complete and partial launches by round, as the comparison wants them: a round
@@ -549,6 +551,8 @@ struct ScheduleData {
   // The level each look of the stop rule takes its interval at, so that the one it stops with covers
   // `confidence` (stats/ratio/stop_rule.h). 0: there were no looks, the number of launches was given.
   double look_confidence = 0;
+  // Of two stored runs: CompareOptions::drift, where the user knows it of the machine.
+  std::optional<double> drift;
   // The level to take an interval at, so that it covers `confidence`.
   double Level() const { return look_confidence > 0 ? look_confidence : confidence; }
 

@@ -271,7 +271,8 @@ struct ComparisonJson {
     v("candidate_experiment", [](J json) { return NameOfExperiment(json.report, json.Candidate()); },
       {.meaning = "its name in the configuration"});
     v("pairing", &Comparison::pairing,
-      {.meaning = "`launches`: interleaved; `unpaired`: drift is invisible; `none`: no interval"});
+      {.meaning =
+           "`launches`: interleaved; `unpaired`: measured apart, with usual drift; `none`: no interval"});
     v("launches", &Comparison::launches, {.meaning = "that the latency's estimate is from; 0: not paired"});
     v("rounds", &Comparison::rounds, {.meaning = "that count, over all launches"});
     v("half_width", [](J json) { return json.pair.half_width; },

@@ -185,7 +185,8 @@ struct PairCellJson {
         "candidate_ms", [](J json) { return json.comparison.latency.candidate_ns; },
         kMsOfTime.Means("median latency"));
     v("pairing", [](J json) { return json.comparison.pairing; },
-      {.meaning = "`launches`: interleaved; `unpaired`: drift is invisible; `none`: no interval"});
+      {.meaning =
+           "`launches`: interleaved; `unpaired`: measured apart, with usual drift; `none`: no interval"});
     v.Flat([](J json) { return Gain{json.comparison.latency}; });
   }
 };

@@ -19,8 +19,7 @@ Side SideOf(const RunData& run, const ReportExperiment& experiment, const std::s
   side.label = label.empty() ? experiment.label : label;
   side.profile = experiment.profile ? &*experiment.profile : nullptr;
   side.bursts = data.Bursts();
-  side.settings =
-      fmt::format("{} {} {} {} {}", data.threads, data.isa, data.cpus, data.period, data.runner_sha256);
+  side.settings = data.Settings();
   side.waited_share = data.WaitedShare();
   side.emulated = data.emulated;
   side.trace_enabled = data.trace_enabled;
@@ -65,6 +64,7 @@ CompareOptions CompareOptionsOf(const RunData& run) {
   if (run.schedule.margin > 0) options.margin = run.schedule.margin;
   if (run.schedule.confidence > 0) options.confidence = run.schedule.confidence;
   options.look_confidence = run.schedule.look_confidence;
+  options.drift = run.schedule.drift.value_or(options.drift);
   options.seed = run.schedule.seed != 0 ? run.schedule.seed : 1;
   return options;
 }

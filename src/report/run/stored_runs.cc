@@ -127,8 +127,8 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
   run.warnings.insert(
       run.warnings.begin(),
       fmt::format(
-          "two sessions (baseline {}, candidate {}): drift between them (temperature, load, updates) may be "
-          "mistaken for a difference; measure both variants in one session to rule it out",
+          "two sessions (baseline {}, candidate {}): the machine drifts between them (temperature, load, "
+          "updates); intervals are narrower if both variants are measured in one session",
           measured_at(baseline), measured_at(candidate)));
   const std::vector<ExperimentMatch> matches = MatchExperiments(baseline, candidate);
   for (const auto& [a, b] : matches) {

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kLeastBatches = 5;  // a standard error from fewer says nothing
 constexpr int kResamples = 1000;
+constexpr double kManyDegrees = 1e6;  // of freedom: Student's t is as good as normal
 
 // A series cut into batches of consecutive runs, as near in length as can be, and its runs in ascending
 // order.
@@ -234,6 +235,18 @@ std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> ba
   estimate.degrees_of_freedom =
       WelchDegreesOfFreedom(a->variance, a->degrees_of_freedom, b->variance, b->degrees_of_freedom);
   return Complete(estimate, confidence);
+}
+
+RatioEstimate WithDrift(const RatioEstimate& estimate, double drift) {
+  RatioEstimate result = estimate;
+  const double seen = estimate.standard_error * estimate.standard_error;
+  const double variance = seen + 2 * drift * drift;
+  result.standard_error = std::sqrt(variance);
+  // As Welch's, where what is known beforehand has any number of degrees of freedom.
+  result.degrees_of_freedom =
+      std::min(kManyDegrees,
+               seen > 0 ? estimate.degrees_of_freedom * variance * variance / (seen * seen) : kManyDegrees);
+  return Complete(result, estimate.confidence);
 }
 
 }  // namespace etprof::stats

@@ -48,10 +48,10 @@ std::size_t BatchLength(std::span<const double> runs);
 // have a 95 % interval that leaves the truth out; of those with an interval more do where nearly all have
 // none.
 //
-// It cannot see drift between the two series, nor what each process adds of its own: whoever shows it must
-// say so. `launches` and `rounds` are 0. Runs that are not finite and positive are left out; absent when
-// fewer than 10, or fewer than kLeastIndependentRuns independent ones, are left on a side. Throws
-// std::invalid_argument for a confidence outside (0, 1].
+// It cannot see drift between the two series (WithDrift adds it), nor what each process adds of its own:
+// whoever shows it must say so. `launches` and `rounds` are 0. Runs that are not finite and positive are left
+// out; absent when fewer than 10, or fewer than kLeastIndependentRuns independent ones, are left on a side.
+// Throws std::invalid_argument for a confidence outside (0, 1].
 std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
                                               std::span<const double> candidate, double confidence,
                                               std::uint64_t seed);
@@ -60,10 +60,22 @@ std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
 // launches that were not paired: log(geometric mean of the baseline / of the candidate) with interval and
 // p-value of Welch's t (Welch, "The Generalization of Student's Problem when Several Different Population
 // Variances are Involved", Biometrika 34, 1947); the same as scipy.stats.ttest_ind(equal_var=False) of the
-// logarithms. It knows what each process adds of its own, and cannot see drift between the two series.
+// logarithms. It knows what each process adds of its own, and cannot see drift between the two series
+// (WithDrift adds it).
 // `launches` and `rounds` are 0. Values that are not finite and positive are left out; absent when fewer than
 // 2 are left on a side. Throws std::invalid_argument for a confidence outside (0, 1].
 std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> baseline,
                                                       std::span<const double> candidate, double confidence);
+
+// By how much the same measurement differs when it is repeated on the same machine at another time, without
+// any change: the standard deviation of its logarithm, beyond what its launches show. On a shared virtual
+// machine 20 measurements of a model differ by two times what their launches explain: by 1.6 to 3.6%,
+// whatever else it does (bench/results/statistics/apart.md).
+inline constexpr double kDriftBetweenMeasurements = 0.015;
+
+// The same estimate of sides that were measured at different times: with the variance that `drift`, the
+// standard deviation of one measurement's logarithm, adds on each side (a random effect of the measurement
+// whose variance is known).
+RatioEstimate WithDrift(const RatioEstimate& estimate, double drift);
 
 }  // namespace etprof::stats

@@ -164,5 +164,39 @@ TEST(EstimateUnpairedLaunches, IsAbsentForTooFewLaunches) {
   EXPECT_EQ(point.launches, 0);
 }
 
+// What the machine does between two measurements, their launches do not show.
+TEST(WithDrift, CoversWhereMeasurementsDriftAndLaunchesAloneDoNot) {
+  constexpr double kDrift = 0.015;
+  std::mt19937_64 random(13);
+  std::normal_distribution<double> normal;
+  const auto measured = [&](int launches) {
+    const double drift = kDrift * normal(random);
+    std::vector<double> values;
+    for (int i = 0; i < launches; ++i) values.push_back(1e6 * std::exp(drift + 0.01 * normal(random)));
+    return values;
+  };
+  int covered = 0, covered_by_launches = 0;
+  constexpr int kCases = 2000;
+  for (int i = 0; i < kCases; ++i) {
+    const RatioEstimate estimate = *EstimateUnpairedLaunches(measured(10), measured(5), 0.95);
+    covered_by_launches += Covers(estimate, 0);
+    covered += Covers(WithDrift(estimate, kDrift), 0);
+  }
+  EXPECT_GT(covered, 0.935 * kCases);
+  EXPECT_LT(covered, 0.965 * kCases);
+  EXPECT_LT(covered_by_launches, 0.6 * kCases);
+}
+
+TEST(WithDrift, OfNoneChangesNothingAndOfTimesWithoutNoiseIsNormal) {
+  const RatioEstimate estimate =
+      *EstimateUnpairedLaunches(std::vector{3.0, 3.1, 3.3}, std::vector{2.0, 2.2}, 0.95);
+  const RatioEstimate same = WithDrift(estimate, 0);
+  EXPECT_DOUBLE_EQ(same.log_low, estimate.log_low);
+  EXPECT_DOUBLE_EQ(*same.p_value, *estimate.p_value);
+  const RatioEstimate drift =
+      WithDrift(*EstimateUnpairedLaunches(std::vector{3.0, 3.0}, std::vector{2.0, 2.0}, 0.95), 0.01);
+  EXPECT_NEAR(drift.log_high - drift.log_low, 2 * 1.959964 * std::sqrt(2) * 0.01, 1e-3);
+}
+
 }  // namespace
 }  // namespace etprof::stats
