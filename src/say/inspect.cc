@@ -135,7 +135,7 @@ void AddWithSme2(const MethodSummary& summary, Facts& facts) {
 
 // What a method takes beside the file, and how much of the planned is in use at once.
 void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optional<Bytes> packed,
-               Facts& facts) {
+               Bytes repacked, Facts& facts) {
   std::string words = TextOf(Size{planned});
   if (peak) {
     words += fmt::format("; peak use {} at instruction {}", TextOf(Size{peak->bytes}), peak->instruction);
@@ -145,8 +145,15 @@ void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optio
         fmt::format(", {} of it for shapes that may be smaller at run time", TextOf(Size{peak->upper_bound}));
   }
   facts.Add("planned memory", std::move(words));
-  if (packed && *packed > 0)
-    facts.Add("packed weights", fmt::format("at least {}, once loaded by XNNPACK", TextOf(Size{*packed})));
+  if (packed && *packed > 0) {
+    std::string text = fmt::format("at least {}, once loaded by XNNPACK", TextOf(Size{*packed}));
+    if (repacked > 0)
+      text += fmt::format(
+          ", {} of it for weights that another operator packs, too (XNNPACK's option weight_cache_enabled "
+          "shares them)",
+          TextOf(Size{repacked}));
+    facts.Add("packed weights", std::move(text));
+  }
 }
 
 // The tensors that are in use where most is.
@@ -181,7 +188,7 @@ Section SectionOf(const Method& method, const Program& program) {
   Facts facts{"methods", "", {{"MACs", macs}}};
   const std::vector<PlannedTensor> planned = PlannedTensors(method, program);
   const std::optional<PlannedPeak> peak = PeakOf(planned);
-  AddMemory(summary.facts.planned, peak, PackedBytes(method, program), facts);
+  AddMemory(summary.facts.planned, peak, PackedBytes(method, program), RepackedBytes(method, program), facts);
   if (const auto state = StateOf(planned, method, program); state && state->tensors > 0) {
     std::string words = fmt::format("{} kept between inferences, {}", CountedText(state->tensors, "tensor"),
                                     TextOf(Size{state->bytes}));

@@ -130,7 +130,7 @@ VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
   if (variant.isa) {
     const std::string hidden = HiddenOf(*variant.isa);
     other.push_back(hidden.empty() ? "isa " + *variant.isa : hidden + " off");
-    given.push_back(hidden.empty() ? "isa as it is" : hidden + " on");
+    given.push_back(hidden.empty() ? "default isa" : hidden + " on");
   }
   if (variant.threads) {
     other.push_back(CountedText(*variant.threads, "thread"));
@@ -190,7 +190,14 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
     labels_of.push_back(LabelsOf(variant, as_given, models));
     names_of_given.insert(labels_of.back().as_given);
   }
-  given.label = names_of_given.size() == 1 ? *names_of_given.begin() : "as it is";
+  const bool only_isa = as_given.isa.empty() && std::ranges::all_of(variants, [](const Variant& variant) {
+                          return variant.isa && !variant.threads && !variant.cpus && !variant.period &&
+                                 !variant.runner && !variant.model;
+                        });
+  given.label = names_of_given.size() == 1 ? *names_of_given.begin()
+                : variants.empty()         ? "as it is"
+                : only_isa                 ? "all features"
+                                           : "default";
   given.name = variants.empty() ? "as_is" : FolderOfLabel(given.label);
   std::set<std::string> names = {given.name};
   std::vector<ExperimentConfig> others;

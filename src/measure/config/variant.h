@@ -34,7 +34,9 @@ VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
 ExperimentConfig Changed(const ExperimentConfig& as_given, const Variant& variant);
 
 // The configuration of a profile: `as_given` and one experiment for each variant, paired. A variant that
-// masks features is the baseline (off against on); any other is the candidate.
+// masks features is the baseline (off against on); any other is the candidate. The label of `as_given` is
+// what all variants change ("avx512 on", "1 thread"); where they change different things, it is "all
+// features" (of masks alone) or "default".
 Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Variant>& variants);
 
 }  // namespace etprof

@@ -54,7 +54,7 @@ TEST(Variant, LabelsComeFromTheDifference) {
   };
   EXPECT_EQ(labels("isa=-avx512"), "avx512 off | avx512 on");
   EXPECT_EQ(labels("isa=-sme,-sme2"), "sme2 off | sme2 on");
-  EXPECT_EQ(labels("isa==avx2"), "isa =avx2 | isa as it is");
+  EXPECT_EQ(labels("isa==avx2"), "isa =avx2 | default isa");
   EXPECT_EQ(labels("threads=4"), "4 threads | 1 thread");
   EXPECT_EQ(labels("isa=-avx2,threads=4"), "avx2 off, 4 threads | avx2 on, 1 thread");
   EXPECT_EQ(labels("cpus=0"), "cpus 0 | any cpu");
@@ -87,8 +87,16 @@ TEST(Variant, SeveralVariantsAndThreads) {
   EXPECT_EQ(plan.units.size(), 6u);
   ASSERT_EQ(plan.pairs.size(), 4u);
   EXPECT_EQ(plan.pairs[3].baseline_label, "avx2 off, 2 threads");
-  EXPECT_EQ(plan.pairs[3].candidate_label, "as it is, 2 threads");
-  EXPECT_EQ(config.experiments[0].label, "as it is");
+  EXPECT_EQ(plan.pairs[3].candidate_label, "all features, 2 threads");
+  EXPECT_EQ(config.experiments[0].label, "all features");
+  EXPECT_EQ(
+      MakeProfileConfig(given, {ParseVariant("isa=-avx512"), ParseVariant("cpus=0")}).experiments[0].label,
+      "default");
+  // With a mask of its own it has not all features.
+  given.isa = "-sse4_1";
+  EXPECT_EQ(
+      MakeProfileConfig(given, {ParseVariant("isa=-avx512"), ParseVariant("isa=-avx2")}).experiments[0].label,
+      "default");
 }
 
 TEST(Variant, ModelsAreCalledByWhatTellsThemApart) {

@@ -1,5 +1,7 @@
 #include "program/xnn/memory_estimate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -187,6 +189,25 @@ std::optional<Bytes> PackedBytes(const Method& method, const Program& program) {
   for (const Delegate& delegate : method.delegates)
     all = Sum(all, delegate.graph ? PackedBytes(program.xnn_graphs[*delegate.graph]) : std::nullopt);
   return all;
+}
+
+Bytes RepackedBytes(const Method& method, const Program& program) {
+  std::optional<Bytes> again = 0;
+  std::set<std::string> packed;  // weights, by what identifies them in the program
+  for (const Delegate& delegate : method.delegates) {
+    if (!delegate.graph) continue;
+    const XnnGraph& graph = program.xnn_graphs[*delegate.graph];
+    for (const XnnNode& node : graph.nodes) {
+      if (PackedBytes(node, graph).value_or(0) == 0) continue;
+      const std::size_t index = *graph.Find(node.inputs[1])->constant;
+      if (index >= graph.constants.size()) continue;
+      const XnnConstant& constant = graph.constants[index];
+      const std::string weights =
+          constant.key.empty() ? fmt::format("{} {}", *delegate.graph, index) : constant.key;
+      if (!packed.insert(weights).second) again = Sum(again, PackedBytes(node, graph));
+    }
+  }
+  return again.value_or(0);
 }
 
 }  // namespace etprof

@@ -90,5 +90,9 @@ std::optional<MethodState> StateOf(const std::vector<PlannedTensor>& tensors, co
 std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph);
 std::optional<Bytes> PackedBytes(const XnnGraph& graph);
 std::optional<Bytes> PackedBytes(const Method& method, const Program& program);
+// The part of PackedBytes for weights that an earlier operator of the method packs, too, as layers that share
+// their parameters do. XNNPACK packs them again for each operator unless the backend option
+// weight_cache_enabled is set before the program is loaded. 0: none is known.
+Bytes RepackedBytes(const Method& method, const Program& program);
 
 }  // namespace etprof

@@ -229,6 +229,26 @@ TEST(PackedBytes, OfWhatPacksNothingWhenItIsLoaded) {
   EXPECT_EQ(PackedBytes(layer.node, layer.graph), std::nullopt);
 }
 
+TEST(RepackedBytes, AreThoseOfWeightsThatSeveralOperatorsShare) {
+  Program program;
+  Method method;
+  for (const char* const key : {"shared", "shared", "own", ""}) {
+    Layer layer({64, 32});
+    layer.graph.constants.resize(1);
+    layer.graph.values[1].constant = 0;
+    layer.graph.constants[0].key = key;
+    layer.graph.nodes = {layer.node};
+    method.delegates.emplace_back().graph = program.xnn_graphs.size();
+    program.xnn_graphs.push_back(layer.graph);
+  }
+  EXPECT_EQ(RepackedBytes(method, program), 64 * (32 + 1) * 4);
+  // Two operators of one graph that read the same constant.
+  program.xnn_graphs[3].nodes.push_back(program.xnn_graphs[3].nodes[0]);
+  EXPECT_EQ(RepackedBytes(method, program), 2 * 64 * (32 + 1) * 4);
+  method.delegates.resize(1);
+  EXPECT_EQ(RepackedBytes(method, program), 0);
+}
+
 TEST(PackedBytes, OfAnotherBackendAreNotKnown) {
   Method method;
   EXPECT_EQ(PackedBytes(method, {}), 0);

@@ -197,6 +197,8 @@ struct MethodJson {
       {.meaning = "that are not delegated"});
     v("packed_bytes_at_least", [](J json) { return PackedBytes(json.of, json.program); },
       {.meaning = "of weights, by XNNPACK when the program is loaded"});
+    v("repacked_bytes_at_least", [](J json) { return RepackedBytes(json.of, json.program); },
+      {.meaning = "of `packed_bytes_at_least`, for weights that an earlier operator packs, too", .least = 0});
     v("planned_peak", [](J json) { return PeakOf(json.planned); },
       {.meaning = "the planned tensors that are in use when most is; null: not known"});
     v("state", [](J json) { return StateOf(json.planned, json.of, json.program); },
