@@ -17,7 +17,9 @@ def check(tmp_path):
     environment = os.environ | who | {"GIT_CONFIG_GLOBAL": os.devnull}
 
     def git(*arguments: str) -> None:
-        subprocess.run([shutil.which("git"), *arguments], cwd=tmp_path, env=environment, check=True, capture_output=True)
+        subprocess.run(
+            [shutil.which("git"), *arguments], cwd=tmp_path, env=environment, check=True, capture_output=True
+        )
 
     def call(*messages: str) -> subprocess.CompletedProcess:
         for message in messages:

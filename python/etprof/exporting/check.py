@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -30,6 +31,17 @@ FAIL: Verdict = "fail"
 UNDECIDED: Verdict = "undecided"
 
 _NOT_REGISTERED = "not registered"  # of a backend or an operator, in the runner's error
+_CHECK_INPUTS = re.compile(r"\. Check the inputs \(saved [^)]*\), and the model in Python\.$")
+
+# What ExecuTorch's kernels refuse (seen with 1.5): words of the error, and what to do instead.
+KERNEL_LIMITS = {
+    "Expect input tensor to be 3-D or 4-D": "ExecuTorch has no kernel for 3-d convolutions: compute them as 2-d "
+    "convolutions of the slices, summed over the kernel's depth",
+    "Padding values must be non-negative": "ExecuTorch has no kernel for negative padding: slice the tensor instead "
+    "(`x[..., 1:-1]`)",
+    "operator aten::_embedding_bag": "ExecuTorch has no kernel for nn.EmbeddingBag: use nn.Embedding, and sum or average "
+    "its rows",
+}
 _RUNNER_SECONDS = 1800  # a run that takes longer has hung
 
 
@@ -133,16 +145,26 @@ def runner_of(pte: Path, runner: Path) -> Run:
             except OSError as error:
                 raise CannotRun(f"{runner}: {error.strerror}", elsewhere=True) from error
             if done.returncode != 0:
-                raise CannotRun(_error_of(done), _NOT_REGISTERED in done.stderr)
+                why, is_limit = _error_of(done)
+                raise CannotRun(why, _NOT_REGISTERED in done.stderr and not is_limit)
             return inputs.decode((folder / "outputs").read_bytes())[case.method]
 
     return run
 
 
-def _error_of(done: subprocess.CompletedProcess[str]) -> str:
-    """The runner's error without its name, or what is known where it said none."""
+def _error_of(done: subprocess.CompletedProcess[str]) -> tuple[str, bool]:
+    """The runner's error without its name, or its exit code, and whether it is one of KERNEL_LIMITS.
+
+    The inputs are saved in a folder that is deleted, so that they are not named.
+    """
     lines = [line for line in done.stderr.splitlines() if line.startswith("etprof-runner: ")]
-    return lines[0].removeprefix("etprof-runner: ") if lines else f"etprof-runner ended with {done.returncode}"
+    if not lines:
+        return f"etprof-runner ended with {done.returncode}", False
+    error = _CHECK_INPUTS.sub("", lines[0].removeprefix("etprof-runner: "))
+    for words, instead in KERNEL_LIMITS.items():
+        if words in error:
+            return instead, True
+    return error, False
 
 
 def check(
