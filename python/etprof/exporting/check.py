@@ -31,6 +31,8 @@ FAIL: Verdict = "fail"
 UNDECIDED: Verdict = "undecided"
 
 _NOT_REGISTERED = "not registered"  # of a backend or an operator, in the runner's error
+# The lowering is not to blame for the last decibel: so much less than PyTorch in the same type is 1.26 times its noise.
+_ALIKE_DB = 1
 _CHECK_INPUTS = re.compile(r"\. Check the inputs \(saved [^)]*\), and the model in Python\.$")
 
 # What ExecuTorch's kernels refuse (seen with 1.5): words of the error, and what to do instead.
@@ -234,6 +236,11 @@ def _cause(case: CheckedCase, number: int, least: float, exact: bool) -> str:
     """Whether the lowering is to blame, or already the type."""
     if number >= len(case.pytorch_same_type):
         return ""
+    actual, same = case.outputs[number].sqnr_db, case.pytorch_same_type[number].sqnr_db
+    if actual is not None and same is not None and 0 <= same - actual < _ALIKE_DB:
+        return (
+            f"; PyTorch in the same type has {same:.1f} dB: the type or the quantization is the cause, not the lowering"
+        )
     if case.pytorch_same_type[number].why_not(least, exact) is None:
         return "; PyTorch in the same type is near enough: the lowering is the cause"
     return "; so is PyTorch in the same type: the type or the quantization is the cause, not the lowering"

@@ -208,6 +208,18 @@ def test_what_fp16_alone_loses_is_told_from_what_the_lowering_loses(tmp_path: Pa
     assert code == 0
 
 
+def test_who_is_to_blame_near_the_limit_is_told_by_what_pytorch_loses():
+    def cause(actual_db: float, same_db: float) -> str | None:
+        outputs = [[agreement.Agreement([4], "float32", sqnr_db=db)] for db in (actual_db, same_db)]
+        case = check.CheckedCase("forward", "example", [[4]], *outputs)
+        return check._judge([case], 40, exact=False).why  # noqa: SLF001
+
+    for actual, same in ((39.9, 40.1), (20, 20.9), (20, 20.5)):
+        assert "not the lowering" in cause(actual, same)
+    for actual, same in ((39, 40.1), (20, 60)):
+        assert "the lowering is the cause" in cause(actual, same)
+
+
 def test_one_output_is_described_the_worst_and_why(tmp_path: Path, capfd: pytest.CaptureFixture):
     fading = "y = self.linear(x)\n        return y, y * 1e-5, y * 1e-9"
     assert export(tmp_path, fading, "--dtype", "fp16")[0] == 1
