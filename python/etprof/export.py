@@ -33,7 +33,7 @@ from etprof.errors import (
     ExportError,
     failing_as,
 )
-from etprof.exporting import calibration, check, explain, find, inputs, options, places, shapes, summary
+from etprof.exporting import calibration, check, explain, find, inputs, lowerings, options, places, shapes, summary
 from etprof.exporting.manifest import Manifest, Method, Versions
 
 if TYPE_CHECKING:
@@ -253,10 +253,22 @@ def _check(
     def same_type(case: check.Case) -> list[Any]:
         return check.eager_outputs(exported[case.method].module(), case.args, case.kwargs)
 
+    def as_lowered(case: check.Case) -> tuple[list[Any], list[Any], str] | None:
+        found = lowerings.as_lowered(exported[case.method], request.backend)
+        return (same_type(case), check.eager_outputs(found[0], case.args, case.kwargs), found[1]) if found else None
+
     cases = [case for method, model in converted.items() for case in shapes.cases(method, model, exported[method])]
     is_fp32 = request.computes_in == "fp32"
     run = check.runner_of(request.pte, runner)
-    return check.check(cases, run, eager, None if is_fp32 else same_type, request.computes_in, request.min_sqnr_db)
+    return check.check(
+        cases,
+        run,
+        eager,
+        None if is_fp32 else same_type,
+        request.computes_in,
+        request.min_sqnr_db,
+        as_lowered,
+    )
 
 
 def _results(

@@ -176,14 +176,19 @@ def check(
     same_type: Run | None,
     computes_in: str,
     min_sqnr_db: float | None = None,
+    as_lowered: Callable[[Case], tuple[Outputs, Outputs, str] | None] = lambda _case: None,
 ) -> Check:
     """Run every case by `run` and hold its outputs against those of `eager`, fp32.
 
     `same_type` runs the exported program in PyTorch, where it is not fp32: that part of a difference is not the
     lowering's. `computes_in` ("fp32", "fp16", "bf16", "int8") says how near is near enough, unless `min_sqnr_db` does.
+    `as_lowered` gives the outputs of the exported program in PyTorch, those of the same as the backend is known to compute
+    it, and what differs: where the former are those of the model, and the latter those of the .pte, that is the cause.
     """
     least = agreement.MIN_SQNR_DB[computes_in] if min_sqnr_db is None else min_sqnr_db
+    exact = computes_in == "fp32"
     checked = []
+    known = ""
     for case in cases:
         try:
             expected = eager(case)
@@ -199,7 +204,23 @@ def check(
             )
         same = [agreement.compare(*pair) for pair in zip(same_type(case), expected, strict=True)] if same_type else []
         checked.append(CheckedCase(case.method, case.name, _shapes(case), _compare_all(actual, expected), same))
-    return _judge(checked, least, exact=computes_in == "fp32")
+        if not known and not _near(checked[-1].outputs, least, exact):
+            known = _cause_in(as_lowered(case), expected, actual, least, exact)
+    return _judge(checked, least, exact, known)
+
+
+def _cause_in(
+    found: tuple[Outputs, Outputs, str] | None, expected: Outputs, actual: Outputs, least: float, exact: bool
+) -> str:
+    if found is None:
+        return ""
+    exported, lowered, what = found
+    pairs = ((exported, expected), (actual, lowered))
+    return what if all(_near(_compare_all(*pair), least, exact) for pair in pairs) else ""
+
+
+def _near(outputs: Sequence[Agreement], least: float, exact: bool) -> bool:
+    return all(output.why_not(least, exact) is None for output in outputs)
 
 
 def not_checked(why: str) -> Check:
@@ -213,14 +234,15 @@ def _compare_all(actual: Outputs, expected: Outputs) -> list[Agreement]:
     return [agreement.compare(*pair) for pair in zip(actual, expected, strict=True)]
 
 
-def _judge(cases: list[CheckedCase], least: float, exact: bool) -> Check:
+def _judge(cases: list[CheckedCase], least: float, exact: bool, known_cause: str = "") -> Check:
     whys, warnings = [], []
     for case in cases:
         for number, output in enumerate(case.outputs):
             place = f"{_label(case.method, case.inputs)}: output {number}"
             why = output.why_not(least, exact)
             if why is not None:
-                whys.append(f"{place}: {why}{_cause(case, number, least, exact)}")
+                cause = f". {known_cause}" if known_cause else _cause(case, number, least, exact)
+                whys.append(f"{place}: {why}{cause}")
             warnings += [f"{place}: {warning}" for warning in _health(output, exact)]
     if whys:
         more = f" (and {len(whys) - 1} more, in the .json)" if len(whys) > 1 else ""

@@ -212,7 +212,7 @@ def test_who_is_to_blame_near_the_limit_is_told_by_what_pytorch_loses():
     def cause(actual_db: float, same_db: float) -> str | None:
         outputs = [[agreement.Agreement([4], "float32", sqnr_db=db)] for db in (actual_db, same_db)]
         case = check.CheckedCase("forward", "example", [[4]], *outputs)
-        return check._judge([case], 40, exact=False).why  # noqa: SLF001
+        return check._judge([case], 40, exact=False).why
 
     for actual, same in ((39.9, 40.1), (20, 20.9), (20, 20.5)):
         assert "not the lowering" in cause(actual, same)
@@ -294,6 +294,22 @@ def test_what_executorch_has_no_kernel_for_is_told_with_what_to_use(
     line = last_line(capfd)
     assert "ExecuTorch has no kernel for" in line and instead in line
     assert str(tmp_path) not in line and "saved" not in line
+
+
+GELU = "torch.nn.functional.gelu(self.linear(x), approximate='tanh')"
+
+
+def test_a_known_lowering_is_the_cause_only_where_the_pte_agrees_with_it(tmp_path: Path, capfd: pytest.CaptureFixture):
+    cause = "XNNPACK computes the tanh approximation of GELU as the exact function (net.py, line 12): "
+    code, _ = export(tmp_path, f"return {GELU}", "--min-sqnr", "100")
+    assert code == 1 and cause.replace("net.py", str(tmp_path / "net.py")) in last_line(capfd)
+    # Another fault beside it, another backend, and the exact function.
+    code, _ = export(tmp_path, f"return {GELU} * (1.01 if exporting else 1)", "--min-sqnr", "100")
+    assert code == 1 and "GELU" not in last_line(capfd)
+    code, _ = export(tmp_path, f"return {GELU}", "--backend", "portable", "--min-sqnr", "100")
+    assert code == 0
+    code, _ = export(tmp_path, f"return {GELU.replace('tanh', 'none')}", "--min-sqnr", "100")
+    assert "approximation" not in last_line(capfd)
 
 
 def test_the_runners_error_is_passed_on(tmp_path: Path):
