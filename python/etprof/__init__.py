@@ -40,6 +40,11 @@ __all__ = ["__version__", *_WHERE]
 __path__.append(os.path.join(__path__[0], "..", "..", "build", "release", "python", "native"))  # noqa: PTH118, F405
 
 
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is first asked for."""
     if name not in _WHERE:

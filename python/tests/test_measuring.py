@@ -270,6 +270,14 @@ def test_the_options_are_the_commands(name):
     assert documented == options - parameters
 
 
+def test_dir_lists_the_public_names():
+    code = "import etprof, sys; print(dir(etprof) == sorted(etprof.__all__), 'etprof.workflows' in sys.modules)"
+    path = os.pathsep.join([str(Path(etprof.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_host_without_standard_streams_measures(tmp_path, closed):
     """As a daemon has none."""
