@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -59,15 +61,60 @@ def validate(run: Path_) -> dict:
     return json.loads(_native.validate(os.fspath(run)))
 
 
-# Those that measure have the options of their commands (`max_seconds` is --max-seconds), which their descriptions in C++
-# list: help(etprof.profile).
+# Functions that measure take the options of their commands (`max_seconds` is --max-seconds), as C++ describes them.
+
+_RAISES = """
+`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+
+Raises:
+    ValueError: what was given is wrong
+    RuntimeError: something failed; what was measured is kept
+    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
+    Exception: what `progress` raises ends the measurement, too"""
 
 
+def _with_options(function: Callable[..., dict]) -> Callable[..., dict]:
+    """Give a function that takes `**options` their signature and documentation."""
+    written = signature(function)
+    *parameters, _options = written.parameters.values()
+    taken = {parameter.name for parameter in parameters}
+    lines = [function.__doc__ or "", "", "Options:"]
+    for name, schema in json.loads(_native.options(function.__name__)).items():
+        if name not in taken and "description" in schema:
+            parameters.append(_parameter(name, schema))
+            lines.append(f"    {name}: {schema['description']}")
+    function.__signature__ = written.replace(parameters=parameters)  # type: ignore[attr-defined]
+    function.__doc__ = "\n".join([*lines, _RAISES])
+    return function
+
+
+def _parameter(name: str, schema: dict[str, Any]) -> Parameter:
+    """A keyword of the schema's type. Its default is None if C++ has no value or an empty one: etprof chooses then."""
+    default, kind = schema["default"], _annotation(schema, schema.get("title", ""))
+    if default in (None, "", []) or (type(default) is int and default < schema.get("minimum", default)):
+        default, kind = None, f"{kind} | None"
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _annotation(schema: dict[str, Any], title: str) -> str:
+    if "anyOf" in schema:  # a value, or a list of such
+        element = _annotation(schema["anyOf"][0], title)
+        return f"{element} | Sequence[{element}]"
+    if "enum" in schema:
+        return f"Literal[{', '.join(map(repr, schema['enum']))}]"
+    kind = schema["type"] if isinstance(schema["type"], str) else schema["type"][0]
+    if kind == "string" and re.search(r"DIR|FILE|LIBRARY|PATH|\.pte", title):
+        return "Path_"
+    return {"boolean": "bool", "integer": "int", "number": "float", "string": "str"}[kind]
+
+
+@_with_options
 def profile(model: Path_, *vs: str, progress: Progress | None = None, **options: Any) -> dict:
     """Measure a .pte, or compare it with variants of it ("isa=-avx2", "threads=2"), and analyze the results."""
     return _do("profile", progress, options, model=model, vs=vs)
 
 
+@_with_options
 def run(
     config: Path_ | Mapping[str, Any], *, dry_run: bool = False, progress: Progress | None = None, **options: Any
 ) -> dict:
@@ -79,11 +126,13 @@ def run(
     return _do("plan" if dry_run else "run", progress, options, config="config" if text else config, text=text)
 
 
+@_with_options
 def isa(model: Path_ | None = None, *, progress: Progress | None = None, **options: Any) -> dict:
     """Measure a .pte at each feature level of the CPU, and analyze the results; without one: what the CPU has."""
     return _do("isa", progress, options, model=model or "")
 
 
+@_with_options
 def check(
     baseline: Path_, candidate: Path_ | str | None = None, *, progress: Progress | None = None, **options: Any
 ) -> dict:
@@ -94,21 +143,25 @@ def check(
     return _do("check", progress, options, baseline=baseline, candidate=candidate or "")
 
 
+@_with_options
 def bisect(good: str, bad: str, command: list[str], *, progress: Progress | None = None, **options: Any) -> dict:
     """Find the commit that made a model or a runner slower; `command` builds a commit."""
     return _do("bisect", progress, options, good=good, bad=bad, command=command)
 
 
+@_with_options
 def suite(path: Path_, *, progress: Progress | None = None, **options: Any) -> dict:
     """Measure the models of a suite's file on its devices; a suite's folder is read."""
     return _do("suite", progress, options, path=path)
 
 
+@_with_options
 def peaks(*, progress: Progress | None = None, **options: Any) -> dict:
     """Measure what a device can compute and load at most."""
     return _do("peaks", progress, options)
 
 
+@_with_options
 def devices(*, progress: Progress | None = None, **options: Any) -> dict:
     """List this machine and the devices that can be reached."""
     return _do("devices", progress, options)
@@ -119,16 +172,19 @@ def doctor() -> dict:
     return _do("doctor", None, {})
 
 
+@_with_options
 def quick_test(*, progress: Progress | None = None, **options: Any) -> dict:
     """Take a small model from the export to the report, with the etprof program; see "passed"."""
     return _do("quick_test", progress, options)
 
 
+@_with_options
 def build(target: str, *, progress: Progress | None = None, **options: Any) -> dict:
     """Build etprof-runner for "linux-aarch64", "android", "macos-arm64", or "native", in a checkout of etprof."""
     return _do("build", progress, options, target=target)
 
 
+@_with_options
 def build_executorch(
     executorch: Path_, *, dry_run: bool = False, progress: Progress | None = None, **options: Any
 ) -> dict:
@@ -151,26 +207,3 @@ def _do(name: str, progress: Progress | None, options: dict[str, Any], **given: 
     _native.set_program(os.fspath(programs.place()))
     told = {key: value for key, value in (options | given).items() if value is not None}
     return json.loads(_native.measure(name, json.dumps(told, default=os.fspath), progress))
-
-
-def _describe_options() -> None:
-    """End each function's documentation with its options, as C++ describes them, and what all of them raise."""
-    for function in (profile, run, isa, check, bisect, suite, peaks, devices, quick_test, build, build_executorch):
-        lines = []
-        for name, schema in json.loads(_native.options(function.__name__)).items():
-            meaning = schema.get("description")
-            if name not in function.__code__.co_varnames:  # its parameters
-                lines.append(f"    {name}: {meaning}" if meaning else f"    {name}")
-        function.__doc__ = "\n".join([function.__doc__ or "", "", "Options:", *lines, _RAISES])
-
-
-_RAISES = """
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
-
-Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
-
-_describe_options()

@@ -198,10 +198,19 @@ Options Read(nlohmann::json given) {
   return options;
 }
 
+// Each option's schema, with its value in C++ as the default.
+template <Described Options>
+nlohmann::ordered_json SchemasOf() {
+  nlohmann::ordered_json schemas = SchemaOf<Options>("", "").at("properties");
+  const auto defaults = ToJson(Options());
+  for (const auto& [key, value] : defaults.items()) schemas.at(key)["default"] = value;
+  return schemas;
+}
+
 struct Workflow {
   const char* name;
   std::string (*run)(const nlohmann::json& given, PythonProgress& progress);
-  nlohmann::ordered_json (*schema)();
+  nlohmann::ordered_json (*options)();
 };
 
 template <auto Function>
@@ -213,7 +222,7 @@ struct Of<kFunction> {
             [](const nlohmann::json& given, PythonProgress& progress) {
               return kFunction(Read<Options>(given), progress);
             },
-            [] { return SchemaOf<Options>("", ""); }};
+            [] { return SchemasOf<Options>(); }};
   }
 };
 
@@ -239,8 +248,8 @@ void BindMeasuring(nb::module_& module) {
   module.def("set_program", [](const std::string& etprof) { SetExecutablePath(etprof); }, "etprof"_a,
              "where the etprof program is, with its runner beside it");
   module.def("options", [](const std::string& name) {
-    return WorkflowNamed(name).schema().at("properties").dump();
-  }, "name"_a, "a workflow's options, as the properties of a JSON Schema");
+    return WorkflowNamed(name).options().dump();
+  }, "name"_a, "a workflow's options, as the properties of a JSON Schema with all defaults");
   module.def("measure", [](const std::string& name, const std::string& options, const nb::object& progress) {
     const Workflow& workflow = WorkflowNamed(name);
     try {

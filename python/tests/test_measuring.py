@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -268,6 +269,26 @@ def test_the_options_are_the_commands(name):
     parameters = set(getattr(etprof, name).__code__.co_varnames)
     options = {option.replace("-", "_") for option in of_command - VIEWS - OTHERS.get(name, set())}
     assert documented == options - parameters
+    assert documented == inspect.signature(getattr(etprof, name)).parameters.keys() - parameters
+
+
+def test_signatures_have_types_and_defaults():
+    profile = inspect.signature(etprof.profile).parameters
+    assert {name: (profile[name].annotation, profile[name].default) for name in list(profile)[2:]}.items() >= {
+        "progress": ("Progress | None", None),
+        "max_seconds": ("float | None", None),
+        "threads": ("int | Sequence[int] | None", None),
+        "output_root": ("Path_ | None", None),
+        "wait_for_device": ("float", 60.0),
+        "power_mode": ("Literal['unconstrained-boost', 'app-developer'] | None", None),
+        "method": ("str", "forward"),
+        "resume": ("bool", False),
+    }.items()
+    # Ninja's choice is 0 in C++, which nobody can give.
+    assert inspect.signature(etprof.build).parameters["jobs"].default is None
+    config = {"model": str(TOY), "experiments": [{"name": "one"}]}
+    given = {name: each.default for name, each in inspect.signature(etprof.run).parameters.items() if name != "config"}
+    assert etprof.run(config, **given | {"dry_run": True}) == etprof.run(config, dry_run=True)
 
 
 def test_dir_lists_the_public_names():

@@ -21,7 +21,7 @@ struct PortableRunnerOptions {
 
   static void Describe(auto& v) {
     v("target", &PortableRunnerOptions::target);
-    v("output", &PortableRunnerOptions::output, {.meaning = "the folder to create"});
+    v("output", &PortableRunnerOptions::output, {.meaning = "the folder to create", .value = "DIR"});
     v("jobs", &PortableRunnerOptions::jobs, kBuildJobs);
   }
 };

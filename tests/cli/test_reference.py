@@ -2,7 +2,10 @@
 
 import json
 import re
+import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import program
 
@@ -24,10 +27,14 @@ def test_the_script_writes_it(tmp_path):
         text = (program.ROOT / "docs" / page).read_text()
         begin, end = text.index("| key |"), text.index("<!-- end of keys -->")
         (tmp_path / "docs" / page).write_text(text[:begin] + "\n" + text[end:])
-    script = tmp_path / "script" / "reference"
-    script.write_text((program.ROOT / "script" / "reference").read_text())
-    script.chmod(0o755)
-    subprocess.run([script], env={"ETPROF": str(program.etprof()), "PATH": "/usr/bin:/bin"}, check=True)
+    (tmp_path / "python" / "etprof").mkdir(parents=True)
+    for name in ("reference", "stub"):
+        shutil.copy(program.ROOT / "script" / name, tmp_path / "script")
+    of_python = {"ETPROF_PYTHON": sys.executable, "PYTHONPATH": str(program.ROOT / "python")}
+    environment = {"ETPROF": str(program.etprof()), "PATH": "/usr/bin:/bin", **of_python}
+    subprocess.run([tmp_path / "script" / "reference"], env=environment, check=True)
+    stub = Path("python", "etprof", "workflows.pyi")
+    assert (program.ROOT / stub).read_text() == (tmp_path / stub).read_text(), f"renew {stub}: script/reference"
     for page in [*pages, *(f"reference/{name}.md" for name in ("cli", "csv", "json"))]:
         written = (tmp_path / "docs" / page).read_bytes()
         assert (program.ROOT / "docs" / page).read_bytes() == written, f"renew {page}: script/reference"

@@ -58,7 +58,8 @@ def test_its_binaries_need_nothing_that_a_plain_system_has_not(wheel, tmp_path):
 def test_it_brings_licenses_stubs_and_no_folder_of_the_build(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-        assert {"etprof/bin/LICENSE.executorch", "etprof/_native.pyi", "etprof/py.typed"} <= names
+        assert {"etprof/bin/LICENSE.executorch", "etprof/py.typed"} <= names
+        assert {"etprof/_native.pyi", "etprof/workflows.pyi"} <= names
         assert any(name.endswith("licenses/LICENSE") for name in names)
         stub = ast.parse(archive.read("etprof/_native.pyi"))
         classes = {node.name for node in stub.body if isinstance(node, ast.ClassDef)}

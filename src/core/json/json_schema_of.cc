@@ -106,6 +106,7 @@ Schema EmptyObject() {
 }
 
 void AddMember(Schema& object, const char* key, Schema value, const About& about) {
+  if (!about.value.empty()) value["title"] = about.value;
   if (!about.meaning.empty()) value["description"] = about.meaning;
   object["properties"][key] = std::move(value);
   if (!about.if_any) object["required"].push_back(key);
