@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from etprof.results import html_table
+
 # Formats of the Arrow C data interface, by NumPy's names of types.
 _FORMATS = {
     "int8": "c",
@@ -113,13 +115,21 @@ class Records:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return repr(self._rows)
+        return f"<Records: {len(self)} rows of {', '.join(self._keys(self._dicts()))}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._dicts())
+
+    def _dicts(self) -> list[dict[str, Any]]:
+        return [asdict(row) if is_dataclass(row) else row for row in self._rows]
+
+    def _keys(self, dicts: list[dict[str, Any]]) -> list[str]:
+        return list(dict.fromkeys([*self._types, *(key for row in dicts for key in row)]))
 
     def table(self) -> Table:
         """Columns, in the order in which keys appear."""
-        dicts = [asdict(row) if is_dataclass(row) else row for row in self._rows]
-        keys = dict.fromkeys([*self._types, *(key for row in dicts for key in row)])
-        return Table({key: _column([row.get(key) for row in dicts], self._types.get(key)) for key in keys})
+        dicts = self._dicts()
+        return Table({key: _column([row.get(key) for row in dicts], self._types.get(key)) for key in self._keys(dicts)})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as an Arrow stream."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from etprof import _native
+from etprof.results import comparison_row, html_table, summary, without_internals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +21,12 @@ class Comparison:
     """A pair of experiments: analysis_summary.json's entry of it (docs/reference/files.md), with names for what is asked most."""
 
     data: dict
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {summary(comparison_row(self.data))}>"
+
+    def _repr_html_(self) -> str:
+        return html_table([comparison_row(self.data)]) + html_table(self.data["operators"], "operators")
 
     @property
     def verdict(self) -> str:
@@ -38,22 +45,22 @@ class Comparison:
         return None if low is None or high is None else (low, high)
 
     def operators(self) -> pd.DataFrame:
-        """One row an operator: names and times on both sides (ms), ratio, interval, verdict."""
+        """One row an operator: names and times of both variants (ms), ratio, interval, verdict."""
         import pandas as pd
 
-        return pd.DataFrame(self.data["operators"])
+        return pd.DataFrame(without_internals(self.data["operators"]))
 
     def groups(self) -> pd.DataFrame:
         """One row a group (Convolution, GEMM, ...), as `operators`."""
         import pandas as pd
 
-        return pd.DataFrame(self.data["groups"])
+        return pd.DataFrame(without_internals(self.data["groups"]))
 
     def rows(self, name: str = "operators") -> Records:
-        """Return "operators", "groups", or another list of `data`: rows, and a table for any Arrow library."""
+        """Return "operators", "groups", or another list of `data`, without exact sums: rows, and a table for any Arrow library."""
         from etprof.arrow import Records  # which needs NumPy
 
-        return Records(self.data[name])
+        return Records(without_internals(self.data[name]))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The operators as an Arrow stream: `polars.DataFrame(comparison)`."""

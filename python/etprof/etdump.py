@@ -15,6 +15,7 @@ except ModuleNotFoundError as error:
     raise ImportError("etprof's Python module needs NumPy: pip install numpy") from error
 
 from etprof.arrow import Coded, Nullable, Records, Table
+from etprof.results import html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -327,6 +328,18 @@ class Profile:
     def __init__(self, profile: _native.Profile) -> None:
         self._profile = profile
 
+    def __repr__(self) -> str:
+        runs = self.run_total_ns[self._steady]
+        median = f", median {np.median(runs) / 1e6:.4g} ms" if runs.size else ""
+        return f"<Profile: {len(self.operators)} operators, {runs.size} steady runs{median}>"
+
+    def _repr_html_(self) -> str:
+        columns = self._statistics.columns
+        shown = {key: columns[key] for key in ("name", "category", "runs", "mean_ms", "p50_ms", "p99_ms", "share")}
+        cells = [column.values if isinstance(column, Nullable) else column for column in shown.values()]
+        rows = [dict(zip(shown, row, strict=True)) for row in zip(*cells, strict=True)]
+        return html_table(sorted(rows, key=lambda row: -np.nan_to_num(row["share"])), repr(self))
+
     @cached_property
     def operators(self) -> Records:
         """What ran, the framework's own spans too: key, name, type, kind, category, group, instruction, parent, portable."""
@@ -368,10 +381,14 @@ class Profile:
         )
 
     @cached_property
-    def _statistics(self) -> Table:
+    def _steady(self) -> np.ndarray:
+        """Which runs the statistics are of: the steady ones, or all where none is."""
         steady = self.run_phase == "steady"
-        if not steady.any():
-            steady = np.ones_like(steady, dtype=bool)
+        return steady if steady.any() else np.ones_like(steady, dtype=bool)
+
+    @cached_property
+    def _statistics(self) -> Table:
+        steady = self._steady
         times = self.self_ns[:, steady]
         columns: dict[str, Any] = {}
         for key, kind in _OPERATOR_KEYS.items():

@@ -12,18 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from etprof import _native, programs
+from etprof.results import Result
 
 Path_ = str | os.PathLike[str]
 Progress = Callable[[dict[str, Any]], object]
 
 
-def analyze(path: Path_) -> dict:
+def analyze(path: Path_) -> Result:
     """Show where the time goes: an ETDump or a timeline CSV; a results directory's files are regenerated, too.
 
     Raises:
         ValueError: here and below: what was given cannot be read; the message says what and why
     """
-    return json.loads(_native.analyze(os.fspath(path)))
+    return Result(json.loads(_native.analyze(os.fspath(path))))
 
 
 def report(path: Path_, out: Path_ | None = None) -> list[Path]:
@@ -31,24 +32,26 @@ def report(path: Path_, out: Path_ | None = None) -> list[Path]:
     return [Path(file) for file in _native.report(os.fspath(path), os.fspath(out) if out is not None else "")]
 
 
-def inspect(model: Path_) -> dict:
+def inspect(model: Path_) -> Result:
     """Show what is in a .pte: instructions, delegates, tensors, sizes, MACs."""
-    return json.loads(_native.inspect(os.fspath(model)))
+    return Result(json.loads(_native.inspect(os.fspath(model))))
 
 
-def check_programs(baseline: Path_, candidate: Path_, thresholds: Path_ | None = None) -> dict:
+def check_programs(baseline: Path_, candidate: Path_, thresholds: Path_ | None = None) -> Result:
     """Compare two .pte without running them, with the limits of a file if any: `etprof check --static`."""
-    return json.loads(_native.check_programs(os.fspath(baseline), os.fspath(candidate), os.fspath(thresholds or "")))
+    return Result(
+        json.loads(_native.check_programs(os.fspath(baseline), os.fspath(candidate), os.fspath(thresholds or "")))
+    )
 
 
-def diff(baseline: Path_, candidate: Path_, *runs: Path_) -> dict:
+def diff(baseline: Path_, candidate: Path_, *runs: Path_) -> Result:
     """Show what differs between two .pte, with times where `runs` measured them."""
-    return json.loads(_native.diff(os.fspath(baseline), os.fspath(candidate), [os.fspath(run) for run in runs]))
+    return Result(json.loads(_native.diff(os.fspath(baseline), os.fspath(candidate), [os.fspath(run) for run in runs])))
 
 
-def kernels(*paths: Path_, filter_op: str = "") -> dict:
+def kernels(*paths: Path_, filter_op: str = "") -> Result:
     """Show the microkernels that logs of kernel-log runs, or results directories, tell of."""
-    return json.loads(_native.kernels([os.fspath(path) for path in paths], filter_op))
+    return Result(json.loads(_native.kernels([os.fspath(path) for path in paths], filter_op)))
 
 
 def trace(*paths: Path_, out: Path_, model: Path_ | None = None) -> Path:
@@ -56,9 +59,9 @@ def trace(*paths: Path_, out: Path_, model: Path_ | None = None) -> Path:
     return Path(_native.trace([os.fspath(path) for path in paths], os.fspath(out), os.fspath(model or "")))
 
 
-def validate(run: Path_) -> dict:
+def validate(run: Path_) -> Result:
     """Verify the integrity of a results directory; see "ok" and "findings"."""
-    return json.loads(_native.validate(os.fspath(run)))
+    return Result(json.loads(_native.validate(os.fspath(run))))
 
 
 # Functions that measure take the options of their commands (`max_seconds` is --max-seconds), as C++ describes them.
@@ -73,7 +76,7 @@ Raises:
     Exception: what `progress` raises ends the measurement, too"""
 
 
-def _with_options(function: Callable[..., dict]) -> Callable[..., dict]:
+def _with_options(function: Callable[..., Result]) -> Callable[..., Result]:
     """Give a function that takes `**options` their signature and documentation."""
     written = signature(function)
     *parameters, _options = written.parameters.values()
@@ -109,7 +112,7 @@ def _annotation(schema: dict[str, Any], title: str) -> str:
 
 
 @_with_options
-def profile(model: Path_, *vs: str, progress: Progress | None = None, **options: Any) -> dict:
+def profile(model: Path_, *vs: str, progress: Progress | None = None, **options: Any) -> Result:
     """Measure a .pte, or compare it with variants of it ("isa=-avx2", "threads=2"), and analyze the results."""
     return _do("profile", progress, options, model=model, vs=vs)
 
@@ -117,7 +120,7 @@ def profile(model: Path_, *vs: str, progress: Progress | None = None, **options:
 @_with_options
 def run(
     config: Path_ | Mapping[str, Any], *, dry_run: bool = False, progress: Progress | None = None, **options: Any
-) -> dict:
+) -> Result:
     """Measure the experiments of a configuration, a file or a dict with its keys, and analyze the results.
 
     `dry_run`: the plan, and nothing is measured.
@@ -127,7 +130,7 @@ def run(
 
 
 @_with_options
-def isa(model: Path_ | None = None, *, progress: Progress | None = None, **options: Any) -> dict:
+def isa(model: Path_ | None = None, *, progress: Progress | None = None, **options: Any) -> Result:
     """Measure a .pte at each feature level of the CPU, and analyze the results; without one: what the CPU has."""
     return _do("isa", progress, options, model=model or "")
 
@@ -135,7 +138,7 @@ def isa(model: Path_ | None = None, *, progress: Progress | None = None, **optio
 @_with_options
 def check(
     baseline: Path_, candidate: Path_ | str | None = None, *, progress: Progress | None = None, **options: Any
-) -> dict:
+) -> Result:
     """Compare two models or configurations, which are measured, or two results directories; see "result".
 
     The candidate of a model may be a variant of it ("isa=-avx2"); a configuration or a results directory alone has pairs.
@@ -144,42 +147,42 @@ def check(
 
 
 @_with_options
-def bisect(good: str, bad: str, command: list[str], *, progress: Progress | None = None, **options: Any) -> dict:
+def bisect(good: str, bad: str, command: list[str], *, progress: Progress | None = None, **options: Any) -> Result:
     """Find the commit that made a model or a runner slower; `command` builds a commit."""
     return _do("bisect", progress, options, good=good, bad=bad, command=command)
 
 
 @_with_options
-def suite(path: Path_, *, progress: Progress | None = None, **options: Any) -> dict:
+def suite(path: Path_, *, progress: Progress | None = None, **options: Any) -> Result:
     """Measure the models of a suite's file on its devices; a suite's folder is read."""
     return _do("suite", progress, options, path=path)
 
 
 @_with_options
-def peaks(*, progress: Progress | None = None, **options: Any) -> dict:
+def peaks(*, progress: Progress | None = None, **options: Any) -> Result:
     """Measure what a device can compute and load at most."""
     return _do("peaks", progress, options)
 
 
 @_with_options
-def devices(*, progress: Progress | None = None, **options: Any) -> dict:
+def devices(*, progress: Progress | None = None, **options: Any) -> Result:
     """List this machine and the devices that can be reached."""
     return _do("devices", progress, options)
 
 
-def doctor() -> dict:
+def doctor() -> Result:
     """Show what this machine has of what the commands need; see "ready"."""
     return _do("doctor", None, {})
 
 
 @_with_options
-def quick_test(*, progress: Progress | None = None, **options: Any) -> dict:
+def quick_test(*, progress: Progress | None = None, **options: Any) -> Result:
     """Take a small model from the export to the report, with the etprof program; see "passed"."""
     return _do("quick_test", progress, options)
 
 
 @_with_options
-def build(target: str, *, progress: Progress | None = None, **options: Any) -> dict:
+def build(target: str, *, progress: Progress | None = None, **options: Any) -> Result:
     """Build etprof-runner for "linux-aarch64", "android", "macos-arm64", or "native", in a checkout of etprof."""
     return _do("build", progress, options, target=target)
 
@@ -187,17 +190,17 @@ def build(target: str, *, progress: Progress | None = None, **options: Any) -> d
 @_with_options
 def build_executorch(
     executorch: Path_, *, dry_run: bool = False, progress: Progress | None = None, **options: Any
-) -> dict:
+) -> Result:
     """Build ExecuTorch's own executor_runner in a checkout of it; `dry_run`: the commands, and nothing is built."""
     return _do("build_executorch", progress, options, executorch=executorch, dry_run=dry_run)
 
 
-def recover(path: Path_) -> dict:
+def recover(path: Path_) -> Result:
     """Merge and analyze what a killed measurement left, and verify it; see "recovered" and "ok"."""
     return _do("recover", None, {}, run=path)
 
 
-def _do(name: str, progress: Progress | None, options: dict[str, Any], **given: Any) -> dict:
+def _do(name: str, progress: Progress | None, options: dict[str, Any], **given: Any) -> Result:
     known = json.loads(_native.options(name))
     for option in options:
         if option not in known or option in given:
@@ -206,4 +209,4 @@ def _do(name: str, progress: Progress | None, options: dict[str, Any], **given: 
         os.environ.setdefault("ETPROF_PYTHON", sys.executable)
     _native.set_program(os.fspath(programs.place()))
     told = {key: value for key, value in (options | given).items() if value is not None}
-    return json.loads(_native.measure(name, json.dumps(told, default=os.fspath), progress))
+    return Result(json.loads(_native.measure(name, json.dumps(told, default=os.fspath), progress)))

@@ -5,12 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from etprof.results import Result
+
 Path_ = str | os.PathLike[str]
 Progress = Callable[[dict[str, Any]], object]
 
 def analyze(
     path: Path_,
-) -> dict:
+) -> Result:
     """Show where the time goes: an ETDump or a timeline CSV; a results directory's files are regenerated, too.
 
     Raises:
@@ -25,27 +27,27 @@ def report(
 
 def inspect(
     model: Path_,
-) -> dict:
+) -> Result:
     """Show what is in a .pte: instructions, delegates, tensors, sizes, MACs."""
 
 def check_programs(
     baseline: Path_,
     candidate: Path_,
     thresholds: Path_ | None = None,
-) -> dict:
+) -> Result:
     """Compare two .pte without running them, with the limits of a file if any: `etprof check --static`."""
 
 def diff(
     baseline: Path_,
     candidate: Path_,
     *runs: Path_,
-) -> dict:
+) -> Result:
     """Show what differs between two .pte, with times where `runs` measured them."""
 
 def kernels(
     *paths: Path_,
     filter_op: str = '',
-) -> dict:
+) -> Result:
     """Show the microkernels that logs of kernel-log runs, or results directories, tell of."""
 
 def trace(
@@ -57,7 +59,7 @@ def trace(
 
 def validate(
     run: Path_,
-) -> dict:
+) -> Result:
     """Verify the integrity of a results directory; see "ok" and "findings"."""
 
 def profile(
@@ -97,7 +99,7 @@ def profile(
     commit: str = 'HEAD',
     reference: str | None = None,
     device_name: str | None = None,
-) -> dict:
+) -> Result:
     """Measure a .pte, or compare it with variants of it ("isa=-avx2", "threads=2"), and analyze the results.
 
 Options:
@@ -171,7 +173,7 @@ def run(
     commit: str = 'HEAD',
     reference: str | None = None,
     device_name: str | None = None,
-) -> dict:
+) -> Result:
     """Measure the experiments of a configuration, a file or a dict with its keys, and analyze the results.
 
     `dry_run`: the plan, and nothing is measured.
@@ -242,7 +244,7 @@ def isa(
     commit: str = 'HEAD',
     reference: str | None = None,
     device_name: str | None = None,
-) -> dict:
+) -> Result:
     """Measure a .pte at each feature level of the CPU, and analyze the results; without one: what the CPU has.
 
 Options:
@@ -324,7 +326,7 @@ def check(
     commit: str = 'HEAD',
     reference: str | None = None,
     device_name: str | None = None,
-) -> dict:
+) -> Result:
     """Compare two models or configurations, which are measured, or two results directories; see "result".
 
     The candidate of a model may be a variant of it ("isa=-avx2"); a configuration or a results directory alone has pairs.
@@ -407,7 +409,7 @@ def bisect(
     inputs: str | Sequence[str] | None = None,
     load: Path_ | Sequence[Path_] | None = None,
     exec_wrapper: str | None = None,
-) -> dict:
+) -> Result:
     """Find the commit that made a model or a runner slower; `command` builds a commit.
 
 Options:
@@ -465,7 +467,7 @@ def suite(
     commit: str = 'HEAD',
     reference: str | None = None,
     device_name: str | None = None,
-) -> dict:
+) -> Result:
     """Measure the models of a suite's file on its devices; a suite's folder is read.
 
 Options:
@@ -506,7 +508,7 @@ def peaks(
     power_mode: Literal['unconstrained-boost', 'app-developer'] | None = None,
     runner: Path_ | None = None,
     exec_wrapper: str | None = None,
-) -> dict:
+) -> Result:
     """Measure what a device can compute and load at most.
 
 Options:
@@ -534,7 +536,7 @@ def devices(
     device: str | Sequence[str] | None = None,
     clean: bool = False,
     timeout: float = 10.0,
-) -> dict:
+) -> Result:
     """List this machine and the devices that can be reached.
 
 Options:
@@ -551,7 +553,7 @@ Raises:
     Exception: what `progress` raises ends the measurement, too"""
 
 def doctor(
-) -> dict:
+) -> Result:
     """Show what this machine has of what the commands need; see "ready"."""
 
 def quick_test(
@@ -560,7 +562,7 @@ def quick_test(
     outdir: Path_ = 'out_quick_test',
     model: Path_ | None = None,
     device: str = 'local',
-) -> dict:
+) -> Result:
     """Take a small model from the export to the report, with the etprof program; see "passed".
 
 Options:
@@ -582,7 +584,7 @@ def build(
     progress: Progress | None = None,
     output: Path_ | None = None,
     jobs: int | None = None,
-) -> dict:
+) -> Result:
     """Build etprof-runner for "linux-aarch64", "android", "macos-arm64", or "native", in a checkout of etprof.
 
 Options:
@@ -607,7 +609,7 @@ def build_executorch(
     llm: bool = False,
     clean: bool = False,
     jobs: int | None = None,
-) -> dict:
+) -> Result:
     """Build ExecuTorch's own executor_runner in a checkout of it; `dry_run`: the commands, and nothing is built.
 
 Options:
@@ -627,5 +629,5 @@ Raises:
 
 def recover(
     path: Path_,
-) -> dict:
+) -> Result:
     """Merge and analyze what a killed measurement left, and verify it; see "recovered" and "ok"."""
