@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -78,6 +80,9 @@ def read_etdump(
     Raises:
         FileNotFoundError: there is no such file
         ValueError: it is no ETDump, is cut short or is malformed; the message says where
+
+    Warns:
+        UserWarning: runs were disturbed, as only the results directory that the file is in knows
     """
     scales = (
         _nanoseconds(source_time_scale),
@@ -88,7 +93,30 @@ def read_etdump(
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    return Etdump(_native_module().read_etdump(str(path), *scales), path)
+    dump = Etdump(_native_module().read_etdump(str(path), *scales), path)
+    _warn_of_disturbed_runs(path)
+    return dump
+
+
+def _warn_of_disturbed_runs(path: Path) -> None:
+    """An ETDump does not say which of its runs had to wait for a processor; the manifest above it does."""
+    path = path.resolve()
+    manifest = path.parents[1] / "manifest.json"
+    try:
+        results = json.loads(manifest.read_bytes())["results"]
+        (counted,) = (one["etdump_runs"] for one in results if manifest.parent / one["etdump"] == path)
+        runs = {
+            phase: sum(one["runs"] for one in counted if one["phase"] == phase) for phase in ("steady", "disturbed")
+        }
+    except (OSError, IndexError, KeyError, TypeError, ValueError):  # no ETDump of a results directory
+        return
+    if runs["disturbed"]:
+        warnings.warn(
+            f"{runs['disturbed']} of the {sum(runs.values())} traced runs after the warmup in {path.name} were disturbed "
+            f"by other processes. The file alone does not say which, so its profiles have them all. "
+            f"Read the results directory {manifest.parent}, which leaves them out: etprof.compare, etprof.analyze.",
+            stacklevel=3,
+        )
 
 
 class Etdump:

@@ -1,7 +1,14 @@
-"""What results look like at a prompt and in a notebook."""
+"""What results look like at a prompt and in a notebook, and that reading them changes nothing."""
 
+import hashlib
 import json
+import os
 import re
+import shutil
+import signal
+import subprocess
+import sys
+import warnings
 from pathlib import Path
 
 import program
@@ -9,6 +16,8 @@ import pytest
 
 import etprof
 from etprof.arrow import Records
+from etprof.fleet import ingest
+from etprof.fleet.store import Fleet
 from etprof.results import Result, html_table
 
 TOY = program.DATA / "toy_cnn.pte"
@@ -33,6 +42,56 @@ def run(tmp_path_factory) -> Path:
         patch.setenv("ETPROF", str(program.etprof()))
         etprof.run(scripted(folder))
     return folder
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory) -> Path:
+    """What a killed measurement leaves: a manifest that says so, and ETDumps in parts."""
+    folder = tmp_path_factory.mktemp("killed") / "run"
+    text = f"""
+import etprof, os, signal
+def kill(said):
+    if said["kind"] == "measuring" and said["done"] >= 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+etprof.run({scripted(str(folder), launches=1000)!r}, progress=kill)
+"""
+    path = os.pathsep.join([str(Path(etprof.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": path, "ETPROF": str(program.etprof())}
+    done = subprocess.run([sys.executable, "-c", text], env=environment, timeout=300, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert list(folder.rglob("launches/*.etdump")), "the ETDumps are merged already"
+    return folder
+
+
+def contents(folder: Path) -> dict[Path, tuple[int, str]]:
+    """When each file and folder was changed, and the SHA-256 of files."""
+    return {
+        path: (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
+        for path in [folder, *folder.rglob("*")]
+    }
+
+
+@pytest.mark.parametrize("which", ["run", "killed"])
+@pytest.mark.filterwarnings("ignore:.*disturbed by other processes")
+def test_only_analyze_writes_into_a_results_directory(which, request, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(request.getfixturevalue(which), folder)
+    before = contents(folder)
+    for etdump in folder.rglob("*.etdump"):
+        etprof.read_etdump(etdump).to_pandas()
+    assert etprof.compare(folder / "plain", folder / "fast").verdict
+    etprof.check(folder, folder)
+    etprof.validate(folder)
+    etprof.diff(TOY, TOY, folder)
+    etprof.trace(folder, out=tmp_path / "run.pftrace")
+    etprof.report(folder, out=tmp_path / "report.html")
+    etprof.report(folder, out=tmp_path / "report.md")
+    ingest.add(Fleet(str(tmp_path / "fleet"), create=True), [folder], events=2)
+    if which == "run":
+        etprof.History(tmp_path / "history.sqlite").add(folder, commit="first")
+    assert contents(folder) == before
+    etprof.analyze(folder)
+    assert contents(folder) != before
 
 
 def test_a_result_is_a_dict_with_its_numbers_on_one_line(run):
@@ -83,3 +142,28 @@ def test_notebooks_get_tables_without_internals(run):
         assert not [name for name in frame.columns if name.endswith("_ns")]
         assert {"name", "baseline_ms", "candidate_ms", "ratio", "verdict"} <= set(frame.columns)
     assert Records([])._repr_html_() == ""
+
+
+def test_a_disturbed_etdump_names_its_results_directory(run, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    of_phase = {"launch": 0, "round": 0, "phase": "steady", "runs": 5}
+    manifest["results"][0]["etdump_runs"] = [of_phase, of_phase | {"phase": "disturbed", "runs": 3}]
+    manifest["results"][1]["etdump_runs"] = [of_phase]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    ((disturbed,), (quiet,)) = ((folder / name).glob("*.etdump") for name in ("plain", "fast"))
+    with pytest.warns(
+        UserWarning, match=f"3 of the 8 traced runs .* in {disturbed.name} .*{re.escape(str(folder))}"
+    ) as w:
+        etprof.read_etdump(disturbed)
+    assert w[0].filename == __file__
+    alone = shutil.copy(disturbed, tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        etprof.read_etdump(quiet)
+        etprof.read_etdump(alone)
+        etprof.read_etdump(disturbed.read_bytes())
+        for broken in ("[]", '{"results": 1}', '{"results": [{}]}', "{"):
+            (folder / "manifest.json").write_text(broken)
+            etprof.read_etdump(disturbed)

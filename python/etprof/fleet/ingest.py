@@ -538,9 +538,10 @@ class _Traced:
 
 def _sampled(etdump: Path, profile: Any, wanted: int) -> Iterator[tuple[int, dict]]:
     """Events of some traced runs of an ETDump: of steady ones, or of all where there is none, spread evenly."""
-    from etprof import read_etdump
+    from etprof import _native
+    from etprof.etdump import Etdump
 
-    dump = read_etdump(etdump)
+    dump = Etdump(_native.read_etdump(str(etdump)))
     phase = np.array(profile.run_phase)
     runs = np.flatnonzero(phase == "steady")
     runs = runs if runs.size else np.arange(phase.size)
