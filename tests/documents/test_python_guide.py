@@ -1,6 +1,7 @@
 """The Python of docs/guides/python.md works, block after block, in a folder that holds what it names."""
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -35,16 +36,42 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def shortened(code: str) -> str:
+    """Measuring for ten seconds shows no more than two launches do."""
+    code = re.sub(r"(profile\(.*)max_seconds=10", r"\1launches=2, runs=3, no_peaks=True", code)
+    return code.replace("max_seconds=10", "launches=2, runs=3")
+
+
 def test_the_examples_work(folder, capfd):
     names: dict[str, object] = {}
     blocks = [block for block in fenced(GUIDE.read_text()) if block.language == "python"]
     assert len(blocks) == 4
     for block in blocks:
-        # Measuring for ten seconds shows no more than two launches do.
-        text = re.sub(r"(profile\(.*)max_seconds=10", r"\1launches=2, runs=3, no_peaks=True", block.body)
-        text = text.replace("max_seconds=10", "launches=2, runs=3")
-        exec(compile(text, GUIDE, "exec"), names)  # noqa: S102  our own document
+        exec(compile(shortened(block.body), GUIDE, "exec"), names)  # noqa: S102  our own document
     said = capfd.readouterr()
     assert said.err == ""
     assert "launch 2 of 2" in said.out  # by the example's own print
     assert (folder / "report.html").is_file() and (folder / "out" / "report.html").is_file()
+
+
+def test_the_notebook_runs_and_shows_tables(folder, monkeypatch):
+    """By Jupyter's own kernel. The committed notebook has no outputs."""
+    import nbclient
+    import nbformat
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]))
+    notebook = nbformat.read(GUIDE.with_suffix(".ipynb"), as_version=4)
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not [cell for cell in code if cell.outputs or cell.execution_count]
+    for cell in code:
+        cell.source = shortened(cell.source)
+    nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": folder}}).execute()
+    shown = {cell.source.splitlines()[-1]: cell.outputs[-1]["data"] for cell in code if cell.outputs}
+    assert len(shown) == len(code)
+    for last in ("result", "pair", "pair.operators()", "profile", "dump.to_pandas().head()"):
+        assert "<table" in shown[last]["text/html"], last
+    assert shown["result"]["text/plain"].startswith("<status complete; 2 threads vs ")
+    assert shown["pair"]["text/plain"].startswith("<Comparison: 2 threads vs ")
+    assert "\n" not in shown["result"]["text/plain"] + shown["profile"]["text/plain"]
+    assert (folder / "out" / "report.html").is_file()
