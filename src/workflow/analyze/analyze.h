@@ -17,8 +17,8 @@
 
 namespace etprof {
 
-// Reads a results directory, after merging what a killed measurement left unmerged. Throws as
-// LoadRunDirectory.
+// Reads a results directory and writes nothing: ETDumps that a killed measurement left in parts are merged in
+// memory. Throws as LoadRunDirectory.
 RunData OpenRunDirectory(const std::filesystem::path& folder);
 // One results directory, or ETDumps and timeline CSVs as one run. Throws likewise, and Error (kUsage,
 // `one_folder`) where a results directory stands among several paths.
