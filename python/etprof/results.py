@@ -42,15 +42,8 @@ def without_internals(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 def comparison_row(pair: Mapping[str, Any]) -> dict[str, Any]:
     """Name, verdict, speedup with its interval, and latencies (ms) of an entry of "comparisons"."""
-    latency = pair["latency"]
-    return {
-        "comparison": pair["label"] or f"{pair['candidate']} vs {pair['baseline']}",
-        "verdict": latency["verdict"],
-        "speedup": latency["ratio"] and f"{latency['ratio']:.2f}x",
-        f"{latency['confidence'] or 0.95:.0%} CI": _interval(latency["ratio_low"], latency["ratio_high"], ".2f"),
-        "candidate ms": latency["candidate_ms"],
-        "baseline ms": latency["baseline_ms"],
-    }
+    name = pair["label"] or f"{pair['candidate']} vs {pair['baseline']}"
+    return {"comparison": name, **_latency_cells(pair["latency"])}
 
 
 def summary(row: Mapping[str, Any]) -> str:
@@ -75,6 +68,24 @@ def html_table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> str:
     ]
     more = f"<p>{len(rows) - len(shown)} more rows</p>" if len(rows) > len(shown) else ""
     return "<tr>".join(lines) + "</table>" + more
+
+
+def _latency_cells(compared: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "verdict": compared["verdict"],
+        "speedup": compared["ratio"] and f"{compared['ratio']:.2f}x",
+        f"{compared['confidence'] or 0.95:.0%} CI": _interval(compared["ratio_low"], compared["ratio_high"], ".2f"),
+        "candidate ms": compared["candidate_ms"],
+        "baseline ms": compared["baseline_ms"],
+    }
+
+
+def _cell_rows(cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A suite's cell: its pairs, or how it ended."""
+    name = " ".join(filter(None, (cell["model"], cell["dtype"], cell["device"])))
+    return [
+        {"cell": f"{name}, {pair['candidate']} vs {pair['baseline']}", **_latency_cells(pair)} for pair in cell["pairs"]
+    ] or [{"cell": name, "status": cell["status"], "latency ms": cell["latency_ms"], "reason": cell["reason"]}]
 
 
 def _experiment_rows(experiment: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -104,7 +115,12 @@ def _check_rows(pair: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 # How lists of measurements become rows. An entry of another list is a row.
-_ROWS = {"comparisons": lambda pair: [comparison_row(pair)], "pairs": _check_rows, "experiments": _experiment_rows}
+_ROWS = {
+    "comparisons": lambda pair: [comparison_row(pair)],
+    "pairs": _check_rows,
+    "cells": _cell_rows,
+    "experiments": _experiment_rows,
+}
 
 
 def _rows(result: Mapping[str, Any], key: str) -> list[dict[str, Any]]:

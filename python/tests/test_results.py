@@ -82,6 +82,7 @@ def test_only_analyze_writes_into_a_results_directory(which, request, tmp_path):
     assert etprof.compare(folder / "plain", folder / "fast").verdict
     etprof.check(folder, folder)
     etprof.validate(folder)
+    etprof.kernels(folder)
     etprof.diff(TOY, TOY, folder)
     etprof.trace(folder, out=tmp_path / "run.pftrace")
     etprof.report(folder, out=tmp_path / "report.html")
@@ -109,6 +110,19 @@ def test_a_result_is_a_dict_with_its_numbers_on_one_line(run):
     (profile,) = etprof.read_etdump(ETDUMPS[0]).profiles()
     assert re.fullmatch(r"<Profile: \d+ operators, \d+ steady runs, median [\d.]+ ms>", repr(profile))
     assert re.fullmatch(r"<Records: \d+ rows of key, name, .*>", repr(profile.operators))
+
+
+def test_a_suite_has_a_row_for_each_pair():
+    cell = {"model": "net", "dtype": None, "device": "local", "status": "measured", "reason": None, "latency_ms": 1.0}
+    pair = {"candidate": "2 threads", "baseline": "1 thread", "candidate_ms": 0.5, "baseline_ms": 1.0, "ratio": 2.0}
+    pair |= {"ratio_low": 1.9, "ratio_high": 2.1, "confidence": 0.95, "verdict": "faster"}
+    failed = {"pairs": [], "dtype": "fp16", "status": "failed", "reason": "no export", "latency_ms": None}
+    result = Result(result="fail", cells=[cell | {"pairs": [pair]}, cell | failed])
+    assert repr(result) == (
+        "<result fail; net local, 2 threads vs 1 thread: verdict faster, speedup 2.00x, 95% CI [1.90, 2.10], "
+        "candidate ms 0.5, baseline ms 1; net fp16 local: status failed, reason no export>"
+    )
+    assert "<td>2.00x</td>" in result._repr_html_() and "<td>no export</td>" in result._repr_html_()
 
 
 def test_many_measurements_are_cut():
