@@ -92,6 +92,10 @@ struct NotDelegated {
   std::int64_t operators = 0;
   UpperBound bound = {};
   TypeTimes types, takeable;  // takeable: those that XNNPACK could take in another form
+  // What dividing the model into delegates costs in addition: the overhead of all calls but one, and what
+  // moves data in the delegates at their boundaries.
+  std::int64_t delegate_calls = 0;
+  double boundaries_ns = 0;
 };
 
 // What it consists of: ReportExperiment::movement.

@@ -353,15 +353,18 @@ class Finder {
   void AddLayout(const ReportExperiment& experiment, double whole) {
     finding::DataMoved found{{experiment.MeanOfGroup(Group::kDataMovement), whole}};
     if (found.time.share() < kWorthSaying) return;
-    CountMovementAtEdges(experiment, found);
+    std::tie(found.operators_at_edges, found.at_edges_ns) = MovementAtEdges(experiment, Edges::kAll);
     found.bound = BoundIfFree(found.time, experiment);
     found.types =
         SumByType(experiment, [](const Operator& op) { return op.category.group == Group::kDataMovement; });
     Add(found.time.ns, found);
   }
 
-  // Layout conversions that the boundary between backends costs.
-  static void CountMovementAtEdges(const ReportExperiment& experiment, finding::DataMoved& found) {
+  // Layout conversions that the boundary between backends costs: how many, and their time (ns).
+  // `kBetweenDelegates` leaves out portable kernels, and what a single delegate would have at its ends, too.
+  enum class Edges { kAll, kBetweenDelegates };
+  static std::pair<std::int64_t, double> MovementAtEdges(const ReportExperiment& experiment, Edges edges) {
+    std::pair<std::int64_t, double> found;
     const Profile& profile = *experiment.profile;
     const auto runs = static_cast<double>(experiment.groups.runs);
     // Operators in the order they ran, call by call.
@@ -377,22 +380,38 @@ class Finder {
       return profile.operators[i].category.group == Group::kDataMovement;
     };
     const auto take = [&](std::size_t i) {
-      ++found.operators_at_edges;
-      found.at_edges_ns += static_cast<double>(profile.statistics[i].total_self) / runs;
+      ++found.first;
+      found.second += static_cast<double>(profile.statistics[i].total_self) / runs;
     };
     for (const auto& [call, operators] : calls) {
       if (!delegates.contains(call)) {
         const bool between = !delegates.empty() && *delegates.begin() < call && call < *delegates.rbegin();
         for (const std::size_t i : operators) {
-          if (between && moves(i)) take(i);
+          if (between && moves(i) && edges == Edges::kAll) take(i);
         }
         continue;
       }
-      std::size_t first = 0;
-      while (first < operators.size() && moves(operators[first])) take(operators[first++]);
-      std::size_t end = operators.size();
-      while (end > first && moves(operators[end - 1])) take(operators[--end]);
+      std::size_t first = 0, end = operators.size();
+      if (edges == Edges::kAll || call != *delegates.begin()) {
+        while (first < operators.size() && moves(operators[first])) take(operators[first++]);
+      }
+      if (edges == Edges::kAll || call != *delegates.rbegin()) {
+        while (end > first && moves(operators[end - 1])) take(operators[--end]);
+      }
     }
+    return found;
+  }
+
+  // The overhead of delegate calls: with the tracer's part of it, and how many calls there are.
+  static finding::DelegateOverhead OverheadOfDelegates(const ReportExperiment& experiment, double whole) {
+    // What the tracer costs, it costs at the ends of spans: it stands in the self times of the calls around
+    // operators. All of it is taken off, so that what is left is there without it, too.
+    const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
+    // Without those of delegates that tell nothing of what they run: all of their time is an operator's.
+    const auto calls = std::ranges::count_if(experiment.profile->operators, [](const Operator& op) {
+      return op.category.group == Group::kDelegateOverhead;
+    });
+    return {{experiment.MeanOfGroup(Group::kDelegateOverhead), whole}, std::max(0.0, tracer), calls};
   }
 
   void AddNamesContradicted(const ReportExperiment& experiment) {
@@ -436,20 +455,21 @@ class Finder {
     found.takeable =
         SumByType(experiment, [](const Operator& op) { return op.portable && XnnpackCanTake(op.type); });
     found.time = {TimeOf(found.types), whole};
-    if (found.time.share() >= kWorthSaying) found.bound = BoundIfFree(found.time, experiment);
-    Add(found.time.ns, found);
+    found.delegate_calls = experiment.delegate_calls;
+    if (found.delegate_calls > 1) {
+      const finding::DelegateOverhead overhead = OverheadOfDelegates(experiment, whole);
+      const double calls = std::max(0.0, overhead.time.ns - overhead.tracing_ns);
+      found.boundaries_ns =
+          calls * static_cast<double>(found.delegate_calls - 1) / static_cast<double>(found.delegate_calls) +
+          MovementAtEdges(experiment, Edges::kBetweenDelegates).second;
+    }
+    const finding::TimePart part{found.time.ns + found.boundaries_ns, whole};
+    if (part.share() >= kWorthSaying) found.bound = BoundIfFree(part, experiment);
+    Add(part.ns, found);
   }
 
-  // What the tracer costs, it costs at the ends of spans: it stands in the self times of the calls around
-  // operators. All of it is taken off, so that what is left is there without it, too.
   void AddDelegates(const ReportExperiment& experiment, double whole) {
-    const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
-    // Without those of delegates that tell nothing of what they run: all of their time is an operator's.
-    const auto calls = std::ranges::count_if(experiment.profile->operators, [](const Operator& op) {
-      return op.category.group == Group::kDelegateOverhead;
-    });
-    const finding::DelegateOverhead found{
-        {experiment.MeanOfGroup(Group::kDelegateOverhead), whole}, std::max(0.0, tracer), calls};
+    const finding::DelegateOverhead found = OverheadOfDelegates(experiment, whole);
     const double overhead = found.time.ns - found.tracing_ns;
     if (found.calls > 0 && overhead / whole >= kWorthSaying) Add(overhead, found);
   }

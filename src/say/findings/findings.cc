@@ -177,8 +177,14 @@ class Wording {
               CountedText(of.operators, "operator"), names(of.types, 3), Of(of.time)),
           LinesOf(of.types), "sum of the mean self times of kernels; no DELEGATE_CALL in the trace"};
     }
-    Text text = Say("{} not delegated ({}): {}.{}", CountedText(of.operators, "operator is", "operators are"),
-                    names(of.types, 3), Of(of.time), IfFree(of.bound));
+    Text text = Say("{} not delegated ({}): {}.", CountedText(of.operators, "operator is", "operators are"),
+                    names(of.types, 3), Of(of.time));
+    if (of.boundaries_ns > 0) {
+      text += Say(" {} {} delegates, which takes another {} for calls and conversions.",
+                  of.operators == 1 ? "It divides the model into" : "They divide the model into",
+                  std::to_string(of.delegate_calls), Time{of.boundaries_ns});
+    }
+    text += IfFree(of.bound);
     TypeTime could;
     for (const TypeTime& type : of.takeable) {
       could.operators += type.operators;
@@ -196,9 +202,11 @@ class Wording {
                                     could.operators == 1 ? "it" : "them")
                       : costliest.type + ": " + costliest.not_delegated.front());
     }
-    return {text, LinesOf(of.types),
-            "sum of the mean self times of native_call_ kernels; what XNNPACK can take is its partitioner's "
-            "list"};
+    return {
+        text, LinesOf(of.types),
+        "sum of the mean self times of native_call_ kernels; boundaries: delegate overhead without that of "
+        "one call, and data movement at the edges of delegates; upper bound = 1 / (1 - share of both); what "
+        "XNNPACK can take is its partitioner's list"};
   }
 
   FindingWords operator()(const finding::DataMoved& of) const {

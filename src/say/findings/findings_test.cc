@@ -228,6 +228,46 @@ TEST(Findings, SayWhatXnnpackCouldTakeOfThePortableOperators) {
   EXPECT_THAT(FindInsight(other, finding::NotDelegated::kKind)->text, Not(HasSubstr("XNNPACK")));
 }
 
+// One delegate would be called once, and convert layouts at its own ends only.
+TEST(Findings, CountWhatDividingTheModelIntoDelegatesCosts) {
+  handmade::TraceBuilder trace;
+  Nanoseconds now = 1000;
+  for (int run = 0; run < 8; ++run) {
+    trace.Block("Execute");
+    const Nanoseconds start = now;
+    for (const int call : {0, 2}) {
+      if (call > 0) {
+        trace.Framework(1, "native_call_mean.out", now, now + 200'000);
+        trace.Framework(1, "OPERATOR_CALL", now, now + 200'000);
+        now += 200'000;
+      }
+      const Nanoseconds call_start = now;
+      now += 40'000;
+      for (const auto& [name, duration] : {std::pair("Transpose (ND, X32) #1", 100'000),
+                                           {"Convolution (NHWC, F32) IGEMM #1", 1'000'000},
+                                           {"Transpose (ND, X32) #2", 70'000}}) {
+        trace.Backend(call, name, now, now + duration);
+        now += duration;
+      }
+      trace.Framework(call, "DELEGATE_CALL", call_start, now);
+    }
+    trace.Framework(0, "Method::execute", start, now);
+    now += 500;
+  }
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(trace.Take(), {}));
+  const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  const auto found = FindInsight(report, finding::NotDelegated::kKind);
+  ASSERT_TRUE(found);
+  // Of 2.62 ms: 0.2, half of 0.08, and the transposes of 0.07 and 0.1 on both sides of the kernel.
+  EXPECT_THAT(found->text,
+              HasSubstr("It divides the model into 2 delegates, which takes another 0.210 ms for "
+                        "calls and conversions. Upper bound if eliminated: 1.19x."));
+  EXPECT_NEAR(found->at_stake, 410'000, 1);
+  const Report whole = example::MakePair();
+  EXPECT_THAT(FindInsight(whole, finding::NotDelegated::kKind)->text, Not(HasSubstr("divides")));
+}
+
 TEST(Findings, SayWhereNothingWasDelegated) {
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) {
