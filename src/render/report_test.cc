@@ -32,6 +32,15 @@ TEST(ReportScreen, ShowsAPair) {
 on is 2.50x faster than off   95% CI [2.497, 2.497]
 10 interleaved launches x 4 rounds in 31 s
 
+  Findings, largest potential saving first
+  1. Convolution: 1.002 of 2.144 ms (47%), 1 operator. Upper bound if
+     eliminated: 1.88x.
+  2. GEMM grew from 9.7% of an inference in off to 23% in on. Convolution is
+     still the largest, at 47%.
+  3. Data Movement: 0.400 of 2.144 ms (19%), 2 transposes (0.400 ms). 2
+     operators (0.400 ms) sit at a delegate boundary. Upper bound if eliminated:
+     1.23x.
+
   Latency, ms  median    p99  runs
   off           5.004  5.008   200
   on            2.004  2.008   200
@@ -49,15 +58,6 @@ on is 2.50x faster than off   95% CI [2.497, 2.497]
   Traced total       5.144   2.144
   Tracing overhead  −0.140  −0.140
   Median latency     5.004   2.004    2.50x
-
-  Findings, largest potential saving first
-  1. Convolution: 1.002 of 2.144 ms (47%), 1 operator. Upper bound if
-     eliminated: 1.88x.
-  2. GEMM grew from 9.7% of an inference in off to 23% in on. Convolution is
-     still the largest, at 47%.
-  3. Data Movement: 0.400 of 2.144 ms (19%), 2 transposes (0.400 ms). 2
-     operators (0.400 ms) sit at a delegate boundary. Upper bound if eliminated:
-     1.23x.
 
   precision  ±0.01% (half-width of the 95% CI): smaller differences are not
              resolved.
@@ -219,8 +219,8 @@ TEST(ReportPage, HasTheSectionsOfAComparison) {
   const std::string text = Page(example::MakePair());
   std::size_t at = 0;
   for (const char* heading :
-       {"\n## Latency\n", "\n## Startup and memory\n", "\n## Self time by group\n", "\n## Largest speedups\n",
-        "\n## Most expensive operators: on\n", "\n## Findings", "\n## Measurement quality\n",
+       {"\n## Findings", "\n## Latency\n", "\n## Startup and memory\n", "\n## Self time by group\n",
+        "\n## Largest speedups\n", "\n## Most expensive operators: on\n", "\n## Measurement quality\n",
         "\n## Conditions\n", "\n## Delegated and portable: on\n", "\n## Kernels for matrices\n"}) {
     const std::size_t found = text.find(heading, at);
     ASSERT_NE(found, std::string::npos) << heading << text;

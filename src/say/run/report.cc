@@ -200,8 +200,8 @@ Document SayReport(const Report& report) {
   document.measured = MeasuredText(report);
   document.span = SpanOfLatencies(report);
   std::vector<Section>& sections = document.sections;
-  for (const auto say :
-       {SayLatencies, SaySustained, SayStartup, SaySelfTimes, SayOperators, SayDelegateValues, SayLadder})
+  for (const auto say : {SayFindings, SayLatencies, SaySustained, SayStartup, SaySelfTimes, SayOperators,
+                         SayDelegateValues, SayLadder})
     Append(say(report), sections);
   for (const Matrix& matrix : report.matrices) {
     std::vector<Section> of = SayMatrix(report, matrix);
@@ -209,7 +209,6 @@ Document SayReport(const Report& report) {
     Append(std::move(of), sections);
   }
   Append(SayPayoffs(report), sections);
-  Append(SayFindings(report), sections);
   document.notes_title = "Measurement quality";
   document.notes = SayQuality(report);
   document.usual_notes = kWarnings;
