@@ -158,6 +158,37 @@ described("a report opened from disk", () => {
     await context.close();
   });
 
+  it("puts findings between the verdict and the first table", async () => {
+    const { page, context } = await open(run);
+    const top = (of: string) => page.locator(of).first().evaluate((one) => one.getBoundingClientRect().top);
+    const tops = [await top(".headline"), await top("ol > li"), await top("table")];
+    expect(tops).toEqual([...tops].sort((a, b) => a - b));
+    await context.close();
+  });
+
+  for (const width of [1400, 400]) {
+    it(`keeps its sections in reach and marks the one in view, ${width} px wide`, async () => {
+      const { page, context } = await open(run, "", { viewport: { width, height: 800 } });
+      const bar = page.locator("nav[aria-label=Sections]");
+      const marked = bar.locator("a[aria-current]");
+      for (const name of ["Self time by group", "Conditions"]) {
+        await bar.getByRole("link", { name, exact: true }).click();
+        await expect.poll(() => marked.allInnerTexts()).toEqual([name]);
+        const heading = page.locator("h2", { hasText: name }).first();
+        const [barBox, linkBox, box] = [await bar.boundingBox(), await marked.boundingBox(), await heading.boundingBox()];
+        expect(barBox?.y).toBeLessThan(60); // below the tabs
+        expect(box?.y).toBeGreaterThanOrEqual((barBox?.y ?? 0) + (barBox?.height ?? 0));
+        expect(linkBox?.x).toBeGreaterThanOrEqual(0);
+        expect((linkBox?.x ?? 0) + (linkBox?.width ?? 0)).toBeLessThanOrEqual(width);
+      }
+      await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+      await expect.poll(() => marked.allInnerTexts()).toEqual([await bar.locator("a").last().innerText()]);
+      await page.evaluate(() => scrollTo(0, 0));
+      await expect.poll(() => marked.count()).toBe(0);
+      await context.close();
+    });
+  }
+
   it("begins a view at its top, and comes back to where one was", async () => {
     const { page, complaints } = await open(run, "", { viewport: { width: 1280, height: 300 } });
     const place = () => page.evaluate(() => scrollY);
@@ -538,7 +569,7 @@ described("a report opened from disk", () => {
   it("prints without what is only for the screen", async () => {
     const { page, context } = await open(run);
     await page.emulateMedia({ media: "print" });
-    expect(await page.locator("nav").isVisible()).toBe(false);
+    expect(await page.locator("nav").filter({ visible: true }).count()).toBe(0);
     expect(await page.locator(".controls").first().isVisible()).toBe(false);
     expect(await page.locator(".headline").first().isVisible()).toBe(true);
     await context.close();
@@ -674,7 +705,7 @@ described("hostile names", () => {
     const { page, context, complaints } = await open(hostile, "#operators");
     const shown = await page.locator("tbody tr td:first-child").allInnerTexts();
     for (const name of kHostile) expect(shown, name.slice(0, 40)).toContain(name);
-    const views = await page.locator("nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+    const views = await page.locator("nav[aria-label=Views] a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
     expect(views).toContain("#timeline");
     for (const view of views) {
       await page.goto(`${page.url().split("#")[0]}${view}`);

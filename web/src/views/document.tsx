@@ -1,6 +1,6 @@
 import type { EChartsCoreOption } from "echarts/core";
 import type { ComponentChildren, ComponentType } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { type Cell, type Document, type FactList, fieldsOf, type List, type Part, type Row, type Mark, type Section, type Series, slugsOf, sortValue, type Table, tableNames, tablesOf, titleOf, withTail } from "../document";
 import { bytes, digits, escapeHtml, share, time } from "../format";
@@ -231,6 +231,7 @@ function SectionView({ section, slug, of }: { section: Section; slug: string; of
 }
 
 const kFewSections = 3; // so many are seen without a list of them
+const kNotes = "notes"; // the slug of the notes
 
 // Each chart once: below the first table that has it.
 function chartsOf(sections: Section[], beside: Beside): Map<Table, Beside[string]> {
@@ -253,14 +254,54 @@ interface Entry {
 }
 
 // Sections of one kind, as "By kernel: one" and "By kernel: other", are one entry, which leads to the first.
+const kindOf = (title: string): string => title.split(": ")[0] as string;
 export function contentsOf(sections: Entry[]): Entry[] {
   const kinds = new Map<string, Entry>();
   for (const { title, slug } of sections) {
-    const kind = title.split(": ")[0] as string;
+    const kind = kindOf(title);
     const first = kinds.get(kind);
     kinds.set(kind, first ? { title: kind, slug: first.slug } : { title, slug });
   }
   return [...kinds.values()];
+}
+
+// The section in view: the last one that begins above `line`, a height on the screen. At the end of the page, where the
+// last sections cannot rise to that line, it is the one that the address asks for, or the last.
+export function sectionInView(tops: { slug: string; top: number }[], line: number, atEnd: boolean, asked: string | null): string | null {
+  const above = tops.findLast(({ top }) => top <= line)?.slug ?? null;
+  if (!atEnd) return above;
+  return tops.find(({ slug, top }) => slug === asked && top > line)?.slug ?? tops.at(-1)?.slug ?? null;
+}
+
+// Links to the sections, which stay at the top of the screen. The one in view is marked.
+function Contents({ sections, id, at, lead }: { sections: Entry[]; id: string; at: string | null; lead: (slug: string) => void }) {
+  const bar = useRef<HTMLElement>(null);
+  const [shown, setShown] = useState("");
+  useEffect(() => {
+    const update = () => {
+      const line = (bar.current?.getBoundingClientRect().bottom ?? 0) + 24;
+      const tops = sections.map(({ slug }) => ({ slug, top: document.getElementById(`at-${slug}`)?.getBoundingClientRect().top ?? 0 }));
+      const slug = sectionInView(tops, line, scrollY > 0 && scrollY + innerHeight >= document.documentElement.scrollHeight - 2, at);
+      setShown(sections.find((one) => one.slug === slug)?.title ?? "");
+    };
+    update();
+    addEventListener("scroll", update, { passive: true });
+    return () => removeEventListener("scroll", update);
+  }, [sections, at]);
+  // Not scrollIntoView(), which would stop the page's own scrolling.
+  useEffect(() => {
+    const link = bar.current?.querySelector<HTMLElement>("[aria-current]");
+    if (bar.current && link) bar.current.scrollLeft = link.offsetLeft - (bar.current.clientWidth - link.offsetWidth) / 2;
+  }, [shown]);
+  return (
+    <nav class="contents" aria-label="Sections" ref={bar}>
+      {contentsOf(sections).map(({ title, slug }) => (
+        <a key={slug} href={href(id, { at: slug })} aria-current={shown && kindOf(title) === kindOf(shown) ? "location" : undefined} onClick={() => at === slug && lead(slug)}>
+          {title}
+        </a>
+      ))}
+    </nav>
+  );
 }
 
 // Any document. `id`: what the address calls it, `at`: the section that it asks for.
@@ -283,10 +324,12 @@ export function DocumentView(props: { document: Document; id: string; at: string
     return section < 0 ? undefined : href(id, { at: slugs[section] });
   };
   const parts: Of = { report, charts, names, viewOf, linkOf };
-  const parted = (appendix: boolean) => of.sections.map((section, i) => ({ section, title: nameOfSection(section), slug: slugs[i] as string })).filter(({ section }) => (section.appendix ?? false) === appendix);
-  const [body, appendix] = [parted(false), parted(true)];
-  const notes = { title: of.notes_title ?? "Notes", slug: "notes" };
-  const named = contentsOf([...body, ...(of.notes.length > 0 ? [notes] : []), ...appendix].filter(({ title }) => title !== ""));
+  const { body, appendix, named } = useMemo(() => {
+    const all = of.sections.map((section, i) => ({ section, title: nameOfSection(section), slug: slugs[i] as string }));
+    const [body, appendix] = [all.filter(({ section }) => !section.appendix), all.filter(({ section }) => section.appendix)];
+    const notes = of.notes.length > 0 ? [{ title: of.notes_title ?? "Notes", slug: kNotes }] : [];
+    return { body, appendix, named: [...body, ...notes, ...appendix].filter(({ title }) => title !== "") };
+  }, [of, slugs]);
   const drawn = (some: typeof body) => some.map(({ section, slug }) => <SectionView key={slug} section={section} slug={slug} of={parts} />);
   return (
     <>
@@ -301,21 +344,11 @@ export function DocumentView(props: { document: Document; id: string; at: string
           {of.measured && <p class="quiet">{of.measured}</p>}
         </div>
       )}
-      {named.length > kFewSections && (
-        <ul class="contents" aria-label="Sections">
-          {named.map(({ title, slug }) => (
-            <li key={slug}>
-              <a href={href(id, { at: slug })} onClick={() => at === slug && lead(slug)}>
-                {title}
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
+      {contentsOf(named).length > kFewSections && <Contents sections={named} id={id} at={at} lead={lead} />}
       {drawn(body)}
       {of.notes.length > 0 && (
-        <section id={`at-${notes.slug}`}>
-          <h2>{notes.title}</h2>
+        <section id={`at-${kNotes}`}>
+          <h2>{of.notes_title ?? "Notes"}</h2>
           <ul>
             {of.notes.map((note, i) => (
               <li key={i}>{note}</li>

@@ -4,7 +4,7 @@ import { ticksIn } from "../chart";
 import { pieces, strength } from "../charts/modules";
 import { meanOf, stack, steps } from "../charts/breakdown";
 import { latencyRange } from "../charts/latencies";
-import { contentsOf } from "./document";
+import { contentsOf, sectionInView } from "./document";
 import { isClipped, rowsOf, shareNow } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
 import { rate, roofs } from "./roofline";
@@ -204,6 +204,16 @@ it("sections of one kind are one entry of the contents", () => {
     { title: "Roofline", slug: "1" },
     { title: "By kernel: one", slug: "3" },
   ]);
+});
+
+it("the section in view is the last above the line; at the end of the page the one asked for, or the last", () => {
+  const tops = [-900, -20, 300, 600].map((top, i) => ({ slug: String(i), top }));
+  expect(sectionInView(tops, 80, false, null)).toBe("1");
+  expect(sectionInView(tops, 80, false, "3")).toBe("1");
+  expect(sectionInView(tops, 80, true, null)).toBe("3");
+  expect(sectionInView(tops, 80, true, "2")).toBe("2");
+  expect(sectionInView(tops, 80, true, "0")).toBe("3"); // above the screen
+  expect(sectionInView(tops.slice(2), 80, false, null)).toBe(null);
 });
 
 it("the address of an operator says in which comparison it is: keys are the same in all of them", () => {
