@@ -520,6 +520,29 @@ described("a report opened from disk", () => {
     await context.close();
   });
 
+  it("shows on a phone verdicts and times without scrolling, with the names that they are of", async () => {
+    const { page, context } = await open(run, "", { viewport: { width: 400, height: 850 } });
+    const [baseline, candidate] = report.experiments.map((e) => e.label) as [string, string];
+    const seen = async (region: string, titles: string[]) => {
+      const table = page.getByRole("region", { name: region, exact: true });
+      for (const title of titles) {
+        const box = await table.getByRole("columnheader", { name: title }).first().boundingBox();
+        expect((box?.x ?? 400) + (box?.width ?? 0), `${region}: ${title}`).toBeLessThanOrEqual(390);
+      }
+      // Scrolled to its end, a row still has its name.
+      await table.evaluate((frame) => frame.scrollTo(1000, 0));
+      expect((await table.locator("tbody td").first().boundingBox())?.x, region).toBeGreaterThanOrEqual(0);
+    };
+    await seen("Latency", ["median"]);
+    await seen("Self time by group", ["speedup", baseline, candidate]);
+    await seen("Startup and memory", ["change", baseline, candidate]);
+    await page.goto(`${page.url().split("#")[0]}#operators`);
+    await seen("operators", ["Verdict", baseline, candidate]);
+    const interval = await page.locator("td .verdict small").first().boundingBox();
+    expect((interval?.x ?? 400) + (interval?.width ?? 0)).toBeLessThanOrEqual(390);
+    await context.close();
+  });
+
   it("shows on a phone the tab where one is", async () => {
     const { page, context } = await open(run, "#roofline", { viewport: { width: 390, height: 844 } });
     const tab = page.locator("nav a[aria-current=page]");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { breakable, type Column, compareValues, exportedText, verdictFields } from "./table";
+import { breakable, type Column, compareValues, exportedText, narrowed, verdictFields } from "./table";
 
 it("numbers are ordered by their size, whatever digits follow the point", () => {
   expect([2.81, 2.13, 10.5, 0.9, 2.5].sort(compareValues)).toEqual([0.9, 2.13, 2.5, 2.81, 10.5]);
@@ -7,6 +7,12 @@ it("numbers are ordered by their size, whatever digits follow the point", () => 
 
 it("texts are ordered as people do: by the numbers in them, and not by capitals", () => {
   expect(["GEMM #10", "gemm #9", "Add", "GEMM #2"].sort(compareValues)).toEqual(["Add", "GEMM #2", "gemm #9", "GEMM #10"]);
+});
+
+it("on a phone verdicts come before times and times before the rest, behind the names", () => {
+  const column = (id: string, narrowOrder?: number): Column<null> => ({ id, title: id, value: () => null, narrowOrder });
+  const columns = [column("name"), column("share"), column("time", 1), column("layer"), column("verdict", 0), column("other time", 1)];
+  expect(narrowed(columns).map(({ id }) => id)).toEqual(["name", "verdict", "time", "other time", "share", "layer"]);
 });
 
 it("a printed name breaks behind its marks and between its words, never within a word", () => {

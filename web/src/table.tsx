@@ -30,6 +30,24 @@ export interface Column<T> {
   hidden?: boolean; // only exported
   tone?: (row: T) => string; // a class
   depth?: (row: T) => number; // in a tree: how far it is indented
+  narrowOrder?: number; // on a phone lower ones come first, behind the first column; default: last
+}
+
+const kNarrow = "(max-width: 640px)"; // as in style.css
+export function useNarrow(): boolean {
+  const [narrow, setNarrow] = useState(() => matchMedia(kNarrow).matches);
+  useEffect(() => {
+    const query = matchMedia(kNarrow);
+    const update = () => setNarrow(query.matches);
+    query.addEventListener("change", update);
+    return () => query.removeEventListener("change", update);
+  }, []);
+  return narrow;
+}
+
+export function narrowed<T>([first, ...others]: Column<T>[]): Column<T>[] {
+  const order = (column: Column<T>) => column.narrowOrder ?? Number.POSITIVE_INFINITY;
+  return first ? [first, ...others.sort((a, b) => (order(a) === order(b) ? 0 : order(a) - order(b)))] : [];
 }
 
 export interface Field<T> {
@@ -93,7 +111,11 @@ export function DataTable<T>(props: TableProps<T>) {
   const [typed, setTyped] = useState(props.filter ?? "");
   const filter = useLater(typed, 40);
   const [copied, setCopied] = useState("");
-  const columns = useMemo(() => props.columns.filter((column) => !column.hidden), [props.columns]);
+  const narrow = useNarrow();
+  const columns = useMemo(() => {
+    const shown = props.columns.filter((column) => !column.hidden);
+    return narrow ? narrowed(shown) : shown;
+  }, [props.columns, narrow]);
   const definitions = useMemo<ColumnDef<T>[]>(
     () =>
       columns.map((column) => ({

@@ -31,6 +31,12 @@ function Folded({ is, title, children }: { is: boolean; title: string; children:
   );
 }
 
+// Verdicts, then times.
+function narrowOrder(cells: (Cell | undefined)[]): number | undefined {
+  if (cells.some((cell) => cell?.tone || cell?.kind === "speedup" || cell?.kind === "change")) return 0;
+  return cells.some((cell) => cell?.kind === "time" || cell?.kind === "duration") ? 1 : undefined;
+}
+
 function TablePart({ table, name, heading }: { table: Table; name: string; heading: ComponentChildren }) {
   const { rows, tail } = useMemo(() => withTail(table.rows), [table]);
   const columns = useMemo(
@@ -47,6 +53,7 @@ function TablePart({ table, name, heading }: { table: Table; name: string; headi
           text: (row) => of(row).text,
           tone: (row) => toneOf(of(row).tone),
           bar: (row) => of(row).bar ?? null,
+          narrowOrder: narrowOrder(table.rows.map(of)),
           depth: i === 0 ? (row) => row.depth ?? 0 : undefined,
           fields: fieldsOf(table, i),
         };

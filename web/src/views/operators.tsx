@@ -67,6 +67,7 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
     text: (r) => time(ms(r)),
     unit: "ms",
     numeric: true,
+    narrowOrder: 1,
   });
   const barred = (id: string, title: string, ms: (r: OperatorRow) => number | null | undefined): Column<OperatorRow> => ({
     ...timed(id, title, ms),
@@ -106,6 +107,7 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
       value: (r) => r.compared?.ratio ?? null,
       text: (r) => (r.compared ? <Verdict row={r.compared} comparison={comparison} /> : NONE),
       fields: verdictFields("Verdict", (r) => r.compared),
+      narrowOrder: 0,
     },
     { id: "share", title: "% of total", heading: "Share of total", hint: `of ${comparison.candidate}`, value: (r) => shareNow(r, comparison), text: (r) => share(shareNow(r, comparison)), numeric: true },
     ...facts,
