@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytes, count, digits, factor, interval, NONE, share, time, verdict } from "./format";
+import { bytes, count, digits, factor, interval, NONE, share, time, timesUpTo, verdict } from "./format";
 
 const row = (verdict: string | null, ratio: number | null, low: number | null = null, high: number | null = null) => ({
   verdict,
@@ -16,6 +16,12 @@ describe("numbers", () => {
     expect(digits(-1.2345)).toBe("−1.23");
     expect(digits(0)).toBe("0");
     expect(digits(12345)).toBe("12345");
+  });
+  it("of a column of times have one unit and the same decimals", () => {
+    const text = (longest: number, ...ms: (number | null)[]) => [timesUpTo(longest).unit, ...ms.map(timesUpTo(longest).text)];
+    expect(text(0.191, 0.191, 0.0724, -0.1188, -1e-9, null)).toEqual(["µs", "191.0", "72.4", "−118.8", "0.0", NONE]);
+    expect(text(12.5, 12.5, 0.0625)).toEqual(["ms", "12.500", "0.063"]);
+    expect(text(12_500, 12_500, 250)).toEqual(["s", "12.50", "0.25"]);
   });
   it("have the unit that fits", () => {
     expect(time(8.453143)).toBe("8.45 ms");

@@ -14,6 +14,13 @@ export function time(ms: number | null | undefined): string {
   return `${digits(ms / 1e3)} s`;
 }
 
+// The times of a column, in the unit that suits the longest: its text, without the unit.
+export function timesUpTo(longestMs: number): { unit: string; text: (ms: number | null | undefined) => string } {
+  const [unit, scale, decimals] = longestMs >= 10_000 ? (["s", 1e-3, 2] as const) : longestMs >= 1 ? (["ms", 1, 3] as const) : (["µs", 1e3, 1] as const);
+  const text = (ms: number | null | undefined) => (ms === null || ms === undefined || !Number.isFinite(ms) ? NONE : (ms * scale).toFixed(decimals).replace(/^-(?=0[.]0*$)/, "").replace("-", "−"));
+  return { unit, text };
+}
+
 // Three significant digits, never an exponent: 0.0123, 1.23, 12.3, 123, 1234.
 export function digits(value: number): string {
   const size = Math.abs(value);

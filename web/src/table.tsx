@@ -19,6 +19,7 @@ export interface Column<T> {
   title: string;
   hint?: string; // said where the pointer rests on the title
   value: (row: T) => string | number | null;
+  order?: (row: T) => number | null; // sorts instead of the value
   text?: (row: T) => ComponentChildren; // default: the value
   numeric?: boolean;
   // A bar behind the text: its length, of 0 to 1.
@@ -120,7 +121,7 @@ export function DataTable<T>(props: TableProps<T>) {
     () =>
       columns.map((column) => ({
         id: column.id,
-        accessorFn: (row: T) => column.value(row) ?? undefined,
+        accessorFn: (row: T) => (column.order ?? column.value)(row) ?? undefined,
         sortUndefined: "last",
         sortDescFirst: props.rows.some((row) => typeof column.value(row) === "number"),
         sortingFn: (a, b, id) => compareValues(a.getValue(id), b.getValue(id)),

@@ -167,13 +167,18 @@ class ChangesOfPair {
   Table InOneVariant() const {
     Table table{"in_one_variant",
                 "Operators present in only one variant" + TitleSuffix(report_, pair_),
-                {Names("operator", "Operator"), Left("variant", "only in"), Right("mean", "self time")}};
-    for (const OperatorMatch& match : comparison_.operators) {
-      if (match.baseline && !match.candidate) {
-        table.rows.push_back({before_.Of(*match.baseline), comparison_.baseline_label, Time{Before(match)}});
-      } else if (match.candidate && !match.baseline) {
-        table.rows.push_back({after_.Of(*match.candidate), comparison_.candidate_label, Time{After(match)}});
-      }
+                {Names("operator", "Operator"), Left("variant", "only in"),
+                 Left("layer").Goes(1).Keeps(Table::Keep::kEnd), Right("mean", "self time")}};
+    const std::vector<const OperatorMatch*> matches = Falling(
+        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); },
+        [](const OperatorMatch& match) { return match.baseline.has_value() != match.candidate.has_value(); });
+    for (const OperatorMatch* const match : matches) {
+      const bool before = match->baseline.has_value();
+      const std::size_t op = before ? *match->baseline : *match->candidate;
+      const Profile& profile = *report_.experiments[before ? pair_.baseline : pair_.candidate].profile;
+      table.rows.push_back({(before ? before_ : after_).Of(op),
+                            before ? comparison_.baseline_label : comparison_.candidate_label,
+                            LayerOf(profile, op).value_or(""), Time{std::fabs(Saved(*match))}});
     }
     return table;
   }
@@ -184,8 +189,7 @@ class ChangesOfPair {
     table.id = "compared_operators";
     table.elsewhere = "in `--csv=comparison`";
     const std::vector<const OperatorMatch*> matches =
-        Falling(comparison_.operators,
-                [&](const OperatorMatch& match) { return std::max(Before(match), After(match)); });
+        Falling(comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); });
     for (const OperatorMatch* const match : matches) {
       Row row = RowOf(match->candidate ? after_.Of(*match->candidate) : before_.Of(*match->baseline), *match);
       row.level = Level::kFolded;

@@ -213,6 +213,25 @@ const Cell& CellOf(const Table& table, std::size_t row, const std::string& colum
   return table.rows.at(row).cells.at(static_cast<std::size_t>(found - table.columns.begin()));
 }
 
+TEST(SayReport, OperatorsOfOneVariantHaveTheirLayerAndFallByTheirTime) {
+  Report report = example::MakePair();
+  std::vector<OperatorMatch>& matches = report.comparisons[0].comparison.operators;
+  for (OperatorMatch& match : matches) {
+    match.baseline.reset();
+    match.baseline_total = 0;
+  }
+  Profile& profile = *report.experiments[1].profile;
+  ProgramJoin& program = profile.program.emplace();
+  program.places.emplace_back().modules.push_back({"features.0", "torch.nn.Module"});
+  program.operators.resize(profile.operators.size());
+  for (OperatorSource& source : program.operators) source.place = 0;
+  const Table table = TableNamed(SayReport(report), "in_one_variant");
+  ASSERT_GT(table.rows.size(), 2U);
+  EXPECT_EQ(TextOf(CellOf(table, 0, "layer")), "features.0");
+  const auto time = [&](std::size_t row) { return std::get<Time>(CellOf(table, row, "mean").value).ns; };
+  for (std::size_t row = 1; row < table.rows.size(); ++row) EXPECT_LE(time(row), time(row - 1));
+}
+
 // Of a pair a screen has the speedup's interval, and pages those of the two medians, too.
 TEST(SayReport, EachMedianHasItsIntervalAndItsMemory) {
   Report report = example::MakePair();

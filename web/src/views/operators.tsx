@@ -1,7 +1,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { escapeHtml, bytes, count, interval, NONE, share, time, verdict } from "../format";
+import { escapeHtml, bytes, count, interval, NONE, share, time, timesUpTo, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice, Facts, RatioNote, Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Operator, type OperatorDelta, type Report, sidesOf } from "../report";
 import { setQuery, useRoute } from "../route";
@@ -53,6 +53,9 @@ export function shareNow(row: OperatorRow, comparison: Comparison): number | nul
 
 const of = (row: OperatorRow): Operator | null => row.after ?? row.before;
 
+// What the candidate takes more, ms. An operator that one variant lacks takes no time there.
+export const changeOf = ({ compared }: OperatorRow): number | null => compared && (compared.candidate_ms ?? 0) - (compared.baseline_ms ?? 0);
+
 // Of fewer runs a quantile is one of the largest, as the report's tables have it.
 const kRunsOfP90 = 10;
 const kRunsOfP99 = 100;
@@ -60,11 +63,13 @@ const p99 = ({ after }: OperatorRow): number | null => (after && after.self_ms.n
 
 function columnsOf(comparison: Comparison | undefined, largest: number): Column<OperatorRow>[] {
   const name: Column<OperatorRow> = { id: "name", title: "Operator", value: (r) => r.name };
+  const times = timesUpTo(largest);
   const timed = (id: string, title: string, ms: (r: OperatorRow) => number | null | undefined): Column<OperatorRow> => ({
     id,
-    title,
+    title: `${title}, ${times.unit}`,
+    heading: title,
     value: (r) => ms(r) ?? null,
-    text: (r) => time(ms(r)),
+    text: (r) => times.text(ms(r)),
     unit: "ms",
     numeric: true,
     narrowOrder: 1,
@@ -109,6 +114,7 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
       fields: verdictFields("Verdict", (r) => r.compared),
       narrowOrder: 0,
     },
+    { ...timed("change", "Change", changeOf), text: (r) => `${(changeOf(r) ?? 0) > 0 ? "+" : ""}${times.text(changeOf(r))}`, hint: `time that ${comparison.candidate} takes more; sorts by its size`, order: (r) => Math.abs(changeOf(r) ?? 0), narrowOrder: 2 },
     { id: "share", title: "% of total", heading: "Share of total", hint: `of ${comparison.candidate}`, value: (r) => shareNow(r, comparison), text: (r) => share(shareNow(r, comparison)), numeric: true },
     ...facts,
   ];
@@ -291,7 +297,7 @@ export function Operators({ report }: { report: Report }) {
         rows={shown}
         columns={columns}
         name="operators"
-        sort={{ id: comparison ? "after" : "mean", descending: true }}
+        sort={{ id: comparison ? "change" : "mean", descending: true }}
         filter={query.get("q") ?? ""}
         onFilter={(text) => setQuery("q", text)}
         onRow={(row) => setQuery("op", row.id)}

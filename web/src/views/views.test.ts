@@ -5,7 +5,7 @@ import { pieces, strength } from "../charts/modules";
 import { meanOf, stack, steps } from "../charts/breakdown";
 import { latencyRange } from "../charts/latencies";
 import { contentsOf, sectionInView } from "./document";
-import { isClipped, rowsOf, shareNow } from "./operators";
+import { changeOf, isClipped, rowsOf, shareNow } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
 import { rate, roofs } from "./roofline";
 import { chosenRun, isTyping, missingRun, moved, operatorAddress, zoomed } from "./timeline";
@@ -93,6 +93,7 @@ it("operators that one side lacks stay in the table", () => {
     ["old", "2", undefined],
     ["new", undefined, "3"],
   ]);
+  expect(rows.map(changeOf)).toEqual([-1, -2, 1]);
   expect(pair.operators.map(isClipped)).toEqual([false, false, false, true]);
 });
 
