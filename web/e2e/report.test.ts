@@ -483,8 +483,31 @@ described("a report opened from disk", () => {
     const total = report.experiments[1]?.operators?.reduce((sum, op) => sum + (op.mean_ms ?? 0), 0);
     expect(rows.filter((row) => kinds.has(row[0] as string)).reduce((sum, row) => sum + Number(row[head.indexOf("candidate")]), 0)).toBeCloseTo(total as number, 9);
     await page.goto(`${page.url().split("#")[0]}#roofline`);
-    await page.locator("main .chart").waitFor();
+    await page.locator("main .chart").first().waitFor();
     expect(await rowCount(page)).toBe(report.experiments.at(-1)?.roofline?.rows.length);
+    await context.close();
+  });
+
+  it("draws a roofline by groups, with the other variant, names the largest, and has a place for operators without MACs", async () => {
+    const { page, context } = await open(run, "#roofline");
+    const [other, own] = report.experiments;
+    const rows = [...(own?.roofline?.rows ?? [])].sort((a, b) => b.time_ms - a.time_ms);
+    const [work, moved] = [page.locator("main .chart").nth(0), page.locator("main .chart").nth(1)];
+    await expect.poll(() => work.locator("svg text").allTextContents()).toEqual(expect.arrayContaining(["Convolution", "GEMM", other?.label, "1", "2"]));
+    for (const name of ["Convolution", "GEMM"]) expect(await work.locator(`svg path[fill='${colorOfName(name, "light")}']`).count(), name).toBeGreaterThan(0);
+    const names = (at: number) => page.locator("ol.largest").nth(at).locator("a").allInnerTexts();
+    expect(await names(0)).toEqual(rows.filter((row) => row.macs > 0).map((row) => row.name).slice(0, 5));
+    const without = rows.filter((row) => row.macs === 0 && row.bytes > 0);
+    expect(without.length).toBeGreaterThan(0);
+    expect(await names(1)).toEqual(without.map((row) => row.name).slice(0, 5));
+    expect(await moved.getAttribute("aria-label")).toContain("without multiply-accumulates");
+    // Without the other variant nothing is outlined.
+    const outlined = work.locator(`svg path[stroke='${colorOfName("Convolution", "light")}']`);
+    expect(await outlined.count()).toBeGreaterThan(0);
+    await page.getByRole("combobox", { name: "Compared with" }).selectOption("none");
+    await expect.poll(() => outlined.count()).toBe(0);
+    await page.locator("ol.largest a").first().click();
+    await page.locator("aside.details").waitFor();
     await context.close();
   });
 

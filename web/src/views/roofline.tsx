@@ -1,10 +1,13 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { escapeHtml, bytes, count, digits, NONE, share, time } from "../format";
+import { colorOfName } from "../colors";
+import { escapeHtml, bytes, count, digits, NONE, share, time, timesUpTo } from "../format";
 import { Choice, Facts, Section } from "../parts";
-import type { Experiment, Report, Roofline } from "../report";
+import { type Experiment, type Report, type Roofline, sidesOf } from "../report";
 import { type Column, DataTable } from "../table";
+import { useTheme } from "../theme";
+import { counterparts } from "../timeline";
 import { operatorAddress } from "./timeline";
 
 // "12.3 GFLOP/s", "1.20 GB/s": `unit` per second.
@@ -18,10 +21,13 @@ export function rate(value: number, unit: string): string {
   return `${digits(value / scale)} ${prefix}${unit}/s`;
 }
 
-// What the picture shows of: an operator that computes nothing has no place on a logarithmic axis.
-export function points(roofline: Roofline): Roofline["rows"][number][] {
-  return roofline.rows.filter((row) => row.macs > 0 && row.flops_per_byte !== null && row.flops_per_byte > 0);
-}
+type Row = Roofline["rows"][number];
+type Place = [number, number];
+
+// Where an operator is in the picture of computing: intensity and FLOP/s. What has no MACs has no place there, and is
+// in the picture of bytes instead: how many it moves, and how many per second.
+export const placeByWork = (row: Row): Place | null => (row.macs > 0 && (row.flops_per_byte ?? 0) > 0 ? [row.flops_per_byte as number, 2 * row.macs_per_s] : null);
+export const placeByBytes = (row: Row): Place | null => (row.macs === 0 && row.bytes > 0 && row.bytes_per_s > 0 ? [row.bytes, row.bytes_per_s] : null);
 
 // The roofs as lines between two intensities (FLOPs a byte): memory's rise until they meet the highest of
 // computing, which are level. FLOP/s.
@@ -41,33 +47,87 @@ export function roofs(roofline: Roofline, from: number, to: number): { name: str
 }
 
 const kRoof = "#8a94a0";
+const kLabeled = 5;
 // Braces are templates in a label.
 const escapeLabel = (text: string): string => text.replace(/[{}]/g, "");
 
-function Picture({ experiment, roofline }: { experiment: Experiment; roofline: Roofline }) {
-  const option = useMemo<EChartsCoreOption>(() => {
-    const shown = points(roofline);
-    const intensities = shown.map((row) => row.flops_per_byte as number);
-    const from = 10 ** Math.floor(Math.log10(Math.min(0.5, ...intensities)));
-    const to = 10 ** Math.ceil(Math.log10(Math.max(50, ...intensities)));
-    const lines = roofs(roofline, from, to);
-    const longest = Math.max(...shown.map((row) => row.time_ms));
+// An experiment of the report and, where it is in a pair, the other variant.
+interface Shown {
+  report: Report;
+  experiment: number;
+  other: number | null;
+}
+
+interface Point {
+  row: Row;
+  group: string;
+  value: Place;
+}
+
+function pointsOf(experiment: Experiment | undefined, place: (row: Row) => Place | null): Point[] {
+  const groups = new Map(experiment?.operators?.map((op) => [op.key, op.group]));
+  return (experiment?.roofline?.rows ?? []).flatMap((row) => {
+    const value = place(row);
+    return value ? [{ row, group: groups.get(row.key) ?? "Other", value }] : [];
+  });
+}
+
+// The powers of ten around all values.
+function decades(values: number[]): [number, number] {
+  return [10 ** Math.floor(Math.log10(Math.min(...values))), 10 ** Math.ceil(Math.log10(Math.max(...values)))];
+}
+
+// The variants of which pairs an experiment is in: indices of experiments with a roofline.
+export function othersOf(report: Report, experiment: number): number[] {
+  const own = report.experiments[experiment];
+  const others = report.comparisons.flatMap((comparison) => {
+    const sides = sidesOf(report, comparison);
+    return sides && own && sides.includes(own) ? sides.filter((side) => side !== own && side.roofline) : [];
+  });
+  return [...new Set(others)].map((side) => report.experiments.indexOf(side));
+}
+
+// The points, and the largest of them by number below.
+function Picture({ shown, place, lines, axes, unit, label }: {
+  shown: Shown;
+  place: (row: Row) => Place | null;
+  lines: (from: number, to: number) => { name: string; line: Place[] }[];
+  axes: { x: string; y: string; xText: (value: number) => string };
+  unit: string; // of the y axis, per second
+  label: string;
+}) {
+  const theme = useTheme();
+  const { report, experiment, other } = shown;
+  const points = useMemo(() => pointsOf(report.experiments[experiment], place).sort((a, b) => b.row.time_ms - a.row.time_ms), [shown, place]);
+  const option = useMemo<EChartsCoreOption | null>(() => {
+    const before = pointsOf(other === null ? undefined : report.experiments[other], place);
+    if (points.length + before.length === 0) return null;
+    const [from, to] = decades([...points, ...before].map((point) => point.value[0]));
+    const longest = Math.max(...[...points, ...before].map(({ row }) => row.time_ms));
+    // The area is the time.
+    const symbolSize = ({ row }: Point) => 6 + 22 * Math.sqrt(row.time_ms / longest);
+    const groups = [...new Set(points.map((point) => point.group))];
+    const moves = points.slice(0, kLabeled).flatMap((point) => {
+      const key = other === null ? undefined : counterparts(report, experiment, point.row.key).get(other);
+      const start = before.find(({ row }) => row.key === key);
+      return start ? [{ point, line: [start.value, point.value] }] : [];
+    });
     return {
-      grid: { left: 90, right: 90, top: 30, bottom: 60 },
-      legend: { show: false },
+      grid: { left: 90, right: 90, top: 60, bottom: 60 },
+      legend: { type: "scroll", data: [...groups, ...(other === null ? [] : [{ name: report.experiments[other]?.label ?? "", icon: "emptyCircle" }])] },
       tooltip: {
         trigger: "item",
-        formatter: (point: { seriesType: string; dataIndex: number; seriesName: string }) => {
-          if (point.seriesType === "line") return escapeHtml(point.seriesName);
-          const row = shown[point.dataIndex];
-          if (!row) return "";
-          return `${escapeHtml(row.name)}<br>${time(row.time_ms)}, ${share(row.share_of_roof)} of its roofline<br>${rate(2 * row.macs_per_s, "FLOP")}, ${digits(row.flops_per_byte as number)} FLOP/byte`;
+        formatter: ({ data, seriesName }: { data: Partial<Point>; seriesName: string }) => {
+          if (!data.row) return escapeHtml(seriesName);
+          const { row } = data;
+          const work = row.macs > 0 ? `${rate(2 * row.macs_per_s, "FLOP")}, ${digits(row.flops_per_byte as number)} FLOP/byte` : `${rate(row.bytes_per_s, "B")}, ${bytes(row.bytes)}`;
+          return `${escapeHtml(row.name)}<br>${escapeHtml(seriesName)}<br>${time(row.time_ms)}, ${share(row.share_of_roof)} of its roofline<br>${work}`;
         },
       },
-      xAxis: { type: "log", min: from, max: to, name: "Arithmetic intensity (FLOP/byte)", nameLocation: "middle", nameGap: 30 },
-      yAxis: { type: "log", name: "FLOP/s", axisLabel: { formatter: (v: number) => rate(v, "FLOP") } },
+      xAxis: { type: "log", min: from, max: to, name: axes.x, nameLocation: "middle", nameGap: 30, axisLabel: { formatter: axes.xText } },
+      yAxis: { type: "log", name: axes.y, axisLabel: { formatter: (v: number) => rate(v, unit) } },
       series: [
-        ...lines.map(({ name, line }) => {
+        ...lines(from, to).map(({ name, line }) => {
           const level = line[0]?.[1] === line[1]?.[1];
           const label = { show: true, position: level ? "right" : "insideBottomLeft", offset: level ? [0, 0] : [6, -8], formatter: escapeLabel(name), color: kRoof };
           return {
@@ -80,32 +140,72 @@ function Picture({ experiment, roofline }: { experiment: Experiment; roofline: R
             lineStyle: { color: kRoof, width: 1.5 },
           };
         }),
+        ...moves.map(({ point, line }) => ({
+          name: `${point.row.name} in both variants`,
+          type: "line",
+          data: line,
+          showSymbol: false,
+          silent: true,
+          lineStyle: { color: colorOfName(point.group, theme), width: 1, type: "dashed" },
+        })),
         {
-          name: "operators",
+          name: other === null ? "" : (report.experiments[other]?.label ?? ""),
           type: "scatter",
-          data: shown.map((row) => [row.flops_per_byte, 2 * row.macs_per_s]),
-          // The area is the time.
-          symbolSize: (_: unknown, { dataIndex }: { dataIndex: number }) => 6 + 22 * Math.sqrt((shown[dataIndex]?.time_ms ?? 0) / longest),
-          itemStyle: { opacity: 0.75 },
+          symbol: "circle",
+          color: kRoof,
+          data: before.map((point) => ({ ...point, symbolSize: symbolSize(point), itemStyle: { color: "transparent", borderColor: colorOfName(point.group, theme), borderWidth: 1.5, opacity: 0.6 } })),
         },
+        ...groups.map((group) => ({
+          name: group,
+          type: "scatter",
+          color: colorOfName(group, theme),
+          itemStyle: { opacity: 0.75 },
+          // The largest are drawn last, above the others.
+          data: points.flatMap((point, i) => (point.group === group ? [{ ...point, symbolSize: symbolSize(point), label: { show: i < kLabeled, position: "inside", formatter: String(i + 1), color: theme === "dark" ? "#10141a" : "#ffffff", fontWeight: 600 } }] : [])).reverse(),
+        })),
       ],
     };
-  }, [roofline]);
-  return <Chart option={option} height={460} label={`Roofline of ${experiment.label}: FLOP/s of each operator by its arithmetic intensity, with the compute and memory roofs of the machine.`} />;
+  }, [points, shown, place, theme]);
+  if (!option) return null;
+  return (
+    <>
+      <Chart option={option} height={460} label={label} />
+      <ol class="largest">
+        {points.slice(0, kLabeled).map(({ row, group }) => (
+          <li key={row.key}>
+            <a href={operatorAddress(report, experiment, row.key)}>{row.name}</a>{" "}
+            <span class="quiet">
+              {group} · {time(row.time_ms)} · {share(row.share_of_roof)} of its roofline
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
 }
+
+const level = (lines: { name: string; y: number }[]) => (from: number, to: number) => lines.map(({ name, y }) => ({ name, line: [[from, y], [to, y]] as Place[] }));
 
 export function RooflineView({ report }: { report: Report }) {
   const having = report.experiments.flatMap((experiment, index) => (experiment.roofline ? [{ experiment, index, roofline: experiment.roofline }] : []));
   const [at, setAt] = useState(having.length - 1);
+  const [compared, setCompared] = useState(0); // which of the others; past the last: none
   const chosen = having[at];
+  const others = useMemo(() => (chosen ? othersOf(report, chosen.index) : []), [report, chosen?.index]);
+  const shown = useMemo<Shown>(() => ({ report, experiment: chosen?.index ?? 0, other: others[compared] ?? null }), [report, chosen?.index, others, compared]);
   if (!chosen) return <p>Machine peaks were not measured (--no-peaks), or the work of the operators is unknown.</p>;
   const { experiment, roofline, index } = chosen;
+  const other = report.experiments[shown.other ?? -1]?.label;
+  const groups = new Map(experiment.operators?.map((op) => [op.key, op.group]));
+  const times = timesUpTo(Math.max(0, ...roofline.rows.map((row) => row.time_ms)));
+  const timed = (id: string, title: string, ms: (row: Row) => number): Column<Row> => ({ id, title: `${title}, ${times.unit}`, heading: title, value: ms, text: (r) => times.text(ms(r)), unit: "ms", numeric: true });
   const columns: Column<Roofline["rows"][number]>[] = [
     { id: "name", title: "Operator", value: (r) => r.name },
-    { id: "time", title: "Time", value: (r) => r.time_ms, text: (r) => time(r.time_ms), unit: "ms", numeric: true },
-    { id: "roof", title: "Time at roofline", value: (r) => r.roof_ms, text: (r) => time(r.roof_ms), unit: "ms", numeric: true },
-    { id: "save", title: "Potential saving", value: (r) => r.would_save_ms, text: (r) => time(Math.max(0, r.would_save_ms)), unit: "ms", numeric: true },
+    timed("time", "Time", (r) => r.time_ms),
+    timed("roof", "Time at roofline", (r) => r.roof_ms),
+    { ...timed("save", "Potential saving", (r) => r.would_save_ms), text: (r) => times.text(Math.max(0, r.would_save_ms)) },
     { id: "share", title: "% of roofline", heading: "Share of roofline", value: (r) => r.share_of_roof, text: (r) => share(r.share_of_roof), numeric: true, bar: (r) => Math.min(1, r.share_of_roof) },
+    { id: "group", title: "Group", value: (r) => groups.get(r.key) ?? null },
     { id: "bound", title: "Bound by", value: (r) => (r.bound === "compute" ? `compute (${r.roof_dtype})` : "memory") },
     { id: "speed", title: "FLOP/s", value: (r) => 2 * r.macs_per_s, text: (r) => (r.macs > 0 ? rate(2 * r.macs_per_s, "FLOP") : NONE), numeric: true },
     { id: "traffic", title: "Bandwidth", value: (r) => r.bytes_per_s, text: (r) => rate(r.bytes_per_s, "B"), unit: "B/s", numeric: true },
@@ -113,11 +213,31 @@ export function RooflineView({ report }: { report: Report }) {
     { id: "bytes", title: "Bytes", hint: "each tensor moved once", value: (r) => r.bytes, text: (r) => bytes(r.bytes), unit: "B", numeric: true },
   ];
   return (
-    <Section title={`Roofline of ${experiment.label}`} note="How far each operator is from the machine's limits. A larger point takes more time. The further a point is below its roof, the larger its potential speedup.">
+    <Section title={`Roofline of ${experiment.label}`} note="How far each operator is from the machine's limits. A larger point takes more time. The further a point is below its roof, the larger its potential speedup. Colors are operator groups. Outlined points are the other variant.">
       <div class="choices">
-        <Choice label="Experiment" value={at} options={having.map((one, i) => ({ value: i, text: one.experiment.label }))} onChange={setAt} />
+        <Choice label="Experiment" value={at} options={having.map((one, i) => ({ value: i, text: one.experiment.label }))} onChange={(next) => {
+          setAt(next);
+          setCompared(0);
+        }} />
+        <Choice label="Compared with" value={Math.min(compared, others.length)} options={[...others.map((one, i) => ({ value: i, text: report.experiments[one]?.label ?? "" })), { value: others.length, text: "none" }]} onChange={setCompared} />
       </div>
-      <Picture experiment={experiment} roofline={roofline} />
+      <Picture
+        shown={shown}
+        place={placeByWork}
+        lines={(from, to) => roofs(roofline, from, to)}
+        axes={{ x: "Arithmetic intensity (FLOP/byte)", y: "FLOP/s", xText: String }}
+        unit="FLOP"
+        label={`Roofline of ${experiment.label}: FLOP/s of each operator by its arithmetic intensity, with the compute and memory roofs of the machine.${other ? ` Outlined: the same of ${other}.` : ""}`}
+      />
+      {roofline.rows.some(placeByBytes) && <h3>Operators without MACs</h3>}
+      <Picture
+        shown={shown}
+        place={placeByBytes}
+        lines={level(roofline.roofs.filter((roof) => roof.kind === "memory").map((roof) => ({ name: roof.name, y: roof.per_s })))}
+        axes={{ x: "Bytes moved", y: "Bandwidth", xText: bytes }}
+        unit="B"
+        label={`Operators of ${experiment.label} without multiply-accumulates: bandwidth by the bytes that they move, with the memory roofs of the machine.`}
+      />
       <Facts
         facts={[
           ["Modeled", `${time(roofline.covered_ms)} (${time(roofline.roof_ms)} at the rooflines)`],

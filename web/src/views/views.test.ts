@@ -7,7 +7,7 @@ import { latencyRange } from "../charts/latencies";
 import { contentsOf, sectionInView } from "./document";
 import { changeOf, isClipped, rowsOf, shareNow } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
-import { rate, roofs } from "./roofline";
+import { othersOf, placeByBytes, placeByWork, rate, roofs } from "./roofline";
 import { chosenRun, isTyping, missingRun, moved, operatorAddress, zoomed } from "./timeline";
 import { escapeHtml } from "../format";
 
@@ -120,6 +120,21 @@ it("memory's roofs rise until they meet the highest of computing, which is level
   ]);
   expect(rate(2.5e9, "FLOP")).toBe("2.50 GFLOP/s");
   expect(rate(1500, "B")).toBe("1.50 kB/s");
+});
+
+it("an operator has one place: by its work, or by its bytes where it has no MACs", () => {
+  const row = (macs: number, bytes: number) => ({ macs, bytes, flops_per_byte: (2 * macs) / bytes, macs_per_s: 10 * macs, bytes_per_s: 10 * bytes }) as Roofline["rows"][number];
+  expect([placeByWork(row(8, 4)), placeByBytes(row(8, 4))]).toEqual([[4, 160], null]);
+  expect([placeByWork(row(0, 4)), placeByBytes(row(0, 4))]).toEqual([null, [4, 40]]);
+});
+
+it("the other variants of an experiment are those of its pairs that have a roofline, each once", () => {
+  const pair = (baseline: string, candidate: string) => ({ baseline, candidate, baseline_experiment: "net", candidate_experiment: "net" });
+  const report = {
+    experiments: ["a", "b", "c", "d"].map((label) => ({ name: "net", label, roofline: label === "d" ? null : {} })),
+    comparisons: [pair("b", "a"), pair("a", "c"), pair("b", "a"), pair("a", "d")],
+  } as unknown as Report;
+  expect([0, 1, 3].map((one) => othersOf(report, one))).toEqual([[1, 2], [0], [0]]);
 });
 
 it("zooming keeps what is under the pointer in its place, and neither it nor moving leaves the run", () => {
