@@ -134,6 +134,17 @@ described("a report opened from disk", () => {
     await context.close();
   });
 
+  it("says how well was measured in one line, with details folded", async () => {
+    const { page, context } = await open(run, "", { viewport: { width: 1400, height: 900 } });
+    const quality = page.locator("#at-notes details:not([open]) > summary");
+    const text = await quality.innerText();
+    expect(text).toContain(said.notes[0]);
+    const warnings = said.notes.filter((note) => note.startsWith("warning: ")).length;
+    if (warnings > 0) expect(text).toContain(`${warnings} warning`);
+    expect((await quality.boundingBox())?.height).toBeLessThan(30);
+    await context.close();
+  });
+
   it("has the medians of analysis_summary.json, and every fact about what was measured", async () => {
     const { page, context } = await open(run);
     const [head, ...rows] = (await exported(page, "Latency")) as [string[], ...string[][]];
@@ -742,6 +753,10 @@ described("a large report", () => {
     await page.goto(`${page.url().split("#")[0]}#timeline`);
     await page.locator(".lane option").first().waitFor({ state: "attached" });
     expect(await page.locator(".lane option").count()).toBe(100);
+    // What its table of operators leaves out is in the page: a link leads there, and not a command.
+    await page.goto(`${page.url().split("#")[0]}#report`);
+    await page.locator("#at-most-expensive-operators").getByRole("link", { name: "Operators" }).waitFor();
+    expect(await page.locator("main").textContent()).not.toContain("--csv");
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -26,7 +26,7 @@ interface View {
 }
 
 const kViews: View[] = [
-  { id: "operators", title: "Operators", view: Operators, holds: traced, tables: ["report_operators", "changed_operators"] },
+  { id: "operators", title: "Operators", view: Operators, holds: traced, tables: ["report_operators", "changed_operators", "program_changes"] },
   { id: "timeline", title: "Timeline", view: Timelines, holds: traced, tables: [] },
   { id: "roofline", title: "Roofline", view: RooflineView, holds: (report) => report.experiments.some((e) => e.roofline), tables: ["roofline"] },
 ];

@@ -78,9 +78,12 @@ void WritePage(const std::function<void()>& write_data, std::ostream& out) {
 
 constexpr std::size_t kManyRows = 100;
 
+// The rows of these tables are rows of the view "Operators", which the page of a report has.
+constexpr std::string_view kInOperators[] = {"report_operators", "program_changes"};
+
 // Without rows that are elsewhere for who reads a page, where they are many, and tables that are of such rows
-// alone.
-std::vector<say::Part> PartsOfPage(std::vector<say::Part> parts) {
+// alone. The page of a report has all that a command would print: in its views, else in the table itself.
+std::vector<say::Part> PartsOfPage(std::vector<say::Part> parts, bool of_report) {
   const auto is_folded = [](const say::Row& row) { return row.level == say::Level::kFolded; };
   std::vector<say::Part> shown;
   for (say::Part& part : parts) {
@@ -88,11 +91,13 @@ std::vector<say::Part> PartsOfPage(std::vector<say::Part> parts) {
     const bool partly = table != nullptr && !table->elsewhere.empty();
     if (partly && std::ranges::all_of(table->rows, is_folded)) continue;
     std::string left;
-    if (partly && table->rows.size() > kManyRows) {
-      left = TextOf(*table, table->usual_rows, std::not_fn(is_folded)).left;
+    const bool printed = of_report && partly && table->elsewhere.find("--csv") != std::string::npos;
+    const bool in_view = printed && std::ranges::find(kInOperators, table->id) != std::end(kInOperators);
+    if (partly && table->rows.size() > kManyRows && (in_view || !printed)) {
+      if (!in_view)
+        left = TextOf(*table, table->usual_rows, std::not_fn(is_folded)).left + ' ' + table->elsewhere;
       std::erase_if(table->rows, is_folded);
       table->rows.resize(std::min(table->rows.size(), table->usual_rows));
-      left += ' ' + table->elsewhere;
     }
     const say::Level level = table != nullptr ? table->level : say::Level::kUsual;
     shown.push_back(std::move(part));
@@ -101,9 +106,9 @@ std::vector<say::Part> PartsOfPage(std::vector<say::Part> parts) {
   return shown;
 }
 
-void WriteDocument(say::Document document, std::ostream& out) {
+void WriteDocument(say::Document document, bool of_report, std::ostream& out) {
   for (auto* const sections : {&document.sections, &document.appendix}) {
-    for (say::Section& section : *sections) section.parts = PartsOfPage(std::move(section.parts));
+    for (say::Section& section : *sections) section.parts = PartsOfPage(std::move(section.parts), of_report);
   }
   WriteData(kDocument, "", [&](std::ostream& text) { RenderDocumentJson(document, text); }, out);
 }
@@ -132,7 +137,7 @@ void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>
       [&](std::ostream& element) {
         WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, element);
       },
-      [&](std::ostream& element) { WriteDocument(say::SayReport(report), element); }};
+      [&](std::ostream& element) { WriteDocument(say::SayReport(report), true, element); }};
   std::string made[std::size(elements)];
   ParallelFor(std::size(elements), 0, [&](std::size_t i) {
     std::ostringstream element;
@@ -143,7 +148,7 @@ void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>
 }
 
 void RenderDocumentHtml(const say::Document& document, std::ostream& out) {
-  WritePage([&] { WriteDocument(document, out); }, out);
+  WritePage([&] { WriteDocument(document, false, out); }, out);
 }
 
 std::string ReadTitle(std::istream& page) {

@@ -237,6 +237,29 @@ function SectionView({ section, slug, of }: { section: Section; slug: string; of
   );
 }
 
+function Notes({ notes }: { notes: string[] }) {
+  return (
+    <ul>
+      {notes.map((note, i) => (
+        <li key={i}>{note}</li>
+      ))}
+    </ul>
+  );
+}
+
+// The first note of a report is its precision. The others are details of it, and warnings.
+function Quality({ notes: [first, ...others] }: { notes: string[] }) {
+  const warnings = others.filter((note) => note.startsWith("warning: ")).length;
+  return (
+    <details>
+      <summary>
+        {first} {warnings > 0 && <b class="warning">{warnings === 1 ? "1 warning" : `${warnings} warnings`}</b>}
+      </summary>
+      <Notes notes={others} />
+    </details>
+  );
+}
+
 const kFewSections = 3; // so many are seen without a list of them
 const kNotes = "notes"; // the slug of the notes
 
@@ -356,11 +379,7 @@ export function DocumentView(props: { document: Document; id: string; at: string
       {of.notes.length > 0 && (
         <section id={`at-${kNotes}`}>
           <h2>{of.notes_title ?? "Notes"}</h2>
-          <ul>
-            {of.notes.map((note, i) => (
-              <li key={i}>{note}</li>
-            ))}
-          </ul>
+          {report ? <Quality notes={of.notes} /> : <Notes notes={of.notes} />}
         </section>
       )}
       {drawn(appendix)}
