@@ -463,6 +463,46 @@ described("a report opened from disk", () => {
     await context.close();
   });
 
+  it("sums up an area of the timelines by type, dragged or shown, and moves by the overview", async () => {
+    const { page, context, complaints } = await open(run, "#timeline");
+    const canvas = page.locator(".lane canvas").first();
+    await canvas.waitFor();
+    await page.waitForTimeout(300);
+    const picture = () => canvas.evaluate((element: HTMLCanvasElement) => element.toDataURL());
+    await page.keyboard.press("r"); // the whole of it
+    const sums = async () => (await exported(page, "sums")).slice(1);
+    const total = (rows: string[][], at: number) => rows.reduce((sum, row) => sum + Number(row[at]), 0);
+    const whole = await sums();
+    const execute = (await exported(page, `spans of ${report.experiments[0]?.label}`)).find((row) => row[0] === "Method::execute");
+    expect(total(whole, 1)).toBeCloseTo(Number(execute?.[2]), 9);
+    for (const [i, one] of report.experiments.entries()) {
+      const types = new Set(one.operators?.map((op) => op.type));
+      expect(whole.filter((row) => types.has(row[0] as string) && Number(row[2 + 2 * i]) > 0).length, one.label).toBe(types.size);
+    }
+    await page.keyboard.press("Escape");
+    expect(await page.getByRole("complementary", { name: "Sums of an area" }).count()).toBe(0);
+    await page.evaluate(() => scrollTo(0, 0));
+    const box = (await canvas.boundingBox()) as { x: number; y: number; width: number };
+    await page.mouse.move(box.x + box.width / 4, box.y + 10);
+    await page.keyboard.down("Shift");
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2, box.y + 10, { steps: 4 });
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    await page.getByRole("complementary", { name: "Sums of an area" }).waitFor();
+    expect(await page.locator("aside.details").count()).toBe(1); // no span is chosen
+    expect(total(await sums(), 1)).toBeLessThan(total(whole, 1));
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    const before = await picture();
+    await page.locator("canvas.overview").click({ position: { x: 5, y: 4 } });
+    await expect.poll(async () => (await picture()) !== before).toBe(true);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("shows any run of a timeline, by its address too", async () => {
     const { page, context } = await open(run, "#timeline");
     const runs = page.getByLabel(`Run of ${report.experiments[1]?.label}`);

@@ -44,7 +44,8 @@ export function prepare(canvas: HTMLCanvasElement): CanvasRenderingContext2D | n
   return context;
 }
 
-export function drawSpans(canvas: HTMLCanvasElement, timeline: ExperimentTimeline, spans: Spans, shown: Window, marks: Marks, theme: Theme): void {
+// `names`: by span.
+export function drawSpans(canvas: HTMLCanvasElement, timeline: ExperimentTimeline, spans: Spans, names: string[], shown: Window, marks: Marks, theme: Theme): void {
   const context = prepare(canvas);
   if (!context) return;
   const width = canvas.clientWidth;
@@ -73,7 +74,7 @@ export function drawSpans(canvas: HTMLCanvasElement, timeline: ExperimentTimelin
       context.fillRect(left, top, wide, ROW - 2);
       if (wide > 34 && !pale) {
         context.fillStyle = inkOn(op.group, op.kind, theme);
-        context.fillText(fitted(context, op.name, wide - 8), left + 4, top + (ROW - 2) / 2 + 0.5);
+        context.fillText(fitted(context, names[span] ?? op.name, wide - 8), left + 4, top + (ROW - 2) / 2 + 0.5);
       }
       context.globalAlpha = 1;
       if (span === marks.selected || (marks.counterpart !== undefined && op.key === marks.counterpart)) {
@@ -82,6 +83,39 @@ export function drawSpans(canvas: HTMLCanvasElement, timeline: ExperimentTimelin
         context.setLineDash(span === marks.selected ? [] : [4, 3]);
         context.strokeRect(left + 1, top + 1, Math.max(2, wide - 2), ROW - 4);
         context.setLineDash([]);
+      }
+    }
+  });
+}
+
+// Darkens what lies outside of a part of the time, with a line at both of its ends.
+export function drawArea(canvas: HTMLCanvasElement, shown: Window, area: Window, theme: Theme): void {
+  const context = canvas.getContext("2d");
+  if (!context) return;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  const [left, right] = [area.from, area.to].map((at) => ((at - shown.from) / (shown.to - shown.from)) * width) as [number, number];
+  context.fillStyle = theme === "dark" ? "#14181daa" : "#ffffffaa";
+  context.fillRect(0, 0, left, height);
+  context.fillRect(right, 0, width - right, height);
+  context.fillStyle = theme === "dark" ? "#79b8f3" : "#0b5cad";
+  context.fillRect(left - 1, 0, 1.5, height);
+  context.fillRect(right, 0, 1.5, height);
+}
+
+// The innermost spans of runs below each other, each over its whole time.
+export function drawOverview(canvas: HTMLCanvasElement, runs: { timeline: ExperimentTimeline; spans: Spans }[], whole: number, theme: Theme): void {
+  const context = prepare(canvas);
+  if (!context) return;
+  const scale = canvas.clientWidth / whole;
+  const row = canvas.clientHeight / runs.length;
+  context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
+  runs.forEach(({ timeline, spans }, at) => {
+    for (const depth of spans.levels.keys()) {
+      for (const span of spans.levels[depth] ?? []) {
+        const op = timeline.operators[spans.op[span] as number];
+        context.fillStyle = colorOf(op?.group ?? "", op?.kind ?? "", theme);
+        const [start, end] = [spans.start[span] as number, spans.end[span] as number];
+        context.fillRect(start * scale, at * row, (end - start) * scale, row - 1);
       }
     }
   });

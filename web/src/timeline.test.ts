@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Report } from "./report";
-import { counterparts, type ExperimentTimeline, firstEndingAfter, sibling, spanAt, spansOf, spansOfWatched, ticks, timesOf } from "./timeline";
+import { counterparts, type ExperimentTimeline, firstEndingAfter, modulesOf, namesOfSpans, sibling, spanAt, spansOf, spansOfWatched, sumsIn, ticks, timesOf } from "./timeline";
 
 // Method::execute 0..100; in it a delegate 10..60 with two operators 15..30 and 32..58, then a call 70..90.
 const timeline: ExperimentTimeline = {
@@ -121,4 +121,34 @@ it("an operator's counterpart on the other side of a comparison", () => {
   expect([...counterparts(report, 2, "a")]).toEqual([[1, "a"]]);
   expect([...counterparts(report, 0, "x")]).toEqual([[1, "a"]]);
   expect([...counterparts(report, 0, "y")]).toEqual([]);
+});
+
+it("a call is called as the backend or the kernel inside", () => {
+  const kinds = ["method", "delegate_call", "backend", "backend", "kernel_call"] as const;
+  const operators = timeline.operators.map((op, i) => ({ ...op, kind: kinds[i] as string }));
+  const spans = spansOf(timeline, 0);
+  expect(namesOfSpans(spans, operators, (key) => (key === "a" || key === "b" ? "XnnpackBackend" : null))).toEqual(["execute", "XnnpackBackend", "a", "b", "call"]);
+  const call = operators.map((op) => ({ ...op, kind: op.kind === "backend" ? "kernel" : op.kind }));
+  expect(namesOfSpans(spans, call, () => null)[1]).toBe("a");
+});
+
+it("modules are spans around operators in a row", () => {
+  const layers: Record<string, string> = { a: "block.0.conv", b: "block.0", call: "head" };
+  const made = modulesOf(spansOf(timeline, 0), timeline.operators, (key) => layers[key]);
+  const { spans, operators } = made as NonNullable<typeof made>;
+  const text = spans.op.map((op, i) => `${operators[op]?.name} ${spans.start[i]}..${spans.end[i]}, self ${spans.self[i]}`);
+  expect(text).toEqual(["block 15..58, self 0", "block.0 15..58, self 28", "block.0.conv 15..30, self 15", "head 70..90, self 20"]);
+  expect([...spans.parent]).toEqual([-1, 0, 1, -1]);
+  expect(spans.levels).toEqual([[0, 3], [1], [2]]);
+  expect(modulesOf(spansOf(timeline, 0), timeline.operators, () => "")).toBe(null);
+});
+
+it("the sums of an area add up to the time that spans cover there", () => {
+  const spans = spansOf(timeline, 0);
+  const typeOf = (op: number) => (op < 2 || op === 4 ? "framework" : "GEMM");
+  expect(sumsIn(spans, 20, 80, typeOf)).toEqual([
+    { type: "GEMM", count: 2, self: 36 },
+    { type: "framework", count: 3, self: 24 },
+  ]);
+  expect(sumsIn(spans, 100, 200, typeOf)).toEqual([]);
 });

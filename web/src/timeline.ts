@@ -1,6 +1,6 @@
 // The spans of some runs of each experiment, as etprof writes them beside the report (docs/schema/timeline.schema.json).
 // Times are whole nanoseconds from the start of the run.
-import type { ExperimentTimeline, Timeline, WatchedRun } from "../schema/timeline";
+import type { ExperimentTimeline, Timeline, TimelineOperator, WatchedRun } from "../schema/timeline";
 import type { Report } from "./report";
 import { sidesOf, unpack } from "./report";
 
@@ -180,4 +180,83 @@ export function timesOf(timeline: ExperimentTimeline, key: string): { run: numbe
     found.push({ run: run.run, ms: ns / 1e6 });
   });
   return found;
+}
+
+// What a span is called: a call by what it calls, the backend of a delegate or the kernel of an operator call.
+export function namesOfSpans(spans: Spans, operators: TimelineOperator[], backendOf: (key: string) => string | null | undefined): string[] {
+  const names = spans.op.map((op) => operators[op]?.name ?? "");
+  spans.parent.forEach((parent, span) => {
+    const [call, inside] = [operators[spans.op[parent] ?? -1], operators[spans.op[span] as number]];
+    if (!call?.kind.endsWith("_call") || names[parent] !== call.name || !inside) return; // the first inside names it
+    const called = backendOf(inside.key) ?? (inside.kind === "kernel" ? inside.name : null);
+    if (called) names[parent] = called;
+  });
+  return names;
+}
+
+// The modules that the operators of a run are of, as spans around them: at each depth, operators in a row that share a
+// module are one. `layerOf`: the path of an operator's innermost module. Null where no module is known.
+export function modulesOf(spans: Spans, operators: TimelineOperator[], layerOf: (key: string) => string | null | undefined): { spans: Spans; operators: TimelineOperator[] } | null {
+  const [ops, depths, levels]: [number[], number[], number[][]] = [[], [], []];
+  const [start, end, self, parent]: [number[], number[], number[], number[]] = [[], [], [], []];
+  const made: TimelineOperator[] = [];
+  const index = new Map<string, number>();
+  let open: number[] = []; // by depth: the module that the operator before is of
+  spans.op.forEach((op, span) => {
+    const layer = layerOf(operators[op]?.key ?? "");
+    if (!layer) return;
+    const parts = layer.split(".");
+    const [from, to] = [spans.start[span] as number, spans.end[span] as number];
+    open = open.slice(0, parts.length);
+    parts.forEach((_, depth) => {
+      const path = parts.slice(0, depth + 1).join(".");
+      if (!index.has(path)) {
+        index.set(path, made.length);
+        made.push({ key: path, name: path, kind: "module", category: "module", group: "" });
+      }
+      const own = index.get(path) as number;
+      const before = open[depth];
+      if (before !== undefined && ops[before] === own) {
+        end[before] = to;
+        return;
+      }
+      open = [...open.slice(0, depth), start.length];
+      ops.push(own);
+      depths.push(depth);
+      start.push(from);
+      end.push(to);
+      parent.push(depth > 0 ? (open[depth - 1] as number) : -1);
+      (levels[depth] ??= []).push(start.length - 1);
+    });
+  });
+  if (start.length === 0) return null;
+  start.forEach((from, i) => self.push((end[i] as number) - from));
+  parent.forEach((around, i) => {
+    if (around >= 0) self[around] = (self[around] as number) - ((end[i] as number) - (start[i] as number));
+  });
+  return { operators: made, spans: { op: ops, depth: depths, levels, start: Float64Array.from(start), end: Float64Array.from(end), self: Float64Array.from(self), parent: Int32Array.from(parent) } };
+}
+
+export interface AreaSum {
+  type: string;
+  count: number;
+  self: number; // ns
+}
+
+// Sums of what lies between two times, by type: a span that reaches beyond them counts with its part. They add up to
+// the time that spans cover there. The longest first.
+export function sumsIn(spans: Spans, from: number, to: number, typeOf: (op: number) => string): AreaSum[] {
+  const inside = spans.op.map((_, i) => Math.max(0, Math.min(to, spans.end[i] as number) - Math.max(from, spans.start[i] as number)));
+  const self = [...inside];
+  spans.parent.forEach((parent, i) => {
+    if (parent >= 0) self[parent] = (self[parent] as number) - (inside[i] as number);
+  });
+  const sums = new Map<string, AreaSum>();
+  spans.op.forEach((op, i) => {
+    if (!((inside[i] as number) > 0)) return;
+    const type = typeOf(op);
+    const sum = sums.get(type) ?? { type, count: 0, self: 0 };
+    sums.set(type, { type, count: sum.count + 1, self: sum.self + (self[i] as number) });
+  });
+  return [...sums.values()].sort((a, b) => b.self - a.self);
 }

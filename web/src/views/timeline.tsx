@@ -1,14 +1,14 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { colorOf, drawRuler, drawSpans, ROW, type Window } from "../canvas";
-import { bytes, count, share, time } from "../format";
+import { colorOf, drawArea, drawOverview, drawRuler, drawSpans, ROW, type Window } from "../canvas";
+import { bytes, count, share, time, timesUpTo } from "../format";
 import { Choice, Facts, Section } from "../parts";
 import { isPrinting, usePrinting } from "../print";
 import { type Operator, type Report, sidesOf } from "../report";
 import { href, setQuery, useRoute } from "../route";
 import { type Column, DataTable } from "../table";
 import { useTheme } from "../theme";
-import { counterparts, type ExperimentTimeline, readTimeline, sibling, type Spans, spanAt, spansOf, spansOfWatched, type Timeline, type TimelineOperator, ticks } from "../timeline";
+import { type AreaSum, counterparts, type ExperimentTimeline, modulesOf, namesOfSpans, readTimeline, sibling, type Spans, spanAt, spansOf, spansOfWatched, sumsIn, type Timeline, type TimelineOperator, ticks } from "../timeline";
 
 const ms = (ns: number): string => time(ns / 1e6);
 // On the ruler every mark has the unit that the longest of them needs, so that they can be compared.
@@ -23,11 +23,12 @@ function rulerText(shown: Window): (ns: number) => string {
 interface Lane {
   experiment: number; // of the report
   name: string;
-  watched: boolean; // the run whose calls were watched: rows of threads stand below its operators
+  kind: "run" | "watched" | "modules"; // watched: rows of threads stand below its operators; modules: of the run above
   timeline: ExperimentTimeline;
   run: number; // index into timeline.runs
   missing: string; // said of a run that was asked for
   spans: Spans;
+  names: string[]; // by span
 }
 
 interface Chosen {
@@ -44,6 +45,7 @@ const kKeys: [string, string][] = [
   ["F", "fit the selected span; again, or with none selected: the whole run"],
   [". and ,", "next and previous span of the same depth"],
   ["↓ and ↑", "into the first span inside, and out to the one around"],
+  ["R", "sums of the part that is shown; or Shift and dragging: of that area"],
   ["/", "search; Enter goes from match to match"],
   ["Enter", "the selected operator in the table of operators"],
   ["Esc", "clear the selection"],
@@ -65,7 +67,8 @@ export function watchedText(timeline: ExperimentTimeline): string {
   return `${ms(run.times[1] ?? 0)}; below the operators a row for each of ${run.threads} thread${run.threads === 1 ? "" : "s"}, from its first task to its last${left}`;
 }
 
-const laneText = (lane: Lane): string => (lane.watched ? watchedText(lane.timeline) : runText(lane.timeline, lane.run));
+const laneText = (lane: Lane): string =>
+  lane.kind === "watched" ? watchedText(lane.timeline) : `${lane.kind === "modules" ? "the modules that its operators are of, " : ""}${runText(lane.timeline, lane.run)}`;
 
 // What a row of a thread adds to its operator: "thread 1: 12 tasks, 80% of it busy"; else "".
 export function sliceText(timeline: ExperimentTimeline, span: number): string {
@@ -132,18 +135,35 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
       data.experiments.flatMap((timeline, experiment) => {
         if (!timeline) return [];
         const run = chosenRun(timeline, query.get(`run${experiment}`));
-        const lane = { experiment, timeline, run, missing: missingRun(timeline, query.get(`run${experiment}`)) };
+        const known = new Map(report.experiments[experiment]?.operators?.map((op) => [op.key, op]));
+        const laneOf = (kind: Lane["kind"], name: string, spans: Spans, of = timeline): Lane => ({
+          experiment,
+          timeline: of,
+          run,
+          missing: missingRun(timeline, query.get(`run${experiment}`)),
+          kind,
+          name,
+          spans,
+          names: namesOfSpans(spans, of.operators, (key) => known.get(key)?.backend).map((full) => (kind === "modules" ? full.split(".").slice(-2).join(".") : full)),
+        });
+        const spans = spansOf(timeline, run);
+        const modules = modulesOf(spans, timeline.operators, (key) => known.get(key)?.program?.layer);
         return [
-          { ...lane, name: timeline.label, watched: false, spans: spansOf(timeline, run) },
-          ...(timeline.watched ? [{ ...lane, name: `${timeline.label}, watched`, watched: true, spans: spansOfWatched(timeline.watched) }] : []),
+          laneOf("run", timeline.label, spans),
+          ...(modules ? [laneOf("modules", `${timeline.label}, modules`, modules.spans, { ...timeline, operators: modules.operators })] : []),
+          ...(timeline.watched ? [laneOf("watched", `${timeline.label}, watched`, spansOfWatched(timeline.watched))] : []),
         ];
       }),
-    [data, asked],
+    [report, data, asked],
   );
+  const runs = useMemo(() => lanes.filter((lane) => lane.kind === "run"), [lanes]);
   const whole = Math.max(1, ...lanes.map((lane) => lane.spans.end[0] ?? 0));
   const theme = useTheme();
   const frame = useRef<HTMLDivElement>(null);
   const ruler = useRef<HTMLCanvasElement>(null);
+  const overview = useRef<HTMLCanvasElement>(null);
+  const [area, setArea] = useState<Window | null>(null); // whose sums are shown
+  const marking = useRef<{ from: number; area: Window } | null>(null); // while an area is being dragged
   const search = useRef<HTMLInputElement>(null);
   const canvases = useRef<(HTMLCanvasElement | null)[]>([]);
   const shown = useRef<Window>({ from: 0, to: whole });
@@ -162,6 +182,11 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
 
   const draw = () => {
     if (ruler.current) drawRuler(ruler.current, shown.current, ticks(shown.current.from, shown.current.to, ruler.current.clientWidth / 110), rulerText(shown.current), theme);
+    if (overview.current) {
+      drawOverview(overview.current, runs, whole, theme);
+      drawArea(overview.current, { from: 0, to: whole }, shown.current, theme);
+    }
+    const marked = marking.current?.area ?? area;
     lanes.forEach((lane, i) => {
       const canvas = canvases.current[i];
       if (!canvas) return;
@@ -172,6 +197,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
         canvas,
         lane.timeline,
         lane.spans,
+        lane.names,
         shown.current,
         {
           selected: chosen?.lane === i ? chosen.span : -1,
@@ -180,6 +206,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
         },
         theme,
       );
+      if (marked) drawArea(canvas, shown.current, marked, theme);
     });
   };
   const drawLatest = useRef(draw);
@@ -277,8 +304,12 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
       ".": () => step(1),
       ",": () => step(-1),
       "/": () => search.current?.focus(),
+      r: () => setArea({ ...shown.current }),
       "?": () => setHelp((open) => !open),
-      Escape: () => choose(null),
+      Escape: () => {
+        choose(null);
+        setArea(null);
+      },
       Enter: goToOperator,
       ArrowDown: () => {
         const inside = lane ? Array.from(lane.spans.parent).indexOf(chosen?.span ?? -1) : 0;
@@ -334,6 +365,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
       canvas.setPointerCapture(event.pointerId);
       down.set(event.pointerId, { x, y });
       dragged.current = down.size > 1;
+      marking.current = event.shiftKey ? { from: timeAt(x), area: { from: timeAt(x), to: timeAt(x) } } : null;
       frame.current?.focus({ preventScroll: true });
       return;
     }
@@ -346,6 +378,12 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
       }
       if (!dragged.current && Math.abs(x - before.x) < 4) return;
       dragged.current = true;
+      if (marking.current) {
+        const [from, to] = [marking.current.from, Math.min(whole, Math.max(0, timeAt(x)))];
+        marking.current.area = { from: Math.min(from, to), to: Math.max(from, to) };
+        redraw();
+        return;
+      }
       const [one, two] = [...down.values()];
       if (one && two) {
         const apart = Math.abs(one.x - two.x);
@@ -360,16 +398,27 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
       return;
     }
     down.delete(event.pointerId);
+    if (marking.current && dragged.current) setArea(marking.current.area);
+    marking.current = null;
     if (event.type === "pointerup" && !dragged.current) {
       const span = find(lane, x, y);
       choose(span < 0 ? null : { lane, span });
     }
   };
 
+  // The part that is shown goes to where the overview is pressed.
+  const onOverview = (event: PointerEvent) => {
+    if (!(event.buttons & 1)) return;
+    const canvas = event.currentTarget as HTMLCanvasElement;
+    if (event.type === "pointerdown") canvas.setPointerCapture(event.pointerId);
+    const at = ((event.clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth) * whole;
+    show(moved(shown.current, at - (shown.current.from + shown.current.to) / 2, whole));
+  };
+
   const list = lanes[listed] ?? lanes[0];
   return (
     <>
-      <Section title="Timeline" note="One run of each experiment, from the start of Method::execute, and one whose calls were watched, if any. The width of a box is its time; what a box contains is below it.">
+      <Section title="Timeline" note="One run of each experiment, from the start of Method::execute, and one whose calls were watched, if any. The width of a box is its time; what a box contains is below it. Drag with Shift to sum up an area.">
         {/* biome-ignore lint: so that arrows and Enter reach it by the keyboard */}
         <div class="timeline" ref={frame} tabIndex={0} role="group" aria-label="Timeline: the keys W, A, S and D zoom and move, the question mark lists all keys">
           <div class="choices">
@@ -395,19 +444,22 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
             <button type="button" onClick={() => show({ from: 0, to: whole })}>
               Whole run
             </button>
+            <button type="button" onClick={() => setArea({ ...shown.current })}>
+              Sums
+            </button>
             <button type="button" aria-expanded={help} onClick={() => setHelp(!help)}>
               Keys
             </button>
           </div>
           {help && <Facts facts={kKeys} />}
+          <canvas class="overview" ref={overview} style={{ height: 8 * runs.length }} role="img" aria-label="The whole runs; the part that is shown below is bright" onPointerDown={onOverview} onPointerMove={onOverview} />
           <canvas class="ruler" ref={ruler} role="img" aria-label="Time since the start of the run" />
           {lanes.map((lane, i) => (
             <div key={lane.name} class="lane">
               <div class="choices">
                 <b>{lane.name}</b>
-                {lane.watched ? (
-                  <span class="quiet">{watchedText(lane.timeline)}</span>
-                ) : (
+                {lane.kind === "watched" && <span class="quiet">{watchedText(lane.timeline)}</span>}
+                {lane.kind === "run" && (
                   <>
                     <Choice
                       label=""
@@ -444,6 +496,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
           <Legend lanes={lanes} />
         </div>
         <Tip lanes={lanes} report={report} show={tip} />
+        {area && <Sums runs={runs} report={report} area={area} close={() => setArea(null)} />}
         {chosen && lanes[chosen.lane] && (
           <aside class="details" aria-label="Selected span" aria-live="polite">
             <button type="button" class="close" onClick={() => choose(null)}>
@@ -460,7 +513,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
         )}
       </Section>
       {list && (
-        <Section title={`Spans of ${list.name}`} note={`${laneText(list)}. Self time excludes the spans inside${list.watched ? ", but not the tasks of threads" : "; the self times add up to the run"}.`}>
+        <Section title={`Spans of ${list.name}`} note={`${laneText(list)}. Self time excludes the spans inside${list.kind === "watched" ? ", but not the tasks of threads" : "; the self times add up to the run"}.`}>
           <SpanTable
             lane={list}
             report={report}
@@ -477,6 +530,50 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
   );
 }
 
+// What each type of operator takes of an area of time, in each run.
+function Sums({ runs, report, area, close }: { runs: Lane[]; report: Report; area: Window; close: () => void }) {
+  const rows = useMemo(() => {
+    const types = new Map<string, (AreaSum | undefined)[]>();
+    runs.forEach((lane, at) => {
+      const typeOf = (op: number): string => {
+        const of = lane.timeline.operators[op];
+        return (of && operatorOf(report, lane, of)?.type) ?? of?.name ?? "";
+      };
+      for (const sum of sumsIn(lane.spans, area.from, area.to, typeOf)) {
+        const row = types.get(sum.type) ?? runs.map(() => undefined);
+        row[at] = sum;
+        types.set(sum.type, row);
+      }
+    });
+    return [...types].map(([type, sums]) => ({ type, sums }));
+  }, [runs, report, area]);
+  const times = timesUpTo((area.to - area.from) / 1e6);
+  const columns = useMemo(
+    () => [
+      { id: "type", title: "Type", value: (r) => r.type } as Column<(typeof rows)[number]>,
+      ...runs.flatMap((lane, at): Column<(typeof rows)[number]>[] => [
+        { id: `self${at}`, title: `${lane.name}, ${times.unit}`, heading: lane.name, value: (r) => (r.sums[at] ? r.sums[at].self / 1e6 : null), text: (r) => times.text(r.sums[at] && r.sums[at].self / 1e6), unit: "ms", numeric: true, bar: (r) => (r.sums[at]?.self ?? 0) / (area.to - area.from) },
+        { id: `count${at}`, title: "Count", heading: `${lane.name}: count`, value: (r) => r.sums[at]?.count ?? null, numeric: true },
+      ]),
+    ],
+    [runs, area],
+  );
+  return (
+    <aside class="details" aria-label="Sums of an area">
+      <button type="button" class="close" onClick={close}>
+        Close
+      </button>
+      <div>
+        <h3>
+          {ms(area.from)} to {ms(area.to)}: {ms(area.to - area.from)}
+        </h3>
+        <DataTable rows={rows} columns={columns} name="sums" sort={{ id: "self0", descending: true }} tail={[]} />
+        <p class="quiet">Self time by type of operator. A span that reaches beyond the area counts with its part.</p>
+      </div>
+    </aside>
+  );
+}
+
 // Wheels are heard before the page scrolls; `use` says whether it took the event.
 function useWheel(frame: RefObject<HTMLDivElement>, use: (event: WheelEvent, x: number) => boolean) {
   const latest = useRef(use);
@@ -484,7 +581,7 @@ function useWheel(frame: RefObject<HTMLDivElement>, use: (event: WheelEvent, x: 
   useEffect(() => {
     const element = frame.current;
     const listen = (event: WheelEvent) => {
-      const box = (event.target as Element).closest("canvas")?.getBoundingClientRect();
+      const box = (event.target as Element).closest("canvas:not(.overview)")?.getBoundingClientRect();
       if (box && latest.current(event, event.clientX - box.left)) event.preventDefault();
     };
     element?.addEventListener("wheel", listen, { passive: false });
@@ -519,10 +616,11 @@ function Details({ lane, span, report }: { lane: Lane; span: number; report: Rep
   const length = (lane.spans.end[span] as number) - start;
   const facts: [string, string | null | undefined][] = [
     ["name", op.name],
+    ["calls", lane.kind === "modules" || lane.names[span] === op.name ? null : lane.names[span]],
     ["time", `${ms(length)}, ${share(length / (lane.spans.end[0] || 1))} of this run`],
     ["self", lane.spans.self[span] === length ? null : ms(lane.spans.self[span] as number)],
     ["begins at", ms(start)],
-    ["tasks", lane.watched ? sliceText(lane.timeline, span) : null],
+    ["tasks", lane.kind === "watched" ? sliceText(lane.timeline, span) : null],
     ["mean self time", known ? time(known.mean_ms) : null],
     ["category", `${op.category}, ${op.group}`],
     ["layer", known?.program?.layer === "" ? "(the model)" : known?.program?.layer],
@@ -551,11 +649,11 @@ function Tip({ lanes, report, show }: { lanes: Lane[]; report: Report; show: { c
   const right = hover.x > innerWidth / 2;
   return (
     <div class="tip" style={{ top: Math.min(hover.y + 16, innerHeight - 110), [right ? "right" : "left"]: right ? innerWidth - hover.x : hover.x }}>
-      <b>{op.name}</b>
+      <b>{lane.kind === "modules" ? op.name : lane.names[hover.span]}</b>
       <div>
         {ms(length)} · {op.category}
       </div>
-      {lane.watched && <div>{sliceText(lane.timeline, hover.span)}</div>}
+      {lane.kind === "watched" && <div>{sliceText(lane.timeline, hover.span)}</div>}
       {known?.program?.layer && <div>{known.program.layer}</div>}
       {known?.program?.shape && <div>{known.program.shape}</div>}
     </div>
@@ -576,7 +674,7 @@ function Legend({ lanes }: { lanes: Lane[] }) {
         </span>
       ))}
       <span>
-        <i style={{ background: colorOf("", "method", theme) }} /> framework and delegate calls
+        <i style={{ background: colorOf("", "method", theme) }} /> framework, delegate calls, modules
       </span>
     </p>
   );
