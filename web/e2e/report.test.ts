@@ -71,7 +71,8 @@ beforeAll(async () => {
   const columns = wider(modules.columns).map((column, i) => ({ ...column, id: `${column.id}_${i}` }));
   const wide = { ...modules, id: "wide", columns, rows: modules.rows.map((row) => ({ ...row, cells: wider(row.cells) })) };
   const more = [{ ...modules, id: "compared_by_layer" }, wide].map((table) => ({ title: table.id, level: "page", parts: [{ table }] }));
-  const document = { ...said, sections: [...said.sections, ...more] };
+  const twins = ["a", "b"].map((name) => ({ level: "page", parts: [{ table: { ...(tablesOf(said, "self_times")[0] as Table), id: "twins", title: `Twins: ${name}` } }] }));
+  const document = { ...said, sections: [...said.sections, ...more, ...twins] };
   writeFileSync(join(layered, "report.html"), holding(holding(page, "etprof-report", changed), "etprof-document", document));
 
   ladder = measure("ladder", [
@@ -323,6 +324,15 @@ described("a report opened from disk", () => {
       }
       await context.close();
     }
+  });
+
+  it("has pairs with the same rows side by side, and each by itself folded", async () => {
+    const { page, context } = await open(layered);
+    const one = tablesOf(said, "self_times")[0] as Table;
+    const rows = await page.getByRole("region", { name: "Twins", exact: true }).locator("tbody tr, tfoot tr").evaluateAll((all) => all.map((row) => row.firstElementChild?.textContent));
+    expect(rows).toEqual(one.rows.map((row) => row.cells[0]?.text));
+    expect(await page.locator("details:not([open]) > summary", { hasText: "Twins: " }).allInnerTexts()).toEqual(["Twins: a", "Twins: b"]);
+    await context.close();
   });
 
   it("draws modules by their time, and gives every timed operator its share", async () => {

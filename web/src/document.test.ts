@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Cell, fieldsOf, type Row, type Section, slugsOf, sortValue, type Table, tableNames, titleOf, withTail } from "./document";
+import { type Cell, fieldsOf, type Row, type Section, sideBySide, slugsOf, sortValue, type Table, tableNames, titleOf, withTail } from "./document";
 import { exportedText } from "./table";
 
 const text = (of: string): Cell => ({ kind: "text", text: of });
@@ -72,4 +72,39 @@ it("tables have names for screen readers, no two the same", () => {
     section("Empty", "usual", table()),
   ];
   expect([...tableNames(sections).values()]).toEqual(["Times", "Times: Layers", "Times: Layers (2)", "latency", "All of it", "Roofline: one: roofline", "Roofline: other: roofline"]);
+});
+
+it("pairs with the same rows are one table, side by side, with a common baseline once, and then folded", () => {
+  const pair = (candidate: string, ...rows: [string, string, string][]): Section => ({
+    level: "usual",
+    parts: [
+      {
+        table: {
+          id: "self_times",
+          title: `Self time: ${candidate} compared with off`,
+          level: "usual",
+          columns: ["name", "baseline", "candidate", "saved", "speedup"].map((id, i) => ({ id, title: ["name", "off", candidate, "saved", "speedup"][i] as string, right: i > 0 })),
+          rows: rows.map(([name, off, on], i) => ({ cells: [text(name), text(off), text(on), text("1"), speedup], ...(i === rows.length - 1 ? { role: "sum" as const } : {}) })),
+        },
+      },
+    ],
+  });
+  const [one, other] = [pair("a", ["GEMM", "8", "4"], ["Total", "8", "4"]), pair("b", ["GEMM", "8", "2"], ["Copy", "", "1"], ["Total", "8", "3"])];
+  const sections = sideBySide([one, other, { title: "Other", level: "usual", parts: [] }] as Section[]);
+  expect(sections.map((section) => [section.title ?? section.parts[0]?.table?.title, section.level])).toEqual([
+    ["Self time", "usual"],
+    ["Self time: a compared with off", "folded"],
+    ["Self time: b compared with off", "folded"],
+    ["Other", "usual"],
+  ]);
+  const all = sections[0]?.parts[0]?.table as Table;
+  expect(all.columns.map((column) => column.title)).toEqual(["name", "off", "a", "a vs off", "b", "b vs off"]);
+  expect(all.rows.map((row) => row.cells.map((cell) => cell.text))).toEqual([
+    ["GEMM", "8", "4", "2.00x", "2", "2.00x"],
+    ["Copy", "", "", "", "1", "2.00x"],
+    ["Total", "8", "4", "2.00x", "3", "2.00x"],
+  ]);
+  const apart = sideBySide([one, pair("b", ["GEMM", "9", "2"], ["Total", "9", "2"])]);
+  expect(apart[0]?.parts[0]?.table?.columns.map((column) => column.title)).toEqual(["name", "off", "a", "a vs off", "off", "b", "b vs off"]);
+  expect(sideBySide([one, { ...other, level: "folded" }])).toHaveLength(2);
 });

@@ -96,3 +96,66 @@ export function tableNames(sections: Section[]): Map<Table, string> {
     }),
   );
 }
+
+// What a section is called where it has no title: as the first of its tables.
+export const nameOfSection = (section: Section): string => section.title ?? tablesOf(section)[0]?.title ?? "";
+// "Roofline" of "Roofline: one".
+export const kindOf = (title: string): string => title.split(": ")[0] as string;
+
+const kNothing: Cell = { kind: "nothing", text: "" };
+
+// The columns of a pair that stand side by side with those of others: both variants, and how they compare.
+const kVariants = ["baseline", "candidate"];
+const kVerdicts = ["speedup", "change"];
+
+// One table of several pairs with the same rows. What is equal in two pairs, such as a common baseline, is there once.
+function merged(tables: Table[], title: string): Table {
+  const named = new Map<string, Row>();
+  for (const part of ["rows", "tail"] as const)
+    for (const row of tables.flatMap((table) => withTail(table.rows)[part])) if (!named.has(row.cells[0]?.text ?? "")) named.set(row.cells[0]?.text ?? "", row);
+  const first = tables[0] as Table;
+  const columns = first.columns.slice(0, 1);
+  const cells = [...named.values()].map((row) => row.cells.slice(0, 1));
+  const taken = new Set<string>();
+  tables.forEach((table, at) => {
+    const rows = new Map(table.rows.map((row) => [row.cells[0]?.text, row]));
+    const [baseline, candidate] = kVariants.map((id) => table.columns.find((column) => column.id === id)?.title);
+    table.columns.forEach((column, i) => {
+      if (![...kVariants, ...kVerdicts].includes(column.id)) return;
+      const own = [...named.keys()].map((name) => rows.get(name)?.cells[i] ?? kNothing);
+      const heading = kVerdicts.includes(column.id) ? `${candidate} vs ${baseline}` : column.title;
+      const all = [heading, ...own.map((cell) => cell.text)].join("\n");
+      if (taken.has(all)) return;
+      taken.add(all);
+      columns.push({ ...column, id: `${column.id}_${at + 1}`, title: heading });
+      own.forEach((cell, n) => cells[n]?.push(cell));
+    });
+  });
+  return { ...first, title, columns, rows: [...named.values()].map((row, n) => ({ ...row, cells: cells[n] as Cell[] })) };
+}
+
+// Pairs that follow each other with a table each of the same rows: side by side in one table, and then each by itself, folded.
+export function sideBySide(sections: Section[]): Section[] {
+  const alike = (section: Section): string | null => {
+    const [table, ...others] = tablesOf(section);
+    if (!table || others.length > 0 || section.level === "folded" || table.level === "folded" || !nameOfSection(section).includes(": ")) return null;
+    const names = table.rows.map((row) => row.cells[0]?.text);
+    const is_pair = kVariants.every((id) => table.columns.some((column) => column.id === id));
+    return is_pair && new Set(names).size === names.length ? `${kindOf(nameOfSection(section))} ${table.id}` : null;
+  };
+  const made: Section[] = [];
+  for (let at = 0; at < sections.length; ) {
+    const section = sections[at] as Section;
+    const kind = alike(section);
+    let end = at + 1;
+    while (kind !== null && end < sections.length && alike(sections[end] as Section) === kind) end++;
+    const run = sections.slice(at, end);
+    if (run.length > 1) made.push({ level: section.level, appendix: section.appendix, parts: [{ table: merged(run.flatMap(tablesOf), kindOf(nameOfSection(section))) }] });
+    for (const one of run) {
+      const parts = one.parts.map((part) => (part.table ? { ...part, table: { ...part.table, title: undefined } } : part));
+      made.push(run.length > 1 ? { ...one, level: "folded", title: nameOfSection(one), parts } : one);
+    }
+    at = end;
+  }
+  return made;
+}

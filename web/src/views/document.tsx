@@ -2,7 +2,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { type Cell, type Document, type FactList, fieldsOf, type List, type Part, type Row, type Mark, type Section, type Series, slugsOf, sortValue, type Table, tableNames, tablesOf, titleOf, withTail } from "../document";
+import { type Cell, type Document, type FactList, fieldsOf, kindOf, type List, nameOfSection, type Part, type Row, type Mark, type Section, type Series, sideBySide, slugsOf, sortValue, type Table, tableNames, tablesOf, titleOf, withTail } from "../document";
 import { bytes, digits, escapeHtml, share, time } from "../format";
 import type { Report } from "../report";
 import { href } from "../route";
@@ -275,16 +275,12 @@ function chartsOf(sections: Section[], beside: Beside): Map<Table, Beside[string
   return charts;
 }
 
-// What a section is called where it has no title: as the first of its tables.
-const nameOfSection = (section: Section): string => section.title ?? tablesOf(section)[0]?.title ?? "";
-
 interface Entry {
   title: string;
   slug: string;
 }
 
 // Sections of one kind, as "By kernel: one" and "By kernel: other", are one entry, which leads to the first.
-const kindOf = (title: string): string => title.split(": ")[0] as string;
 export function contentsOf(sections: Entry[]): Entry[] {
   const kinds = new Map<string, Entry>();
   for (const { title, slug } of sections) {
@@ -336,7 +332,8 @@ function Contents({ sections, id, at, lead }: { sections: Entry[]; id: string; a
 
 // Any document. `id`: what the address calls it, `at`: the section that it asks for.
 export function DocumentView(props: { document: Document; id: string; at: string | null; report: Report | null; beside: Beside; viewOf: ViewOf }) {
-  const { document: of, id, at, report, beside, viewOf } = props;
+  const { document: given, id, at, report, beside, viewOf } = props;
+  const of = useMemo(() => ({ ...given, sections: sideBySide(given.sections) }), [given]);
   const slugs = useMemo(() => slugsOf(of.sections.map(nameOfSection)), [of]);
   const charts = useMemo(() => chartsOf(of.sections, beside), [of, beside]);
   const names = useMemo(() => tableNames(of.sections), [of]);
