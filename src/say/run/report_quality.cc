@@ -24,16 +24,25 @@ std::string WidthsText(const Report& report) {
   if (known.empty()) return "";
   const auto width = [](const ReportComparison* pair) { return "±" + RelativeText(*pair->half_width); };
   if (report.comparisons.size() == 1) return width(known.front());
+  // By the candidate, and where it is in several pairs by both variants.
+  const auto name = [&](const ReportComparison* pair) {
+    const std::string& candidate = pair->comparison.candidate_label;
+    const auto is_candidate = [&](const ReportComparison& of) {
+      return of.comparison.candidate_label == candidate;
+    };
+    return std::ranges::count_if(report.comparisons, is_candidate) == 1
+               ? candidate
+               : fmt::format("{} compared with {}", candidate, pair->comparison.baseline_label);
+  };
   std::vector<std::string> widths;
   if (known.size() <= kMostNamed) {
     for (const ReportComparison* const pair : known)
-      widths.push_back(fmt::format("{} ({})", width(pair), pair->comparison.candidate_label));
+      widths.push_back(fmt::format("{} ({})", width(pair), name(pair)));
     return fmt::format("{}", fmt::join(widths, ", "));
   }
   const auto [least, most] =
       std::ranges::minmax_element(known, {}, [](const ReportComparison* pair) { return *pair->half_width; });
-  return fmt::format("{} at best, {} at worst ({})", width(*least), width(*most),
-                     (*most)->comparison.candidate_label);
+  return fmt::format("{} at best, {} at worst ({})", width(*least), width(*most), name(*most));
 }
 
 std::string PrecisionText(const Report& report) {

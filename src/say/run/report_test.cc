@@ -126,7 +126,13 @@ TEST(SayReport, EachPairHasItsPrecision) {
   report.comparisons[1].half_width = 0.055;
   report.comparisons[1].comparison.candidate_label = "avx2 on";
   report.comparisons[2].half_width.reset();
+  report.comparisons[2].comparison.candidate_label = "int8";
   EXPECT_THAT(NoteOf(SayReport(report), "precision"), HasSubstr("±1.0% (on), ±5.5% (avx2 on) (half"));
+  report.comparisons[1].comparison.candidate_label = "on";
+  report.comparisons[1].comparison.baseline_label = "avx2 off";
+  EXPECT_THAT(NoteOf(SayReport(report), "precision"),
+              HasSubstr("±1.0% (on compared with off), ±5.5% (on compared with avx2 off) (half"));
+  report.comparisons[1].comparison.candidate_label = "avx2 on";
   report.comparisons.resize(6, report.comparisons.front());
   EXPECT_THAT(NoteOf(SayReport(report), "precision"),
               HasSubstr("±1.0% at best, ±5.5% at worst (avx2 on) (half"));
