@@ -23,8 +23,8 @@ std::vector<std::string> WidestFirst(isa::Architecture architecture, const isa::
 
 std::vector<std::string> Telling(std::vector<std::string> features) {
   std::erase_if(features, [](const std::string& name) {
-    return name.starts_with("sse") || name.starts_with("ssse") || name == "gfni" || name == "atomics" ||
-           name == "rdm" || name == "jscvt" || name == "fcma" || name == "fhm";
+    return name.starts_with("sse") || name.starts_with("ssse") || name == "atomics" || name == "rdm" ||
+           name == "jscvt" || name == "fcma" || name == "fhm";
   });
   return features;
 }

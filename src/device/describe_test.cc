@@ -1,0 +1,15 @@
+#include "device/describe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace etprof {
+namespace {
+
+TEST(Describe, ShowsEveryFeatureThatKernelsAreChosenBy) {
+  EXPECT_THAT(TellingFeatures(isa::FeatureSet{"sse4_1", "avx", "avx2", "gfni", "avx512f"}),
+              testing::ElementsAre("avx512f", "gfni", "avx2", "avx"));
+}
+
+}  // namespace
+}  // namespace etprof
