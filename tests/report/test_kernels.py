@@ -172,6 +172,7 @@ def test_the_operators_that_change_under_the_mask(tmp_path, model):
             assert packed in row["candidate"] and packed not in row["baseline"]
     shown = program.run("kernels", tmp_path, width=120)
     assert "KleidiAI, SME\n" in shown.stdout
+    assert "`etprof profile --watch` shows which functions" in shown.stdout
 
 
 def foreign_run(folder: Path, trace: bool) -> Path:

@@ -61,6 +61,11 @@ void AddFolder(const fs::path& folder, KernelReport& report) {
   if (run) {
     const std::vector<std::optional<Profile>> profiles = ProfileRun(*run, {.join = false});
     own = KernelsOfRun(*run, profiles);
+    if (own.watched.empty() && !own.evidence.empty()) {
+      own.notes.emplace_back(
+          "operator names show KleidiAI's kernels only. `etprof profile --watch` shows which functions "
+          "computed each operator");
+    }
   }
   for (const fs::path& log : OtherLogs(fs::absolute(folder), own)) own.views.push_back(ReadKernelView(log));
   if (problem && own.views.empty()) throw *problem;
