@@ -108,7 +108,8 @@ struct SuiteConfig {
            .least = 0.01,
            .most = 1e5}));
     v("max_seconds", &S::max_seconds,
-      Key({.meaning = "time limit of each cell in seconds; 60 per pair without it",
+      Key({.meaning = "time limit for each pair in seconds, which `max_minutes` extends if time is left; 60 "
+                      "without it",
            .least = 0.1,
            .most = 1e6}));
     DescribeSchedule<SuiteConfig>(v);

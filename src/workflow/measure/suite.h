@@ -39,7 +39,9 @@ struct SuiteOptions {
        .most = 1e5,
        .value = "MIN"});
     v("max_seconds", &O::max_seconds,
-      {.meaning = "Seconds to measure each pair at first (default: the file's, or 60)",
+      {.meaning =
+           "Time limit for each pair in seconds, which --max-minutes extends if time is left (default: the "
+           "file's, or 60)",
        .least = 0.1,
        .most = 1e6,
        .value = "S"});
