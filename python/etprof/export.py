@@ -12,11 +12,12 @@ import importlib.util
 import os
 import platform
 import sys
+import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -41,10 +42,12 @@ if TYPE_CHECKING:
 
 _WORST = (EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_UNDECIDED)  # of several exports
 
+_TICK_SECONDS = 1  # between two updates of a stage's time on a terminal
+
 # Of the .json until the check has ended: what an interrupted one leaves behind must not look like --no-check.
 _UNFINISHED = "the check was interrupted, or is still running"
 
-Progress = Callable[[str, float], None]
+Progress = Callable[[str], AbstractContextManager[None]]
 Explained = Callable[[BaseException], tuple[str, str] | None]
 
 
@@ -98,14 +101,10 @@ class Export:
     places: dict[str, list[str]] = field(default_factory=dict)  # by method: where what is not delegated is (places.of)
 
 
-def _ignore_progress(_stage: str, _seconds: float) -> None:
-    pass
-
-
-def export_model(request: Request, progress: Progress = _ignore_progress) -> Export:
+def export_model(request: Request, progress: Progress = nullcontext) -> Export:
     """Export a model and check it. Files that do not pass the check stay.
 
-    `progress` hears of each finished stage and its seconds.
+    `progress` makes a context of each stage's name, in which the stage runs.
 
     Raises:
         ExportError: With the stage that failed. Files of an earlier export are then as they were.
@@ -114,10 +113,8 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
 
     @contextmanager
     def stage(stage_name: str, what_to_do: str, explained: Explained = lambda _error: None) -> Iterator[None]:
-        begin = time.monotonic()
-        with failing_as(name, stage_name, what_to_do, explained):
+        with progress(stage_name), failing_as(name, stage_name, what_to_do, explained):
             yield
-        progress(stage_name, time.monotonic() - begin)
 
     with failing_as(name, errors.WRITE, f"make {request.pte.parent} writable or give another --outdir"):
         artifacts.check_writable(request.pte.parent)
@@ -380,8 +377,9 @@ def _export_one(chosen: options.Options, kind: str, arguments: list[str], out: T
     """Of the types that were asked for one; gives its exit code."""
     if len(chosen.dtypes) > 1:
         print(f"{kind} ({chosen.dtypes.index(kind) + 1} of {len(chosen.dtypes)})", file=err, flush=True)
+    live = err.isatty() and not chosen.verbose  # else the libraries' lines would be in between
     try:
-        done = export_model(_request(chosen, kind, arguments), lambda *stage: _print_stage(err, *stage))
+        done = export_model(_request(chosen, kind, arguments), lambda stage: _show_stage(err, stage, live))
     except ExportError as error:
         if chosen.verbose:
             traceback.print_exc(file=err)
@@ -416,8 +414,30 @@ def _request(chosen: options.Options, kind: str, arguments: list[str]) -> Reques
     )
 
 
-def _print_stage(err: TextIO, stage: str, seconds: float) -> None:
-    print(f"  {stage:<16}{seconds:6.1f} s", file=err, flush=True)
+@contextmanager
+def _show_stage(err: TextIO, stage: str, live: bool) -> Iterator[None]:
+    """Print a stage's seconds when it is done; if `live`, also those so far, every second, in a line that is rewritten."""
+    begin = time.monotonic()
+    ended = threading.Event()
+
+    def line() -> str:
+        return f"  {stage:<16}{time.monotonic() - begin:6.1f} s"
+
+    def rewrite() -> None:
+        while not ended.wait(_TICK_SECONDS):
+            os.write(err.fileno(), f"\r{line()}".encode())
+        os.write(err.fileno(), b"\r\x1b[K")
+
+    ticking = threading.Thread(target=rewrite, daemon=True)
+    if live:
+        ticking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if live:
+            ticking.join()
+    print(line(), file=err, flush=True)
 
 
 @contextmanager

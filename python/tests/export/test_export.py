@@ -1,9 +1,11 @@
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import executorch.kernels.quantized  # noqa: F401 - registers the kernels that portable int8 programs need
@@ -369,6 +371,32 @@ def test_several_types_in_one_process(tmp_path: Path, capfd: pytest.CaptureFixtu
     code = main(["no_such_model", "--dtype", "fp32,fp16", "--outdir", str(tmp_path / "out")])
     assert code == 3
     assert capfd.readouterr().err.count("error: ") == 2
+
+
+def test_a_terminal_shows_the_time_of_the_running_stage(tmp_path: Path):
+    """In one line, which the final time replaces. Standard output is as without a terminal."""
+    (model_file := tmp_path / "slow.py").write_text(
+        "import time, torch\nclass SlowModel(torch.nn.Linear):\n    def __init__(self):\n        super().__init__(4, 2)\n"
+        "        time.sleep(2.5)\n    def get_example_inputs(self):\n        return (torch.ones(1, 4),)\n"
+    )
+    for verbose in ([], ["--verbose"]):
+        ours, theirs = pty.openpty()
+        command = [f"{model_file}:SlowModel", "--outdir", str(tmp_path / "out"), "--no-check", *verbose]
+        export = subprocess.Popen(
+            [sys.executable, "-m", "etprof.export", *command], stdout=subprocess.PIPE, stderr=theirs, text=True
+        )
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # the end of a terminal
+            while part := os.read(ours, 1 << 16):
+                shown += part
+        os.close(ours)
+        out, _ = export.communicate()
+        assert export.returncode == 0
+        assert (b"\r  build model        1.0 s\r  build model        2.0 s\r\x1b[K  build model" in shown) == (
+            not verbose
+        )
+        assert [Path(line).parent == tmp_path / "out" for line in out.splitlines()] == [True] * 4
 
 
 def test_importing_it_hides_no_function_of_etprof():
