@@ -14,6 +14,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from etprof import torchvision_operators
+
 if TYPE_CHECKING:
     from etprof.comparison import *  # noqa: F403
     from etprof.etdump import *  # noqa: F403
@@ -38,6 +40,10 @@ __all__ = ["__version__", *_WHERE]
 
 # In a checkout the compiled part is where script/bootstrap has built it.
 __path__.append(os.path.join(__path__[0], "..", "..", "build", "release", "python", "native"))  # noqa: PTH118, F405
+
+
+# So that `import timm` works after this import, as in models that are exported.
+torchvision_operators.declare_when_missing()
 
 
 def __dir__() -> list[str]:

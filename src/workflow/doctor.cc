@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -36,6 +37,7 @@ using Check = DoctorCheck;
 using CheckState = DoctorCheck::State;
 
 constexpr double kAskSeconds = 20;
+constexpr double kImportSeconds = 60;
 constexpr Bytes kLittleDisk = 1'000'000'000;  // a run with traces has tens of megabytes
 constexpr const char* kBootstrap = "run script/bootstrap";
 
@@ -50,9 +52,9 @@ Check Missing(std::string name, std::string found, std::string remedy = kBootstr
 }
 
 // What such a program prints; absent where it is not there or does not run.
-std::optional<std::string> Printed(const std::vector<std::string>& words) {
+std::optional<std::string> Printed(const std::vector<std::string>& words, double seconds = kAskSeconds) {
   try {
-    const ToolRun run = RunTool({words, {}, {}}, kAskSeconds, {}, {});
+    const ToolRun run = RunTool({words, {}, {}}, seconds, {}, {});
     if (run.status.Success()) return run.output;
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted) throw;
@@ -177,7 +179,7 @@ PythonPackages AskPython(const std::optional<fs::path>& root) {
   const std::string question =
       "import importlib.metadata as m, platform\n"
       "print('python', platform.python_version())\n"
-      "for n in ('executorch', 'torch', 'torchao', 'numpy'):\n"
+      "for n in ('executorch', 'torch', 'torchao', 'numpy', 'timm', 'torchvision', 'transformers'):\n"
       "  try: print(n, m.version(n))\n"
       "  except m.PackageNotFoundError: pass\n";
   std::istringstream lines(Printed({packages.python, "-c", question}).value_or(""));
@@ -200,6 +202,50 @@ DoctorGroup Exporting(const PythonPackages& packages) {
           {Ok("Python", packages.version + ", " + packages.python), Package(packages, "torch", "PyTorch"),
            Package(packages, "executorch", "executorch wheel"), Package(packages, "torchao", "torchao"),
            Package(packages, "numpy", "NumPy")}};
+}
+
+// The libraries of requirements/models.txt. Models that use none of them need none.
+void AddModelLibraries(const PythonPackages& packages, std::vector<Check>& checks) {
+  constexpr const char* kInstall = "run script/bootstrap --models";
+  const std::array names = {"timm", "torchvision", "transformers"};
+  std::string installed;
+  for (const char* name : names) {
+    if (packages.versions.contains(name)) installed += std::string(name) + " ";
+  }
+  std::map<std::string, std::string> problems;  // empty: it can be imported
+  if (!installed.empty()) {
+    const std::string imports =
+        "import importlib\n"
+        "for n in '" +
+        installed +
+        "'.split():\n"
+        "  try: importlib.import_module(n); print(n)\n"
+        "  except Exception as e: print(n, (str(e) or type(e).__name__).splitlines()[0])\n";
+    std::istringstream lines(Printed({packages.python, "-c", imports}, kImportSeconds).value_or(""));
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t end = std::min(line.find(' '), line.size());
+      problems[line.substr(0, end)] = line.substr(std::min(end + 1, line.size()));
+    }
+  }
+  for (const char* name : names) {
+    if (!packages.versions.contains(name)) {
+      checks.push_back(Warning(name, "not installed, which only models that use it need", kInstall));
+      continue;
+    }
+    Check check = Package(packages, name, name);
+    const auto problem = problems.find(name);
+    if (problem == problems.end()) {
+      check =
+          Warning(name, check.found + fmt::format("; the import did not end within {:g} s", kImportSeconds));
+    } else if (problem->second.find("operator torchvision::") != std::string::npos) {
+      check = Warning(name, fmt::format("{}; `import {}` fails: {}", check.found, name, problem->second),
+                      "`import etprof` before it, as etprof export does");
+    } else if (!problem->second.empty()) {
+      check = Warning(name, fmt::format("{}; `import {}` fails: {}", check.found, name, problem->second),
+                      kInstall);
+    }
+    checks.push_back(std::move(check));
+  }
 }
 
 // --- building ---
@@ -318,7 +364,9 @@ DoctorGroup CountingInstructions(const std::optional<fs::path>& root) {
 Examination ExamineThisMachine() {
   const std::optional<fs::path> root = CheckoutRoot();
   const PythonPackages packages = AskPython(root);
-  return {{Measuring(), Exporting(packages), BuildingBundles(root, packages), BuildingExecutorch(root),
+  DoctorGroup exporting = Exporting(packages);
+  if (!packages.version.empty()) AddModelLibraries(packages, exporting.checks);
+  return {{Measuring(), std::move(exporting), BuildingBundles(root, packages), BuildingExecutorch(root),
            OverAdb(root), OverSsh(root), Emulated(root), CountingInstructions(root)}};
 }
 

@@ -81,6 +81,23 @@ def test_the_python_that_was_chosen_is_looked_at(bare: Path) -> None:
     assert found["PyTorch"]["state"] == "missing"
 
 
+def test_each_model_library_is_there_and_can_be_imported_or_why_not(bare: Path) -> None:
+    """Those that script/bootstrap --models installs. None is needed to be ready."""
+    lines = (ROOT / "requirements" / "models.txt").read_text().splitlines()
+    libraries = sorted({line.partition("==")[0] for line in lines if line and not line.startswith("#")})
+    versions = "\n".join(["python 3.99.0", *(f"{name} 1.0" for name in libraries[1:])])
+    imports = f"{libraries[1]} operator torchvision::nms does not exist\n{libraries[2]}"
+    answers = f"""case "$2" in *import_module*) printf '{imports}\n';; *) printf '{versions}\n';; esac"""
+    chosen = program(bare, "chosen", answers.replace("\n", "\\n"))
+    rows = doctor(ETPROF_PYTHON=str(chosen))["export"]
+    missing, failing, there = (rows[name] for name in libraries)
+    assert (missing["state"], missing["remedy"]) == ("warning", "run script/bootstrap --models")
+    assert missing["found"].startswith("not installed")
+    assert failing["state"] == "warning" and failing["remedy"].startswith("`import etprof` before it")
+    assert failing["found"].endswith(f"; `import {libraries[1]}` fails: operator torchvision::nms does not exist")
+    assert (there["state"], there["found"], there["remedy"]) == ("ok", f"{libraries[2]} 1.0, of {chosen}", None)
+
+
 def test_an_environment_that_cannot_be_looked_into_is_none(tmp_path: Path) -> None:
     """A checkout whose .venv leads to itself: what cannot be read is passed over, by doctor and by export."""
     (tmp_path / "python" / "etprof").mkdir(parents=True)

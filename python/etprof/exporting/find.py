@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etprof import errors, models, torchvision_operators
+from etprof import errors, models
 from etprof.errors import ExportError, failing_as
 from etprof.exporting import explain, local
 
@@ -84,7 +84,6 @@ def find_model(spec: str) -> FoundModel:
     Raises:
         ExportError: There is no such model, two have its name, or the code that holds it cannot be imported.
     """
-    torchvision_operators.declare_when_missing()
     if (file_spec := split_file_spec(spec)) is not None:
         return _find_in_file(spec, *file_spec)
     if (package_spec := split_package_spec(spec)) is not None:

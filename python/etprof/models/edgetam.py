@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from etprof import torchvision_operators, wrappers
+from etprof import wrappers
 from etprof.models.seeded import seeded
 
 SIDE = 128  # pixels; every block runs at each multiple of 32
@@ -17,7 +17,6 @@ SIDE = 128  # pixels; every block runs at each multiple of 32
 
 def deployed() -> nn.Module:
     """The encoder as it is deployed: each of RepViT's blocks of parallel branches is one convolution."""
-    torchvision_operators.declare_when_missing()
     from timm.utils.model import reparameterize_model
     from transformers import EdgeTamVisionConfig, EdgeTamVisionModel, TimmWrapperConfig
 

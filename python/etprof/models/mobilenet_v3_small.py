@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from etprof import torchvision_operators
 from etprof.models.seeded import seeded
 
 
@@ -173,7 +172,6 @@ def _settle(network: nn.Module) -> None:
 def _network() -> nn.Module:
     if importlib.util.find_spec("torchvision") is None:
         return MobileNetV3Small()
-    torchvision_operators.declare_when_missing()
     import torchvision
 
     return torchvision.models.mobilenet_v3_small(weights=None)

@@ -3,7 +3,7 @@ import torch
 from torch.utils import _pytree
 from torch.utils.flop_counter import FlopCounterMode
 
-from etprof import models, torchvision_operators
+from etprof import models
 from etprof.exporting import find
 from etprof.models import llm_decoder
 from etprof.models.seeded import seeded
@@ -38,7 +38,6 @@ def test_mobilenet_v3_small_multiply_adds():
 @pytest.mark.parametrize("name", models.model_names())
 def test_models_are_seeded_and_leave_the_generator_alone(name: str):
     need_libraries(name)
-    torchvision_operators.declare_when_missing()
 
     def outputs_of_a_fresh_model() -> list[torch.Tensor]:
         with torch.no_grad():
