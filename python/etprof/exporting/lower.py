@@ -52,7 +52,8 @@ def with_precision(methods: dict[str, BuiltModel], dtype: str) -> dict[str, Buil
         module = modules[name]
         # In place, unlike module.to(): an object that holds a buffer beside the module's (a cache) keeps holding that one.
         for tensor in [*module.parameters(), *module.buffers()]:
-            tensor.data = convert(tensor.data)
+            # ExecuTorch stores the memory of a permuted tensor, and reads it as if it were not.
+            tensor.data = convert(tensor.data).contiguous()
         args, kwargs = _pytree.tree_map(convert_input, (method.args, method.kwargs))
         converted[name] = dataclasses.replace(method, module=module, args=args, kwargs=kwargs)
     return converted

@@ -416,3 +416,21 @@ def test_where_what_is_not_delegated_is(tmp_path: Path, capfd: pytest.CaptureFix
 def test_stages_have_names_of_their_own():
     names = [getattr(errors, name) for name in dir(errors) if name.isupper() and not name.startswith("_")]
     assert len(names) == len(set(names))
+
+
+def test_permuted_buffers_are_exported_as_what_they_hold(tmp_path: Path):
+    """A buffer in another order of memory, such as an encoding of positions that was made channels last."""
+    (tmp_path / "net.py").write_text(
+        "import torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.register_buffer('positions', torch.randn(4, 4, 8).permute(2, 0, 1).unsqueeze(0))\n"
+        "    def forward(self, x):\n"
+        "        return x + self.positions.flatten(2)\n"
+        "    def get_example_inputs(self):\n"
+        "        return (torch.randn(1, 8, 16),)\n"
+    )
+    for backend in ("xnnpack", "portable"):
+        done = export_model(Request(f"{tmp_path / 'net.py'}:Net", backend=backend, outdir=tmp_path / backend))
+        assert done.check.verdict == "pass"
