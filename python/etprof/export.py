@@ -158,7 +158,8 @@ def export_model(request: Request, progress: Progress = nullcontext) -> Export:
     ):
         edge = lower.to_edge(exported, partitioners, request.quantize == "dynamic")
         lowered = {method: edge.exported_program(method) for method in edge.methods}
-        if (refused := explain.changed_inputs(lowered, exported)) is not None:
+        refused = explain.changed_inputs(lowered, exported) or explain.no_kernel_for_rank(lowered)
+        if refused is not None:
             raise ExportError(name, errors.LOWER, *refused)
         program = lower.to_executorch(edge, request.quantize is not None)
         methods = lower.summarize(program)

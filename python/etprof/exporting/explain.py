@@ -47,9 +47,11 @@ def place(error: BaseException | None, said: str = "", with_code: bool = False) 
 
 
 def shown(name: str) -> str:
-    """A path as it is named in messages: from the current folder on, where it is below it."""
+    """A path as it is named in messages: from the current folder or from site-packages on, where it is below one."""
     path = Path(name)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else name
+    if path.is_relative_to(Path.cwd()):
+        return str(path.relative_to(Path.cwd()))
+    return re.sub(r"^.*/(?:site|dist)-packages/", "", name)
 
 
 def _is_users(name: str) -> bool:
@@ -228,6 +230,17 @@ def changed_inputs(
     return None
 
 
+def no_kernel_for_rank(edge: Mapping[str, torch.export.ExportedProgram]) -> Explanation | None:
+    """Of programs with a convolution in three dimensions that no backend took: ExecuTorch's kernel refuses it when it runs."""
+    for program in edge.values():
+        for node in program.graph.nodes:
+            if "aten.convolution." in str(node.target) and node.meta["val"].dim() > 4:
+                where = place(None, node.meta.get("stack_trace") or "", with_code=True)
+                why = f"ExecuTorch has no kernel for a convolution in three dimensions{where}"
+                return why, _to_do("write it with convolutions in two", "convolutions-in-three-dimensions")
+    return None
+
+
 def written(node: torch.fx.Node) -> str | None:
     """The placeholder that an operator writes into, also through views of it."""
     schema = getattr(node.target, "_schema", None)
@@ -302,15 +315,12 @@ def not_lowered(
         where = next((line for name in ("aten.max.dim", "aten.amax") if (line := _place_of(name, programs))), "")
         why = f"XNNPACK takes a maximum along a dimension only where the dimension is kept{where}"
         return why, _to_do("write keepdim=True, and .squeeze() behind it", "a-maximum-that-loses-its-dimension")
+    if found := re.search(r"(cond|map|scan|while_loop)\w* might be aliasing the input or the output", said):
+        why = f"a branch of torch.{found[1]} returns its input, or a view of it{_branching_line(programs)}"
+        return why, _to_do("return a copy: x.clone()", "branches-that-return-their-input")
     where = place(error, said, with_code=True)
-    if found := re.search(r"EdgeOpOverload: ([\w.]+?)(?:\.default)?>: schema", said):
-        if "torch.complex" in said:
-            why = f"ExecuTorch has no complex numbers: {found[1]}{where}"
-            return why, _to_do("write it in real numbers", "complex-numbers")
-        kinds = sorted(set(re.findall(r"torch\.(float\d+|bfloat16|int\d+|uint8|bool)", said)))
-        if len(kinds) > 1:
-            why = f"{found[1]} mixes {' and '.join(kinds)}{where}"
-            return why, _to_do(_types_remedy(dtype), "types-that-are-mixed")
+    if (refused := _refused_types(said, where, dtype)) is not None:
+        return refused
     if found := re.search(r"op <EdgeOpOverload: ([\w.]+?)(?:\.default)?>.*was not decomposed or delegated", said, re.S):
         return _not_delegated(found[1], programs)
     if found := re.search(r"Could not guard on data-dependent expression (.+?) \(unhinted", said):
@@ -320,20 +330,29 @@ def not_lowered(
     return None
 
 
-def _not_delegated(operator: str, programs: Mapping[str, torch.export.ExportedProgram]) -> Explanation:
-    """Of an operator that a partitioner kept whole for its delegate and then did not take."""
-    branches = [
+def _branching(programs: Mapping[str, torch.export.ExportedProgram]) -> list[torch.fx.Node]:
+    return [
         node
         for program in programs.values()
         for node in program.graph.nodes
         if node.op == "call_function" and str(node.target) in ("cond", "map_impl", "scan", "while_loop")
     ]
+
+
+def _branching_line(programs: Mapping[str, torch.export.ExportedProgram]) -> str:
+    """The user's line of the first torch.cond or the like."""
+    return next((place(None, node.meta.get("stack_trace") or "", with_code=True) for node in _branching(programs)), "")
+
+
+def _not_delegated(operator: str, programs: Mapping[str, torch.export.ExportedProgram]) -> Explanation:
+    """Of an operator that a partitioner kept whole for its delegate and then did not take."""
+    branches = _branching(programs)
     if not branches:
         why = (
             f"the backend's partitioner asked for {operator} whole, and did not take it{_place_of(operator, programs)}"
         )
         return why, _to_do("try --backend portable, or write it with other operators", "modules-in-torchcond")
-    where = place(None, branches[0].meta.get("stack_trace") or "", with_code=True)
+    where = _branching_line(programs)
     kind = str(branches[0].target).removesuffix("_impl")
     why = f"the backend's partitioner does not look inside torch.{kind}, where {operator} is{where}"
     return why, _to_do(
@@ -361,6 +380,20 @@ def no_etrecord(error: BaseException) -> str:
 
 
 # --- types and operators ---
+
+
+def _refused_types(said: str, where: str, dtype: str) -> Explanation | None:
+    found = re.search(r"EdgeOpOverload: ([\w.]+?)(?:\.default)?>: schema", said)
+    if found is None:
+        return None
+    if "torch.complex" in said:
+        why = f"ExecuTorch has no complex numbers: {found[1]}{where}"
+        return why, _to_do("write it in real numbers", "complex-numbers")
+    kinds = sorted(set(re.findall(r"torch\.(float\d+|bfloat16|int\d+|uint8|bool)", said)))
+    if len(kinds) > 1:
+        why = f"{found[1]} mixes {' and '.join(kinds)}{where}"
+        return why, _to_do(_types_remedy(dtype), "types-that-are-mixed")
+    return None
 
 
 def _types_remedy(dtype: str) -> str:

@@ -41,5 +41,4 @@ def _of_method(program: torch.export.ExportedProgram) -> list[str]:
 def _place(node: torch.fx.Node) -> str:
     stack = list((node.meta.get("nn_module_stack") or {}).values())
     path = re.sub(r"(?<![^.])\d+(?![^.])", "*", stack[-1][0].removeprefix("L['self'].")) if stack else ""
-    line = re.sub(r"\(.*/site-packages/", "(", explain.place(None, node.meta.get("stack_trace") or ""))
-    return (path or "the model itself") + line
+    return (path or "the model itself") + explain.place(None, node.meta.get("stack_trace") or "")

@@ -11,6 +11,7 @@ import pytest
 
 from etprof.export import main
 from etprof.exporting import explain
+from libraries import need_libraries
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "export-errors.md"
 HEAD = "import dataclasses\nimport numpy\nimport torch\nfrom torch import nn\nfrom etprof import wrappers\n"
@@ -45,6 +46,11 @@ def export(capfd: pytest.CaptureFixture, section: str, name: str) -> tuple[int, 
     return code, capfd.readouterr().err
 
 
+def without_library_lines(message: str) -> str:
+    """Without the numbers of lines that another version of a library has elsewhere."""
+    return re.sub(r"(transformers/\S+, line )\d+", r"\1N", message)
+
+
 def test_the_guide_has_a_section_for_each():
     assert list(sections(GUIDE)) == list(MODELS)
 
@@ -54,11 +60,17 @@ def test_a_model_that_fails_says_so_as_documented_and_the_fixed_one_exports(
     title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ):
     monkeypatch.chdir(tmp_path)
+    if "transformers" in MODELS[title]:
+        need_libraries()
     section = sections(GUIDE)[title]
     message = block(section, "text")
     code, err = export(capfd, MODELS[title], "Failing")
-    assert message in err
-    assert f"docs/guides/export-errors.md#{anchor(title)}" in err
+    assert without_library_lines(message) in without_library_lines(err)
+    # Of one library's models the hint is that of the operator, whose section leads to theirs.
+    (named,) = re.findall(r"docs/guides/export-errors.md#([\w-]+)", err)
+    assert named == anchor(title) or f"](#{anchor(title)})" in next(
+        text for other, text in sections(GUIDE).items() if anchor(other) == named
+    )
     is_note = message.startswith("  note ")
     assert code == (0 if is_note else 3)
     assert is_note or not Path("out").exists()
