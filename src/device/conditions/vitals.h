@@ -52,6 +52,10 @@ struct DeviceVitals {
 
   // The hotter of CPU and skin; absent: no sensor can be read.
   std::optional<double> Hottest() const;
+  // What a temperature limit is compared with: the skin's temperature, by which Android sets its thermal
+  // status, or the CPUs' if there is no skin sensor. A CPU sensor changes by many degrees within a second of
+  // load.
+  std::optional<double> LimitedCelsius() const { return skin_celsius ? skin_celsius : cpu_celsius; }
 
   static void Describe(auto& v) {
     v("cpu_celsius", &DeviceVitals::cpu_celsius, {.meaning = "the hottest sensor"});

@@ -56,36 +56,50 @@ std::optional<DeviceVitals> ConditionsWatch::Read(bool all) {
   all = all || (only_services_tell_ && options_.max_celsius);
   std::optional<DeviceVitals> vitals = read_(all);
   if (vitals && all) {
-    only_services_tell_ = vitals->Hottest() && vitals->sources.find('z') == std::string::npos;
     thermal_status_ = vitals->thermal_status.value_or(0);
+    only_services_tell_ = (vitals->Hottest() && vitals->sources.find('z') == std::string::npos) ||
+                          (!vitals->skin_celsius && thermal_status_ > 0);
   }
   return vitals;
 }
 
+// Empty: it is cool enough.
+std::string ConditionsWatch::WhyTooHot(const DeviceVitals& vitals) const {
+  const std::optional<double> celsius = vitals.LimitedCelsius();
+  if (celsius && *celsius > *options_.max_celsius)
+    return fmt::format("{} > {}", Celsius(*celsius), Limit(*options_.max_celsius));
+  // A skin sensor decides alone, so that the user's limit may be above what Android calls light.
+  const bool status_decides = !vitals.skin_celsius && thermal_status_ > 0;
+  return status_decides ? "thermal status " + ThermalStatusName(thermal_status_) : "";
+}
+
 // Waits while it is too hot; how long, in seconds. `vitals` are those after it.
 double ConditionsWatch::Cool(std::optional<DeviceVitals>& vitals) {
-  const double limit = *options_.max_celsius;
   const double start = options_.now();
   int looks = 0;
-  const auto too_hot = [&] { return vitals && vitals->Hottest() && *vitals->Hottest() > limit; };
-  while (too_hot() && !gave_up_ && !(options_.interrupted && options_.interrupted())) {
-    const std::string now = Celsius(*vitals->Hottest());
-    if (options_.now() - start >= options_.wait_seconds) {
+  for (std::string why; !gave_up_ && !(options_.interrupted && options_.interrupted());) {
+    why = vitals ? WhyTooHot(*vitals) : "";
+    if (why.empty()) break;
+    const double waited = options_.now() - start;
+    const double total = waited_ + waited;
+    if (waited >= options_.wait_seconds || total >= kMaxWaits * options_.wait_seconds) {
       gave_up_ = true;
       warnings_.push_back(fmt::format(
-          "the device does not get below {}: {} after waiting {:.0f} s; the measurement continued without "
-          "waiting",
-          Limit(limit), now, options_.wait_seconds));
+          "the device does not stay cool: {} after waiting {:.0f} s, {:.0f} s in total; the measurement "
+          "continued without waiting",
+          why, waited, total));
       if (options_.progress != nullptr) options_.progress->Message(warnings_.back());
       break;
     }
     if (options_.progress != nullptr) {
-      options_.progress->Waiting(fmt::format("waiting for the device to cool: {} > {}", now, Limit(limit)));
+      options_.progress->Waiting(
+          fmt::format("waiting for the device to cool: {} ({:.0f} s in total)", why, total));
     }
     ++looks;
     options_.sleep(kLookSeconds);
     vitals = Read(false);
   }
+  if (looks > 0 && thermal_status_ > 0) vitals = Read(true);  // the status is that of before
   const double waited = looks == 0 ? 0 : options_.now() - start;
   waited_ += waited;
   return waited;
@@ -99,7 +113,7 @@ std::optional<RoundConditions> ConditionsWatch::BeforeRound(int launch, int roun
   conditions.round = round;
   conditions.order = order;
   if (options_.max_celsius) {
-    if (!vitals->Hottest() && !std::exchange(told_of_no_sensor_, true)) {
+    if (!vitals->LimitedCelsius() && !std::exchange(told_of_no_sensor_, true)) {
       warnings_.push_back(
           "no sensor of the CPUs' or the skin's temperature can be read: max_temp has no effect");
       if (options_.progress != nullptr) options_.progress->Message(warnings_.back());
@@ -107,8 +121,7 @@ std::optional<RoundConditions> ConditionsWatch::BeforeRound(int launch, int roun
     conditions.waited_seconds = Cool(vitals);
     if (!vitals) return std::nullopt;
   }
-  conditions.hot = thermal_status_ > 0 ||
-                   (options_.max_celsius && vitals->Hottest() && *vitals->Hottest() > *options_.max_celsius);
+  conditions.hot = thermal_status_ > 0 || (options_.max_celsius && !WhyTooHot(*vitals).empty());
   conditions.capped = IsCapped(*vitals, cpus_);
   conditions.vitals = std::move(*vitals);
   return conditions;
@@ -157,7 +170,7 @@ std::vector<std::string> ConditionsWarnings(const RunData& run) {
     if (!conditions.hot) continue;
     hot.insert(round);
     worst_status = std::max(worst_status, conditions.vitals.thermal_status.value_or(0));
-    if (const auto celsius = conditions.vitals.Hottest())
+    if (const auto celsius = conditions.vitals.LimitedCelsius())
       hottest = std::max(hottest.value_or(*celsius), *celsius);
   }
   std::vector<std::string> texts;

@@ -16,7 +16,7 @@ namespace etprof {
 std::vector<int> UsedCpus(const Config& config, const DeviceProperties& device);
 
 struct CoolingOptions {
-  std::optional<double> max_celsius;  // of the hottest CPU or skin sensor before a round; absent: any
+  std::optional<double> max_celsius;  // of DeviceVitals::LimitedCelsius() before a round; absent: any
   double wait_seconds = 300;          // at most, before one round
   std::function<double()> now;        // seconds of a monotonic clock
   std::function<void(double)> sleep;  // that many seconds
@@ -27,6 +27,7 @@ struct CoolingOptions {
 // Reads how the device is before every round, and waits there while it is too hot.
 class ConditionsWatch {
  public:
+  static constexpr double kMaxWaits = 6;  // of CoolingOptions::wait_seconds, over all rounds
   // Absent: it cannot be read now. `all` as for VitalsReader::Read.
   using ReadVitals = std::function<std::optional<DeviceVitals>(bool all)>;
   // `cpus`: those that are measured on; empty: any.
@@ -42,6 +43,7 @@ class ConditionsWatch {
 
  private:
   std::optional<DeviceVitals> Read(bool all);
+  std::string WhyTooHot(const DeviceVitals& vitals) const;
   double Cool(std::optional<DeviceVitals>& vitals);
 
   ReadVitals read_;
@@ -49,7 +51,7 @@ class ConditionsWatch {
   CoolingOptions options_;
   int launch_ = -1;
   int thermal_status_ = 0;           // at the last reading of everything
-  bool only_services_tell_ = false;  // the temperature
+  bool only_services_tell_ = false;  // whether it is cool
   bool gave_up_ = false;             // to wait: it does not get any cooler
   bool told_of_no_sensor_ = false;
   double waited_ = 0;

@@ -40,6 +40,7 @@ class Cooling : public Test {
                  [this](double seconds) {
                    now_ += seconds;
                    if (celsius_) celsius_ = std::max(*celsius_ - seconds, coldest_);
+                   if (now_ >= status_ends_) status_ = 0;
                  },
              .interrupted = [this] { return interrupted_; },
              .progress = &said_}};
@@ -51,14 +52,15 @@ class Cooling : public Test {
     DeviceVitals vitals;
     if (!only_services_tell_) vitals.sources = "z0 ";
     if (all || !only_services_tell_) vitals.cpu_celsius = celsius_;
+    vitals.skin_celsius = skin_celsius_;
     if (all) vitals.thermal_status = status_;
     vitals.clocks = clocks_;
     return vitals;
   }
 
   Messages said_;
-  double now_ = 100, coldest_ = 0;
-  std::optional<double> celsius_ = 50;
+  double now_ = 100, coldest_ = 0, status_ends_ = 1e9;
+  std::optional<double> celsius_ = 50, skin_celsius_;
   std::optional<int> status_;
   std::vector<DeviceVitals::Clock> clocks_;
   bool lost_ = false, interrupted_ = false, only_services_tell_ = false;
@@ -73,7 +75,8 @@ TEST_F(Cooling, WaitsUntilTheDeviceIsCool) {
   EXPECT_EQ(conditions->vitals.cpu_celsius, 45.0);
   EXPECT_FALSE(conditions->hot);
   ASSERT_EQ(said_.waits.size(), 5U);
-  EXPECT_EQ(said_.waits[0], "waiting for the device to cool: 50.0 °C > 45 °C");
+  EXPECT_EQ(said_.waits[0], "waiting for the device to cool: 50.0 °C > 45 °C (0 s in total)");
+  EXPECT_EQ(said_.waits[4], "waiting for the device to cool: 46.0 °C > 45 °C (4 s in total)");
   EXPECT_EQ(watch.BeforeRound(0, 1, 0)->waited_seconds, 0);
   EXPECT_EQ(watch.waited_seconds(), 5);
   EXPECT_TRUE(watch.warnings().empty());
@@ -95,11 +98,43 @@ TEST_F(Cooling, GoesOnHotAfterATime) {
   EXPECT_EQ(first->waited_seconds, 20);
   EXPECT_TRUE(first->hot);
   ASSERT_EQ(watch.warnings().size(), 1U);
-  EXPECT_NE(watch.warnings()[0].find("does not get below 45 °C: 47.1 °C after waiting 20 s"),
+  EXPECT_NE(watch.warnings()[0].find("does not stay cool: 47.1 °C > 45 °C after waiting 20 s, 20 s in total"),
             std::string::npos);
   const auto second = watch.BeforeRound(0, 1, 0);  // it was tried: no second time
   EXPECT_TRUE(second->hot && second->waited_seconds == 0);
   EXPECT_EQ(watch.warnings().size(), 1U);
+}
+
+TEST_F(Cooling, WaitsSixTimesTheLimitOfARoundInTotal) {
+  ConditionsWatch watch = Watch(45);
+  for (int round = 0; round < 20; ++round) {
+    celsius_ = 60;  // 15 s, which is less than the 20 s of a round
+    watch.BeforeRound(0, round, 0);
+  }
+  EXPECT_EQ(watch.waited_seconds(), 120);
+  ASSERT_EQ(watch.warnings().size(), 1U);
+  EXPECT_NE(watch.warnings()[0].find("after waiting 0 s, 120 s in total"), std::string::npos);
+}
+
+TEST_F(Cooling, ComparesTheSkinIfItHasASensor) {
+  celsius_ = 80;
+  skin_celsius_ = 40;
+  EXPECT_EQ(Watch(45).BeforeRound(0, 0, 0)->waited_seconds, 0);
+  status_ = 1;  // Android's limits are its own
+  EXPECT_EQ(Watch(45).BeforeRound(0, 0, 0)->waited_seconds, 0);
+  skin_celsius_ = 46;
+  EXPECT_EQ(Watch(45).BeforeRound(0, 0, 0)->waited_seconds, 20);
+}
+
+TEST_F(Cooling, WithoutASkinSensorWaitsForAndroidsThermalStatus) {
+  celsius_ = 30;
+  status_ = 1;
+  status_ends_ = now_ + 7;
+  ConditionsWatch watch = Watch(45);
+  const auto conditions = watch.BeforeRound(0, 0, 0);
+  EXPECT_EQ(conditions->waited_seconds, 7);
+  EXPECT_FALSE(conditions->hot);
+  EXPECT_EQ(said_.waits[0], "waiting for the device to cool: thermal status light (0 s in total)");
 }
 
 TEST_F(Cooling, WithoutASensorItWarnsOnceAndDoesNotWait) {

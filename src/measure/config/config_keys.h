@@ -75,12 +75,15 @@ void DescribeSchedule(auto& v) {
              "Android: settings while measuring (docs/concepts/power.md#android); unchanged without it",
          .choices = kPowerModeNames}));
   v("max_temp", &T::max_temp,
-    Key({.meaning = "degrees Celsius: before a round, wait while the hottest CPU or skin sensor is above it; "
-                    "no waiting without it",
+    Key({.meaning =
+             "degrees Celsius: before a round, wait while the skin (the hottest CPU sensor if there is "
+             "none for the skin) is above it; no waiting without it",
          .least = 0,
          .most = 150}));
   v("max_temp_wait", &T::max_temp_wait,
-    Key({.meaning = "maximum seconds to wait for that, per round", .least = 0, .most = 1e6}));
+    Key({.meaning = "maximum seconds to wait for that, per round; six times that in total",
+         .least = 0,
+         .most = 1e6}));
   v("wait_minutes", &T::wait_minutes,
     Key({.meaning =
              "maximum minutes to wait for a quiet and cool device "

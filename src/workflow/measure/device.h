@@ -49,13 +49,14 @@ struct DeviceUse : DeviceReach {
     using U = DeviceUse;
     DeviceReach::Describe(v);
     v("max_temp", &U::max_temp,
-      {.meaning = "Maximum temperature in degrees Celsius: before each round, wait until the hottest CPU or "
-                  "skin sensor is below it",
+      {.meaning = "Maximum temperature in degrees Celsius: before each round, wait until the skin (the "
+                  "hottest CPU sensor if there is none for the skin) is below it",
        .least = 0,
        .most = 150,
        .value = "C"});
     v("max_temp_wait", &U::max_temp_wait,
-      {.meaning = "Maximum seconds to wait for cooling before each round (default: 300)",
+      {.meaning = "Maximum seconds to wait for cooling before each round, and six times that in total "
+                  "(default: 300)",
        .least = 0,
        .most = 1e6,
        .value = "S"});
