@@ -63,6 +63,14 @@ def test_every_file_is_aarch64_and_knows_no_folder_of_the_build(bundle: Bundle) 
     assert str(bundle.folder.parents[2]).encode() not in runner
 
 
+def test_every_file_can_be_loaded_with_pages_of_16_kb(bundle: Bundle) -> None:
+    """And of 64 kB, as docs/guides/android.md says."""
+    for file in bundle.manifest["files"]:
+        shown = call("readelf", "-lW", bundle.folder / file["name"]).stdout
+        aligned = [int(found, 16) for found in re.findall(r"^ +LOAD .* (0x[0-9a-f]+)$", shown, re.MULTILINE)]
+        assert aligned and min(aligned) >= 1 << 16, file["name"]
+
+
 def test_it_holds_all_that_its_files_need_and_would_tell_if_not(bundle: Bundle, tmp_path: Path) -> None:
     assert missing_libraries(bundle.folder) == set()
     copy = tmp_path / "copy"
