@@ -113,8 +113,8 @@ Options:
     wait_for_device: Seconds to wait for a lost device to reconnect (default: 60)
     keep: Keep the run's folder on the device
     power_mode: Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the end (docs/concepts/power.md)
-    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the hottest CPU or skin sensor is below it
-    max_temp_wait: Maximum seconds to wait for cooling before each round (default: 300)
+    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the skin (the hottest CPU sensor if there is none for the skin) is below it
+    max_temp_wait: Maximum seconds to wait for cooling before each round, and six times that in total (default: 300)
     wait_minutes: Maximum minutes to wait, before the measurement begins, for a device that is hot or busy (default: 0)
     warmup: Minimum warmup runs per launch (default: 10)
     precision: Target half-width of the confidence interval (default: half of --margin)
@@ -191,8 +191,8 @@ Options:
     wait_for_device: Seconds to wait for a lost device to reconnect (default: 60)
     keep: Keep the run's folder on the device
     power_mode: Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the end (docs/concepts/power.md)
-    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the hottest CPU or skin sensor is below it
-    max_temp_wait: Maximum seconds to wait for cooling before each round (default: 300)
+    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the skin (the hottest CPU sensor if there is none for the skin) is below it
+    max_temp_wait: Maximum seconds to wait for cooling before each round, and six times that in total (default: 300)
     wait_minutes: Maximum minutes to wait, before the measurement begins, for a device that is hot or busy (default: 0)
     sustained: Run each experiment continuously for this long, one after the other, and show latency, clock, and temperature over time
     counters: Read the processor's counters at every operator, in separate runs (docs/guides/bottlenecks.md)
@@ -258,8 +258,8 @@ Options:
     wait_for_device: Seconds to wait for a lost device to reconnect (default: 60)
     keep: Keep the run's folder on the device
     power_mode: Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the end (docs/concepts/power.md)
-    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the hottest CPU or skin sensor is below it
-    max_temp_wait: Maximum seconds to wait for cooling before each round (default: 300)
+    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the skin (the hottest CPU sensor if there is none for the skin) is below it
+    max_temp_wait: Maximum seconds to wait for cooling before each round, and six times that in total (default: 300)
     wait_minutes: Maximum minutes to wait, before the measurement begins, for a device that is hot or busy (default: 0)
     warmup: Minimum warmup runs per launch (default: 10)
     precision: Target half-width of the confidence interval (default: half of --margin)
@@ -298,6 +298,7 @@ def check(
     max_instruction_growth: float | None = None,
     require_conclusive: bool = False,
     allow_mismatch: str | Sequence[str] | None = None,
+    drift: float | None = None,
     budget: float | None = None,
     max_seconds: float | None = None,
     launches: int | None = None,
@@ -341,6 +342,7 @@ Options:
     max_instruction_growth: Maximum allowed increase of the instructions executed (with --instructions; default: 1%)
     require_conclusive: Fail if a check is inconclusive (exit code 1 instead of 5)
     allow_mismatch: in what two stored runs may differ
+    drift: Of two stored runs: by how much this machine's latency differs between measurements of the same (standard deviation; default: 1.5%)
     budget: Time limit in seconds for all pairs together
     max_seconds: Time limit in seconds
     launches: Process launches of each experiment
@@ -352,8 +354,8 @@ Options:
     wait_for_device: Seconds to wait for a lost device to reconnect (default: 60)
     keep: Keep the run's folder on the device
     power_mode: Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the end (docs/concepts/power.md)
-    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the hottest CPU or skin sensor is below it
-    max_temp_wait: Maximum seconds to wait for cooling before each round (default: 300)
+    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the skin (the hottest CPU sensor if there is none for the skin) is below it
+    max_temp_wait: Maximum seconds to wait for cooling before each round, and six times that in total (default: 300)
     wait_minutes: Maximum minutes to wait, before the measurement begins, for a device that is hot or busy (default: 0)
     cpus: Run on these CPUs only: 0,2-3, a mask such as 0x80, or big, mid, little
     period: Start one inference per interval, e.g., 33ms (default: back to back)
@@ -427,8 +429,8 @@ Options:
     wait_for_device: Seconds to wait for a lost device to reconnect (default: 60)
     keep: Keep the run's folder on the device
     power_mode: Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the end (docs/concepts/power.md)
-    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the hottest CPU or skin sensor is below it
-    max_temp_wait: Maximum seconds to wait for cooling before each round (default: 300)
+    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the skin (the hottest CPU sensor if there is none for the skin) is below it
+    max_temp_wait: Maximum seconds to wait for cooling before each round, and six times that in total (default: 300)
     wait_minutes: Maximum minutes to wait, before the measurement begins, for a device that is hot or busy (default: 0)
     cpus: Run on these CPUs only: 0,2-3, a mask such as 0x80, or big, mid, little
     period: Start one inference per interval, e.g., 33ms (default: back to back)
@@ -475,12 +477,12 @@ Options:
     wait_for_device: Seconds to wait for a lost device to reconnect (default: 60)
     keep: Keep the run's folder on the device
     power_mode: Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the end (docs/concepts/power.md)
-    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the hottest CPU or skin sensor is below it
-    max_temp_wait: Maximum seconds to wait for cooling before each round (default: 300)
+    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the skin (the hottest CPU sensor if there is none for the skin) is below it
+    max_temp_wait: Maximum seconds to wait for cooling before each round, and six times that in total (default: 300)
     wait_minutes: Maximum minutes to wait, before the measurement begins, for a device that is hot or busy (default: 0)
     output_root: Folder of the suite (default: the file's, or out_<its name>)
     max_minutes: Minutes to measure on each device (default: the file's, or as long as it takes)
-    max_seconds: Seconds to measure each pair at first (default: the file's, or 60)
+    max_seconds: Time limit for each pair in seconds, which --max-minutes extends if time is left (default: the file's, or 60)
     max_slowdown: Maximum allowed latency increase (default: the file's, or not checked)
     require_conclusive: Fail if a limit is inconclusive (exit code 1 instead of 5)
     history: Add the finished measurement to this history (docs/guides/history.md)

@@ -37,8 +37,6 @@ _CHECK_INPUTS = re.compile(r"\. Check the inputs \(saved [^)]*\), and the model 
 
 # What ExecuTorch's kernels refuse (seen with 1.5): words of the error, and what to do instead.
 KERNEL_LIMITS = {
-    "Expect input tensor to be 3-D or 4-D": "ExecuTorch has no kernel for 3-d convolutions: compute them as 2-d "
-    "convolutions of the slices, summed over the kernel's depth",
     "Padding values must be non-negative": "ExecuTorch has no kernel for negative padding: slice the tensor instead "
     "(`x[..., 1:-1]`)",
     "operator aten::_embedding_bag": "ExecuTorch has no kernel for nn.EmbeddingBag: use nn.Embedding, and sum or average "

@@ -277,7 +277,6 @@ def test_a_pte_that_does_not_run_is_no_and_one_that_runs_elsewhere_undecided():
 @pytest.mark.parametrize(
     ("forward", "instead"),
     [
-        ("return torch.conv3d(x.reshape(1, 1, 2, 2, 4), torch.ones(1, 1, 1, 1, 1))", "as 2-d convolutions"),
         ("return torch.nn.functional.pad(x, (-1, -1)) * 2.0", "slice the tensor"),
         (
             "return torch.nn.functional.embedding_bag((x > 0).long()[0], self.linear.weight, torch.tensor([0, 3]))",

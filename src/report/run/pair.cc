@@ -64,7 +64,10 @@ CompareOptions CompareOptionsOf(const RunData& run) {
   if (run.schedule.margin > 0) options.margin = run.schedule.margin;
   if (run.schedule.confidence > 0) options.confidence = run.schedule.confidence;
   options.look_confidence = run.schedule.look_confidence;
-  options.drift = run.schedule.drift.value_or(options.drift);
+  // One measurement alternates between its experiments, also where the runs of a trace are not known by
+  // launch.
+  const bool one_measurement = run.schedule.launches > 0;
+  options.drift = run.schedule.drift.value_or(one_measurement ? 0 : options.drift);
   options.seed = run.schedule.seed != 0 ? run.schedule.seed : 1;
   return options;
 }
