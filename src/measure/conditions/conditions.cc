@@ -170,7 +170,7 @@ std::vector<std::string> ConditionsWarnings(const RunData& run) {
     if (!conditions.hot) continue;
     hot.insert(round);
     worst_status = std::max(worst_status, conditions.vitals.thermal_status.value_or(0));
-    if (const auto celsius = conditions.vitals.LimitedCelsius())
+    if (const auto celsius = conditions.vitals.Hottest())
       hottest = std::max(hottest.value_or(*celsius), *celsius);
   }
   std::vector<std::string> texts;
