@@ -393,9 +393,8 @@ def test_a_terminal_shows_the_time_of_the_running_stage(tmp_path: Path):
         os.close(ours)
         out, _ = export.communicate()
         assert export.returncode == 0
-        assert (b"\r  build model        1.0 s\r  build model        2.0 s\r\x1b[K  build model" in shown) == (
-            not verbose
-        )
+        running = rb"(\r  build model +\d+\.\d s)+\r\x1b\[K  build model"
+        assert (re.search(running, shown) is not None) == (not verbose)
         assert [Path(line).parent == tmp_path / "out" for line in out.splitlines()] == [True] * 4
 
 
