@@ -13,23 +13,15 @@ import itertools
 import json
 import math
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from busy_gate import export
-from contention import CONDITIONS, ETPROF
+from busy_gate import check, export, profile
+from contention import CONDITIONS
 
 LOADS = ("idle", "memory copier", "2 busy loops")
 LIMITS = ("2%", "5%")
-
-
-def profile(model: Path, folder: Path, seconds: float, prefix: list) -> Path:
-    """A measurement, stored in the folder."""
-    command = [*prefix, ETPROF, "profile", model, "--max-seconds", str(seconds), "--no-peaks"]
-    subprocess.run([*command, "--output-root", folder], check=True, capture_output=True)
-    return folder
 
 
 def launches(folder: Path) -> list[float]:
@@ -41,15 +33,6 @@ def launches(folder: Path) -> list[float]:
         if runs:
             medians.append(math.log(statistics.median(runs)))
     return medians
-
-
-def check(before: Path, after: Path, limit: str, *arguments) -> str:
-    """The result of `etprof check` of two stored measurements."""
-    command = [ETPROF, "check", before, after, "--max-slowdown", limit, "--json", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode not in (0, 1, 5):
-        sys.exit(done.stderr)
-    return json.loads(done.stdout)["pairs"][0]["result"]
 
 
 def shares(results: list[str]) -> str:
@@ -73,7 +56,7 @@ def main() -> None:
         for load in options.loads.split(","):
             with CONDITIONS[load]() as prefix:
                 stored = [
-                    profile(model, folder / f"{load}{i}", options.max_seconds, prefix) for i in range(options.times)
+                    profile(prefix, model, options.max_seconds, folder / f"{load}{i}") for i in range(options.times)
                 ]
             values = [launches(run) for run in stored]
             between = statistics.stdev(map(statistics.mean, values))
@@ -81,7 +64,7 @@ def main() -> None:
             row = [load, f"{100 * between:.2f}%", f"{100 * within:.2f}%"]
             for limit, drift in itertools.product(LIMITS, (["--drift", "0%"], [])):
                 pairs = itertools.combinations(stored, 2)
-                row.append(shares([check(a, b, limit, *drift) for a, b in pairs]))
+                row.append(shares([check([], a, b, "--max-slowdown", limit, *drift) for a, b in pairs]))
             rows.append(row)
             print(*row, file=sys.stderr)
     header = ["load", "differ by", "launches explain"]

@@ -95,12 +95,17 @@ def by_count(prefix, base, candidate, _, folder) -> str:
     )
 
 
+def profile(prefix: list, model: Path, seconds: float, folder: Path) -> Path:
+    """A measurement of one side alone, stored in the folder."""
+    command = [*prefix, ETPROF, "profile", model, "--max-seconds", str(seconds), "--no-peaks"]
+    subprocess.run([*command, "--output-root", folder], check=True, capture_output=True)
+    return folder
+
+
 def stored(prefix, base, candidate, seconds, folder) -> str:
     """One measured after the other, then compared."""
-    for name, model in (("a", base), ("b", candidate)):
-        command = [*prefix, ETPROF, "profile", model, "--max-seconds", str(seconds / 2), "--no-peaks"]
-        subprocess.run([*command, "--output-root", folder / name], check=True, capture_output=True)
-    return check(prefix, folder / "a", folder / "b", "--allow-mismatch", "model")
+    sides = [profile(prefix, model, seconds / 2, folder / name) for name, model in (("a", base), ("b", candidate))]
+    return check(prefix, *sides, "--allow-mismatch", "model")
 
 
 METHODS = {"check": by_time, "check --instructions": by_count, "stored": stored}

@@ -271,18 +271,16 @@ class Comparer {
     const auto estimate = !a.bursts.empty() && !b.bursts.empty()
                               ? stats::EstimateRatio(Pair(a.bursts, b.bursts), options_.confidence)
                               : EstimateApart(a, b);
-    const double waited = std::max(baseline_.waited_share, candidate_.waited_share);
-    const double error = kErrorOfWaiting * waited * differing_;
-    return estimate && error > 0 ? stats::WithSystematicError(*estimate, error) : estimate;
+    if (!estimate) return estimate;
+    return WithErrorOfWaiting(*estimate, baseline_.waited_share, candidate_.waited_share, differing_);
   }
 
   // Of files that do not know their launches, the runs alone.
   std::optional<stats::RatioEstimate> EstimateApart(const Series& a, const Series& b) const {
     const std::vector<double> of_a = LaunchMedians(a), of_b = LaunchMedians(b);
-    const bool launches_known = std::min(of_a.size(), of_b.size()) >= std::size_t{stats::kLeastLaunches};
-    const auto estimate = launches_known
-                              ? stats::EstimateUnpairedLaunches(of_a, of_b, options_.confidence)
-                              : stats::EstimateUnpaired(a.runs, b.runs, options_.confidence, options_.seed);
+    if (std::min(of_a.size(), of_b.size()) >= std::size_t{stats::kLeastLaunches})
+      return stats::EstimateLaunchesWithDrift(of_a, of_b, options_.confidence, options_.drift);
+    const auto estimate = stats::EstimateUnpaired(a.runs, b.runs, options_.confidence, options_.seed);
     return estimate ? std::optional(stats::WithDrift(*estimate, options_.drift)) : std::nullopt;
   }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,6 +40,13 @@ inline constexpr int kLeastCleanLaunches = 6;
 // share of the time that the threads of the side that waited more had to wait (Side::waited_share), and for
 // the share of the time in which the sides differ (Comparer::DifferingShare in compare.cc).
 inline constexpr double kErrorOfWaiting = 0.5;
+
+// The estimate of sides that waited for these shares of their time, and differ in this share of it.
+inline stats::RatioEstimate WithErrorOfWaiting(const stats::RatioEstimate& estimate, double baseline_waited,
+                                               double candidate_waited, double differing) {
+  const double error = kErrorOfWaiting * std::max(baseline_waited, candidate_waited) * differing;
+  return error > 0 ? stats::WithSystematicError(estimate, error) : estimate;
+}
 
 struct Side {
   std::string label;                  // "sme2 off"

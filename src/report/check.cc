@@ -45,10 +45,7 @@ std::vector<double> All(const LaunchValues& values) {
 std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,
                                                      const LaunchValues& candidate, bool paired,
                                                      double drift) {
-  if (!paired) {
-    const auto estimate = stats::EstimateUnpairedLaunches(All(baseline), All(candidate), kConfidence);
-    return estimate ? std::optional(stats::WithDrift(*estimate, drift)) : std::nullopt;
-  }
+  if (!paired) return stats::EstimateLaunchesWithDrift(All(baseline), All(candidate), kConfidence, drift);
   std::vector<stats::LaunchBursts> launches;
   for (const auto& [index, value] : baseline) {
     if (const auto other = candidate.find(index); other != candidate.end())

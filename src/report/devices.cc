@@ -160,10 +160,9 @@ class Section {
       const bool traced = first.latency_from_trace || experiment->latency_from_trace || data.trace_enabled ||
                           first_data.trace_enabled || data.tracer_always_on != first_data.tracer_always_on;
       if (traced) continue;
-      quantity.estimate =
-          stats::EstimateUnpairedLaunches(before, MediansOfLaunches(data), CompareOptions().confidence);
+      quantity.estimate = stats::EstimateLaunchesWithDrift(
+          before, MediansOfLaunches(data), CompareOptions().confidence, CompareOptions().drift);
       if (quantity.estimate) {
-        quantity.estimate = stats::WithDrift(*quantity.estimate, CompareOptions().drift);
         quantity.verdict = stats::Judge(quantity.estimate->log_low, quantity.estimate->log_high,
                                         CompareOptionsOf(RunOf(device).run).margin);
       }

@@ -102,9 +102,8 @@ void AddDtypes(SuiteReport& suite) {
     Quantity latency;
     latency.baseline_ns = first->latency_ns;
     latency.candidate_ns = cell.latency_ns;
-    const auto estimate =
-        stats::EstimateUnpairedLaunches(first->launch_medians, cell.launch_medians, kVariantConfidence);
-    if (estimate) latency.estimate = stats::WithDrift(*estimate, CompareOptions().drift);
+    latency.estimate = stats::EstimateLaunchesWithDrift(first->launch_medians, cell.launch_medians,
+                                                        kVariantConfidence, CompareOptions().drift);
     if (first->emulated || cell.emulated) {
       latency.verdict = stats::Verdict::kEmulated;
     } else if (first->Contended() || cell.Contended()) {
@@ -158,9 +157,7 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
   if (!cell.Contended()) {
     cell.latency_ns = as_it_is.latency.p50;
     cell.interval = as_it_is.interval;
-    for (const Launch& launch : report.run.experiments[as_it_is.index].launches) {
-      if (const auto median = launch.CleanLatency()) cell.launch_medians.push_back(*median);
-    }
+    cell.launch_medians = report.run.experiments[as_it_is.index].LaunchLatencies();
   }
   cell.launches = as_it_is.launches;
   if (!as_it_is.profile) return;

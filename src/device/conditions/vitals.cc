@@ -1,5 +1,7 @@
 #include "device/conditions/vitals.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -163,6 +165,12 @@ while IFS= read -r what; do
   fi
   echo )sh" +
          kVitalsEnd + "\ndone";
+}
+
+std::string DeviceVitals::AboveLimitText(double limit_celsius) const {
+  const std::optional<double> celsius = LimitedCelsius();
+  if (!celsius || *celsius <= limit_celsius) return "";
+  return fmt::format("{:.1f} °C > {:g} °C", *celsius, limit_celsius);
 }
 
 std::optional<double> DeviceVitals::Hottest() const {

@@ -56,6 +56,8 @@ struct DeviceVitals {
   // status, or the CPUs' if there is no skin sensor. A CPU sensor changes by many degrees within a second of
   // load.
   std::optional<double> LimitedCelsius() const { return skin_celsius ? skin_celsius : cpu_celsius; }
+  // "46.1 °C > 45 °C"; empty: LimitedCelsius() is not above the limit, or not known.
+  std::string AboveLimitText(double limit_celsius) const;
 
   static void Describe(auto& v) {
     v("cpu_celsius", &DeviceVitals::cpu_celsius, {.meaning = "the hottest sensor"});

@@ -35,7 +35,6 @@ bool IsCapped(const DeviceVitals& vitals, const std::vector<int>& cpus) {
 }
 
 std::string Celsius(double celsius) { return fmt::format("{:.1f} °C", celsius); }
-std::string Limit(double celsius) { return fmt::format("{:g} °C", celsius); }
 
 }  // namespace
 
@@ -65,9 +64,7 @@ std::optional<DeviceVitals> ConditionsWatch::Read(bool all) {
 
 // Empty: it is cool enough.
 std::string ConditionsWatch::WhyTooHot(const DeviceVitals& vitals) const {
-  const std::optional<double> celsius = vitals.LimitedCelsius();
-  if (celsius && *celsius > *options_.max_celsius)
-    return fmt::format("{} > {}", Celsius(*celsius), Limit(*options_.max_celsius));
+  if (std::string above = vitals.AboveLimitText(*options_.max_celsius); !above.empty()) return above;
   // A skin sensor decides alone, so that the user's limit may be above what Android calls light.
   const bool status_decides = !vitals.skin_celsius && thermal_status_ > 0;
   return status_decides ? "thermal status " + ThermalStatusName(thermal_status_) : "";

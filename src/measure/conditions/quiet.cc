@@ -17,9 +17,8 @@ std::string WhyNotQuiet(const QuietOptions& options, const std::optional<OtherLo
   std::vector<std::string> why;
   if (load && Matters(*load, options.threads)) why.push_back(LoadText(*load));
   if (vitals) {
-    const std::optional<double> celsius = vitals->LimitedCelsius();
-    if (celsius && options.max_celsius && *celsius > *options.max_celsius)
-      why.push_back(fmt::format("{:.1f} °C > {:g} °C", *celsius, *options.max_celsius));
+    const std::string too_hot = options.max_celsius ? vitals->AboveLimitText(*options.max_celsius) : "";
+    if (!too_hot.empty()) why.push_back(too_hot);
     if (vitals->thermal_status.value_or(0) > 0)
       why.push_back("thermal status " + ThermalStatusName(*vitals->thermal_status));
     for (const DeviceVitals::Cooling& cooling : vitals->cooling) {

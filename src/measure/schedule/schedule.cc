@@ -255,8 +255,7 @@ class Scheduler {
   stats::RatioEstimate WithWaiting(const ComparePair& pair, const stats::RatioEstimate& estimate) const {
     const ExperimentData &a = *units_[pair.baseline].data, &b = *units_[pair.candidate].data;
     const double differing = a.Settings() == b.Settings() ? -std::expm1(-std::abs(estimate.log_ratio)) : 1;
-    return stats::WithSystematicError(
-        estimate, kErrorOfWaiting * std::max(a.WaitedShare(), b.WaitedShare()) * differing);
+    return WithErrorOfWaiting(estimate, a.WaitedShare(), b.WaitedShare(), differing);
   }
 
   // Launches that suffice, as far as it is known beforehand.

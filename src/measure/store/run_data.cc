@@ -164,6 +164,15 @@ std::vector<Nanoseconds> ExperimentData::CpuTimes() const {
   return times;
 }
 
+std::vector<double> ExperimentData::LaunchLatencies() const {
+  std::vector<double> latencies;
+  for (const Launch& launch : launches) {
+    if (launch.status == Launch::Status::kFailed) continue;
+    if (const auto latency = launch.CleanLatency()) latencies.push_back(*latency);
+  }
+  return latencies;
+}
+
 std::optional<Nanoseconds> ExperimentData::MedianFirstRun() const {
   return MedianOfLaunches(launches, [](const Launch& launch) { return launch.CleanFirstRun(); });
 }

@@ -361,6 +361,8 @@ struct ExperimentData {
   std::vector<Nanoseconds> DescribedLatencies() const;
   // Of the clean runs: processor time of all threads, where it is known.
   std::vector<Nanoseconds> CpuTimes() const;
+  // Launch::CleanLatency of each launch that did not fail and has one, in order.
+  std::vector<double> LaunchLatencies() const;
   // Of the bursts' time: for which the threads wanted a processor and had none; 0 where it is not known.
   double WaitedShare() const;
   std::optional<Nanoseconds> MedianFirstRun() const;  // of the clean ones; absent where none is

@@ -198,13 +198,14 @@ Bytes RepackedBytes(const Method& method, const Program& program) {
     if (!delegate.graph) continue;
     const XnnGraph& graph = program.xnn_graphs[*delegate.graph];
     for (const XnnNode& node : graph.nodes) {
-      if (PackedBytes(node, graph).value_or(0) == 0) continue;
+      const Bytes bytes = PackedBytes(node, graph).value_or(0);
+      if (bytes == 0) continue;
       const std::size_t index = *graph.Find(node.inputs[1])->constant;
       if (index >= graph.constants.size()) continue;
       const XnnConstant& constant = graph.constants[index];
       const std::string weights =
           constant.key.empty() ? fmt::format("{} {}", *delegate.graph, index) : constant.key;
-      if (!packed.insert(weights).second) again = Sum(again, PackedBytes(node, graph));
+      if (!packed.insert(weights).second) again = Sum(again, bytes);
     }
   }
   return again.value_or(0);

@@ -94,7 +94,6 @@ struct NotDelegated {
   TypeTimes types, takeable;  // takeable: those that XNNPACK could take in another form
   // What dividing the model into delegates costs in addition: the overhead of all calls but one, and what
   // moves data in the delegates at their boundaries.
-  std::int64_t delegate_calls = 0;
   double boundaries_ns = 0;
 };
 

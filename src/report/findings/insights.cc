@@ -455,13 +455,10 @@ class Finder {
     found.takeable =
         SumByType(experiment, [](const Operator& op) { return op.portable && XnnpackCanTake(op.type); });
     found.time = {TimeOf(found.types), whole};
-    found.delegate_calls = experiment.delegate_calls;
-    if (found.delegate_calls > 1) {
+    if (const auto calls = static_cast<double>(experiment.delegate_calls); calls > 1) {
       const finding::DelegateOverhead overhead = OverheadOfDelegates(experiment, whole);
-      const double calls = std::max(0.0, overhead.time.ns - overhead.tracing_ns);
-      found.boundaries_ns =
-          calls * static_cast<double>(found.delegate_calls - 1) / static_cast<double>(found.delegate_calls) +
-          MovementAtEdges(experiment, Edges::kBetweenDelegates).second;
+      found.boundaries_ns = std::max(0.0, overhead.time.ns - overhead.tracing_ns) * (calls - 1) / calls +
+                            MovementAtEdges(experiment, Edges::kBetweenDelegates).second;
     }
     const finding::TimePart part{found.time.ns + found.boundaries_ns, whole};
     if (part.share() >= kWorthSaying) found.bound = BoundIfFree(part, experiment);

@@ -52,9 +52,8 @@ double ClockTick(const ExperimentData& data) {
 std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, const ScheduleData& schedule,
                                           double median_ns) {
   std::vector<double> logs;
-  for (const Launch& launch : data.launches) {
-    if (launch.status == Launch::Status::kFailed) continue;
-    if (const auto median = launch.CleanLatency(); median && *median > 0) logs.push_back(std::log(*median));
+  for (const double latency : data.LaunchLatencies()) {
+    if (latency > 0) logs.push_back(std::log(latency));
   }
   const auto estimate = stats::EstimateRatio(logs, schedule.Level());
   if (!estimate) return std::nullopt;

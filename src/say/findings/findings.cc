@@ -182,14 +182,13 @@ class Wording {
     if (of.boundaries_ns > 0) {
       text += Say(" {} {} delegates, which takes another {} for calls and conversions.",
                   of.operators == 1 ? "It divides the model into" : "They divide the model into",
-                  std::to_string(of.delegate_calls), Time{of.boundaries_ns});
-    }
-    if (of.boundaries_ns <= 0) {
-      text += IfFree(of.bound);
-    } else if (of.bound) {
+                  std::to_string(experiment_.delegate_calls), Time{of.boundaries_ns});
       // No upper bound: a network of attention gained 1.70x [1.59, 1.81] where these times are 1.55x, since
       // the operators of one delegate run faster than those of many.
-      text += Say(" If all of this took no time: {}, and more where delegates join.", Ratio{*of.bound});
+      if (of.bound)
+        text += Say(" If all of this took no time: {}, and more where delegates join.", Ratio{*of.bound});
+    } else {
+      text += IfFree(of.bound);
     }
     const auto has = [&](std::string_view type) {
       return std::ranges::find(of.types, type, &TypeTime::type) != of.types.end();

@@ -237,6 +237,13 @@ std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> ba
   return Complete(estimate, confidence);
 }
 
+std::optional<RatioEstimate> EstimateLaunchesWithDrift(std::span<const double> baseline,
+                                                       std::span<const double> candidate, double confidence,
+                                                       double drift) {
+  const auto estimate = EstimateUnpairedLaunches(baseline, candidate, confidence);
+  return estimate ? std::optional(WithDrift(*estimate, drift)) : std::nullopt;
+}
+
 RatioEstimate WithDrift(const RatioEstimate& estimate, double drift) {
   RatioEstimate result = estimate;
   const double seen = estimate.standard_error * estimate.standard_error;

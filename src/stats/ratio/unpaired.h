@@ -66,6 +66,10 @@ std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
 // 2 are left on a side. Throws std::invalid_argument for a confidence outside (0, 1].
 std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> baseline,
                                                       std::span<const double> candidate, double confidence);
+// The same WithDrift.
+std::optional<RatioEstimate> EstimateLaunchesWithDrift(std::span<const double> baseline,
+                                                       std::span<const double> candidate, double confidence,
+                                                       double drift);
 
 // By how much the same measurement differs when it is repeated on the same machine at another time, without
 // any change: the standard deviation of its logarithm, beyond what its launches show. On a shared virtual
