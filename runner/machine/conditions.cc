@@ -46,9 +46,9 @@ rusage Usage() {
   return usage;
 }
 
-std::int64_t CpuFile(int cpu, const char* file) {
-  if (cpu < 0) return -1;
-  return IntegerIn("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/" + file).value_or(-1);
+std::optional<std::int64_t> CpuFile(std::optional<int> cpu, const char* file) {
+  if (!cpu) return std::nullopt;
+  return IntegerIn("/sys/devices/system/cpu/cpu" + std::to_string(*cpu) + "/" + file);
 }
 
 }  // namespace
@@ -87,41 +87,46 @@ std::int64_t PeakResidentBytes() {
 
 std::int64_t CpuTimeNow() { return ClockNanoseconds(CLOCK_PROCESS_CPUTIME_ID); }
 
-std::int64_t Migrations() {
+std::optional<std::int64_t> Migrations() {
   // Only kernels with scheduler statistics have it.
   const std::string text = FieldIn("/proc/self/sched", "se.nr_migrations");
-  return text.empty() ? -1 : std::strtoll(text.c_str(), nullptr, 10);
+  return text.empty() ? std::nullopt : std::optional(std::strtoll(text.c_str(), nullptr, 10));
 }
 
 std::int64_t InvoluntarySwitches() { return Usage().ru_nivcsw; }
 
-int CurrentCpu() {
+std::optional<int> CurrentCpu() {
 #if defined(__linux__)
-  return ::sched_getcpu();
+  const int cpu = ::sched_getcpu();
+  return cpu < 0 ? std::nullopt : std::optional(cpu);
 #else
-  return -1;
+  return std::nullopt;
 #endif
 }
 
-std::int64_t CpuCapacity(int cpu) { return CpuFile(cpu, "cpu_capacity"); }
-std::int64_t FrequencyKhz(int cpu) { return CpuFile(cpu, "cpufreq/scaling_cur_freq"); }
-std::int64_t FrequencyCapKhz(int cpu) { return CpuFile(cpu, "cpufreq/scaling_max_freq"); }
+std::optional<std::int64_t> CpuCapacity(int cpu) { return CpuFile(cpu, "cpu_capacity"); }
+std::optional<std::int64_t> FrequencyKhz(std::optional<int> cpu) {
+  return CpuFile(cpu, "cpufreq/scaling_cur_freq");
+}
+std::optional<std::int64_t> FrequencyCapKhz(std::optional<int> cpu) {
+  return CpuFile(cpu, "cpufreq/scaling_max_freq");
+}
 
-std::int64_t HottestZoneMillidegrees() {
-  std::int64_t hottest = protocol::BurstReply{}.temperature_millidegrees;
+std::optional<double> HottestCelsius() {
+  std::optional<std::int64_t> hottest;  // thousandths of a degree
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/sys/class/thermal", error)) {
     if (!entry.path().filename().string().starts_with("thermal_zone")) continue;
     // Zones that are off read as wild values; nothing that runs is outside of -100 to 200 degrees.
     const auto value = IntegerIn((entry.path() / "temp").string());
-    if (value && *value > -100'000 && *value < 200'000) hottest = std::max(hottest, *value);
+    if (value && *value > -100'000 && *value < 200'000) hottest = std::max(hottest.value_or(*value), *value);
   }
-  return hottest;
+  return hottest ? std::optional(static_cast<double>(*hottest) / 1000) : std::nullopt;
 }
 
-double LoadAverage() {
-  double load = -1;
-  return ::getloadavg(&load, 1) == 1 ? load : -1;
+std::optional<double> LoadAverage() {
+  double load = 0;
+  return ::getloadavg(&load, 1) == 1 ? std::optional(load) : std::nullopt;
 }
 
 std::string CpuModel() {

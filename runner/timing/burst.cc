@@ -102,10 +102,10 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   protocol::BurstReply reply;
   // All memory that the loops need, taken before them.
   const auto reserve = [](std::size_t runs, auto&... columns) { (columns.reserve(runs), ...); };
-  reserve(static_cast<std::size_t>(request.max_opening) + 1, reply.opening_ns, reply.opening_wait_ns);
-  reserve(static_cast<std::size_t>(request.max_runs), reply.untraced_ns, reply.untraced_wait_ns,
-          reply.untraced_cpu_ns);
-  reserve(static_cast<std::size_t>(request.traced_runs), reply.traced_ns, reply.traced_wait_ns);
+  reserve(static_cast<std::size_t>(request.max_opening) + 1, reply.opening, reply.opening_wait);
+  reserve(static_cast<std::size_t>(request.max_runs), reply.recorded, reply.recorded_wait,
+          reply.recorded_cpu);
+  reserve(static_cast<std::size_t>(request.traced_runs), reply.traced, reply.traced_wait);
   Pace pace(request.period_ns);
   std::int64_t ask_at = MonotonicNow() + kAskEvery;
   const WaitMeter meter;
@@ -139,7 +139,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     spacing = spacing > 0 ? std::min(spacing, took) : took;
     latencies.push_back(latency);
     waits.push_back(Waited(before, after));
-    if (&latencies == &reply.untraced_ns) reply.untraced_cpu_ns.push_back(after.cpu_ns - start.cpu_ns);
+    if (&latencies == &reply.recorded) reply.recorded_cpu.push_back(after.cpu_ns - start.cpu_ns);
     before = after;
     give_up_if_abandoned();
   };
@@ -147,46 +147,46 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   const auto run_together = [&](int runs) {
     for (int i = 0; i < runs; ++i) {
       model.GiveInputs();
-      reply.untraced_ns.push_back(model.Run());
+      reply.recorded.push_back(model.Run());
     }
     const WaitReading after = meter.Read();
-    reply.untraced_wait_ns.resize(reply.untraced_ns.size(), Waited(before, after));
+    reply.recorded_wait.resize(reply.recorded.size(), Waited(before, after));
     before = after;
     give_up_if_abandoned();
   };
 
-  const std::int64_t migrations = Migrations();
+  const std::optional<std::int64_t> migrations = Migrations();
   const std::int64_t switches = InvoluntarySwitches();
-  reply.cpu_start = CurrentCpu();
-  reply.frequency_start_khz = FrequencyKhz(reply.cpu_start);
-  const BurstWaits start_waits = ReadBurstWaits(reply.cpu_start);
+  const std::optional<int> cpu_start = reply.cpu_start = CurrentCpu();
+  reply.frequency_start_khz = FrequencyKhz(cpu_start);
+  const BurstWaits start_waits = ReadBurstWaits(cpu_start);
   const std::vector<std::int64_t> thread_times = meter.ThreadTimes();
   const std::int64_t cpu_time = CpuTimeNow();
-  reply.start_ns = MonotonicNow();
+  reply.start = MonotonicNow();
 
   if (is_first) {
     model.SetTracing(true);
-    run(reply.opening_ns, reply.opening_wait_ns);
+    run(reply.opening, reply.opening_wait);
     model.SetTracing(false);
     reply.first_run_traced = true;
   }
-  const auto opening = [&] { return static_cast<int>(reply.opening_ns.size()); };
+  const auto opening = [&] { return static_cast<int>(reply.opening.size()); };
   if (request.max_opening > 0) {
     reply.level = false;
     while (opening() < request.max_opening && !reply.level) {
-      run(reply.opening_ns, reply.opening_wait_ns);
-      reply.level = opening() >= request.min_opening && IsLevel(reply.opening_ns);
+      run(reply.opening, reply.opening_wait);
+      reply.level = opening() >= request.min_opening && IsLevel(reply.opening);
     }
   }
   if (request.period_ns == 0 && spacing > 0) reply.runs_per_reading = RunsPerReading(reading_ns, spacing);
   before = meter.Read();
   const std::int64_t untraced_start = before.wall_ns;
-  const auto untraced = [&] { return static_cast<int>(reply.untraced_ns.size()); };
+  const auto untraced = [&] { return static_cast<int>(reply.recorded.size()); };
   while (untraced() < request.max_runs) {
     const bool long_enough = before.wall_ns - untraced_start >= request.target_ns;
     if (untraced() >= request.min_runs && long_enough) break;
     if (reply.runs_per_reading == 1) {
-      run(reply.untraced_ns, reply.untraced_wait_ns);
+      run(reply.recorded, reply.recorded_wait);
     } else {
       run_together(std::min(reply.runs_per_reading, request.max_runs - untraced()));
     }
@@ -194,7 +194,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   if (request.traced_runs > 0) {
     model.SetTracing(true);
     try {
-      for (int i = 0; i < request.traced_runs; ++i) run(reply.traced_ns, reply.traced_wait_ns);
+      for (int i = 0; i < request.traced_runs; ++i) run(reply.traced, reply.traced_wait);
     } catch (...) {
       model.SetTracing(false);
       throw;
@@ -202,25 +202,26 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     model.SetTracing(false);
   }
 
-  reply.end_ns = MonotonicNow();
-  reply.cpu_time_ns = CpuTimeNow() - cpu_time;
+  reply.end = MonotonicNow();
+  reply.cpu_time = CpuTimeNow() - cpu_time;
   reply.cpu_end = CurrentCpu();
   reply.involuntary_switches = InvoluntarySwitches() - switches;
-  const BurstWaits end_waits = ReadBurstWaits(reply.cpu_start);
-  const auto since = [](std::int64_t start, std::int64_t end) {
-    return start < 0 || end < start ? -1 : end - start;
+  const BurstWaits end_waits = ReadBurstWaits(cpu_start);
+  const auto since = [](std::optional<std::int64_t> before_burst, std::optional<std::int64_t> after_burst) {
+    return before_burst && after_burst && *after_burst >= *before_burst
+               ? std::optional(*after_burst - *before_burst)
+               : std::nullopt;
   };
-  reply.steal_ns = since(start_waits.steal_ns, end_waits.steal_ns);
-  reply.throttled_ns = since(start_waits.throttled_ns, end_waits.throttled_ns);
+  reply.steal = since(start_waits.steal_ns, end_waits.steal_ns);
+  reply.throttled = since(start_waits.throttled_ns, end_waits.throttled_ns);
   const std::vector<std::int64_t> thread_times_now = meter.ThreadTimes();
   for (std::size_t i = 0; i < thread_times.size() && thread_times.size() == thread_times_now.size(); ++i)
-    reply.thread_cpu_ns.push_back(std::max<std::int64_t>(0, thread_times_now[i] - thread_times[i]));
-  std::ranges::sort(reply.thread_cpu_ns, std::greater());
-  const std::int64_t migrations_now = Migrations();
-  reply.migrations = migrations < 0 || migrations_now < 0 ? -1 : migrations_now - migrations;
+    reply.thread_cpu.push_back(std::max<std::int64_t>(0, thread_times_now[i] - thread_times[i]));
+  std::ranges::sort(reply.thread_cpu, std::greater());
+  reply.migrations = since(migrations, Migrations());
   reply.frequency_khz = FrequencyKhz(reply.cpu_end);
   reply.frequency_cap_khz = FrequencyCapKhz(reply.cpu_end);
-  reply.temperature_millidegrees = HottestZoneMillidegrees();
+  reply.temperature_celsius = HottestCelsius();
   reply.load_average = LoadAverage();
   reply.peak_rss_bytes = PeakResidentBytes();
   return reply;

@@ -144,10 +144,10 @@ void CountStops() {
   ::sigaction(SIGCONT, &action, nullptr);
 }
 
-BurstWaits ReadBurstWaits([[maybe_unused]] int cpu) {
+BurstWaits ReadBurstWaits([[maybe_unused]] std::optional<int> cpu) {
   BurstWaits waits;
 #if defined(__linux__)
-  if (const auto ticks = ParseSteal(ReadSmallFile("/proc/stat"), cpu))
+  if (const auto ticks = cpu ? ParseSteal(ReadSmallFile("/proc/stat"), *cpu) : std::nullopt)
     waits.steal_ns = *ticks * (1'000'000'000 / std::max(1L, ::sysconf(_SC_CLK_TCK)));
   static const std::filesystem::path cpu_stat = CpuStatFile();
   if (const auto throttling = ParseThrottling(ReadCgroupFile(cpu_stat)))

@@ -55,12 +55,13 @@ const char* WaitSource();
 // From now on SIGCONT is counted. Idempotent.
 void CountStops();
 
-// What the system says about one burst, cumulative. -1: not known.
+// Times, cumulative since the system or the control group began, for which this process could not run.
+// Absent: not known.
 struct BurstWaits {
-  std::int64_t steal_ns = -1;      // the host ran something else on this processor (/proc/stat)
-  std::int64_t throttled_ns = -1;  // the control group had used up its quota (cpu.stat)
+  std::optional<std::int64_t> steal_ns;      // the host ran something else on `cpu` (/proc/stat)
+  std::optional<std::int64_t> throttled_ns;  // the control group had used up its quota (cpu.stat)
 };
-BurstWaits ReadBurstWaits(int cpu);
+BurstWaits ReadBurstWaits(std::optional<int> cpu);
 
 // "12345 678 9": nanoseconds running, nanoseconds of run delay, time slices (Documentation/scheduler/
 // sched-stats.rst of Linux). Absent: anything else.

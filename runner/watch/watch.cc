@@ -55,7 +55,7 @@ void Live::RunTask(Word of, Word a, Word b, Word c, Word d, Word e, Word f, Word
   live.function(live.context, a, b, c, d, e, f, g, h, i);
   if (thread.tasks++ == 0) {
     thread.first_ns = begin;
-    thread.cpu = CurrentCpu();
+    thread.cpu = CurrentCpu().value_or(-1);
   }
   thread.last_ns = MonotonicNow();
   thread.busy_ns += thread.last_ns - begin;

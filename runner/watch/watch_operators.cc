@@ -302,7 +302,7 @@ void Fill(const AllSums& all, const AllSums& alone, const LoadedLibrary& library
   std::map<std::int64_t, std::int64_t> capacities;  // of CPUs
   const auto capacity = [&](std::int64_t cpu) {
     const auto [known, added] = capacities.try_emplace(cpu);
-    if (added) known->second = CpuCapacity(static_cast<int>(cpu));
+    if (added) known->second = CpuCapacity(static_cast<int>(cpu)).value_or(-1);
     return known->second;
   };
   const auto threads = static_cast<std::size_t>(reply.threads);

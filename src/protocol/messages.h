@@ -18,10 +18,11 @@
 #include <vector>
 
 #include "core/json/describe.h"
+#include "protocol/burst.h"
 
 namespace etprof::protocol {
 
-inline constexpr int kVersion = 1;
+inline constexpr int kVersion = 2;
 
 // Which clock gave XNNPACK's operator times (executorch.md): exact nanoseconds, or XNNPACK's own whole
 // microseconds.
@@ -141,7 +142,7 @@ struct TensorInfo {
 
 struct LoadReply {
   std::int64_t load_ns = 0;
-  std::int64_t load_wait_ns = -1;
+  std::optional<std::int64_t> load_wait_ns;
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
   std::vector<std::string> backends;
@@ -152,7 +153,7 @@ struct LoadReply {
   static void Describe(auto& v) {
     v("load_ns", &LoadReply::load_ns, {.meaning = "program and method, as one"});
     v("load_wait_ns", &LoadReply::load_wait_ns,
-      {.meaning = "of that: wanted a processor and had none; -1: unknown", .least = -1});
+      {.meaning = "of that: wanted a processor and had none; null: not known"});
     v("inputs", &LoadReply::inputs, {.meaning = "of the method"});
     v("outputs", &LoadReply::outputs, {.meaning = "of the method"});
     v("backends", &LoadReply::backends, {.meaning = "of the method's delegates, each once"});
@@ -190,77 +191,16 @@ struct BurstRequest {  // {"cmd": "burst"}
   }
 };
 
-struct BurstReply {
-  std::vector<std::int64_t>
-      opening_ns;  // every opening run, in order; of a launch's first burst the first is traced
-  std::vector<std::int64_t> untraced_ns;
-  std::vector<std::int64_t> traced_ns;
-  bool level = true;
+struct BurstReply : BurstRuns, BurstConditions {
   bool first_run_traced = false;
-  std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
-  std::int64_t cpu_time_ns = 0;
-  int cpu_start = -1, cpu_end = -1;  // -1: unknown
-  std::int64_t migrations = -1;
-  std::int64_t involuntary_switches = -1;
-  std::int64_t frequency_khz = -1, frequency_cap_khz = -1;  // of cpu_end: scaling_cur_freq, scaling_max_freq
-  std::int64_t temperature_millidegrees = -1'000'000;
-  double load_average = -1;
   std::int64_t peak_rss_bytes = 0;
 
-  // Run by run of opening_ns, untraced_ns and traced_ns: for how long since the run before the threads wanted
-  // a processor and had none (runner/timing/waiting.h). Empty: the runner does not tell.
-  std::vector<std::int64_t> opening_wait_ns, untraced_wait_ns, traced_wait_ns;
-  std::vector<std::int64_t> untraced_cpu_ns;
-  int runs_per_reading = 1;
-  std::vector<std::int64_t> thread_cpu_ns;
-  std::int64_t steal_ns = -1;
-  std::int64_t throttled_ns = -1;
-  std::int64_t frequency_start_khz = -1;
-
   static void Describe(auto& v) {
-    v("opening_ns", &BurstReply::opening_ns,
-      {.meaning = "every opening run, in order; of a launch's first burst the first is traced"});
-    v("untraced_ns", &BurstReply::untraced_ns, {.meaning = "the recorded latencies, in order"});
-    v("traced_ns", &BurstReply::traced_ns,
-      {.meaning = "wall time of the traced runs as the caller sees them"});
-    v("level", &BurstReply::level, {.meaning = "false: max_opening was reached first"});
+    BurstRuns::Describe(v);
+    BurstConditions::Describe(v);
     v("first_run_traced", &BurstReply::first_run_traced,
       {.meaning = "this burst began with the launch's first run"});
-    v("start_ns", &BurstReply::start_ns, {.meaning = "of the first opening run"});
-    v("end_ns", &BurstReply::end_ns, {.meaning = "of the last run"});
-    v("cpu_time_ns", &BurstReply::cpu_time_ns, {.meaning = "of the process, over the burst"});
-    v("cpu_start", &BurstReply::cpu_start, {.meaning = "of the main thread; -1: unknown", .least = -1});
-    v("cpu_end", &BurstReply::cpu_end, {.meaning = "of the main thread; -1: unknown", .least = -1});
-    v("migrations", &BurstReply::migrations, {.meaning = "of the main thread; -1: unknown", .least = -1});
-    v("involuntary_switches", &BurstReply::involuntary_switches,
-      {.meaning = "of the process; -1: unknown", .least = -1});
-    v("frequency_khz", &BurstReply::frequency_khz,
-      {.meaning = "of cpu_end: scaling_cur_freq; -1: unknown", .least = -1});
-    v("frequency_cap_khz", &BurstReply::frequency_cap_khz,
-      {.meaning = "of cpu_end: scaling_max_freq; -1: unknown", .least = -1});
-    v("temperature_millidegrees", &BurstReply::temperature_millidegrees,
-      {.meaning = "the hottest thermal zone; -1000000: unknown", .least = kAnyNumber});
-    v("load_average", &BurstReply::load_average, {.meaning = "1 minute; -1: unknown"});
     v("peak_rss_bytes", &BurstReply::peak_rss_bytes, {.meaning = "of the process, so far"});
-    v("opening_wait_ns", &BurstReply::opening_wait_ns,
-      {.meaning = "run by run of opening_ns: waited for a processor since the run before; empty: unknown"});
-    v("untraced_wait_ns", &BurstReply::untraced_wait_ns, {.meaning = "likewise of untraced_ns"});
-    v("traced_wait_ns", &BurstReply::traced_wait_ns, {.meaning = "likewise of traced_ns"});
-    v("untraced_cpu_ns", &BurstReply::untraced_cpu_ns,
-      {.meaning = "processor time of all threads, run by run of untraced_ns; empty: unknown"});
-    v("runs_per_reading", &BurstReply::runs_per_reading,
-      {.meaning = "so many consecutive runs of untraced_ns share one reading of waiting, from the first on; "
-                  "each of them has the whole time that they waited together",
-       .least = 1});
-    v("thread_cpu_ns", &BurstReply::thread_cpu_ns,
-      {.meaning = "of each thread over the burst, the largest first"});
-    v("steal_ns", &BurstReply::steal_ns,
-      {.meaning = "the host took so much of cpu_start away; -1: unknown", .least = -1});
-    v("throttled_ns", &BurstReply::throttled_ns,
-      {.meaning = "the control group's quota was used up; -1: unknown", .least = -1});
-    v("frequency_start_khz", &BurstReply::frequency_start_khz,
-      {.meaning = "of cpu_start before the burst; -1: unknown", .least = -1});
   }
 };
 

@@ -57,20 +57,20 @@ TEST(Messages, EveryTypeComesBack) {
   ExpectRoundTrip(LoadReply{5, 1, {info}, {info, {"int", {}}}, {"XnnpackBackend"}, "ones", {"w"}, 7});
   ExpectRoundTrip(BurstRequest{1, 2, 3, 4, 5, 6, 7});
   BurstReply burst;
-  burst.opening_ns = {9, 8};
-  burst.untraced_ns = {std::numeric_limits<std::int64_t>::max()};
-  burst.traced_ns = {1};
+  burst.opening = {9, 8};
+  burst.recorded = {std::numeric_limits<std::int64_t>::max()};
+  burst.traced = {1};
   burst.level = false;
   burst.first_run_traced = true;
-  burst.temperature_millidegrees = -5000;
+  burst.temperature_celsius = -5;
   burst.load_average = 0.5;
   burst.cpu_end = 3;
-  burst.opening_wait_ns = {0, 5};
-  burst.untraced_wait_ns = {6};
-  burst.traced_wait_ns = {7};
-  burst.untraced_cpu_ns = {8};
-  burst.thread_cpu_ns = {9, 1};
-  burst.steal_ns = 10'000'000;
+  burst.opening_wait = {0, 5};
+  burst.recorded_wait = {6};
+  burst.traced_wait = {7};
+  burst.recorded_cpu = {8};
+  burst.thread_cpu = {9, 1};
+  burst.steal = 10'000'000;
   ExpectRoundTrip(burst);
   ExpectRoundTrip(OutputDigest{info, std::string(64, 'a'), -1.5, 2.25, 0.1, 3, 4});
   ExpectRoundTrip(OutputDigest{info, std::string(64, 'a'), {}, {}, {}, 3, 4});
@@ -106,7 +106,7 @@ TEST(Messages, CountsAreNeverNegativeNorTooLarge) {
   EXPECT_THAT(Complaint<InputSpec>(R"({"seed": -1})"), HasSubstr("\"seed\" must be at least 0"));
   EXPECT_THAT(Complaint<InputSpec>(R"({"seed": 0.5})"), HasSubstr("\"seed\""));
   EXPECT_THAT(Complaint<TensorInfo>(R"({"shape": [1, -2]})"), HasSubstr("\"shape\" must be at least 0"));
-  EXPECT_THAT(Complaint<BurstReply>(R"({"cpu_start": -2})"), HasSubstr("\"cpu_start\" must be at least -1"));
+  EXPECT_THAT(Complaint<BurstReply>(R"({"cpu_start": -1})"), HasSubstr("\"cpu_start\" must be at least 0"));
   EXPECT_THAT(Complaint<LoadRequest>(R"({"inputs": {"paths": [1]}})"),
               HasSubstr("in \"inputs\": \"paths\" must be a string"));
 }

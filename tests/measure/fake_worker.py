@@ -171,7 +171,7 @@ class Fake:
         if "FAKE_ISA" in os.environ:
             features = [feature for feature in os.environ["FAKE_ISA"].split(",") if feature]
             said["isa"] = {"detected": features, "masked": [], "enabled": features}
-        reply("ready", protocol=1, executorch_version="1.5.1", operator_clock="exact", threads=threads(), **said)
+        reply("ready", protocol=2, executorch_version="1.5.1", operator_clock="exact", threads=threads(), **said)
         for line in sys.stdin:
             request = json.loads(line)
             command = request["cmd"]

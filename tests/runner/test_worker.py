@@ -14,7 +14,7 @@ from runner_bench import TIMEOUT, Run, events
 def test_a_launch(worker: Any, toy: Path, tmp_path: Path) -> None:
     one = worker("--cpu_threads", 1)
     ready = one.ready
-    assert ready["protocol"] == 1
+    assert ready["protocol"] == 2
     assert ready["pid"] == one.process.pid
     assert ready["threads"] == 1
     assert ready["executorch_version"]

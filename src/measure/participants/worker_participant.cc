@@ -18,42 +18,6 @@ constexpr std::size_t kMaxLog = std::size_t{64} << 20U;
 constexpr Nanoseconds kShortRun = 1'000'000;
 constexpr double kMostOutputElements = 64e6;  // outputs with more are compared by their digests only
 
-template <typename T>
-std::optional<T> Known(T value, T unknown) {
-  return value == unknown ? std::nullopt : std::optional<T>(value);
-}
-
-Burst ToBurst(const protocol::BurstReply& reply, int round, int order) {
-  Burst burst;
-  burst.round = round;
-  burst.order = order;
-  burst.opening = reply.opening_ns;
-  burst.recorded = reply.untraced_ns;
-  burst.traced = reply.traced_ns;
-  burst.level = reply.level;
-  burst.start = reply.start_ns;
-  burst.end = reply.end_ns;
-  burst.cpu_time = reply.cpu_time_ns;
-  burst.cpu_start = Known(reply.cpu_start, -1);
-  burst.cpu_end = Known(reply.cpu_end, -1);
-  burst.migrations = Known<std::int64_t>(reply.migrations, -1);
-  burst.involuntary_switches = Known<std::int64_t>(reply.involuntary_switches, -1);
-  burst.frequency_khz = Known<std::int64_t>(reply.frequency_khz, -1);
-  burst.frequency_cap_khz = Known<std::int64_t>(reply.frequency_cap_khz, -1);
-  if (reply.temperature_millidegrees > -1'000'000)
-    burst.temperature_celsius = double(reply.temperature_millidegrees) / 1000;
-  if (reply.load_average >= 0) burst.load_average = reply.load_average;
-  burst.opening_wait = reply.opening_wait_ns;
-  burst.recorded_wait = reply.untraced_wait_ns;
-  burst.traced_wait = reply.traced_wait_ns;
-  burst.recorded_cpu = reply.untraced_cpu_ns;
-  burst.thread_cpu = reply.thread_cpu_ns;
-  burst.steal = Known<std::int64_t>(reply.steal_ns, -1);
-  burst.throttled = Known<std::int64_t>(reply.throttled_ns, -1);
-  burst.frequency_start_khz = Known<std::int64_t>(reply.frequency_start_khz, -1);
-  return burst;
-}
-
 class WorkerParticipant : public Participant {
  public:
   explicit WorkerParticipant(const ParticipantSetup& setup)
@@ -72,7 +36,7 @@ class WorkerParticipant : public Participant {
 
     const auto reply = worker_->Ask<protocol::LoadReply>("load", LoadRequestOf(setup_));
     launch.load = reply.load_ns;
-    launch.load_wait = Known<std::int64_t>(reply.load_wait_ns, -1);
+    launch.load_wait = reply.load_wait_ns;
     launch.rss_after_load = reply.rss_bytes;
     const protocol::Ready& ready = worker_->ready();
     if (ready.clocks.monotonic_ns > 0) launch.clocks = ready.clocks;
@@ -100,16 +64,16 @@ class WorkerParticipant : public Participant {
     request.target_ns = 0;
     request.max_runs = 0;
     const auto reply = Ask(request);
-    for (const Nanoseconds run : reply.opening_ns) {
+    for (const Nanoseconds run : reply.opening) {
       if (!launch.first_run) {
         launch.first_run = run;
-        if (!reply.opening_wait_ns.empty()) launch.first_run_wait = reply.opening_wait_ns.front();
+        if (!reply.opening_wait.empty()) launch.first_run_wait = reply.opening_wait.front();
       } else {
         launch.warmup.push_back(run);
       }
     }
     if (reply.first_run_traced) launch.traced_runs.push_back({launch.index, -1, Phase::kFirst});
-    return reply.end_ns - reply.start_ns;
+    return reply.end - reply.start;
   }
 
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& wanted) override {
@@ -118,12 +82,12 @@ class WorkerParticipant : public Participant {
     const bool warm_tracer = wanted.traced_runs > 0 && IsShort(launch);
     if (warm_tracer) ++request.traced_runs;
     const auto reply = Ask(request);
-    if (static_cast<int>(reply.traced_ns.size()) != request.traced_runs) {
-      throw WorkerFailure(WorkerFailure::Kind::kGarbage,
-                          fmt::format("the worker traced {} runs instead of {}", reply.traced_ns.size(),
-                                      request.traced_runs));
+    if (static_cast<int>(reply.traced.size()) != request.traced_runs) {
+      throw WorkerFailure(
+          WorkerFailure::Kind::kGarbage,
+          fmt::format("the worker traced {} runs instead of {}", reply.traced.size(), request.traced_runs));
     }
-    launch.bursts.push_back(ToBurst(reply, round, order));
+    launch.bursts.push_back({reply, reply, round, order});
     const Burst& burst = launch.bursts.back();
     for (std::size_t i = 0; i < burst.traced.size(); ++i) {
       const Phase phase = warm_tracer && i == 0    ? Phase::kWarmup

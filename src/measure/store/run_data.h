@@ -34,37 +34,10 @@ inline constexpr int kManifestSchema = 1;
 
 struct WatchData;  // measure/store/watch.h
 
-// Consecutive runs of one launch.
-struct Burst {
+// Consecutive runs of one launch. Whether its recorded runs are untraced: ExperimentData::tracer_always_on.
+struct Burst : protocol::BurstRuns, protocol::BurstConditions {
   int round = 0;
   int order = 0;
-  // Wall time of every run in the order they ran: opening, then recorded, then traced.
-  std::vector<Nanoseconds> opening;   // unrecorded, until the latency was level
-  std::vector<Nanoseconds> recorded;  // the latencies; tracer off, but see ExperimentData::tracer_always_on
-  std::vector<Nanoseconds> traced;    // tracer on; for operators, never for the headline
-  bool level = true;  // false: the opening runs reached their limit before the latency was level
-
-  // Run by run of the three above: for how long since the end of the run before the threads wanted a
-  // processor and had none (runner/timing/waiting.h). Empty, or -1: not known.
-  std::vector<Nanoseconds> opening_wait, recorded_wait, traced_wait;
-  // Recorded runs that are too short for a reading each share one: so many consecutive ones, each of which
-  // has the time that all of them waited together.
-  int runs_per_reading = 1;
-  std::vector<Nanoseconds>
-      recorded_cpu;  // processor time of all threads, run by run; empty, or -1: not known
-
-  // Conditions. Absent: the device does not tell.
-  Nanoseconds start = 0, end = 0;  // the device's CLOCK_MONOTONIC; 0: not known
-  std::optional<Nanoseconds> cpu_time;
-  std::optional<int> cpu_start, cpu_end;
-  std::optional<std::int64_t> migrations, involuntary_switches;
-  std::optional<std::int64_t> frequency_khz, frequency_cap_khz;
-  std::optional<double> temperature_celsius;
-  std::optional<double> load_average;
-  std::optional<Nanoseconds> steal;      // taken away by the host of a virtual machine, of cpu_start
-  std::optional<Nanoseconds> throttled;  // for which the control group's quota was used up
-  std::optional<std::int64_t> frequency_start_khz;  // before the burst
-  std::vector<Nanoseconds> thread_cpu;  // processor time of each thread, the largest first; empty: not known
 
   bool IsClean(std::size_t run) const;              // of `recorded`; the rule is IsCleanRun (clean_runs.h)
   bool IsCleanTraced(std::size_t run) const;        // of `traced`
@@ -88,29 +61,7 @@ struct Burst {
     v("runs_per_reading", &Burst::runs_per_reading,
       {.meaning = "so many consecutive recorded runs share one reading of waiting", .least = 1});
     v("median_ns", [](const Burst& burst) { return burst.Median(); }, {.meaning = "of the clean runs"});
-    v("start_ns", &Burst::start, {.meaning = "by the device's CLOCK_MONOTONIC; 0: not known"});
-    v("end_ns", &Burst::end, {.meaning = "by the device's CLOCK_MONOTONIC; 0: not known"});
-    v("cpu_time_ns", &Burst::cpu_time, {.meaning = "processor time of the whole process over the burst"});
-    v("cpu_start", &Burst::cpu_start,
-      {.meaning = "number of the CPU that the main thread was on when the burst began"});
-    v("cpu_end", &Burst::cpu_end,
-      {.meaning = "number of the CPU that the main thread was on when the burst ended"});
-    v("migrations", &Burst::migrations, {.meaning = "how often the main thread changed its CPU"});
-    v("involuntary_switches", &Burst::involuntary_switches,
-      {.meaning = "how often a thread of the process had to give up its CPU"});
-    v("frequency_khz", &Burst::frequency_khz, {.meaning = "of cpu_end, after the burst"});
-    v("frequency_cap_khz", &Burst::frequency_cap_khz,
-      {.meaning = "the limit in force of cpu_end's clock, after the burst"});
-    v("temperature_celsius", &Burst::temperature_celsius,
-      {.meaning = "of the device's hottest sensor, after the burst"});
-    v("load_average", &Burst::load_average, {.meaning = "of the device over one minute, after the burst"});
-    v("steal_ns", &Burst::steal,
-      {.meaning = "for which the host of a virtual machine ran something else on cpu_start"});
-    v("throttled_ns", &Burst::throttled,
-      {.meaning = "for which the control group had used up its quota of processor time"});
-    v("frequency_start_khz", &Burst::frequency_start_khz, {.meaning = "of cpu_start, before the burst"});
-    v("thread_cpu_ns", &Burst::thread_cpu,
-      {.meaning = "processor time of each thread over the burst, the largest first"});
+    protocol::BurstConditions::Describe(v);
   }
 };
 
