@@ -11,6 +11,7 @@
 #include "core/process/process_start.h"
 #include "drop_in.h"
 #include "inference/backends.h"
+#include "inference/libraries.h"
 #include "inference/outputs.h"
 #include "isa_mask.h"
 #include "machine/conditions.h"
@@ -29,7 +30,6 @@ namespace {
 protocol::Ready Prepare(const Options& options) {
   protocol::Ready ready;
   ready.runner_version = ETPROF_VERSION;
-  ready.executorch_version = ETPROF_EXECUTORCH_VERSION;
   ready.pid = ::getpid();
   ready.cpu_model = CpuModel();
   if (!options.cpus.empty()) SetCpus(options.cpus);
@@ -37,6 +37,9 @@ protocol::Ready Prepare(const Options& options) {
   ready.isa = ApplyIsaMask(options.isa);
   ready.operator_clock = LoadXnnpack(options.exact_clock);
   for (const std::string& library : options.load) LoadLibrary(library);
+  RequireOneXnnpack();
+  ready.libraries = MappedExecutorchLibraries();
+  ready.executorch_version = MappedExecutorchVersion(ready.libraries);
   ready.threads = SetThreads(options.cpu_threads);
   ready.clocks = ReadClocks();
   ready.wait_source = WaitSource();

@@ -54,7 +54,8 @@ std::filesystem::path FindLibrary(const char* name, const std::filesystem::path&
   if (const char* chosen = std::getenv("ETPROF_BACKEND_DIR"); chosen != nullptr && *chosen != '\0') {
     folders = {chosen};  // who names a folder means it
   } else {
-    folders = {FolderOfThisProgram(), folder_of_wheel};
+    // ExecuTorch's own first: a library beside the program may be of another version.
+    folders = {folder_of_wheel, FolderOfThisProgram()};
   }
   std::string tried;
   for (const auto& folder : folders) {

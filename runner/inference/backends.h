@@ -7,9 +7,9 @@
 namespace etprof::runner {
 
 // Loads the XNNPACK backend, which is not linked: it reads the CPU's features when it is loaded, so the ISA
-// mask must stand before (isa_mask.h). Looked for in $ETPROF_BACKEND_DIR, beside this program, and beside
-// ExecuTorch's other libraries. A runner without it still runs what is not delegated to XNNPACK; then the
-// reason is kept for MissingBackend. Returns which operator clock is in force from now on
+// mask must stand before (isa_mask.h). Looked for in $ETPROF_BACKEND_DIR, beside ExecuTorch's
+// other libraries, and beside this program. A runner without it still runs what is not delegated to XNNPACK;
+// then the reason is kept for MissingBackend. Returns which operator clock is in force from now on
 // (protocol::kExactClock or kXnnpackClock); `exact` asks for the first.
 std::string LoadXnnpack(bool exact);
 
@@ -26,7 +26,7 @@ inline constexpr std::string_view kLlmOperators = "llama::";
 
 // Loads ExecuTorch's kernels for LLMs, once, without PyTorch and Python, which their library is linked to:
 // what it asks of them while it is loaded is in torch-stand-ins beside this program (llm/torch_stand_ins.cc).
-// Looked for in $ETPROF_BACKEND_DIR, beside this program, and in ExecuTorch's wheel. If it cannot be loaded,
+// Looked for in $ETPROF_BACKEND_DIR, in ExecuTorch's wheel, and beside this program. If it cannot be loaded,
 // the operators are missing, and the reason is kept for MissingLlmKernelsRemedy.
 void LoadLlmKernels();
 

@@ -67,6 +67,18 @@ struct Clocks {  // one moment, read back to back, for aligning with system trac
   }
 };
 
+struct MappedLibrary {
+  std::string path;
+  std::string build_id;
+
+  static constexpr const char* kSchemaName = "mapped_library";
+  static void Describe(auto& v) {
+    v("path", &MappedLibrary::path, {.meaning = "on the device"});
+    v("build_id", &MappedLibrary::build_id,
+      {.meaning = "that its linker wrote, hexadecimal", .pattern = "^[0-9a-f]+$", .or_null = true});
+  }
+};
+
 struct Ready {
   int protocol = kVersion;
   std::string runner_version;
@@ -78,11 +90,13 @@ struct Ready {
   IsaState isa;
   Clocks clocks;
   std::string cpu_model;
+  std::vector<MappedLibrary> libraries;
 
   static void Describe(auto& v) {
     v("protocol", &Ready::protocol, {.meaning = "kVersion of the runner"});
     v("runner_version", &Ready::runner_version, {.meaning = "of etprof-runner"});
-    v("executorch_version", &Ready::executorch_version, {.meaning = "that it is built with"});
+    v("executorch_version", &Ready::executorch_version,
+      {.meaning = "of the library that is mapped; empty: not known"});
     v("operator_clock", &Ready::operator_clock,
       {.meaning = "of XNNPACK's operator times: kExactClock or kXnnpackClock"});
     v("wait_source", &Ready::wait_source,
@@ -92,6 +106,7 @@ struct Ready {
     v("isa", &Ready::isa, {.meaning = "CPU features as it sees them"});
     v("clocks", &Ready::clocks, {.meaning = "at its start"});
     v("cpu_model", &Ready::cpu_model, {.meaning = "as cpuinfo calls it"});
+    v("libraries", &Ready::libraries, {.meaning = "of ExecuTorch that are mapped; empty: not known"});
   }
 };
 

@@ -41,6 +41,7 @@ class WorkerParticipant : public Participant {
     const protocol::Ready& ready = worker_->ready();
     if (ready.clocks.monotonic_ns > 0) launch.clocks = ready.clocks;
     data.executorch_version = ready.executorch_version;
+    data.executorch_libraries = ready.libraries;
     data.operator_clock = ready.operator_clock;
     data.wait_source = ready.wait_source;
     data.isa_state = ready.isa;

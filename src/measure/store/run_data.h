@@ -269,7 +269,8 @@ struct ExperimentData {
   std::vector<std::string> command_line;
   std::filesystem::path model;
   std::string model_sha256;
-  std::string executorch_version;         // of the runner; empty: not known
+  std::string executorch_version;                             // that the runner had mapped; empty: not known
+  std::vector<protocol::MappedLibrary> executorch_libraries;  // likewise; empty: not known
   std::string export_executorch_version;  // of the .pte, from the .json beside it; empty: not known
   std::string operator_clock;  // protocol::kExactClock or kXnnpackClock; empty: not known (foreign)
   std::string wait_source;     // protocol::kSchedstat, kThreadTime or kOutside; empty: waiting is not known
@@ -369,6 +370,8 @@ struct ExperimentData {
       {.meaning = "of the .pte", .pattern = kSha256Pattern, .or_null = true});
     v("executorch_version", &ExperimentData::executorch_version,
       {.meaning = "of the runner", .or_null = true});
+    v("executorch_libraries", &ExperimentData::executorch_libraries,
+      {.meaning = "libraries of ExecuTorch that the runner had mapped", .if_any = true});
     v("export_executorch_version", &ExperimentData::export_executorch_version,
       {.meaning = "of the export, from the .pte.json beside the .pte", .or_null = true});
     v("operator_clock", &ExperimentData::operator_clock,

@@ -27,6 +27,14 @@ void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
                           data.export_executorch_version, data.executorch_version),
               data.warnings);
     }
+    if (data.executorch_version.empty() && !data.executorch_libraries.empty()) {
+      AddOnce(
+          fmt::format(
+              "the version of ExecuTorch that ran is not known: {} is not what the runner was built with, "
+              "and no wheel holds it",
+              data.executorch_libraries.front().path),
+          data.warnings);
+    }
     if (data.emulated) AddOnce(kEmulatedRemark, data.warnings);
     if (data.operator_clock == protocol::kXnnpackClock) {
       AddOnce("operator times are XNNPACK's own whole microseconds", data.warnings);

@@ -1,0 +1,134 @@
+#include "inference/libraries.h"
+
+#include <dlfcn.h>
+#include <executorch/runtime/platform/runtime.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <span>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/text/hexadecimal.h"
+
+#if defined(__linux__)
+#include <elf.h>
+#include <link.h>
+#endif
+
+namespace etprof::runner {
+namespace {
+
+#if defined(__linux__)
+// A note of a program header of type PT_NOTE (elf(5)): name and contents are padded to 4 bytes.
+std::string BuildIdIn(std::string_view notes) {
+  while (notes.size() >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) note{};
+    std::memcpy(&note, notes.data(), sizeof(note));
+    const auto padded = [](std::size_t size) { return (size + 3) / 4 * 4; };
+    const std::size_t name = sizeof(note), contents = name + padded(note.n_namesz);
+    const std::size_t end = contents + padded(note.n_descsz);
+    if (note.n_namesz > notes.size() || note.n_descsz > notes.size() || end > notes.size()) break;
+    if (note.n_type == NT_GNU_BUILD_ID && notes.substr(name, note.n_namesz) == std::string_view("GNU\0", 4))
+      return Hexadecimal(std::as_bytes(std::span(notes.substr(contents, note.n_descsz))));
+    notes.remove_prefix(end);
+  }
+  return "";
+}
+#endif
+
+// The loader's path may lead through "..", as the wheel's rpath does.
+std::string NormalPath(const char* path) { return std::filesystem::path(path).lexically_normal().string(); }
+
+// Libraries of ExecuTorch's SDK, and the one in which its wheels before 1.5 have everything.
+bool IsExecutorchs(std::string_view name) {
+  return name.starts_with("libexecutorch") || name.starts_with("_portable_lib");
+}
+
+void ForEachMapped(const auto& visit) {
+#if defined(__linux__)
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        if (info->dlpi_name != nullptr && *info->dlpi_name != '\0')
+          (*static_cast<decltype(&visit)>(data))(*info);
+        return 0;
+      },
+      const_cast<void*>(static_cast<const void*>(&visit)));
+#else
+  static_cast<void>(visit);
+#endif
+}
+
+// The version in a wheel's version.py: `__version__ = "1.5.1+cpu"`.
+std::string VersionOfWheel(const std::filesystem::path& version_py) {
+  if (!Exists(version_py)) return "";
+  const std::string text = ReadTextFile(version_py);
+  const std::size_t key = text.find("\n__version__");
+  const std::size_t begin = key == std::string::npos ? key : text.find_first_of("'\"", key);
+  const std::size_t end = begin == std::string::npos ? begin : text.find(text[begin], begin + 1);
+  return end == std::string::npos ? "" : text.substr(begin + 1, end - begin - 1);
+}
+
+}  // namespace
+
+std::vector<protocol::MappedLibrary> MappedExecutorchLibraries() {
+  std::vector<protocol::MappedLibrary> libraries;
+#if defined(__linux__)
+  ForEachMapped([&](const dl_phdr_info& info) {
+    if (!IsExecutorchs(std::filesystem::path(info.dlpi_name).filename().string())) return;
+    protocol::MappedLibrary& library = libraries.emplace_back();
+    library.path = NormalPath(info.dlpi_name);
+    for (int i = 0; i < info.dlpi_phnum && library.build_id.empty(); ++i) {
+      const auto& header = info.dlpi_phdr[i];
+      if (header.p_type == PT_NOTE)
+        library.build_id =
+            BuildIdIn({reinterpret_cast<const char*>(info.dlpi_addr + header.p_vaddr), header.p_memsz});
+    }
+  });
+  std::ranges::sort(libraries, {}, &protocol::MappedLibrary::path);
+#endif
+  return libraries;
+}
+
+std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& libraries) {
+  constexpr std::string_view kBuildId = ETPROF_EXECUTORCH_BUILD_ID;
+  Dl_info runtime{};
+  if (libraries.empty() || kBuildId.empty() ||
+      ::dladdr(reinterpret_cast<const void*>(&executorch::runtime::runtime_init), &runtime) == 0)
+    return ETPROF_EXECUTORCH_VERSION;
+  const auto mapped =
+      std::ranges::find(libraries, NormalPath(runtime.dli_fname), &protocol::MappedLibrary::path);
+  if (mapped == libraries.end()) return "";  // ExecuTorch is somewhere else, such as in a preloaded library
+  // Releases may share a library, so the wheel that holds it says which of them it is.
+  const std::string wheel =
+      VersionOfWheel(std::filesystem::path(mapped->path).parent_path() / ".." / "version.py");
+  return wheel.empty() && mapped->build_id == kBuildId ? ETPROF_EXECUTORCH_VERSION : wheel;
+}
+
+void RequireOneXnnpack() {
+#if defined(__linux__)
+  std::set<std::string> holders;
+  std::set<std::string> mapped;
+  ForEachMapped([&](const dl_phdr_info& info) { mapped.insert(info.dlpi_name); });
+  for (const std::string& path : mapped) {
+    void* const handle = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    Dl_info found{};  // the symbol may be one of a library that this one needs
+    const void* const create = ::dlsym(handle, "xnn_create_runtime_v4");
+    if (create != nullptr && ::dladdr(create, &found) != 0) holders.insert(found.dli_fname);
+    ::dlclose(handle);
+  }
+  if (holders.size() < 2) return;
+  throw Error(ExitCode::kDeviceFailed, fmt::format("{} XNNPACKs are loaded, and operators may run in any of "
+                                                   "them: {}",
+                                                   holders.size(), fmt::join(holders, ", ")))
+      .Remedy("load one: check --load, and the folders in LD_LIBRARY_PATH and ETPROF_BACKEND_DIR");
+#endif
+}
+
+}  // namespace etprof::runner
