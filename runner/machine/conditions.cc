@@ -95,6 +95,11 @@ std::optional<std::int64_t> Migrations() {
 
 std::int64_t InvoluntarySwitches() { return Usage().ru_nivcsw; }
 
+std::int64_t PageFaults() {
+  const rusage usage = Usage();
+  return usage.ru_minflt + usage.ru_majflt;
+}
+
 std::optional<int> CurrentCpu() {
 #if defined(__linux__)
   const int cpu = ::sched_getcpu();

@@ -18,6 +18,7 @@ std::int64_t ClockNanoseconds(clockid_t clock);  // 0: there is no such clock
 std::int64_t CpuTimeNow();                       // of this process, all threads, user and system, nanoseconds
 std::optional<std::int64_t> Migrations();        // of the main thread between CPUs, since it started
 std::int64_t InvoluntarySwitches();              // of this process, since it started
+std::int64_t PageFaults();                       // of this process, minor and major, since it started
 std::optional<int> CurrentCpu();
 // 1024: the fastest (cpu-capacity.txt of Linux's device tree bindings).
 std::optional<std::int64_t> CpuCapacity(int cpu);

@@ -156,7 +156,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   };
 
   const std::optional<std::int64_t> migrations = Migrations();
-  const std::int64_t switches = InvoluntarySwitches();
+  const std::int64_t switches = InvoluntarySwitches(), page_faults = PageFaults();
   const std::optional<int> cpu_start = reply.cpu_start = CurrentCpu();
   reply.frequency_start_khz = FrequencyKhz(cpu_start);
   const BurstWaits start_waits = ReadBurstWaits(cpu_start);
@@ -206,6 +206,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   reply.cpu_time = CpuTimeNow() - cpu_time;
   reply.cpu_end = CurrentCpu();
   reply.involuntary_switches = InvoluntarySwitches() - switches;
+  reply.page_faults = PageFaults() - page_faults;
   const BurstWaits end_waits = ReadBurstWaits(cpu_start);
   const auto since = [](std::optional<std::int64_t> before_burst, std::optional<std::int64_t> after_burst) {
     return before_burst && after_burst && *after_burst >= *before_burst

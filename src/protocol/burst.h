@@ -52,6 +52,7 @@ struct BurstConditions {
   std::optional<Nanoseconds> cpu_time;
   std::optional<int> cpu_start, cpu_end;
   std::optional<std::int64_t> migrations, involuntary_switches;
+  std::optional<std::int64_t> page_faults;
   std::optional<std::int64_t> frequency_khz, frequency_cap_khz;
   std::optional<double> temperature_celsius;
   std::optional<double> load_average;
@@ -71,6 +72,7 @@ struct BurstConditions {
     v("migrations", &B::migrations, {.meaning = "how often the main thread changed its CPU"});
     v("involuntary_switches", &B::involuntary_switches,
       {.meaning = "how often a thread of the process had to give up its CPU"});
+    v("page_faults", &B::page_faults, {.meaning = "of all threads of the process, minor and major ones"});
     v("frequency_khz", &B::frequency_khz, {.meaning = "of cpu_end, after the burst"});
     v("frequency_cap_khz", &B::frequency_cap_khz,
       {.meaning = "the limit in force of cpu_end's clock, after the burst"});

@@ -11,6 +11,12 @@ from typing import Any
 from runner_bench import TIMEOUT, Run, events
 
 
+def page_faults(process: int) -> int:
+    """Minor and major ones, fields 10 and 12 of proc(5)'s stat."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[7]) + int(fields[9])
+
+
 def test_a_launch(worker: Any, toy: Path, tmp_path: Path) -> None:
     one = worker("--cpu_threads", 1)
     ready = one.ready
@@ -25,7 +31,9 @@ def test_a_launch(worker: Any, toy: Path, tmp_path: Path) -> None:
     assert load["backends"] == ["XnnpackBackend"]
     assert load["inputs_from"] == "random, seed 0"
     assert 0 < load["load_ns"] < 60e9
+    faults = page_faults(one.process.pid)
     first = one.ask("burst", min_opening=4, min_runs=3, target_ns=0, traced_runs=2)
+    assert 0 < first["page_faults"] <= page_faults(one.process.pid) - faults, "the first run meets pages"
     assert first["first_run_traced"]
     assert len(first["opening_ns"]) >= 4
     assert len(first["untraced_ns"]) == 3
