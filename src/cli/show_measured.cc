@@ -11,6 +11,7 @@
 #include "core/text/escape.h"
 #include "core/units.h"
 #include "core/views.h"
+#include "measure/store/run_files.h"
 #include "workflow/analyze/analyze.h"
 #include "workflow/measure/plan.h"
 
@@ -65,7 +66,7 @@ int TellProblems(const std::vector<Measured>& devices) {
 }
 
 int ShowOne(const std::filesystem::path& folder, const View& view) {
-  ShowReport(AnalyzeRunDirectory(folder), view, (folder / "report.html").string());
+  ShowReport(AnalyzeRunDirectory(folder), view, (folder / kReportPage).string());
   return kDone;
 }
 

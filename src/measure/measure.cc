@@ -33,6 +33,7 @@
 #include "measure/store/latency_csv.h"
 #include "measure/store/outputs.h"
 #include "measure/store/run_directory.h"
+#include "measure/store/run_files.h"
 #include "measure/store/run_warnings.h"
 
 namespace etprof {
@@ -102,14 +103,14 @@ class Measurement {
     if (!resumed) {
       std::vector<std::string> names;
       for (const ExperimentConfig& experiment : config_.experiments) names.push_back(experiment.name);
-      const bool is_run = Exists(directory_.folder() / "manifest.json");
+      const bool is_run = Exists(directory_.folder() / kManifestFile);
       const std::filesystem::path moved = directory_.MoveOldRunAway(names, config_.file);
       // Of a run it is known; of a folder without one it may have been the user's own.
       if (!moved.empty() && !is_run && options_.progress != nullptr)
         options_.progress->Message("files with the names of results were moved to " + moved.string());
     }
-    if (!directory_.Holds(config_.file, "config.json"))
-      WriteFileAtomically(directory_.folder() / "config.json", ToJson(config_).dump(2) + "\n");
+    if (!directory_.Holds(config_.file, kConfigFile))
+      WriteFileAtomically(directory_.folder() / kConfigFile, ToJson(config_).dump(2) + "\n");
     Note(before);
     WarnOfQuota();
     WarnOfThreads();
@@ -301,7 +302,7 @@ class Measurement {
       data.export_executorch_version =
           ExportVersion(experiment.model, experiment.model == run_.model ? &run_.model_info : nullptr);
       data.log = directory_.folder() / (unit.stem + ".log");
-      if (data.trace_enabled) data.xnntrace_log = directory_.folder() / (unit.stem + "_xnntrace.log");
+      if (data.trace_enabled) data.xnntrace_log = directory_.folder() / (unit.stem + kKernelLogSuffix);
       if (data.foreign && experiment.inputs && experiment.inputs->kind == "random") {
         data.warnings.push_back("a third-party runner has no random inputs: it runs on ones");
       }
@@ -345,7 +346,7 @@ class Measurement {
 
   // Goes on with what is in the directory. False: there is nothing to go on with.
   bool TakeOver(const std::string& hash) {
-    if (!Exists(directory_.folder() / "manifest.json")) return false;
+    if (!Exists(directory_.folder() / kManifestFile)) return false;
     RunData old = LoadRunDirectory(directory_.folder(), /*with_bare_files=*/false);
     const auto refuse = [&](const std::string& why) {
       return Error(ExitCode::kBadInput, "cannot be resumed: " + why)
@@ -373,7 +374,7 @@ class Measurement {
       to.output_digests = std::move(from.output_digests);
       to.warnings = std::move(from.warnings);
       DropUnknownLatencies(directory_.folder(), plan_.units[i].stem, to.launches);
-      if (!to.launches.empty()) to.latency_csv = directory_.folder() / (plan_.units[i].stem + "_latency.csv");
+      if (!to.launches.empty()) to.latency_csv = directory_.folder() / (plan_.units[i].stem + kLatencySuffix);
     }
     run_.schedule = old.schedule;
     used_before_ = old.schedule.seconds;
@@ -614,7 +615,7 @@ class Measurement {
     for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
       ExperimentData& data = run_.experiments[u];
       for (; stored_[u] < data.launches.size(); ++stored_[u]) {
-        const std::filesystem::path path = directory_.folder() / (plan_.units[u].stem + "_latency.csv");
+        const std::filesystem::path path = directory_.folder() / (plan_.units[u].stem + kLatencySuffix);
         AppendLatencies(path, data.launches[stored_[u]], data.tracer_always_on);
         data.latency_csv = path;
       }

@@ -17,6 +17,7 @@
 #include "measure/schedule/forecast.h"
 #include "measure/store/counters.h"
 #include "measure/store/peaks.h"
+#include "measure/store/run_files.h"
 #include "measure/store/watch.h"
 
 namespace etprof {
@@ -310,7 +311,7 @@ void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interr
     }
   }
   if (peaks.entries.empty()) return;
-  WriteFileAtomically(folder / "peaks.json", JsonText(ToJson(peaks), 1) + "\n");
+  WriteFileAtomically(folder / kPeaksFile, JsonText(ToJson(peaks), 1) + "\n");
 }
 
 }  // namespace etprof

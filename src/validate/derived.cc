@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/json/json.h"
+#include "measure/store/run_files.h"
 #include "validate/difference.h"
 #include "validate/validator.h"
 
@@ -20,10 +21,10 @@ constexpr const char* kRenew = "`etprof analyze` renews it";
 
 std::string CheckOf(const std::string& name) {
   if (name.ends_with("_timeline.csv")) return "timeline";
-  if (name.ends_with("_exec_ops_stats.csv")) return "ops_stats";
-  if (name.ends_with("_kernels.csv")) return "kernels";
-  if (name == "analysis_summary.json") return "analysis_summary";
-  if (name == "pipeline_summary.json") return "pipeline_summary";
+  if (name.ends_with(kOperatorStatisticsSuffix)) return "ops_stats";
+  if (name.ends_with(kKernelsSuffix)) return "kernels";
+  if (name == kAnalysisFile) return "analysis_summary";
+  if (name == kSummaryFile) return "pipeline_summary";
   return "derived";
 }
 
@@ -52,9 +53,7 @@ std::string WhyOtherPrograms(const json& made) {
 }  // namespace
 
 bool Validator::analyzed_with_timeline() const {
-  const auto is_timeline = [](const std::string& name) {
-    return name.ends_with("_exec_all_runs_timeline.csv");
-  };
+  const auto is_timeline = [](const std::string& name) { return name.ends_with(kTimelineSuffix); };
   if (summary_.is_object() && summary_.contains("csv_files") && summary_.at("csv_files").is_array()) {
     return std::ranges::any_of(summary_.at("csv_files"), [&](const json& name) {
       return name.is_string() && is_timeline(name.get<std::string>());

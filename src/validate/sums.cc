@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "measure/store/run_files.h"
 #include "validate/validator.h"
 
 namespace etprof {
@@ -11,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFile = "analysis_summary.json";
+constexpr const char* kFile = kAnalysisFile;
 
 // Sums are compared modulo 2^64: numbers that somebody wrote must not overflow here.
 std::uint64_t Integer(const json& value) {

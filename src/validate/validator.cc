@@ -12,6 +12,7 @@
 #include "core/file/sha256.h"
 #include "core/json/json.h"
 #include "core/json/json_members.h"
+#include "measure/store/run_files.h"
 #include "measure/store/watch.h"
 #include "validate/json_schema.h"
 
@@ -46,9 +47,9 @@ json ReadIfThere(const std::filesystem::path& path) {
 
 Validator::Validator(const std::filesystem::path& folder, std::string etprof_version)
     : etprof_version_(std::move(etprof_version)),
-      manifest_(ReadIfThere(folder / "manifest.json")),
-      summary_(ReadIfThere(folder / "analysis_summary.json")) {
-  const std::filesystem::path path = folder / "manifest.json";
+      manifest_(ReadIfThere(folder / kManifestFile)),
+      summary_(ReadIfThere(folder / kAnalysisFile)) {
+  const std::filesystem::path path = folder / kManifestFile;
   // The kit's manifests have neither of the two.
   foreign_ = !Exists(path) || (manifest_.is_object() && !manifest_.contains("config_hash") &&
                                !manifest_.contains("schema_version"));
@@ -87,16 +88,15 @@ void Validator::CheckLock() {
 
 void Validator::CheckFinished() {
   if (run_.status == RunData::Status::kRunning) {
-    findings_.Broken("finished", "manifest.json",
-                     "its status is \"running\", and nothing runs: it was killed");
+    findings_.Broken("finished", kManifestFile, "its status is \"running\", and nothing runs: it was killed");
   }
   if (run_.status == RunData::Status::kInterrupted) {
-    findings_.Warn("finished", "manifest.json",
+    findings_.Warn("finished", kManifestFile,
                    "it was interrupted: the same command with --resume continues it");
   }
   for (const ExperimentData& data : run_.experiments) {
     if (!data.error.empty()) {
-      findings_.Warn("finished", "manifest.json", fmt::format("{} failed: {}", data.label, data.error));
+      findings_.Warn("finished", kManifestFile, fmt::format("{} failed: {}", data.label, data.error));
     }
   }
   ForEachEntry([&](std::filesystem::recursive_directory_iterator& entry) {
@@ -171,7 +171,7 @@ void Validator::CheckMetrics() {
   const json& results = manifest_.at("results");
   if (metrics.at("results").size() != results.size()) {
     findings_.Broken(
-        "metrics", "metrics.json",
+        "metrics", kMetricsFile,
         fmt::format("has {} results, the manifest has {}", metrics.at("results").size(), results.size()));
     return;
   }
@@ -179,7 +179,7 @@ void Validator::CheckMetrics() {
   for (std::size_t i = 0; i < results.size() && i < expected.size(); ++i) {
     for (const auto& [key, value] : metrics.at("results")[i].items()) {
       if (value != results[i].at(key)) {
-        findings_.Broken("metrics", "metrics.json",
+        findings_.Broken("metrics", kMetricsFile,
                          fmt::format("results[{}].{} is {}, in the manifest {}", i, key, value.dump(),
                                      results[i].at(key).dump()));
       }
@@ -195,7 +195,7 @@ void Validator::CheckMetrics() {
 }
 
 void Validator::CheckConfig() {
-  const std::filesystem::path path = run_.folder / "config.json";
+  const std::filesystem::path path = run_.folder / kConfigFile;
   std::error_code error;
   // Missing or empty: "files" says so.
   if (foreign_ || !std::filesystem::is_regular_file(path, error) ||
@@ -203,9 +203,9 @@ void Validator::CheckConfig() {
     return;
   try {
     if (!ParseJson(ReadTextFile(path)).is_object())
-      findings_.Broken("config", "config.json", "is not JSON, or is cut short");
+      findings_.Broken("config", kConfigFile, "is not JSON, or is cut short");
   } catch (const Error& problem) {
-    findings_.Broken("config", "config.json", problem.problem());
+    findings_.Broken("config", kConfigFile, problem.problem());
   }
 }
 
@@ -241,10 +241,10 @@ void Validator::CheckNamedFiles() {
     }
   }
   if (foreign_) return;
-  inputs_missing_ = inputs_missing_ || !Exists(run_.folder / "metrics.json");  // the reports list it
-  CheckNamedFile("config.json", "");
-  if (Exists(run_.folder / "report.html")) CheckNamedFile("report.html", "");  // earlier versions wrote none
-  for (const char* name : {"pipeline_summary.md", "report.md"}) {
+  inputs_missing_ = inputs_missing_ || !Exists(run_.folder / kMetricsFile);  // the reports list it
+  CheckNamedFile(kConfigFile, "");
+  if (Exists(run_.folder / kReportPage)) CheckNamedFile(kReportPage, "");  // earlier versions wrote none
+  for (const char* name : {kSummaryMarkdownFile, kReportFile}) {
     if (analysis_promised() || Exists(run_.folder / name)) {
       CheckNamedFile(name, "");
     } else {
@@ -271,7 +271,7 @@ void Validator::CheckHashes() {
 }
 
 void Validator::CheckPeaks() {
-  if (!Exists(run_.folder / "peaks.json")) return;
+  if (!Exists(run_.folder / kPeaksFile)) return;
   const json peaks = ReadJson("peaks");
   if (foreign_ || !peaks.is_object()) return;
   std::set<std::string> labels;
@@ -279,7 +279,7 @@ void Validator::CheckPeaks() {
   for (const json& entry : peaks.at("entries")) {
     for (const json& label : entry.at("experiments")) {
       if (labels.contains(label.get<std::string>())) continue;
-      findings_.Broken("peaks", "peaks.json",
+      findings_.Broken("peaks", kPeaksFile,
                        fmt::format("has the peaks of {}, which is not an experiment here", label.dump()));
     }
   }
@@ -311,7 +311,7 @@ void Validator::CheckAnalysis() {
 
 void Validator::CheckAnalysisOfTraces(const json& summary) {
   const auto differs = [&](const std::string& problem) {
-    Differs({"analysis_summary", "analysis_summary.json", problem + "; `etprof analyze` renews it"});
+    Differs({"analysis_summary", kAnalysisFile, problem + "; `etprof analyze` renews it"});
   };
   std::set<std::pair<std::string, int>> found;
   for (const json& experiment : summary.at("experiments")) {

@@ -9,6 +9,7 @@
 #include "core/text/csv_members.h"
 #include "core/text/csv_reader.h"
 #include "measure/store/latency_csv.h"
+#include "measure/store/run_files.h"
 #include "render/csv/kit_files.h"
 #include "render/csv/table_csv.h"
 #include "timeline/timeline_row.h"
@@ -150,11 +151,11 @@ void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const
   facts.total = ByGroup(profile).total;
   const std::filesystem::path stem = data.etdump.parent_path() / data.etdump.stem();
   const auto beside = [&](const char* suffix) { return std::filesystem::path(stem.string() + suffix); };
-  CheckSame("timeline", beside("_exec_all_runs_timeline.csv"),
+  CheckSame("timeline", beside(kTimelineSuffix),
             [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
-  CheckSame("timeline", beside("_exec_run0_timeline.csv"),
+  CheckSame("timeline", beside(kFirstRunTimelineSuffix),
             [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
-  CheckSame("ops_stats", beside("_exec_ops_stats.csv"),
+  CheckSame("ops_stats", beside(kOperatorStatisticsSuffix),
             [&](std::ostream& out) { RenderOperatorStatisticsCsv(profile, out); });
 }
 
@@ -167,8 +168,8 @@ void Validator::CheckKernels() {
       RenderKernelsCsv(ReadKernelView(data.xnntrace_log, data.label, model), out);
     };
     CheckSame("kernels", KernelTableOf(data.xnntrace_log), render, "log");
-    if (analysis_promised() && !Exists(run_.folder / "kernel_view.md"))
-      findings_.Broken("files", "kernel_view.md", "is not there");
+    if (analysis_promised() && !Exists(run_.folder / kKernelViewFile))
+      findings_.Broken("files", kKernelViewFile, "is not there");
   }
 }
 

@@ -15,6 +15,7 @@
 #include "measure/config/device_groups.h"
 #include "measure/config/variant.h"
 #include "measure/measure.h"
+#include "measure/store/run_files.h"
 #include "report/run/stored_runs.h"
 #include "stats/ratio/stop_rule.h"
 #include "workflow/analyze/analyze.h"
@@ -77,7 +78,7 @@ std::map<std::string, std::filesystem::path> ModelsIn(const std::filesystem::pat
 
 // A folder with models and nothing of a measurement, of etprof or of the kit.
 bool IsFolderOfModels(const std::filesystem::path& folder) {
-  if (Exists(folder / "manifest.json")) return false;
+  if (Exists(folder / kManifestFile)) return false;
   const auto files = FilesIn(folder);
   return std::ranges::any_of(files, IsModel) && std::ranges::none_of(files, [](const auto& file) {
            return file.second.extension() == ".etdump" || file.second.extension() == ".csv";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/file/file.h"
+#include "measure/store/run_files.h"
 #include "render/page/html.h"
 #include "validate/validator.h"
 #include "workflow/analyze/analyze.h"
@@ -35,7 +36,7 @@ Validation ValidateRun(const std::string& folder) {
     OutputFolders folders;
     folders.report = run.folder;
     folders.timeline = validator.analyzed_with_timeline();
-    if (const std::filesystem::path file = run.folder / "report.html"; Exists(file)) {
+    if (const std::filesystem::path file = run.folder / kReportPage; Exists(file)) {
       RequireRegularFile(file);
       std::ifstream page(file, std::ios::binary);
       folders.title = ReadTitle(page);

@@ -7,6 +7,7 @@
 #include "cli/show.h"
 #include "core/error.h"
 #include "core/file/file.h"
+#include "measure/store/run_files.h"
 #include "say/run/report.h"
 #include "workflow/analyze/analyze.h"
 
@@ -55,12 +56,12 @@ int RunAnalyze(const AnalyzeArguments& arguments) {
   for (const fs::path& folder : folders) {
     const fs::path& written = options.output.empty() ? folder : options.output;
     show(AnalyzeRunDirectory(folder, options), folder.lexically_normal().string(),
-         (written / "report.html").string());
+         (written / kReportPage).string());
   }
   if (!files.empty()) {
     show(AnalyzeTraces(files, options), "",
          options.output.empty() ? "-o DIR writes the report and a table of every operator and event"
-                                : (options.output / "report.html").string());
+                                : (options.output / kReportPage).string());
   }
   if (list) ShowDocument(lines, view, "");
   return 0;

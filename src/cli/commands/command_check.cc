@@ -4,6 +4,7 @@
 #include "cli/gate_options.h"
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
+#include "measure/store/run_files.h"
 #include "report/run/stored_runs.h"
 #include "say/gates.h"
 #include "workflow/check.h"
@@ -30,7 +31,7 @@ int RunCheck(const CheckArguments& arguments) {
   std::string more;
   if (checked.measured) {
     TellFailures(*checked.measured);
-    more = (checked.measured->folder / "report.html").string();
+    more = (checked.measured->folder / kReportPage).string();
   }
   const say::Document document = say::SayCheck(check);
   files.Write(say::TestSuiteOf(check), document);

@@ -5,6 +5,7 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file/file.h"
+#include "measure/store/run_files.h"
 #include "say/subjects.h"
 #include "workflow/analyze/analyze.h"
 
@@ -34,7 +35,7 @@ void ShowLadder(const Report& report, const std::filesystem::path& folder, const
         .InFile(folder.string())
         .Remedy("run `etprof isa MODEL.pte`, or show any run with `etprof analyze`");
   }
-  ShowReport(report, view, (folder / "report.html").string());
+  ShowReport(report, view, (folder / kReportPage).string());
 }
 
 int MeasureLadder(const LadderOptions& options, const View& view) {

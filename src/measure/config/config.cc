@@ -20,6 +20,7 @@
 #include "device/conditions/power_mode.h"
 #include "device/open_device.h"
 #include "measure/config/json_fields.h"
+#include "measure/store/run_files.h"
 #include "program/read/program_reader.h"
 
 namespace etprof {
@@ -41,7 +42,7 @@ bool IsTaken(const std::string& given) {
 }
 
 // What a file system takes for one name, less what etprof puts behind a stem: the longest ending
-// ("_exec_all_runs_timeline.csv"), and the mark of a file that is being written.
+// (kTimelineSuffix), a number, and the mark of a file that is being written.
 constexpr std::size_t kMostStemBytes = 255 - 28 - 32;
 
 // Throws Error (kBadInput) where files of these stems (names, without folders) could not be written.

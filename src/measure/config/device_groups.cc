@@ -15,6 +15,7 @@
 #include "core/json/json_members.h"
 #include "core/text/escape.h"
 #include "device/open_device.h"
+#include "measure/store/run_files.h"
 
 namespace etprof {
 namespace {
@@ -79,9 +80,9 @@ struct StoredDevice {
 
 std::optional<StoredDevice> DeviceOfRun(const std::filesystem::path& folder) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(folder / "manifest.json", error)) return std::nullopt;
+  if (!std::filesystem::is_regular_file(folder / kManifestFile, error)) return std::nullopt;
   try {
-    const nlohmann::json manifest = ParseJson(ReadTextFile(folder / "manifest.json"));
+    const nlohmann::json manifest = ParseJson(ReadTextFile(folder / kManifestFile));
     if (!manifest.is_object() || !manifest.contains("device")) return std::nullopt;
     StoredDevice stored;
     FromJsonTolerantly(manifest, stored, folder);

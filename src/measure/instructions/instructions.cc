@@ -6,6 +6,7 @@
 #include "core/file/file.h"
 #include "core/text/csv_members.h"
 #include "measure/store/run_data.h"
+#include "measure/store/run_files.h"
 
 namespace etprof {
 namespace {
@@ -60,7 +61,7 @@ void WriteInstructions(const std::vector<InstructionsRow>& rows, std::ostream& o
 }
 
 std::filesystem::path InstructionsFile(const ExperimentData& data) {
-  return data.FileBesideLog("_instructions.csv");
+  return data.FileBesideLog(kInstructionsSuffix);
 }
 
 std::vector<InstructionsRow> LoadInstructions(const ExperimentData& data) {

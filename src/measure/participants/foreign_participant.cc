@@ -12,6 +12,8 @@
 #include "measure/participants/device_log.h"
 #include "measure/participants/participants.h"
 #include "measure/schedule/clean_runs.h"
+#include "measure/store/run_directory.h"
+#include "measure/store/run_files.h"
 #include "xnnpack/kernel_log.h"
 
 namespace etprof {
@@ -290,7 +292,7 @@ std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setu
 void RunTraceEnabled(const ParticipantSetup& setup) {
   const DeviceLog device_log(*setup.device, *setup.properties);
   const std::filesystem::path log_path = setup.folder / (setup.stem + ".log");
-  const std::filesystem::path xnntrace_path = setup.folder / (setup.stem + "_xnntrace.log");
+  const std::filesystem::path xnntrace_path = setup.folder / (setup.stem + kKernelLogSuffix);
   // An attempt that was interrupted left its calls there, which would count again.
   for (const auto& path : {log_path, xnntrace_path}) std::filesystem::remove(path);
   ExperimentLog log(log_path);

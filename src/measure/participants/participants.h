@@ -54,9 +54,6 @@ Command BaseCommand(const ParticipantSetup& setup);
 Command WorkerCommand(const ParticipantSetup& setup);
 protocol::LoadRequest LoadRequestOf(const ParticipantSetup& setup);
 
-// Where launch `index` leaves its part of the ETDump, relative to the results directory.
-std::string EtdumpPart(const std::string& stem, int index);
-
 // Experiments of etprof-runner: a warm worker.
 std::unique_ptr<Participant> MakeWorkerParticipant(const ParticipantSetup& setup);
 

@@ -8,6 +8,7 @@
 #include "device/conditions/clusters.h"
 #include "measure/participants/participants.h"
 #include "measure/participants/runner_libraries.h"
+#include "measure/store/run_directory.h"
 
 namespace etprof {
 namespace {
@@ -248,12 +249,6 @@ protocol::LoadRequest LoadRequestOf(const ParticipantSetup& setup) {
     for (std::string& path : request.inputs->paths) path = setup.device->Put(path);
   }
   return request;
-}
-
-std::string EtdumpPart(const std::string& stem, int index) {
-  const std::filesystem::path path = stem;
-  return (path.parent_path() / "launches" / fmt::format("{}_l{:03}.etdump", path.filename().string(), index))
-      .string();
 }
 
 std::unique_ptr<Participant> MakeWorkerParticipant(const ParticipantSetup& setup) {

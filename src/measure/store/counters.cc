@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/csv_members.h"
+#include "measure/store/run_files.h"
 
 namespace etprof {
 namespace {
@@ -102,7 +103,7 @@ std::vector<CountersRow> ParseCounters(std::string_view text, const std::string&
   return {rows.begin(), rows.end()};
 }
 
-std::filesystem::path CountersFile(const ExperimentData& data) { return data.FileBesideLog("_counters.csv"); }
+std::filesystem::path CountersFile(const ExperimentData& data) { return data.FileBesideLog(kCountersSuffix); }
 
 std::vector<CountersRow> LoadCounters(const ExperimentData& data) {
   const std::filesystem::path file = CountersFile(data);

@@ -18,6 +18,7 @@
 #include "core/text/csv_members.h"
 #include "core/text/split.h"
 #include "core/text/text.h"
+#include "measure/store/run_files.h"
 
 namespace etprof {
 namespace {
@@ -169,7 +170,7 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
 
 bool DropUnknownLatencies(const std::filesystem::path& folder, const std::string& stem,
                           const std::vector<Launch>& launches) {
-  const std::filesystem::path name = stem + "_latency.csv";
+  const std::filesystem::path name = stem + kLatencySuffix;
   if (!IsFileBeneath(folder, name)) return false;
   const std::string text = ReadTextFile(folder / name);
   std::set<int> known;

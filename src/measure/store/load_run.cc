@@ -18,6 +18,7 @@
 #include "measure/store/peaks.h"
 #include "measure/store/run_data.h"
 #include "measure/store/run_directory.h"
+#include "measure/store/run_files.h"
 #include "measure/store/watch.h"
 #include "xnnpack/kernel_log.h"
 
@@ -36,7 +37,7 @@ void Try(std::vector<std::string>& problems, const Read& read) {
 
 // Reads manifest.json into `run`, and returns it; null where there is none that can be read.
 nlohmann::json ReadManifestFile(RunData& run) {
-  const std::filesystem::path path = run.folder / "manifest.json";
+  const std::filesystem::path path = run.folder / kManifestFile;
   if (!Exists(path)) return {};
   try {
     nlohmann::json manifest = ParseJson(ReadTextFile(path));
@@ -102,7 +103,7 @@ std::vector<std::string> RunsBelow(const std::filesystem::path& folder) {
   for (std::filesystem::recursive_directory_iterator at(folder, error), end; at != end; at.increment(error)) {
     if (error) break;
     if (at.depth() >= 4) at.disable_recursion_pending();
-    if (at->path().filename() != "manifest.json" || at.depth() == 0) continue;
+    if (at->path().filename() != kManifestFile || at.depth() == 0) continue;
     RunData run;
     run.folder = at->path().parent_path();
     if (ReadManifestFile(run).contains("etprof_version"))
@@ -119,7 +120,7 @@ std::string StemOf(const ExperimentData& data) { return UnitStem(data.name, data
 std::filesystem::path RunAbove(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::path own = std::filesystem::weakly_canonical(folder, error);
-  if (error || !std::filesystem::is_directory(own, error) || Exists(own / "manifest.json")) return {};
+  if (error || !std::filesystem::is_directory(own, error) || Exists(own / kManifestFile)) return {};
   if (!own.has_filename()) own = own.parent_path();
   RunData above;
   above.folder = own.parent_path();

@@ -8,6 +8,7 @@
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "measure/store/peaks.h"
+#include "measure/store/run_files.h"
 #include "measure/store/watch.h"
 
 namespace etprof {
@@ -32,12 +33,12 @@ T ReadOwnJson(const std::filesystem::path& path, const std::string& what) {
 }  // namespace
 
 std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
-  const std::filesystem::path path = run_directory / "peaks.json";
+  const std::filesystem::path path = run_directory / kPeaksFile;
   if (!Exists(path)) return std::nullopt;
   return ReadOwnJson<Peaks>(path, "the peaks of a machine");
 }
 
-std::filesystem::path WatchFile(const ExperimentData& data) { return data.FileBesideLog("_watch.json"); }
+std::filesystem::path WatchFile(const ExperimentData& data) { return data.FileBesideLog(kWatchSuffix); }
 
 std::shared_ptr<const WatchData> ReadWatch(const ExperimentData& data) {
   const std::filesystem::path file = WatchFile(data);

@@ -7,6 +7,7 @@
 #include "checkout/presets.h"
 #include "core/file/file.h"
 #include "measure/schedule/clean_runs.h"
+#include "measure/store/run_files.h"
 #include "stats/distribution.h"
 
 namespace etprof {
@@ -190,8 +191,7 @@ std::optional<Bytes> ExperimentData::PeakRss() const {
 }
 
 bool ExperimentData::HasTimelineCsv() const {
-  return !etdump.empty() &&
-         Exists(etdump.parent_path() / (etdump.stem().string() + "_exec_all_runs_timeline.csv"));
+  return !etdump.empty() && Exists(etdump.parent_path() / (etdump.stem().string() + kTimelineSuffix));
 }
 
 const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst& burst) {

@@ -24,7 +24,7 @@
 #include "core/text/text.h"
 #include "core/utc.h"
 #include "etdump/reader.h"
-#include "measure/participants/participants.h"
+#include "measure/store/run_files.h"
 
 namespace etprof {
 namespace {
@@ -108,23 +108,22 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
                                                    const std::filesystem::path& keep) const {
   std::error_code error;
   std::set<std::string> names(experiments.begin(), experiments.end());
-  for (const char* file : {"manifest.json", "metrics.json", "pipeline_summary.json", "pipeline_summary.md",
-                           "analysis_summary.json", "peaks.json", "report.md", "report.html", "report.json",
-                           "kernel_view.md", "trace.pftrace", "trace.json", "config.json"}) {
-    names.insert(file);
+  for (const MovedFile& file : kMovedFiles) {
+    if (file.match == MovedFile::Match::kWhole) names.emplace(file.name);
   }
-  if (Exists(folder_ / "manifest.json")) {
-    const nlohmann::json manifest = ParseJson(ReadTextFile(folder_ / "manifest.json"));
+  if (Exists(folder_ / kManifestFile)) {
+    const nlohmann::json manifest = ParseJson(ReadTextFile(folder_ / kManifestFile));
     RunData old;
     old.folder = folder_;
     if (manifest.is_object()) ReadManifest(manifest, old);
     for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
       const std::string name = entry.path().filename().string();
-      if (name.starts_with("kernel_view_") && name.ends_with(".md")) names.insert(name);  // of one operator
-      if (old.model_id.empty() || !name.starts_with(old.model_id + "_")) continue;
-      for (const char* end :
-           {"_pipeline_summary.json", "_pipeline_summary.md", "_comparison.csv", "_robust_comparison.json"}) {
-        if (name.ends_with(end)) names.insert(name);
+      for (const MovedFile& file : kMovedFiles) {
+        const bool is_view = file.match == MovedFile::Match::kKernelView && name.starts_with(file.name) &&
+                             name.ends_with(".md");
+        const bool is_models = file.match == MovedFile::Match::kAfterModel && !old.model_id.empty() &&
+                               name.starts_with(old.model_id + "_") && name.ends_with(file.name);
+        if (is_view || is_models) names.insert(name);
       }
     }
     for (const ExperimentData& experiment : old.experiments) {
@@ -153,8 +152,8 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
 bool RunDirectory::WriteManifest(const RunData& run) const {
   bool changed = false;
   // metrics.json first: what the manifest promises is there when it is.
-  for (const auto& [name, value] : {std::pair("metrics.json", ToJson(Metrics(run), run.folder)),
-                                    {"manifest.json", ToJson(run, run.folder)}}) {
+  for (const auto& [name, value] : {std::pair(kMetricsFile, ToJson(Metrics(run), run.folder)),
+                                    {kManifestFile, ToJson(run, run.folder)}}) {
     // A text that is no UTF-8 (a file name, a worker's message) is replaced, not thrown about.
     const std::string text = JsonText(value, 1) + "\n";
     const std::filesystem::path file = folder_ / name;
@@ -163,6 +162,12 @@ bool RunDirectory::WriteManifest(const RunData& run) const {
     changed = true;
   }
   return changed;
+}
+
+std::string EtdumpPart(const std::string& stem, int index) {
+  const std::filesystem::path path = stem;
+  return (path.parent_path() / "launches" / fmt::format("{}_l{:03}.etdump", path.filename().string(), index))
+      .string();
 }
 
 std::size_t CountRuns(const std::filesystem::path& path) { return ExecuteTimes(ReadEtdumpFile(path)).size(); }

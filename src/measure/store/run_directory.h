@@ -44,6 +44,9 @@ std::filesystem::path RunAbove(const std::filesystem::path& folder);
 // (Launch::etdump_part): a measurement merges them when it ends, and one that was killed leaves them. Only
 // files that etprof itself names so, and that are reached without links, are taken for parts.
 
+// The ETDump of one launch, relative to the results directory: "<experiment>/launches/<stem>_l003.etdump".
+std::string EtdumpPart(const std::string& stem, int index);
+
 // Merges the parts into `<stem>.etdump`, reads that back, notes their runs in etdump_runs, and forgets them
 // in `data`. A part that is in it already (it was killed after merging) is not merged again. One that cannot
 // be read stays a part, and a warning of `data` says so. Returns whether there was any to merge; the files

@@ -13,7 +13,6 @@
 #include "core/file/file.h"
 #include "core/json/json_members.h"
 #include "etdump/reader.h"
-#include "measure/participants/participants.h"
 #include "measure/store/latency_csv.h"
 #include "measure/store/outputs.h"
 #include "measure/store/run_data.h"

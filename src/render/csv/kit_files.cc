@@ -9,6 +9,7 @@
 
 #include "core/json/json_schema_of.h"
 #include "core/text/csv_members.h"
+#include "measure/store/run_files.h"
 #include "render/csv/csv_table.h"
 #include "report/findings/robust.h"
 #include "say/wording.h"
@@ -398,22 +399,23 @@ struct RobustComparisonJson {
 }  // namespace
 
 std::map<std::string, nlohmann::ordered_json> KitCsvSchemas() {
-  return {{"_exec_ops_stats.csv",
-           SchemaOf<OperatorStatisticsRow>("`<stem>_exec_ops_stats.csv`",
-                                           "One row per operator (by identity, not by name), by falling self "
-                                           "time. A last row `Clipped` completes the sums if spans were "
-                                           "truncated.")},
-          {"_category_summary.csv",
-           SchemaOf<CategoryRow>("`<stem>_category_summary.csv`", "One row per category.")},
-          {"_operator_details.csv",
-           SchemaOf<DetailsRow>("`<stem>_operator_details.csv`, `<stem>_other_top_ops.csv`",
-                                "One row per operator; per operator of the category `OTHER`.")},
-          {"_e2e_latency.csv", SchemaOf<E2eRow>("`<stem>_e2e_latency.csv`",
+  return {
+      {kOperatorStatisticsSuffix,
+       SchemaOf<OperatorStatisticsRow>("`<stem>_exec_ops_stats.csv`",
+                                       "One row per operator (by identity, not by name), by falling self "
+                                       "time. A last row `Clipped` completes the sums if spans were "
+                                       "truncated.")},
+      {kCategorySummarySuffix,
+       SchemaOf<CategoryRow>("`<stem>_category_summary.csv`", "One row per category.")},
+      {kOperatorDetailsSuffix,
+       SchemaOf<DetailsRow>("`<stem>_operator_details.csv`, `<stem>_other_top_ops.csv`",
+                            "One row per operator; per operator of the category `OTHER`.")},
+      {kEndToEndLatencySuffix, SchemaOf<E2eRow>("`<stem>_e2e_latency.csv`",
                                                 "One row: `Method::execute`, then the headline latency.")},
-          {"_comparison.csv",
-           SchemaOf<ComparisonRow>("`<model>_comparison.csv`",
-                                   "One row per category. The labels of the pair stand for `<baseline>` and "
-                                   "`<candidate>`.")}};
+      {kComparisonSuffix,
+       SchemaOf<ComparisonRow>("`<model>_comparison.csv`",
+                               "One row per category. The labels of the pair stand for `<baseline>` and "
+                               "`<candidate>`.")}};
 }
 
 void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out) {

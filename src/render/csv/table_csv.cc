@@ -13,6 +13,7 @@
 #include "measure/instructions/instructions.h"
 #include "measure/store/counters.h"
 #include "measure/store/latency_csv.h"
+#include "measure/store/run_files.h"
 #include "render/csv/csv_table.h"
 #include "render/csv/kit_files.h"
 #include "timeline/timeline_row.h"
@@ -388,15 +389,15 @@ std::map<std::string, nlohmann::ordered_json> CsvSchemas() {
                             "One row per event of the `Execute` blocks, in the file's order (children before "
                             "parents), including the "
                             "framework's own spans. `run0` is the first run alone.");
-  schemas["_latency.csv"] = SchemaOf<LatencyRow>(
+  schemas[kLatencySuffix] = SchemaOf<LatencyRow>(
       "`<stem>_latency.csv`", "One row per run, in order. Rows of runs that were not clean are included.");
-  schemas["_counters.csv"] = SchemaOf<CountersCsv>("`<stem>_counters.csv`",
+  schemas[kCountersSuffix] = SchemaOf<CountersCsv>("`<stem>_counters.csv`",
                                                    "One row per operator, delegate call, and method "
                                                    "(docs/guides/bottlenecks.md). All threads are counted.");
-  schemas["_instructions.csv"] = SchemaOf<InstructionsRow>(
+  schemas[kInstructionsSuffix] = SchemaOf<InstructionsRow>(
       "`<stem>_instructions.csv`", "One row for the method and per operator (docs/guides/instructions.md).");
-  schemas["_kernels.csv"] = KernelsCsvSchema();
-  schemas["_sustained.csv"] = SchemaOf<SustainedPoint>("`<stem>_sustained.csv`", "One row per burst.");
+  schemas[kKernelsSuffix] = KernelsCsvSchema();
+  schemas[kSustainedSuffix] = SchemaOf<SustainedPoint>("`<stem>_sustained.csv`", "One row per burst.");
   return schemas;
 }
 

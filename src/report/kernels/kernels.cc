@@ -9,6 +9,7 @@
 #include "core/file/file.h"
 #include "core/text/csv_reader.h"
 #include "core/text/text.h"
+#include "measure/store/run_files.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof {
@@ -105,7 +106,7 @@ KernelView ReadKernelView(const std::filesystem::path& log, std::string label, s
 }
 
 std::filesystem::path KernelTableOf(const std::filesystem::path& log) {
-  return log.parent_path() / (LabelOf(log) + "_kernels.csv");
+  return log.parent_path() / (LabelOf(log) + kKernelsSuffix);
 }
 
 void HoldAgainst(const Profile& profile, KernelView& view) {

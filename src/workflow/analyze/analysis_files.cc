@@ -13,6 +13,7 @@
 #include "core/file/beneath.h"
 #include "core/parallel.h"
 #include "core/text/escape.h"
+#include "measure/store/run_files.h"
 #include "render/csv/kit_files.h"
 #include "render/csv/table_csv.h"
 #include "render/document.h"
@@ -67,24 +68,22 @@ std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) 
   const Contents analysis = once(RenderAnalysisJson);
   const Contents summary_json = once(RenderPipelineSummaryJson);
   const Contents summary_markdown = once(RenderPipelineSummaryMarkdown);
-  return {{"analysis_summary.json", analysis},
-          {"pipeline_summary.json", summary_json},
-          {"pipeline_summary.md", summary_markdown},
-          {model + "pipeline_summary.json", summary_json},
-          {model + "pipeline_summary.md", summary_markdown},
-          {"report.md", [&report](std::ostream& out) { RenderMarkdown(report, out); }},
-          {"report.html", [&report, analysis](std::ostream& out) { RenderHtmlOf(report, analysis, out); }}};
+  return {{kAnalysisFile, analysis},
+          {kSummaryFile, summary_json},
+          {kSummaryMarkdownFile, summary_markdown},
+          {model + kSummaryFile, summary_json},
+          {model + kSummaryMarkdownFile, summary_markdown},
+          {kReportFile, [&report](std::ostream& out) { RenderMarkdown(report, out); }},
+          {kReportPage, [&report, analysis](std::ostream& out) { RenderHtmlOf(report, analysis, out); }}};
 }
 
 }  // namespace
 
 void RequireOwnReports(const fs::path& folder, const std::string& option) {
   const auto holds = [&](const char* name) { return Exists(folder / name); };
-  if (std::ranges::any_of(
-          std::array{"manifest.json", "metrics.json", "analysis_summary.json", "pipeline_summary.json"},
-          holds))
+  if (std::ranges::any_of(std::array{kManifestFile, kMetricsFile, kAnalysisFile, kSummaryFile}, holds))
     return;
-  for (const char* const name : {"report.md", "report.html"}) {
+  for (const char* const name : {kReportFile, kReportPage}) {
     if (!holds(name)) continue;
     throw Error(ExitCode::kBadInput,
                 "already exists, and may not be etprof's: this is not a results directory")
@@ -129,9 +128,8 @@ void AnalysisFiles::WriteTrace(std::size_t index, const ExperimentData& data, co
     written_.push_back(file);
   };
   if (folders_.timeline) {
-    write("_exec_all_runs_timeline.csv",
-          [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
-    write("_exec_run0_timeline.csv",
+    write(kTimelineSuffix, [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
+    write(kFirstRunTimelineSuffix,
           [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
   }
   stems_.resize(std::max(stems_.size(), index + 1));
@@ -143,21 +141,21 @@ void AnalysisFiles::AddSummaries(const Report& report, const ReportExperiment& e
   const auto add = [&](const char* suffix, Contents contents) {
     added_.push_back({stems_[experiment.index].string() + suffix, std::move(contents)});
   };
-  add("_exec_ops_stats.csv",
+  add(kOperatorStatisticsSuffix,
       [&](std::ostream& out) { RenderOperatorStatisticsCsv(*experiment.profile, out); });
-  add("_category_summary.csv", [&](std::ostream& out) { RenderCategorySummaryCsv(experiment, out); });
-  add("_operator_details.csv", [&](std::ostream& out) { RenderOperatorDetailsCsv(experiment, out); });
-  add("_other_top_ops.csv", [&](std::ostream& out) { RenderOtherTopOpsCsv(experiment, out); });
-  add("_e2e_latency.csv", [&](std::ostream& out) { RenderE2eLatencyCsv(report, experiment, out); });
+  add(kCategorySummarySuffix, [&](std::ostream& out) { RenderCategorySummaryCsv(experiment, out); });
+  add(kOperatorDetailsSuffix, [&](std::ostream& out) { RenderOperatorDetailsCsv(experiment, out); });
+  add(kOtherTopOperatorsSuffix, [&](std::ostream& out) { RenderOtherTopOpsCsv(experiment, out); });
+  add(kEndToEndLatencySuffix, [&](std::ostream& out) { RenderE2eLatencyCsv(report, experiment, out); });
   if (experiment.sustained)
-    add("_sustained.csv", [&](std::ostream& out) { RenderSustainedCsv(*experiment.sustained, out); });
+    add(kSustainedSuffix, [&](std::ostream& out) { RenderSustainedCsv(*experiment.sustained, out); });
   if (experiment.latency.n > 0)
-    add("_robust_stats.json", [&](std::ostream& out) { RenderRobustStatsJson(report, experiment, out); });
+    add(kRobustStatsSuffix, [&](std::ostream& out) { RenderRobustStatsJson(report, experiment, out); });
 }
 
 void AnalysisFiles::WriteComparisons(const Report& report) {
   // A results directory has files of these names, of its own experiments as they were measured.
-  AddComparisons(report, Exists(folders_.report / "manifest.json") ? "_compared" : "");
+  AddComparisons(report, Exists(folders_.report / kManifestFile) ? "_compared" : "");
   WriteAdded();
 }
 
@@ -171,9 +169,9 @@ void AnalysisFiles::AddComparisons(const Report& report, const std::string& suff
     std::string stem = ModelFileName(report) + suffix;
     if (report.comparisons.size() > 1)
       stem += fmt::format("_{}_vs_{}", name_of(pair.candidate), name_of(pair.baseline));
-    added_.push_back({folders_.report / (stem + "_comparison.csv"),
+    added_.push_back({folders_.report / (stem + kComparisonSuffix),
                       [&](std::ostream& out) { RenderComparisonCsv(pair, out); }});
-    added_.push_back({folders_.report / (stem + "_robust_comparison.json"),
+    added_.push_back({folders_.report / (stem + kRobustComparisonSuffix),
                       [&](std::ostream& out) { RenderRobustComparisonJson(report, pair, out); }});
   }
 }
@@ -186,7 +184,7 @@ void AnalysisFiles::AddKernels(const KernelReport& kernels) {
                       [&](std::ostream& out) { RenderKernelsCsv(view, out); }});
   }
   if (kernels.views.empty()) return;
-  added_.push_back({folders_.report / "kernel_view.md",
+  added_.push_back({folders_.report / kKernelViewFile,
                     [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(kernels), 1, out); }});
 }
 
@@ -199,9 +197,9 @@ void AnalysisFiles::ListArtifacts(Report& report) const {
     const bool is_added = std::ranges::find(added_, file, &File::path) != added_.end();
     if (!file.empty() && (is_added || fs::is_regular_file(file, ignored))) files.push_back(file);
   };
-  for (const char* name : {"manifest.json", "metrics.json"}) add_existing(folder / name);
+  for (const char* name : {kManifestFile, kMetricsFile}) add_existing(folder / name);
   for (const auto& [name, unused] : ReportFiles(report)) files.push_back(folder / name);
-  add_existing(folder / "kernel_view.md");
+  add_existing(folder / kKernelViewFile);
   for (const ExperimentData& data : report.run.experiments) {
     for (const fs::path& file : {data.etdump, data.log, data.latency_csv, data.xnntrace_log})
       add_existing(file);

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/file/file_kind.h"
+#include "measure/store/run_files.h"
 #include "render/csv/table_csv.h"
 #include "render/document.h"
 #include "say/subjects.h"
@@ -31,7 +32,7 @@ std::vector<fs::path> OtherLogs(const fs::path& folder, const KernelReport& repo
     const fs::path& path = entry->path();
     if (entry->is_directory(ignored)) {
       if (path.filename() == "previous" || entry.depth() > 6) entry.disable_recursion_pending();
-    } else if (path.filename().string().ends_with("_xnntrace.log") &&
+    } else if (path.filename().string().ends_with(kKernelLogSuffix) &&
                !known.contains(path.lexically_normal())) {
       found.push_back(path);
     }
@@ -145,7 +146,7 @@ fs::path Write(const KernelsOptions& options, KernelReport& report) {
   if (!options.filter.empty()) FilterKernels(options.filter, report);
   if (output.empty() || one_table) return output;
   const std::string name =
-      options.filter.empty() ? "kernel_view.md" : "kernel_view_" + FileWord(options.filter) + ".md";
+      options.filter.empty() ? kKernelViewFile : "kernel_view_" + FileWord(options.filter) + ".md";
   const fs::path view = view_alone ? output : output / name;
   options.write(view, [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(report), 1, out); });
   return view;

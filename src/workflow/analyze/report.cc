@@ -4,6 +4,7 @@
 
 #include "core/file/file.h"
 #include "core/text/text.h"
+#include "measure/store/run_files.h"
 #include "render/devices.h"
 #include "render/document.h"
 #include "render/page/html.h"
@@ -38,8 +39,7 @@ bool NamesFolder(const std::string& out) { return IsFolder(out) || out.ends_with
 
 Report ReadReport(const std::string& path) {
   RunData run = OpenRun({path});
-  if (!Exists(fs::path(path) / "analysis_summary.json"))
-    return ReportOf(std::move(run), {.tolerant = IsFolder(path)});
+  if (!Exists(fs::path(path) / kAnalysisFile)) return ReportOf(std::move(run), {.tolerant = IsFolder(path)});
   OutputFolders folders;
   folders.report = path;
   folders.timeline = std::ranges::any_of(run.experiments, &ExperimentData::HasTimelineCsv);
@@ -53,7 +53,7 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
   if (out.empty()) folder = IsFolder(path) ? fs::path(path) : fs::path(path).parent_path();
   std::vector<fs::path> files = {folder};
   if (out.empty() || NamesFolder(out)) {
-    files = {folder / "report.md", folder / "report.html"};
+    files = {folder / kReportFile, folder / kReportPage};
     if (brief) files = {folder / "report_brief.md"};
   }
   if (out.empty()) RequireOwnReports(folder, "--out");

@@ -19,6 +19,7 @@
 #include "measure/config/variant.h"
 #include "measure/measure.h"
 #include "measure/participants/emulation.h"
+#include "measure/store/run_files.h"
 #include "program/read/data_file.h"
 #include "program/read/program_reader.h"
 #include "workflow/analyze/analyze.h"
@@ -214,7 +215,7 @@ class SeveralDevices {
 
   void MeasureOn(std::size_t i, Device& device) {
     Measured& state = states_[i];
-    const fs::path manifest = state.config.output_root / "manifest.json";
+    const fs::path manifest = state.config.output_root / kManifestFile;
     const auto before = WrittenAt(manifest);
     try {
       MeasureOptions options;
@@ -244,7 +245,7 @@ class SeveralDevices {
       state.config.output_root = parent / folders[place++];
       if (!request_.resume) continue;
       // Then another device could not be reached, or there was none, and the folders had other names.
-      if (Exists(state.config.output_root / "manifest.json")) continue;
+      if (Exists(state.config.output_root / kManifestFile)) continue;
       if (const auto earlier = FindRunOfDevice(parent, state.device)) state.config.output_root = *earlier;
     }
   }

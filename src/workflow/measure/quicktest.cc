@@ -17,6 +17,7 @@
 #include "isa/features.h"
 #include "measure/config/config.h"
 #include "measure/store/run_data.h"
+#include "measure/store/run_files.h"
 #include "workflow/doctor.h"
 #include "workflow/measure/locate.h"
 
@@ -77,7 +78,7 @@ QuickTest::QuickTest(QuickTestOptions options, WorkflowProgress& progress)
       progress_(progress),
       folder_(fs::absolute(options_.outdir).lexically_normal()) {
   result_.run = folder_ / "runs" / "quick_test";
-  result_.report = result_.run / "report.html";
+  result_.report = result_.run / kReportPage;
   result_.log = folder_ / "quick_test.log";
   std::error_code error;
   fs::create_directories(folder_, error);
@@ -163,10 +164,10 @@ std::string QuickTest::Measure() {
   on.name = "on";
   on.label = "as it is";
   config.experiments = {off, on};
-  const fs::path file = folder_ / "config.json";
+  const fs::path file = folder_ / kConfigFile;
   WriteFileAtomically(file, ToJson(config).dump(2) + "\n");
   Etprof({"run", file.string(), "--device", options_.device});
-  const fs::path manifest = result_.run / "manifest.json";
+  const fs::path manifest = result_.run / kManifestFile;
   RunData run;
   ReadManifest(JsonOfFile(manifest), run);
   if (run.status != RunData::Status::kComplete)
@@ -182,10 +183,9 @@ std::string QuickTest::Measure() {
 
 std::string QuickTest::Analyze() {
   Etprof({"analyze", result_.run.string()});
-  const nlohmann::json summary = JsonOfFile(result_.run / "analysis_summary.json");
+  const nlohmann::json summary = JsonOfFile(result_.run / kAnalysisFile);
   const auto groups = summary.find("category_totals_ms");
-  if (groups == summary.end() || groups->empty())
-    throw Wrong(result_.run / "analysis_summary.json", "has no category");
+  if (groups == summary.end() || groups->empty()) throw Wrong(result_.run / kAnalysisFile, "has no category");
   std::size_t tables = 0;
   for (const auto& entry : fs::recursive_directory_iterator(result_.run)) {
     if (entry.path().extension() == ".csv" && SizeOfFile(entry.path()) > 0) ++tables;
@@ -195,7 +195,7 @@ std::string QuickTest::Analyze() {
 
 std::string QuickTest::Report() {
   Etprof({"report", result_.run.string()});
-  for (const fs::path& file : {result_.run / "report.md", result_.report}) {
+  for (const fs::path& file : {result_.run / kReportFile, result_.report}) {
     if (SizeOfFile(file) == 0) throw Wrong(file, "is empty");
   }
   return fmt::format("{}, {}", Shown(result_.report), FormatBytes(double(SizeOfFile(result_.report))));

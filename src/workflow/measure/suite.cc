@@ -21,6 +21,7 @@
 #include "measure/participants/worker_client.h"
 #include "measure/schedule/forecast.h"
 #include "measure/store/run_directory.h"
+#include "measure/store/run_files.h"
 #include "render/document.h"
 #include "say/gates.h"
 #include "workflow/analyze/analyze.h"
@@ -144,7 +145,7 @@ SuiteState StateOf(const SuiteConfig& suite, const std::vector<SuiteCell>& cells
 // --- report ----------------------------------------------------------------------------------------------
 
 bool IsAnalyzed(const fs::path& run) {
-  const auto analyzed = WrittenAt(run / "analysis_summary.json"), measured = WrittenAt(run / "manifest.json");
+  const auto analyzed = WrittenAt(run / kAnalysisFile), measured = WrittenAt(run / kManifestFile);
   return analyzed && measured && *analyzed >= *measured;
 }
 
@@ -167,7 +168,7 @@ SuiteReport ReportOfSuite(const SuiteState& state, const fs::path& folder, bool 
     cell.folder = of.folder.lexically_relative(folder).string();
     cell.status = of.status;
     cell.reason = of.reason;
-    if (Exists(of.folder / "manifest.json")) {
+    if (Exists(of.folder / kManifestFile)) {
       progress.Step("analyzing", ++done, static_cast<int>(state.cells.size()));
       try {
         const Report report =

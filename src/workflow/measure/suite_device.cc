@@ -11,6 +11,7 @@
 #include "core/file/file.h"
 #include "measure/measure.h"
 #include "measure/schedule/schedule.h"
+#include "measure/store/run_files.h"
 
 namespace etprof {
 namespace {
@@ -69,7 +70,7 @@ Config ConfigOfCell(const SuiteConfig& suite, const ProfileOptions& profile, Dev
 
 StoredCell LookAtCell(const fs::path& folder) {
   StoredCell stored;
-  if (!Exists(folder / "manifest.json")) return stored;
+  if (!Exists(folder / kManifestFile)) return stored;
   try {
     const RunData run = LoadRunDirectory(folder, /*with_bare_files=*/false);
     stored.there = true;

@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "etdump/reader.h"
 #include "measure/participants/participants.h"
+#include "measure/store/run_files.h"
 #include "stats/level.h"
 
 namespace etprof {
@@ -230,7 +231,7 @@ nlohmann::json ReadConfiguration(const std::filesystem::path& config, const std:
   std::error_code error;
   for (const std::filesystem::path& path :
        {config.is_absolute() ? config : std::filesystem::path(), folder / config, folder / config.filename(),
-        folder / "config.json"}) {
+        folder / kConfigFile}) {
     if (path.empty() || !std::filesystem::is_regular_file(path, error)) continue;
     try {
       nlohmann::json json = nlohmann::json::parse(ReadTextFile(path), nullptr, false);
@@ -247,7 +248,7 @@ void AddForeignTraces(RunData& run) { Adder(run).Add(); }
 
 void LookForTraceLog(ExperimentData& data) {
   if (data.trace_enabled || data.etdump.empty()) return;
-  data.xnntrace_log = Beside(data.etdump, "_xnntrace.log");
+  data.xnntrace_log = Beside(data.etdump, kKernelLogSuffix);
   if (data.xnntrace_log.empty()) return;
   data.trace_enabled = true;
   data.mode = "xnntrace";

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <string_view>
+
+// The files of a results directory, each named here once (docs/reference/files.md says what they hold).
+namespace etprof {
+
+// Directly in the directory.
+inline constexpr const char* kManifestFile = "manifest.json";
+inline constexpr const char* kMetricsFile = "metrics.json";
+inline constexpr const char* kConfigFile = "config.json";
+inline constexpr const char* kPeaksFile = "peaks.json";
+inline constexpr const char* kAnalysisFile = "analysis_summary.json";
+inline constexpr const char* kSummaryFile = "pipeline_summary.json";
+inline constexpr const char* kSummaryMarkdownFile = "pipeline_summary.md";
+inline constexpr const char* kReportFile = "report.md";
+inline constexpr const char* kReportPage = "report.html";
+inline constexpr const char* kReportJsonFile = "report.json";
+inline constexpr const char* kKernelViewFile = "kernel_view.md";
+inline constexpr const char* kPerfettoTraceFile = "trace.pftrace";
+inline constexpr const char* kChromeTraceFile = "trace.json";
+
+// Behind "<experiment>/<stem>", the path of an experiment's ETDump without its ending.
+inline constexpr const char* kTimelineSuffix = "_exec_all_runs_timeline.csv";
+inline constexpr const char* kFirstRunTimelineSuffix = "_exec_run0_timeline.csv";
+inline constexpr const char* kOperatorStatisticsSuffix = "_exec_ops_stats.csv";
+inline constexpr const char* kCategorySummarySuffix = "_category_summary.csv";
+inline constexpr const char* kOperatorDetailsSuffix = "_operator_details.csv";
+inline constexpr const char* kOtherTopOperatorsSuffix = "_other_top_ops.csv";
+inline constexpr const char* kEndToEndLatencySuffix = "_e2e_latency.csv";
+inline constexpr const char* kSustainedSuffix = "_sustained.csv";
+inline constexpr const char* kRobustStatsSuffix = "_robust_stats.json";
+inline constexpr const char* kLatencySuffix = "_latency.csv";
+inline constexpr const char* kCountersSuffix = "_counters.csv";
+inline constexpr const char* kInstructionsSuffix = "_instructions.csv";
+inline constexpr const char* kWatchSuffix = "_watch.json";
+inline constexpr const char* kKernelLogSuffix = "_xnntrace.log";
+inline constexpr const char* kKernelsSuffix = "_kernels.csv";
+
+// Behind "<model>", or "<model>_<candidate>_vs_<baseline>" where there are several pairs.
+inline constexpr const char* kComparisonSuffix = "_comparison.csv";
+inline constexpr const char* kRobustComparisonSuffix = "_robust_comparison.json";
+
+// A new measurement moves these to previous/, with the folders of the experiments. A directory without a
+// manifest may not be etprof's: of its files only those of kWhole are moved.
+struct MovedFile {
+  enum class Match { kWhole, kAfterModel, kKernelView };
+  std::string_view name;
+  Match match = Match::kWhole;
+};
+inline constexpr MovedFile kMovedFiles[] = {
+    {kManifestFile},
+    {kMetricsFile},
+    {kConfigFile},
+    {kPeaksFile},
+    {kAnalysisFile},
+    {kSummaryFile},
+    {kSummaryMarkdownFile},
+    {kReportFile},
+    {kReportPage},
+    {kReportJsonFile},
+    {kKernelViewFile},
+    {kPerfettoTraceFile},
+    {kChromeTraceFile},
+    {"_pipeline_summary.json", MovedFile::Match::kAfterModel},
+    {"_pipeline_summary.md", MovedFile::Match::kAfterModel},
+    {kComparisonSuffix, MovedFile::Match::kAfterModel},
+    {kRobustComparisonSuffix, MovedFile::Match::kAfterModel},
+    {"kernel_view_", MovedFile::Match::kKernelView},  // "kernel_view_<operator>.md"
+};
+
+}  // namespace etprof
