@@ -8,6 +8,7 @@
 
 #include "core/json/json.h"
 #include "core/text/suggest.h"
+#include "device/shell.h"
 
 namespace etprof {
 namespace {
@@ -163,7 +164,7 @@ std::optional<std::vector<std::string>> JsonFields::Texts(const std::string& key
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) {
     const std::string text = value->get<std::string>();
-    return split ? SplitCommandLine(text) : std::vector<std::string>{text};
+    return split ? CommandWords(text) : std::vector<std::string>{text};
   }
   if (!value->is_array())
     throw Wrong(key, fmt::format("must be a text or a list of texts, but is {}", TypeOf(*value)));
@@ -181,33 +182,6 @@ void JsonFields::Finish() {
     throw Wrong(key, "unknown key")
         .Remedy(DidYouMean(key, known_, fmt::format("known here: {}", fmt::join(known_, ", "))));
   }
-}
-
-std::vector<std::string> SplitCommandLine(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool in_word = false;
-  char quote = 0;
-  for (const char c : text) {
-    if (quote != 0) {
-      if (c == quote) {
-        quote = 0;
-      } else {
-        word += c;
-      }
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-      in_word = true;
-    } else if (c == ' ' || c == '\t' || c == '\n') {
-      if (in_word) words.push_back(std::exchange(word, {}));
-      in_word = false;
-    } else {
-      word += c;
-      in_word = true;
-    }
-  }
-  if (in_word) words.push_back(word);
-  return words;
 }
 
 }  // namespace etprof

@@ -111,7 +111,4 @@ class ReadKeys {
   T& keys_;
 };
 
-// Words of a command line: blanks separate, '...' and "..." keep them together.
-std::vector<std::string> SplitCommandLine(const std::string& text);
-
 }  // namespace etprof
