@@ -171,6 +171,8 @@ class Worker {
 
   json Etdump(const protocol::EtdumpRequest& request) {
     if (request.path.empty()) throw std::invalid_argument("\"path\" is missing");
+    // A load begins a block, unless this ExecuTorch was built without event tracing (wheels before 1.5).
+    if (Loaded().tracer().block_began_ns() == 0) return Reply("etdump", protocol::EtdumpReply{});
     const OperatorTracer::Written written = Loaded().tracer().WriteAndForget(request.path);
     return Reply("etdump", protocol::EtdumpReply{written.blocks, written.bytes});
   }

@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string_view>
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/json/json.h"
 #include "core/text/hexadecimal.h"
 
 #if defined(__linux__)
@@ -74,6 +76,14 @@ std::string VersionOfWheel(const std::filesystem::path& version_py) {
   return end == std::string::npos ? "" : text.substr(begin + 1, end - begin - 1);
 }
 
+// The "version" of a folder that etprof made for `executorch=VERSION` (workflow/runtimes.h).
+std::string VersionOfRuntime(const std::filesystem::path& runtime_json) {
+  if (!Exists(runtime_json)) return "";
+  const nlohmann::json runtime = ParseJson(ReadTextFile(runtime_json));
+  const auto version = runtime.is_object() ? runtime.find("version") : runtime.end();
+  return version != runtime.end() && version->is_string() ? version->get<std::string>() : "";
+}
+
 }  // namespace
 
 std::vector<protocol::MappedLibrary> MappedExecutorchLibraries() {
@@ -104,10 +114,11 @@ std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& 
   const auto mapped =
       std::ranges::find(libraries, NormalPath(runtime.dli_fname), &protocol::MappedLibrary::path);
   if (mapped == libraries.end()) return "";  // ExecuTorch is somewhere else, such as in a preloaded library
-  // Releases may share a library, so the wheel that holds it says which of them it is.
-  const std::string wheel =
-      VersionOfWheel(std::filesystem::path(mapped->path).parent_path() / ".." / "version.py");
-  return wheel.empty() && mapped->build_id == kBuildId ? ETPROF_EXECUTORCH_VERSION : wheel;
+  // Releases may share a library, so what holds it says which of them it is.
+  const std::filesystem::path folder = std::filesystem::path(mapped->path).parent_path();
+  std::string version = VersionOfRuntime(folder / "runtime.json");
+  if (version.empty()) version = VersionOfWheel(folder / ".." / "version.py");
+  return version.empty() && mapped->build_id == kBuildId ? ETPROF_EXECUTORCH_VERSION : version;
 }
 
 void RequireOneXnnpack() {

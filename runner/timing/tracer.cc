@@ -93,6 +93,11 @@ void OperatorTracer::Forget() {
 OperatorTracer::Written OperatorTracer::WriteAndForget(const std::filesystem::path& path) {
   Written written;
   written.blocks = static_cast<std::int64_t>(get_num_blocks());
+  if (written.blocks == 0 && block_began_ == 0) {
+    throw Error(ExitCode::kDeviceFailed,
+                "this ExecuTorch was built without event tracing: it writes no ETDump")
+        .Remedy("use ExecuTorch 1.5 or later");
+  }
   if (written.blocks == 0) {
     throw Error(ExitCode::kUsage, "nothing was traced since the last ETDump")
         .Remedy("ask for traced runs first");

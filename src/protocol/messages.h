@@ -261,7 +261,9 @@ struct EtdumpReply {
   std::int64_t bytes = 0;
 
   static void Describe(auto& v) {
-    v("blocks", &EtdumpReply::blocks, {.meaning = "of the ETDump"});
+    v("blocks", &EtdumpReply::blocks,
+      {.meaning =
+           "of the ETDump; 0: this ExecuTorch was built without event tracing, and no file is written"});
     v("bytes", &EtdumpReply::bytes, {.meaning = "that were written"});
   }
 };

@@ -122,6 +122,9 @@ struct ExperimentConfig : ExperimentSettings {
   std::string name;   // also its folder in the results directory
   std::string label;  // empty: the name
   std::string mode = "timing";
+  // A release whose libraries the runner gets (`--vs executorch=1.4.1`); empty: its own. What a file says of
+  // it is the environment variable LD_LIBRARY_PATH.
+  std::string executorch;
 
   static constexpr const char* kSchemaName = "experiment";
   static constexpr bool kFreeKeys = true;

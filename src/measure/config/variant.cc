@@ -17,7 +17,8 @@
 namespace etprof {
 namespace {
 
-const std::set<std::string> kKeys = {"isa", "threads", "cpus", "period", "runner", "model", "label"};
+const std::set<std::string> kKeys = {"isa",    "threads", "cpus",       "period",
+                                     "runner", "model",   "executorch", "label"};
 
 Error Wrong(const std::string& spec, const std::string& problem) {
   return Error(ExitCode::kUsage, fmt::format("`--vs {}`: {}", spec, problem))
@@ -92,12 +93,14 @@ Variant ParseVariant(const std::string& spec) {
   for (const auto& [key, value] : pairs) {
     if (!kKeys.contains(key)) {
       throw Wrong(spec, fmt::format("unknown key \"{}\"", key))
-          .Remedy(DidYouMean(key, kKeys, "the keys are isa, threads, cpus, period, runner, model, label"));
+          .Remedy(DidYouMean(key, kKeys,
+                             "the keys are isa, threads, cpus, period, runner, model, executorch, label"));
     }
     if (!seen.insert(key).second) throw Wrong(spec, fmt::format("\"{}\" is there twice", key));
     if (value.empty()) throw Wrong(spec, fmt::format("\"{}\" has no value", key));
     if (key == "isa") variant.isa = value;
     if (key == "label") variant.label = value;
+    if (key == "executorch") variant.executorch = value;
     if (key == "runner") variant.runner = std::filesystem::absolute(value).lexically_normal();
     if (key == "model") variant.model = std::filesystem::absolute(value).lexically_normal();
     if (key == "cpus") {
@@ -118,8 +121,9 @@ Variant ParseVariant(const std::string& spec) {
     }
   }
   if (!variant.isa && !variant.cpus && !variant.threads && !variant.period && !variant.runner &&
-      !variant.model) {
-    throw Wrong(spec, "nothing differs").Remedy("give isa, threads, cpus, period, runner, or model");
+      !variant.model && !variant.executorch) {
+    throw Wrong(spec, "nothing differs")
+        .Remedy("give isa, threads, cpus, period, runner, model, or executorch");
   }
   return variant;
 }
@@ -143,6 +147,11 @@ VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
   if (variant.period) {
     other.push_back(PaceText(*variant.period));
     given.push_back(PaceText(as_given.period));
+  }
+  if (variant.executorch) {
+    other.push_back("ExecuTorch " + *variant.executorch);
+    given.push_back(as_given.executorch.empty() ? "the runner's ExecuTorch"
+                                                : "ExecuTorch " + as_given.executorch);
   }
   if (variant.model) {
     std::vector<std::filesystem::path> all = models;
@@ -173,6 +182,7 @@ ExperimentConfig Changed(const ExperimentConfig& as_given, const Variant& varian
   if (variant.period) other.period = *variant.period;
   if (variant.runner) other.runner = *variant.runner;
   if (variant.model) other.model = *variant.model;
+  if (variant.executorch) other.executorch = *variant.executorch;
   return other;
 }
 
@@ -192,7 +202,7 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
   }
   const bool only_isa = as_given.isa.empty() && std::ranges::all_of(variants, [](const Variant& variant) {
                           return variant.isa && !variant.threads && !variant.cpus && !variant.period &&
-                                 !variant.runner && !variant.model;
+                                 !variant.runner && !variant.model && !variant.executorch;
                         });
   given.label = names_of_given.size() == 1 ? *names_of_given.begin()
                 : variants.empty()         ? "as it is"

@@ -10,11 +10,11 @@
 namespace etprof {
 
 // What `etprof profile --vs SPEC` says: the other side of a comparison, as what differs from the model as it
-// is given. "isa=-avx2,-fma,threads=2": keys isa, threads, cpus, period, runner, model, label; a comma
-// separates keys where a key follows it, and belongs to the value where none does (so that masks and CPU
-// lists need no quoting).
+// is given. "isa=-avx2,-fma,threads=2": keys isa, threads, cpus, period, runner, model, executorch, label; a
+// comma separates keys where a key follows it, and belongs to the value where none does (so that masks and
+// CPU lists need no quoting).
 struct Variant {
-  std::optional<std::string> isa, cpus, label;
+  std::optional<std::string> isa, cpus, executorch, label;
   std::optional<int> threads;
   std::optional<Nanoseconds> period;
   std::optional<std::filesystem::path> runner, model;

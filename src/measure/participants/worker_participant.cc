@@ -129,11 +129,15 @@ class WorkerParticipant : public Participant {
       std::filesystem::create_directories(part.parent_path());
       const std::string place = setup_.device->Place(part);
       const auto reply = worker_->Ask<protocol::EtdumpReply>("etdump", protocol::EtdumpRequest{place});
-      if (!setup_.device->Get(place, part)) {
+      if (reply.blocks == 0) {
+        launch.traced_runs.clear();
+        AddOnce("its ExecuTorch was built without event tracing: operators are not traced",
+                setup_.data->warnings);
+      } else if (!setup_.device->Get(place, part)) {
         throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker wrote no ETDump where it said it did");
+      } else {
+        launch.etdump_part = EtdumpPart(setup_.stem, launch.index);
       }
-      if (reply.blocks == 0) launch.traced_runs.clear();
-      launch.etdump_part = EtdumpPart(setup_.stem, launch.index);
     }
     if (want_outputs && !launch.bursts.empty()) {
       protocol::OutputsRequest request;

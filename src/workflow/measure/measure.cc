@@ -24,6 +24,8 @@
 #include "program/read/program_reader.h"
 #include "workflow/analyze/analyze.h"
 #include "workflow/analyze/report.h"
+#include "workflow/measure/locate.h"
+#include "workflow/measure/runtimes.h"
 
 namespace etprof {
 namespace {
@@ -130,10 +132,27 @@ std::string DataRemedy(const fs::path& model) {
                      beside.size() == 1 ? "is" : "are", fmt::join(beside, ", "), more ? ", ..." : "");
 }
 
+// Gives the runner of each experiment the libraries of the ExecuTorch release that it asks for.
+void UseRuntimes(const DeviceProperties& properties, Device& device, Config& config,
+                 const std::function<void(const std::string&)>& progress) {
+  for (ExperimentConfig& experiment : config.experiments) {
+    if (experiment.executorch.empty()) continue;
+    if (device.Name() != "local" || properties.platform != "linux-x86_64") {
+      throw Error(ExitCode::kUsage, "`executorch=` needs this machine, with x86-64 Linux")
+          .Remedy("for other devices, build runners with those wheels, and compare `runner=` (etprof build)");
+    }
+    const std::string folder = ExecutorchRuntime(experiment.executorch, experiment.runner, progress).string();
+    std::string& path = experiment.environment["LD_LIBRARY_PATH"];
+    path = path.empty() ? folder : folder + ":" + path;
+  }
+}
+
 // Configures the device and checks all that can be checked before something is measured.
-void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& state) {
+void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& state,
+               const std::function<void(const std::string&)>& progress) {
   state.properties = device.Properties();
   state.config = job.configure(device, state.properties);
+  UseRuntimes(state.properties, device, state.config, progress);
   state.platform = PlatformOf(state.config, state.properties);
   MakePlan(state.config);
   CheckFiles(state.config);
@@ -198,7 +217,8 @@ class SeveralDevices {
     Guarded(state, [&] {
       progress_.State(i, "connecting");
       device = Open(state.device, request_.use, progress_, i);
-      Configure(jobs_[i], dry_run_, *device, state);
+      Configure(jobs_[i], dry_run_, *device, state,
+                [&](const std::string& text) { progress_.Message(i, text); });
       // Of several devices, those that have power modes get it.
       if (!state.config.power_mode.empty() && !state.properties.platform.starts_with("android")) {
         progress_.Message(i, "has no power modes: it is measured as it is");
@@ -398,7 +418,7 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
     const std::unique_ptr<Device> device = Open(job.device, request.use, progress);
     Measured& state = states.emplace_back();
     state.device = job.device;
-    Configure(job, dry_run, *device, state);
+    Configure(job, dry_run, *device, state, [&](const std::string& text) { progress.Message(0, text); });
     if (dry_run) return states;
     DeviceTurn turn(*device, jobs.what, progress);
     state.run = MeasureConfig(state.config, turn, request, progress, {});

@@ -1,0 +1,28 @@
+// What ExecuTorch's Python extension of 1.3 and 1.4 (_portable_lib) asks of PyTorch and Python while it is
+// loaded without them. Wheels before 1.5 have no libraries for C++: the extension holds the runtime, its
+// kernels, and XNNPACK. Its bindings for Python are never called here, so what they refer to only has to
+// exist: portable_symbols.txt lists it (`nm -D --undefined-only` of the wheels 1.3.1, 1.4.0, and 1.4.1, less
+// what the C and C++ libraries and the thread pool's library define). CMake makes ETPROF_SYMBOLS of it.
+//
+// These are functions that a program may reach: matrix products of kernels that are not delegated call the
+// BLAS of PyTorch. They end the process with the reason.
+#include <cstdio>
+#include <cstdlib>
+
+#define ETPROF_OBJECT(name) alignas(16) char name[256];
+
+extern "C" {
+ETPROF_SYMBOLS
+
+[[noreturn]] static void NoBlas() {
+  std::fputs(
+      "this ExecuTorch multiplies matrices that are not delegated by PyTorch's BLAS, which is not here; "
+      "delegate them, or run ExecuTorch 1.5 or later\n",
+      stderr);
+  std::abort();
+}
+void sgemm_() { NoBlas(); }
+void dgemm_() { NoBlas(); }
+void cgemm_() { NoBlas(); }
+void zgemm_() { NoBlas(); }
+}

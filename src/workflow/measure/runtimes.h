@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace etprof {
+
+// The folder with the libraries of that ExecuTorch release, for an etprof-runner of x86-64 Linux, which finds
+// them by LD_LIBRARY_PATH: `executorch/<version>-linux-x86_64` below etprof's cache. If it is absent, it is
+// made: pip fetches the wheel, as it is configured. `progress` is told what takes long.
+//
+// Wheels since 1.5 have libraries for C++. Those of 1.4 have the same functions in one Python extension,
+// which is loaded without Python and PyTorch by the libraries in `portable-runtime` beside the runner
+// (runner/runtimes/portable_stand_ins.cc).
+//
+// Throws Error: kUsage for a version that no runner of this etprof can use, kBadInput for a folder that is
+// not as it was made, kDeviceFailed if the wheel cannot be fetched or the runner does not answer.
+std::filesystem::path ExecutorchRuntime(const std::string& version, const std::filesystem::path& runner,
+                                        const std::function<void(const std::string&)>& progress);
+
+}  // namespace etprof
