@@ -12,8 +12,8 @@ namespace etprof {
 
 inline constexpr const char* kBundleManifest = "bundle.json";
 
-// A runner with everything that it needs, its loader included, in one flat folder that can be pushed to a
-// device as it is (`etprof build --target`; docs/guides/boards.md).
+// A bundle is a flat folder with a runner, its libraries, and its loader. The folder can be pushed to a
+// device unchanged (`etprof build --target`; docs/guides/boards.md).
 struct BundleManifest {
   struct File {
     std::string name;
@@ -27,12 +27,12 @@ struct BundleManifest {
     }
   };
   std::string target;
-  std::string executorch;  // the version of its wheel
+  std::string executorch;  // version of the ExecuTorch wheel
   std::string program = "etprof-runner";
-  // What to put before the arguments. Words that name a file of the bundle, and ".", are relative to its
-  // folder.
+  // The command line before the runner's own arguments. A word that names a file of the bundle, or is ".", is
+  // relative to the bundle's folder.
   std::vector<std::string> start;
-  std::vector<File> files;  // by name; all but bundle.json
+  std::vector<File> files;  // sorted by name; without bundle.json
 
   static constexpr const char* kSchemaName = "bundle";
   static void Describe(auto& v) {
@@ -44,21 +44,21 @@ struct BundleManifest {
     v("start", &M::start, {.meaning = "what to put before the arguments"});
     v("files", &M::files, {.meaning = "all but bundle.json"});
   }
-  // Throws std::invalid_argument.
+  // Throws std::invalid_argument if the start command is missing or a file name leaves the folder.
   static void Check(const BundleManifest& read);
 };
 
-// A bundle and where it lies.
 struct RunnerBundle {
   std::filesystem::path folder;
   BundleManifest manifest;
 
-  // The words that start it from any folder, when the bundle lies at `at` on the device: those of `start`
-  // that are files of the bundle, and ".", become paths.
+  // The command that starts the runner when the bundle's folder on the device is `at`: words of `start` that
+  // name files of the bundle, and ".", become paths below `at`.
   std::vector<std::string> StartWords(const std::string& at) const;
 };
 
-// The bundle whose program this is; absent: none. Throws Error (kBadInput) for a bundle.json that is broken.
+// The bundle in the program's folder; absent if there is no bundle.json, or it is for another program. Throws
+// Error (kBadInput) for an invalid bundle.json.
 std::optional<RunnerBundle> BundleOf(const std::filesystem::path& program);
 
 }  // namespace etprof

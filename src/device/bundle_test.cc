@@ -22,19 +22,20 @@ class BundleTest : public testing::Test {
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::optional<RunnerBundle> Of(const std::string& json, const std::string& program = "etprof-runner") {
+  std::optional<RunnerBundle> ReadBundle(const std::string& json,
+                                         const std::string& program = "etprof-runner") {
     std::ofstream(folder_ / "bundle.json") << json;
     return BundleOf(folder_ / program);
   }
   std::filesystem::path folder_;
 };
 
-constexpr const char* kWhole = R"({"schema_version": 1, "target": "android", "executorch": "1.5.1",
+constexpr const char* kManifest = R"({"schema_version": 1, "target": "android", "executorch": "1.5.1",
   "program": "etprof-runner", "start": ["ld.so", "--library-path", ".", "etprof-runner", "--x"],
   "files": [{"name": "ld.so", "bytes": 3, "sha256": "abababababababababababababababababababababababababababababababab"}, {"name": "etprof-runner", "bytes": 4, "sha256": "cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"}]})";
 
-TEST_F(BundleTest, IsStartedByItsLoaderFromAnyFolder) {
-  const auto bundle = Of(kWhole);
+TEST_F(BundleTest, StartsWithItsLoaderFromAnyFolder) {
+  const auto bundle = ReadBundle(kManifest);
   ASSERT_TRUE(bundle);
   EXPECT_THAT(bundle->StartWords("/data/x"),
               ElementsAre("/data/x/ld.so", "--library-path", "/data/x", "/data/x/etprof-runner", "--x"));
@@ -42,19 +43,20 @@ TEST_F(BundleTest, IsStartedByItsLoaderFromAnyFolder) {
   EXPECT_EQ(bundle->manifest.target, "android");
 }
 
-TEST_F(BundleTest, AnotherProgramBesideItIsNone) { EXPECT_FALSE(Of(kWhole, "executor_runner")); }
+TEST_F(BundleTest, IgnoresBundleOfAnotherProgram) { EXPECT_FALSE(ReadBundle(kManifest, "executor_runner")); }
 
-TEST_F(BundleTest, NoManifestIsNone) { EXPECT_FALSE(BundleOf(folder_ / "etprof-runner")); }
+TEST_F(BundleTest, ReturnsNothingWithoutManifest) { EXPECT_FALSE(BundleOf(folder_ / "etprof-runner")); }
 
-TEST_F(BundleTest, ABrokenManifestIsRefused) {
-  const std::string whole = kWhole;
+TEST_F(BundleTest, RejectsInvalidManifests) {
+  const std::string whole = kManifest;
   std::string outside = whole;
   outside.replace(outside.find("\"ld.so\", \"bytes"), 7, "\"../ld\"");
-  std::string nothing = whole;
-  nothing.replace(nothing.find("[\"ld.so"), nothing.find("\"--x\"]") + 6 - nothing.find("[\"ld.so"), "[]");
+  std::string no_start = whole;
+  no_start.replace(no_start.find("[\"ld.so"), no_start.find("\"--x\"]") + 6 - no_start.find("[\"ld.so"),
+                   "[]");
   for (const std::string& text : {std::string(), std::string("{}"), std::string("[1]"),
-                                  whole.substr(0, whole.size() / 2), outside, nothing}) {
-    EXPECT_THROW(Of(text), Error) << text;
+                                  whole.substr(0, whole.size() / 2), outside, no_start}) {
+    EXPECT_THROW(ReadBundle(text), Error) << text;
   }
 }
 

@@ -12,16 +12,16 @@ namespace etprof {
 
 namespace {
 
-std::vector<std::string> WidestFirst(isa::Architecture architecture, const isa::FeatureSet& here) {
+std::vector<std::string> ListWidestFirst(isa::Architecture architecture, const isa::FeatureSet& detected) {
   std::vector<std::string> features;
   for (const isa::Feature& feature : isa::Features(architecture)) {
-    if (here.contains(std::string(feature.name))) features.emplace_back(feature.name);
+    if (detected.contains(std::string(feature.name))) features.emplace_back(feature.name);
   }
   std::ranges::reverse(features);
   return features;
 }
 
-std::vector<std::string> Telling(std::vector<std::string> features) {
+std::vector<std::string> KeepNotable(std::vector<std::string> features) {
   std::erase_if(features, [](const std::string& name) {
     return name.starts_with("sse") || name.starts_with("ssse") || name == "atomics" || name == "rdm" ||
            name == "jscvt" || name == "fcma" || name == "fhm";
@@ -34,19 +34,19 @@ std::vector<std::string> Telling(std::vector<std::string> features) {
 std::vector<std::string> FeaturesOf(const DeviceProperties& properties) {
   const bool arm = properties.architecture.starts_with("a");  // aarch64, armv8l
   const isa::Architecture architecture = arm ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
-  isa::FeatureSet here;
+  isa::FeatureSet detected;
   for (const std::string& feature : properties.features) {
-    if (const auto name = isa::CanonicalName(architecture, feature)) here.insert(*name);
+    if (const auto name = isa::CanonicalName(architecture, feature)) detected.insert(*name);
   }
-  return WidestFirst(architecture, here);
+  return ListWidestFirst(architecture, detected);
 }
 
 std::vector<std::string> TellingFeatures(const isa::FeatureSet& detected) {
-  return Telling(WidestFirst(isa::ArchitectureOf(detected), detected));
+  return KeepNotable(ListWidestFirst(isa::ArchitectureOf(detected), detected));
 }
 
 std::vector<std::string> TellingFeatures(const DeviceProperties& properties) {
-  return Telling(FeaturesOf(properties));
+  return KeepNotable(FeaturesOf(properties));
 }
 
 bool HasSme2(const DeviceProperties& properties) {

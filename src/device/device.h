@@ -19,84 +19,84 @@ namespace etprof {
 struct Command {
   std::vector<std::string> arguments;                            // [0] is the program, as the device names it
   std::vector<std::pair<std::string, std::string>> environment;  // added to the device's own
-  std::vector<int> cpus;  // the process may run on these only; empty: on any
+  std::vector<int> cpus;                                         // CPU affinity; empty: any CPU
 };
-// For people and manifests: quoted for a POSIX shell where needed.
+// The command as one line for messages and manifests, quoted for a POSIX shell where needed.
 std::string CommandText(const Command& command);
-// One word of a POSIX shell's command line; the only way by which a text comes into one. Throws Error
-// (kBadInput) for a NUL character, which no word can hold.
+// Quotes one word of a POSIX shell's command line. Every text that becomes part of a script passes through
+// this function. Throws Error (kBadInput) for a NUL character, which no word can contain.
 std::string ShellQuoted(const std::string& text);
-// Whether it is a name of an environment variable, as POSIX has them: [A-Za-z_][A-Za-z0-9_]*. A shell would
-// run what else stands before a "=".
+// Whether `text` is a POSIX name of an environment variable: [A-Za-z_][A-Za-z0-9_]*. A shell would execute
+// any other text before a "=".
 bool IsVariableName(const std::string& text);
 
-// The device cannot be reached any more: what runs there ends by itself, and another try may find it again.
+// The connection to the device broke. Processes there end by themselves, and a new connection may succeed.
 class DeviceLost : public Error {
  public:
   DeviceLost(const std::string& device, const std::string& problem, const std::string& remedy = "")
       : Error(ExitCode::kDeviceFailed, problem) {
-    InFile(device);  // these return an Error: thrown, it would be one no more than that
+    InFile(
+        device);  // separate statements: InFile() and Remedy() return Error, so a chained throw would slice
     Remedy(remedy);
   }
 };
 
 struct ExitStatus {
-  int code = 0;                         // of exit(), or -1; a remote device's shell adds 128 to a signal
-  int signal = 0;                       // that ended it, or 0
+  int code = 0;    // exit code, or -1 after a signal; a remote device's shell reports 128 + signal here
+  int signal = 0;  // signal that ended the process; 0: none
   std::optional<Nanoseconds> cpu_time;  // user and system, of the process and its waited-for children
   std::optional<Bytes> peak_rss;
-  // For how long its main thread wanted a processor and had none (Linux's run delay). Absent: not known.
+  // Time that the main thread was runnable but waited for a CPU (Linux's run delay). Absent: not known.
   std::optional<Nanoseconds> run_delay;
   bool Success() const { return signal == 0 && code == 0; }
-  // The signal that ended it, or, where it exited with 128 and the number of a signal, that one: so a shell
-  // reports a signal of what it ran (a wrapper, or the shell of a remote device), but a program may exit with
-  // such a code by itself. 0: none.
+  // The signal that ended the process, or that its exit code stands for: a shell (a wrapper, or the shell of
+  // a remote device) exits with 128 + signal when its child is killed. A program may also exit with such a
+  // code by itself. 0: none.
   int PossibleSignal() const;
   // "exited with 1", "was killed by signal 9 (Killed)",
   // "exited with 137, a shell's code for: killed by signal 9 (Killed)"
   std::string Text() const;
 };
 
-// A running process on a device, with live pipes. Its destructor kills it (and what it started) and leaves no
-// zombie.
+// A running process on a device, connected by pipes. The destructor kills the process and its descendants,
+// and leaves no zombie.
 class Process {
  public:
   enum class Read {
     kLine,
-    kEnd,  // it closed its stdout, or exited; what it started may write to stdout for 1 s more
+    kEnd,  // stdout was closed, or the process exited more than 1 s ago (its children may keep stdout open)
     kTimeout,
-    kTooLong,      // a line above the cap: not a worker's
-    kInterrupted,  // Device::SetInterrupted's function said so
+    kTooLong,      // the line is longer than any that a worker writes
+    kInterrupted,  // the function of Device::SetInterrupted returned true
   };
   virtual ~Process() = default;
 
-  // Writes `line` and a newline to its stdin. False when it has closed it, or does not read for
+  // Writes `line` and a newline to stdin. Returns false if the process closed its stdin or did not read for
   // `timeout_seconds`.
   virtual bool Send(std::string_view line, double timeout_seconds) = 0;
-  // The next line of its stdout, without the newline. A last line without one counts as a line. What the
-  // process writes to stderr meanwhile goes to the sink given at its start.
+  // Reads the next line of stdout, without the newline. A last line without a newline counts as a line. Text
+  // that arrives on stderr meanwhile goes to the sink given to Device::Start.
   virtual Read ReadLine(std::string& line, double timeout_seconds) = 0;
   virtual void CloseInput() = 0;
-  // Waits for its end, passing on stderr; absent when it still runs after `timeout_seconds`.
+  // Waits for the end of the process and forwards its stderr; absent: still running after `timeout_seconds`.
   virtual std::optional<ExitStatus> Wait(double timeout_seconds) = 0;
   virtual void Kill() = 0;
-  // Asks it, and what it has started, to end: a build tool then ends its compilers, which Kill would leave.
+  // Sends SIGTERM to the process group: a build tool then ends its compilers, which Kill would leave.
   virtual void Terminate() { Kill(); }
-  // The last lines of its stderr (at most 4 kB), for messages.
+  // The end of stderr (at most 4 kB), for messages.
   virtual std::string LastErrors() const = 0;
-  // After its end: the connection to its device broke, so that nothing is known of how it ended.
+  // Valid after Wait(): the connection to the device broke, so the exit status is unknown.
   virtual bool Lost() const { return false; }
 };
 
-// What etprof leaves on a device from one time to the next.
+// Disk space that etprof occupies on a device between runs.
 struct StoredFiles {
-  Bytes cache = 0;     // Put's files
-  Bytes old_runs = 0;  // of runs that are over: `--keep`
-  int live_runs = 0;   // of other etprofs, going on now
+  Bytes cache = 0;     // files of Device::Put
+  Bytes old_runs = 0;  // folders of finished runs (`--keep`)
+  int live_runs = 0;   // runs of other etprof processes that are still going on
 };
 
-// Where models run. One interface and one file each for this machine, ssh and adb; only here are processes
-// started.
+// A machine that runs models: this machine, or one that ssh or adb reaches. Only devices start processes.
 class Device {
  public:
   using Sink = std::function<void(std::string_view)>;
@@ -105,54 +105,56 @@ class Device {
   virtual std::string Name() const = 0;
   virtual DeviceProperties Properties() = 0;
   virtual std::optional<Bytes> AvailableMemory() = 0;
-  // As in DeviceProperties::limits, read again. Throws DeviceLost.
+  // Reads the current values of DeviceProperties::limits. Throws DeviceLost.
   virtual ResourceLimits Limits() { return {}; }
-  // ExitStatus::Text of a process of this device; where the kernel killed it for want of memory since
-  // `before` was read, with that reason.
+  // ExitStatus::Text(), or the reason if the kernel killed the process for lack of memory after `before` was
+  // read.
   std::string EndText(const ExitStatus& status, const ResourceLimits& before);
-  // Puts it into a power mode until CleanUp, or until this etprof or the connection ends; another time after
-  // WaitUntilBack by itself. Throws Error: as FindPowerMode and ReadPowerMode; DeviceLost.
+  // Sets a power mode until CleanUp, or until this process or the connection ends. WaitUntilBack sets the
+  // mode again. Throws Error as FindPowerMode and ReadPowerMode do; DeviceLost.
   virtual PowerMode SetPowerMode(const std::string& name);
 
-  // Waits until nobody else uses the device who takes turns, too, from whichever host, and keeps it until
-  // EndTurn or CleanUp, or until this etprof or the connection ends. Who comes first is first. `who` is what
-  // others are told meanwhile, and `waits` is told for whom this one waits. Throws Error: kInterrupted,
-  // kDeviceFailed; DeviceLost.
+  // Locks the device against all other etprof processes, on this and other hosts, until EndTurn or CleanUp,
+  // or until this process or the connection ends. Waiting processes get the lock in the order of their calls.
+  // Other processes see `who` as the holder while they wait. This call passes a message with the current
+  // holder's name to `waits` while it waits. Throws Error: kInterrupted, kDeviceFailed; DeviceLost.
   virtual void TakeTurn(const std::string& who, const std::function<void(const std::string&)>& waits) = 0;
   virtual void EndTurn() = 0;
 
-  // Makes a local file available on the device and returns its path there. Files keep their names, since what
-  // belongs to a model (`.inputs`) is found beside it.
+  // Makes a local file available on the device and returns its path there. Files keep their names, since a
+  // model's companion file (`.inputs`) must be next to the model.
   virtual std::string Put(const std::filesystem::path& local) = 0;
-  // The same for a program: the words that start it. A program of a bundle (`etprof build`; bundle.json lies
-  // beside it) starts by the loader that the bundle brings, with the bundle's libraries.
-  // `libraries` lie beside it then.
+  // Makes a program and the `libraries` next to it available on the device, and returns the command that
+  // starts the program. A program of a bundle (`etprof build`; bundle.json is next to the program) is started
+  // by the bundle's loader with the bundle's libraries.
   virtual std::vector<std::string> PutProgram(const std::filesystem::path& local,
                                               const std::vector<std::filesystem::path>& libraries = {}) = 0;
-  // A path on the device for a file that will be fetched to `local`.
+  // Returns a path on the device for a file that Get will fetch to `local`.
   virtual std::string Place(const std::filesystem::path& local) = 0;
-  // Fetches what Place named. False when it is not there. Throws Error (kDeviceFailed).
+  // Fetches the file at a path of Place. Returns false if there is no such file. Throws Error
+  // (kDeviceFailed).
   virtual bool Get(const std::string& remote, const std::filesystem::path& local) = 0;
   virtual void Remove(const std::string& remote) = 0;
-  // Removes what Place left on the device (never a local file), and puts back what was changed there. What
-  // Put left stays for the next time (docs/reference/devices.md).
+  // Removes the files at the paths of Place from the device (never a local file), and restores settings.
+  // Files of Put stay cached (docs/reference/devices.md).
   virtual void CleanUp() = 0;
 
-  // Nothing for this machine. Throws Error (kDeviceFailed).
+  // The files that etprof keeps on the device; empty for this machine. Throws Error (kDeviceFailed).
   virtual StoredFiles Stored() { return {}; }
-  // Removes that and returns what is gone. While runs go on they keep their own folders, and the cache, which
-  // they use, stays.
+  // Removes these files and returns their sizes. The folders of live runs stay, and so does the cache while
+  // there is a live run, which may use it.
   virtual StoredFiles RemoveStored() { return {}; }
 
-  // After DeviceLost or Process::Lost: waits until the device answers again, at most `timeout_seconds`.
-  // Whether it does.
+  // Waits until the device answers again after DeviceLost or Process::Lost. Returns false after
+  // `timeout_seconds`.
   virtual bool WaitUntilBack(double timeout_seconds) = 0;
 
-  // Throws Error (kDeviceFailed, or kBadInput when the program is missing or is no program of this device),
-  // naming the program and the reason in one line; DeviceLost.
+  // Starts a process. The message of an Error names the program and the reason in one line. Throws Error
+  // (kDeviceFailed, or kBadInput if the program is missing or not for this device); DeviceLost.
   virtual std::unique_ptr<Process> Start(const Command& command, Sink on_stderr) = 0;
 
-  // Asked while waiting for a process; true makes the wait end with kInterrupted.
+  // The function is called while a wait for a process lasts; if it returns true, the wait ends with
+  // kInterrupted.
   virtual void SetInterrupted(std::function<bool()> interrupted) = 0;
 };
 

@@ -5,8 +5,8 @@
 
 namespace etprof::example {
 
-// The beginning of a 64-bit little-endian ELF file with two program headers, which are to be filled in: at 64
-// and 64 + 56.
+// The header of a 64-bit little-endian ELF file, and two empty program headers at offsets 64 and 64 + 56,
+// which the test fills in.
 struct ElfStart {
   std::string file = std::string(64 + 2 * 56, '\0');
 
@@ -19,7 +19,7 @@ struct ElfStart {
     Put(56, 2, 2);
   }
 
-  // `size` bytes of the value, little-endian; the file grows where they lie beyond its end.
+  // Writes the lowest `size` bytes of the value at offset `at`, little-endian. The file grows if needed.
   void Put(std::size_t at, std::uint64_t value, unsigned size) {
     if (file.size() < at + size) file.resize(at + size);
     for (unsigned i = 0; i < size; ++i) file[at + i] = static_cast<char>(value >> (8 * i));

@@ -18,33 +18,33 @@
 namespace etprof {
 namespace {
 
-struct Head {
+struct FileHead {
   std::array<unsigned char, 20> bytes{};
   std::size_t length = 0;
 };
 
-// Empty where it is no file that can be read.
-Head HeadOf(const std::string& path) {
-  Head head;
+// Reads the first bytes of a file; empty if the file is unreadable.
+FileHead ReadHead(const std::string& path) {
+  FileHead head;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return head;  // a pipe would be waited for
+  if (!std::filesystem::is_regular_file(path, error)) return head;  // opening a pipe would block
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(head.bytes.data()), head.bytes.size());
   head.length = static_cast<std::size_t>(file.gcount());
   return head;
 }
 
-// ELF's e_machine (System V ABI, byte 18); 0: no ELF.
-int MachineOf(const Head& head) {
+// ELF's e_machine (System V ABI, byte 18); 0: not an ELF file.
+int ElfMachine(const FileHead& head) {
   const bool elf = head.length >= 20 && std::memcmp(head.bytes.data(), "\177ELF", 4) == 0;
   return elf ? head.bytes[18] | head.bytes[19] << 8 : 0;
 }
 
-// What kind of program the first bytes tell of; empty: none that is known.
-std::string KindOfProgram(const std::string& path) {
-  const Head head = HeadOf(path);
+// Describes the kind of program by its first bytes; empty: not known.
+std::string DescribeProgramKind(const std::string& path) {
+  const FileHead head = ReadHead(path);
   if (head.length == 0) return "an empty file";
-  switch (MachineOf(head)) {
+  switch (ElfMachine(head)) {
     case 0:
       break;
     case 0x3e:
@@ -65,7 +65,7 @@ std::string KindOfProgram(const std::string& path) {
   return "";
 }
 
-Error Unusable(const std::string& program, const std::string& problem, const std::string& remedy) {
+Error UnusableProgram(const std::string& program, const std::string& problem, const std::string& remedy) {
   return Error(ExitCode::kBadInput, problem).InFile(program).Remedy(remedy);
 }
 
@@ -86,23 +86,25 @@ std::string FindProgram(const std::string& program) {
       if (colon == std::string::npos) break;
       rest.erase(0, colon + 1);
     }
-    throw Unusable(program, "no such program in PATH", "give its path, or install it");
+    throw UnusableProgram(program, "no such program in PATH", "give its path, or install it");
   }
   struct stat status {};
   if (::stat(program.c_str(), &status) != 0) {
-    throw Unusable(program, errno == ENOENT ? "no such file" : std::strerror(errno), "correct its path");
+    throw UnusableProgram(program, errno == ENOENT ? "no such file" : std::strerror(errno),
+                          "correct its path");
   }
   if (S_ISDIR(status.st_mode))
-    throw Unusable(program, "is a folder, not a program", "give the program in it");
-  if (!S_ISREG(status.st_mode)) throw Unusable(program, "is not a regular file", "give a program");
+    throw UnusableProgram(program, "is a folder, not a program", "give the program in it");
+  if (!S_ISREG(status.st_mode)) throw UnusableProgram(program, "is not a regular file", "give a program");
   if (::access(program.c_str(), X_OK) != 0) {
-    throw Unusable(program, "is not executable", fmt::format("if it is a program, chmod +x {}", program));
+    throw UnusableProgram(program, "is not executable",
+                          fmt::format("if it is a program, chmod +x {}", program));
   }
   return program;
 }
 
 std::string ProgramArchitecture(const std::string& program) {
-  switch (MachineOf(HeadOf(program))) {
+  switch (ElfMachine(ReadHead(program))) {
     case 0x3e:
       return "x86_64";
     case 0xb7:
@@ -118,22 +120,22 @@ std::vector<std::string> NeededLibraries(const std::filesystem::path& program) {
 }
 
 Error WhyNotExecutable(const std::string& program, int error) {
-  const std::string kind = KindOfProgram(program);
+  const std::string kind = DescribeProgramKind(program);
   if (error == ENOEXEC) {
     struct utsname system {};
     ::uname(&system);
     const std::string what = kind.empty() ? "is not a program" : fmt::format("is {}", kind);
-    return Unusable(program,
-                    fmt::format("cannot be executed here: it {}, and this is {} {}", what, system.sysname,
-                                system.machine),
-                    "give a program built for this machine, or an exec_wrapper that runs it");
+    return UnusableProgram(program,
+                           fmt::format("cannot be executed here: it {}, and this is {} {}", what,
+                                       system.sysname, system.machine),
+                           "give a program built for this machine, or an exec_wrapper that runs it");
   }
   if (error == ENOENT) {
-    return Unusable(program, "cannot be executed: its interpreter or loader is missing here",
-                    "give a program built for this machine, or an exec_wrapper that runs it");
+    return UnusableProgram(program, "cannot be executed: its interpreter or loader is missing here",
+                           "give a program built for this machine, or an exec_wrapper that runs it");
   }
-  return Unusable(program, fmt::format("cannot be executed: {}", std::strerror(error)),
-                  "check the file and its folder");
+  return UnusableProgram(program, fmt::format("cannot be executed: {}", std::strerror(error)),
+                         "check the file and its folder");
 }
 
 }  // namespace etprof

@@ -8,20 +8,19 @@
 
 namespace etprof {
 
-// The path of a program of this machine: as it is when it has a slash, else looked up in PATH. Throws Error
-// (kBadInput) when it is not there, is a folder, or may not be executed.
+// Looks up a program of this machine in PATH, unless its name contains a slash. Throws Error (kBadInput) if
+// the program does not exist, is a folder, or is not executable.
 std::string FindProgram(const std::string& program);
 
-// The architecture that a program of ELF is for, as uname -m names it ("x86_64", "aarch64"); empty: another
-// or none, or the file cannot be read.
+// The architecture of an ELF program as uname -m names it ("x86_64", "aarch64"); empty: another architecture,
+// not an ELF file, or unreadable.
 std::string ProgramArchitecture(const std::string& program);
 
-// The libraries that a 64-bit ELF file is linked against (its DT_NEEDED entries), as it names them; empty:
-// none, or it is no such file, or cut short.
+// The DT_NEEDED entries of a 64-bit ELF file; empty: no entries, not a 64-bit ELF file, or a truncated file.
 std::vector<std::string> NeededLibraries(const std::filesystem::path& program);
 
-// Why the system would not execute a file that is there (`error` is execve's errno): a script without an
-// interpreter, a program for another architecture, an empty file, a missing loader.
+// The message for execve failing with errno `error` on an existing file: a script without an interpreter, a
+// program for another architecture, an empty file, a missing loader.
 Error WhyNotExecutable(const std::string& program, int error);
 
 }  // namespace etprof

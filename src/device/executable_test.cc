@@ -16,19 +16,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(NeededLibraries, OfThisProgram) {
+TEST(NeededLibraries, ReadsThisProgram) {
   if (!fs::exists("/proc/self/exe")) GTEST_SKIP() << "this system's programs are no ELF files";
   const std::vector<std::string> libraries = NeededLibraries(fs::read_symlink("/proc/self/exe"));
   EXPECT_NE(std::find(libraries.begin(), libraries.end(), "libc.so.6"), libraries.end());
   EXPECT_NE(ElfFile::Open("/proc/self/exe")->Interpreter().find("/ld-"), std::string::npos);
 }
 
-// A file with two libraries, as small as one can be.
+// A minimal ELF file with two DT_NEEDED entries.
 std::string SmallElf() {
   example::ElfStart elf;
   const auto put = [&elf](std::size_t at, std::uint64_t value, unsigned size) { elf.Put(at, value, size); };
   const std::size_t dynamic = 64 + 2 * 56, strings = dynamic + 4 * 16;
-  put(64, 1, 4);  // all of the file, from address 0x10000
+  put(64, 1, 4);  // PT_LOAD: maps the whole file to address 0x10000
   put(64 + 16, 0x10000, 8);
   put(64 + 32, strings + 40, 8);
   put(64 + 56, 2, 4);
@@ -44,21 +44,21 @@ std::string SmallElf() {
   return elf.file + std::string("\0libc++_shared.so\0\0libm.so\0", 27);
 }
 
-TEST(NeededLibraries, OfAFileThatIsCutOrSpoilt) {
+TEST(NeededLibraries, SurvivesTruncatedAndCorruptFiles) {
   const fs::path path = fs::temp_directory_path() / fmt::format("etprof-elf-{}", ::getpid());
   const std::string whole = SmallElf();
-  const auto of = [&](const std::string& bytes) {
+  const auto read_bytes = [&](const std::string& bytes) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
     return NeededLibraries(path);
   };
-  EXPECT_EQ(of(whole), (std::vector<std::string>{"libc++_shared.so", "libm.so"}));
-  for (std::size_t length = 0; length < whole.size(); ++length) of(whole.substr(0, length));
+  EXPECT_EQ(read_bytes(whole), (std::vector<std::string>{"libc++_shared.so", "libm.so"}));
+  for (std::size_t length = 0; length < whole.size(); ++length) read_bytes(whole.substr(0, length));
   for (std::size_t at = 0; at < whole.size(); ++at) {
-    std::string spoilt = whole;
-    spoilt[at] = '\xff';
-    of(spoilt);
+    std::string corrupt = whole;
+    corrupt[at] = '\xff';
+    read_bytes(corrupt);
   }
-  EXPECT_TRUE(of("#!/bin/sh\n" + std::string(100, ' ')).empty());
+  EXPECT_TRUE(read_bytes("#!/bin/sh\n" + std::string(100, ' ')).empty());
   fs::remove(path);
   EXPECT_TRUE(NeededLibraries(path).empty());
 }

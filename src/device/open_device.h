@@ -7,12 +7,12 @@
 
 namespace etprof {
 
-// A device as `--device` names it: local, ssh:HOST (as ssh's configuration knows it), adb (the only one),
-// adb:SERIAL, adb:HOST:PORT. Throws Error (kUsage) for anything else, kDeviceFailed where it cannot be
-// reached.
+// Opens a device by the name that `--device` accepts: local, ssh:HOST (a host of ssh's configuration), adb
+// (the only device that adb lists), adb:SERIAL, adb:HOST:PORT. Throws Error: kUsage for any other name,
+// kDeviceFailed if the device cannot be reached.
 std::unique_ptr<Device> OpenDevice(const std::string& name, const RemoteOptions& options = {});
 
-// The same, and nothing is opened: throws what is wrong with the name.
+// Throws Error (kUsage) if OpenDevice would not accept the name. Opens nothing.
 void CheckDeviceName(const std::string& name);
 
 }  // namespace etprof

@@ -7,13 +7,13 @@
 namespace etprof {
 namespace {
 
-TEST(DeviceName, SaysHowItIsReached) {
+TEST(DeviceName, AcceptsEveryKind) {
   for (const char* name : {"local", "ssh:pi5", "ssh:user@10.0.0.2", "adb", "adb:R5CT", "adb:10.0.0.3:5555"})
     EXPECT_NO_THROW(CheckDeviceName(name)) << name;
 }
 
-// A name that begins with a dash would be an option of the client.
-TEST(DeviceName, AnythingElseIsAUsageError) {
+// A name that begins with a dash would be an option of the client program.
+TEST(DeviceName, RejectsOtherNames) {
   for (const char* name : {"", "pi5", "ssh", "ssh:", "ssh:-oProxyCommand=x", "adb:", "adb:-H", "LOCAL"}) {
     try {
       CheckDeviceName(name);
@@ -24,7 +24,7 @@ TEST(DeviceName, AnythingElseIsAUsageError) {
   }
 }
 
-TEST(OpenDevice, ThisMachineIsLocal) { EXPECT_EQ(OpenDevice("local")->Name(), "local"); }
+TEST(OpenDevice, OpensThisMachine) { EXPECT_EQ(OpenDevice("local")->Name(), "local"); }
 
 }  // namespace
 }  // namespace etprof

@@ -11,7 +11,7 @@
 
 namespace etprof {
 
-// What a device is, as far as it tells. Empty or absent: it does not tell.
+// The hardware, system, and configuration of a device. An empty or absent member is not known.
 struct DeviceProperties {
   struct Cpu {
     int id = 0;
@@ -20,7 +20,7 @@ struct DeviceProperties {
     std::optional<std::int64_t> min_khz, max_khz;  // limits in force (scaling_min_freq, scaling_max_freq)
     std::optional<std::int64_t> hardware_max_khz;
     std::optional<std::int64_t> capacity;
-    std::string siblings;  // hyperthreads of its core, itself among them: "0-1"; empty: not known
+    std::string siblings;  // hyperthreads of this CPU's core, including this CPU: "0-1"; empty: not known
 
     static void Describe(auto& v) {
       v("id", &Cpu::id, {.meaning = "its number, as in `cpu_affinity`"});

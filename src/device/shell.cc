@@ -21,7 +21,7 @@ std::vector<std::string> CommandWords(const std::string& text) {
   const boost::tokenizer<boost::escaped_list_separator<char>> tokens(
       text, boost::escaped_list_separator<char>("", " \t\n", "\"'"));
   std::vector<std::string> words(tokens.begin(), tokens.end());
-  std::erase(words, "");  // between two spaces
+  std::erase(words, "");  // two adjacent blanks make an empty word
   return words;
 }
 

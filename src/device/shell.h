@@ -7,12 +7,11 @@
 
 namespace etprof {
 
-// What a script for a POSIX shell prints on the device; empty where it did not succeed. Throws as
-// Device::Start, Error (kInterrupted), DeviceLost.
+// Runs a POSIX shell script on the device and returns its stdout; empty if the script failed or timed out.
+// Throws as Device::Start does, Error (kInterrupted), DeviceLost.
 std::string ShellOutput(Device& device, const std::string& script, double timeout_seconds);
 
-// The words of a command that a user gave: split at blanks, but for those between quotes, single or double.
-// None is empty.
+// Splits a command of a user at blanks, except between single or double quotes. Empty words are dropped.
 std::vector<std::string> CommandWords(const std::string& text);
 
 }  // namespace etprof

@@ -9,12 +9,12 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(CommandWords, StandBetweenBlanks) {
+TEST(CommandWords, SplitsAtBlanks) {
   EXPECT_THAT(CommandWords("  qemu -cpu\tmax\n"), ElementsAre("qemu", "-cpu", "max"));
   EXPECT_THAT(CommandWords(" '' \n"), IsEmpty());
 }
 
-TEST(CommandWords, QuotesKeepAWordTogether) {
+TEST(CommandWords, KeepsQuotedBlanks) {
   EXPECT_THAT(CommandWords("'/my tools/qemu'  -L \"/a b\" x"),
               ElementsAre("/my tools/qemu", "-L", "/a b", "x"));
   EXPECT_THAT(CommandWords("--path=\"/a b\" \\x"), ElementsAre("--path=/a b", "\\x"));

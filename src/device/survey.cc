@@ -18,7 +18,7 @@ Clock::duration Seconds(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-std::string RemedyForSilence(const std::string& name) {
+std::string NoAnswerRemedy(const std::string& name) {
   if (name.starts_with("ssh:"))
     return fmt::format("is it on? `ssh {} true` has to work without a password", name.substr(4));
   if (name.starts_with("adb:"))
@@ -50,9 +50,9 @@ DeviceSurvey SurveyDevice(const std::string& name, const SurveyOptions& options)
     survey.stored = device->Stored();
   } catch (const Error& error) {
     if (interrupted()) throw;
-    const bool silent = error.exit_code() == ExitCode::kInterrupted;
-    survey.problem = silent ? fmt::format("did not answer within {:g} s", limit) : error.problem();
-    survey.remedy = silent ? RemedyForSilence(name) : error.remedy();
+    const bool timed_out = error.exit_code() == ExitCode::kInterrupted;
+    survey.problem = timed_out ? fmt::format("did not answer within {:g} s", limit) : error.problem();
+    survey.remedy = timed_out ? NoAnswerRemedy(name) : error.remedy();
   }
   return survey;
 }

@@ -13,10 +13,10 @@
 
 namespace etprof {
 
-// What one device said of itself, or why it did not.
+// The properties of one device for `etprof devices`, or why the device cannot be used.
 struct DeviceSurvey {
   std::string name;     // as `--device` takes it
-  std::string problem;  // why it cannot be used, one line; empty: it answered, and what follows is known
+  std::string problem;  // why the device cannot be used, in one line; empty: the members below are known
   std::string remedy;
   DeviceProperties properties;
   DeviceVitals vitals;
@@ -25,56 +25,60 @@ struct DeviceSurvey {
 
   bool Reached() const { return problem.empty(); }
 
-  // What is known of one that answered, and of one that did not.
-  struct Answer {
-    const DeviceSurvey& of;
+  // The JSON members of a reachable device.
+  struct ReachableMembers {
+    const DeviceSurvey& survey;
 
     static void Describe(auto& v) {
-      using J = const Answer&;
+      using J = const ReachableMembers&;
       constexpr About kText{.meaning = "empty: not known"};
-      v("platform", [](J json) { return json.of.properties.platform; }, kText);
-      v("architecture", [](J json) { return json.of.properties.architecture; }, kText);
-      v("os", [](J json) { return json.of.properties.os; }, kText);
-      v("kernel", [](J json) { return json.of.properties.kernel; }, kText);
-      v("cpu_model", [](J json) { return json.of.properties.cpu_model; }, kText);
-      v("cores", [](J json) { return json.of.properties.cores; }, {.meaning = "CPUs online"});
-      v("clusters", [](J json) { return ClustersOf(json.of.properties); },
+      v("platform", [](J json) { return json.survey.properties.platform; }, kText);
+      v("architecture", [](J json) { return json.survey.properties.architecture; }, kText);
+      v("os", [](J json) { return json.survey.properties.os; }, kText);
+      v("kernel", [](J json) { return json.survey.properties.kernel; }, kText);
+      v("cpu_model", [](J json) { return json.survey.properties.cpu_model; }, kText);
+      v("cores", [](J json) { return json.survey.properties.cores; }, {.meaning = "CPUs online"});
+      v("clusters", [](J json) { return ClustersOf(json.survey.properties); },
         {.meaning = "CPUs of one kind, the slowest first"});
-      v("features", [](J json) { return FeaturesOf(json.of.properties); },
+      v("features", [](J json) { return FeaturesOf(json.survey.properties); },
         {.meaning = "named as `etprof isa` does, the widest first, as the device's kernel reports them"});
-      v("sme2", [](J json) { return HasSme2(json.of.properties); }, {.meaning = "its CPUs have SME2"});
-      v("governors", [](J json) { return GovernorsOf(json.of.properties); },
+      v("sme2", [](J json) { return HasSme2(json.survey.properties); }, {.meaning = "its CPUs have SME2"});
+      v("governors", [](J json) { return GovernorsOf(json.survey.properties); },
         {.meaning = "of its CPUs, each once"});
-      v("cpu_celsius", [](J json) { return json.of.vitals.cpu_celsius; },
+      v("cpu_celsius", [](J json) { return json.survey.vitals.cpu_celsius; },
         {.meaning = "of the hottest sensor", .least = kAnyNumber});
-      v("skin_celsius", [](J json) { return json.of.vitals.skin_celsius; },
+      v("skin_celsius", [](J json) { return json.survey.vitals.skin_celsius; },
         {.meaning = "of the hottest sensor", .least = kAnyNumber});
-      v("battery_percent", [](J json) { return json.of.vitals.battery_percent; },
+      v("battery_percent", [](J json) { return json.survey.vitals.battery_percent; },
         {.meaning = "null: it has none, or does not say"});
-      v("battery_status", [](J json) { return json.of.vitals.battery_status; }, kText);
-      v("memory_total", [](J json) { return json.of.properties.memory_total; }, {.meaning = "bytes"});
-      v("memory_available", [](J json) { return json.of.properties.memory_available; }, {.meaning = "bytes"});
-      v("cache_bytes", [](J json) { return json.of.stored.cache; },
+      v("battery_status", [](J json) { return json.survey.vitals.battery_status; }, kText);
+      v("memory_total", [](J json) { return json.survey.properties.memory_total; }, {.meaning = "bytes"});
+      v("memory_available", [](J json) { return json.survey.properties.memory_available; },
+        {.meaning = "bytes"});
+      v("cache_bytes", [](J json) { return json.survey.stored.cache; },
         {.meaning = "what etprof left there, after `--clean`"});
-      v("old_runs_bytes", [](J json) { return json.of.stored.old_runs; },
+      v("old_runs_bytes", [](J json) { return json.survey.stored.old_runs; },
         {.meaning = "what finished runs left there, after `--clean`"});
-      v("live_runs", [](J json) { return json.of.stored.live_runs; }, {.meaning = "of other etprofs, now"});
-      v("warnings", [](J json) { return json.of.properties.warnings; },
+      v("live_runs", [](J json) { return json.survey.stored.live_runs; },
+        {.meaning = "of other etprofs, now"});
+      v("warnings", [](J json) { return json.survey.properties.warnings; },
         {.meaning = "what makes timings there less steady"});
       v("freed_bytes",
         [](J json) {
-          const std::optional<StoredFiles>& gone = json.of.removed;
-          return gone ? std::optional(gone->cache + gone->old_runs) : std::nullopt;
+          const std::optional<StoredFiles>& removed = json.survey.removed;
+          return removed ? std::optional(removed->cache + removed->old_runs) : std::nullopt;
         },
         {.meaning = "with `--clean`", .if_any = true});
     }
   };
-  struct Silence {
-    const DeviceSurvey& of;
+  // The JSON members of an unreachable device.
+  struct UnreachableMembers {
+    const DeviceSurvey& survey;
 
     static void Describe(auto& v) {
-      v("problem", [](const Silence& json) { return json.of.problem; }, {.meaning = "why it cannot be used"});
-      v("remedy", [](const Silence& json) { return json.of.remedy; },
+      using J = const UnreachableMembers&;
+      v("problem", [](J json) { return json.survey.problem; }, {.meaning = "why it cannot be used"});
+      v("remedy", [](J json) { return json.survey.remedy; },
         {.meaning = "what to do about it", .or_null = true});
     }
   };
@@ -82,19 +86,19 @@ struct DeviceSurvey {
     using J = const DeviceSurvey&;
     v("name", &DeviceSurvey::name, {.meaning = "as `--device` takes it"});
     v("reachable", &DeviceSurvey::Reached, {.meaning = "it answered"});
-    v.Flat([](J json) { return json.Reached() ? std::nullopt : std::optional(Silence{json}); });
-    v.Flat([](J json) { return json.Reached() ? std::optional(Answer{json}) : std::nullopt; });
+    v.Flat([](J json) { return json.Reached() ? std::nullopt : std::optional(UnreachableMembers{json}); });
+    v.Flat([](J json) { return json.Reached() ? std::optional(ReachableMembers{json}) : std::nullopt; });
   }
 };
 
 struct SurveyOptions {
-  double answer_seconds = 10;  // a device that needs longer to say what it is counts as silent
-  bool clean = false;          // remove what etprof left there
+  double answer_seconds = 10;  // time limit for the device to report its properties
+  bool clean = false;          // remove the files that etprof stored on the device
   std::function<bool()> interrupted;
 };
 
-// Asks a device. Nothing is thrown for one that cannot be reached; Error (kUsage) for a name that is none,
-// kInterrupted.
+// Opens a device and reads its properties. An unreachable device is a result with a `problem`, not an error.
+// Throws Error: kUsage for an invalid name, kInterrupted.
 DeviceSurvey SurveyDevice(const std::string& name, const SurveyOptions& options);
 
 }  // namespace etprof

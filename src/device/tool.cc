@@ -15,17 +15,18 @@
 namespace etprof {
 namespace {
 
-constexpr Bytes kLogBytes = 16 << 20;  // that a client may write beside the file that it fetches
+constexpr Bytes kMaxLogBytes =
+    16 << 20;  // log of a client, to which the limit of ToolOptions::max_file applies
 constexpr std::size_t kQuotedBytes = 100;
-constexpr std::size_t kMaxUnexpected = std::size_t{64} << 10U;
-constexpr double kEndSeconds = 1;  // at least, for a process to end that has closed its stdout or was killed
+constexpr std::size_t kMaxUnexpectedBytes = std::size_t{64} << 10U;
+constexpr double kEndSeconds = 1;  // least time for a process to exit after it closed stdout or was killed
 
 }  // namespace
 
 ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::string& last,
                          const std::string& first, bool drop_rest) {
   ProcessOutput output;
-  std::size_t most = kMaxOutput;
+  std::size_t max_bytes = kMaxOutput;
   const double deadline = MonotonicSeconds() + timeout_seconds;
   std::string line;
   while (true) {
@@ -33,8 +34,8 @@ ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::st
     output.end = left < 0 ? Process::Read::kTimeout : process.ReadLine(line, left);
     if (output.end != Process::Read::kLine) return output;
     if (!last.empty() && line == last) return output;
-    if (output.text.empty() && !first.empty() && line != first) most = kMaxUnexpected;
-    if (output.text.size() + line.size() < most) {
+    if (output.text.empty() && !first.empty() && line != first) max_bytes = kMaxUnexpectedBytes;
+    if (output.text.size() + line.size() < max_bytes) {
       output.text += line + '\n';
     } else if (!drop_rest) {
       output.text.append(line, 0, kQuotedBytes);
@@ -57,10 +58,11 @@ ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& opt
   if (options.input.empty() && options.output.empty() && !options.max_file) {
     command.arguments = words;
   } else {
-    FindProgram(words.at(0));  // the shell's own message would not say what to do
+    FindProgram(words.at(0));  // the shell's own message would have no remedy
     std::string script;
-    // POSIX counts in blocks of 512 bytes.
-    if (options.max_file) script = fmt::format("ulimit -f {}; ", (*options.max_file + kLogBytes) / 512 + 1);
+    // POSIX's `ulimit -f` counts blocks of 512 bytes.
+    if (options.max_file)
+      script = fmt::format("ulimit -f {}; ", (*options.max_file + kMaxLogBytes) / 512 + 1);
     script += "exec \"$@\"";
     if (!options.input.empty()) script += " <" + ShellQuoted(options.input.string());
     if (!options.output.empty()) script += " >" + ShellQuoted(options.output.string());
@@ -93,8 +95,8 @@ ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& opt
 }
 
 std::vector<std::string> ClientWords(const char* variable, const std::string& usual) {
-  const char* given = std::getenv(variable);
-  std::vector<std::string> words = CommandWords(given == nullptr ? "" : given);
+  const char* value = std::getenv(variable);
+  std::vector<std::string> words = CommandWords(value == nullptr ? "" : value);
   if (words.empty()) words.push_back(usual);
   return words;
 }

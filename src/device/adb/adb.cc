@@ -22,16 +22,17 @@ class AdbConnection : public Connection {
 
   void Open() override {
     StartServer();
-    // Of a connection that is lost adb may still think that it stands. One that stands may be another
-    // etprof's, too: it is left alone.
-    if (serial_.find(':') != std::string::npos && !Adb({"shell", "-T", "true"}, kProbeSeconds).Success()) {
-      Client({"disconnect", serial_});
-      Client({"connect", serial_});  // what it says is no better than what get-state says
+    // adb may list a lost network connection as connected, so probe it before reconnecting. A working
+    // connection stays, since another etprof process may use it.
+    if (serial_.find(':') != std::string::npos &&
+        !RunForDevice({"shell", "-T", "true"}, kProbeSeconds).Success()) {
+      RunClient({"disconnect", serial_});
+      RunClient({"connect", serial_});  // if this fails, get-state reports the cause as well
     }
-    ToolResult answer = Adb({"get-state"});
+    ToolResult answer = RunForDevice({"get-state"});
     if (answer.Success() && Trimmed(answer.output) == "device") {
-      // An old phone is a device, too, but its shell reports no exit codes.
-      answer = Adb({"shell", "-T", "true"});
+      // The shell of an old phone reports no exit codes, which fails here.
+      answer = RunForDevice({"shell", "-T", "true"});
       if (answer.Success()) return;
     }
     std::string problem = answer.timed_out ? "adb's daemon does not answer" : AdbProblem(answer.errors);
@@ -45,44 +46,47 @@ class AdbConnection : public Connection {
   std::string Problem(const std::string& errors) const override { return AdbProblem(errors); }
 
   std::vector<std::string> Shell(const std::string& script) const override {
-    return Words({"shell", "-T", script});
+    return DeviceCommand({"shell", "-T", script});
   }
 
   bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) override {
     const auto size = static_cast<Bytes>(std::filesystem::file_size(local));
-    return Copied(Adb({"push", local.string(), remote}, CopySeconds(size)), why);
+    return CheckCopy(RunForDevice({"push", local.string(), remote}, CopySeconds(size)), why);
   }
   bool Pull(const std::string& remote, const std::filesystem::path& local, Bytes size,
             std::string& why) override {
-    return Copied(
-        RunTool(Words({"pull", remote, local.string()}),
+    return CheckCopy(
+        RunTool(DeviceCommand({"pull", remote, local.string()}),
                 {.timeout_seconds = CopySeconds(size), .max_file = size, .interrupted = interrupted_}),
         why);
   }
 
  private:
-  // Two clients at once that find no server start two, of which one fails, and its client with it.
+  // The mutex prevents that two concurrent clients each start a server: one of the servers would fail, and
+  // its client with it.
   void StartServer() const {
-    static std::mutex one_at_a_time;
-    const std::lock_guard lock(one_at_a_time);
-    Client({"start-server"});  // where it fails, get-state says why
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    RunClient({"start-server"});  // if this fails, get-state reports the cause
   }
-  std::vector<std::string> Words(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> DeviceCommand(const std::vector<std::string>& arguments) const {
     std::vector<std::string> words = client_;
     if (!serial_.empty()) words.insert(words.end(), {"-s", serial_});
     words.insert(words.end(), arguments.begin(), arguments.end());
     return words;
   }
-  // Without a serial number: to adb itself.
-  ToolResult Client(const std::vector<std::string>& arguments) const {
+  // Runs an adb command that takes no serial number.
+  ToolResult RunClient(const std::vector<std::string>& arguments) const {
     std::vector<std::string> words = client_;
     words.insert(words.end(), arguments.begin(), arguments.end());
     return RunTool(words, {.timeout_seconds = kAdbSeconds, .interrupted = interrupted_});
   }
-  ToolResult Adb(const std::vector<std::string>& arguments, double timeout_seconds = kAdbSeconds) const {
-    return RunTool(Words(arguments), {.timeout_seconds = timeout_seconds, .interrupted = interrupted_});
+  ToolResult RunForDevice(const std::vector<std::string>& arguments,
+                          double timeout_seconds = kAdbSeconds) const {
+    return RunTool(DeviceCommand(arguments),
+                   {.timeout_seconds = timeout_seconds, .interrupted = interrupted_});
   }
-  static bool Copied(const ToolResult& result, std::string& why) {
+  static bool CheckCopy(const ToolResult& result, std::string& why) {
     if (result.Success()) return true;
     why = result.timed_out ? "it took too long" : AdbProblem(result.output + "\n" + result.errors);
     return false;

@@ -13,7 +13,7 @@
 namespace etprof {
 namespace {
 
-// A part of what adb prints of a state or an error, and what to do about it. The first that is found counts.
+// Substrings of adb's states and error messages, and their remedies. The first match counts.
 constexpr std::pair<const char*, const char*> kRemedies[] = {
     {"doesn't match this client",
      "use one adb for all programs: name the one of the running server in ETPROF_ADB, or end that server "
@@ -49,13 +49,13 @@ std::string AdbRemedy(const std::string& state_or_problem) {
 }
 
 std::string AdbProblem(const std::string& printed) {
-  constexpr std::string_view kError = "error: ", kVersions = " doesn't match this client";
+  constexpr std::string_view kError = "error: ", kVersionMismatch = " doesn't match this client";
   std::string problem, last;
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
     line = std::string(Trimmed(line));
-    // The server that is ended answers with further errors.
-    if (line.find(kVersions) != std::string::npos) return line.substr(0, line.find(';'));
+    // After this line, adb prints further errors of the server that it kills.
+    if (line.find(kVersionMismatch) != std::string::npos) return line.substr(0, line.find(';'));
     if (!line.empty() && !line.starts_with("* ")) last = line;
     if (const std::size_t at = line.find(kError); at != std::string::npos)
       problem = line.substr(at + kError.size());
@@ -70,7 +70,8 @@ std::vector<AdbListing> ParseAdbDevices(const std::string& printed) {
   std::vector<AdbListing> listed;
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
-    // "SERIAL  STATE [usb:1-2 product:a model:b device:c] transport_id:1"; adb also talks of its server.
+    // "SERIAL  STATE [usb:1-2 product:a model:b device:c] transport_id:1". Lines with "*" are about the
+    // server.
     if (line.starts_with("*") || line.starts_with("List of devices")) continue;
     std::istringstream words(line);
     AdbListing device;

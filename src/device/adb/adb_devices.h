@@ -10,23 +10,23 @@ namespace etprof {
 struct AdbListing {
   std::string serial;
   std::string state;   // "device", "unauthorized", "offline", "no permissions (...)", ...
-  std::string remedy;  // what makes it "device"; empty where it is
+  std::string remedy;  // what the user has to do to reach the state "device"; empty in that state
 };
 
-// The line of adb's messages that has the cause of a failure, without "error: ". The cause is not always in
-// the last line, which may only lead to a manual. Empty where adb printed none.
+// Finds the line of adb's messages that has the cause of a failure, and returns it without "error: ". The
+// last line is not always the cause: it may only refer to a manual. Empty if adb printed nothing.
 std::string AdbProblem(const std::string& printed);
 
-// What to do about a state of a device or an AdbProblem; empty for the state "device".
+// The remedy for a device state or a problem of AdbProblem; empty for the state "device".
 std::string AdbRemedy(const std::string& state_or_problem);
 
 std::vector<AdbListing> ParseAdbDevices(const std::string& printed);
 
-// What adb's server lists; adb starts the server where none runs. Throws Error: kBadInput where there is no
-// adb, kDeviceFailed where it does not answer within `timeout_seconds`, kInterrupted.
+// Runs `adb devices -l`; adb starts its server if none is running. Throws Error: kBadInput if adb is missing,
+// kDeviceFailed if adb fails or does not answer within `timeout_seconds`, kInterrupted.
 std::vector<AdbListing> ListAdbDevices(double timeout_seconds, const std::function<bool()>& interrupted = {});
 
-// The words that start adb: those of $ETPROF_ADB, or "adb".
+// The command that starts adb: the words of $ETPROF_ADB, or "adb".
 std::vector<std::string> AdbWords();
 
 }  // namespace etprof

@@ -15,14 +15,13 @@ namespace {
 
 using Cpu = DeviceProperties::Cpu;
 
-std::string NameOf(std::size_t place, std::size_t count) {
+std::string ClusterName(std::size_t index, std::size_t count) {
   if (count == 1) return "all";
-  if (place == 0) return "little";
-  if (place + 1 == count) return "big";
-  return count == 3 ? "mid" : fmt::format("mid{}", place);
+  if (index == 0) return "little";
+  if (index + 1 == count) return "big";
+  return count == 3 ? "mid" : fmt::format("mid{}", index);
 }
 
-// "all", "little", "mid", "mid1", ..., "big".
 bool IsClusterName(std::string_view word) {
   if (word == "all" || word == "little" || word == "big") return true;
   return word.starts_with("mid") && word.find_first_not_of("0123456789", 3) == std::string_view::npos;
@@ -71,7 +70,7 @@ std::vector<CpuCluster> ClustersOf(const DeviceProperties& properties) {
     return std::ranges::all_of(cpus, [&](const Cpu& cpu) { return (cpu.*value).has_value(); });
   };
   const bool by_capacity = all_have(&Cpu::capacity), by_frequency = all_have(&Cpu::hardware_max_khz);
-  // Two kinds of equal capacity, or of equal frequency, are still two.
+  // The key has both values: CPUs of equal capacity may differ in frequency, and vice versa.
   std::map<std::pair<std::int64_t, std::int64_t>, CpuCluster> kinds;
   for (const Cpu& cpu : cpus) {
     CpuCluster& cluster = kinds[{by_capacity ? *cpu.capacity : 0, by_frequency ? *cpu.hardware_max_khz : 0}];
@@ -86,7 +85,7 @@ std::vector<CpuCluster> ClustersOf(const DeviceProperties& properties) {
   std::vector<CpuCluster> clusters;
   for (auto& [kind, cluster] : kinds) {
     std::ranges::sort(cluster.cpus);
-    cluster.name = NameOf(clusters.size(), kinds.size());
+    cluster.name = ClusterName(clusters.size(), kinds.size());
     clusters.push_back(std::move(cluster));
   }
   return clusters;

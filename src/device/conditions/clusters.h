@@ -11,13 +11,13 @@
 
 namespace etprof {
 
-// CPUs of one kind.
+// CPUs with the same capacity and maximum frequency.
 struct CpuCluster {
-  std::string name;                      // as `cpus=` takes it; ClustersOf says which there are
+  std::string name;                      // as `cpus=` takes it (see ClustersOf)
   std::string model;                     // "Cortex-A520"; empty: not known, or not the same for all
   std::vector<int> cpus;                 // ascending
   std::optional<std::int64_t> max_khz;   // cpuinfo_max_freq
-  std::optional<std::int64_t> capacity;  // the kernel's relative capacity, 1024 is the largest core
+  std::optional<std::int64_t> capacity;  // the kernel's relative capacity; 1024: the largest core
 
   static void Describe(auto& v) {
     v("name", &CpuCluster::name, {.meaning = "as `cpus=` takes it"});
@@ -28,16 +28,17 @@ struct CpuCluster {
   }
 };
 
-// The online CPUs by their kind, the slowest first: by capacity or, where the kernel does not give it for all
-// of them, by maximum frequency. One kind is called "all"; two are "little" and "big"; what lies between is
-// "mid" or, where there are several, "mid1", "mid2", ... Empty where no CPU is known.
+// Groups the online CPUs into clusters, the slowest first. CPUs are compared by capacity, or by maximum
+// frequency if the kernel does not report the capacity of each CPU. A single cluster is called "all"; the
+// slowest of several is "little", the fastest "big", and those in between "mid" or "mid1", "mid2", ... Empty
+// if no CPU is known.
 std::vector<CpuCluster> ClustersOf(const DeviceProperties& properties);
 
-// CPUs as users name them: as ParseCpus takes them, or clusters by their names, separated by commas ("big",
-// "mid,big"). Throws Error (kUsage) for what is neither, whatever the device.
+// Checks a set of CPUs as users write it, without a device: a set that ParseCpus accepts, or names of
+// clusters separated by commas ("big", "mid,big"). Throws Error (kUsage) for anything else.
 void CheckCpus(std::string_view text);
-// Their numbers on a device, ascending, each once. Throws also Error (kBadInput) for a cluster that it has
-// not.
+// Resolves such a set to CPU numbers of a device, ascending, without duplicates. Throws Error: kUsage as
+// CheckCpus does, kBadInput for a cluster that the device does not have.
 std::vector<int> CpusOf(std::string_view text, const DeviceProperties& properties);
 
 // "4 x Cortex-A520 1.95 GHz (little)", "2 x 3.20 GHz", "2 CPUs".

@@ -9,8 +9,8 @@ namespace {
 
 using testing::ElementsAre;
 
-DeviceProperties::Cpu Cpu(int id, std::optional<std::int64_t> capacity, std::optional<std::int64_t> khz,
-                          const std::string& model = "") {
+DeviceProperties::Cpu MakeCpu(int id, std::optional<std::int64_t> capacity, std::optional<std::int64_t> khz,
+                              const std::string& model = "") {
   DeviceProperties::Cpu cpu;
   cpu.id = id;
   cpu.capacity = capacity;
@@ -19,23 +19,23 @@ DeviceProperties::Cpu Cpu(int id, std::optional<std::int64_t> capacity, std::opt
   return cpu;
 }
 
-DeviceProperties With(const std::vector<DeviceProperties::Cpu>& cpus) {
+DeviceProperties MakeProperties(const std::vector<DeviceProperties::Cpu>& cpus) {
   DeviceProperties properties;
   properties.cpus = cpus;
   return properties;
 }
 
-std::vector<std::string> NamesOf(const std::vector<CpuCluster>& clusters) {
+std::vector<std::string> ClusterNames(const std::vector<CpuCluster>& clusters) {
   std::vector<std::string> names;
   for (const CpuCluster& cluster : clusters) names.push_back(cluster.name);
   return names;
 }
 
-TEST(Clusters, APhonesThreeKindsWhateverTheirOrder) {
-  const std::vector<CpuCluster> clusters =
-      ClustersOf(With({Cpu(0, 1024, 3250000, "Cortex-X4"), Cpu(1, 720, 2600000, "Cortex-A720"),
-                       Cpu(2, 280, 1950000, "Cortex-A520"), Cpu(3, 280, 1950000, "Cortex-A520"),
-                       Cpu(4, 720, 2600000, "Cortex-A720"), Cpu(5, 280, 1950000, "Cortex-A520")}));
+TEST(Clusters, GroupsThreeClustersOfAPhone) {
+  const std::vector<CpuCluster> clusters = ClustersOf(
+      MakeProperties({MakeCpu(0, 1024, 3250000, "Cortex-X4"), MakeCpu(1, 720, 2600000, "Cortex-A720"),
+                      MakeCpu(2, 280, 1950000, "Cortex-A520"), MakeCpu(3, 280, 1950000, "Cortex-A520"),
+                      MakeCpu(4, 720, 2600000, "Cortex-A720"), MakeCpu(5, 280, 1950000, "Cortex-A520")}));
   ASSERT_EQ(clusters.size(), 3U);
   EXPECT_EQ(clusters[0].cpus, (std::vector<int>{2, 3, 5}));
   EXPECT_EQ(clusters[0].capacity, 280);
@@ -46,9 +46,9 @@ TEST(Clusters, APhonesThreeKindsWhateverTheirOrder) {
   EXPECT_EQ(ClusterText(clusters[2]), "1 x Cortex-X4 3.25 GHz (big)");
 }
 
-TEST(CpusOf, TakesNumbersMasksAndClusters) {
-  const DeviceProperties phone =
-      With({Cpu(0, 1024, 3250000), Cpu(1, 720, 2600000), Cpu(2, 280, 1950000), Cpu(3, 280, 1950000)});
+TEST(CpusOf, AcceptsNumbersMasksAndClusters) {
+  const DeviceProperties phone = MakeProperties({MakeCpu(0, 1024, 3250000), MakeCpu(1, 720, 2600000),
+                                                 MakeCpu(2, 280, 1950000), MakeCpu(3, 280, 1950000)});
   EXPECT_THAT(CpusOf("little", phone), ElementsAre(2, 3));
   EXPECT_THAT(CpusOf("big,mid", phone), ElementsAre(0, 1));
   EXPECT_THAT(CpusOf("big,big", phone), ElementsAre(0));
@@ -56,51 +56,55 @@ TEST(CpusOf, TakesNumbersMasksAndClusters) {
   EXPECT_THAT(CpusOf("1-2", phone), ElementsAre(1, 2));
   EXPECT_THAT(CpusOf("0xc", phone), ElementsAre(2, 3));
   for (const char* text : {"mid1", "big,mid7"}) EXPECT_THROW(CpusOf(text, phone), Error) << text;
-  EXPECT_THROW(CpusOf("big", With({Cpu(0, {}, {})})), Error);
-  EXPECT_THROW(CpusOf("all", With({})), Error);
+  EXPECT_THROW(CpusOf("big", MakeProperties({MakeCpu(0, {}, {})})), Error);
+  EXPECT_THROW(CpusOf("all", MakeProperties({})), Error);
 }
 
-TEST(CpusOf, ANameIsCheckedWithoutADevice) {
+TEST(CpusOf, ChecksNamesWithoutADevice) {
   for (const char* text : {"big", "mid3", "little,big", "0-3", "f0"})
     EXPECT_NO_THROW(CheckCpus(text)) << text;
   for (const char* text : {"", "biggest", "big,", "big,0", "middle", "3-1"})
     EXPECT_THROW(CheckCpus(text), Error) << text;
 }
 
-TEST(Clusters, CapacityGoesBeforeFrequency) {
-  // A small core may have the higher clock.
-  const std::vector<CpuCluster> clusters = ClustersOf(With({Cpu(0, 1024, 2000000), Cpu(1, 400, 2200000)}));
-  EXPECT_THAT(NamesOf(clusters), ElementsAre("little", "big"));
+TEST(Clusters, SortsByCapacityBeforeFrequency) {
+  // A small core may have the higher maximum frequency.
+  const std::vector<CpuCluster> clusters =
+      ClustersOf(MakeProperties({MakeCpu(0, 1024, 2000000), MakeCpu(1, 400, 2200000)}));
+  EXPECT_THAT(ClusterNames(clusters), ElementsAre("little", "big"));
   EXPECT_THAT(clusters[0].cpus, ElementsAre(1));
 }
 
-TEST(Clusters, ByFrequencyWhereACapacityIsMissing) {
-  const std::vector<CpuCluster> clusters =
-      ClustersOf(With({Cpu(0, {}, 3000000), Cpu(1, 1024, 1800000), Cpu(2, {}, 3000000)}));
-  EXPECT_THAT(NamesOf(clusters), ElementsAre("little", "big"));
+TEST(Clusters, SortsByFrequencyIfACapacityIsMissing) {
+  const std::vector<CpuCluster> clusters = ClustersOf(
+      MakeProperties({MakeCpu(0, {}, 3000000), MakeCpu(1, 1024, 1800000), MakeCpu(2, {}, 3000000)}));
+  EXPECT_THAT(ClusterNames(clusters), ElementsAre("little", "big"));
   EXPECT_THAT(clusters[1].cpus, ElementsAre(0, 2));
   EXPECT_FALSE(clusters[0].capacity.has_value());
   EXPECT_EQ(ClusterText(clusters[1]), "2 x 3.00 GHz (big)");
 }
 
-TEST(Clusters, OneKindIsAll) {
-  const std::vector<CpuCluster> known = ClustersOf(With({Cpu(0, {}, 2400000), Cpu(1, {}, 2400000)}));
-  EXPECT_THAT(NamesOf(known), ElementsAre("all"));
+TEST(Clusters, NamesASingleClusterAll) {
+  const std::vector<CpuCluster> known =
+      ClustersOf(MakeProperties({MakeCpu(0, {}, 2400000), MakeCpu(1, {}, 2400000)}));
+  EXPECT_THAT(ClusterNames(known), ElementsAre("all"));
   EXPECT_EQ(ClusterText(known[0]), "2 x 2.40 GHz");
-  // As in most virtual machines: nothing is known of them, or not of all.
-  const std::vector<CpuCluster> unknown = ClustersOf(With({Cpu(0, {}, {}), Cpu(1, {}, 2400000)}));
-  EXPECT_THAT(NamesOf(unknown), ElementsAre("all"));
+  // Most virtual machines report no frequency, or not for all CPUs.
+  const std::vector<CpuCluster> unknown =
+      ClustersOf(MakeProperties({MakeCpu(0, {}, {}), MakeCpu(1, {}, 2400000)}));
+  EXPECT_THAT(ClusterNames(unknown), ElementsAre("all"));
   EXPECT_FALSE(unknown[0].max_khz.has_value());
   EXPECT_EQ(ClusterText(unknown[0]), "2 CPUs");
 }
 
-TEST(Clusters, FourKindsHaveTwoBetween) {
-  const std::vector<CpuCluster> clusters = ClustersOf(
-      With({Cpu(0, 300, 2270000), Cpu(1, 800, 2960000), Cpu(2, 850, 3150000), Cpu(3, 1024, 3300000)}));
-  EXPECT_THAT(NamesOf(clusters), ElementsAre("little", "mid1", "mid2", "big"));
+TEST(Clusters, NamesTwoMiddleClusters) {
+  const std::vector<CpuCluster> clusters =
+      ClustersOf(MakeProperties({MakeCpu(0, 300, 2270000), MakeCpu(1, 800, 2960000), MakeCpu(2, 850, 3150000),
+                                 MakeCpu(3, 1024, 3300000)}));
+  EXPECT_THAT(ClusterNames(clusters), ElementsAre("little", "mid1", "mid2", "big"));
 }
 
-TEST(Clusters, OfNothingThereAreNone) { EXPECT_TRUE(ClustersOf(DeviceProperties{}).empty()); }
+TEST(Clusters, AreEmptyWithoutCpus) { EXPECT_TRUE(ClustersOf(DeviceProperties{}).empty()); }
 
 }  // namespace
 }  // namespace etprof

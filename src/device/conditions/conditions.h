@@ -9,27 +9,28 @@
 
 namespace etprof {
 
-// Reads a device's vitals again and again, by one shell that waits there in between: a reading takes
-// milliseconds and starts no process.
+// Reads a device's vitals repeatedly through one shell, which waits on the device between readings: a reading
+// takes milliseconds and starts no process.
 class VitalsReader {
  public:
-  // With `stay` the shell waits for the next time; without, there is a new one for each, where a connection
-  // has no room for another (sshd lets one have ten sessions).
+  // With `stay` the shell stays open between readings. Without, each reading starts a new shell: a connection
+  // may have no session left for a permanent shell (sshd allows ten).
   explicit VitalsReader(Device& device, bool stay = true) : device_(device), stay_(stay) {}
 
-  // How the device is now. `all`: every zone and cooling device is looked at, and on Android its services are
-  // asked, which takes a phone a tenth of a second; else what the last such reading found of the CPUs and the
-  // skin. Absent: it could not be read (the connection broke, a shell that hangs); the next time is tried
-  // anew, twice at most.
+  // Reads the current vitals. With `all`, reads every thermal zone and cooling device and, on Android,
+  // queries its services, which takes a phone a tenth of a second. Otherwise reads only the CPU and skin
+  // sensors and the cooling devices that the last such reading found. Absent: the reading failed (broken
+  // connection, hanging shell). After two failures in a row that are not the connection's, all further
+  // readings are absent.
   std::optional<DeviceVitals> Read(bool all);
 
  private:
-  std::optional<DeviceVitals> Ask(const std::string& request, double timeout_seconds);
+  std::optional<DeviceVitals> Request(const std::string& request, double timeout_seconds);
 
   Device& device_;
   bool stay_;
   std::unique_ptr<Process> shell_;
-  std::optional<std::string> sources_;  // absent: everything is to be looked at
+  std::optional<std::string> sources_;  // DeviceVitals::sources; absent: the next reading reads everything
   int failures_ = 0;
 };
 

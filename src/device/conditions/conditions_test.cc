@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A phone's /sys in a folder, as this machine's shell reads it.
-class Conditions : public ::testing::Test {
+// A fake of a phone's /sys, which the shell of this machine reads.
+class VitalsReaderTest : public ::testing::Test {
  protected:
   void SetUp() override {
     root_ = fs::temp_directory_path() / fmt::format("etprof-conditions-{}", ::getpid());
@@ -56,22 +56,22 @@ class Conditions : public ::testing::Test {
   std::unique_ptr<Device> device_ = MakeLocalDevice();
 };
 
-TEST_F(Conditions, AreReadAgainAndAgain) {
+TEST_F(VitalsReaderTest, ReadsRepeatedlyThroughOneShell) {
   VitalsReader reader(*device_);
-  const auto first = reader.Read(false);  // the first one reads everything
+  const auto first = reader.Read(false);  // the first reading reads all sources
   ASSERT_TRUE(first);
   EXPECT_EQ(first->cpu_celsius, 52.5);
   EXPECT_EQ(first->battery_percent, 63);
   EXPECT_EQ(first->battery_celsius, 31.5);
   EXPECT_EQ(first->sources, "z0 c0 ");
-  ASSERT_EQ(first->clocks.size(), 1U);  // two policies that are alike
+  ASSERT_EQ(first->clocks.size(), 1U);  // the two policies have equal values
   EXPECT_EQ(first->clocks[0].cpus, (std::vector<int>{0, 1, 2, 3, 4, 5}));
   EXPECT_FALSE(first->clocks[0].Capped());
   ASSERT_EQ(first->cooling.size(), 1U);
 
   Write("devices/system/cpu/cpufreq/policy4/scaling_max_freq", "1800000");
   Write("class/thermal/thermal_zone0/temp", "71000");
-  Write("class/thermal/thermal_zone1/type", "skin");  // not looked at until everything is
+  Write("class/thermal/thermal_zone1/type", "skin");  // only a reading of all sources finds this zone
   Write("class/thermal/cooling_device0/cur_state", "7");
   const auto second = reader.Read(false);
   ASSERT_TRUE(second);
@@ -88,7 +88,7 @@ TEST_F(Conditions, AreReadAgainAndAgain) {
   EXPECT_EQ(reader.Read(true)->skin_celsius, 90.0);
 }
 
-TEST_F(Conditions, OfAShellForEachReading) {
+TEST_F(VitalsReaderTest, StartsAShellPerReading) {
   VitalsReader reader(*device_, false);
   EXPECT_EQ(reader.Read(false)->Hottest(), 52.5);
   Write("class/thermal/thermal_zone1/type", "skin");
@@ -96,7 +96,7 @@ TEST_F(Conditions, OfAShellForEachReading) {
   EXPECT_EQ(reader.Read(true)->Hottest(), 90.0);
 }
 
-TEST_F(Conditions, OfAMachineThatTellsNothing) {
+TEST_F(VitalsReaderTest, ToleratesMissingFiles) {
   fs::remove_all(root_ / "sys");
   VitalsReader reader(*device_);
   const auto vitals = reader.Read(true);

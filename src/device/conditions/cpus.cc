@@ -12,7 +12,7 @@
 namespace etprof {
 namespace {
 
-constexpr int kMaxCpus = 1024;  // of Linux's cpu_set_t
+constexpr int kMaxCpus = 1024;  // size of Linux's cpu_set_t
 
 [[noreturn]] void Refuse(std::string_view text, const char* why) {
   throw Error(ExitCode::kUsage, fmt::format("\"{}\" is not a set of CPUs: {}", text, why))

@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Bytes kUnlimited = Bytes{1} << 60U;  // version 1 writes INT64_MAX, rounded down to pages
+constexpr Bytes kUnlimited = Bytes{1} << 60U;  // cgroup v1 writes INT64_MAX rounded down to pages
 
-std::string FirstText(const fs::path& path) { return std::string(Trimmed(ReadCgroupFile(path))); }
+std::string ReadTrimmed(const fs::path& path) { return std::string(Trimmed(ReadCgroupFile(path))); }
 
 void ReadCpuLimits(const fs::path& root, ResourceLimits& limits) {
   if (const auto quota = ReadCpuQuota(root)) {
@@ -29,13 +29,13 @@ void ReadCpuLimits(const fs::path& root, ResourceLimits& limits) {
     }
   }
   if (const auto group = FindCgroup("cpuset", root)) {
-    // In version 2 a group without the controller has the set of its parent.
+    // In cgroup v2, a group without the cpuset controller uses the set of its parent.
     const char* key = group->version == 2 ? "cpuset.cpus.effective" : "cpuset.cpus";
     for (const fs::path& folder : group->folders) {
-      if (limits.cpuset.empty()) limits.cpuset = FirstText(folder / key);
+      if (limits.cpuset.empty()) limits.cpuset = ReadTrimmed(folder / key);
     }
   }
-  // As sched_getaffinity says it.
+  // Cpus_allowed_list is the affinity that sched_getaffinity returns.
   const std::string status = ReadCgroupFile(root / "proc/self/status");
   constexpr std::string_view kKey = "Cpus_allowed_list:";
   if (const std::size_t at = status.find(kKey); at != std::string::npos) {
@@ -52,15 +52,15 @@ void ReadMemoryLimits(const fs::path& root, ResourceLimits& limits) {
     const std::string events = ReadCgroupFile(folder / (v2 ? "memory.events" : "memory.oom_control"));
     if (!limits.oom_kills) limits.oom_kills = CgroupNumber(events, "oom_kill");
     const auto limit =
-        AsNumber<std::int64_t>(FirstText(folder / (v2 ? "memory.max" : "memory.limit_in_bytes")));
+        AsNumber<std::int64_t>(ReadTrimmed(folder / (v2 ? "memory.max" : "memory.limit_in_bytes")));
     const auto used =
-        AsNumber<std::int64_t>(FirstText(folder / (v2 ? "memory.current" : "memory.usage_in_bytes")));
+        AsNumber<std::int64_t>(ReadTrimmed(folder / (v2 ? "memory.current" : "memory.usage_in_bytes")));
     if (!limit || !used || *limit < 0 || *limit >= kUnlimited || *used < 0) continue;
     const auto hits =
-        v2 ? CgroupNumber(events, "max") : AsNumber<std::int64_t>(FirstText(folder / "memory.failcnt"));
+        v2 ? CgroupNumber(events, "max") : AsNumber<std::int64_t>(ReadTrimmed(folder / "memory.failcnt"));
     if (hits) limits.memory_limit_hits = limits.memory_limit_hits.value_or(0) + *hits;
-    // The kernel gives up the cache before it kills a process. In version 1 the usage has that of the
-    // children, too.
+    // The kernel reclaims inactive file cache before it kills a process. In cgroup v1 the usage includes the
+    // child groups, so the total_ counter is the one to subtract.
     const std::string stat = ReadCgroupFile(folder / "memory.stat");
     const Bytes cache = CgroupNumber(stat, v2 ? "inactive_file" : "total_inactive_file").value_or(0);
     const Bytes available = std::max<Bytes>(0, *limit - std::max<Bytes>(0, *used - cache));
@@ -70,7 +70,7 @@ void ReadMemoryLimits(const fs::path& root, ResourceLimits& limits) {
   }
 }
 
-bool Rose(const std::optional<std::int64_t>& before, const std::optional<std::int64_t>& after) {
+bool Increased(const std::optional<std::int64_t>& before, const std::optional<std::int64_t>& after) {
   return before && after && *after > *before;
 }
 
@@ -84,7 +84,7 @@ ResourceLimits ReadResourceLimits(const fs::path& root) {
 }
 
 std::string ShowLimitFiles() {
-  // Shows the files of every group that the process may be in: which of them count is FindCgroup's to say.
+  // Prints the files of every group that the process may be in; FindCgroup then selects the ones that count.
   return R"sh(show /proc/self/cgroup
 part /proc/self/status; grep '^Cpus_allowed_list' /proc/self/status 2>/dev/null
 part /proc/self/mountinfo; grep ' - cgroup' /proc/self/mountinfo 2>/dev/null
@@ -110,10 +110,11 @@ std::string QuotaText(const ResourceLimits& limits) {
 }
 
 std::string ThrottlingText(const ResourceLimits& before, const ResourceLimits& after) {
-  if (!Rose(before.throttled, after.throttled)) return "";
+  if (!Increased(before.throttled, after.throttled)) return "";
   std::string text = fmt::format("{}; it was stopped for {:.1f} s", QuotaText(after),
                                  static_cast<double>(*after.throttled - *before.throttled) / 1e9);
-  if (Rose(before.periods, after.periods) && Rose(before.throttled_periods, after.throttled_periods)) {
+  if (Increased(before.periods, after.periods) &&
+      Increased(before.throttled_periods, after.throttled_periods)) {
     text += fmt::format(", in {:.0f}% of the quota's periods",
                         100 * static_cast<double>(*after.throttled_periods - *before.throttled_periods) /
                             static_cast<double>(*after.periods - *before.periods));
@@ -133,8 +134,8 @@ std::string LimitsText(const ResourceLimits& limits) {
 }
 
 std::string OutOfMemoryText(const ResourceLimits& before, const ResourceLimits& after) {
-  if (!Rose(before.oom_kills, after.oom_kills)) return "";
-  if (after.memory_limit && Rose(before.memory_limit_hits, after.memory_limit_hits))
+  if (!Increased(before.oom_kills, after.oom_kills)) return "";
+  if (after.memory_limit && Increased(before.memory_limit_hits, after.memory_limit_hits))
     return fmt::format("the container's memory limit of {} is used up",
                        FormatBytes(static_cast<double>(*after.memory_limit)));
   return "the device's memory is used up";

@@ -10,17 +10,17 @@
 
 namespace etprof {
 
-// What the control groups of etprof's processes on a device (its container) and their affinity let them use.
-// Absent or empty: not limited, or not known.
+// The CPU and memory limits of etprof's processes on a device, set by control groups (the container) and CPU
+// affinity. Absent or empty: not limited, or not known.
 struct ResourceLimits {
-  std::optional<double> quota_cpus;  // processor time per time: 0.1 is a tenth of one CPU
-  std::string quota_key;             // the file that says so
+  std::optional<double> quota_cpus;  // CPU seconds per second: 0.1 is a tenth of one CPU
+  std::string quota_key;             // name of the cgroup file that has the quota
   std::string cpuset, affinity;      // CPUs, "0-3,6"
-  // Of the group with that quota, cumulative.
+  // Quota periods and throttled time of the cgroup with the quota, since the group was created.
   std::optional<std::int64_t> periods, throttled_periods;
   std::optional<Nanoseconds> throttled;
-  std::optional<Bytes> memory_limit;      // of the group that has the least left
-  std::optional<Bytes> memory_available;  // below that limit; the group's inactive file cache counts as free
+  std::optional<Bytes> memory_limit;      // limit of the cgroup with the least available memory
+  std::optional<Bytes> memory_available;  // memory left below that limit; inactive file cache counts as free
   std::optional<std::int64_t> memory_limit_hits, oom_kills;  // cumulative
 
   static constexpr const char* kSchemaName = "limits";
@@ -47,19 +47,19 @@ struct ResourceLimits {
 // Reads /proc/self and the control groups of Linux below `root`.
 ResourceLimits ReadResourceLimits(const std::filesystem::path& root = "/");
 
-// Script code for a POSIX shell that prints these files by its functions `part NAME` and `show PATH`
-// (remote_properties.cc).
+// POSIX shell code that prints the files that ReadResourceLimits reads. It calls the shell functions `part
+// NAME` and `show PATH` of remote_properties.cc.
 std::string ShowLimitFiles();
 
 // "this container may use 0.10 CPUs (cpu.cfs_quota_us)". Empty without a quota.
 std::string QuotaText(const ResourceLimits& limits);
-// The same with the time that the group was stopped between two readings:
-// "...; it was stopped for 7.5 s, in 94% of the periods". Empty where it was not stopped.
+// The quota and the time for which the cgroup was throttled between two readings: "this container may use
+// 0.10 CPUs (cpu.max); it was stopped for 7.5 s, in 94% of the quota's periods". Empty: no throttling.
 std::string ThrottlingText(const ResourceLimits& before, const ResourceLimits& after);
-// All of it, for people: "0.10 CPUs (cpu.cfs_quota_us), cpuset 0-1, affinity 1, 512 MB of memory".
+// All limits: "0.10 CPUs (cpu.cfs_quota_us), cpuset 0-1, affinity 1, 512 MB of memory".
 std::string LimitsText(const ResourceLimits& limits);
-// Why the kernel killed a process between two readings: "the container's memory limit of 512 MB is used up".
-// Empty: it killed none for want of memory.
+// The reason if the kernel killed a process for lack of memory between two readings: "the container's memory
+// limit of 512 MB is used up". Empty: no such kill.
 std::string OutOfMemoryText(const ResourceLimits& before, const ResourceLimits& after);
 
 }  // namespace etprof

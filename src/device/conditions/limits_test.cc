@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that stands for the "/" of a device.
+// A folder that replaces the root folder of a device.
 class LimitsTree : public testing::Test {
  protected:
   ~LimitsTree() override { fs::remove_all(root_); }
@@ -21,7 +21,7 @@ class LimitsTree : public testing::Test {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
   }
-  void MakeV1() {
+  void WriteCgroupV1() {
     Write("proc/self/cgroup", "4:memory:/box\n3:cpuset:/\n1:cpu:/box\n0::/\n");
     Write("proc/self/mountinfo",
           "32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu\n34 31 0:31 / /cg/cpuset rw - cgroup cgroup "
@@ -45,8 +45,8 @@ class LimitsTree : public testing::Test {
   const fs::path root_ = MakeTemporaryFolder("etprof-limits-test", "a folder");
 };
 
-TEST_F(LimitsTree, OfVersion1) {
-  MakeV1();
+TEST_F(LimitsTree, ReadsCgroupV1) {
+  WriteCgroupV1();
   const ResourceLimits limits = ReadResourceLimits(root_);
   EXPECT_DOUBLE_EQ(limits.quota_cpus.value(), 0.1);
   EXPECT_EQ(limits.throttled, 5'300'000'000);
@@ -60,14 +60,14 @@ TEST_F(LimitsTree, OfVersion1) {
   EXPECT_EQ(LimitsText(limits), "0.10 CPUs (cpu.cfs_quota_us), cpuset 0-1, affinity 1, 600 MB of memory");
 }
 
-TEST_F(LimitsTree, AContainersMemoryIsWhatIsAvailable) {
-  MakeV1();
+TEST_F(LimitsTree, AvailableMemoryIsWithinTheContainersLimit) {
+  WriteCgroupV1();
   EXPECT_EQ(ReadAvailableMemory(root_), 250'000'000) << "of 4 GB of the machine";
   Write("proc/meminfo", "MemAvailable: 1000 kB\n");
   EXPECT_EQ(ReadAvailableMemory(root_), 1'024'000) << "the machine has less than the container may use";
 }
 
-TEST_F(LimitsTree, OfVersion2TheAncestorWithTheLeastLeftCounts) {
+TEST_F(LimitsTree, CgroupV2UsesTheAncestorWithTheLeastMemory) {
   Write("proc/self/cgroup", "0::/pod/box\n");
   Write("proc/self/mountinfo", "31 23 0:28 / /cg rw - cgroup2 cgroup rw\n");
   Write("proc/meminfo", "MemAvailable: 4000000 kB\n");
@@ -91,12 +91,12 @@ TEST_F(LimitsTree, OfVersion2TheAncestorWithTheLeastLeftCounts) {
   EXPECT_EQ(ReadAvailableMemory(root_), 0) << "never negative";
 }
 
-TEST_F(LimitsTree, WithoutControlGroupsNothingIsKnown) {
+TEST_F(LimitsTree, ToleratesMissingCgroups) {
   EXPECT_EQ(LimitsText(ReadResourceLimits(root_)), "");
   EXPECT_FALSE(ReadAvailableMemory(root_));
 }
 
-TEST(Limits, TextsOfWhatHappenedBetweenTwoReadings) {
+TEST(Limits, DescribesChangesBetweenTwoReadings) {
   ResourceLimits before;
   before.quota_cpus = 0.1;
   before.quota_key = "cpu.max";

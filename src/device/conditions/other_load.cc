@@ -35,43 +35,43 @@ using ProcessUse = LoadSnapshot::Process;
 // Linux counts CPU time for user space in hundredths of a second on every architecture that runs ExecuTorch
 // (USER_HZ).
 constexpr double kTicksPerSecond = 100;
-constexpr std::int64_t kMostTicks = 1'000'000'000'000'000;  // more is nonsense
-constexpr std::size_t kMostProcesses = 100'000;
-constexpr int kMostCores = 4096;
-constexpr int kMostAncestors = 64;
-constexpr double kLongestSeconds = 1e7;
-constexpr double kListedCores = 0.01;       // a process that uses less is not named
-constexpr double kCountedCores = 0.05;      // nor counted as one of those that disturb
-constexpr std::size_t kMostKeptNames = 64;  // while intervals are added up
-constexpr double kShellSeconds = 5;         // for a device to answer, without kLoadSeconds
+constexpr std::int64_t kMaxTicks = 1'000'000'000'000'000;  // larger counts are implausible
+constexpr std::size_t kMaxProcesses = 100'000;
+constexpr int kMaxCores = 4096;
+constexpr int kMaxAncestors = 64;
+constexpr double kMaxIntervalSeconds = 1e7;
+constexpr double kMinListedCores = 0.01;     // processes that use less are not in OtherLoad::processes
+constexpr double kMinCountedCores = 0.05;    // processes that use less are not in HeavyUsers
+constexpr std::size_t kMaxSummedNames = 64;  // OtherLoad::processes of several intervals
+constexpr double kLoadShellSeconds = 5;      // time limit for a device's answer, without kLoadSeconds
 
 constexpr std::string_view kSnapshotMark = "etprof-load-snapshot ";  // longer than a process's name can be
 constexpr std::string_view kProcMark = "etprof-load-proc";
 constexpr std::string_view kPsMark = "etprof-load-ps";
 constexpr std::string_view kEndMark = "etprof-load-end";
 
-std::string ShownName(std::string_view name) {
-  constexpr std::size_t kLongest = 64;
-  std::string text(name.substr(0, kLongest));
+std::string PrintableName(std::string_view name) {
+  constexpr std::size_t kMaxBytes = 64;
+  std::string text(name.substr(0, kMaxBytes));
   for (char& c : text) {
     if (c < ' ' || c > '~') c = '?';
   }
   return text.empty() ? "?" : text;
 }
 
-std::optional<std::int64_t> Count(std::string_view text, std::int64_t most) {
+std::optional<std::int64_t> ParseCount(std::string_view text, std::int64_t max_value) {
   const auto value = AsNumber<std::int64_t>(text);
-  return value && *value >= 0 && *value <= most ? value : std::nullopt;
+  return value && *value >= 0 && *value <= max_value ? value : std::nullopt;
 }
 
-// The first fields as numbers. Absent: there are too few, or one is no number.
+// Parses the first kCount fields as numbers. Absent: too few fields, or a field is not a number.
 template <std::size_t kCount>
-std::optional<std::array<std::int64_t, kCount>> Fields(std::string_view text) {
+std::optional<std::array<std::int64_t, kCount>> ParseFields(std::string_view text) {
   std::array<std::int64_t, kCount> values{};
   for (std::int64_t& value : values) {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     const std::string_view field = text.substr(0, text.find_first_of(" \n"));
-    const auto number = Count(field, kMostTicks);
+    const auto number = ParseCount(field, kMaxTicks);
     if (!number) return std::nullopt;
     value = *number;
     text.remove_prefix(field.size());
@@ -79,54 +79,55 @@ std::optional<std::array<std::int64_t, kCount>> Fields(std::string_view text) {
   return values;
 }
 
-// "123.45" of any number of digits, without the help of the locale.
-std::optional<double> Decimal(std::string_view text) {
+// Parses "123.45" with any number of digits, independently of the locale.
+std::optional<double> ParseDecimal(std::string_view text) {
   const std::size_t point = text.find('.');
-  const auto whole = Count(text.substr(0, point), kMostTicks);
+  const auto whole = ParseCount(text.substr(0, point), kMaxTicks);
   if (!whole) return std::nullopt;
   double value = static_cast<double>(*whole);
   if (point == std::string_view::npos) return value;
   const std::string_view digits = text.substr(point + 1, 9);
-  const auto part = Count(digits, kMostTicks);
+  const auto part = ParseCount(digits, kMaxTicks);
   if (!part) return std::nullopt;
   double unit = 1;
   for (std::size_t i = 0; i < digits.size(); ++i) unit /= 10;
   return value + static_cast<double>(*part) * unit;
 }
 
-// "cpu  user nice system idle iowait irq softirq steal ...": what is not idle. `guest` is part of `user`.
+// Reads a line of /proc/stat: "cpu  user nice system idle iowait irq softirq steal ..." gives the busy time,
+// and "cpuN ..." counts a core. `guest` is part of `user`.
 void ReadTotals(std::string_view line, LoadSnapshot& snapshot) {
   if (line.starts_with("cpu ")) {
-    const auto ticks = Fields<8>(line.substr(4));
+    const auto ticks = ParseFields<8>(line.substr(4));
     if (!ticks) return;
     const auto& [user, nice, system, idle, iowait, irq, softirq, steal] = *ticks;
     snapshot.busy = static_cast<double>(user + nice + system + irq + softirq + steal) / kTicksPerSecond;
-  } else if (line.starts_with("cpu") && snapshot.cores < kMostCores) {
+  } else if (line.starts_with("cpu") && snapshot.cores < kMaxCores) {
     ++snapshot.cores;
   }
 }
 
 void ReadHeader(std::string_view line, LoadSnapshot& snapshot) {
   constexpr std::string_view kUptime = "uptime ", kCores = "cores ";
-  if (line.starts_with(kUptime)) snapshot.seconds = Decimal(line.substr(kUptime.size())).value_or(0);
+  if (line.starts_with(kUptime)) snapshot.seconds = ParseDecimal(line.substr(kUptime.size())).value_or(0);
   if (line.starts_with(kCores))
-    snapshot.cores = static_cast<int>(Count(line.substr(kCores.size()), kMostCores).value_or(0));
+    snapshot.cores = static_cast<int>(ParseCount(line.substr(kCores.size()), kMaxCores).value_or(0));
   if (line.starts_with("cpu")) ReadTotals(line, snapshot);
 }
 
 using ByPid = std::unordered_map<std::int64_t, const ProcessUse*>;
 
-ByPid Index(const LoadSnapshot& snapshot) {
+ByPid IndexByPid(const LoadSnapshot& snapshot) {
   ByPid index;
   index.reserve(snapshot.processes.size());
   for (const ProcessUse& process : snapshot.processes) index.emplace(process.pid, &process);
   return index;
 }
 
-// The process and what it descends from, upwards. Ends early where parents go in a circle.
+// The process and its ancestors, the process first. kMaxAncestors ends a cycle of parents.
 std::vector<const ProcessUse*> Lineage(const ByPid& index, std::int64_t pid) {
   std::vector<const ProcessUse*> lineage;
-  for (auto at = index.find(pid); at != index.end() && static_cast<int>(lineage.size()) < kMostAncestors;
+  for (auto at = index.find(pid); at != index.end() && static_cast<int>(lineage.size()) < kMaxAncestors;
        at = index.find(at->second->parent)) {
     lineage.push_back(at->second);
     if (at->second->parent == at->first) break;
@@ -134,57 +135,61 @@ std::vector<const ProcessUse*> Lineage(const ByPid& index, std::int64_t pid) {
   return lineage;
 }
 
-// What belongs to etprof in a snapshot.
-struct Own {
-  std::set<std::int64_t> pids;  // no others: the one that took the snapshot, below it and above it
-  const ProcessUse* self = nullptr;
-  // What starts the shells of a connection. It waits for them, so it knows what ended ones have used.
-  const ProcessUse* keeper = nullptr;
+// The processes of a snapshot that are not other load.
+struct SelfProcesses {
+  std::set<std::int64_t> pids;  // the process that took the snapshot, its descendants, and its ancestors
+  const ProcessUse* snapshot_taker = nullptr;
+  // The daemon that starts the shells of a connection. It waits for them, so its `with_children` includes the
+  // CPU time of ended shells.
+  const ProcessUse* session_daemon = nullptr;
   double used = 0;
 };
 
-Own OwnOf(const LoadSnapshot& snapshot, const ByPid& index) {
-  Own own;
+SelfProcesses FindSelfProcesses(const LoadSnapshot& snapshot, const ByPid& index) {
+  SelfProcesses self;
   for (const ProcessUse& process : snapshot.processes) {
     const std::vector<const ProcessUse*> lineage = Lineage(index, process.pid);
     if (std::ranges::none_of(lineage, [&](const ProcessUse* one) { return one->pid == snapshot.self; }))
       continue;
-    own.pids.insert(process.pid);
-    own.used += process.with_children;
+    self.pids.insert(process.pid);
+    self.used += process.with_children;
   }
   for (const ProcessUse* ancestor : Lineage(index, snapshot.self)) {
     if (ancestor->pid == snapshot.self) {
-      own.self = ancestor;
+      self.snapshot_taker = ancestor;
       continue;
     }
-    own.pids.insert(ancestor->pid);
+    self.pids.insert(ancestor->pid);
     const auto named = [&](const char* name) { return ancestor->name.starts_with(name); };
-    if (own.keeper == nullptr && (named("sshd") || named("adbd") || named("dropbear"))) own.keeper = ancestor;
+    if (self.session_daemon == nullptr && (named("sshd") || named("adbd") || named("dropbear")))
+      self.session_daemon = ancestor;
   }
-  if (own.keeper != nullptr) own.used += own.keeper->with_children;
-  return own;
+  if (self.session_daemon != nullptr) self.used += self.session_daemon->with_children;
+  return self;
 }
 
-bool Same(const ProcessUse* before, const ProcessUse* after) {
+bool IsSameProcess(const ProcessUse* before, const ProcessUse* after) {
   return before != nullptr && after != nullptr && before->pid == after->pid && before->start == after->start;
 }
 
-// CPU seconds within the interval. Absent: not known, or nonsense.
+// CPU seconds that a process used in an interval. Absent: not known, or not plausible. `before` is the
+// process with the same PID in the first snapshot (null: none), `start` the time of that snapshot, and
+// `max_seconds` the CPU time of all cores in the interval.
 std::optional<double> UsedBetween(const ProcessUse* before, const ProcessUse& after, double start,
-                                  double most) {
+                                  double max_seconds) {
   const bool same = before != nullptr && before->start == after.start;
-  // Its beginning was not seen, and it is no new one: the file could not be read then.
+  // The process is older than the interval, but not in the first snapshot: its file was unreadable then.
   if (!same && after.start && *after.start < start - 2 / kTicksPerSecond) return std::nullopt;
   const double used = after.used - (same ? before->used : 0);
-  if (!(used >= 0) || used > most + 2 / kTicksPerSecond) return std::nullopt;
+  if (!(used >= 0) || used > max_seconds + 2 / kTicksPerSecond) return std::nullopt;
   return used;
 }
 
-void SortAndCut(std::vector<OtherLoad::Process>& processes, std::size_t most) {
+void SortAndTruncate(std::vector<OtherLoad::Process>& processes, std::size_t max_count) {
   std::ranges::sort(processes, [](const auto& a, const auto& b) {
     return a.cores != b.cores ? a.cores > b.cores : a.name < b.name;
   });
-  if (processes.size() > most) processes.resize(most);
+  if (processes.size() > max_count) processes.resize(max_count);
 }
 
 std::string CoresText(double cores) {
@@ -193,18 +198,18 @@ std::string CoresText(double cores) {
   return cores < 9.95 ? fmt::format("{:.1f}", cores) : fmt::format("{:.0f}", cores);
 }
 
-// The processes that matter among those that are known.
-struct Users {
+// The processes that LoadText and LoadUsersText name.
+struct HeavyUsers {
   std::vector<std::string> names;
   int count = 0;
   double cores = 0;
 };
 
-Users UsersOf(const OtherLoad& load) {
-  Users users;
+HeavyUsers FindHeavyUsers(const OtherLoad& load) {
+  HeavyUsers users;
   for (const OtherLoad::Process& process : load.processes) {
     if (users.names.size() == kMostLoadNames) break;
-    if (process.cores < kCountedCores && !users.names.empty()) continue;
+    if (process.cores < kMinCountedCores && !users.names.empty()) continue;
     users.names.push_back(process.name);
     users.count += process.count;
     users.cores += process.cores;
@@ -212,13 +217,13 @@ Users UsersOf(const OtherLoad& load) {
   return users;
 }
 
-// Whether processes that are known account for most of what was used.
-bool Explains(const Users& users, const OtherLoad& load) {
+// Whether the named processes account for at least half of the load.
+bool Explains(const HeavyUsers& users, const OtherLoad& load) {
   return !users.names.empty() && users.cores >= load.CoresUsed() / 2;
 }
 
 #ifdef __APPLE__
-std::optional<LoadSnapshot> ReadLocal() {
+std::optional<LoadSnapshot> ReadLocalLoad() {
   LoadSnapshot snapshot;
   snapshot.seconds = MonotonicSeconds();
   snapshot.self = ::getpid();
@@ -234,14 +239,14 @@ std::optional<LoadSnapshot> ReadLocal() {
   }
   // Unlike libproc, `ps` sees the processes of other users.
   const ToolResult printed =
-      RunTool({"/bin/ps", "-A", "-o", "pid=,ppid=,time=,comm="}, {.timeout_seconds = kShellSeconds});
+      RunTool({"/bin/ps", "-A", "-o", "pid=,ppid=,time=,comm="}, {.timeout_seconds = kLoadShellSeconds});
   std::string_view text = printed.output;
-  while (!text.empty() && snapshot.processes.size() < kMostProcesses) {
+  while (!text.empty() && snapshot.processes.size() < kMaxProcesses) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     if (auto process = ParsePs(text.substr(0, end))) snapshot.processes.push_back(std::move(*process));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  // `ps` does not tell what a process has waited for.
+  // `ps` does not report the CPU time of waited-for children.
   struct rusage usage {};
   ::getrusage(RUSAGE_CHILDREN, &usage);
   for (ProcessUse& process : snapshot.processes) {
@@ -252,9 +257,9 @@ std::optional<LoadSnapshot> ReadLocal() {
   return snapshot;
 }
 #else
-// A file of /proc comes whole with one read, and none that is read here is longer.
-std::string ReadShortFile(int folder, const char* name, std::size_t most) {
-  std::string text(most, '\0');
+// Reads at most `max_bytes` of a file of /proc with one read(2), which returns all of a short file.
+std::string ReadShortFile(int folder, const char* name, std::size_t max_bytes) {
+  std::string text(max_bytes, '\0');
   const int file = ::openat(folder, name, O_RDONLY | O_CLOEXEC);
   if (file < 0) return "";
   const ssize_t count = ::read(file, text.data(), text.size());
@@ -263,17 +268,17 @@ std::string ReadShortFile(int folder, const char* name, std::size_t most) {
   return text;
 }
 
-std::optional<LoadSnapshot> ReadLocal() {
-  const char* given = std::getenv("ETPROF_PROC_ROOT");
-  DIR* folder = ::opendir(given != nullptr ? given : "/proc");
+std::optional<LoadSnapshot> ReadLocalLoad() {
+  const char* proc_root = std::getenv("ETPROF_PROC_ROOT");
+  DIR* folder = ::opendir(proc_root != nullptr ? proc_root : "/proc");
   if (folder == nullptr) return std::nullopt;
   const int at = ::dirfd(folder);
   LoadSnapshot snapshot;
   struct timespec now {};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);  // as /proc/uptime, with more digits
+  ::clock_gettime(CLOCK_BOOTTIME, &now);  // the clock of /proc/uptime, with more digits
   snapshot.seconds = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
   snapshot.self = ::getpid();
-  // The lines of CPUs come first; what is behind them may be long.
+  // The lines of CPUs come first; the rest of the file may be long.
   constexpr std::size_t kTotalsBytes = 262'144;
   const std::string totals = ReadShortFile(at, "stat", kTotalsBytes);
   for (std::string_view text = totals; text.starts_with("cpu") && text.find('\n') != std::string_view::npos;
@@ -285,7 +290,7 @@ std::optional<LoadSnapshot> ReadLocal() {
   std::string name;
   while (const struct dirent* entry = ::readdir(folder)) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    if (snapshot.processes.size() >= kMostProcesses) break;
+    if (snapshot.processes.size() >= kMaxProcesses) break;
     name = entry->d_name;
     name += "/stat";
     if (auto process = ParseProcStat(ReadShortFile(at, name.c_str(), kStatBytes)))
@@ -305,22 +310,23 @@ double OtherLoad::CoresUsed() const { return std::max(machine_cores.value_or(0),
 std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const LoadSnapshot& after, int cores) {
   OtherLoad load;
   load.seconds = after.seconds - before.seconds;
-  if (!(load.seconds >= kShortestLoadSeconds && load.seconds <= kLongestSeconds)) return std::nullopt;
+  if (!(load.seconds >= kShortestLoadSeconds && load.seconds <= kMaxIntervalSeconds)) return std::nullopt;
   load.cores = after.cores > 0 ? after.cores : cores;
   if (load.cores <= 0) return std::nullopt;
-  const double most = load.seconds * load.cores;
-  const ByPid earlier = Index(before), later = Index(after);
-  const Own own_before = OwnOf(before, earlier), own_after = OwnOf(after, later);
+  const double max_seconds = load.seconds * load.cores;
+  const ByPid earlier = IndexByPid(before), later = IndexByPid(after);
+  const SelfProcesses self_before = FindSelfProcesses(before, earlier),
+                      self_after = FindSelfProcesses(after, later);
 
   std::map<std::string, OtherLoad::Process> by_name;
   double sum = 0;
-  bool any = false;
+  bool other_seen = false;
   for (const ProcessUse& process : after.processes) {
-    if (own_after.pids.contains(process.pid)) continue;
-    any = true;
+    if (self_after.pids.contains(process.pid)) continue;
+    other_seen = true;
     const auto found = earlier.find(process.pid);
     const auto used =
-        UsedBetween(found == earlier.end() ? nullptr : found->second, process, before.seconds, most);
+        UsedBetween(found == earlier.end() ? nullptr : found->second, process, before.seconds, max_seconds);
     if (!used || *used <= 0) continue;
     sum += *used;
     OtherLoad::Process& of_name =
@@ -328,16 +334,18 @@ std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const Load
     of_name.cores += *used / load.seconds;
     ++of_name.count;
   }
-  if (any) load.process_cores = std::min(sum / load.seconds, double(load.cores));
+  if (other_seen) load.process_cores = std::min(sum / load.seconds, double(load.cores));
   for (auto& [name, process] : by_name) load.processes.push_back(std::move(process));
-  std::erase_if(load.processes, [](const auto& process) { return process.cores < kListedCores; });
-  SortAndCut(load.processes, kMostLoadNames);
+  std::erase_if(load.processes, [](const auto& process) { return process.cores < kMinListedCores; });
+  SortAndTruncate(load.processes, kMostLoadNames);
 
-  // What etprof's ended processes used is known where what waited for them is the same in both.
-  const bool known = (before.self == after.self && Same(own_before.self, own_after.self)) ||
-                     Same(own_before.keeper, own_after.keeper);
-  if (known && before.busy && after.busy && *after.busy >= *before.busy) {
-    const double others = (*after.busy - *before.busy) - (own_after.used - own_before.used);
+  // The CPU time of etprof's ended processes is known if the process that waited for them is in both
+  // snapshots.
+  const bool self_use_known =
+      (before.self == after.self && IsSameProcess(self_before.snapshot_taker, self_after.snapshot_taker)) ||
+      IsSameProcess(self_before.session_daemon, self_after.session_daemon);
+  if (self_use_known && before.busy && after.busy && *after.busy >= *before.busy) {
+    const double others = (*after.busy - *before.busy) - (self_after.used - self_before.used);
     load.machine_cores = std::clamp(others / load.seconds, 0.0, double(load.cores));
   }
   if (!load.machine_cores && !load.process_cores) return std::nullopt;
@@ -349,15 +357,15 @@ void AddLoad(OtherLoad& load, const OtherLoad& more) {
   if (!(seconds > 0)) return;
   const double share = load.seconds / seconds;
   const auto mean = [&](double a, double b) { return share * a + (1 - share) * b; };
-  const auto join = [&](std::optional<double>& a, const std::optional<double>& b) {
+  const auto average = [&](std::optional<double>& a, const std::optional<double>& b) {
     if (a && b) {
       a = mean(*a, *b);
     } else if (b) {
-      a = b;  // all that is known
+      a = b;
     }
   };
-  join(load.machine_cores, more.machine_cores);
-  join(load.process_cores, more.process_cores);
+  average(load.machine_cores, more.machine_cores);
+  average(load.process_cores, more.process_cores);
   for (OtherLoad::Process& process : load.processes) process.cores *= share;
   for (const OtherLoad::Process& process : more.processes) {
     const auto found =
@@ -370,14 +378,14 @@ void AddLoad(OtherLoad& load, const OtherLoad& more) {
       found->count = std::max(found->count, process.count);
     }
   }
-  SortAndCut(load.processes, kMostKeptNames);
+  SortAndTruncate(load.processes, kMaxSummedNames);
   load.seconds = seconds;
   load.cores = std::max(load.cores, more.cores);
 }
 
 bool Matters(const OtherLoad& load, int threads) {
   const double used = load.CoresUsed();
-  // A single core, or more threads than cores, cannot have more than there is.
+  // Experiments with more threads than cores cannot use more than all cores.
   const double needed = std::min(threads, load.cores);
   return used >= kLoadWorthTelling || double(load.cores) - used < needed - kIdleBackground;
 }
@@ -387,20 +395,20 @@ std::string LoadAmountText(const OtherLoad& load) {
 }
 
 std::string LoadText(const OtherLoad& load) {
-  const Users users = UsersOf(load);
+  const HeavyUsers users = FindHeavyUsers(load);
   if (Explains(users, load)) {
     return fmt::format("{} other process{} {} ({})", users.count, users.count == 1 ? " uses" : "es use",
                        LoadAmountText(load), fmt::join(users.names, ", "));
   }
-  const std::string some =
+  const std::string seen =
       users.names.empty() ? ""
                           : fmt::format("; of the processes seen here: {}", fmt::join(users.names, ", "));
   return fmt::format("{} are in use by short-lived processes, the kernel, or other containers or guests{}",
-                     LoadAmountText(load), some);
+                     LoadAmountText(load), seen);
 }
 
 std::string LoadUsersText(const OtherLoad& load) {
-  const Users users = UsersOf(load);
+  const HeavyUsers users = FindHeavyUsers(load);
   if (users.names.empty())
     return fmt::format("short-lived processes, the kernel, or other guests used {}", LoadAmountText(load));
   const bool more = !Explains(users, load);
@@ -409,11 +417,11 @@ std::string LoadUsersText(const OtherLoad& load) {
 }
 
 std::optional<ProcessUse> ParseProcStat(std::string_view text) {
-  // The name stands in parentheses and may have some itself: no field behind it does.
+  // The name is in parentheses and may itself contain parentheses; the fields after it do not.
   const std::size_t open = text.find(" ("), close = text.rfind(") ");
   if (open == std::string_view::npos || close == std::string_view::npos || close < open + 2)
     return std::nullopt;
-  const auto pid = Count(text.substr(0, open), std::numeric_limits<std::int32_t>::max());
+  const auto pid = ParseCount(text.substr(0, open), std::numeric_limits<std::int32_t>::max());
   // The state, one letter, then ppid (4th) to starttime (22nd). Some of those between are signed.
   std::string_view rest = text.substr(close + 2);
   if (!pid || rest.size() < 2 || rest[1] != ' ') return std::nullopt;
@@ -421,18 +429,18 @@ std::optional<ProcessUse> ParseProcStat(std::string_view text) {
   std::array<std::string_view, 19> fields;
   for (std::string_view& field : fields) {
     field = rest.substr(0, rest.find_first_of(" \n"));
-    if (field.empty() || field.size() == rest.size()) return std::nullopt;  // the last one may be cut
+    if (field.empty() || field.size() == rest.size()) return std::nullopt;  // the last field may be truncated
     rest.remove_prefix(field.size() + 1);
   }
-  const auto ticks = [&](std::size_t number) { return Count(fields[number - 4], kMostTicks); };
-  const auto parent = Count(fields[0], std::numeric_limits<std::int32_t>::max());
+  const auto ticks = [&](std::size_t number) { return ParseCount(fields[number - 4], kMaxTicks); };
+  const auto parent = ParseCount(fields[0], std::numeric_limits<std::int32_t>::max());
   const auto user = ticks(14), system = ticks(15), start = ticks(22);
   const auto children_user = ticks(16), children_system = ticks(17);
   if (!parent || !user || !system || !start || !children_user || !children_system) return std::nullopt;
   ProcessUse process;
   process.pid = *pid;
   process.parent = *parent;
-  process.name = ShownName(text.substr(open + 2, close - open - 2));
+  process.name = PrintableName(text.substr(open + 2, close - open - 2));
   process.start = static_cast<double>(*start) / kTicksPerSecond;
   process.used = static_cast<double>(*user + *system) / kTicksPerSecond;
   process.with_children =
@@ -450,21 +458,21 @@ std::optional<ProcessUse> ParsePs(std::string_view line) {
     line.remove_prefix(end);
   }
   line = Trimmed(line);
-  const auto pid = Count(fields[0], std::numeric_limits<std::int32_t>::max());
-  const auto parent = Count(fields[1], std::numeric_limits<std::int32_t>::max());
+  const auto pid = ParseCount(fields[0], std::numeric_limits<std::int32_t>::max());
+  const auto parent = ParseCount(fields[1], std::numeric_limits<std::int32_t>::max());
   if (!pid || !parent || line.empty()) return std::nullopt;
   // [[DAYS-]HOURS:]MINUTES:SECONDS[.HUNDREDTHS]
   std::string_view time = fields[2];
   double seconds = 0;
   if (const std::size_t dash = time.find('-'); dash != std::string_view::npos) {
-    const auto days = Count(time.substr(0, dash), 1'000'000);
+    const auto days = ParseCount(time.substr(0, dash), 1'000'000);
     if (!days) return std::nullopt;
     seconds = static_cast<double>(*days) * 24;
     time.remove_prefix(dash + 1);
   }
   while (true) {
     const std::size_t colon = time.find(':');
-    const auto part = Decimal(time.substr(0, colon));
+    const auto part = ParseDecimal(time.substr(0, colon));
     if (!part || *part > 1e9 || seconds > 1e12) return std::nullopt;
     seconds += *part;
     if (colon == std::string_view::npos) break;
@@ -474,13 +482,13 @@ std::optional<ProcessUse> ParsePs(std::string_view line) {
   ProcessUse process;
   process.pid = *pid;
   process.parent = *parent;
-  process.name = ShownName(line.substr(line.rfind('/') + 1));
+  process.name = PrintableName(line.substr(line.rfind('/') + 1));
   process.used = process.with_children = seconds;
   return process;
 }
 
 std::string LoadScript(bool twice) {
-  // `cat` reads all files at once: a shell's own `read` takes a system call for every byte.
+  // `cat` reads all files at once, since a shell's builtin `read` makes a system call per byte.
   std::string script = R"sh(p=${ETPROF_PROC_ROOT:-/proc}
 snapshot() {
   echo "etprof-load-snapshot $$"
@@ -499,38 +507,38 @@ snapshot() {
 }
 snapshot
 )sh";
-  // A sleep that knows no fractions fails at once.
+  // A `sleep` that does not accept fractions fails at once.
   if (twice) script += fmt::format("sleep {} 2>/dev/null || sleep 1\nsnapshot\n", kLoadSeconds);
   return script + "true";
 }
 
 std::vector<LoadSnapshot> ParseLoad(std::string_view printed) {
-  constexpr std::size_t kMostSnapshots = 2;
+  constexpr std::size_t kMaxSnapshots = 2;
   std::vector<LoadSnapshot> snapshots;
   std::optional<LoadSnapshot> snapshot;
   enum class Part { kHeader, kProc, kPs } part = Part::kHeader;
   while (!printed.empty()) {
     const std::size_t end = std::min(printed.find('\n'), printed.size());
     const std::string_view line = printed.substr(0, end);
-    const bool whole = end < printed.size();
+    const bool complete = end < printed.size();
     printed.remove_prefix(std::min(end + 1, printed.size()));
     if (line.starts_with(kSnapshotMark)) {
       snapshot.emplace();
-      snapshot->self = Count(line.substr(kSnapshotMark.size()), kMostTicks).value_or(0);
+      snapshot->self = ParseCount(line.substr(kSnapshotMark.size()), kMaxTicks).value_or(0);
       part = Part::kHeader;
     } else if (!snapshot) {
       continue;
     } else if (line == kProcMark || line == kPsMark) {
       part = line == kProcMark ? Part::kProc : Part::kPs;
     } else if (line == kEndMark && part != Part::kHeader) {
-      // Without a clock nothing can be told from it.
-      if (snapshot->seconds > 0 && snapshots.size() < kMostSnapshots)
+      // A snapshot without a time cannot be compared.
+      if (snapshot->seconds > 0 && snapshots.size() < kMaxSnapshots)
         snapshots.push_back(std::move(*snapshot));
       snapshot.reset();
     } else if (part == Part::kHeader) {
       ReadHeader(line, *snapshot);
-    } else if (whole && snapshot->processes.size() < kMostProcesses) {
-      // A name with a newline cuts its line in two, neither of which is one.
+    } else if (complete && snapshot->processes.size() < kMaxProcesses) {
+      // A process name with a newline splits its line in two, neither of which parses.
       auto process = part == Part::kProc ? ParseProcStat(line) : ParsePs(line);
       if (process) snapshot->processes.push_back(std::move(*process));
     }
@@ -540,11 +548,11 @@ std::vector<LoadSnapshot> ParseLoad(std::string_view printed) {
 
 std::optional<LoadSnapshot> TakeLoadSnapshot(Device& device) {
   try {
-    if (IsLocal(device)) return ReadLocal();
-    std::vector<LoadSnapshot> read = ParseLoad(ShellOutput(device, LoadScript(false), kShellSeconds));
+    if (IsLocal(device)) return ReadLocalLoad();
+    std::vector<LoadSnapshot> read = ParseLoad(ShellOutput(device, LoadScript(false), kLoadShellSeconds));
     if (!read.empty()) return std::move(read.front());
   } catch (const Error&) {
-    // Whatever is wrong with the connection shows in what the measurement does next.
+    // The measurement's next operation reports the connection's error.
   }
   return std::nullopt;
 }
@@ -559,10 +567,10 @@ std::optional<OtherLoad> LookAtOtherLoad(Device& device, int cores) {
   }
   try {
     const std::vector<LoadSnapshot> read =
-        ParseLoad(ShellOutput(device, LoadScript(true), kShellSeconds + kLoadSeconds));
+        ParseLoad(ShellOutput(device, LoadScript(true), kLoadShellSeconds + kLoadSeconds));
     if (read.size() == 2) return OtherLoadBetween(read[0], read[1], cores);
   } catch (const Error&) {
-    // As above.
+    // The measurement's next operation reports the connection's error.
   }
   return std::nullopt;
 }

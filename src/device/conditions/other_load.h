@@ -9,31 +9,31 @@
 #include "core/json/describe.h"
 #include "device/device.h"
 
-// How much of a device's processor is used by others, so that a measurement can say that it is not alone.
+// Other load is the CPU time that processes other than etprof's use on a device. Measurements warn about it.
 namespace etprof {
 
-// What every process of a device has used up to one moment.
+// The CPU time that each process of a device has used up to one moment.
 struct LoadSnapshot {
   struct Process {
     std::int64_t pid = 0, parent = 0;
-    std::string name;             // printable ASCII; another byte is '?'
-    std::optional<double> start;  // seconds of the same clock as LoadSnapshot::seconds; absent: not known
-    double used = 0;              // CPU seconds of all its threads
-    double with_children = 0;     // the same plus those of the children that it has waited for
+    std::string name;             // printable ASCII; other bytes become '?'
+    std::optional<double> start;  // start time in seconds of LoadSnapshot::seconds' clock; absent: not known
+    double used = 0;              // CPU seconds of all threads
+    double with_children = 0;     // `used` plus the CPU seconds of waited-for children
   };
   double seconds = 0;          // the device's clock
   int cores = 0;               // online; 0: not known
-  std::optional<double> busy;  // CPU seconds of all cores; absent: the device does not tell
+  std::optional<double> busy;  // non-idle CPU seconds of all cores; absent: not known
   std::int64_t self = 0;       // the process that took the snapshot
   std::vector<Process> processes;
 };
 
-// What others used between two moments, on average. etprof's own processes are left out.
+// The average CPU use of processes other than etprof's in one or more intervals.
 struct OtherLoad {
   struct Process {
     std::string name;
-    int count = 1;     // processes of that name; of several intervals: the most in one of them
-    double cores = 0;  // all of them together
+    int count = 1;     // processes of that name; for several intervals: the largest count in an interval
+    double cores = 0;  // average number of cores that these processes used together
 
     static void Describe(auto& v) {
       v("name", &Process::name, {.meaning = "of the program"});
@@ -41,17 +41,17 @@ struct OtherLoad {
       v("cores", &Process::cores, {.meaning = "all of them together, on average", .least = 0});
     }
   };
-  double seconds = 0;  // how long it was looked at
+  double seconds = 0;  // total length of the intervals
   int cores = 0;       // online
-  // The whole machine minus etprof: it includes the kernel, processes that came and went between the two
-  // moments, other containers, and the time that a hypervisor took away. Absent: the device does not tell.
+  // Cores that the whole machine used, without etprof. This includes the kernel, processes that started and
+  // ended within the interval, other containers, and time that a hypervisor took away. Absent: not known.
   std::optional<double> machine_cores;
-  // The sum over processes. Absent: no other process can be seen.
+  // The sum over the other processes. Absent: no other process is visible.
   std::optional<double> process_cores;
-  // Those that used something, by falling use: kMostLoadNames of one interval, more names of several.
+  // Processes that used CPU time, by falling use: at most kMostLoadNames for one interval, more for several.
   std::vector<Process> processes;
 
-  // The larger of the two.
+  // The larger of `machine_cores` and `process_cores`.
   double CoresUsed() const;
 
   static void Describe(auto& v) {
@@ -68,30 +68,30 @@ struct OtherLoad {
 };
 inline constexpr std::size_t kMostLoadNames = 5;
 
-// How long the look before a measurement takes. The counters tick every 10 ms, so a process is known to 0.04
-// cores.
+// Length of the interval that LookAtOtherLoad measures. The counters tick every 10 ms, so the resolution for
+// a process is 0.04 cores.
 inline constexpr double kLoadSeconds = 0.25;
 
-// From this many cores on the load of others is worth a warning. A quarter of a core takes the processor away
-// often enough to show in a median; an idle desktop or phone stays below a tenth.
+// The number of cores from which other load gets a warning. Load of a quarter of a core takes the CPU away
+// often enough to change a median; an idle desktop or phone stays below a tenth.
 inline constexpr double kLoadWorthTelling = 0.25;
-// Experiments that need every core are warned earlier. They have the cores that they need as long as no more
-// than this is missing: the background of an idle machine.
+// Experiments that need every core get a warning earlier: if other load leaves them more than this many cores
+// short. An idle machine's background load stays below this value.
 inline constexpr double kIdleBackground = 0.1;
 
-// Between two snapshots: in less, a processor's time, which is counted in hundredths of a second, tells
-// little.
+// The shortest interval between two snapshots. CPU time is counted in hundredths of a second, which is too
+// coarse for shorter intervals.
 inline constexpr double kShortestLoadSeconds = 0.05;
 
-// Absent when the two cannot be compared (another device, a restart, the same moment) or nothing is readable.
-// `cores`: of the device, for when it does not say how many are online.
+// The other load between two snapshots. Absent: the snapshots are not comparable (another device, a restart,
+// the same moment), or nothing was readable. `cores` is used if the snapshots have no number of online cores.
 std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const LoadSnapshot& after,
                                           int cores = 0);
 
-// Adds another interval to the first one: averages over both.
+// Adds another interval to `load`: averages weighted by length.
 void AddLoad(OtherLoad& load, const OtherLoad& more);
 
-// Whether it is worth a warning for experiments with that many threads.
+// Whether the load justifies a warning for experiments with this many threads.
 bool Matters(const OtherLoad& load, int threads);
 
 // "1.9 of 2 cores".
@@ -101,19 +101,20 @@ std::string LoadText(const OtherLoad& load);
 // "cc1plus, python3 used 1.9 of 2 cores".
 std::string LoadUsersText(const OtherLoad& load);
 
-// A moment of the device: files of this machine's /proc (or of $ETPROF_PROC_ROOT, for tests), `ps` on macOS,
-// and one shell command on a remote device. Absent: it cannot be read; nothing is thrown. With 75 processes
-// it took 0.4 ms here (5 µs each), and 5 ms by a shell, without the connection's own time.
+// Reads the current CPU times: from /proc of this machine (or below $ETPROF_PROC_ROOT, for tests), from `ps`
+// on macOS, and by one shell command on a remote device. Absent: unreadable; throws nothing. With 75
+// processes a snapshot took 0.4 ms on this machine (5 µs per process), and 5 ms through a shell without the
+// connection.
 std::optional<LoadSnapshot> TakeLoadSnapshot(Device& device);
-// Looks at the device for kLoadSeconds; on a remote device that is one shell command, too. `cores` as for
-// OtherLoadBetween.
+// Measures the other load for kLoadSeconds, on a remote device by one shell command. `cores` as for
+// OtherLoadBetween. Absent: unreadable; throws nothing.
 std::optional<OtherLoad> LookAtOtherLoad(Device& device, int cores);
 
-// A script for a POSIX shell that prints a snapshot, or two that are kLoadSeconds apart.
+// A POSIX shell script that prints a snapshot, or two snapshots that are kLoadSeconds apart.
 std::string LoadScript(bool twice);
-// The whole snapshots in what it printed. What cannot be read is left out.
+// Parses the output of LoadScript. Incomplete snapshots and unreadable lines are skipped.
 std::vector<LoadSnapshot> ParseLoad(std::string_view printed);
-// One process of /proc/PID/stat (proc(5)), or of `ps -o pid=,ppid=,time=,comm=`. Absent: it is none.
+// Parses /proc/PID/stat (proc(5)), or a line of `ps -o pid=,ppid=,time=,comm=`. Absent: not such a line.
 std::optional<LoadSnapshot::Process> ParseProcStat(std::string_view text);
 std::optional<LoadSnapshot::Process> ParsePs(std::string_view line);
 

@@ -19,9 +19,9 @@ namespace {
 
 using testing::HasSubstr;
 
-// What dash and GNU cat printed on a machine with two cores that a compiler, an endless loop in Python and
-// one of a shell script named "new\nline" kept busy; most processes and the numbers behind the 24th are left
-// out.
+// The output of dash and GNU cat on a machine with two cores that a compiler, an endless loop in Python, and
+// an endless loop of a shell script named "new\nline" kept busy. Most processes, and the fields after the
+// 24th, are removed.
 constexpr const char* kRecorded =
     "etprof-load-snapshot 1421\n"
     "uptime 4443.08\n"
@@ -54,7 +54,7 @@ constexpr const char* kRecorded =
     "1429 (cat) R 1421 1367 5375 0 -1 4194304 100 0 0 0 0 0 0 0 20 0 1 0 444333 3133440 390 \n"
     "etprof-load-end\n";
 
-TEST(OtherLoad, OfARecordedMachine) {
+TEST(OtherLoad, ParsesARecordedMachine) {
   const std::vector<LoadSnapshot> read = ParseLoad(kRecorded);
   ASSERT_EQ(read.size(), 2U);
   EXPECT_EQ(read[0].self, 1421);
@@ -63,16 +63,16 @@ TEST(OtherLoad, OfARecordedMachine) {
   const auto load = OtherLoadBetween(read[0], read[1]);
   ASSERT_TRUE(load);
   EXPECT_NEAR(load->seconds, 0.26, 1e-9);
-  // 48 ticks of the machine but the one of our own shell.
+  // The machine used 48 ticks, of which the script's shell used one.
   EXPECT_NEAR(load->machine_cores.value(), 0.47 / 0.26, 1e-9);
-  // What Python used: the other's line is cut by its name.
+  // Only Python's ticks: the newline in the other process's name breaks its line.
   EXPECT_NEAR(load->process_cores.value(), 0.18 / 0.26, 1e-9);
   ASSERT_EQ(load->processes.size(), 1U);
   EXPECT_EQ(load->processes[0].name, "python3");
   EXPECT_TRUE(Matters(*load, 1));
 }
 
-TEST(OtherLoad, ALineOfProc) {
+TEST(OtherLoad, ParsesProcStat) {
   const auto process = ParseProcStat(
       "1416 (odd ) (name) S 1367 1367 5375 0 -1 4194304 145 0 0 0 7 5 2 1 20 0 1 0 444308 2990080 417\n");
   ASSERT_TRUE(process);
@@ -87,11 +87,11 @@ TEST(OtherLoad, ALineOfProc) {
   EXPECT_EQ(escapes->name, "?[2J???");
 }
 
-TEST(OtherLoad, LinesThatAreNone) {
+TEST(OtherLoad, RejectsInvalidProcStat) {
   const std::string whole =
       "1416 (name) S 1367 1367 5375 0 -1 4194304 145 0 0 0 7 5 2 1 20 0 1 0 444308 2990080 417\n";
   ASSERT_TRUE(ParseProcStat(whole));
-  // Cut anywhere before the end of the time at which it started, it is no process with another time.
+  // A line that is truncated within the start time must not give a process with another start time.
   for (std::size_t length = 0; length <= whole.find(" 2990080"); ++length)
     EXPECT_FALSE(ParseProcStat(whole.substr(0, length))) << length;
   for (const char* line :
@@ -103,7 +103,7 @@ TEST(OtherLoad, LinesThatAreNone) {
     EXPECT_FALSE(ParseProcStat(line)) << line;
 }
 
-TEST(OtherLoad, LinesOfPs) {
+TEST(OtherLoad, ParsesPsLines) {
   const auto process = ParsePs("  402     1   12:03.45 /Applications/Some App.app/Contents/MacOS/Some App");
   ASSERT_TRUE(process);
   EXPECT_EQ(process->pid, 402);
@@ -128,20 +128,21 @@ std::string Stat(int pid, int parent, const std::string& name, int used, int chi
 std::string Totals(int busy) {
   return fmt::format("cpu  {} 0 0 5000 0 0 0 0 0 0\ncpu0 0 0\ncpu1 0 0\ncpu2 0 0\ncpu3 0 0\n", busy);
 }
-std::optional<OtherLoad> Between(const std::string& before, const std::string& after, int cores = 0) {
+std::optional<OtherLoad> LoadBetween(const std::string& before, const std::string& after, int cores = 0) {
   const std::vector<LoadSnapshot> first = ParseLoad(before), second = ParseLoad(after);
   return first.empty() || second.empty() ? std::nullopt : OtherLoadBetween(first[0], second[0], cores);
 }
 
-TEST(OtherLoad, WhatIsEtprofsOwnIsLeftOut) {
-  // 50 took the snapshots; 51 is its child, 52 one of that; 40 is its parent, which waits for what it starts.
-  const auto load =
-      Between(Snapshot(100, Totals(1000),
-                       Stat(40, 1, "sshd-session", 10, 500) + Stat(50, 40, "sh", 0) + Stat(51, 50, "a", 5) +
-                           Stat(52, 51, "b", 5) + Stat(60, 1, "cc1plus", 100) + Stat(61, 1, "cc1plus", 7)),
-              Snapshot(101, Totals(1300),
-                       Stat(40, 1, "sshd-session", 12, 560) + Stat(50, 40, "sh", 1) + Stat(51, 50, "a", 25) +
-                           Stat(52, 51, "b", 15) + Stat(60, 1, "cc1plus", 190) + Stat(61, 1, "cc1plus", 57)));
+TEST(OtherLoad, ExcludesEtprofsProcesses) {
+  // Process 50 took the snapshots; 51 is its child, and 52 its grandchild. Its parent 40 waits for its
+  // children.
+  const auto load = LoadBetween(
+      Snapshot(100, Totals(1000),
+               Stat(40, 1, "sshd-session", 10, 500) + Stat(50, 40, "sh", 0) + Stat(51, 50, "a", 5) +
+                   Stat(52, 51, "b", 5) + Stat(60, 1, "cc1plus", 100) + Stat(61, 1, "cc1plus", 7)),
+      Snapshot(101, Totals(1300),
+               Stat(40, 1, "sshd-session", 12, 560) + Stat(50, 40, "sh", 1) + Stat(51, 50, "a", 25) +
+                   Stat(52, 51, "b", 15) + Stat(60, 1, "cc1plus", 190) + Stat(61, 1, "cc1plus", 57)));
   ASSERT_TRUE(load);
   EXPECT_NEAR(load->machine_cores.value(), 3.00 - 0.62 - 0.01 - 0.20 - 0.10, 1e-9);
   EXPECT_NEAR(load->process_cores.value(), 1.40, 1e-9);
@@ -151,52 +152,53 @@ TEST(OtherLoad, WhatIsEtprofsOwnIsLeftOut) {
   EXPECT_EQ(LoadUsersText(*load), "cc1plus used 2.1 of 4 cores");
 }
 
-TEST(OtherLoad, WithoutWhatWaitedForItTheMachinesCountIsNotKnown) {
+TEST(OtherLoad, MachineCoresAreAbsentWithoutTheWaitingParent) {
   const std::string before = "etprof-load-snapshot 50\nuptime 100\n" + Totals(1000) + "etprof-load-proc\n" +
                              Stat(50, 1, "sh", 0) + Stat(60, 1, "stress", 0) + "etprof-load-end\n";
   const std::string after = "etprof-load-snapshot 55\nuptime 102\n" + Totals(1900) + "etprof-load-proc\n" +
                             Stat(55, 1, "sh", 0, 0, 10150) + Stat(60, 1, "stress", 100) + "etprof-load-end\n";
-  const auto load = Between(before, after);
+  const auto load = LoadBetween(before, after);
   ASSERT_TRUE(load);
-  EXPECT_FALSE(load->machine_cores);  // the worker that ended used an unknown part of it
+  EXPECT_FALSE(load->machine_cores);  // the CPU time of the ended worker is not known
   EXPECT_NEAR(load->process_cores.value(), 0.5, 1e-9);
 }
 
-TEST(OtherLoad, NewProcessesAndNumbersThatAreUsedAgain) {
-  const auto load =
-      Between(Snapshot(100, "", Stat(50, 1, "sh", 0) + Stat(60, 1, "old", 5000) + Stat(61, 1, "same", 10)),
-              Snapshot(101, "",
-                       Stat(50, 1, "sh", 0) + Stat(60, 1, "new", 40, 0, 10020) + Stat(61, 1, "same", 20) +
-                           Stat(62, 1, "unseen", 4000, 0, 100) + Stat(63, 1, "impossible", 4000, 0, 10010)),
-              4);
+TEST(OtherLoad, HandlesNewProcessesAndReusedPids) {
+  const auto load = LoadBetween(
+      Snapshot(100, "", Stat(50, 1, "sh", 0) + Stat(60, 1, "old", 5000) + Stat(61, 1, "same", 10)),
+      Snapshot(101, "",
+               Stat(50, 1, "sh", 0) + Stat(60, 1, "new", 40, 0, 10020) + Stat(61, 1, "same", 20) +
+                   Stat(62, 1, "unseen", 4000, 0, 100) + Stat(63, 1, "impossible", 4000, 0, 10010)),
+      4);
   ASSERT_TRUE(load);
   EXPECT_NEAR(load->process_cores.value(), 0.5, 1e-9);
   ASSERT_EQ(load->processes.size(), 2U);
   EXPECT_EQ(load->processes[0].name, "new");
 }
 
-TEST(OtherLoad, WhatCannotBeReadIsAbsentAndNotZero) {
-  // Neither the machine's count nor another process: nothing is known.
-  EXPECT_FALSE(Between(Snapshot(100, "", Stat(50, 1, "sh", 0)), Snapshot(101, "", Stat(50, 1, "sh", 0)), 4));
-  EXPECT_FALSE(Between(Snapshot(100, "", ""), Snapshot(101, "", ""), 4));
-  // The count alone.
-  const auto load = Between(Snapshot(100, Totals(1000), Stat(50, 1, "sh", 0)),
-                            Snapshot(101, Totals(1150), Stat(50, 1, "sh", 0)));
+TEST(OtherLoad, UnreadableValuesAreAbsent) {
+  // Without the machine's busy time and other processes, the load is not known.
+  EXPECT_FALSE(
+      LoadBetween(Snapshot(100, "", Stat(50, 1, "sh", 0)), Snapshot(101, "", Stat(50, 1, "sh", 0)), 4));
+  EXPECT_FALSE(LoadBetween(Snapshot(100, "", ""), Snapshot(101, "", ""), 4));
+  // The machine's busy time alone is enough.
+  const auto load = LoadBetween(Snapshot(100, Totals(1000), Stat(50, 1, "sh", 0)),
+                                Snapshot(101, Totals(1150), Stat(50, 1, "sh", 0)));
   ASSERT_TRUE(load);
   EXPECT_NEAR(load->machine_cores.value(), 1.5, 1e-9);
   EXPECT_FALSE(load->process_cores);
   EXPECT_EQ(LoadText(*load),
             "1.5 of 4 cores are in use by short-lived processes, the kernel, or other containers or guests");
-  // No number of cores, no clock, one moment, a restart.
+  // No number of cores, no time, equal times, a restart.
   const std::string busy = Stat(50, 1, "sh", 0) + Stat(60, 1, "a", 100), more = Stat(60, 1, "a", 150);
-  EXPECT_FALSE(Between(Snapshot(100, "", busy), Snapshot(101, "", busy)));
-  EXPECT_FALSE(Between(Snapshot(100, "", busy), Snapshot(100, "", busy), 4));
-  EXPECT_FALSE(Between(Snapshot(100, "", busy), Snapshot(3, "", busy), 4));
+  EXPECT_FALSE(LoadBetween(Snapshot(100, "", busy), Snapshot(101, "", busy)));
+  EXPECT_FALSE(LoadBetween(Snapshot(100, "", busy), Snapshot(100, "", busy), 4));
+  EXPECT_FALSE(LoadBetween(Snapshot(100, "", busy), Snapshot(3, "", busy), 4));
   EXPECT_TRUE(
       ParseLoad("etprof-load-snapshot 50\nuptime \netprof-load-proc\n" + busy + "etprof-load-end\n").empty());
 }
 
-TEST(OtherLoad, SnapshotsThatAreCutOrForged) {
+TEST(OtherLoad, ToleratesTruncatedAndForgedSnapshots) {
   const std::string recorded = kRecorded;
   for (std::size_t length = 0; length < recorded.size(); ++length) {
     const std::vector<LoadSnapshot> read = ParseLoad(recorded.substr(0, length));
@@ -204,17 +206,17 @@ TEST(OtherLoad, SnapshotsThatAreCutOrForged) {
     if (read.size() == 2) static_cast<void>(OtherLoadBetween(read[0], read[1]));
   }
   EXPECT_TRUE(ParseLoad("etprof-load-end\nuptime 5\ncpu 1 2\n").empty());
-  // Parents in a circle, a process that is its own parent, one number twice.
+  // A cycle of parents, a process that is its own parent, a PID that occurs twice.
   const std::string odd = Stat(1, 2, "a", 5) + Stat(2, 1, "b", 5) + Stat(3, 3, "c", 5) +
                           Stat(50, 2, "sh", 0) + Stat(3, 1, "c", 900) + Stat(60, 3, "d", 5);
-  EXPECT_TRUE(Between(Snapshot(100, Totals(1), odd), Snapshot(101, Totals(2), odd)));
+  EXPECT_TRUE(LoadBetween(Snapshot(100, Totals(1), odd), Snapshot(101, Totals(2), odd)));
   std::string many;
   for (int i = 0; i < 500; ++i)
     many += "etprof-load-snapshot 1\nuptime 9\netprof-load-proc\netprof-load-end\n";
   EXPECT_EQ(ParseLoad(many).size(), 2U);
 }
 
-TEST(OtherLoad, SeveralIntervalsAreAveraged) {
+TEST(OtherLoad, AveragesSeveralIntervals) {
   OtherLoad sum{
       .seconds = 1, .cores = 2, .machine_cores = 2.0, .process_cores = {}, .processes = {{"a", 2, 1.0}}};
   AddLoad(sum, {.seconds = 3,
@@ -231,21 +233,21 @@ TEST(OtherLoad, SeveralIntervalsAreAveraged) {
   EXPECT_NEAR(sum.processes[1].cores, 0.3, 1e-9);
 }
 
-OtherLoad Using(double cores, int of) {
-  return {.seconds = 1, .cores = of, .machine_cores = cores, .process_cores = {}, .processes = {}};
+OtherLoad MakeLoad(double cores, int cores_online) {
+  return {.seconds = 1, .cores = cores_online, .machine_cores = cores, .process_cores = {}, .processes = {}};
 }
 
-TEST(OtherLoad, MattersWhereItTakesSomethingAway) {
-  EXPECT_FALSE(Matters(Using(0.05, 2), 1));
-  EXPECT_FALSE(Matters(Using(0.24, 8), 4));
-  EXPECT_TRUE(Matters(Using(0.25, 8), 1));
-  EXPECT_TRUE(Matters(Using(0.15, 4), 4));  // each of the four is needed
-  EXPECT_FALSE(Matters(Using(0.08, 4), 4));
-  EXPECT_FALSE(Matters(Using(0.08, 4), 64));  // more threads than cores
+TEST(OtherLoad, IsSignificantIfCoresAreMissing) {
+  EXPECT_FALSE(Matters(MakeLoad(0.05, 2), 1));
+  EXPECT_FALSE(Matters(MakeLoad(0.24, 8), 4));
+  EXPECT_TRUE(Matters(MakeLoad(0.25, 8), 1));
+  EXPECT_TRUE(Matters(MakeLoad(0.15, 4), 4));  // the experiment needs all four cores
+  EXPECT_FALSE(Matters(MakeLoad(0.08, 4), 4));
+  EXPECT_FALSE(Matters(MakeLoad(0.08, 4), 64));  // more threads than cores
 }
 
-TEST(OtherLoad, InWords) {
-  OtherLoad load = Using(1.9, 2);
+TEST(OtherLoad, DescribesLoad) {
+  OtherLoad load = MakeLoad(1.9, 2);
   load.process_cores = 1.8;
   load.processes = {{"cc1plus", 1, 0.95}, {"python3", 1, 0.8}, {"sshd", 1, 0.02}};
   EXPECT_EQ(LoadText(load), "2 other processes use 1.9 of 2 cores (cc1plus, python3)");
@@ -268,10 +270,10 @@ TEST(OtherLoad, InWords) {
 }
 
 #ifdef __linux__
-// A process of another family that keeps a core busy: its parent is gone, so it is none of ours.
-class Busy {
+// A process that keeps a core busy. Its parent has ended, so it is not a descendant of the test.
+class BusyProcess {
  public:
-  Busy() {
+  BusyProcess() {
     int ends[2];
     EXPECT_EQ(::pipe(ends), 0);
     const pid_t child = ::fork();
@@ -288,8 +290,8 @@ class Busy {
     ::close(ends[0]);
     ::close(ends[1]);
   }
-  ~Busy() { ::kill(pid_, SIGKILL); }
-  Busy(Busy&&) = delete;
+  ~BusyProcess() { ::kill(pid_, SIGKILL); }
+  BusyProcess(BusyProcess&&) = delete;
   pid_t pid() const { return pid_; }
 
  private:
@@ -303,14 +305,14 @@ const LoadSnapshot::Process* Find(const LoadSnapshot& snapshot, std::int64_t pid
   return nullptr;
 }
 
-TEST(OtherLoad, OfThisMachineByItselfAndByItsShell) {
+TEST(OtherLoad, ReadsThisMachineDirectlyAndByShell) {
   const std::unique_ptr<Device> device = MakeLocalDevice();
-  const Busy busy;
+  const BusyProcess busy;
   const auto before = TakeLoadSnapshot(*device);
   ASSERT_TRUE(before);
   ASSERT_NE(Find(*before, busy.pid()), nullptr);
   ASSERT_NE(Find(*before, ::getpid()), nullptr);
-  // However little of the processor it gets here, its time goes on.
+  // Wait until the process got 0.05 s of CPU time, which may take long on a busy machine.
   std::optional<LoadSnapshot> after;
   do {
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
@@ -335,7 +337,7 @@ TEST(OtherLoad, OfThisMachineByItselfAndByItsShell) {
   }
 }
 
-TEST(OtherLoad, AMachineThatTellsNothing) {
+TEST(OtherLoad, ToleratesAnUnreadableProc) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / fmt::format("etprof-load-{}", ::getpid());
   std::filesystem::create_directories(folder);

@@ -8,9 +8,9 @@
 namespace etprof {
 namespace {
 
-PowerMode ModeOf(const std::string& name, bool boost) {
+PowerMode MakePowerMode(const std::string& name, bool boost) {
   const std::string scale = boost ? "0" : "1";
-  // BatteryManager's bits of what a device is plugged into: 1 a charger, 2 USB, 4 a pad, 8 a dock.
+  // stay_on_while_plugged_in has BatteryManager's BATTERY_PLUGGED_* bits: 1 AC, 2 USB, 4 wireless, 8 dock.
   return {name,
           boost,
           {{"low_power", "0", ""},
@@ -20,7 +20,7 @@ PowerMode ModeOf(const std::string& name, bool boost) {
            {"animator_duration_scale", scale, ""}}};
 }
 
-// "1.0" is what was set as "1".
+// Compares numerically if possible, since Android returns "1.0" for a setting that was set to "1".
 bool SameValue(const std::string& a, const std::string& b) {
   if (a == b) return true;
   char* end_a = nullptr;
@@ -34,8 +34,8 @@ bool SameValue(const std::string& a, const std::string& b) {
 }  // namespace
 
 PowerMode FindPowerMode(const std::string& name) {
-  if (name == "unconstrained-boost") return ModeOf(name, true);
-  if (name == "app-developer") return ModeOf(name, false);
+  if (name == "unconstrained-boost") return MakePowerMode(name, true);
+  if (name == "app-developer") return MakePowerMode(name, false);
   throw Error(ExitCode::kUsage, fmt::format("unknown power mode `{}`", name))
       .Remedy("use unconstrained-boost or app-developer");
 }
@@ -47,7 +47,7 @@ Error NoPowerModes(const std::string& device) {
 }
 
 std::string DefineRestorePower() {
-  // `settings` is a client of a service that may read its stdin: the guard's is not for it.
+  // `settings` may read its stdin, so it must not inherit the stdin of the guard, whose end is a signal.
   return R"sh(restore_power() {
   [ -f settings.before ] || return 0
   ( flock 9 2>/dev/null

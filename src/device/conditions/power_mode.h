@@ -10,11 +10,11 @@
 
 namespace etprof {
 
-// A setting of Android's `settings ... global`. What is there when it is set may be "null": it was not set.
+// A key of Android's `settings put global`.
 struct PowerSetting {
   std::string key;
   std::string value;
-  std::string before = "null";  // what it was, and will be again
+  std::string before = "null";  // the value that will be restored; "null": the key was not set
 
   static void Describe(auto& v) {
     v("key", &PowerSetting::key, {.meaning = "of the setting"});
@@ -31,8 +31,9 @@ struct PowerSetting {
   }
 };
 
-// A mode under the profiling kit's names. These settings keep the screen on, end the battery saver and change
-// the animations' speed; none of them lifts a cap of the CPUs' clocks (docs/concepts/power.md).
+// The power modes have the names of the SME2 profiling kit. Their settings keep the screen on, turn the
+// battery saver off, and change the speed of animations. They lift no cap on CPU frequencies
+// (docs/concepts/power.md).
 inline constexpr std::string_view kPowerModeNames = "unconstrained-boost|app-developer";
 
 struct PowerMode {
@@ -46,29 +47,29 @@ struct PowerMode {
   }
 };
 
-// "unconstrained-boost", "app-developer". Throws Error (kUsage) for another name.
+// Returns the mode "unconstrained-boost" or "app-developer". Throws Error (kUsage) for another name.
 PowerMode FindPowerMode(const std::string& name);
 
-// What is said of a device that is no Android one.
+// The error for a device that is not an Android device.
 Error NoPowerModes(const std::string& device);
 
-// On the device the modes live in etprof's folder:
-//   runs/<id>/power    the mode that this run needs
-//   settings.before    what the settings were before the first of the runs that need one; there as long as
-//                      they are changed, so that a mode is never taken for what was there before
-//   settings.lock      held while either changes (flock, which goes with its holder)
+// Files in etprof's folder on the device:
+//   runs/<id>/power    the mode that this run uses
+//   settings.before    the original values of the settings. The file exists as long as they are changed, so a
+//                      mode's values are never saved as the original ones.
+//   settings.lock      flock(1) file, locked while `power` or `settings.before` changes. The kernel unlocks
+//                      it when its holder dies.
 
-// Shell code that defines `restore_power`. In etprof's folder it puts back what settings.before says, where
-// no run that goes on needs a mode, and prints "unrestored\t<key>" for what could not be. Needs `over`
-// (remote.cc).
+// Shell code that defines `restore_power`. In etprof's folder, `restore_power` restores the values of
+// settings.before unless a live run uses a mode, and prints "unrestored\t<key>" for each failure. The
+// function calls `over` (remote.cc).
 std::string DefineRestorePower();
 
-// A script that sets the mode for the run and prints how the settings are then, for ReadPowerMode. Needs
-// `over`.
+// A script that sets the mode for the run and then prints the settings for ReadPowerMode. Calls `over`.
 std::string SetPowerModeScript(const PowerMode& mode, const std::string& run_id);
 
-// Checks what the script printed; fills PowerSetting::before. Throws Error: kUsage, the device has no such
-// settings; kDeviceFailed, another run needs another mode, or a setting did not take its value.
+// Checks the output of SetPowerModeScript, and sets PowerSetting::before. Throws Error: kUsage if the device
+// has no such settings; kDeviceFailed if another run uses another mode, or a setting did not take its value.
 void ReadPowerMode(const std::string& printed, const std::string& device, PowerMode& mode);
 
 }  // namespace etprof

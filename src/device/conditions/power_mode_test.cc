@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A phone's `settings` and `svc`, which keep the settings in files of a folder.
+// Fakes of a phone's `settings` and `svc` commands, which store the settings in files.
 constexpr const char* kSettings = R"sh(#!/bin/sh
-cat >/dev/null  # as the real one, it reads the stdin that it is given
+cat >/dev/null  # the real command reads its stdin, too
 f=$(dirname "$0")/../settings/$3
 case $1 in
   get) cat "$f" 2>/dev/null || echo null;;
@@ -29,7 +29,7 @@ esac)sh";
 constexpr const char* kSvc =
     "#!/bin/sh\necho 7 >\"$(dirname \"$0\")/../settings/stay_on_while_plugged_in\"\n";
 
-class PowerModes : public ::testing::Test {
+class PowerModeScriptsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     root_ = fs::temp_directory_path() / fmt::format("etprof-power-{}", ::getpid());
@@ -48,7 +48,7 @@ class PowerModes : public ::testing::Test {
   void Set(const std::string& key, const std::string& value) const {
     std::ofstream(root_ / "settings" / key) << value << '\n';
   }
-  // "null" where it is not set.
+  // The value of a setting; "null": not set.
   std::string Get(const std::string& key) const {
     std::ifstream file(root_ / "settings" / key);
     std::string value = "null";
@@ -62,7 +62,7 @@ class PowerModes : public ::testing::Test {
     return text;
   }
 
-  // Here a run goes on as long as it has a file `guard`.
+  // Runs a script with a fake of `over`: a run is live as long as its folder has a file `guard`.
   std::string Shell(const std::string& script) const {
     const ToolResult result =
         RunTool({"sh", "-c",
@@ -71,59 +71,59 @@ class PowerModes : public ::testing::Test {
     EXPECT_TRUE(result.Success()) << result.errors;
     return result.output;
   }
-  PowerMode Start(const std::string& run, const std::string& mode_name) const {
+  PowerMode StartRun(const std::string& run, const std::string& mode_name) const {
     fs::create_directories(root_ / "device/runs" / run);
     std::ofstream(root_ / "device/runs" / run / "guard") << '\n';
     PowerMode mode = FindPowerMode(mode_name);
     ReadPowerMode(Shell(SetPowerModeScript(mode, run)), "adb:1", mode);
     return mode;
   }
-  // Its guard's work; or that of the next etprof, where it died without doing it.
-  std::string End(const std::string& run) const {
+  // Ends a run as its guard does, or as the next etprof process does if the guard was killed.
+  std::string EndRun(const std::string& run) const {
     return Shell(fmt::format("rm -rf runs/{}\n{}\nrestore_power", run, DefineRestorePower()));
   }
-  void Dies(const std::string& run) const { fs::remove(root_ / "device/runs" / run / "guard"); }
+  void Kill(const std::string& run) const { fs::remove(root_ / "device/runs" / run / "guard"); }
 
   static constexpr const char* kBefore = "1 3 0.5 null null ";
   static constexpr const char* kBoost = "0 15 0 0 0 ";
   fs::path root_;
 };
 
-TEST_F(PowerModes, AreSetAndPutBack) {
-  const PowerMode mode = Start("a", "unconstrained-boost");
+TEST_F(PowerModeScriptsTest, SetAndRestoreSettings) {
+  const PowerMode mode = StartRun("a", "unconstrained-boost");
   EXPECT_EQ(Settings(), kBoost);
   EXPECT_EQ(mode.settings[0].before, "1");
   EXPECT_EQ(mode.settings[3].before, "null");
-  EXPECT_EQ(End("a"), "");
-  EXPECT_EQ(Settings(), kBefore);  // what was not set is not set again
+  EXPECT_EQ(EndRun("a"), "");
+  EXPECT_EQ(Settings(), kBefore);  // keys that were not set are deleted again
   EXPECT_FALSE(fs::exists(root_ / "device/settings.before"));
-  Start("b", "app-developer");
+  StartRun("b", "app-developer");
   EXPECT_EQ(Settings(), "0 1 1 1 1 ");
 }
 
-TEST_F(PowerModes, TwoRunsDoNotBreakEachOthers) {
-  Start("a", "unconstrained-boost");
-  EXPECT_EQ(Start("b", "unconstrained-boost").settings[0].before, "1");  // not the mode's own 0
-  End("a");
+TEST_F(PowerModeScriptsTest, TwoRunsShareAMode) {
+  StartRun("a", "unconstrained-boost");
+  EXPECT_EQ(StartRun("b", "unconstrained-boost").settings[0].before, "1");  // not the 0 that run a set
+  EndRun("a");
   EXPECT_EQ(Settings(), kBoost);
-  End("b");
+  EndRun("b");
   EXPECT_EQ(Settings(), kBefore);
 }
 
-TEST_F(PowerModes, ARunThatDiedCountsNoMoreAndWhatItSavedDoes) {
-  Start("a", "unconstrained-boost");
-  Dies("a");
-  EXPECT_EQ(Start("b", "app-developer").settings[1].before, "3");
-  End("b");
+TEST_F(PowerModeScriptsTest, UseTheSettingsThatADeadRunSaved) {
+  StartRun("a", "unconstrained-boost");
+  Kill("a");
+  EXPECT_EQ(StartRun("b", "app-developer").settings[1].before, "3");
+  EndRun("b");
   EXPECT_EQ(Settings(), kBefore);
 }
 
-TEST_F(PowerModes, AnotherModeAtTheSameTimeIsRefused) {
-  Start("a", "unconstrained-boost");
+TEST_F(PowerModeScriptsTest, RejectAnotherModeAtTheSameTime) {
+  StartRun("a", "unconstrained-boost");
   EXPECT_THROW(
       {
         try {
-          Start("b", "app-developer");
+          StartRun("b", "app-developer");
         } catch (const Error& error) {
           EXPECT_NE(error.Message().find("in the power mode unconstrained-boost"), std::string::npos);
           throw;
@@ -131,11 +131,11 @@ TEST_F(PowerModes, AnotherModeAtTheSameTimeIsRefused) {
       },
       Error);
   EXPECT_EQ(Settings(), kBoost);
-  End("a");
+  EndRun("a");
   EXPECT_EQ(Settings(), kBefore);
 }
 
-TEST_F(PowerModes, ManyRunsAtOnceLeaveNothing) {
+TEST_F(PowerModeScriptsTest, RestoreAfterConcurrentRuns) {
   if (!RunTool({"sh", "-c", "command -v flock"}).Success()) GTEST_SKIP() << "this machine has no flock";
   std::string script = DefineRestorePower() + "\n";
   for (int i = 0; i < 6; ++i) {
@@ -148,21 +148,21 @@ TEST_F(PowerModes, ManyRunsAtOnceLeaveNothing) {
   EXPECT_EQ(Settings(), kBefore);
 }
 
-TEST_F(PowerModes, ASettingThatDoesNotTakeIsAnError) {
+TEST_F(PowerModeScriptsTest, RejectASettingWithoutEffect) {
   std::ofstream(root_ / "settings/animator_duration_scale.stuck") << "";
-  EXPECT_THROW(Start("a", "unconstrained-boost"), Error);
+  EXPECT_THROW(StartRun("a", "unconstrained-boost"), Error);
 }
 
-TEST_F(PowerModes, WhatCannotBePutBackIsToldAndTriedAgain) {
-  Start("a", "unconstrained-boost");
+TEST_F(PowerModeScriptsTest, ReportAndRetryFailedRestores) {
+  StartRun("a", "unconstrained-boost");
   std::ofstream(root_ / "settings/low_power.stuck") << "";
-  EXPECT_EQ(End("a"), "unrestored\tlow_power\n");
+  EXPECT_EQ(EndRun("a"), "unrestored\tlow_power\n");
   fs::remove(root_ / "settings/low_power.stuck");
-  EXPECT_EQ(End("b"), "");
+  EXPECT_EQ(EndRun("b"), "");
   EXPECT_EQ(Settings(), kBefore);
 }
 
-TEST(PowerMode, OtherNamesAndOtherDevices) {
+TEST(PowerMode, RejectsOtherNamesAndDevices) {
   EXPECT_THROW(FindPowerMode("turbo"), Error);
   PowerMode mode = FindPowerMode("app-developer");
   try {

@@ -13,41 +13,41 @@
 namespace etprof {
 namespace {
 
-// By the names that kernels give their zones: "cpu-0-0-usr", "cpu-thermal", "BIG", "x86_pkg_temp".
-bool IsCpu(const std::string& zone) {
+// Recognizes the thermal zones of CPUs by name: "cpu-0-0-usr", "cpu-thermal", "BIG", "x86_pkg_temp".
+bool IsCpuZone(const std::string& zone) {
   constexpr std::array names = {"cpu", "little", "mid", "big", "cluster", "x86_pkg_temp", "soc"};
   return std::ranges::any_of(names, [&](const char* name) { return zone.find(name) != std::string::npos; });
 }
-bool IsSkin(const std::string& zone) { return zone.find("skin") != std::string::npos; }
+bool IsSkinZone(const std::string& zone) { return zone.find("skin") != std::string::npos; }
 
-std::optional<double> Number(const std::string& text) {
+std::optional<double> ParseDouble(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (end == text.c_str()) return std::nullopt;
   return value;
 }
 
-// Sensors that are switched off say 0, -40 or nonsense.
-void Hottest(std::optional<double>& hottest, double celsius) {
+// Raises `hottest` to `celsius`. Disabled sensors report 0, -40, or impossible values, which are ignored.
+void UpdateHottest(std::optional<double>& hottest, double celsius) {
   if (celsius <= -40 || celsius >= 200 || celsius == 0) return;
   hottest = std::max(hottest.value_or(celsius), celsius);
 }
 
-std::optional<int> Percent(const std::string& text) {
-  const std::optional<double> value = Number(text);
+std::optional<int> ParsePercent(const std::string& text) {
+  const std::optional<double> value = ParseDouble(text);
   if (!value || !(*value >= 0 && *value <= 100)) return std::nullopt;
   return static_cast<int>(*value);
 }
 
-// Behind `key` up to a comma, brace or the line's end; empty where it is not there.
-std::string After(const std::string& line, const std::string& key) {
+// Returns the text after `key` up to a comma, a brace, or the end of the line; empty if there is no `key`.
+std::string ValueAfter(const std::string& line, const std::string& key) {
   const std::size_t at = line.find(key);
   if (at == std::string::npos) return "";
   const std::size_t start = at + key.size();
   return line.substr(start, line.find_first_of(",}\r", start) - start);
 }
 
-std::string Field(const std::string& line, int number) {
+std::string GetField(const std::string& line, int number) {
   std::istringstream fields(line);
   std::string field;
   for (int i = 0; i <= number; ++i) {
@@ -57,32 +57,32 @@ std::string Field(const std::string& line, int number) {
   return field;
 }
 
-std::optional<std::int64_t> Whole(const std::string& text) {
-  const std::optional<double> value = Number(text);
+std::optional<std::int64_t> ParseInteger(const std::string& text) {
+  const std::optional<double> value = ParseDouble(text);
   if (!value || !(std::fabs(*value) < 1e12)) return std::nullopt;
   return static_cast<std::int64_t>(*value);
 }
 
 void AddCooling(const std::string& line, DeviceVitals& vitals) {
   DeviceVitals::Cooling cooling;
-  cooling.type = Field(line, 1);
-  cooling.state = Whole(Field(line, 2)).value_or(0);
-  cooling.highest_state = Whole(Field(line, 3)).value_or(0);
+  cooling.type = GetField(line, 1);
+  cooling.state = ParseInteger(GetField(line, 2)).value_or(0);
+  cooling.highest_state = ParseInteger(GetField(line, 3)).value_or(0);
   // "cpufreq-cpu4", "thermal-cpufreq-0", "Processor" (ACPI).
   const std::string type = Lower(cooling.type);
   cooling.of_cpu = type.find("cpu") != std::string::npos || type.find("processor") != std::string::npos;
   if (!cooling.of_cpu && cooling.state <= 0) return;
-  if (const std::string number = Field(line, 4); !number.empty()) vitals.sources += "c" + number + " ";
+  if (const std::string number = GetField(line, 4); !number.empty()) vitals.sources += "c" + number + " ";
   vitals.cooling.push_back(std::move(cooling));
 }
 
 void AddClock(const std::string& line, DeviceVitals& vitals) {
   DeviceVitals::Clock clock;
-  clock.khz = Whole(Field(line, 2));
-  clock.cap_khz = Whole(Field(line, 3));
-  clock.hardware_max_khz = Whole(Field(line, 4));
-  for (const std::string& word : Words(Field(line, 1))) {
-    if (const auto cpu = Whole(word); cpu && *cpu >= 0 && *cpu < 1024)
+  clock.khz = ParseInteger(GetField(line, 2));
+  clock.cap_khz = ParseInteger(GetField(line, 3));
+  clock.hardware_max_khz = ParseInteger(GetField(line, 4));
+  for (const std::string& word : Words(GetField(line, 1))) {
+    if (const auto cpu = ParseInteger(word); cpu && *cpu >= 0 && *cpu < 1024)
       clock.cpus.push_back(static_cast<int>(*cpu));
   }
   for (DeviceVitals::Clock& other : vitals.clocks) {
@@ -97,8 +97,8 @@ void AddClock(const std::string& line, DeviceVitals& vitals) {
   vitals.clocks.push_back(std::move(clock));
 }
 
-// BatteryManager's BATTERY_STATUS_*.
-std::string StatusOf(const std::string& code) {
+// Names BatteryManager's BATTERY_STATUS_* constants.
+std::string BatteryStatusName(const std::string& code) {
   if (code == "2") return "Charging";
   if (code == "3") return "Discharging";
   if (code == "4") return "Not charging";
@@ -106,8 +106,8 @@ std::string StatusOf(const std::string& code) {
   return "";
 }
 
-// Files are read by the shell's own `read`: another process for each would take a phone seconds.
-constexpr const char* kDefinitions = R"sh(r=$ETPROF_SYSFS_ROOT
+// The shell reads the files by its builtin `read`, since a process per file would take seconds on a phone.
+constexpr const char* kShellFunctions = R"sh(r=$ETPROF_SYSFS_ROOT
 line() { x=; IFS= read -r x 2>/dev/null <"$1"; return 0; }
 zone() {
   d=$r/sys/class/thermal/thermal_zone$1
@@ -154,10 +154,10 @@ everything() {
 
 }  // namespace
 
-std::string VitalsScript() { return std::string(kDefinitions) + "\neverything\ntrue"; }
+std::string VitalsScript() { return std::string(kShellFunctions) + "\neverything\ntrue"; }
 
 std::string VitalsServer() {
-  return std::string(kDefinitions) + R"sh(
+  return std::string(kShellFunctions) + R"sh(
 while IFS= read -r what; do
   if [ "$what" = all ]; then everything; else
     for w in $what; do case $w in z*) zone "${w#z}";; c*) cooling "${w#c}";; esac; done
@@ -187,7 +187,7 @@ std::string ThermalStatusName(int status) {
 DeviceVitals ParseVitals(const std::string& printed) {
   DeviceVitals vitals;
   DeviceVitals android;
-  enum class Part { kSysfs, kBattery, kThermal, kNow } part = Part::kSysfs;
+  enum class Part { kSysfs, kBattery, kThermal, kCurrentTemperatures } part = Part::kSysfs;
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
     if (line == "android-battery") {
@@ -195,35 +195,38 @@ DeviceVitals ParseVitals(const std::string& printed) {
     } else if (line == "android-thermal") {
       part = Part::kThermal;
     } else if (part == Part::kSysfs && line.starts_with("zone\t")) {
-      const std::string zone = Lower(Field(line, 1));
-      const std::optional<double> millidegrees = Number(Field(line, 2));
-      if (!millidegrees || (!IsSkin(zone) && !IsCpu(zone))) continue;
-      Hottest(IsSkin(zone) ? vitals.skin_celsius : vitals.cpu_celsius, *millidegrees / 1000);
-      if (const std::string number = Field(line, 3); !number.empty()) vitals.sources += "z" + number + " ";
+      const std::string zone = Lower(GetField(line, 1));
+      const std::optional<double> millidegrees = ParseDouble(GetField(line, 2));
+      if (!millidegrees || (!IsSkinZone(zone) && !IsCpuZone(zone))) continue;
+      UpdateHottest(IsSkinZone(zone) ? vitals.skin_celsius : vitals.cpu_celsius, *millidegrees / 1000);
+      if (const std::string number = GetField(line, 3); !number.empty()) vitals.sources += "z" + number + " ";
     } else if (part == Part::kSysfs && line.starts_with("cooling\t")) {
       AddCooling(line, vitals);
     } else if (part == Part::kSysfs && line.starts_with("clock\t")) {
       AddClock(line, vitals);
     } else if (part == Part::kSysfs && line.starts_with("supply\t") && !vitals.battery_percent) {
-      vitals.battery_status = Field(line, 1);
-      vitals.battery_percent = Percent(Field(line, 2));
-      if (const auto tenths = Number(Field(line, 3))) vitals.battery_celsius = *tenths / 10;
+      vitals.battery_status = GetField(line, 1);
+      vitals.battery_percent = ParsePercent(GetField(line, 2));
+      if (const auto tenths = ParseDouble(GetField(line, 3))) vitals.battery_celsius = *tenths / 10;
     } else if (part == Part::kBattery) {
-      if (line.starts_with("  level: ")) android.battery_percent = Percent(After(line, "level: "));
-      if (line.starts_with("  status: ")) android.battery_status = StatusOf(After(line, "status: "));
+      if (line.starts_with("  level: ")) android.battery_percent = ParsePercent(ValueAfter(line, "level: "));
+      if (line.starts_with("  status: "))
+        android.battery_status = BatteryStatusName(ValueAfter(line, "status: "));
       if (line.starts_with("  temperature: ")) {
-        if (const auto tenths = Number(After(line, "temperature: "))) android.battery_celsius = *tenths / 10;
+        if (const auto tenths = ParseDouble(ValueAfter(line, "temperature: ")))
+          android.battery_celsius = *tenths / 10;
       }
     } else if (part == Part::kThermal && line.starts_with("Thermal Status: ")) {
-      if (const auto status = Whole(After(line, "Status: ")); status && *status >= 0 && *status <= 100)
+      if (const auto status = ParseInteger(ValueAfter(line, "Status: "));
+          status && *status >= 0 && *status <= 100)
         vitals.thermal_status = static_cast<int>(*status);
     } else if (part == Part::kThermal && line.starts_with("Current temperatures from HAL")) {
-      part = Part::kNow;  // the "cached" ones before may be old
-    } else if (part == Part::kNow && line.find("Temperature{") != std::string::npos) {
-      const std::optional<double> celsius = Number(After(line, "mValue="));
-      const std::string type = After(line, "mType=");  // of android.os.Temperature: 0 is CPU, 3 is SKIN
-      if (celsius && type == "0") Hottest(android.cpu_celsius, *celsius);
-      if (celsius && type == "3") Hottest(android.skin_celsius, *celsius);
+      part = Part::kCurrentTemperatures;  // the "cached" temperatures above this line may be old
+    } else if (part == Part::kCurrentTemperatures && line.find("Temperature{") != std::string::npos) {
+      const std::optional<double> celsius = ParseDouble(ValueAfter(line, "mValue="));
+      const std::string type = ValueAfter(line, "mType=");  // android.os.Temperature: 0 is CPU, 3 is SKIN
+      if (celsius && type == "0") UpdateHottest(android.cpu_celsius, *celsius);
+      if (celsius && type == "3") UpdateHottest(android.skin_celsius, *celsius);
     }
   }
   if (!vitals.cpu_celsius) vitals.cpu_celsius = android.cpu_celsius;

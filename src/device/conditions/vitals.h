@@ -9,14 +9,13 @@
 
 namespace etprof {
 
-// How a device is at this moment, as far as it tells.
+// The temperatures, battery, clocks, and cooling of a device at one moment. Absent or empty: not known.
 struct DeviceVitals {
   std::optional<double> cpu_celsius, skin_celsius;  // the hottest sensor of its kind
   std::optional<int> battery_percent;
   std::string battery_status;
   std::optional<double> battery_celsius;
-  // CPUs that share a clock, its limits in force and what the hardware could do; those that are alike stand
-  // together.
+  // The current frequency and limits of CPUs that share a clock. Clocks with equal values are merged.
   struct Clock {
     std::vector<int> cpus;
     std::optional<std::int64_t> khz, cap_khz,
@@ -31,10 +30,10 @@ struct DeviceVitals {
     }
   };
   std::vector<Clock> clocks;
-  // What holds heat back by slowing a CPU down, and whatever else of the kind is at work (a fan).
+  // Cooling devices that slow CPUs down, and other active ones (a fan).
   struct Cooling {
     std::string type;        // "cpufreq-cpu4"
-    std::int64_t state = 0;  // 0: not at work
+    std::int64_t state = 0;  // 0: inactive
     std::int64_t highest_state = 0;
     bool of_cpu = false;
 
@@ -45,15 +44,15 @@ struct DeviceVitals {
     }
   };
   std::vector<Cooling> cooling;
-  // Android's: 0 none, 1 light, 2 moderate, 3 severe, 4 critical, 5 emergency, 6 shutdown.
+  // Android's thermal status: 0 none, 1 light, 2 moderate, 3 severe, 4 critical, 5 emergency, 6 shutdown.
   std::optional<int> thermal_status;
-  // The zones and cooling devices of /sys that the above is from: words of a request of VitalsServer.
+  // The thermal zones and cooling devices of /sys that have these values, as words of a VitalsServer request.
   std::string sources;
 
-  // The hotter of CPU and skin; absent: no sensor can be read.
+  // The higher of the CPU and skin temperatures; absent: no sensor is readable.
   std::optional<double> Hottest() const;
-  // What a temperature limit is compared with: the skin's temperature, by which Android sets its thermal
-  // status, or the CPUs' if there is no skin sensor. A CPU sensor changes by many degrees within a second of
+  // The temperature that a limit applies to: that of the skin, by which Android sets its thermal status, or
+  // that of the CPUs if there is no skin sensor. A CPU sensor changes by many degrees within a second of
   // load.
   std::optional<double> LimitedCelsius() const { return skin_celsius ? skin_celsius : cpu_celsius; }
   // "46.1 °C > 45 °C"; empty: LimitedCelsius() is not above the limit, or not known.
@@ -72,20 +71,20 @@ struct DeviceVitals {
     v("cooling", &DeviceVitals::cooling, {.meaning = "those of CPUs, and others that are at work"});
   }
 };
-// "none", "light", ..., as Android names it; the number where it has no name for it.
+// Android's name for a thermal status ("none", "light", ...), or the number if Android has no name for it.
 std::string ThermalStatusName(int status);
 
-// A script for a POSIX shell that prints Linux's clocks, thermal zones, cooling devices and power supplies
-// (below $ETPROF_SYSFS_ROOT, where that is set), and Android's own view of them: many phones let a shell read
-// less of /sys.
+// A POSIX shell script that prints Linux's clocks, thermal zones, cooling devices, and power supplies (below
+// $ETPROF_SYSFS_ROOT, if set), and the values of Android's services, since many phones let a shell read only
+// parts of /sys.
 std::string VitalsScript();
-// The same as a server: for every line of its stdin it prints that and kVitalsEnd. The line says what beside
-// the clocks and the battery: "all", or the zones and cooling devices by their numbers ("z3 z7 c0"), which
-// takes the shell no other process.
+// A POSIX shell script that serves requests: for each line of stdin it prints the clocks, the battery, and
+// the requested sources, then kVitalsEnd. A request is "all", or names thermal zones and cooling devices by
+// number ("z3 z7 c0"), which starts no other process.
 std::string VitalsServer();
 inline constexpr const char* kVitalsEnd = "etprof-vitals-end";
 
-// What either script printed.
+// Parses the output of VitalsScript, or of one request of VitalsServer.
 DeviceVitals ParseVitals(const std::string& printed);
 
 }  // namespace etprof

@@ -38,24 +38,24 @@ class LocalDevice : public Device {
   }
   void CleanUp() override {}
 
-  // As others take it who come to this machine by ssh.
+  // Uses the same lock as etprof processes that reach this machine by ssh.
   void TakeTurn(const std::string& who, const std::function<void(const std::string&)>& waits) override {
-    if (alone_ || queue_) return;
-    alone_ = LocalTurn::TakeIfAlone(who);
-    if (alone_) return;
+    if (fast_lock_ || shell_lock_) return;
+    fast_lock_ = LocalTurn::TakeIfAlone(who);
+    if (fast_lock_) return;
     RemoteOptions options;
     options.interrupted = [this] { return interrupted_ && interrupted_(); };
-    queue_ = MakeRemoteDevice(MakeLocalConnection(), options);
+    shell_lock_ = MakeRemoteDevice(MakeLocalConnection(), options);
     try {
-      queue_->TakeTurn(who, waits);
+      shell_lock_->TakeTurn(who, waits);
     } catch (...) {
       EndTurn();
       throw;
     }
   }
   void EndTurn() override {
-    alone_.reset();
-    queue_.reset();
+    fast_lock_.reset();
+    shell_lock_.reset();
   }
 
   bool WaitUntilBack(double) override { return true; }
@@ -67,8 +67,9 @@ class LocalDevice : public Device {
 
  private:
   std::function<bool()> interrupted_;
-  std::unique_ptr<LocalTurn> alone_;  // the turn, in one of two ways
-  std::unique_ptr<Device> queue_;
+  // The device lock, held by one of the two objects.
+  std::unique_ptr<LocalTurn> fast_lock_;
+  std::unique_ptr<Device> shell_lock_;
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace etprof {
 
-// This machine. Files are used where they are.
+// The device for this machine. Put and Place return local paths; nothing is copied.
 std::unique_ptr<Device> MakeLocalDevice();
 
 }  // namespace etprof

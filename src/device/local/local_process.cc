@@ -34,12 +34,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMaxLine = std::size_t{64} << 20U;  // a burst of 100,000 runs is about 2 MB
-constexpr std::size_t kKeptErrors = 4096;
-constexpr std::size_t kReadAhead = std::size_t{1}
-                                   << 20U;  // as much of stdout is read before its lines are taken
+constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20U;  // a burst of 100,000 runs is about 2 MB
+constexpr std::size_t kKeptErrorBytes = 4096;
+constexpr std::size_t kDrainBytes = std::size_t{1} << 20U;  // bytes that one Drain() reads
 constexpr double kOutputAfterExitSeconds = 1;
-constexpr int kPollMs = 200;  // how soon an interruption is seen that arrives between check and poll
+constexpr int kPollMs = 200;  // bounds the delay of an interruption that arrives between check and poll
 
 class Pipe {
  public:
@@ -68,8 +67,8 @@ class Pipe {
   int write = -1;
 
  private:
-  // A host that closed its descriptors 0 to 2, as daemons do, gets these numbers for new files. The child's
-  // dup2 onto 0 to 2 would then close the other ends of its pipes.
+  // In a host process that closed its descriptors 0 to 2, as daemons do, new files get these numbers. The
+  // child's dup2 onto 0 to 2 would then close other ends of its pipes.
   static int AboveStandardStreams(int descriptor) {
     if (descriptor > STDERR_FILENO) return descriptor;
     const int moved = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -82,11 +81,11 @@ class Pipe {
   }
 };
 
-// write(2) to a pipe. A pipe that nobody reads any more is an error (EPIPE), whatever the process does on
-// SIGPIPE: the process may belong to a host such as Python, so its setting stays as it is.
+// Calls write(2) on a pipe. A pipe without a reader is an error (EPIPE) whatever the process does on SIGPIPE.
+// The SIGPIPE handler stays unchanged, since the process may belong to a host such as Python.
 ssize_t WriteWithoutSigpipe(int descriptor, const void* from, std::size_t size) {
   sigset_t sigpipe, before, pending;
-  sigemptyset(&sigpipe);  // macros on macOS, as the next ones
+  sigemptyset(&sigpipe);  // without ::, since the sig*set functions are macros on macOS
   sigaddset(&sigpipe, SIGPIPE);
   sigpending(&pending);
   const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
@@ -103,7 +102,7 @@ ssize_t WriteWithoutSigpipe(int descriptor, const void* from, std::size_t size) 
   return count;
 }
 
-// read(2), again where a signal came between. Async-signal-safe.
+// Calls read(2), again after EINTR. Async-signal-safe.
 ssize_t ReadFrom(int descriptor, void* to, std::size_t size) {
   ssize_t count = 0;
   do {
@@ -112,15 +111,15 @@ ssize_t ReadFrom(int descriptor, void* to, std::size_t size) {
   return count;
 }
 
-// What the child says before exec, when it cannot get there.
+// The message that the child writes to a pipe if it fails before or in exec.
 struct ChildFailure {
-  int step = 0;  // index into kSteps
+  int step = 0;  // index into kChildSteps
   int error = 0;
 };
-constexpr std::array kSteps = {"redirect its streams", "restrict it to its CPUs", "execute it"};
+constexpr std::array kChildSteps = {"redirect its streams", "restrict it to its CPUs", "execute it"};
 
-// Runs in the child, between fork and exec: async-signal-safe calls only. It waits for a byte of `guarded`:
-// what it starts is to have a guard from the beginning.
+// Runs in the child between fork and exec, so it makes only async-signal-safe calls. It waits for a byte from
+// `guarded`, so that the GroupGuard exists before the program starts.
 [[noreturn]] void BecomeProgram(char* const* arguments, char* const* environment,
                                 const std::vector<int>& cpus, int input, int output, int errors, int failure,
                                 Pipe& guarded) {
@@ -131,11 +130,11 @@ constexpr std::array kSteps = {"redirect its streams", "restrict it to its CPUs"
   };
   ::setpgid(0, 0);
 #ifdef __linux__
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a killed etprof leaves nothing behind
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends the child if etprof is killed
 #endif
   guarded.CloseWrite();
   char byte = 0;
-  if (ReadFrom(guarded.read, &byte, 1) != 1) ::_exit(127);  // there is no etprof any more
+  if (ReadFrom(guarded.read, &byte, 1) != 1) ::_exit(127);  // etprof was killed
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
@@ -158,8 +157,8 @@ constexpr std::array kSteps = {"redirect its streams", "restrict it to its CPUs"
   ::_exit(127);
 }
 
-// Async-signal-safe.
-void CloseAllBut(int kept) {
+// Closes all other descriptors. Async-signal-safe.
+void CloseAllExcept(int kept) {
 #ifdef SYS_close_range
   if (::syscall(SYS_close_range, 0, static_cast<unsigned>(kept) - 1, 0) == 0 &&
       ::syscall(SYS_close_range, static_cast<unsigned>(kept) + 1, ~0U, 0) == 0)
@@ -173,9 +172,9 @@ void CloseAllBut(int kept) {
   }
 }
 
-// Ends a process group when this process is gone, however it went: PR_SET_PDEATHSIG reaches the group's
-// leader, but not what that one has started (a wrapper's runner). A small process of its own waits until the
-// other end of a pipe is closed.
+// Kills a process group when this process ends in any way. PR_SET_PDEATHSIG reaches only the group's leader,
+// but not the leader's children (the runner of a wrapper). The guard is a forked process that waits until
+// this process's end of a pipe is closed.
 class GroupGuard {
  public:
   explicit GroupGuard(pid_t group) {
@@ -196,7 +195,7 @@ class GroupGuard {
   [[noreturn]] static void Watch(int life, pid_t group) {
     ::setsid();
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
-    CloseAllBut(life);
+    CloseAllExcept(life);
     char byte = 0;
     ReadFrom(life, &byte, 1);
     ::kill(-group, SIGKILL);
@@ -230,7 +229,8 @@ class LocalProcess : public Process {
       Kill();
       Reap(0);
     } else {
-      ::kill(-pid_, SIGKILL);  // what it may have started; no such group is fine
+      ::kill(-pid_,
+             SIGKILL);  // the children that the process left running; fails harmlessly if there are none
     }
     Close(output_);
     Close(errors_);
@@ -263,14 +263,14 @@ class LocalProcess : public Process {
     while (true) {
       const std::size_t newline = buffer_.find('\n', searched_);
       if (newline != std::string::npos) {
-        line.assign(buffer_, taken_, newline - taken_);
-        taken_ = searched_ = newline + 1;
+        line.assign(buffer_, returned_, newline - returned_);
+        returned_ = searched_ = newline + 1;
         return Read::kLine;
       }
       // One erase for all lines of a buffer, so that many short lines take linear time.
-      buffer_.erase(0, std::exchange(taken_, 0));
+      buffer_.erase(0, std::exchange(returned_, 0));
       searched_ = buffer_.size();
-      if (buffer_.size() > kMaxLine) return Read::kTooLong;
+      if (buffer_.size() > kMaxLineBytes) return Read::kTooLong;
       if (output_ < 0) {
         if (buffer_.empty()) return Read::kEnd;
         line = std::exchange(buffer_, {});
@@ -285,7 +285,7 @@ class LocalProcess : public Process {
       ::poll(ready.data(), ready.size(), std::min(kPollMs, static_cast<int>(left * 1000) + 1));
       DrainErrors();
       DrainOutput();
-      // All that the process itself wrote before its exit is in the pipe, which its children may keep open.
+      // The output of an exited process is in the pipe, but its children may keep the pipe open.
       if (has_exited) {
         if (!exit_seen_) exit_seen_ = Clock::now();
         if (Clock::now() - *exit_seen_ >= std::chrono::duration<double>(kOutputAfterExitSeconds))
@@ -311,7 +311,7 @@ class LocalProcess : public Process {
 
   void Kill() override {
     ::kill(-pid_, SIGKILL);
-    if (!status_) ::kill(pid_, SIGKILL);  // before the child's setpgid there is no group yet
+    if (!status_) ::kill(pid_, SIGKILL);  // the group does not exist before the child's setpgid
   }
 
   void Terminate() override {
@@ -326,9 +326,9 @@ class LocalProcess : public Process {
     descriptor = -1;
   }
 
-  // Of the main thread, once it has ended: what it leaves can be read until it is waited for. (Of the second
-  // number of /proc/PID/schedstat: Documentation/scheduler/sched-stats.rst of Linux.)
-  std::optional<Nanoseconds> RunDelayOfTheDead([[maybe_unused]] int flags) const {
+  // Reads the main thread's run delay after its end, which is possible until the process is reaped. The delay
+  // is the second number of /proc/PID/schedstat (Linux's Documentation/scheduler/sched-stats.rst).
+  std::optional<Nanoseconds> ReadRunDelayOfExited([[maybe_unused]] int flags) const {
 #ifdef __linux__
     siginfo_t info{};
     int failed = 0;
@@ -347,7 +347,7 @@ class LocalProcess : public Process {
     int status = 0;
     struct rusage usage {};
     pid_t pid = 0;
-    const std::optional<Nanoseconds> run_delay = RunDelayOfTheDead(flags);
+    const std::optional<Nanoseconds> run_delay = ReadRunDelayOfExited(flags);
     do {
       pid = ::wait4(pid_, &status, flags, &usage);
     } while (pid < 0 && errno == EINTR);
@@ -369,7 +369,8 @@ class LocalProcess : public Process {
     status_ = result;
   }
 
-  // Whether it has exited. It stays unreaped, so that its process group cannot become another one's.
+  // Whether the process has exited. The process stays unreaped, so that its PID and process group are not
+  // reused.
   bool HasExited() const {
     if (status_) return true;
     siginfo_t info{};
@@ -377,14 +378,15 @@ class LocalProcess : public Process {
            info.si_pid == pid_;
   }
 
-  // Reads what is there, about `most` bytes of it, without waiting; closes the descriptor at its end.
-  template <typename Take>
-  static void Drain(int& descriptor, std::size_t most, Take take) {
+  // Reads available bytes without waiting, up to about `max_bytes`, and passes them to `consume`. Closes the
+  // descriptor at its end.
+  template <typename Consume>
+  static void Drain(int& descriptor, std::size_t max_bytes, Consume consume) {
     std::array<char, 65536> chunk;
-    for (std::size_t taken = 0; descriptor >= 0 && taken < most;) {
+    for (std::size_t taken = 0; descriptor >= 0 && taken < max_bytes;) {
       const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
       if (count > 0) {
-        take(std::string_view(chunk.data(), static_cast<std::size_t>(count)));
+        consume(std::string_view(chunk.data(), static_cast<std::size_t>(count)));
         taken += static_cast<std::size_t>(count);
       } else if (count == 0) {
         Close(descriptor);
@@ -395,12 +397,12 @@ class LocalProcess : public Process {
     }
   }
   void DrainOutput() {
-    Drain(output_, kReadAhead, [this](std::string_view text) { buffer_ += text; });
+    Drain(output_, kDrainBytes, [this](std::string_view text) { buffer_ += text; });
   }
   void DrainErrors() {
-    Drain(errors_, kReadAhead, [this](std::string_view text) {
+    Drain(errors_, kDrainBytes, [this](std::string_view text) {
       last_errors_ += text;
-      if (last_errors_.size() > kKeptErrors) last_errors_.erase(0, last_errors_.size() - kKeptErrors);
+      if (last_errors_.size() > kKeptErrorBytes) last_errors_.erase(0, last_errors_.size() - kKeptErrorBytes);
       if (on_stderr_) on_stderr_(text);
     });
   }
@@ -409,16 +411,16 @@ class LocalProcess : public Process {
   int input_, output_, errors_;
   Device::Sink on_stderr_;
   std::function<bool()> interrupted_;
-  std::string buffer_;        // of stdout
-  std::size_t taken_ = 0;     // the lines before here have been returned
-  std::size_t searched_ = 0;  // no newline from `taken_` to here
+  std::string buffer_;        // stdout that was read
+  std::size_t returned_ = 0;  // ReadLine returned the lines before this offset
+  std::size_t searched_ = 0;  // there is no newline between `returned_` and this offset
   std::optional<Clock::time_point> exit_seen_;
   std::string last_errors_;
   std::optional<ExitStatus> status_;
   std::unique_ptr<GroupGuard> guard_;
 };
 
-Error CannotStart(const std::string& program, const ChildFailure& failure, const Command& command) {
+Error StartError(const std::string& program, const ChildFailure& failure, const Command& command) {
   if (failure.step == 1) {
     return Error(ExitCode::kBadInput, fmt::format("cannot run on CPUs {}: {}", CpusText(command.cpus),
                                                   std::strerror(failure.error)))
@@ -427,13 +429,13 @@ Error CannotStart(const std::string& program, const ChildFailure& failure, const
   }
   if (failure.step == 2) return WhyNotExecutable(program, failure.error);
   return Error(ExitCode::kDeviceFailed,
-               fmt::format("cannot {}: {}", kSteps[static_cast<std::size_t>(failure.step)],
+               fmt::format("cannot {}: {}", kChildSteps[static_cast<std::size_t>(failure.step)],
                            std::strerror(failure.error)))
       .InFile(program)
       .Remedy(kSeeLimits);
 }
 
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
+std::vector<char*> MakeArgv(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
@@ -458,10 +460,10 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   for (const auto& [key, value] : command.environment) environment.push_back(key + "=" + value);
 
 #ifndef __linux__
-  // Without pipe2 another thread's fork could come between pipe and FD_CLOEXEC; its child would keep ours
-  // open.
-  static std::mutex one_at_a_time;
-  std::unique_lock starting(one_at_a_time);
+  // Without pipe2, another thread could fork between pipe and FD_CLOEXEC, and its child would keep these
+  // pipes open.
+  static std::mutex mutex;
+  std::unique_lock starting(mutex);
 #endif
   Pipe input, output, errors, failure, guarded;
   if (!input.Open() || !output.Open() || !errors.Open() || !failure.Open() || !guarded.Open()) {
@@ -469,8 +471,8 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
         .InFile(arguments[0])
         .Remedy(kSeeLimits);
   }
-  std::vector<char*> argument_pointers = Pointers(arguments);
-  std::vector<char*> environment_pointers = Pointers(environment);
+  std::vector<char*> argument_pointers = MakeArgv(arguments);
+  std::vector<char*> environment_pointers = MakeArgv(environment);
   const pid_t pid = ::fork();
   if (pid < 0) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot start it: {}", std::strerror(errno)))
@@ -493,10 +495,10 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   }
 
   ChildFailure message;
-  // It ends when exec closes the other side.
+  // The read ends without a message when exec closes the child's end of the pipe.
   if (ReadFrom(failure.read, &message, sizeof message) == static_cast<ssize_t>(sizeof message)) {
     ::waitpid(pid, nullptr, 0);
-    throw CannotStart(arguments[0], message, command);
+    throw StartError(arguments[0], message, command);
   }
   return std::make_unique<LocalProcess>(pid, std::exchange(input.write, -1), std::exchange(output.read, -1),
                                         std::exchange(errors.read, -1), std::move(on_stderr),

@@ -7,8 +7,8 @@
 
 namespace etprof {
 
-// Starts a program of this machine in a process group of its own, so that a terminal's Ctrl-C reaches etprof
-// only. Throws as Device::Start.
+// Starts a program of this machine in a new process group, so that a terminal's Ctrl-C reaches only etprof.
+// Throws as Device::Start does.
 std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink on_stderr,
                                            std::function<bool()> interrupted);
 

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr double kLimit = 120;  // seconds; a busy machine may take some for what is done at once
+constexpr double kTimeLimitSeconds = 120;  // long, since a busy machine may delay any operation by seconds
 
 class LocalProcess : public testing::Test {
  protected:
@@ -26,7 +26,7 @@ class LocalProcess : public testing::Test {
     command.arguments = {"/bin/sh", "-c", script};
     return device->Start(command, [this](std::string_view text) { errors += text; });
   }
-  std::string ErrorOf(const std::string& program) {
+  std::string StartErrorMessage(const std::string& program) {
     try {
       device->Start({.arguments = {program}, .environment = {}, .cpus = {}}, {});
     } catch (const Error& error) {
@@ -43,99 +43,100 @@ class LocalProcess : public testing::Test {
   std::string line;
 };
 
-TEST_F(LocalProcess, LinesGoBothWays) {
+TEST_F(LocalProcess, SendsAndReadsLines) {
   const auto process = Shell("while read x; do echo \"got $x\"; echo oops >&2; done; printf tail");
   EXPECT_TRUE(process->Send("one", 5));
-  ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
   EXPECT_EQ(line, "got one");
   process->CloseInput();
-  ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
   EXPECT_EQ(line, "tail");
-  EXPECT_EQ(process->ReadLine(line, kLimit), Process::Read::kEnd);
-  const auto status = process->Wait(kLimit);
+  EXPECT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kEnd);
+  const auto status = process->Wait(kTimeLimitSeconds);
   ASSERT_TRUE(status.has_value());
   EXPECT_TRUE(status->Success());
   EXPECT_EQ(errors, "oops\n");
   EXPECT_EQ(process->LastErrors(), "oops\n");
 }
 
-TEST_F(LocalProcess, ALargeLineArrivesWhole) {
+TEST_F(LocalProcess, ReadsALargeLine) {
   const auto process = Shell("head -c 3000000 /dev/zero | tr '\\0' x; echo");
-  ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
   EXPECT_EQ(line.size(), 3'000'000u);
 }
 
-TEST_F(LocalProcess, ManyErrorsDoNotBlockIt) {
+TEST_F(LocalProcess, DrainsLargeStderr) {
   const auto process = Shell("head -c 1000000 /dev/zero | tr '\\0' e >&2; echo done");
-  ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
   EXPECT_EQ(line, "done");
-  process->Wait(kLimit);
+  process->Wait(kTimeLimitSeconds);
   EXPECT_EQ(errors.size(), 1'000'000u);
   EXPECT_EQ(process->LastErrors().size(), 4096u);
 }
 
-TEST_F(LocalProcess, TimeLimitAndExitStatus) {
+TEST_F(LocalProcess, ReportsTimeoutAndExitStatus) {
   const auto process = Shell("sleep 60");
   EXPECT_EQ(process->ReadLine(line, 0.05), Process::Read::kTimeout);
   EXPECT_FALSE(process->Wait(0.01).has_value());
   process->Kill();
-  const auto status = process->Wait(kLimit);
+  const auto status = process->Wait(kTimeLimitSeconds);
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->signal, SIGKILL);
   EXPECT_THAT(status->Text(), HasSubstr("signal 9"));
-  EXPECT_EQ(Shell("exit 7")->Wait(kLimit)->code, 7);
+  EXPECT_EQ(Shell("exit 7")->Wait(kTimeLimitSeconds)->code, 7);
 }
 
-TEST_F(LocalProcess, TerminationIsAskedOfItAndOfWhatItStarted) {
+TEST_F(LocalProcess, TerminateReachesChildren) {
   const auto process = Shell(
       "sh -c 'trap \"exit 3\" TERM; echo up; while :; do sleep 0.01; done' & child=$!\n"
       "trap 'wait $child; exit $?' TERM; echo up; wait");
-  for (int ready = 0; ready < 2; ++ready) ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+  for (int ready = 0; ready < 2; ++ready)
+    ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
   process->Terminate();
-  const auto status = process->Wait(kLimit);
+  const auto status = process->Wait(kTimeLimitSeconds);
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->code, 3);
-  process->Terminate();  // of one that has ended: nothing
+  process->Terminate();  // has no effect after the end
 }
 
-TEST_F(LocalProcess, AnInterruptionEndsTheWait) {
+TEST_F(LocalProcess, InterruptionEndsReadLine) {
   device->SetInterrupted([] { return true; });
   EXPECT_EQ(Shell("sleep 60")->ReadLine(line, 60), Process::Read::kInterrupted);
 }
 
-TEST_F(LocalProcess, WritingToAClosedPipeNeitherSignalsNorChangesTheHandler) {
+TEST_F(LocalProcess, SendToClosedPipeKeepsSigpipeHandler) {
   const auto before = ::signal(SIGPIPE, SIG_DFL);
   const auto process = Shell("exec 0<&-; echo closed; sleep 60");
-  ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
   EXPECT_FALSE(process->Send("x", 1));
   EXPECT_EQ(MakeLocalDevice()->Name(), "local");
   EXPECT_EQ(::signal(SIGPIPE, before), SIG_DFL);
 }
 
-TEST_F(LocalProcess, ShortLinesAreReadInLinearTime) {
-  // An erase per line took more than 200 s.
+TEST_F(LocalProcess, ReadsShortLinesInLinearTime) {
+  // Erasing each line from the buffer separately took more than 200 s.
   constexpr int kLines = 24'000'000;
   const auto process = Shell("yes | head -n " + std::to_string(kLines));
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kLimit);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeLimitSeconds);
   int lines = 0;
-  while (process->ReadLine(line, kLimit) == Process::Read::kLine && line == "y") {
+  while (process->ReadLine(line, kTimeLimitSeconds) == Process::Read::kLine && line == "y") {
     if (++lines % 100'000 != 0) continue;
     ASSERT_LT(std::chrono::steady_clock::now(), end) << lines;
   }
   EXPECT_EQ(lines, kLines);
 }
 
-TEST_F(LocalProcess, ABackgroundProcessDoesNotHoldUpTheEnd) {
+TEST_F(LocalProcess, BackgroundProcessDoesNotDelayTheEnd) {
   const auto process = Shell("sleep 600 & printf 'built\\nlast'; exit 3");
   for (const char* expected : {"built", "last"}) {
-    ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+    ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
     EXPECT_EQ(line, expected);
   }
-  EXPECT_EQ(process->ReadLine(line, kLimit), Process::Read::kEnd);
-  EXPECT_EQ(process->Wait(kLimit)->code, 3);
+  EXPECT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kEnd);
+  EXPECT_EQ(process->Wait(kTimeLimitSeconds)->code, 3);
 }
 
-TEST_F(LocalProcess, StartsWhicheverStandardStreamsTheHostHasClosed) {
+TEST_F(LocalProcess, StartsWhenTheHostClosedStandardStreams) {
   for (int closed = 1; closed < 8; ++closed) {
     const pid_t host = ::fork();
     if (host == 0) {
@@ -145,11 +146,11 @@ TEST_F(LocalProcess, StartsWhicheverStandardStreamsTheHostHasClosed) {
       bool works = false;
       {
         const auto process = Shell("echo error >&2; while read x; do echo \"got $x\"; done");
-        works = process->Send("one", kLimit) && process->ReadLine(line, kLimit) == Process::Read::kLine &&
-                line == "got one";
+        works = process->Send("one", kTimeLimitSeconds) &&
+                process->ReadLine(line, kTimeLimitSeconds) == Process::Read::kLine && line == "got one";
         process->CloseInput();
-        works = works && process->ReadLine(line, kLimit) == Process::Read::kEnd &&
-                process->Wait(kLimit).value().Success() && errors == "error\n";
+        works = works && process->ReadLine(line, kTimeLimitSeconds) == Process::Read::kEnd &&
+                process->Wait(kTimeLimitSeconds).value().Success() && errors == "error\n";
       }
       ::_exit(works ? 0 : 1);
     }
@@ -159,66 +160,66 @@ TEST_F(LocalProcess, StartsWhicheverStandardStreamsTheHostHasClosed) {
   }
 }
 
-TEST_F(LocalProcess, DestructionKillsItAndItsChildrenAndLeavesNoZombie) {
+TEST_F(LocalProcess, DestructorKillsChildrenAndLeavesNoZombie) {
   pid_t child = 0;
   {
     const auto process = Shell("sleep 60 & echo $!; wait");
-    ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+    ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
     child = std::stoi(line);
     EXPECT_EQ(::kill(child, 0), 0);
   }
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
-  // Orphaned: whoever adopts it reaps it, in its own time.
+  // The child is orphaned, so its new parent reaps it at an unknown time.
   const auto gone = [&] {
     std::ifstream file("/proc/" + line + "/stat");
     const std::string stat{std::istreambuf_iterator<char>(file), {}};
     return ::kill(child, 0) != 0 || stat.find(") Z ") != std::string::npos;
   };
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kLimit);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeLimitSeconds);
   while (!gone() && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_TRUE(gone());
 }
 
 #ifdef __linux__
-TEST_F(LocalProcess, AffinityAndEnvironment) {
+TEST_F(LocalProcess, AppliesAffinityAndEnvironment) {
   const auto process = Shell("grep Cpus_allowed_list /proc/self/status; echo \"$ETPROF_X\"",
                              {.arguments = {}, .environment = {{"ETPROF_X", "a b"}}, .cpus = {0}});
-  ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
   EXPECT_EQ(line, "Cpus_allowed_list:\t0");
-  ASSERT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
   EXPECT_EQ(line, "a b");
   EXPECT_THROW(Shell("true", {.arguments = {}, .environment = {}, .cpus = {1000}}), Error);
 }
 
-TEST_F(LocalProcess, NothingElseIsInherited) {
+TEST_F(LocalProcess, ChildInheritsNoOtherDescriptors) {
   const auto open_files = [this] {
     const auto process = Shell("ls /proc/self/fd | tr '\\n' ' '");
-    EXPECT_EQ(process->ReadLine(line, kLimit), Process::Read::kLine);
+    EXPECT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
     return line;
   };
-  const std::string alone = open_files();
+  const std::string without_other = open_files();
   const auto other = Shell("sleep 60");
-  EXPECT_EQ(open_files(), alone);
+  EXPECT_EQ(open_files(), without_other);
 }
 #endif
 
-TEST_F(LocalProcess, WhatIsNoProgramIsSaidInOneLine) {
-  EXPECT_THAT(ErrorOf("/no/such/runner"), HasSubstr("no such file"));
-  EXPECT_THAT(ErrorOf("etprof-no-such-program"), HasSubstr("no such program in PATH"));
-  EXPECT_THAT(ErrorOf("/tmp"), HasSubstr("is a folder"));
+TEST_F(LocalProcess, ReportsUnusablePrograms) {
+  EXPECT_THAT(StartErrorMessage("/no/such/runner"), HasSubstr("no such file"));
+  EXPECT_THAT(StartErrorMessage("etprof-no-such-program"), HasSubstr("no such program in PATH"));
+  EXPECT_THAT(StartErrorMessage("/tmp"), HasSubstr("is a folder"));
   WriteFileAtomically(Path("plain"), std::string("text"));
-  EXPECT_THAT(ErrorOf(Path("plain")), HasSubstr("is not executable. If it is a program, chmod +x"));
+  EXPECT_THAT(StartErrorMessage(Path("plain")), HasSubstr("is not executable. If it is a program, chmod +x"));
   WriteFileAtomically(Path("empty"), std::string());
   ::chmod(Path("empty").c_str(), 0755);
-  EXPECT_THAT(ErrorOf(Path("empty")), HasSubstr("it is an empty file"));
+  EXPECT_THAT(StartErrorMessage(Path("empty")), HasSubstr("it is an empty file"));
   std::string elf = "\177ELF\2\1\1";
   elf.resize(64, '\0');
   elf[18] = '\x28';
   WriteFileAtomically(Path("arm"), elf);
   ::chmod(Path("arm").c_str(), 0755);
-  EXPECT_THAT(ErrorOf(Path("arm")), HasSubstr("it is a program for 32-bit Arm"));
+  EXPECT_THAT(StartErrorMessage(Path("arm")), HasSubstr("it is a program for 32-bit Arm"));
 }
 
 }  // namespace

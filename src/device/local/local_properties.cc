@@ -20,10 +20,10 @@
 namespace etprof {
 namespace {
 
-constexpr int kMostCpus = 1024;
+constexpr int kMaxCpuNumber = 1024;
 
-// (Only the Linux reader uses it.)
-[[maybe_unused]] std::string FirstLine(const std::filesystem::path& path) {
+// Only the Linux reader calls this function.
+[[maybe_unused]] std::string ReadFirstLine(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -31,16 +31,16 @@ constexpr int kMostCpus = 1024;
   return line;
 }
 
-// Of a text in kB; absent for what is no amount of memory.
-std::optional<Bytes> Kilobytes(const std::string& text) {
+// Parses a number of kB; absent: not a plausible amount of memory.
+std::optional<Bytes> ParseKilobytes(const std::string& text) {
   const auto kilobytes = LeadingInteger(text);
   if (!kilobytes || *kilobytes < 0 || *kilobytes > std::numeric_limits<Bytes>::max() / 1024)
     return std::nullopt;
   return *kilobytes * 1024;
 }
 
-// "key   : value" lines; the first value of each key.
-std::map<std::string, std::string> KeyValues(const std::filesystem::path& path, char separator) {
+// Reads lines "key   : value". The first value of each key counts.
+std::map<std::string, std::string> ReadKeyValues(const std::filesystem::path& path, char separator) {
   std::map<std::string, std::string> values;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -56,13 +56,13 @@ std::map<std::string, std::string> KeyValues(const std::filesystem::path& path, 
   return values;
 }
 
-std::string ValueOf(const std::map<std::string, std::string>& values, const char* key) {
+std::string FindValue(const std::map<std::string, std::string>& values, const char* key) {
   const auto found = values.find(key);
   return found == values.end() ? std::string() : found->second;
 }
 
-// The name behind an Arm "CPU implementer" and "CPU part" (Arm's MIDR_EL1; the parts that phones and boards
-// have).
+// The name of the core with an Arm "CPU implementer" and "CPU part" (Arm's MIDR_EL1). The table has the cores
+// of phones and boards.
 std::string ArmCpuName(const std::string& implementer, const std::string& part) {
   static const std::map<std::string, std::string> parts = {
       {"0xd03", "Cortex-A53"},  {"0xd05", "Cortex-A55"},  {"0xd08", "Cortex-A72"},  {"0xd0b", "Cortex-A76"},
@@ -79,7 +79,7 @@ std::string ArmCpuName(const std::string& implementer, const std::string& part) 
   return implementer.empty() ? "" : fmt::format("Arm implementer {} part {}", implementer, part);
 }
 
-// Of each CPU, by its number, the name of its Arm part: /proc/cpuinfo has a block a CPU.
+// Reads the Arm core names from /proc/cpuinfo, which has one block per CPU, by CPU number.
 std::map<int, std::string> ArmCpuNames(const std::filesystem::path& cpuinfo) {
   std::map<int, std::string> names;
   std::ifstream file(cpuinfo);
@@ -94,7 +94,7 @@ std::map<int, std::string> ArmCpuNames(const std::filesystem::path& cpuinfo) {
     if (words.empty()) continue;
     if (key == "processor") id = LeadingInteger(words[0]);
     if (key == "CPU implementer") implementer = words[0];
-    if (key == "CPU part" && id && *id >= 0 && *id < kMostCpus)
+    if (key == "CPU part" && id && *id >= 0 && *id < kMaxCpuNumber)
       names[static_cast<int>(*id)] = ArmCpuName(implementer, words[0]);
   }
   return names;
@@ -103,11 +103,11 @@ std::map<int, std::string> ArmCpuNames(const std::filesystem::path& cpuinfo) {
 std::string DetectVirtualization(const std::filesystem::path& root,
                                  const std::vector<std::string>& features) {
   std::string kind;
-  const std::string version = FirstLine(root / "proc/version");
+  const std::string version = ReadFirstLine(root / "proc/version");
   if (version.find("microsoft") != std::string::npos || version.find("Microsoft") != std::string::npos) {
     kind = "WSL";
   } else if (std::ranges::find(features, "hypervisor") != features.end()) {
-    const std::string product = FirstLine(root / "sys/class/dmi/id/product_name");
+    const std::string product = ReadFirstLine(root / "sys/class/dmi/id/product_name");
     kind = product.empty() ? "virtual machine" : fmt::format("virtual machine ({})", product);
   }
   if (Exists(root / ".dockerenv") || Exists(root / "run/.containerenv")) {
@@ -116,7 +116,7 @@ std::string DetectVirtualization(const std::filesystem::path& root,
   return kind;
 }
 
-std::string Topology(const std::vector<DeviceProperties::Cpu>& cpus) {
+std::string DescribeTopology(const std::vector<DeviceProperties::Cpu>& cpus) {
   std::map<std::int64_t, int, std::greater<>> kinds;
   for (const DeviceProperties::Cpu& cpu : cpus) {
     if (cpu.hardware_max_khz) kinds[*cpu.hardware_max_khz]++;
@@ -154,46 +154,46 @@ void AddWarnings(DeviceProperties& properties) {
 
 DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
   DeviceProperties properties;
-  const auto cpuinfo = KeyValues(root / "proc/cpuinfo", ':');
-  properties.features = Words(ValueOf(cpuinfo, "flags"));
-  if (properties.features.empty()) properties.features = Words(ValueOf(cpuinfo, "Features"));
-  properties.cpu_model = ValueOf(cpuinfo, "model name");
-  if (properties.cpu_model.empty()) properties.cpu_model = ValueOf(cpuinfo, "Hardware");
+  const auto cpuinfo = ReadKeyValues(root / "proc/cpuinfo", ':');
+  properties.features = Words(FindValue(cpuinfo, "flags"));
+  if (properties.features.empty()) properties.features = Words(FindValue(cpuinfo, "Features"));
+  properties.cpu_model = FindValue(cpuinfo, "model name");
+  if (properties.cpu_model.empty()) properties.cpu_model = FindValue(cpuinfo, "Hardware");
   if (properties.cpu_model.empty()) {
-    properties.cpu_model = ArmCpuName(ValueOf(cpuinfo, "CPU implementer"), ValueOf(cpuinfo, "CPU part"));
+    properties.cpu_model = ArmCpuName(FindValue(cpuinfo, "CPU implementer"), FindValue(cpuinfo, "CPU part"));
   }
 
   const std::map<int, std::string> names = ArmCpuNames(root / "proc/cpuinfo");
-  for (int id = 0; id < kMostCpus; ++id) {
+  for (int id = 0; id < kMaxCpuNumber; ++id) {
     const std::filesystem::path folder = root / fmt::format("sys/devices/system/cpu/cpu{}", id);
     std::error_code error;
     if (!std::filesystem::is_directory(folder, error)) break;
-    if (FirstLine(folder / "online") == "0") continue;
+    if (ReadFirstLine(folder / "online") == "0") continue;
     DeviceProperties::Cpu cpu;
     cpu.id = id;
     if (const auto name = names.find(id); name != names.end()) cpu.model = name->second;
-    cpu.governor = FirstLine(folder / "cpufreq/scaling_governor");
-    cpu.min_khz = LeadingInteger(FirstLine(folder / "cpufreq/scaling_min_freq"));
-    cpu.max_khz = LeadingInteger(FirstLine(folder / "cpufreq/scaling_max_freq"));
-    cpu.hardware_max_khz = LeadingInteger(FirstLine(folder / "cpufreq/cpuinfo_max_freq"));
-    cpu.capacity = LeadingInteger(FirstLine(folder / "cpu_capacity"));
-    cpu.siblings = FirstLine(folder / "topology/thread_siblings_list");
+    cpu.governor = ReadFirstLine(folder / "cpufreq/scaling_governor");
+    cpu.min_khz = LeadingInteger(ReadFirstLine(folder / "cpufreq/scaling_min_freq"));
+    cpu.max_khz = LeadingInteger(ReadFirstLine(folder / "cpufreq/scaling_max_freq"));
+    cpu.hardware_max_khz = LeadingInteger(ReadFirstLine(folder / "cpufreq/cpuinfo_max_freq"));
+    cpu.capacity = LeadingInteger(ReadFirstLine(folder / "cpu_capacity"));
+    cpu.siblings = ReadFirstLine(folder / "topology/thread_siblings_list");
     properties.cpus.push_back(cpu);
   }
   properties.cores = static_cast<int>(properties.cpus.size());
-  properties.topology = Topology(properties.cpus);
+  properties.topology = DescribeTopology(properties.cpus);
 
-  const auto memory = KeyValues(root / "proc/meminfo", ':');
-  properties.memory_total = Kilobytes(ValueOf(memory, "MemTotal"));
+  const auto memory = ReadKeyValues(root / "proc/meminfo", ':');
+  properties.memory_total = ParseKilobytes(FindValue(memory, "MemTotal"));
   properties.memory_available = ReadAvailableMemory(root);
   properties.limits = ReadResourceLimits(root);
-  properties.os = ValueOf(KeyValues(root / "etc/os-release", '='), "PRETTY_NAME");
+  properties.os = FindValue(ReadKeyValues(root / "etc/os-release", '='), "PRETTY_NAME");
   properties.virtualization = DetectVirtualization(root, properties.features);
 
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(root / "sys/class/power_supply", error)) {
-    if (FirstLine(entry.path() / "type") == "Battery" &&
-        FirstLine(entry.path() / "status") == "Discharging") {
+    if (ReadFirstLine(entry.path() / "type") == "Battery" &&
+        ReadFirstLine(entry.path() / "status") == "Discharging") {
       properties.power_mode = "on battery";
       properties.warnings.push_back("this machine runs on its battery");
       break;
@@ -204,13 +204,13 @@ DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
 }
 namespace {
 #ifdef __APPLE__
-// As `sysctl -n` prints it; "" where this Mac does not have it.
+// The value as `sysctl -n` prints it; empty: this Mac does not have the key.
 std::string SysctlText(const MacKey& key) {
   char value[256] = {};
   std::size_t size = sizeof value - 1;
   if (::sysctlbyname(key.name, value, &size, nullptr, 0) != 0) return "";
   if (key.text) return value;
-  std::int64_t number = 0;  // little-endian, of 4 bytes or 8, and never negative
+  std::int64_t number = 0;  // the values are little-endian, have 4 or 8 bytes, and are never negative
   std::memcpy(&number, value, std::min(size, sizeof number));
   return std::to_string(number);
 }
@@ -219,7 +219,7 @@ std::string SysctlText(const MacKey& key) {
 }  // namespace
 
 DeviceProperties ReadMacProperties(const std::map<std::string, std::string>& values) {
-  const auto value = [&values](const char* key) { return ValueOf(values, key); };
+  const auto value = [&values](const char* key) { return FindValue(values, key); };
   DeviceProperties properties;
   properties.cpu_model = value("machdep.cpu.brand_string");
   properties.cores = static_cast<int>(LeadingInteger(value("hw.logicalcpu")).value_or(0));
@@ -257,7 +257,7 @@ std::optional<Bytes> ParseAvailableMemory(const std::string& meminfo) {
     if (!line.starts_with("MemAvailable:")) continue;
     const std::size_t digit = line.find_first_of("0123456789");
     if (digit == std::string::npos) return std::nullopt;
-    return Kilobytes(line.substr(digit));
+    return ParseKilobytes(line.substr(digit));
   }
   return std::nullopt;
 }

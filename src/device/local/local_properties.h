@@ -9,15 +9,15 @@
 
 namespace etprof {
 
-// This machine's properties. Linux: /proc, /sys and /etc below `root` (another root is for tests); macOS:
-// sysctl.
+// Reads this machine's properties: on Linux from /proc, /sys, and /etc below `root` (tests give another
+// root), on macOS from sysctl.
 DeviceProperties ReadLocalProperties(const std::filesystem::path& root = "/");
 
-// What a Linux system says of itself in /proc, /sys and /etc below `root`, whichever system this is; without
-// name, platform, architecture and kernel.
+// Reads the properties of a Linux system from /proc, /sys, and /etc below `root`, on any host system. Does
+// not set name, platform, architecture, and kernel.
 DeviceProperties ReadLinuxProperties(const std::filesystem::path& root);
 
-// What a Mac is asked by sysctl.
+// The sysctl keys that describe a Mac.
 struct MacKey {
   const char* name;
   bool text = false;  // else a number
@@ -35,16 +35,16 @@ inline constexpr MacKey kMacKeys[] = {{"machdep.cpu.brand_string", true},
                                       {"hw.optional.arm.FEAT_BF16"},
                                       {"hw.optional.arm.FEAT_DotProd"},
                                       {"hw.optional.arm.FEAT_FP16"}};
-// The same of a Mac, of the values of these keys as `sysctl -n` prints them; absent or empty: it has none.
+// Makes the properties of a Mac from the values of kMacKeys as `sysctl -n` prints them. An absent or empty
+// value means that the Mac does not have the key.
 DeviceProperties ReadMacProperties(const std::map<std::string, std::string>& values);
 
-// What follows from `uname`: architecture (aarch64 where macOS and some kernels say arm64), kernel, and
-// platform; and the warning of what else the system runs in.
+// Sets the properties that `uname` determines: architecture ("aarch64" also if uname prints "arm64"), kernel,
+// and platform. Adds a warning if DeviceProperties::virtualization is set.
 void AddSystem(const std::string& system, const std::string& release, const std::string& machine,
                DeviceProperties& properties);
 
-// Memory that can be had without swapping, in the machine and in the container; absent where the system does
-// not say.
+// The memory that is available without swapping, within the container's limit. Absent: not known.
 std::optional<Bytes> ReadAvailableMemory(const std::filesystem::path& root = "/");
 
 }  // namespace etprof

@@ -16,13 +16,13 @@ class LocalProperties : public testing::Test {
   }
   void Write(const std::string& path, const std::string& text) { WriteFileAtomically(root / path, text); }
   void TearDown() override { std::filesystem::remove_all(root); }
-  // Tests run side by side.
+  // Tests run concurrently, so the name has the PID.
   const std::filesystem::path root =
       std::filesystem::path(testing::TempDir()) / ("etprof_properties_" + std::to_string(::getpid()));
 };
 
 #ifdef __linux__
-TEST_F(LocalProperties, OfAPhoneLikeMachine) {
+TEST_F(LocalProperties, ReadsPhone) {
   Write("proc/cpuinfo",
         "processor\t: 0\nFeatures\t: fp asimd sme sme2\nCPU implementer\t: 0x41\nCPU part\t: 0xd82\n");
   Write("proc/meminfo", "MemTotal:  8000 kB\nMemFree: 1 kB\nMemAvailable:   4000 kB\n");
@@ -45,7 +45,7 @@ TEST_F(LocalProperties, OfAPhoneLikeMachine) {
                                    testing::HasSubstr("CPU 1 is capped at 1500 of 2000 MHz")));
 }
 
-TEST_F(LocalProperties, EveryCpuHasItsOwnName) {
+TEST_F(LocalProperties, NamesEachCpu) {
   Write("proc/cpuinfo",
         "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd80\n\n"
         "processor\t: 2\nCPU implementer\t: 0x41\nCPU part\t: 0xd8c\n\n"
@@ -59,7 +59,7 @@ TEST_F(LocalProperties, EveryCpuHasItsOwnName) {
   EXPECT_EQ(properties.cpus[2].model, "C1-Ultra");
 }
 
-TEST_F(LocalProperties, AnEmptyMachineTellsNothingAndDoesNotFail) {
+TEST_F(LocalProperties, ToleratesMissingFiles) {
   const DeviceProperties properties = ReadLocalProperties(root);
   EXPECT_EQ(properties.cpu_model, "");
   EXPECT_EQ(properties.cores, 0);
@@ -67,7 +67,7 @@ TEST_F(LocalProperties, AnEmptyMachineTellsNothingAndDoesNotFail) {
   EXPECT_FALSE(ReadAvailableMemory(root).has_value());
 }
 
-TEST_F(LocalProperties, AmountsOfMemoryThatCannotBeAreNotKnown) {
+TEST_F(LocalProperties, RejectsImplausibleMemorySizes) {
   for (const char* amount : {"9223372036854775807 kB", "-1 kB", "99999999999999999999 kB", "kB"}) {
     Write("proc/meminfo", std::string("MemTotal: ") + amount + "\nMemAvailable: " + amount + "\n");
     EXPECT_FALSE(ReadLocalProperties(root).memory_total.has_value()) << amount;
@@ -75,7 +75,7 @@ TEST_F(LocalProperties, AmountsOfMemoryThatCannotBeAreNotKnown) {
 }
 #endif
 
-TEST(ThisMachine, HasAProcessorAndAKernel) {
+TEST(ThisMachine, HasCpusAndKernel) {
   const DeviceProperties properties = ReadLocalProperties();
   EXPECT_GT(properties.cores, 0);
   EXPECT_FALSE(properties.kernel.empty());

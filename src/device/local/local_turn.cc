@@ -15,8 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As remote.cc and kHomeFolder say it to the shell. Empty: not known.
-fs::path FolderHere() {
+// etprof's folder on this machine, which the shell scripts of remote.cc find in the same way. Empty: not
+// known.
+fs::path LocalDeviceFolder() {
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value == nullptr ? "" : value);
@@ -28,12 +29,12 @@ fs::path FolderHere() {
   return home.empty() ? fs::path() : fs::path(home) / ".cache" / "etprof";
 }
 
-// When this process began, as the shell's `since` says it (remote.cc). Empty: not known.
-std::string SinceOfThisProcess() {
+// The start time of this process in the format of the shell function `since` (remote.cc). Empty: not known.
+std::string ProcessStartTime() {
   std::string stat, boot;
   std::getline(std::ifstream("/proc/self/stat"), stat);
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  const std::size_t name_end = stat.rfind(')');  // the name may have blanks
+  const std::size_t name_end = stat.rfind(')');  // the process name may contain blanks
   if (name_end == std::string::npos) return "";
   const std::vector<std::string> fields = Words(stat.substr(name_end + 1));
   return fields.size() < 20 ? "" : fields[19] + " " + boot;
@@ -46,7 +47,8 @@ bool WriteLine(const fs::path& file, const std::string& line) {
   return out.good();
 }
 
-bool AloneIn(const fs::path& runs, const fs::path& run) {
+// Whether `runs` has no folder except `run` (which may be empty).
+bool HasNoOtherRun(const fs::path& runs, const fs::path& run) {
   std::error_code error;
   for (fs::directory_iterator entry(runs, error), end; !error && entry != end; entry.increment(error)) {
     if (entry->path().filename() != run.filename()) return false;
@@ -57,23 +59,23 @@ bool AloneIn(const fs::path& runs, const fs::path& run) {
 }  // namespace
 
 std::unique_ptr<LocalTurn> LocalTurn::TakeIfAlone(const std::string& who) {
-  const fs::path folder = FolderHere(), runs = folder / "runs";
-  const std::string since = SinceOfThisProcess();
+  const fs::path folder = LocalDeviceFolder(), runs = folder / "runs";
+  const std::string since = ProcessStartTime();
   std::error_code error;
-  if (folder.empty() || since.empty() || !fs::exists(folder / ".etprof", error) || !AloneIn(runs, {}))
+  if (folder.empty() || since.empty() || !fs::exists(folder / ".etprof", error) || !HasNoOtherRun(runs, {}))
     return nullptr;
   const fs::path run = runs / NewRunId();
   if (!fs::create_directory(run, error) || error) return nullptr;
-  std::unique_ptr<LocalTurn> turn(new LocalTurn(run));
-  // This process is its own guard. From its number on whoever comes waits for it; who came before that is
-  // seen now.
+  std::unique_ptr<LocalTurn> lock(new LocalTurn(run));
+  // This process is its own guard. Runs that start after this run wrote its ticket wait for it; runs that
+  // started earlier are found by the last check.
   if (!WriteLine(run / "since", since) || !WriteLine(run / "guard", std::to_string(::getpid())) ||
-      !WriteLine(run / "choosing", "") || !AloneIn(runs, run) ||
+      !WriteLine(run / "choosing", "") || !HasNoOtherRun(runs, run) ||
       !WriteLine(run / "turn.part", "1 " + OneLine(who)))
     return nullptr;
   fs::rename(run / "turn.part", run / "turn", error);
-  if (error || !fs::remove(run / "choosing", error) || !AloneIn(runs, run)) return nullptr;
-  return turn;
+  if (error || !fs::remove(run / "choosing", error) || !HasNoOtherRun(runs, run)) return nullptr;
+  return lock;
 }
 
 LocalTurn::~LocalTurn() {

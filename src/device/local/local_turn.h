@@ -6,14 +6,15 @@
 
 namespace etprof {
 
-// This machine's turn (remote/turns.h has the rules) where nobody else is in its queue: a few files. With
-// anybody else there, dead or alive, it is the shell's scripts' to take it, which take 20 ms.
+// The lock of this machine (remote/turns.h has the protocol), acquired by writing a few files. This fast path
+// only works if no other run, live or dead, is in the queue; otherwise the scripts of turns.h acquire the
+// lock, which takes 20 ms.
 class LocalTurn {
  public:
-  // Null: somebody may be there, or etprof's folder is none yet; then nothing was left there. `who` as of
-  // Device::TakeTurn.
+  // Null: another run may be in the queue, or etprof's folder does not exist yet; no files are left behind
+  // then. `who` as for Device::TakeTurn.
   static std::unique_ptr<LocalTurn> TakeIfAlone(const std::string& who);
-  ~LocalTurn();  // ends it
+  ~LocalTurn();  // releases the lock
   LocalTurn(LocalTurn&&) = delete;
 
  private:

@@ -11,36 +11,37 @@
 
 namespace etprof {
 
-// A device with a home folder: etprof's, where DefaultFolder is.
+// Connection::DefaultFolder of devices that have a home folder.
 inline constexpr const char* kHomeFolder = "${XDG_CACHE_HOME:-$HOME/.cache}/etprof";
 
-// How a remote device is reached: by a client program of this machine that runs a shell's scripts there. What
-// is the same for all of them is in remote.cc.
+// The transport to a remote device: a client program of this machine (ssh, adb) that runs shell scripts on
+// the device and copies files. remote.cc has everything that does not depend on the transport.
 class Connection {
  public:
   virtual ~Connection() = default;
 
   virtual std::string Name() const = 0;  // as `--device` takes it: "ssh:pi5", "adb:emulator-5554"
-  // Where etprof's files lie on the device unless $ETPROF_DEVICE_DIR there says otherwise: a word that its
-  // shell expands.
+  // etprof's folder on the device if $ETPROF_DEVICE_DIR is not set there: a word that the device's shell
+  // expands.
   virtual std::string DefaultFolder() const = 0;
 
-  // Throws Error (kDeviceFailed, with the remedy) when the device cannot be reached or refuses; DeviceLost
-  // never. Closes an earlier connection first.
+  // Connects, after closing an earlier connection. Throws Error (kDeviceFailed, with the remedy) if the
+  // device cannot be reached or refuses the connection; never DeviceLost.
   virtual void Open() = 0;
   virtual void Close() = 0;
 
-  // The words of the local command that runs `script` with the device's POSIX shell: its stdin, stdout and
-  // stderr are the script's.
+  // The local command that runs `script` with the device's POSIX shell, connected to the script's stdin,
+  // stdout, and stderr.
   virtual std::vector<std::string> Shell(const std::string& script) const = 0;
 
-  // The line of the client's stderr that has the cause of a failure.
+  // Finds the line of the client's stderr that has the cause of a failure.
   virtual std::string Problem(const std::string& errors) const { return LastLine(errors); }
 
-  // Copies one file. The folder of the target exists. False when it did not work; `why` says the client's or
-  // the device's words.
+  // Copies a local file into an existing folder of the device. Returns false on failure, and the message of
+  // the client or the device in `why`.
   virtual bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) = 0;
-  // `size`: of the file as the device announced it. A few MB more are written at most.
+  // Copies a file of the device, as Push does. `size` is the size that the device announced; at most a few MB
+  // more are written.
   virtual bool Pull(const std::string& remote, const std::filesystem::path& local, Bytes size,
                     std::string& why) = 0;
 
@@ -50,16 +51,16 @@ class Connection {
   std::function<bool()> interrupted_;
 };
 
-// The time limit of a copy, in seconds: a minute, and what a slow network needs (100 kB per second).
+// The time limit of a copy in seconds: one minute plus the time that a slow network (100 kB/s) needs.
 inline double CopySeconds(Bytes bytes) { return 60 + static_cast<double>(bytes) / 100e3; }
 
-// A shell of this machine, as ssh would give one: no files are copied by it.
+// A connection to this machine's own shell, for the device lock. Push and Pull fail.
 std::unique_ptr<Connection> MakeLocalConnection();
-// The system's OpenSSH client, with its configuration and agent. $ETPROF_SSH has the words to use instead of
-// `ssh`.
+// A connection by the system's OpenSSH client, with its configuration and agent. $ETPROF_SSH overrides the
+// command `ssh`.
 std::unique_ptr<Connection> MakeSshConnection(const std::string& host);
-// The adb client ($ETPROF_ADB instead of `adb`). `serial`: empty where there is one device only; "HOST:PORT"
-// is connected to first.
+// A connection by the adb client; $ETPROF_ADB overrides the command `adb`. An empty `serial` means the only
+// device; for "HOST:PORT", Open() runs `adb connect` if needed.
 std::unique_ptr<Connection> MakeAdbConnection(const std::string& serial);
 
 }  // namespace etprof

@@ -24,15 +24,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kAnswerSeconds = 30;  // for what a device does at once
+constexpr double kAnswerSeconds = 30;  // time limit for scripts that end at once
 constexpr double kDigestSeconds = 600;
-constexpr int kLookSeconds = 20;                // that one look at the queue waits there
-constexpr double kGuardSeconds = 30;            // it may have settings to put back
-constexpr double kLastSeconds = 5;              // for a device that did not answer as it should to clean up
-constexpr const char* kBegin = "ETPROF-BEGIN";  // the line that an answer begins with
+constexpr int kLockWaitSeconds = 20;        // one WaitForTurnScript
+constexpr double kGuardSeconds = 30;        // time for the guard to end; it may have settings to restore
+constexpr double kUnresponsiveSeconds = 5;  // cleanup on a device that did not answer correctly
+constexpr const char* kBeginLine = "ETPROF-BEGIN";  // first line of each script's output
 
-// What is left of a run: ends what runs, puts the power mode back, removes the folder. For a shell in that
-// folder.
+// Cleans up after a run: kills its processes, restores the power mode, and removes the folder. The script
+// runs in the run's folder.
 std::string EndRunScript() {
   return kDefineKillGroup + std::string(R"sh(
 for f in pids/*; do [ -f "$f" ] && kill_group "$(cat "$f")"; done
@@ -40,10 +40,10 @@ rm -f power; ( cd ../.. && restore_power ); rm -f turn choosing
 d=$(pwd); rm -rf "../../cache/.part-${d##*/}"; [ -f keep ] || { cd /; rm -rf "$d"; })sh");
 }
 
-// Defines `over FOLDER`: whether that run is over. One that has just begun has no guard yet, or a file for it
-// that is still empty. Numbers of processes come again, after a restart of the device soon: `since NUMBER`
-// says when one began.
-constexpr const char* kDefineOver =
+// Defines `over FOLDER`, which tests whether the run in that folder is over: its guard is dead. A run that
+// has just begun has no `guard` file yet, or an empty one. PIDs are reused, after a restart of the device
+// soon, so `since PID` prints a process's start time to compare.
+constexpr const char* kDefineIsOver =
     R"sh(since() {
   if [ -r "/proc/$1/stat" ]; then
     read -r s 2>/dev/null <"/proc/$1/stat" || return 0
@@ -61,9 +61,9 @@ over() {
   else [ -n "$(find "$1" -prune -mmin +1 2>/dev/null)" ]; fi
 })sh";
 
-// Defines `ours WHAT NAME`: whether etprof gives such a name to a `run` or to a folder of the `cache`.
-// Nothing else is ever removed.
-constexpr const char* kDefineOurs =
+// Defines `ours run|cache FOLDER`, which tests whether the folder has a name that etprof gives to a run or to
+// a folder of the cache. etprof removes no other folders.
+constexpr const char* kDefineIsOwnFolder =
     R"sh(ours() {
   [ -d "$2" ] && [ ! -h "$2" ] || return 1
   n=${2##*/}
@@ -78,7 +78,7 @@ constexpr const char* kDefineOurs =
   return 1
 })sh";
 
-constexpr std::size_t kCacheDigits = 20;  // of a digest: the name of a folder of the cache
+constexpr std::size_t kCacheNameDigits = 20;  // digits of a digest that name a folder of the cache
 
 class RemoteDevice : public Device {
  public:
@@ -91,7 +91,7 @@ class RemoteDevice : public Device {
     try {
       RemoteDevice::CleanUp();
     } catch (const Error&) {
-      // The guard sees the connection end.
+      // The guard cleans up when the connection ends.
     }
   }
   RemoteDevice(RemoteDevice&&) = delete;
@@ -99,16 +99,16 @@ class RemoteDevice : public Device {
   std::string Name() const override { return connection_->Name(); }
 
   DeviceProperties Properties() override {
-    return ParseProperties(Do(PropertiesScript(), "say what it is"), Name());
+    return ParseProperties(RunOrThrow(PropertiesScript(), "say what it is"), Name());
   }
 
   std::optional<Bytes> AvailableMemory() override {
-    return ParseAvailableMemory(Do(LimitsScript(), "say how much memory it has"));
+    return ParseAvailableMemory(RunOrThrow(LimitsScript(), "say how much memory it has"));
   }
-  ResourceLimits Limits() override { return ParseLimits(Do(LimitsScript(), "say what it may use")); }
+  ResourceLimits Limits() override { return ParseLimits(RunOrThrow(LimitsScript(), "say what it may use")); }
 
   std::string Put(const fs::path& local) override {
-    // What belongs to a model is found beside it.
+    // The runner finds a model's `.inputs` file next to the model.
     std::vector<fs::path> files = {local};
     fs::path inputs = local;
     inputs += ".inputs";
@@ -119,40 +119,40 @@ class RemoteDevice : public Device {
 
   PowerMode SetPowerMode(const std::string& name) override {
     PowerMode mode = FindPowerMode(name);
-    const std::string script = fmt::format("cd {} || exit 1\n{}\n{}", ShellQuoted(folder_), kDefineOver,
+    const std::string script = fmt::format("cd {} || exit 1\n{}\n{}", ShellQuoted(folder_), kDefineIsOver,
                                            SetPowerModeScript(mode, id_));
     power_mode_ = name;
-    ReadPowerMode(Do(script, "be put into the power mode " + name), Name(), mode);
+    ReadPowerMode(RunOrThrow(script, "be put into the power mode " + name), Name(), mode);
     return mode;
   }
 
   void TakeTurn(const std::string& who, const std::function<void(const std::string&)>& waits) override {
-    who_ = who;
-    waits_ = waits;
-    std::string before;
-    InFolder(QueueScript(id_, who), kAnswerSeconds, "queue for its turn");
+    lock_owner_ = who;
+    on_lock_wait_ = waits;
+    std::string holder;
+    RunInFolder(QueueScript(id_, who), kAnswerSeconds, "queue for its turn");
     while (true) {
       if (interrupted_ && interrupted_()) {
         EndTurn();
         throw Error(ExitCode::kInterrupted, "interrupted");
       }
-      const Turn turn = ReadTurn(InFolder(WaitForTurnScript(id_, before, kLookSeconds, EndRunScript()),
-                                          kLookSeconds + kAnswerSeconds, "wait for its turn"));
-      if (turn.ours) return;
-      if (turn.lost) InFolder(QueueScript(id_, who), kAnswerSeconds, "queue for its turn");
-      if (turn.before == before || turn.lost) continue;
-      before = turn.before;
+      const Turn lock = ReadTurn(RunInFolder(WaitForTurnScript(id_, holder, kLockWaitSeconds, EndRunScript()),
+                                             kLockWaitSeconds + kAnswerSeconds, "wait for its turn"));
+      if (lock.ours) return;
+      if (lock.lost) RunInFolder(QueueScript(id_, who), kAnswerSeconds, "queue for its turn");
+      if (lock.before == holder || lock.lost) continue;
+      holder = lock.before;
       if (waits) {
-        waits(fmt::format("waiting for {}{}", before,
-                          turn.waiting > 1 ? fmt::format(" and {} more", turn.waiting - 1) : ""));
+        waits(fmt::format("waiting for {}{}", holder,
+                          lock.waiting > 1 ? fmt::format(" and {} more", lock.waiting - 1) : ""));
       }
     }
   }
 
   void EndTurn() override {
-    if (who_.empty()) return;
-    who_.clear();
-    InFolder(EndTurnScript(id_), kAnswerSeconds, "end its turn");
+    if (lock_owner_.empty()) return;
+    lock_owner_.clear();
+    RunInFolder(EndTurnScript(id_), kAnswerSeconds, "end its turn");
   }
 
   std::vector<std::string> PutProgram(const fs::path& local,
@@ -169,16 +169,16 @@ class RemoteDevice : public Device {
   }
 
   std::string Place(const fs::path& local) override {
-    return fmt::format("{}/{}_{}", run_, ++places_, local.filename().string());
+    return fmt::format("{}/{}_{}", run_, ++placed_files_, local.filename().string());
   }
 
   bool Get(const std::string& remote, const fs::path& local) override {
-    ToolResult there =
-        Try(fmt::format("test -f {0} && wc -c <{0} && {1}", ShellQuoted(remote), DigestOf(remote)),
+    ToolResult probe =
+        Run(fmt::format("test -f {0} && wc -c <{0} && {1}", ShellQuoted(remote), DigestScript(remote)),
             kDigestSeconds);
-    if (!there.Success()) return false;
-    const Bytes size = AnnouncedSize(there, remote, local);
-    const std::string digest = PrintedDigest(there);
+    if (!probe.Success()) return false;
+    const Bytes size = AnnouncedSize(probe, remote, local);
+    const std::string digest = PrintedDigest(probe);
     fs::path part = local;
     part += ".part";
     std::string why;
@@ -193,35 +193,40 @@ class RemoteDevice : public Device {
           .InFile(Name() + " " + remote);
     }
     fs::rename(part, local);
-    Try("rm -f " + ShellQuoted(remote), kAnswerSeconds);
+    Run("rm -f " + ShellQuoted(remote), kAnswerSeconds);
     return true;
   }
 
-  void Remove(const std::string& remote) override { Do("rm -f " + ShellQuoted(remote), "remove a file"); }
+  void Remove(const std::string& remote) override {
+    RunOrThrow("rm -f " + ShellQuoted(remote), "remove a file");
+  }
 
   void CleanUp() override {
     if (!guard_) return;
-    if (options_.keep && answers_) Try(": >" + ShellQuoted(run_ + "/keep"), kAnswerSeconds);
+    if (options_.keep && answering_) Run(": >" + ShellQuoted(run_ + "/keep"), kAnswerSeconds);
     guard_->CloseInput();
-    // The device's side of the guard ends by itself, also where it does not answer.
-    std::istringstream lines(ReadOutput(*guard_, answers_ ? kGuardSeconds : kLastSeconds).text);
-    for (std::string line; std::getline(lines, line);) TellUnrestored(line);
-    guard_->Wait(kLastSeconds);
+    // The guard on the device ends by itself even if the device does not answer.
+    std::istringstream lines(ReadOutput(*guard_, answering_ ? kGuardSeconds : kUnresponsiveSeconds).text);
+    for (std::string line; std::getline(lines, line);) WarnUnrestored(line);
+    guard_->Wait(kUnresponsiveSeconds);
     guard_.reset();
     connection_->Close();
   }
 
-  StoredFiles Stored() override { return ParseStored(Do(StoredScript(false), "say what etprof left there")); }
+  StoredFiles Stored() override {
+    return ParseStored(RunOrThrow(StoredScript(false), "say what etprof left there"));
+  }
   StoredFiles RemoveStored() override {
-    const StoredFiles gone = ParseStored(Do(StoredScript(true), "remove what etprof left there"));
-    put_.clear();
+    const StoredFiles gone = ParseStored(RunOrThrow(StoredScript(true), "remove what etprof left there"));
+    put_folders_.clear();
     return gone;
   }
 
   bool WaitUntilBack(double timeout_seconds) override {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_seconds);
     guard_.reset();
-    // A run of its own: the old one's guard may still be at its work, or not even know that it has any.
+    // Starts a new run: the old run's guard may still be cleaning up, or may not have noticed the lost
+    // connection.
     old_id_ = std::exchange(id_, NewRunId());
     while (!(interrupted_ && interrupted_())) {
       try {
@@ -233,11 +238,11 @@ class RemoteDevice : public Device {
       }
       try {
         if (!power_mode_.empty()) SetPowerMode(power_mode_);
-        // Where the guard was quicker, another one may have the device by now.
-        if (!who_.empty()) TakeTurn(std::string(who_), std::function(waits_));
+        // If the old guard already released the lock, another run may hold it now.
+        if (!lock_owner_.empty()) TakeTurn(std::string(lock_owner_), std::function(on_lock_wait_));
         return true;
       } catch (const DeviceLost&) {
-        // And again.
+        // Connect again.
       } catch (const Error& error) {
         if (error.exit_code() != ExitCode::kInterrupted) throw;
       }
@@ -246,13 +251,13 @@ class RemoteDevice : public Device {
   }
 
   std::unique_ptr<Process> Start(const Command& command, Sink on_stderr) override {
-    const std::string tag = std::to_string(++started_);
+    const std::string tag = std::to_string(++started_processes_);
     auto process = std::make_unique<RemoteProcess>(tag, std::move(on_stderr), [this, tag] {
       try {
-        Try(fmt::format("{}\nkill_group $(cat {}/pids/{})", kDefineKillGroup, ShellQuoted(run_), tag),
+        Run(fmt::format("{}\nkill_group $(cat {}/pids/{})", kDefineKillGroup, ShellQuoted(run_), tag),
             kAnswerSeconds);
       } catch (const Error&) {
-        // Without a connection it is the guard's to end it.
+        // Without a connection, the guard kills the process.
       }
     });
     Command client;
@@ -269,7 +274,7 @@ class RemoteDevice : public Device {
  private:
   void Open() {
     connection_->Open();
-    // The folder may lie anywhere; its own idea of its path is the one to use.
+    // The script prints the folder's path, which only the device's shell can expand.
     const std::string script = fmt::format(
         R"sh({3}
 {5}
@@ -300,13 +305,13 @@ done
 restore_power >/dev/null
 for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || ! ours run "$p" || rm -rf "$p"; done
 pwd)sh",
-        connection_->DefaultFolder(), EndRunScript(), id_, kDefineOver, old_id_.empty() ? "none" : old_id_,
-        DefineRestorePower(), kDefineOurs);
+        connection_->DefaultFolder(), EndRunScript(), id_, kDefineIsOver, old_id_.empty() ? "none" : old_id_,
+        DefineRestorePower(), kDefineIsOwnFolder);
     try {
-      const std::string folder = Do(script, "make a folder for etprof's files");
+      const std::string folder = RunOrThrow(script, "make a folder for etprof's files");
       folder_ = folder.substr(0, folder.find('\n'));
       run_ = folder_ + "/runs/" + id_;
-      put_.clear();  // it may be another device by now, or its cache may be gone
+      put_folders_.clear();  // the connection may reach another device now, or the cache may be gone
       StartGuard();
     } catch (const DeviceLost&) {
       throw;
@@ -317,20 +322,21 @@ pwd)sh",
     }
   }
 
-  // For a device whose answers are not to be read, but whose shell may have made the folder.
+  // Removes the run's folder on a device whose shell may have made the folder, but whose output is unusable.
   void RemoveRun() {
     try {
       RunTool(connection_->Shell(fmt::format(
                   R"sh(d=${{ETPROF_DEVICE_DIR:+"$ETPROF_DEVICE_DIR/etprof"}}; rm -rf "${{d:-{}}}"/runs/{})sh",
                   connection_->DefaultFolder(), id_)),
-              {.timeout_seconds = kLastSeconds, .limit_output = true, .interrupted = interrupted_});
+              {.timeout_seconds = kUnresponsiveSeconds, .limit_output = true, .interrupted = interrupted_});
     } catch (const Error&) {
-      // The next etprof finds that the run is over.
+      // The next etprof process removes the folder.
     }
   }
 
-  // The size that the device printed of a file that `local` is to get, which it takes off the output. Throws
-  // Error (kDeviceFailed) where the file is larger than any that is read, or than the free disk space.
+  // Removes the first line of the output, and returns it as the size of the file `remote`, which will be
+  // fetched to `local`. Throws Error (kDeviceFailed) if the file is larger than the files that etprof reads,
+  // or than the free disk space.
   Bytes AnnouncedSize(ToolResult& answer, const std::string& remote, const fs::path& local) const {
     const std::size_t end = std::min(answer.output.find('\n'), answer.output.size());
     const auto size = AsNumber<Bytes>(Trimmed(answer.output.substr(0, end)));
@@ -341,24 +347,25 @@ pwd)sh",
           .InFile(Name() + " " + remote);
     };
     if (!size || *size < 0) throw error("the device says of its size " + printed);
-    std::error_code unknown;
-    const fs::space_info space = fs::space(local.parent_path(), unknown);
-    const Bytes most = static_cast<Bytes>(kMostTable);
-    if (*size > most)
+    std::error_code space_error;
+    const fs::space_info disk = fs::space(local.parent_path(), space_error);
+    const Bytes max_size = static_cast<Bytes>(kMostTable);
+    if (*size > max_size)
       throw error(fmt::format("it has {}, more than the {} that etprof reads", FormatBytes(double(*size)),
-                              FormatBytes(double(most))));
-    if (!unknown && static_cast<std::uintmax_t>(*size) > space.available) {
+                              FormatBytes(double(max_size))));
+    if (!space_error && static_cast<std::uintmax_t>(*size) > disk.available) {
       throw error(fmt::format("it has {}, and {} are free in `{}`", FormatBytes(double(*size)),
-                              FormatBytes(double(space.available)), local.parent_path().string()))
+                              FormatBytes(double(disk.available)), local.parent_path().string()))
           .Remedy("free some disk space");
     }
     return *size;
   }
 
-  // Prints the sizes of the files of runs that are over, "live" for each other one, a mark, and the sizes of
-  // the cache's files; with `remove` they are gone then.
+  // Prints the sizes of the files of finished runs, "live" for each live run, "cache", and the sizes of the
+  // cache's files. With `remove`, also removes these files.
   std::string StoredScript(bool remove) const {
-    // A folder of the cache first gets another name, so that who comes meanwhile finds it whole or not there.
+    // Folders of the cache are renamed before they are removed, so that other etprof processes see each
+    // folder either complete or not at all.
     return fmt::format(
         R"sh(cd {0} || exit 1
 {4}
@@ -383,7 +390,7 @@ true)sh",
                              "mv \"$c\" .removed-{0}/; done\n",
                              id_)
                : "",
-        kDefineOver, kDefineOurs, remove ? "; rm -rf \"$c\"" : "");
+        kDefineIsOver, kDefineIsOwnFolder, remove ? "; rm -rf \"$c\"" : "");
   }
 
   static StoredFiles ParseStored(const std::string& printed) {
@@ -391,7 +398,7 @@ true)sh",
     Bytes* into = &stored.old_runs;
     std::istringstream lines(printed);
     for (std::string line; std::getline(lines, line);) {
-      // "SIZE PATH", as wc prints it; of several files also "SIZE total".
+      // Lines of `wc -c`: "SIZE PATH", and "SIZE total" after several files.
       std::istringstream words(line);
       Bytes size = 0;
       std::string path;
@@ -407,14 +414,14 @@ true)sh",
     client.arguments = connection_->Shell(fmt::format(
         "{}\n{}\ncd {} || exit 1\ntrap '' HUP INT TERM PIPE\nsince $$ >since\necho $$ >guard\necho ready\n"
         "while read -r line; do :; done\n{}",
-        kDefineOver, DefineRestorePower(), ShellQuoted(run_), EndRunScript()));
-    // Whoever is asked then: the guard outlives a measurement.
+        kDefineIsOver, DefineRestorePower(), ShellQuoted(run_), EndRunScript()));
+    // The guard outlives a measurement, so it must call the current `interrupted_` function.
     guard_ = StartLocalProcess(client, {}, [this] { return interrupted_ && interrupted_(); });
     std::string line;
     const Process::Read read = guard_->ReadLine(line, kAnswerSeconds);
     if (read == Process::Read::kLine && line == "ready") return;
     if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
-    answers_ = false;
+    answering_ = false;
     const std::string last_errors = guard_->LastErrors();
     const std::string errors = connection_->Problem(last_errors);
     throw Error(ExitCode::kDeviceFailed,
@@ -427,7 +434,7 @@ true)sh",
         .InFile(Name());
   }
 
-  void TellUnrestored(const std::string& line) const {
+  void WarnUnrestored(const std::string& line) const {
     constexpr std::string_view kMark = "unrestored\t";
     if (options_.notice && line.starts_with(kMark)) {
       options_.notice(
@@ -436,16 +443,17 @@ true)sh",
     }
   }
 
-  // Runs a script to its end. Throws DeviceLost.
-  ToolResult Try(const std::string& script, double timeout_seconds) {
+  // Runs a script to its end; its status may be a failure. Throws Error (kDeviceFailed) for unusable output;
+  // DeviceLost.
+  ToolResult Run(const std::string& script, double timeout_seconds) {
     ToolOptions options;
     options.timeout_seconds = timeout_seconds;
-    options.first_line = kBegin;
+    options.first_line = kBeginLine;
     options.limit_output = true;
     options.interrupted = interrupted_;
-    ToolResult result = RunTool(
-        connection_->Shell(fmt::format("echo {}\n( {}\n)\n{}", kBegin, script, PrintExitMark("tool", "$?"))),
-        options);
+    ToolResult result = RunTool(connection_->Shell(fmt::format("echo {}\n( {}\n)\n{}", kBeginLine, script,
+                                                               PrintExitMark("tool", "$?"))),
+                                options);
     const std::optional<int> code = TakeExitMark(result.errors, "tool");
     RequireAnswer(result, code.has_value(), timeout_seconds);
     result.status = {};
@@ -453,17 +461,17 @@ true)sh",
     return result;
   }
 
-  // Takes the line kBegin off the output. Throws Error (kDeviceFailed) where the device printed something
-  // else first, or too much; DeviceLost where the script did not come to its end.
-  void RequireAnswer(ToolResult& result, bool ended, double timeout_seconds) {
-    answers_ = ended && !result.too_long;
-    const std::string begin = std::string(kBegin) + "\n";
-    const bool begun = result.output.starts_with(begin);
-    if (begun) result.output.erase(0, begin.size());
-    if (!begun && !result.output.empty()) {
+  // Removes the line kBeginLine from the output. Throws Error (kDeviceFailed) if the device printed other
+  // text before it, or too much; DeviceLost if the script did not end.
+  void RequireAnswer(ToolResult& result, bool has_exit_mark, double timeout_seconds) {
+    answering_ = has_exit_mark && !result.too_long;
+    const std::string begin = std::string(kBeginLine) + "\n";
+    const bool has_begin_line = result.output.starts_with(begin);
+    if (has_begin_line) result.output.erase(0, begin.size());
+    if (!has_begin_line && !result.output.empty()) {
       throw Error(ExitCode::kDeviceFailed,
                   fmt::format("its shell prints text of its own{}: {}",
-                              answers_ ? "" : " and does not run a command", QuotedStart(result.output)))
+                              answering_ ? "" : " and does not run a command", QuotedStart(result.output)))
           .InFile(Name())
           .Remedy("let the files that its login shell reads print text on a terminal only");
     }
@@ -476,17 +484,17 @@ true)sh",
     }
     if (result.timed_out)
       throw DeviceLost(Name(), fmt::format("did not answer within {:.0f} s", timeout_seconds));
-    if (ended) return;
+    if (has_exit_mark) return;
     const std::string errors = connection_->Problem(result.errors);
     throw DeviceLost(Name(), errors.empty()
                                  ? fmt::format("its shell {} without running a command", result.status.Text())
                                  : "the connection was lost: " + errors);
   }
 
-  // The same for what has to work. Returns what it printed.
-  std::string Do(const std::string& script, const std::string& what,
-                 double timeout_seconds = kAnswerSeconds) {
-    ToolResult result = Try(script, timeout_seconds);
+  // Runs a script and returns its output. Throws Error (kDeviceFailed) if the script fails.
+  std::string RunOrThrow(const std::string& script, const std::string& what,
+                         double timeout_seconds = kAnswerSeconds) {
+    ToolResult result = Run(script, timeout_seconds);
     if (!result.Success()) {
       const std::string last = LastLine(result.errors);
       throw Error(ExitCode::kDeviceFailed,
@@ -496,24 +504,24 @@ true)sh",
     return std::move(result.output);
   }
 
-  // The same, in etprof's folder, for scripts that need `over`.
-  std::string InFolder(const std::string& script, double timeout_seconds, const std::string& what) {
-    return Do(fmt::format("cd {} || exit 1\n{}\n{}\n{}", ShellQuoted(folder_), kDefineOver,
-                          DefineRestorePower(), script),
-              what, timeout_seconds);
+  // Runs a script that calls `over` or `restore_power` in etprof's folder. Throws as RunOrThrow does.
+  std::string RunInFolder(const std::string& script, double timeout_seconds, const std::string& what) {
+    return RunOrThrow(fmt::format("cd {} || exit 1\n{}\n{}\n{}", ShellQuoted(folder_), kDefineIsOver,
+                                  DefineRestorePower(), script),
+                      what, timeout_seconds);
   }
 
-  // Throws DeviceLost when there is none any more.
+  // Throws DeviceLost if the connection is broken.
   void RequireConnection(const std::string& when) {
     try {
-      Try("true", kAnswerSeconds);
+      Run("true", kAnswerSeconds);
     } catch (const DeviceLost&) {
       throw DeviceLost(Name(), "the connection was lost " + when);
     }
   }
 
-  // Prints the file's SHA-256; nothing where the device has no tool for it.
-  static std::string DigestOf(const std::string& remote) {
+  // A script that prints the file's SHA-256, or nothing if the device has no tool for it.
+  static std::string DigestScript(const std::string& remote) {
     const std::string file = ShellQuoted(remote);
     return fmt::format(
         "if command -v sha256sum >/dev/null 2>&1; then sha256sum {0}; "
@@ -525,10 +533,11 @@ true)sh",
     return result.output.substr(0, result.output.find_first_of(" \n"));
   }
 
-  // The folder on the device that holds `files` under their names, and nothing else. `of` is what is told.
+  // Returns the folder on the device that has exactly `files`, and pushes them if it does not exist yet. `of`
+  // is the file that messages name.
   std::string PutFolder(const fs::path& of, const std::vector<fs::path>& files) {
     const std::string key = fs::absolute(of).lexically_normal().string();
-    if (const auto known = put_.find(key); known != put_.end()) return known->second;
+    if (const auto known = put_folders_.find(key); known != put_folders_.end()) return known->second;
     std::string text;
     std::vector<std::string> digests;
     double bytes = 0;
@@ -537,25 +546,25 @@ true)sh",
       text += digests.back() + "  " + file.filename().string() + "\n";
       bytes += double(fs::file_size(file));
     }
-    const std::string digest = Sha256HexOfText(text).substr(0, kCacheDigits);
+    const std::string digest = Sha256HexOfText(text).substr(0, kCacheNameDigits);
     const std::string folder = folder_ + "/cache/" + digest;
-    if (!Try("test -d " + ShellQuoted(folder), kAnswerSeconds).Success()) {
+    if (!Run("test -d " + ShellQuoted(folder), kAnswerSeconds).Success()) {
       if (options_.notice && bytes > 1e6)
         options_.notice(
             fmt::format("{}: pushing {}, {}", Name(), of.filename().string(), FormatBytes(bytes)));
-      Push(of, files, digests, folder);
+      PushFolder(of, files, digests, folder);
     }
-    return put_[key] = folder;
+    return put_folders_[key] = folder;
   }
 
-  // Under another name first, so that a folder of the cache is whole or not there.
-  void Push(const fs::path& of, const std::vector<fs::path>& files, const std::vector<std::string>& digests,
-            const std::string& folder) {
+  // Pushes files into a temporary folder and renames it, so that a folder of the cache is complete or absent.
+  void PushFolder(const fs::path& of, const std::vector<fs::path>& files,
+                  const std::vector<std::string>& digests, const std::string& folder) {
     const std::string part = folder_ + "/cache/.part-" + id_;
-    Do(fmt::format("rm -rf {0}; mkdir {0}", ShellQuoted(part)), "make a folder");
+    RunOrThrow(fmt::format("rm -rf {0}; mkdir {0}", ShellQuoted(part)), "make a folder");
     const auto failed = [&](const std::string& why) {
       RequireConnection("while " + of.filename().string() + " was pushed");
-      Try("rm -rf " + ShellQuoted(part), kAnswerSeconds);
+      Run("rm -rf " + ShellQuoted(part), kAnswerSeconds);
       const bool full = why.find("o space left") != std::string::npos;
       return Error(ExitCode::kDeviceFailed, "could not be pushed to the device: " + why)
           .InFile(of.string())
@@ -565,30 +574,30 @@ true)sh",
       const std::string remote = part + "/" + files[i].filename().string();
       std::string why;
       if (!connection_->Push(files[i], remote, why)) throw failed(why);
-      const ToolResult check = Try(DigestOf(remote), kDigestSeconds);
+      const ToolResult check = Run(DigestScript(remote), kDigestSeconds);
       const std::string arrived = PrintedDigest(check);
       if (!arrived.empty() && arrived != digests[i]) throw failed("it arrived changed");
     }
-    // Another etprof may have been quicker with the same, even between test and mv, which then moves ours
-    // into the folder that is there (not every mv has -T).
-    Do(fmt::format("chmod -R u+rwX,go+rX {0} && chmod +x {0}/* && {{ test -d {1} || mv {0} {1}; }}; "
-                   "rm -rf {0} {1}/.part-{2}; test -d {1}",
-                   ShellQuoted(part), ShellQuoted(folder), id_),
-       "put a folder into its place");
+    // Another etprof process may create the same folder first, even between test and mv. Then mv moves this
+    // folder into the existing one (not every mv has -T), from which `rm` removes it.
+    RunOrThrow(fmt::format("chmod -R u+rwX,go+rX {0} && chmod +x {0}/* && {{ test -d {1} || mv {0} {1}; }}; "
+                           "rm -rf {0} {1}/.part-{2}; test -d {1}",
+                           ShellQuoted(part), ShellQuoted(folder), id_),
+               "put a folder into its place");
   }
 
   std::unique_ptr<Connection> connection_;
   RemoteOptions options_;
   std::string id_, old_id_;
-  std::string who_;  // whose turn it is to be; empty: nobody's
-  std::function<void(const std::string&)> waits_;
-  std::string power_mode_;    // that this run is to have; empty: none
-  std::string folder_, run_;  // on the device, absolute
-  std::map<std::string, std::string> put_;
+  std::string lock_owner_;  // description for the lock's queue; empty: the lock is not wanted
+  std::function<void(const std::string&)> on_lock_wait_;
+  std::string power_mode_;    // power mode of this run; empty: none
+  std::string folder_, run_;  // etprof's folder and the run's folder on the device, absolute
+  std::map<std::string, std::string> put_folders_;
   std::unique_ptr<Process> guard_;
   std::function<bool()> interrupted_;
-  int places_ = 0, started_ = 0;
-  bool answers_ = true;  // the last exchange came to its end
+  int placed_files_ = 0, started_processes_ = 0;
+  bool answering_ = true;  // the last script ended with its exit mark
 };
 
 }  // namespace

@@ -9,18 +9,18 @@ namespace etprof {
 
 struct RemoteOptions {
   bool keep = false;  // leave the run's private folder on the device
-  std::function<void(const std::string&)>
-      notice;                         // what takes long, in a line: "pushing etprof-runner, 17 MB"
-  std::function<bool()> interrupted;  // as Device::SetInterrupted, from the beginning
+  // Called with one line before operations that take long ("pushing etprof-runner, 17 MB"), and for warnings.
+  std::function<void(const std::string&)> notice;
+  std::function<bool()> interrupted;  // as for Device::SetInterrupted, also used while connecting
 };
 
-// A device behind a connection. Opens it: throws Error (kDeviceFailed). On the device lie below one folder
-// (docs/reference/devices.md), and only what has names of etprof's is ever removed there:
-//   cache/<digest>/   what Put left: by content, so that nothing is sent twice; whole or not there
-//   runs/<id>/        this object's: what is running (pids/), what Place named
-// A guard runs there as long as this object lives: a shell that waits for the end of its stdin. When that
-// comes, by CleanUp or by a connection that broke, it ends what runs and removes the run's folder. Where even
-// the guard died, the next one to come does its work.
+// Opens the connection and returns its device. Throws Error (kDeviceFailed). The device has one folder for
+// etprof (docs/reference/devices.md), in which etprof removes only folders with names that etprof gives:
+//   cache/<digest>/   files of Put, by content, so that nothing is sent twice; complete or absent
+//   runs/<id>/        private to this object: running processes (pids/), files at the paths of Place
+// A guard, which is a shell that waits for the end of its stdin, runs on the device as long as this object
+// lives. When its stdin ends, by CleanUp or by a broken connection, the guard kills the run's processes and
+// removes the run's folder. If the guard was killed, the next etprof process that connects does this.
 std::unique_ptr<Device> MakeRemoteDevice(std::unique_ptr<Connection> connection, RemoteOptions options = {});
 
 }  // namespace etprof

@@ -7,9 +7,9 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kKeptRemoteErrors = 4096;
+constexpr std::size_t kKeptRemoteErrorBytes = 4096;
 
-// As Android's and util-linux's taskset take it.
+// The hexadecimal mask that Android's and util-linux's taskset accept.
 std::string CpuMask(const std::vector<int>& cpus) {
   std::string digits;
   for (int digit = cpus.empty() ? 0 : cpus.back() / 4; digit >= 0; --digit) {
@@ -22,8 +22,7 @@ std::string CpuMask(const std::vector<int>& cpus) {
   return digits;
 }
 
-// What the mark begins with.
-std::string ExitMark(const std::string& tag) { return "\nETPROF-EXIT " + tag + " "; }
+std::string ExitMarkPrefix(const std::string& tag) { return "\nETPROF-EXIT " + tag + " "; }
 
 }  // namespace
 
@@ -32,7 +31,7 @@ std::string PrintExitMark(const std::string& tag, const std::string& code) {
 }
 
 std::optional<int> TakeExitMark(std::string& errors, const std::string& tag) {
-  const std::string mark = ExitMark(tag);
+  const std::string mark = ExitMarkPrefix(tag);
   const std::size_t at = errors.rfind(mark);
   if (at == std::string::npos) return std::nullopt;
   const std::size_t digits = at + mark.size();
@@ -52,9 +51,9 @@ std::string StartScript(const Command& command, const std::string& folder, const
       throw Error(ExitCode::kBadInput, fmt::format("`{}` is not a name of an environment variable", name));
     script += fmt::format("export {}={}\n", name, ShellQuoted(value));
   }
-  // A shell gives what it starts in the background no stdin, unless it is told to. `setsid` or the job
-  // control of the shell (macOS has no `setsid`, and not every shell has job control without a terminal)
-  // gives it a process group.
+  // A shell starts background processes without stdin unless it is redirected, here from descriptor 3. The
+  // new process group comes from `setsid`, or from the shell's job control: macOS has no `setsid`, and not
+  // every shell has job control without a terminal.
   script +=
       "exec 3<&0 </dev/null\n"
       "g=; if command -v setsid >/dev/null 2>&1; then g=setsid; else set -m 2>/dev/null; fi\n$g ";
@@ -76,45 +75,46 @@ RemoteProcess::~RemoteProcess() {
 }
 
 Device::Sink RemoteProcess::ErrorSink() {
-  return [this](std::string_view text) { Take(text); };
+  return [this](std::string_view text) { ReceiveErrors(text); };
 }
 
-void RemoteProcess::PassOn(std::string_view text) {
+void RemoteProcess::ForwardErrors(std::string_view text) {
   if (text.empty()) return;
   last_errors_ += text;
-  if (last_errors_.size() > kKeptRemoteErrors) last_errors_.erase(0, last_errors_.size() - kKeptRemoteErrors);
+  if (last_errors_.size() > kKeptRemoteErrorBytes)
+    last_errors_.erase(0, last_errors_.size() - kKeptRemoteErrorBytes);
   if (on_stderr_) on_stderr_(text);
 }
 
-// Holds back what may be the mark, or its beginning.
-void RemoteProcess::Take(std::string_view text) {
-  held_ += text;
-  if (const auto code = TakeExitMark(held_, tag_)) {
+// Forwards stderr, but holds back text that may be the exit mark or its beginning.
+void RemoteProcess::ReceiveErrors(std::string_view text) {
+  unforwarded_ += text;
+  if (const auto code = TakeExitMark(unforwarded_, tag_)) {
     code_ = code;
-    PassOn(held_);
-    held_.clear();
+    ForwardErrors(unforwarded_);
+    unforwarded_.clear();
     return;
   }
-  const std::string mark = ExitMark(tag_);
-  std::size_t keep = held_.find(mark);
-  if (keep == std::string::npos) {
-    keep = held_.size();
-    for (std::size_t length = std::min(mark.size() - 1, held_.size()); length > 0; --length) {
-      if (held_.compare(held_.size() - length, length, mark, 0, length) != 0) continue;
-      keep = held_.size() - length;
+  const std::string mark = ExitMarkPrefix(tag_);
+  std::size_t forwarded = unforwarded_.find(mark);
+  if (forwarded == std::string::npos) {
+    forwarded = unforwarded_.size();
+    for (std::size_t length = std::min(mark.size() - 1, unforwarded_.size()); length > 0; --length) {
+      if (unforwarded_.compare(unforwarded_.size() - length, length, mark, 0, length) != 0) continue;
+      forwarded = unforwarded_.size() - length;
       break;
     }
   }
-  PassOn(std::string_view(held_).substr(0, keep));
-  held_.erase(0, keep);
+  ForwardErrors(std::string_view(unforwarded_).substr(0, forwarded));
+  unforwarded_.erase(0, forwarded);
 }
 
 std::optional<ExitStatus> RemoteProcess::Wait(double timeout_seconds) {
   const std::optional<ExitStatus> client = client_->Wait(timeout_seconds);
   if (!client) return std::nullopt;
   ended_ = true;
-  PassOn(std::exchange(held_, {}));
-  if (!code_) return *client;  // Lost: nothing is known of the program
+  ForwardErrors(std::exchange(unforwarded_, {}));
+  if (!code_) return *client;  // Lost(): the program's exit status is not known
   ExitStatus status;
   status.code = *code_;
   return status;

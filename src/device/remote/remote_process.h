@@ -8,35 +8,35 @@
 
 namespace etprof {
 
-// Defines `kill_group NUMBER` for the device's POSIX shell: ends the process of StartScript that has this
-// number, with what it started. Where the device cannot give it a process group, it ends the process alone.
+// Defines `kill_group PID` for the device's POSIX shell: kills the process group that StartScript created, or
+// the process alone if the device could not create a process group.
 inline constexpr const char* kDefineKillGroup =
     R"sh(kill_group() { kill -s KILL -- "-$1" 2>/dev/null || kill -s KILL "$1" 2>/dev/null; })sh";
 
-// A script for the device's POSIX shell that runs `command` in `folder` (a path there), with the script's
-// stdin, stdout and stderr. Its process number, also that of its process group, is in `pids/<tag>` while it
-// runs. What it leaves running is killed at its end. The last line that the
-// script writes to stderr says that it came to its end and how (PrintExitMark), so that a broken connection
-// is told from the end of the program, whatever the client's own exit code says.
+// A script for the device's POSIX shell that runs `command` in `folder` (a path on the device), with the
+// script's stdin, stdout, and stderr. While the command runs, `pids/<tag>` has its PID, which is also its
+// process group. Processes that the command leaves running are killed at its end. The last line that the
+// script writes to stderr is an exit mark (PrintExitMark), which distinguishes the end of the program from a
+// broken connection whatever the client's own exit code is.
 std::string StartScript(const Command& command, const std::string& folder, const std::string& tag);
 
-// The command that ends such a script: it prints "\nETPROF-EXIT <tag> <code>\n" to stderr, with the code that
-// the shell's word `code` is then ("$?").
+// The shell command that prints the exit mark "\nETPROF-EXIT <tag> <code>\n" to stderr. `code` is a word that
+// the shell expands ("$?").
 std::string PrintExitMark(const std::string& tag, const std::string& code);
 
-// The exit code that the mark in `errors` tells; it and everything after it is taken out. Absent: no whole
-// mark is there.
+// Removes the exit mark and all text after it from `errors`, and returns its exit code. Absent: there is no
+// complete mark.
 std::optional<int> TakeExitMark(std::string& errors, const std::string& tag);
 
-// `client` is the local process that runs StartScript on the device; its stderr goes to this object first.
-// `kill` ends the process on the device by its number.
+// A process on a device, behind a local client process that runs StartScript there. `kill` kills the process
+// on the device.
 class RemoteProcess : public Process {
  public:
   RemoteProcess(std::string tag, Device::Sink on_stderr, std::function<void()> kill);
   ~RemoteProcess() override;
   RemoteProcess(RemoteProcess&&) = delete;
 
-  // What the client's stderr is to be given to.
+  // The sink for the client's stderr, to be given to SetClient's process at its start.
   Device::Sink ErrorSink();
   void SetClient(std::unique_ptr<Process> client) { client_ = std::move(client); }
 
@@ -53,14 +53,14 @@ class RemoteProcess : public Process {
   bool Lost() const override { return ended_ && !code_; }
 
  private:
-  void Take(std::string_view text);
-  void PassOn(std::string_view text);
+  void ReceiveErrors(std::string_view text);
+  void ForwardErrors(std::string_view text);
 
   std::string tag_;
   Device::Sink on_stderr_;
   std::function<void()> kill_;
   std::unique_ptr<Process> client_;
-  std::string held_;  // of stderr: may be the beginning of the mark
+  std::string unforwarded_;  // end of stderr that may be the beginning of the exit mark
   std::string last_errors_;
   std::optional<int> code_;
   bool ended_ = false;

@@ -20,13 +20,13 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(ExitMark, IsTakenOutWithItsCode) {
+TEST(ExitMark, IsRemovedFromStderr) {
   std::string errors = "one\ntwo\nETPROF-EXIT 7 137\n";
   EXPECT_EQ(TakeExitMark(errors, "7"), 137);
   EXPECT_EQ(errors, "one\ntwo");
 }
 
-TEST(ExitMark, IsNotThereWhereItIsCutOrAnothers) {
+TEST(ExitMark, IgnoresTruncatedAndForeignMarks) {
   for (std::string errors :
        {"", "one", "\nETPROF-EXIT 7 ", "\nETPROF-EXIT 7 13", "\nETPROF-EXIT 8 0\n", "\nETPROF-EXIT 7 x\n"}) {
     const std::string before = errors;
@@ -35,8 +35,8 @@ TEST(ExitMark, IsNotThereWhereItIsCutOrAnothers) {
   }
 }
 
-// The script as a shell of this machine runs it: what a connection would carry is the pipes.
-class ScriptTest : public testing::Test {
+// Runs the scripts by a shell of this machine. The pipes replace the connection.
+class StartScriptTest : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::path(testing::TempDir()) /
@@ -53,7 +53,7 @@ class ScriptTest : public testing::Test {
                                          process->ErrorSink(), {}));
     return process;
   }
-  std::string All(Process& process) {
+  std::string ReadAll(Process& process) {
     std::string text;
     for (std::string line; process.ReadLine(line, 120) == Process::Read::kLine;) text += line + "\n";
     return text;
@@ -64,11 +64,11 @@ class ScriptTest : public testing::Test {
   bool killed_ = false;
 };
 
-TEST_F(ScriptTest, GivesTheProgramItsInputWordsAndEnvironment) {
+TEST_F(StartScriptTest, PassesStdinArgumentsAndEnvironment) {
   const std::unique_ptr<RemoteProcess> process = Start(
       {{"sh", "-c", "read -r a; echo \"$a|$0|$1|$WHAT\"; pwd", "it's", "a b"}, {{"WHAT", "$x 'y'"}}, {}});
   EXPECT_TRUE(process->Send("in put", 5));
-  EXPECT_EQ(All(*process), "in put|it's|a b|$x 'y'\n" + folder_.string() + "\n");
+  EXPECT_EQ(ReadAll(*process), "in put|it's|a b|$x 'y'\n" + folder_.string() + "\n");
   const auto status = process->Wait(120);
   ASSERT_TRUE(status);
   EXPECT_TRUE(status->Success());
@@ -76,36 +76,37 @@ TEST_F(ScriptTest, GivesTheProgramItsInputWordsAndEnvironment) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_ / "pids"));
 }
 
-TEST_F(ScriptTest, TellsTheExitCodeAndKeepsTheMarkFromStderr) {
+TEST_F(StartScriptTest, ReportsTheExitCodeAndHidesTheMark) {
   const std::unique_ptr<RemoteProcess> process = Start({{"sh", "-c", "echo no >&2; exit 9"}, {}, {}});
   process->CloseInput();
-  EXPECT_EQ(All(*process), "");
+  EXPECT_EQ(ReadAll(*process), "");
   EXPECT_EQ(process->Wait(120)->code, 9);
   EXPECT_EQ(errors_, "no\n");
   EXPECT_THAT(process->LastErrors(), Not(HasSubstr("ETPROF-EXIT")));
 }
 
-TEST_F(ScriptTest, TellsTheSignalThatMayHaveEndedTheProgram) {
+TEST_F(StartScriptTest, ReportsThePossibleSignal) {
   const auto text_of = [this](const std::string& script) {
     const std::unique_ptr<RemoteProcess> process = Start({{"sh", "-c", script}, {}, {}});
     process->CloseInput();
-    All(*process);
+    ReadAll(*process);
     const std::string text = process->Wait(120)->Text();
     EXPECT_FALSE(process->Lost());
     return text;
   };
-  // The shell's code for both is the same.
+  // A shell reports both ends by the same exit code.
   for (const char* script : {"kill -9 $$", "exit 137"})
     EXPECT_EQ(text_of(script), "exited with 137, a shell's code for: killed by signal 9 (Killed)");
   EXPECT_EQ(text_of("exit 200"), "exited with 200");
   EXPECT_EQ(text_of("exit 128"), "exited with 128");
 }
 
-// Each shell that a device may have gives a wrapper, and the runner that it starts, one process group.
-class ScriptOfShellTest : public ScriptTest, public testing::WithParamInterface<const char*> {
+// A wrapper and the runner that it starts are in one process group in each shell that a device may have.
+class StartScriptShellTest : public StartScriptTest, public testing::WithParamInterface<const char*> {
  protected:
-  // Starts a wrapper that prints the number of its own child, and `end`s.
-  void Run(const std::string& end, const std::function<void(Process&)>& then) {
+  // Starts a wrapper that prints the PID of its child and then executes `end`. Calls `action`, and expects
+  // that the child ends.
+  void Run(const std::string& end, const std::function<void(Process&)>& action) {
     const std::string shell = GetParam();
     if (::access(shell.c_str(), X_OK) != 0) GTEST_SKIP() << "needs " << shell;
     RemoteProcess process("3", {}, [this, shell] {
@@ -118,8 +119,8 @@ class ScriptOfShellTest : public ScriptTest, public testing::WithParamInterface<
     process.SetClient(StartLocalProcess({{shell, "-c", script}, {}, {}}, process.ErrorSink(), {}));
     std::string line;
     ASSERT_EQ(process.ReadLine(line, 120), Process::Read::kLine);
-    then(process);
-    // As a zombie it may wait for whoever adopts it.
+    action(process);
+    // The child may be a zombie until its new parent reaps it.
     const auto is_gone = [&] {
       std::ifstream file("/proc/" + line + "/stat");
       const std::string stat{std::istreambuf_iterator<char>(file), {}};
@@ -132,32 +133,32 @@ class ScriptOfShellTest : public ScriptTest, public testing::WithParamInterface<
   }
 };
 
-TEST_P(ScriptOfShellTest, AKillReachesWhatAWrapperStarted) {
+TEST_P(StartScriptShellTest, KillReachesChildrenOfAWrapper) {
   Run("wait", [](Process& process) { process.Kill(); });
 }
 
-TEST_P(ScriptOfShellTest, WhatAWrapperLeavesRunningIsKilled) {
+TEST_P(StartScriptShellTest, EndOfAWrapperKillsItsChildren) {
   Run("exit 5", [](Process& process) { EXPECT_EQ(process.Wait(120)->code, 5); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Shells, ScriptOfShellTest, testing::Values("/bin/sh", "/bin/bash", "/bin/mksh"));
+INSTANTIATE_TEST_SUITE_P(Shells, StartScriptShellTest, testing::Values("/bin/sh", "/bin/bash", "/bin/mksh"));
 
-TEST_F(ScriptTest, AClientThatEndsWithoutTheMarkHasLostIt) {
+TEST_F(StartScriptTest, ClientWithoutExitMarkIsLost) {
   RemoteProcess process("3", {}, {});
   process.SetClient(StartLocalProcess({{"sh", "-c", "echo ready; echo half >&2; exit 255"}, {}, {}},
                                       process.ErrorSink(), {}));
-  All(process);
+  ReadAll(process);
   ASSERT_TRUE(process.Wait(120));
   EXPECT_TRUE(process.Lost());
   EXPECT_THAT(process.LastErrors(), HasSubstr("half"));
 }
 
-TEST_F(ScriptTest, WhatStillRunsIsKilledOnTheDeviceToo) {
+TEST_F(StartScriptTest, DestructorKillsTheProcessOnTheDevice) {
   { const std::unique_ptr<RemoteProcess> process = Start({{"sleep", "100"}, {}, {}}); }
   EXPECT_TRUE(killed_);
 }
 
-TEST(StartScript, WhatIsNoNameOfAVariableReachesNoShell) {
+TEST(StartScript, RejectsInvalidVariableNamesAndNul) {
   for (const char* name : {"A; touch x", "$(x)", "A B", "A=B", "", "1", "\n"})
     EXPECT_THROW(StartScript({{"x"}, {{name, "y"}}, {}}, "/f", "1"), Error) << name;
   EXPECT_THROW(StartScript({{std::string("x\0y", 3)}, {}, {}}, "/f", "1"), Error);
@@ -165,7 +166,7 @@ TEST(StartScript, WhatIsNoNameOfAVariableReachesNoShell) {
   EXPECT_THAT(StartScript({{"x"}, {{"_a1", "b c"}}, {}}, "/f", "1"), HasSubstr("export _a1='b c'\n"));
 }
 
-TEST(StartScript, RestrictsToCpusAsTasksetTakesThem) {
+TEST(StartScript, PassesCpuMaskToTaskset) {
   EXPECT_THAT(StartScript({{"x"}, {}, {0, 4, 7}}, "/f", "1"), HasSubstr("taskset 91 x "));
   EXPECT_THAT(StartScript({{"x"}, {}, {9}}, "/f", "1"), HasSubstr("taskset 200 x "));
   EXPECT_THAT(StartScript({{"x"}, {}, {}}, "/f", "1"), Not(HasSubstr("taskset")));

@@ -13,16 +13,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Every part begins with a line of this character and its name.
-constexpr char kPart = '\x01';
+// The output of the scripts consists of parts, each of which begins with a line of this character and its
+// name.
+constexpr char kPartMark = '\x01';
 
-std::map<std::string, std::string> Parts(const std::string& printed) {
+std::map<std::string, std::string> SplitParts(const std::string& printed) {
   std::map<std::string, std::string> parts;
-  std::size_t at = printed.find(kPart);
+  std::size_t at = printed.find(kPartMark);
   while (at != std::string::npos) {
     const std::size_t line = printed.find('\n', at);
     if (line == std::string::npos) break;
-    const std::size_t next = printed.find(kPart, line);
+    const std::size_t next = printed.find(kPartMark, line);
     const std::size_t end = next == std::string::npos ? printed.size() : next;
     parts[printed.substr(at + 1, line - at - 1)] = printed.substr(line + 1, end - line - 1);
     at = next;
@@ -30,7 +31,7 @@ std::map<std::string, std::string> Parts(const std::string& printed) {
   return parts;
 }
 
-std::string Line(const std::map<std::string, std::string>& parts, const std::string& name) {
+std::string PartLine(const std::map<std::string, std::string>& parts, const std::string& name) {
   const auto found = parts.find(name);
   if (found == parts.end()) return "";
   std::string text = found->second.substr(0, found->second.find('\n'));
@@ -38,10 +39,11 @@ std::string Line(const std::map<std::string, std::string>& parts, const std::str
   return text;
 }
 
-// The files below a folder of their own, so that they are read as this machine's are.
-class Tree {
+// Writes parts that are files below a temporary root, so that the functions that read this machine's files
+// can read them.
+class TemporaryRoot {
  public:
-  explicit Tree(const std::map<std::string, std::string>& parts)
+  explicit TemporaryRoot(const std::map<std::string, std::string>& parts)
       : root_(MakeTemporaryFolder("etprof-device", "a temporary folder")) {
     for (const auto& [name, text] : parts) {
       const fs::path relative = fs::path(name).lexically_normal();
@@ -52,11 +54,11 @@ class Tree {
       std::ofstream(file) << text;
     }
   }
-  ~Tree() {
+  ~TemporaryRoot() {
     std::error_code ignored;
     fs::remove_all(root_, ignored);
   }
-  Tree(Tree&&) = delete;
+  TemporaryRoot(TemporaryRoot&&) = delete;
   const fs::path& root() const { return root_; }
 
  private:
@@ -72,15 +74,15 @@ show() { if [ -f "$r$1" ] && [ -r "$r$1" ]; then part "$1"; cat "$r$1" 2>/dev/nu
 std::string LimitsScript() { return kDefineShow + ("r=\nshow /proc/meminfo\n" + ShowLimitFiles()) + "true"; }
 
 ResourceLimits ParseLimits(const std::string& printed) {
-  return ReadResourceLimits(Tree(Parts(printed)).root());
+  return ReadResourceLimits(TemporaryRoot(SplitParts(printed)).root());
 }
 
 std::optional<Bytes> ParseAvailableMemory(const std::string& printed) {
-  return ReadAvailableMemory(Tree(Parts(printed)).root());
+  return ReadAvailableMemory(TemporaryRoot(SplitParts(printed)).root());
 }
 
 std::string PropertiesScript() {
-  // An emulated or simulated device keeps its own /sys, and perhaps /proc/cpuinfo, below $ETPROF_SYSFS_ROOT.
+  // An emulated or simulated device has its /sys, and perhaps /proc/cpuinfo, below $ETPROF_SYSFS_ROOT.
   std::string keys;
   for (const MacKey& key : kMacKeys) keys += std::string(" ") + key.name;
   return kDefineShow + std::string(R"sh(part uname-s; uname -s; part uname-r; uname -r; part uname-m; uname -m
@@ -114,8 +116,8 @@ true)sh";
 }
 
 DeviceProperties ParseProperties(const std::string& printed, const std::string& name) {
-  const std::map<std::string, std::string> parts = Parts(printed);
-  const std::string system = Line(parts, "uname-s");
+  const std::map<std::string, std::string> parts = SplitParts(printed);
+  const std::string system = PartLine(parts, "uname-s");
   if (system.empty()) {
     throw Error(ExitCode::kDeviceFailed, "does not say what it is (`uname -s` prints nothing)")
         .InFile(name)
@@ -124,22 +126,23 @@ DeviceProperties ParseProperties(const std::string& printed, const std::string& 
   DeviceProperties properties;
   if (system == "Darwin") {
     std::map<std::string, std::string> values;
-    for (const MacKey& key : kMacKeys) values[key.name] = Line(parts, key.name);
+    for (const MacKey& key : kMacKeys) values[key.name] = PartLine(parts, key.name);
     properties = ReadMacProperties(values);
   } else {
-    properties = ReadLinuxProperties(Tree(parts).root());
+    properties = ReadLinuxProperties(TemporaryRoot(parts).root());
   }
   properties.name = name;
-  AddSystem(system, Line(parts, "uname-r"), Line(parts, "uname-m"), properties);
-  if (const std::string release = Line(parts, "ro.build.version.release"); !release.empty()) {
+  AddSystem(system, PartLine(parts, "uname-r"), PartLine(parts, "uname-m"), properties);
+  if (const std::string release = PartLine(parts, "ro.build.version.release"); !release.empty()) {
     properties.platform = "android";
-    const std::string maker = Line(parts, "ro.product.manufacturer"), model = Line(parts, "ro.product.model");
+    const std::string maker = PartLine(parts, "ro.product.manufacturer"),
+                      model = PartLine(parts, "ro.product.model");
     properties.os = "Android " + release;
     if (!model.empty()) properties.os += ", " + (maker.empty() ? model : maker + " " + model);
-    const std::string soc = Line(parts, "ro.soc.model");
+    const std::string soc = PartLine(parts, "ro.soc.model");
     if (!soc.empty()) {
-      const std::string by = Line(parts, "ro.soc.manufacturer");
-      properties.cpu_model = by.empty() ? soc : by + " " + soc;
+      const std::string soc_maker = PartLine(parts, "ro.soc.manufacturer");
+      properties.cpu_model = soc_maker.empty() ? soc : soc_maker + " " + soc;
     }
   }
   return properties;

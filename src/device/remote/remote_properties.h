@@ -7,16 +7,18 @@
 
 namespace etprof {
 
-// A script for the device's POSIX shell that prints what it knows of itself: the files that
-// ReadLinuxProperties reads, `uname`, Android's properties, or macOS's sysctl.
+// A script for the device's POSIX shell that prints `uname`, the files that ReadLinuxProperties reads, and
+// Android's properties, or macOS's sysctl values.
 std::string PropertiesScript();
 
-// A script that prints the files of ReadResourceLimits and ReadAvailableMemory, and what these make of them.
+// A script that prints the files that ReadResourceLimits and ReadAvailableMemory read, and the parsers of its
+// output.
 std::string LimitsScript();
 ResourceLimits ParseLimits(const std::string& printed);
 std::optional<Bytes> ParseAvailableMemory(const std::string& printed);
 
-// What the script printed. `name` is the connection's.
+// Parses the output of PropertiesScript. `name` becomes DeviceProperties::name. Throws Error (kDeviceFailed)
+// if the output has no `uname`.
 DeviceProperties ParseProperties(const std::string& printed, const std::string& name);
 
 }  // namespace etprof

@@ -13,7 +13,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-TEST(RemoteProperties, OfThisMachineAreWhatItSaysItself) {
+TEST(RemoteProperties, ScriptMatchesLocalPropertiesOfThisMachine) {
   const ToolResult printed = RunTool({"sh", "-c", PropertiesScript()});
   ASSERT_TRUE(printed.Success()) << printed.errors;
   const DeviceProperties remote = ParseProperties(printed.output, "ssh:here");
@@ -29,7 +29,7 @@ TEST(RemoteProperties, OfThisMachineAreWhatItSaysItself) {
   EXPECT_EQ(remote.kernel, local.kernel);
 }
 
-TEST(RemoteProperties, OfAPhone) {
+TEST(RemoteProperties, ParsesPhone) {
   const DeviceProperties phone = ParseProperties(
       "\001uname-s\nLinux\n\001uname-r\n6.1.99-android14\n\001uname-m\naarch64\n"
       "\001/proc/cpuinfo\nprocessor\t: 0\nFeatures\t: fp asimd i8mm sme sme2\n\n"
@@ -48,7 +48,7 @@ TEST(RemoteProperties, OfAPhone) {
   EXPECT_THAT(phone.warnings, Contains(HasSubstr("CPU 0 is capped at 1200 of 1950 MHz")));
 }
 
-TEST(RemoteProperties, OfAMac) {
+TEST(RemoteProperties, ParsesMac) {
   const DeviceProperties mac = ParseProperties(
       "\001uname-s\nDarwin\n\001uname-r\n24.1.0\n\001uname-m\narm64\n"
       "\001machdep.cpu.brand_string\nApple M4\n\001hw.logicalcpu\n10\n\001hw.memsize\n17179869184\n"
@@ -64,7 +64,7 @@ TEST(RemoteProperties, OfAMac) {
   EXPECT_THAT(mac.warnings, testing::IsEmpty());
 }
 
-TEST(RemoteProperties, OfAVirtualMacAreAllThatALocalOneReads) {
+TEST(RemoteProperties, ParsesEveryMacKey) {
   std::string printed = "\001uname-s\nDarwin\n\001uname-m\narm64\n";
   for (const MacKey& key : kMacKeys) {
     EXPECT_THAT(PropertiesScript(), HasSubstr(std::string(" ") + key.name));
@@ -79,7 +79,7 @@ TEST(RemoteProperties, OfAVirtualMacAreAllThatALocalOneReads) {
               testing::ElementsAre("running in a virtual machine: other guests can disturb timings"));
 }
 
-TEST(RemoteProperties, NoFileIsWrittenOutsideOfTheirFolder) {
+TEST(RemoteProperties, WritesNoFileOutsideTheTemporaryRoot) {
   const DeviceProperties properties = ParseProperties(
       "\001uname-s\nLinux\n\001uname-m\nx86_64\n\001/../../tmp/etprof_escaped\nx\n\001/etc/../../x\ny\n",
       "a");
@@ -87,7 +87,7 @@ TEST(RemoteProperties, NoFileIsWrittenOutsideOfTheirFolder) {
   EXPECT_FALSE(std::filesystem::exists("/tmp/etprof_escaped"));
 }
 
-TEST(RemoteProperties, AShellThatSaysNothingIsAnError) {
+TEST(RemoteProperties, RejectsOutputWithoutUname) {
   for (const char* text : {"", "hello", "\001", "\001uname-s"})
     EXPECT_THROW(ParseProperties(text, "ssh:x"), Error);
 }

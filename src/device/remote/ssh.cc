@@ -14,12 +14,13 @@ namespace etprof {
 namespace {
 
 constexpr double kConnectSeconds = 20;
-constexpr const char* kFolderStart = "etprof-ssh";  // of the folder of a control socket
+constexpr const char* kSocketFolderPrefix = "etprof-ssh";
 
-// Removes the folders of those who were killed: of this user, with nothing but a socket in them.
-void RemoveStaleFolders() {
+// Removes control socket folders that killed etprof processes of this user left. Folders with other files
+// stay.
+void RemoveStaleSocketFolders() {
   namespace fs = std::filesystem;
-  for (const fs::path& folder : AbandonedFolders(kFolderStart)) {
+  for (const fs::path& folder : AbandonedFolders(kSocketFolderPrefix)) {
     std::error_code ignored;
     for (const auto& file : fs::directory_iterator(folder, ignored)) {
       if (file.symlink_status(ignored).type() == fs::file_type::socket) fs::remove(file.path(), ignored);
@@ -28,8 +29,8 @@ void RemoveStaleFolders() {
   }
 }
 
-// One connection that lives as long as this object; all else goes through its control socket, which spares
-// the handshake and makes a lost connection end everything at once.
+// An ssh master connection that lives as long as this object. All scripts and copies go through its control
+// socket, which saves the handshake and makes a lost connection end all of them at once.
 class SshConnection : public Connection {
  public:
   explicit SshConnection(std::string host)
@@ -42,12 +43,12 @@ class SshConnection : public Connection {
 
   void Open() override {
     Close();
-    // The path of a socket is short, so it is not below a folder of the user's.
-    RemoveStaleFolders();
-    folder_ = MakeTemporaryFolder(fmt::format("{}-{}", kFolderStart, ::getpid()),
-                                  "a folder for ssh's control socket");
-    std::vector<std::string> words = Client();
-    // Three unanswered messages, one every five seconds, and the connection counts as lost.
+    // The path of a socket has a small length limit, so the socket is in the folder for temporary files.
+    RemoveStaleSocketFolders();
+    socket_folder_ = MakeTemporaryFolder(fmt::format("{}-{}", kSocketFolderPrefix, ::getpid()),
+                                         "a folder for ssh's control socket");
+    std::vector<std::string> words = ClientWithSocket();
+    // The connection counts as lost after three unanswered messages, sent every five seconds.
     for (const char* option : {"ControlMaster=yes", "ServerAliveInterval=5", "ServerAliveCountMax=3"})
       words.insert(words.end(), {"-o", option});
     words.insert(words.end(),
@@ -56,7 +57,8 @@ class SshConnection : public Connection {
     master_->CloseInput();
     for (double waited = 0; waited < 2 * kConnectSeconds; waited += 0.02) {
       if (master_->Wait(0)) break;
-      if (Exists(folder_ / "c") && RunTool(Control("check"), {.timeout_seconds = 5}).Success()) return;
+      if (Exists(socket_folder_ / "c") && RunTool(ControlCommand("check"), {.timeout_seconds = 5}).Success())
+        return;
       if (interrupted_ && interrupted_()) throw Error(ExitCode::kInterrupted, "interrupted");
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -73,17 +75,17 @@ class SshConnection : public Connection {
   void Close() override {
     if (master_) master_->Kill();
     master_.reset();
-    if (!folder_.empty()) {
+    if (!socket_folder_.empty()) {
       std::error_code ignored;
-      std::filesystem::remove_all(folder_, ignored);
-      folder_.clear();
+      std::filesystem::remove_all(socket_folder_, ignored);
+      socket_folder_.clear();
     }
   }
 
   std::vector<std::string> Shell(const std::string& script) const override {
-    std::vector<std::string> words = Client();
-    // The login shell may be any; `sh` reads the script. A session that finds no master fails, and does not
-    // connect anew: that is Open's.
+    std::vector<std::string> words = ClientWithSocket();
+    // The login shell may be any shell, so `sh` reads the script. Without a master connection the session
+    // fails (ProxyCommand=false): only Open() connects.
     words.insert(words.end(), {"-T", "-o", "ControlMaster=no", "-o", "ProxyCommand=false", "--", host_,
                                "exec sh -c " + ShellQuoted(script)});
     return words;
@@ -91,32 +93,33 @@ class SshConnection : public Connection {
 
   bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) override {
     const auto size = static_cast<Bytes>(std::filesystem::file_size(local));
-    return Copied(
+    return CheckCopy(
         RunTool(Shell("cat >" + ShellQuoted(remote)),
                 {.input = local, .timeout_seconds = CopySeconds(size), .interrupted = interrupted_}),
         why);
   }
   bool Pull(const std::string& remote, const std::filesystem::path& local, Bytes size,
             std::string& why) override {
-    return Copied(RunTool(Shell("cat " + ShellQuoted(remote)), {.output = local,
-                                                                .timeout_seconds = CopySeconds(size),
-                                                                .max_file = size,
-                                                                .interrupted = interrupted_}),
-                  why);
+    return CheckCopy(RunTool(Shell("cat " + ShellQuoted(remote)), {.output = local,
+                                                                   .timeout_seconds = CopySeconds(size),
+                                                                   .max_file = size,
+                                                                   .interrupted = interrupted_}),
+                     why);
   }
 
  private:
-  std::vector<std::string> Client() const {
+  std::vector<std::string> ClientWithSocket() const {
     std::vector<std::string> words = client_;
-    words.insert(words.end(), {"-o", "BatchMode=yes", "-o", "ControlPath=" + (folder_ / "c").string()});
+    words.insert(words.end(),
+                 {"-o", "BatchMode=yes", "-o", "ControlPath=" + (socket_folder_ / "c").string()});
     return words;
   }
-  std::vector<std::string> Control(const std::string& command) const {
-    std::vector<std::string> words = Client();
+  std::vector<std::string> ControlCommand(const std::string& command) const {
+    std::vector<std::string> words = ClientWithSocket();
     words.insert(words.end(), {"-O", command, "--", host_});
     return words;
   }
-  static bool Copied(const ToolResult& result, std::string& why) {
+  static bool CheckCopy(const ToolResult& result, std::string& why) {
     if (result.Success()) return true;
     why = result.timed_out ? "it took too long" : LastLine(result.errors);
     return false;
@@ -124,7 +127,7 @@ class SshConnection : public Connection {
 
   std::string host_;
   std::vector<std::string> client_;
-  std::filesystem::path folder_;  // of the control socket
+  std::filesystem::path socket_folder_;
   std::unique_ptr<Process> master_;
 };
 

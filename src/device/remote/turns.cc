@@ -19,7 +19,7 @@ std::string NewRunId() {
 }
 
 std::string QueueScript(const std::string& run_id, const std::string& who) {
-  // The number is whole or not there: who reads it meanwhile finds `choosing`, or the number.
+  // The ticket is renamed into place, so other runs find either `choosing` or a complete ticket.
   return fmt::format(R"sh(if [ ! -f runs/{0}/turn ]; then
   : >runs/{0}/choosing || exit 1
   n=0
@@ -73,21 +73,21 @@ done)sh",
 }
 
 Turn ReadTurn(const std::string& printed) {
-  Turn turn;
+  Turn lock;
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line == "ours") turn.ours = true;
-    if (line == "lost") turn.lost = true;
+    if (line == "ours") lock.ours = true;
+    if (line == "lost") lock.lost = true;
     std::istringstream fields(line);
     std::string kind, count;
     std::getline(fields, kind, '\t');
     if (kind != "before") continue;
     std::getline(fields, count, '\t');
-    turn.waiting = AsNumber<int>(count).value_or(1);
-    std::getline(fields, turn.before);
+    lock.waiting = AsNumber<int>(count).value_or(1);
+    std::getline(fields, lock.before);
   }
-  return turn;
+  return lock;
 }
 
 std::string EndTurnScript(const std::string& run_id) {

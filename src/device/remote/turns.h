@@ -4,36 +4,38 @@
 
 namespace etprof {
 
-// Who uses a device alone, and who waits for it: Lamport's bakery ("A New Solution of Dijkstra's Concurrent
-// Programming Problem", CACM 17, 1974) in the folders of the runs there, so that it needs nothing but files
-// that one writes and others read, and all that share a device see it, from whichever host they come:
-//   runs/<id>/choosing   it is about to choose its number
-//   runs/<id>/turn       its number, one more than all that it saw, and who it is
-// It is the turn of the run with the smallest number (of equal ones, the first name). One that is `over`
-// (remote.cc) has none: what it left running is ended before another takes its place.
+// The lock of a device. It is Lamport's bakery algorithm ("A New Solution of Dijkstra's Concurrent
+// Programming Problem", CACM 17, 1974) on files in the folders of the runs on the device. Each file has one
+// writer, so the algorithm needs no other primitive and works across all hosts that share the device:
+//   runs/<id>/choosing   exists while the run chooses its ticket
+//   runs/<id>/turn       the run's ticket (one more than the largest that it saw), and its description
+// The run with the smallest ticket holds the lock; of equal tickets, the run whose name sorts first. A run
+// that is `over` (remote.cc) does not count: a waiting run kills the processes that such a run left before it
+// takes over.
 
-// The name of a run's folder: unique among all who use a device. kDefineOurs (remote.cc) knows its form.
+// A new name for a run's folder, unique among all hosts that use a device. kDefineIsOwnFolder (remote.cc)
+// checks the same format.
 std::string NewRunId();
 
-// A script, for a shell in etprof's folder, that queues the run; where it has a number already, it keeps
-// that. `who` is for people.
+// A script that puts the run into the queue; a run that has a ticket keeps it. `who` describes the run for
+// messages. All scripts here run in etprof's folder.
 std::string QueueScript(const std::string& run_id, const std::string& who);
 
-// A script, likewise, that waits for the run's turn: `seconds` at most, or until another than `known` (as
-// ReadTurn says) is before it. Prints a line for ReadTurn. Needs `over`; `end_run` is shell code that ends
-// the run in whose folder it is.
+// A script that waits until the run has the lock, for at most `seconds`, or until the run that holds the lock
+// is not `known` (DeviceLockState::holder) any more. Prints a line for ReadTurn. Calls `over`. `end_run` is
+// shell code that ends the run in whose folder it is executed.
 std::string WaitForTurnScript(const std::string& run_id, const std::string& known, int seconds,
                               const std::string& end_run);
 
 struct Turn {
-  bool ours = false;
-  bool lost = false;   // it is not in the queue any more
-  std::string before;  // who has its turn now
-  int waiting = 0;     // how many come before us
+  bool ours = false;   // this run holds the lock
+  bool lost = false;   // this run is not in the queue any more
+  std::string before;  // description of the run that holds the lock
+  int waiting = 0;     // number of runs ahead of this one in the queue
 };
 Turn ReadTurn(const std::string& printed);
 
-// A script, likewise, that gives the turn to the next one, or leaves the queue.
+// A script that releases the lock, or leaves the queue.
 std::string EndTurnScript(const std::string& run_id);
 
 }  // namespace etprof

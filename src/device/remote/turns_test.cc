@@ -24,8 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Devices of this machine's shell, which share a folder as several hosts share a board.
-class Turns : public ::testing::Test {
+// Several devices behind this machine's shell share one folder, as several hosts share a board.
+class DeviceLockTest : public ::testing::Test {
  protected:
   void SetUp() override {
     root_ = fs::temp_directory_path() / fmt::format("etprof-turns-{}", ::getpid());
@@ -44,8 +44,8 @@ class Turns : public ::testing::Test {
     return MakeRemoteDevice(MakeLocalConnection(), options);
   }
   fs::path Runs() const { return root_ / "etprof" / "runs"; }
-  // The folder of the run that has the turn, or waits for it, as `who`.
-  fs::path RunOf(const std::string& who) const {
+  // The folder of the run that holds the lock, or waits for it, with the description `who`.
+  fs::path FindRun(const std::string& who) const {
     for (const auto& run : fs::directory_iterator(Runs())) {
       std::ifstream file(run.path() / "turn");
       std::string number, name;
@@ -53,18 +53,18 @@ class Turns : public ::testing::Test {
     }
     return {};
   }
-  // A run of somebody else, with a number.
-  fs::path MakeRun(const std::string& id, int turn, pid_t guard, const std::string& since) const {
+  // Makes the folder of another etprof's run with a ticket.
+  fs::path MakeForeignRun(const std::string& id, int ticket, pid_t guard, const std::string& since) const {
     const fs::path run = Runs() / id;
     fs::create_directories(run / "pids");
-    std::ofstream(run / "turn") << turn << " somebody\n";
+    std::ofstream(run / "turn") << ticket << " somebody\n";
     std::ofstream(run / "since") << since << '\n';
     std::ofstream(run / "guard") << guard << '\n';
     return run;
   }
-  void WaitFor(const std::function<bool()>& true_now) const {
+  void WaitFor(const std::function<bool()>& condition) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
-    while (!true_now()) {
+    while (!condition()) {
       ASSERT_LT(std::chrono::steady_clock::now(), end);
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -73,90 +73,91 @@ class Turns : public ::testing::Test {
   fs::path root_;
 };
 
-TEST_F(Turns, WhoComesFirstIsFirstAndOthersSayForWhom) {
+TEST_F(DeviceLockTest, IsAcquiredInOrderOfArrival) {
   const auto first = Open();
   first->TakeTurn("anna, nightly", {});
   std::mutex mutex;
-  std::vector<std::string> order, waited;
-  const auto wait = [&](const std::string& who) {
+  std::vector<std::string> order, messages;
+  const auto acquire_later = [&](const std::string& who) {
     return std::async(std::launch::async, [&, who] {
       const auto device = Open();
-      device->TakeTurn(who, [&](const std::string& text) {
+      device->TakeTurn(who, [&](const std::string& message) {
         const std::lock_guard lock(mutex);
-        waited.push_back(who + " is " + text);
+        messages.push_back(who + " is " + message);
       });
       const std::lock_guard lock(mutex);
       order.push_back(who);
     });
   };
-  const auto said = [&](std::size_t count) {
+  const auto has_messages = [&](std::size_t count) {
     const std::lock_guard lock(mutex);
-    return waited.size() == count;
+    return messages.size() == count;
   };
-  const auto second = wait("bert");
-  WaitFor([&] { return said(1); });
-  const auto third = wait("carl");
-  WaitFor([&] { return said(2); });
+  const auto second = acquire_later("bert");
+  WaitFor([&] { return has_messages(1); });
+  const auto third = acquire_later("carl");
+  WaitFor([&] { return has_messages(2); });
   EXPECT_TRUE(order.empty());
   first->EndTurn();
   second.wait();
   third.wait();
   EXPECT_EQ(order, (std::vector<std::string>{"bert", "carl"}));
-  EXPECT_EQ(waited[0], "bert is waiting for anna, nightly");
-  EXPECT_EQ(waited[1], "carl is waiting for anna, nightly and 1 more");
-  first->TakeTurn("anna again", {});  // nobody is left
+  EXPECT_EQ(messages[0], "bert is waiting for anna, nightly");
+  EXPECT_EQ(messages[1], "carl is waiting for anna, nightly and 1 more");
+  first->TakeTurn("anna again", {});  // the queue is empty
 }
 
-TEST_F(Turns, MoreThanOneNeverHasIt) {
-  std::atomic<int> inside = 0, most = 0, turns = 0;
+TEST_F(DeviceLockTest, HasOneHolderAtATime) {
+  std::atomic<int> holders = 0, max_holders = 0, acquisitions = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
       const auto device = i % 2 == 0 ? Open() : MakeLocalDevice();
       for (int n = 0; n < 2; ++n) {
         device->TakeTurn(fmt::format("thread {}", i), {});
-        const int now = ++inside;
-        if (now > most) most = now;
+        const int now = ++holders;
+        if (now > max_holders) max_holders = now;
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        ++turns;
-        --inside;
+        ++acquisitions;
+        --holders;
         device->EndTurn();
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(most, 1);
-  EXPECT_EQ(turns, 8);
+  EXPECT_EQ(max_holders, 1);
+  EXPECT_EQ(acquisitions, 8);
 }
 
-TEST_F(Turns, ThisMachineAloneTakesItWithoutAShellAndOthersWait) {
+TEST_F(DeviceLockTest, LocalFastPathMakesOtherRunsWait) {
   Open();  // makes the folder
-  const auto here = MakeLocalDevice();
-  here->TakeTurn("here", {});
-  std::ifstream file(RunOf("here") / "guard");
+  const auto local = MakeLocalDevice();
+  local->TakeTurn("here", {});
+  std::ifstream file(FindRun("here") / "guard");
   pid_t guard = 0;
   ASSERT_TRUE(file >> guard);
   EXPECT_EQ(guard, ::getpid());
-  std::atomic<bool> waits = false;
+  std::atomic<bool> other_waits = false;
   const auto other = std::async(std::launch::async, [&] {
     const auto device = Open();
-    device->TakeTurn("other", [&](const std::string& text) { waits = text == "waiting for here"; });
+    device->TakeTurn("other",
+                     [&](const std::string& message) { other_waits = message == "waiting for here"; });
   });
-  WaitFor([&] { return waits.load(); });
-  here->EndTurn();
+  WaitFor([&] { return other_waits.load(); });
+  local->EndTurn();
   other.wait();
-  here->TakeTurn("here again", {});
-  EXPECT_FALSE(RunOf("here again").empty());
-  here->EndTurn();
+  local->TakeTurn("here again", {});
+  EXPECT_FALSE(FindRun("here again").empty());
+  local->EndTurn();
   WaitFor([&] { return fs::is_empty(Runs()); });
 }
 
-TEST_F(Turns, WhatADeadHolderLeftIsEndedFirst) {
+TEST_F(DeviceLockTest, EndsProcessesOfADeadHolder) {
   const auto holder = Open();
   holder->TakeTurn("holder", {});
-  const fs::path run = RunOf("holder");
-  const auto left = holder->Start({{"/bin/sleep", "600"}, {}, {}}, {});
-  // Its number is written once its file is there.
+  const fs::path run = FindRun("holder");
+  const auto orphan = holder->Start({{"/bin/sleep", "600"}, {}, {}}, {});
+  // The PID is written after the file is created.
   WaitFor([&] {
     if (fs::is_empty(run / "pids")) return false;
     std::string number;
@@ -169,30 +170,30 @@ TEST_F(Turns, WhatADeadHolderLeftIsEndedFirst) {
   const auto next = Open();
   next->TakeTurn("next", {});
   EXPECT_FALSE(fs::exists(run));
-  EXPECT_TRUE(left->Wait(120).has_value());
+  EXPECT_TRUE(orphan->Wait(120).has_value());
 }
 
-TEST_F(Turns, ANumberOfAProcessThatCameAgainIsNotTheGuard) {
+TEST_F(DeviceLockTest, ReusedPidIsNotTheGuard) {
   const auto device = Open();
-  const fs::path dead = MakeRun("1700000000-0123abcd", 1, ::getpid(), "another time");
+  const fs::path dead = MakeForeignRun("1700000000-0123abcd", 1, ::getpid(), "another time");
   device->TakeTurn("next", {});
   EXPECT_FALSE(fs::exists(dead));
 }
 
-TEST_F(Turns, WhoIsAboutToWriteItsGuardIsNotOver) {
+TEST_F(DeviceLockTest, RunWithAnEmptyGuardFileIsAlive) {
   std::atomic<bool> interrupted = false;
   const auto device = Open([&] { return interrupted.load(); });
-  const fs::path begun = MakeRun("1700000000-0123abcd", 1, 0, "now");
-  std::ofstream(begun / "guard").close();
+  const fs::path starting = MakeForeignRun("1700000000-0123abcd", 1, 0, "now");
+  std::ofstream(starting / "guard").close();
   EXPECT_THROW(device->TakeTurn("next", [&](const std::string&) { interrupted = true; }), Error);
-  EXPECT_TRUE(fs::exists(begun));
+  EXPECT_TRUE(fs::exists(starting));
 }
 
-TEST_F(Turns, WhoIsInterruptedLeavesTheQueue) {
+TEST_F(DeviceLockTest, InterruptedRunLeavesTheQueue) {
   const auto holder = Open();
   holder->TakeTurn("holder", {});
   std::atomic<bool> interrupted = false;
-  const auto waiting = std::async(std::launch::async, [&] {
+  const auto waiter = std::async(std::launch::async, [&] {
     const auto device = Open([&] { return interrupted.load(); });
     try {
       device->TakeTurn("impatient", {});
@@ -201,36 +202,36 @@ TEST_F(Turns, WhoIsInterruptedLeavesTheQueue) {
     }
     return false;
   });
-  WaitFor([&] { return !RunOf("impatient").empty(); });
+  WaitFor([&] { return !FindRun("impatient").empty(); });
   interrupted = true;
-  waiting.wait();
-  WaitFor([&] { return RunOf("impatient").empty(); });
+  waiter.wait();
+  WaitFor([&] { return FindRun("impatient").empty(); });
 }
 
-TEST_F(Turns, HostileNamesAreWords) {
+TEST_F(DeviceLockTest, QuotesHostileNames) {
   const auto first = Open();
   first->TakeTurn("a'b $(touch x)\n`c`\t1", {});
   EXPECT_FALSE(fs::exists("x"));
-  std::string text;
+  std::string message;
   std::atomic<bool> interrupted = false;
   const auto second = Open([&] { return interrupted.load(); });
   EXPECT_THROW(second->TakeTurn("second",
-                                [&](const std::string& said) {
-                                  text = said;
+                                [&](const std::string& text) {
+                                  message = text;
                                   interrupted = true;
                                 }),
                Error);
-  EXPECT_TRUE(text.starts_with("waiting for a'b $(touch x)")) << text;
-  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_TRUE(message.starts_with("waiting for a'b $(touch x)")) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos);
 }
 
-TEST(ReadTurn, Answers) {
+TEST(ReadTurn, ParsesEveryLine) {
   EXPECT_TRUE(ReadTurn("ours\n").ours);
   EXPECT_TRUE(ReadTurn("lost\r\n").lost);
-  const Turn turn = ReadTurn("before\t2\tanna, nightly\r\n");
-  EXPECT_EQ(turn.before, "anna, nightly");
-  EXPECT_EQ(turn.waiting, 2);
-  EXPECT_FALSE(turn.ours);
+  const Turn lock = ReadTurn("before\t2\tanna, nightly\r\n");
+  EXPECT_EQ(lock.before, "anna, nightly");
+  EXPECT_EQ(lock.waiting, 2);
+  EXPECT_FALSE(lock.ours);
 }
 
 }  // namespace
