@@ -14,10 +14,10 @@
 namespace etprof {
 namespace {
 
-std::optional<double> Ratio(const std::optional<double>& above, const std::optional<double>& below,
-                            double times = 1) {
-  if (!above || !below || *below <= 0) return std::nullopt;
-  return *above / *below * times;
+std::optional<double> Ratio(const std::optional<double>& numerator, const std::optional<double>& denominator,
+                            double factor = 1) {
+  if (!numerator || !denominator || *denominator <= 0) return std::nullopt;
+  return *numerator / *denominator * factor;
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ std::optional<double> CountersRow::Mean(std::string_view counter) const {
 }
 
 std::optional<double> CountersRow::EffectiveFrequency() const {
-  return Ratio(Mean("cycles"), Mean("task_clock_ns"), 1e9);  // from a nanosecond's
+  return Ratio(Mean("cycles"), Mean("task_clock_ns"), 1e9);  // cycles per ns to Hz
 }
 
 std::optional<double> CountersRow::InstructionsPerCycle() const {
@@ -65,29 +65,31 @@ std::string UnmatchedRemark(std::int64_t calls) {
 }
 
 std::vector<std::string> RemarksOn(const protocol::CountersReply& reply) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  std::vector<std::pair<std::string, std::vector<std::string>>> names_by_reason;
   for (const protocol::ClosedCounter& closed : reply.closed) {
-    auto known = std::ranges::find(reasons, closed.why, [](const auto& reason) { return reason.first; });
-    if (known == reasons.end()) known = reasons.insert(reasons.end(), {closed.why, {}});
+    auto known =
+        std::ranges::find(names_by_reason, closed.why, [](const auto& reason) { return reason.first; });
+    if (known == names_by_reason.end())
+      known = names_by_reason.insert(names_by_reason.end(), {closed.why, {}});
     known->second.push_back(closed.name);
   }
   std::vector<std::string> remarks;
-  for (const auto& [why, names] : reasons)
+  for (const auto& [why, names] : names_by_reason)
     remarks.push_back(fmt::format("not counted: {}: {}", fmt::join(names, ", "), why));
-  std::vector<std::string> user_only, by_turns;
+  std::vector<std::string> user_only, multiplexed;
   for (const protocol::OpenCounter& counter : reply.counters) {
     if (counter.user_only) user_only.push_back(counter.name);
     if (counter.share < 0.999)
-      by_turns.push_back(fmt::format("{} {:.0f}%", counter.name, 100 * counter.share));
+      multiplexed.push_back(fmt::format("{} {:.0f}%", counter.name, 100 * counter.share));
   }
   if (!user_only.empty()) {
     remarks.push_back(
         fmt::format("counted in user space only (/proc/sys/kernel/perf_event_paranoid above 1): {}",
                     fmt::join(user_only, ", ")));
   }
-  if (!by_turns.empty()) {
+  if (!multiplexed.empty()) {
     remarks.push_back(fmt::format("counted in turns and scaled, since the processor has too few counters: {}",
-                                  fmt::join(by_turns, ", ")));
+                                  fmt::join(multiplexed, ", ")));
   }
   if (reply.unmatched_calls > 0) remarks.push_back(UnmatchedRemark(reply.unmatched_calls));
   return remarks;

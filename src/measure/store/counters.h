@@ -12,16 +12,16 @@
 
 namespace etprof {
 
-// `method` completes the keys.
+// Makes the rows of a reply. The operators' keys need the name of the method.
 std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std::string& method);
 
-// What is to be said of the reply, a line each: counters that are closed, with what would open them; those
-// that see user space only, or had their turns; delegate calls that could not be told apart.
+// Warnings about a reply, one per line: closed counters and how to open them; counters of user space only;
+// multiplexed counters; delegate calls whose operators could not be distinguished.
 std::vector<std::string> RemarksOn(const protocol::CountersReply& reply);
-// Of so many delegate calls that a reply could not tell apart.
+// The warning that the operators of this many delegate calls could not be distinguished.
 std::string UnmatchedRemark(std::int64_t calls);
 
-// A row of the file.
+// A row of `<stem>_counters.csv`.
 struct CountersCsv : CountersRow {
   static constexpr int kDigits = 6;
 
@@ -47,14 +47,14 @@ struct CountersCsv : CountersRow {
   }
 };
 
-// RFC 4180; an empty field where a counter is closed.
+// Writes CSV (RFC 4180). The field of a closed counter is empty.
 void WriteCounters(const std::vector<CountersRow>& rows, std::ostream& out);
 // Throws Error (kBadInput) with file and line.
 std::vector<CountersRow> ParseCounters(std::string_view text, const std::string& file_name);
 
-// The counters of an experiment of a results directory; empty where there are none. Throws as ParseCounters.
+// Reads the counters of an experiment of a results directory; empty: no such file. Throws as ParseCounters.
 std::vector<CountersRow> LoadCounters(const ExperimentData& data);
-// "<stem>_counters.csv" beside its log; empty: it has no log.
+// "<stem>_counters.csv" next to the experiment's log; empty: the experiment has no log.
 std::filesystem::path CountersFile(const ExperimentData& data);
 
 }  // namespace etprof

@@ -11,20 +11,21 @@
 
 namespace etprof {
 
-// What the counters gave for one operator, a delegate call or the whole method: a row of `_counters.csv`
+// The counts of one operator, of a delegate call, or of the whole method: a row of `_counters.csv`
 // (docs/guides/bottlenecks.md).
 struct CountersRow {
   std::string key;  // as KeyText of the operator in the analysis
   std::string name;
   std::int64_t runs = 0;
-  std::map<std::string, double, std::less<>> means;  // of a run, by protocol::kCounterNames; absent: closed
+  std::map<std::string, double, std::less<>>
+      means;  // counts per run by protocol::kCounterNames; absent: closed
 
   std::optional<double> Mean(std::string_view counter) const;
-  // Cycles per second of processor time, hertz: of all threads, while they ran.
-  std::optional<double> EffectiveFrequency() const;
+  // Ratios; absent: one of the two counters is closed, or the divisor is 0.
+  std::optional<double> EffectiveFrequency() const;  // Hz: cycles per second of CPU time of all threads
   std::optional<double> InstructionsPerCycle() const;
-  std::optional<double> CacheMissesPerThousand() const;   // instructions
-  std::optional<double> BranchMissesPerThousand() const;  // instructions
+  std::optional<double> CacheMissesPerThousand() const;   // per 1000 instructions
+  std::optional<double> BranchMissesPerThousand() const;  // per 1000 instructions
 
   static void Describe(auto& v) {
     using C = CountersRow;

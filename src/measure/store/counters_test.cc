@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-protocol::CountersReply Example() {
+protocol::CountersReply MakeExampleReply() {
   protocol::CountersReply reply;
   reply.runs = 20;
   reply.threads = 2;
@@ -31,27 +31,27 @@ protocol::CountersReply Example() {
   return reply;
 }
 
-TEST(Counters, AreKeyedAsTheAnalysisKeysOperators) {
-  const std::vector<CountersRow> rows = RowsOf(Example(), "forward");
+TEST(Counters, KeysMatchTheAnalysis) {
+  const std::vector<CountersRow> rows = RowsOf(MakeExampleReply(), "forward");
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].key, KeyText({"forward", 0, -1, SpanKind::kMethod, 0, 0}));
   EXPECT_EQ(rows[1].key, KeyText({"forward", 0, 3, SpanKind::kBackend, 2, 0}));
   EXPECT_EQ(rows[2].key, KeyText({"forward", 1, 4, SpanKind::kKernel, 0, 2}));
 }
 
-TEST(Counters, RatiosAreOfWhatThereIs) {
-  const std::vector<CountersRow> rows = RowsOf(Example(), "forward");
+TEST(Counters, RatiosNeedBothCounters) {
+  const std::vector<CountersRow> rows = RowsOf(MakeExampleReply(), "forward");
   EXPECT_DOUBLE_EQ(*rows[0].EffectiveFrequency(), 3e9);
   EXPECT_DOUBLE_EQ(*rows[0].InstructionsPerCycle(), 1.5);
   EXPECT_DOUBLE_EQ(*rows[0].CacheMissesPerThousand(), 1.0 / 3);
   EXPECT_EQ(rows[0].BranchMissesPerThousand(), std::nullopt);  // closed
-  EXPECT_EQ(rows[1].CacheMissesPerThousand(), 0);              // counted, and none
-  EXPECT_EQ(rows[2].InstructionsPerCycle(), std::nullopt);     // of no cycle
+  EXPECT_EQ(rows[1].CacheMissesPerThousand(), 0);              // open, but no misses
+  EXPECT_EQ(rows[2].InstructionsPerCycle(), std::nullopt);     // 0 cycles
   EXPECT_EQ(rows[2].EffectiveFrequency(), std::nullopt);
 }
 
-TEST(Counters, ComeBackFromTheirFile) {
-  const std::vector<CountersRow> rows = RowsOf(Example(), "forward");
+TEST(Counters, RoundTripThroughCsv) {
+  const std::vector<CountersRow> rows = RowsOf(MakeExampleReply(), "forward");
   std::ostringstream out;
   WriteCounters(rows, out);
   const std::vector<CountersRow> read = ParseCounters(out.str(), "a.csv");
@@ -69,9 +69,9 @@ TEST(Counters, ComeBackFromTheirFile) {
   EXPECT_THROW(ParseCounters(text, "a.csv"), Error);
 }
 
-TEST(Counters, WhatIsClosedIsSaidOnceForAReason) {
+TEST(Counters, GroupsClosedCountersByReason) {
   EXPECT_THAT(
-      RemarksOn(Example()),
+      RemarksOn(MakeExampleReply()),
       ElementsAre(
           "not counted: context_switches, cpu_migrations: closed", "not counted: page_faults: other",
           HasSubstr("user space only (/proc/sys/kernel/perf_event_paranoid above 1): cycles, instructions"),

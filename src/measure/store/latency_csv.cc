@@ -25,7 +25,7 @@ namespace {
 
 using RunPhase = LatencyRow::Phase;
 
-// Absent: it cannot be read.
+// Parses a row; absent: malformed.
 std::optional<LatencyRow> ReadLatencyRow(std::string_view line) {
   static const std::size_t columns = CsvColumnsOf<LatencyRow>().size();
   const std::vector<std::string_view> cells = SplitAt(line, ',');
@@ -56,7 +56,7 @@ std::string LatencyRows(const Launch& launch, bool tracer_always_on) {
   CsvRows<LatencyRow> rows(text, {});
   LatencyRow row;
   row.launch = launch.index;
-  const auto known = [](const std::vector<Nanoseconds>& values, std::size_t run) {
+  const auto non_negative = [](const std::vector<Nanoseconds>& values, std::size_t run) {
     return run < values.size() && values[run] >= 0 ? std::optional(values[run]) : std::nullopt;
   };
   const auto add = [&](RunPhase phase, const std::vector<Nanoseconds>& latencies,
@@ -65,8 +65,8 @@ std::string LatencyRows(const Launch& launch, bool tracer_always_on) {
     row.traced = tracer_always_on || phase == RunPhase::kFirst || phase == RunPhase::kTraced;
     for (std::size_t run = 0; run < latencies.size(); ++run) {
       row.latency = latencies[run];
-      row.wait = known(waits, run);
-      row.cpu = known(cpu, run);
+      row.wait = non_negative(waits, run);
+      row.cpu = non_negative(cpu, run);
       rows.Row(row);
       ++row.position;
     }
@@ -122,7 +122,7 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
   std::size_t start = text.find('\n') + 1;
   while (start < text.size()) {
     const std::size_t end = text.find('\n', start);
-    if (end == std::string::npos) break;  // a cut last row
+    if (end == std::string::npos) break;  // an incomplete last row
     const auto row = ReadLatencyRow(std::string_view(text).substr(start, end - start));
     if (!row) {
       ++malformed;
@@ -130,7 +130,7 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
       const auto launch = std::ranges::find(launches, row->launch, &Launch::index);
       Burst* burst = nullptr;
       for (std::size_t i = 0; launch != launches.end() && row->place && i < launch->bursts.size(); ++i) {
-        // A burst that was repeated shares its round, not its order.
+        // A repeated burst has the same round, but another order.
         Burst& candidate = launch->bursts[i];
         if (candidate.round == row->place->round &&
             (burst == nullptr || candidate.order == row->place->order))

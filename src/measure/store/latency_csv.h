@@ -12,7 +12,8 @@
 
 namespace etprof {
 
-// A burst. (Not within the row, as clang makes no std::optional of such a one.)
+// The round and order of a burst. The struct is not nested in LatencyRow, since clang rejects a std::optional
+// of a nested struct there.
 struct LatencyPlace {
   int round = 0, order = 0;
 
@@ -21,8 +22,8 @@ struct LatencyPlace {
     v("order", &LatencyPlace::order, {.meaning = "another one of a repeated burst of the same round"});
   }
 };
-// A row of `<stem>_latency.csv`: a run, in the order they ran. Files without the last two columns are read as
-// well.
+// A row of `<stem>_latency.csv`, which has one row per run in chronological order. Files of older versions
+// lack the last two columns.
 struct LatencyRow {
   enum class Phase { kFirst, kWarmup, kOpening, kRecorded, kTraced };
   int launch = 0;
@@ -47,7 +48,7 @@ struct LatencyRow {
     v("cpu_ns", &L::cpu,
       {.meaning = "processor time of all threads; empty if unknown", .most = kMaxTotalTime});
   }
-  // Before the first round there are other phases than in one.
+  // Throws std::invalid_argument unless `place` is absent exactly for the phases before the first round.
   static void Check(const LatencyRow& row);
 };
 template <>
@@ -59,23 +60,23 @@ inline constexpr NamedValue<LatencyRow::Phase> kNames<LatencyRow::Phase>[] = {
     {LatencyRow::Phase::kTraced, "traced"}};
 
 std::string LatencyHeader();
-// Whether the text begins with the header, or with that of all but the last two columns.
+// Whether the text begins with the header, with or without the last two columns.
 bool IsLatencyCsv(std::string_view text);
 std::string LatencyRows(const Launch& launch, bool tracer_always_on);
 
-// Appends the launch's rows, and begins the file with its header. Where not all could be written the file is
-// as it was before, and Error (kDeviceFailed) is thrown.
+// Appends the launch's rows to the file, and writes the header if the file is new. If writing fails,
+// truncates the file to its previous size and throws Error (kDeviceFailed).
 void AppendLatencies(const std::filesystem::path& path, const Launch& launch, bool tracer_always_on);
 
-// Drops from `<stem>_latency.csv` below `folder` the rows of launches that are not among `launches`, and a
-// cut last row: the manifest could not be written after them (a full disk, a killed process), and these
-// launches are measured again. Returns whether the file has changed. Throws Error when it can be neither read
-// nor written.
+// Removes the rows of launches that are not in `launches`, and an incomplete last row, from
+// `<stem>_latency.csv` below `folder`. Such rows remain if the manifest could not be written after them (a
+// full disk, a killed process); their launches are measured again. Returns whether the file has changed.
+// Throws Error if the file cannot be read or written.
 bool DropUnknownLatencies(const std::filesystem::path& folder, const std::string& stem,
                           const std::vector<Launch>& launches);
 
-// Reads the rows back into `launches`, which the manifest has named. Tolerates a cut last row. What does not
-// fit is said in `problems`, once.
+// Reads the rows into `launches`, which come from the manifest. Ignores an incomplete last row. Malformed
+// rows, and rows of unknown launches, are counted in one entry of `problems` each.
 void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launches,
                    std::vector<std::string>& problems);
 

@@ -25,17 +25,17 @@
 namespace etprof {
 namespace {
 
-// A file that cannot be read is a problem of the run, and the others are read all the same.
+// Calls `reader`. An Error becomes a problem of the run, so that the other files are still read.
 template <typename Read>
-void Try(std::vector<std::string>& problems, const Read& read) {
+void ReadOrReport(std::vector<std::string>& problems, const Read& reader) {
   try {
-    read();
+    reader();
   } catch (const Error& problem) {
     problems.push_back(problem.Message());
   }
 }
 
-// Reads manifest.json into `run`, and returns it; null where there is none that can be read.
+// Reads manifest.json into `run` and returns it; null: no such file, or unreadable.
 nlohmann::json ReadManifestFile(RunData& run) {
   const std::filesystem::path path = run.folder / kManifestFile;
   if (!Exists(path)) return {};
@@ -52,8 +52,8 @@ nlohmann::json ReadManifestFile(RunData& run) {
   return {};
 }
 
-// A log that a kernel-log runner wrote makes its run one, whatever it is called.
-void LookForTrace(ExperimentData& data) {
+// Marks an experiment as a kernel-log run if a kernel-log runner wrote its log, whatever the file's name is.
+void DetectKernelLog(ExperimentData& data) {
   if (data.trace_enabled || data.log.empty()) return;
   const MappedFile file = MappedFile::Open(data.log, kMostTable);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
@@ -62,16 +62,16 @@ void LookForTrace(ExperimentData& data) {
   if (data.xnntrace_log.empty()) data.xnntrace_log = data.log;
 }
 
-// What a manifest that etprof did not write leaves open.
-void ReadForeign(const nlohmann::json& manifest, RunData& run, bool with_bare_files) {
+// Completes a run whose manifest etprof did not write.
+void CompleteForeignRun(const nlohmann::json& manifest, RunData& run, bool with_bare_files) {
   for (ExperimentData& data : run.experiments) {
     data.foreign = data.tracer_always_on = true;
     data.trace_enabled = data.trace_enabled || data.mode == "xnntrace";
   }
   if (with_bare_files) AddForeignTraces(run);
   for (ExperimentData& data : run.experiments) {
-    Try(run.problems, [&] {
-      LookForTrace(data);
+    ReadOrReport(run.problems, [&] {
+      DetectKernelLog(data);
       ReadLatencyLog(data);
     });
   }
@@ -90,14 +90,14 @@ void CheckExperiment(ExperimentData& data, std::vector<std::string>& problems) {
   check(data.xnntrace_log, "XNNPACK log");
   if (data.etdump.empty()) data.etdump_runs.clear();
   if (!data.latency_csv.empty()) {
-    Try(problems, [&] { ReadLatencies(data.latency_csv, data.launches, problems); });
+    ReadOrReport(problems, [&] { ReadLatencies(data.latency_csv, data.launches, problems); });
   } else if (!data.launches.empty() && data.error.empty()) {
     problems.push_back(fmt::format("{}: without its latency file only traced times are known", data.label));
   }
 }
 
-// Results directories of etprof's below a folder that is none, as "out_net/runs" or "." may hold.
-std::vector<std::string> RunsBelow(const std::filesystem::path& folder) {
+// Finds etprof's results directories below a folder that is not itself one, such as "out_net/runs" or ".".
+std::vector<std::string> FindRunsBelow(const std::filesystem::path& folder) {
   std::vector<std::string> runs;
   std::error_code error;
   for (std::filesystem::recursive_directory_iterator at(folder, error), end; at != end; at.increment(error)) {
@@ -113,22 +113,25 @@ std::vector<std::string> RunsBelow(const std::filesystem::path& folder) {
   return runs;
 }
 
-std::string StemOf(const ExperimentData& data) { return UnitStem(data.name, data.model, data.threads); }
+std::string ExperimentStem(const ExperimentData& data) {
+  return UnitStem(data.name, data.model, data.threads);
+}
 
 }  // namespace
 
 std::filesystem::path RunAbove(const std::filesystem::path& folder) {
   std::error_code error;
-  std::filesystem::path own = std::filesystem::weakly_canonical(folder, error);
-  if (error || !std::filesystem::is_directory(own, error) || Exists(own / kManifestFile)) return {};
-  if (!own.has_filename()) own = own.parent_path();
-  RunData above;
-  above.folder = own.parent_path();
-  ReadManifestFile(above);
-  const std::string name = own.filename().string();
-  const bool has_it =
-      std::ranges::find(above.experiments, name, &ExperimentData::name) != above.experiments.end();
-  return has_it ? above.folder : std::filesystem::path();
+  std::filesystem::path canonical = std::filesystem::weakly_canonical(folder, error);
+  if (error || !std::filesystem::is_directory(canonical, error) || Exists(canonical / kManifestFile))
+    return {};
+  if (!canonical.has_filename()) canonical = canonical.parent_path();
+  RunData parent;
+  parent.folder = canonical.parent_path();
+  ReadManifestFile(parent);
+  const std::string name = canonical.filename().string();
+  const bool is_experiment =
+      std::ranges::find(parent.experiments, name, &ExperimentData::name) != parent.experiments.end();
+  return is_experiment ? parent.folder : std::filesystem::path();
 }
 
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files) {
@@ -138,7 +141,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
         .InFile(folder.string())
         .Remedy("give a results directory, as `etprof run` or `etprof profile` makes it");
   }
-  // What lies in a folder that may not be read would look as if it were not there.
+  // Without this check, the files of an unreadable folder would look missing.
   if (::access(folder.c_str(), R_OK | X_OK) != 0) {
     throw Error(ExitCode::kBadInput, errno == EACCES
                                          ? "cannot be read: permission denied"
@@ -149,41 +152,41 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   RunData run;
   run.folder = std::filesystem::absolute(folder).lexically_normal();
   if (!run.folder.has_filename()) run.folder = run.folder.parent_path();
-  const nlohmann::json content = ReadManifestFile(run);
-  const bool manifest = content.is_object();
-  const bool damaged_manifest = !manifest && !run.problems.empty();
-  if (!manifest && !damaged_manifest && with_bare_files) {
-    const std::vector<std::string> below = RunsBelow(run.folder);
-    if (!below.empty())
+  const nlohmann::json manifest_json = ReadManifestFile(run);
+  const bool has_manifest = manifest_json.is_object();
+  const bool damaged_manifest = !has_manifest && !run.problems.empty();
+  if (!has_manifest && !damaged_manifest && with_bare_files) {
+    const std::vector<std::string> runs_below = FindRunsBelow(run.folder);
+    if (!runs_below.empty())
       throw Error(ExitCode::kBadInput,
                   fmt::format("is not a results directory, but holds {}: {}",
-                              below.size() == 1 ? "one" : "several", fmt::join(below, ", ")))
+                              runs_below.size() == 1 ? "one" : "several", fmt::join(runs_below, ", ")))
           .InFile(folder.string())
-          .Remedy(below.size() == 1 ? "give that one" : "give one or more of them");
+          .Remedy(runs_below.size() == 1 ? "give that one" : "give one or more of them");
   }
   for (ExperimentData& data : run.experiments) CheckExperiment(data, run.problems);
-  if (!content.contains("etprof_version")) {
-    ReadForeign(content, run, with_bare_files);
+  if (!manifest_json.contains("etprof_version")) {
+    CompleteForeignRun(manifest_json, run, with_bare_files);
   } else if (with_bare_files) {
     AddForeignTraces(run);
   }
-  Try(run.problems, [&] { run.peaks = LoadPeaks(run.folder); });
+  ReadOrReport(run.problems, [&] { run.peaks = LoadPeaks(run.folder); });
   for (ExperimentData& data : run.experiments) {
-    Try(run.problems, [&] { data.counters = LoadCounters(data); });
-    Try(run.problems, [&] { data.instructions = LoadInstructions(data); });
-    Try(run.problems, [&] { data.watch = ReadWatch(data); });
+    ReadOrReport(run.problems, [&] { data.counters = LoadCounters(data); });
+    ReadOrReport(run.problems, [&] { data.instructions = LoadInstructions(data); });
+    ReadOrReport(run.problems, [&] { data.watch = ReadWatch(data); });
   }
-  const bool nothing = std::ranges::none_of(run.experiments, [](const ExperimentData& data) {
+  const bool no_results = std::ranges::none_of(run.experiments, [](const ExperimentData& data) {
     return !data.etdump.empty() || !data.launches.empty();
   });
-  if (nothing && !manifest) {
+  if (no_results && !has_manifest) {
     throw Error(ExitCode::kBadInput, damaged_manifest
                                          ? "holds no ETDump, no timeline CSV, and " + run.problems[0]
                                          : "holds no ETDump, no timeline CSV and no manifest.json")
         .InFile(folder.string())
         .Remedy("give a results directory, as `etprof run` or `etprof profile` makes it");
   }
-  if (!manifest && !damaged_manifest) {
+  if (!has_manifest && !damaged_manifest) {
     run.problems.push_back(
         !RunAbove(folder).empty()
             ? "this is an experiment's folder, read without the manifest.json of its results directory: give "
@@ -204,7 +207,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
 void RecoverInMemory(RunData& run) {
   for (ExperimentData& data : run.experiments) {
     try {
-      TakeParts(run.folder, StemOf(data), data);
+      TakeParts(run.folder, ExperimentStem(data), data);
     } catch (const Error& problem) {
       data.warnings.push_back("the ETDumps of its last launches are excluded: " + problem.Message());
     }
@@ -220,25 +223,25 @@ bool RecoverRunDirectory(const std::filesystem::path& folder) {
   };
   if (run.config_hash.empty()) throw refuse("is not a run of etprof, so there is nothing to recover");
   for (const ExperimentData& data : run.experiments) {
-    // The names of experiments are folders that are written: they must not lead out of this one.
+    // Experiments' names are folders that etprof writes, so they must not lead out of this folder.
     const std::filesystem::path name = data.name;
     if (name != name.filename() || name == "." || name == ".." || name.empty())
       throw refuse(fmt::format("its manifest has an experiment named \"{}\", which is not a folder's name",
                                data.name));
   }
   const RunDirectory directory = RunDirectory::Open(run.folder);
-  // Read again: until now another process may have written it.
+  // Read again under the lock, since another process may have written the directory meanwhile.
   run = LoadRunDirectory(folder, /*with_bare_files=*/false);
   bool changed = false;
   for (ExperimentData& data : run.experiments) {
-    changed = DropUnknownLatencies(run.folder, StemOf(data), data.launches) || changed;
-    if (!Exists(data.latency_csv)) data.latency_csv.clear();  // no row of it was whole
-    changed = MergeParts(run.folder, StemOf(data), data) || changed;
+    changed = DropUnknownLatencies(run.folder, ExperimentStem(data), data.launches) || changed;
+    if (!Exists(data.latency_csv)) data.latency_csv.clear();  // all its rows were removed
+    changed = MergeParts(run.folder, ExperimentStem(data), data) || changed;
   }
   if (run.status == RunData::Status::kRunning) run.status = RunData::Status::kInterrupted;
   changed = directory.WriteManifest(run) || changed;
   for (const ExperimentData& data : run.experiments)
-    changed = RemoveParts(run.folder, StemOf(data), data) || changed;
+    changed = RemoveParts(run.folder, ExperimentStem(data), data) || changed;
   return changed;
 }
 

@@ -37,10 +37,10 @@ std::vector<RunsOfPhase> CountedRuns(const std::vector<RunLabel>& runs) {
 }
 
 std::vector<RunLabel> RunLabels(const std::vector<RunsOfPhase>& counted) {
-  constexpr std::int64_t kMost = 10'000'000;  // of one ETDump
+  constexpr std::int64_t kMaxRuns = 10'000'000;  // of one ETDump
   std::vector<RunLabel> runs;
   for (const RunsOfPhase& entry : counted) {
-    if (entry.runs > kMost - static_cast<std::int64_t>(runs.size()))
+    if (entry.runs > kMaxRuns - static_cast<std::int64_t>(runs.size()))
       throw std::invalid_argument("too many runs");
     runs.insert(runs.end(), static_cast<std::size_t>(entry.runs), {entry.launch, entry.round, entry.phase});
   }

@@ -13,7 +13,7 @@
 namespace etprof {
 namespace {
 
-// The largest differences over all tensors; absent where there is none, or the files have not the same ones.
+// The largest differences over all tensors; absent: no tensors, or the files have different tensors.
 std::optional<TensorDifference> CompareValues(const Safetensors& a, const Safetensors& b) {
   if (a.tensors.empty() || a.tensors.size() != b.tensors.size()) return std::nullopt;
   TensorDifference all;
@@ -21,12 +21,12 @@ std::optional<TensorDifference> CompareValues(const Safetensors& a, const Safete
   for (const auto& [name, tensor] : a.tensors) {
     const auto other = b.tensors.find(name);
     if (other == b.tensors.end()) return std::nullopt;
-    const TensorDifference of = CompareTensors(tensor, other->second);
-    if (!of.problem.empty()) return std::nullopt;
-    all.identical = all.identical && of.identical;
-    all.largest = std::max(all.largest, of.largest);
-    all.largest_relative = std::max(all.largest_relative, of.largest_relative);
-    all.nan_mismatches += of.nan_mismatches;
+    const TensorDifference current = CompareTensors(tensor, other->second);
+    if (!current.problem.empty()) return std::nullopt;
+    all.identical = all.identical && current.identical;
+    all.largest = std::max(all.largest, current.largest);
+    all.largest_relative = std::max(all.largest_relative, current.largest_relative);
+    all.nan_mismatches += current.nan_mismatches;
   }
   return all;
 }

@@ -8,19 +8,20 @@
 
 namespace etprof {
 
-// SHA-256 of the types, shapes, and values of a method's inputs in an .inputs file, or of the bytes of raw
-// files. Equal inputs in two files have one. Empty: there is no file, or it cannot be read.
+// SHA-256 of the types, shapes, and values of a method's inputs in .inputs files, or of the bytes of raw
+// files. Equal inputs in different files have equal digests. Empty: no files, no inputs of the method, or an
+// unreadable file.
 std::string DigestOfInputs(const std::vector<std::filesystem::path>& files, const std::string& method);
 
-// How the outputs of two experiments differ: by their digests, and where both sides' values were kept
-// (safetensors files) by the largest |a - b| and the largest |a - b| / max(|a|, |b|) over all elements (where
-// both are finite). Never throws: what cannot be compared is said in `note`.
+// Compares the outputs of two experiments by their digests. If the safetensors files with both experiments'
+// values exist, also computes the largest |a - b| and the largest |a - b| / max(|a|, |b|) over all elements
+// that are finite in both. Never throws: OutputDifference::note says what could not be compared.
 OutputDifference CompareOutputs(const ExperimentData& baseline, const ExperimentData& candidate,
                                 const std::filesystem::path& baseline_values,
                                 const std::filesystem::path& candidate_values);
 
-// How an experiment's outputs differ from expected ones, of which the first file may have those of other
-// methods, too. Never throws.
+// Compares an experiment's outputs with the expected values of the same method; `expected_values` may also
+// have those of other methods. Never throws.
 OutputDifference CompareWithExpected(const std::filesystem::path& expected_values,
                                      const std::filesystem::path& values);
 

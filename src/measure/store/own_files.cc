@@ -1,4 +1,4 @@
-// What etprof writes into a results directory beside the measurement itself.
+// Reads and writes peaks.json and the watch files of a results directory.
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -14,10 +14,10 @@
 namespace etprof {
 namespace {
 
-// Throws Error (kBadInput) for a damaged file, which says that it does not hold `what` and that the run is
-// sound without it.
+// Reads a JSON file that etprof wrote. Throws Error (kBadInput) for an invalid file, whose message names
+// `what`.
 template <typename T>
-T ReadOwnJson(const std::filesystem::path& path, const std::string& what) {
+T ReadEtprofJson(const std::filesystem::path& path, const std::string& what) {
   const auto damaged = [&](const std::string& problem) {
     return Error(ExitCode::kBadInput, problem).InFile(path.string()).Remedy("measure again, or remove it");
   };
@@ -35,7 +35,7 @@ T ReadOwnJson(const std::filesystem::path& path, const std::string& what) {
 std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
   const std::filesystem::path path = run_directory / kPeaksFile;
   if (!Exists(path)) return std::nullopt;
-  return ReadOwnJson<Peaks>(path, "the peaks of a machine");
+  return ReadEtprofJson<Peaks>(path, "the peaks of a machine");
 }
 
 std::filesystem::path WatchFile(const ExperimentData& data) { return data.FileBesideLog(kWatchSuffix); }
@@ -43,7 +43,7 @@ std::filesystem::path WatchFile(const ExperimentData& data) { return data.FileBe
 std::shared_ptr<const WatchData> ReadWatch(const ExperimentData& data) {
   const std::filesystem::path file = WatchFile(data);
   if (file.empty() || !Exists(file)) return nullptr;
-  return std::make_shared<const WatchData>(ReadOwnJson<WatchData>(file, "what a runner watched"));
+  return std::make_shared<const WatchData>(ReadEtprofJson<WatchData>(file, "what a runner watched"));
 }
 
 void WriteWatch(const WatchData& watch, const std::filesystem::path& path) {

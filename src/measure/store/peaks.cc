@@ -11,7 +11,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kLongestAnswer = std::size_t{4} << 20;
+constexpr std::size_t kMaxAnswerBytes = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -32,21 +32,22 @@ std::optional<double> BestMacsPerSecond(const PeaksEntry& entry, std::string_vie
 
 std::optional<double> BytesPerSecond(const PeaksEntry& entry, std::string_view access,
                                      Bytes working_set_bytes) {
-  const protocol::MemoryPeak* found = nullptr;
-  const auto holds = [&](const protocol::MemoryPeak& peak) {
+  const protocol::MemoryPeak* best_peak = nullptr;
+  const auto fits = [&](const protocol::MemoryPeak& peak) {
     return !peak.capacity_bytes || *peak.capacity_bytes >= working_set_bytes;
   };
-  const auto inside = [](const protocol::MemoryPeak& a, const protocol::MemoryPeak& b) {
+  const auto is_inner = [](const protocol::MemoryPeak& a, const protocol::MemoryPeak& b) {
     return a.capacity_bytes && (!b.capacity_bytes || *a.capacity_bytes < *b.capacity_bytes);
   };
   for (const protocol::MemoryPeak& peak : entry.roofs.memory) {
     if (peak.access != access) continue;
-    const bool better = found == nullptr || (holds(peak) && (!holds(*found) || inside(peak, *found))) ||
-                        (!holds(peak) && !holds(*found) && inside(*found, peak));
-    if (better) found = &peak;
+    const bool is_better = best_peak == nullptr ||
+                           (fits(peak) && (!fits(*best_peak) || is_inner(peak, *best_peak))) ||
+                           (!fits(peak) && !fits(*best_peak) && is_inner(*best_peak, peak));
+    if (is_better) best_peak = &peak;
   }
-  if (found == nullptr) return std::nullopt;
-  return found->bytes.best;
+  if (best_peak == nullptr) return std::nullopt;
+  return best_peak->bytes.best;
 }
 
 protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interruption& interruption,
@@ -70,7 +71,7 @@ protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interru
                           fmt::format("the runner had measured no peaks after {:.4g} s", timeout_seconds));
     }
     text += line + '\n';
-    if (read == Process::Read::kTooLong || text.size() > kLongestAnswer)
+    if (read == Process::Read::kTooLong || text.size() > kMaxAnswerBytes)
       throw WorkerFailure(Kind::kGarbage, "the runner writes without end");
   }
   const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
@@ -78,14 +79,13 @@ protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interru
   if (!status || !status->Success()) {
     if (interruption.Ended(status))
       throw WorkerFailure(Kind::kInterrupted, "interrupted while the peaks were measured");
-    constexpr std::string_view kSpeaker = "etprof-runner: ";
+    constexpr std::string_view kMessagePrefix = "etprof-runner: ";
     std::string reason = LastError(*process);
-    if (reason.starts_with(kSpeaker)) reason.erase(0, kSpeaker.size());
+    if (reason.starts_with(kMessagePrefix)) reason.erase(0, kMessagePrefix.size());
     throw WorkerFailure(Kind::kRefused,
                         reason.empty() ? "the runner " + (status ? status->Text() : "still runs") : reason);
   }
   try {
-    // A number, a list: at() of what is no object is an exception, too.
     protocol::Peaks peaks = ParseJson(text).get<protocol::Peaks>();
     peaks.cpus = request.cpus;
     return peaks;

@@ -11,34 +11,35 @@
 
 namespace etprof {
 
-// peaks.json of a results directory; absent: there is none. Throws Error (kBadInput) for one that is damaged.
+// Reads peaks.json of a results directory; absent: no such file. Throws Error (kBadInput) for an invalid
+// file.
 std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory);
 
-// The entry of an experiment; null: it has none (emulated, a foreign runner, a kernel-log run).
+// The entry of an experiment; null: none (emulated CPU, third-party runner, kernel-log run).
 const PeaksEntry* PeaksOf(const Peaks& peaks, std::string_view label);
 
-// Multiply-adds per second: the most that any allowed level reached with operands of `dtype` ("fp32", "fp16",
-// "bf16", "int8"). Absent: no allowed level computes in it (fp16 on x86-64 without AVX512-FP16, where kernels
-// convert and compute in fp32).
+// The highest rate of MACs per second that any allowed ISA level reached with operands of `dtype` ("fp32",
+// "fp16", "bf16", "int8"). Absent: no allowed level computes in this type (fp16 on x86-64 without
+// AVX512-FP16, where kernels convert to fp32).
 std::optional<double> BestMacsPerSecond(const PeaksEntry& entry, std::string_view dtype);
 
-// Bytes per second of `access` ("read", "write", "copy") where `working_set_bytes`, of all threads together,
-// are passed through again and again: that of the innermost level that holds them, else of the last. Absent:
-// it was not measured.
+// The bandwidth in bytes per second of `access` ("read", "write", "copy") to a working set that is traversed
+// repeatedly. This is the bandwidth of the innermost memory level that holds `working_set_bytes` (of all
+// threads together), or of the outermost level if none does. Absent: not measured.
 std::optional<double> BytesPerSecond(const PeaksEntry& entry, std::string_view access,
                                      Bytes working_set_bytes);
 
-// What is to be measured, and by what.
+// The runner and the settings that a measurement of peaks uses.
 struct PeaksRequest {
-  Command start;  // of etprof-runner, without arguments of its own, and its CPUs
+  Command start;  // starts etprof-runner on its CPUs, without the runner's own arguments
   int threads = 1;
-  std::string cpus;  // as configured, for the entry
-  std::string isa;   // the mask
+  std::string cpus;  // as configured, stored in the entry
+  std::string isa;   // mask of disabled CPU features
 };
 
-// Asks the runner, which takes a second or two. Throws WorkerFailure, whose kind says whether trying again
-// makes sense (kRefused: it is no etprof-runner of this version, or says what is wrong), and Error as
-// Device::Start.
+// Lets the runner measure the peaks, which takes one or two seconds. Throws WorkerFailure, whose kind says
+// whether a retry makes sense (kRefused: not an etprof-runner of this version, or the runner reports an
+// error), and Error as Device::Start does.
 protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interruption& interruption,
                             double timeout_seconds);
 

@@ -7,7 +7,7 @@
 
 namespace etprof {
 
-// As they are for some of a run's experiments.
+// The machine peaks for those experiments of a run that share mask, threads, CPUs, and runner.
 struct PeaksEntry {
   std::vector<std::string> experiments;  // labels, ExperimentData::label
   protocol::Peaks roofs;                 // `cpus` as configured
@@ -17,7 +17,7 @@ struct PeaksEntry {
     v.Flat(&PeaksEntry::roofs);
   }
 };
-// peaks.json.
+// The contents of peaks.json.
 struct Peaks {
   std::vector<PeaksEntry> entries;
 

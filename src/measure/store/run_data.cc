@@ -13,35 +13,36 @@
 namespace etprof {
 namespace {
 
-std::optional<std::int64_t> MedianOf(std::vector<std::int64_t> values) {
+std::optional<std::int64_t> IntegerMedian(std::vector<std::int64_t> values) {
   const std::vector<double> numbers(values.begin(), values.end());
   const auto median = stats::Median(numbers);
   if (!median) return std::nullopt;
   return static_cast<std::int64_t>(*median);
 }
 
-// Run `run` of `latencies`, whose waits are those of the other column.
-bool IsCleanOf(const Burst& burst, const std::vector<Nanoseconds>& latencies,
-               const std::vector<Nanoseconds>& waits, std::size_t run) {
+// Whether run `run` of a burst is clean, by its latency and its waiting time (negative or missing: not
+// known).
+bool IsCleanRunOf(const Burst& burst, const std::vector<Nanoseconds>& latencies,
+                  const std::vector<Nanoseconds>& waits, std::size_t run) {
   const bool known = run < waits.size() && waits[run] >= 0;
   return !LostToTheHost(burst.steal, burst.end - burst.start) &&
          IsCleanRun(latencies[run], known ? std::optional(waits[run]) : std::nullopt);
 }
 
-template <typename ValueOf>
-std::optional<Nanoseconds> MedianOfLaunches(const std::vector<Launch>& launches, ValueOf value_of) {
+template <typename Getter>
+std::optional<Nanoseconds> MedianOfLaunches(const std::vector<Launch>& launches, Getter getter) {
   std::vector<Nanoseconds> values;
   for (const Launch& launch : launches) {
-    if (const auto value = value_of(launch)) values.push_back(*value);
+    if (const auto value = getter(launch)) values.push_back(*value);
   }
-  return MedianOf(values);
+  return IntegerMedian(values);
 }
 
 }  // namespace
 
-bool Burst::IsClean(std::size_t run) const { return IsCleanOf(*this, recorded, recorded_wait, run); }
+bool Burst::IsClean(std::size_t run) const { return IsCleanRunOf(*this, recorded, recorded_wait, run); }
 
-bool Burst::IsCleanTraced(std::size_t run) const { return IsCleanOf(*this, traced, traced_wait, run); }
+bool Burst::IsCleanTraced(std::size_t run) const { return IsCleanRunOf(*this, traced, traced_wait, run); }
 
 std::vector<Nanoseconds> Burst::CleanLatencies() const {
   std::vector<Nanoseconds> clean;
@@ -51,9 +52,9 @@ std::vector<Nanoseconds> Burst::CleanLatencies() const {
   return clean;
 }
 
-std::optional<Nanoseconds> Burst::Median() const { return MedianOf(CleanLatencies()); }
+std::optional<Nanoseconds> Burst::Median() const { return IntegerMedian(CleanLatencies()); }
 
-std::optional<Nanoseconds> Burst::MedianOfAll() const { return MedianOf(recorded); }
+std::optional<Nanoseconds> Burst::MedianOfAll() const { return IntegerMedian(recorded); }
 
 std::optional<Nanoseconds> Launch::CleanLoad() const {
   return load && IsCleanRun(*load, load_wait) ? load : std::nullopt;
@@ -93,7 +94,7 @@ std::vector<UntracedBurst> ExperimentData::Bursts() const {
   if (trace_enabled) return bursts;
   for (const Launch& launch : launches) {
     if (launch.status == Launch::Status::kFailed) continue;
-    std::map<int, UntracedBurst> rounds;  // a disturbed burst was repeated in its round
+    std::map<int, UntracedBurst> rounds;  // a round has several bursts if a disturbed burst was repeated
     for (const Burst& burst : launch.bursts) {
       if (burst.recorded.empty()) continue;
       UntracedBurst& round = rounds[burst.round];
@@ -108,19 +109,19 @@ std::vector<UntracedBurst> ExperimentData::Bursts() const {
   return bursts;
 }
 
-template <typename Take>
-void ExperimentData::ForRecorded(Take take) const {
+template <typename Visit>
+void ExperimentData::ForEachRecordedRun(Visit visit) const {
   for (const Launch& launch : launches) {
     if (launch.status == Launch::Status::kFailed) continue;
     for (const Burst& burst : launch.bursts) {
-      for (std::size_t run = 0; run < burst.recorded.size(); ++run) take(burst, run);
+      for (std::size_t run = 0; run < burst.recorded.size(); ++run) visit(burst, run);
     }
   }
 }
 
 std::vector<Nanoseconds> ExperimentData::Latencies() const {
   std::vector<Nanoseconds> latencies;
-  ForRecorded([&](const Burst& burst, std::size_t run) {
+  ForEachRecordedRun([&](const Burst& burst, std::size_t run) {
     if (burst.IsClean(run)) latencies.push_back(burst.recorded[run]);
   });
   return latencies;
@@ -128,7 +129,7 @@ std::vector<Nanoseconds> ExperimentData::Latencies() const {
 
 std::vector<Nanoseconds> ExperimentData::AllLatencies() const {
   std::vector<Nanoseconds> latencies;
-  ForRecorded([&](const Burst& burst, std::size_t run) { latencies.push_back(burst.recorded[run]); });
+  ForEachRecordedRun([&](const Burst& burst, std::size_t run) { latencies.push_back(burst.recorded[run]); });
   return latencies;
 }
 
@@ -158,7 +159,7 @@ double ExperimentData::WaitedShare() const {
 
 std::vector<Nanoseconds> ExperimentData::CpuTimes() const {
   std::vector<Nanoseconds> times;
-  ForRecorded([&](const Burst& burst, std::size_t run) {
+  ForEachRecordedRun([&](const Burst& burst, std::size_t run) {
     if (run < burst.recorded_cpu.size() && burst.recorded_cpu[run] >= 0 && burst.IsClean(run))
       times.push_back(burst.recorded_cpu[run]);
   });

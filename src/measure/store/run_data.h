@@ -24,9 +24,9 @@
 #include "measure/store/peaks_value.h"
 #include "protocol/messages.h"
 
-// What a results directory holds, in memory (docs/reference/files.md says which file holds what). The
-// measurement fills it as it goes, the results directory's writer stores it, LoadRunDirectory reads it back,
-// and the report is made of it.
+// The contents of a results directory in memory (docs/reference/files.md describes the files). A measurement
+// fills RunData while it runs, RunDirectory writes it, LoadRunDirectory reads it, and the report is made from
+// it.
 
 namespace etprof {
 
@@ -34,16 +34,18 @@ inline constexpr int kManifestSchema = 1;
 
 struct WatchData;  // measure/store/watch.h
 
-// Consecutive runs of one launch. Whether its recorded runs are untraced: ExperimentData::tracer_always_on.
+// Consecutive runs of one launch. The recorded runs are untraced unless ExperimentData::tracer_always_on is
+// set.
 struct Burst : protocol::BurstRuns, protocol::BurstConditions {
   int round = 0;
   int order = 0;
 
-  bool IsClean(std::size_t run) const;              // of `recorded`; the rule is IsCleanRun (clean_runs.h)
-  bool IsCleanTraced(std::size_t run) const;        // of `traced`
+  // A run is clean if IsCleanRun (clean_runs.h) accepts it.
+  bool IsClean(std::size_t run) const;              // run is an index into `recorded`
+  bool IsCleanTraced(std::size_t run) const;        // run is an index into `traced`
   std::vector<Nanoseconds> CleanLatencies() const;  // the clean runs of `recorded`
-  std::optional<Nanoseconds> Median() const;        // of the clean runs
-  std::optional<Nanoseconds> MedianOfAll() const;   // of `recorded`
+  std::optional<Nanoseconds> Median() const;        // of CleanLatencies(); absent: no clean runs
+  std::optional<Nanoseconds> MedianOfAll() const;   // of `recorded`; absent: no runs
 
   static constexpr const char* kSchemaName = "burst";
   static void Describe(auto& v) {
@@ -65,7 +67,7 @@ struct Burst : protocol::BurstRuns, protocol::BurstConditions {
   }
 };
 
-// Runs of the same launch, round and phase that follow each other, as files hold them.
+// Consecutive runs of the same launch, round, and phase, as the manifest stores them.
 struct RunsOfPhase {
   int launch = 0, round = 0;
   Phase phase = Phase::kSteady;
@@ -81,7 +83,7 @@ struct RunsOfPhase {
   }
 };
 std::vector<RunsOfPhase> CountedRuns(const std::vector<RunLabel>& runs);
-// Throws std::invalid_argument where there are more than one ETDump can hold.
+// Throws std::invalid_argument for more than 10 million runs.
 std::vector<RunLabel> RunLabels(const std::vector<RunsOfPhase>& counted);
 inline constexpr std::string_view kRunsMeaning =
     "runs of the ETDump in its order, equal neighbours counted together";
@@ -90,34 +92,36 @@ inline constexpr std::string_view kRunsMeaning =
 struct Launch {
   enum class Status {
     kComplete,
-    kPartial,  // stopped in the middle (Ctrl-C, time limit): what is here is sound
-    kFailed,   // the worker died, hung or answered nonsense; `problem` says which
+    kPartial,  // stopped before its end (Ctrl-C, time limit); its results are valid
+    kFailed,   // the worker died, hung, or sent an invalid answer; `problem` says which
   };
-  int index =
-      0;  // counted from 0, the same for all experiments of one turn; has gaps where an experiment missed one
+  // Counted from 0. Launches of several experiments that were interleaved have the same index, so an
+  // experiment that missed a launch has a gap.
+  int index = 0;
   Status status = Status::kComplete;
   std::string problem;
 
-  std::optional<protocol::Clocks> clocks;  // one moment of its start; absent: not known
+  std::optional<protocol::Clocks>
+      clocks;  // the device's clocks at one moment of the start; absent: not known
   std::optional<Nanoseconds> load;
   std::optional<Nanoseconds> first_run;
-  std::optional<Nanoseconds> load_wait, first_run_wait;  // as Burst::recorded_wait; absent: not known
+  std::optional<Nanoseconds> load_wait, first_run_wait;  // waiting times as in BurstRuns; absent: not known
   std::vector<Nanoseconds> warmup;  // unrecorded runs after the first and before the first round
   std::optional<Bytes> rss_after_load, peak_rss;
   std::vector<Burst> bursts;  // by round
 
-  // Its traced runs, in the order of its part of the ETDump.
+  // The traced runs in the order of `etdump_part`.
   std::vector<RunLabel> traced_runs;
-  // Its part of the ETDump relative to the results directory; empty once it is in the merged one, or when
-  // there is none.
+  // The launch's ETDump, relative to the results directory; empty: merged into the experiment's ETDump, or
+  // none.
   std::string etdump_part;
 
-  // Absent where it was not measured, or the process had to wait for a processor meanwhile.
+  // Absent: not measured, or the process had to wait for a CPU meanwhile.
   std::optional<Nanoseconds> CleanLoad() const;
   std::optional<Nanoseconds> CleanFirstRun() const;
-  // By round: the median of the clean runs of its bursts. A round without any is not in it.
+  // For each round with clean runs, their median in ns.
   std::map<int, double> CleanRounds() const;
-  std::optional<double> CleanLatency() const;  // the median of these, ns; absent: there are none
+  std::optional<double> CleanLatency() const;  // median of CleanRounds() in ns; absent: no clean runs
 
   static constexpr const char* kSchemaName = "launch";
   static void Describe(auto& v) {
@@ -156,9 +160,9 @@ struct Launch {
         {.meaning = kRunsMeaning, .if_any = true, .with = "etdump_part"});
     v("bursts", &Launch::bursts, {.meaning = "by round"});
   }
-  void SetStatus(const std::string& name);  // one that is not known is kFailed: it is not relied on
-  // Throws std::invalid_argument where it leads out of the results directory: what is called our own there is
-  // written and removed.
+  void SetStatus(const std::string& name);  // an unknown name means kFailed
+  // Throws std::invalid_argument for a path that leads out of the results directory, since etprof writes and
+  // removes its parts.
   void SetPart(const std::string& part);
 };
 template <>
@@ -167,15 +171,15 @@ inline constexpr NamedValue<Launch::Status> kNames<Launch::Status>[] = {
     {Launch::Status::kPartial, "partial"},
     {Launch::Status::kFailed, "failed"}};
 
-// How the device was before the bursts of a round: what no worker sees. Where whole processes alternate it is
-// read before each of them.
+// The state of the device before the bursts of a round, which workers cannot read. If whole processes
+// alternate, the state is read before each process.
 struct RoundConditions {
   int launch = 0, round = 0;  // as in Launch and Burst
-  int order = 0;              // of the first burst that followed, as in Burst
+  int order = 0;              // Burst::order of the first burst that followed
   DeviceVitals vitals;
-  double waited_seconds = 0;  // for the device to cool
-  bool capped = false;        // a clock of a CPU that is used was below what the hardware could do
-  bool hot = false;           // above max_temp, or Android's thermal status says that it slows down
+  double waited_seconds = 0;  // time that etprof waited for the device to cool
+  bool capped = false;        // the frequency limit of a CPU in use was below the hardware's maximum
+  bool hot = false;           // above max_temp, or Android's thermal status reports throttling
 
   static constexpr const char* kSchemaName = "conditions";
   static void Describe(auto& v) {
@@ -192,7 +196,7 @@ struct RoundConditions {
 
 struct ExperimentData;
 
-// Of the clean recorded latencies; absent: there are none.
+// Statistics of the clean recorded latencies; absent: no clean runs.
 struct LatencyMetrics {
   std::optional<double> mean_ms, median_ms, min_ms, max_ms;
   std::size_t runs = 0, all_runs = 0;
@@ -209,12 +213,12 @@ struct LatencyMetrics {
   }
 };
 
-// How a runner was built, as its files and, beside an executor_runner of `etprof build --executorch`,
-// etprof-build.json tell.
+// How a runner was built, according to its ELF file and to etprof-build.json, which `etprof build
+// --executorch` writes next to an executor_runner.
 struct RunnerBuilt {
-  std::string preset;       // of `etprof build --executorch`; empty: not known
-  std::string compiler;     // of its portable and optimized kernels, "GCC 13.3.1"; empty: not known
-  std::optional<bool> sme;  // its code has instructions of SME; absent: it is no program for aarch64
+  std::string preset;       // preset of `etprof build --executorch`; empty: not known
+  std::string compiler;     // compiler of the portable and optimized kernels, "GCC 13.3.1"; empty: not known
+  std::optional<bool> sme;  // whether the code has SME instructions; absent: not a program for aarch64
   bool operator==(const RunnerBuilt&) const = default;
 
   static constexpr const char* kSchemaName = "runner_built";
@@ -227,12 +231,13 @@ struct RunnerBuilt {
   }
 };
 
-// How the outputs of an experiment differ from those of another, or from expected ones (store/outputs.h).
+// The difference between the outputs of two experiments, or between actual and expected outputs
+// (store/outputs.h).
 struct OutputDifference {
   bool comparable = false;
   bool equal = false;
   std::optional<double> largest_absolute, largest_relative;  // absent: equal, or the values were not kept
-  std::string note;                                          // one clause for people
+  std::string note;                                          // a clause for messages
 
   static constexpr const char* kSchemaName = "difference";
   static void Describe(auto& v) {
@@ -251,21 +256,18 @@ struct OutputDifference {
 struct ExperimentData {
   std::string name;
   int threads = 1;
-  std::string label;  // for people: "sme2 off"; the name (and the threads, where there are several) when none
-                      // was given
+  std::string label;  // name in reports: "sme2 off"; default: `name`, with the threads if they differ
   std::string mode = "timing";  // or "xnntrace"
 
   // What ran.
   std::filesystem::path runner;
   std::string runner_sha256;
   std::optional<RunnerBuilt> runner_built;  // absent: nothing is known
-  std::string
-      configuration_sha256;    // of all that was configured but the name and the label; empty: not known
-  bool foreign = false;        // not etprof-runner: an executor_runner, run as whole processes
-  bool emulated = false;       // exec_wrapper is an emulator: timings are not meaningful
-  bool trace_enabled = false;  // the kit's second kind of run: evidence of kernels; its times are refused
-  bool tracer_always_on =
-      false;  // `recorded` latencies include the tracer's cost (a foreign runner's always do)
+  std::string configuration_sha256;         // of the configuration without name and label; empty: not known
+  bool foreign = false;                     // a third-party runner (executor_runner), run as whole processes
+  bool emulated = false;                    // exec_wrapper is an emulator, so timings are not meaningful
+  bool trace_enabled = false;               // a kernel-log run, whose times are never compared
+  bool tracer_always_on = false;  // recorded latencies include tracing, as those of third-party runners do
   std::vector<std::string> command_line;
   std::filesystem::path model;
   std::string model_sha256;
@@ -281,50 +283,54 @@ struct ExperimentData {
   std::vector<std::string> backends;            // of the method's delegates
   std::vector<protocol::TensorInfo> inputs, outputs;
   std::string inputs_from;
-  std::string inputs_sha256;  // as DigestOfInputs; empty: not known
+  std::string inputs_sha256;  // result of DigestOfInputs; empty: not known
 
   // What came out.
   std::vector<Launch> launches;
   std::vector<protocol::OutputDigest> output_digests;  // of the first launch; empty: not known
-  // From those that a bundled program expects for its inputs; absent: it is none, or they are not known.
+  // The difference from the outputs that a bundled program expects; absent: not a bundled program, or not
+  // known.
   std::optional<OutputDifference> from_expected;
   std::filesystem::path etdump;  // absolute; empty: none (yet)
-  // What is read instead of `etdump`: with the parts that a killed measurement left. Null: the file itself.
+  // ETDump in memory that replaces the file `etdump`: merged with the parts that a killed measurement left.
+  // Null: use the file.
   std::shared_ptr<const std::string> etdump_contents;
-  std::vector<RunLabel> etdump_runs;  // run by run of `etdump`; empty: not known, as for a bare file
+  std::vector<RunLabel> etdump_runs;  // one label per run of `etdump`; empty: not known, as for a bare file
   std::filesystem::path log, latency_csv, xnntrace_log;  // absolute; empty: none
-  std::vector<CountersRow> counters;                     // of runs of their own (--counters); empty: none
-  std::vector<InstructionsRow> instructions;             // likewise (--instructions)
-  std::shared_ptr<const WatchData> watch;                // likewise (--watch); null: none
+  // Results of extra runs; empty or null: none.
+  std::vector<CountersRow> counters;          // --counters
+  std::vector<InstructionsRow> instructions;  // --instructions
+  std::shared_ptr<const WatchData> watch;     // --watch
   std::string error;
   std::vector<std::string> warnings;
 
-  // How it ran: the same text for experiments that differ in nothing but the model.
+  // The settings as text, which is equal for experiments that differ only in the model.
   std::string Settings() const;
-  // "<stem><ending>" in the folder of its log; empty: it has none.
+  // "<stem><ending>" in the folder of the log; empty: there is no log.
   std::filesystem::path FileBesideLog(const char* ending) const;
-  // The clean runs of all complete and partial launches by round, as the comparison wants them: a round
-  // without any is there, and empty. Empty for kernel-log experiments.
+  // The clean runs of all complete and partial launches by round, for the comparison. A round without clean
+  // runs is an empty entry. Empty for kernel-log experiments.
   std::vector<UntracedBurst> Bursts() const;
-  // The recorded latencies of those launches, in the order they were run: of the clean runs, or of all.
+  // The recorded latencies of complete and partial launches in chronological order: of the clean runs, or of
+  // all runs.
   std::vector<Nanoseconds> Latencies() const;
   std::vector<Nanoseconds> AllLatencies() const;
-  // What is described: the clean ones, or all where none is clean.
+  // Latencies(), or AllLatencies() if no run is clean.
   std::vector<Nanoseconds> DescribedLatencies() const;
-  // Of the clean runs: processor time of all threads, where it is known.
+  // CPU times of all threads in the clean runs for which they are known.
   std::vector<Nanoseconds> CpuTimes() const;
-  // Launch::CleanLatency of each launch that did not fail and has one, in order.
+  // Launch::CleanLatency, in ns, of each complete or partial launch that has one, in order.
   std::vector<double> LaunchLatencies() const;
-  // Of the bursts' time: for which the threads wanted a processor and had none; 0 where it is not known.
+  // The fraction of the bursts' time for which threads were runnable but had no CPU; 0 if not known.
   double WaitedShare() const;
-  std::optional<Nanoseconds> MedianFirstRun() const;  // of the clean ones; absent where none is
+  std::optional<Nanoseconds> MedianFirstRun() const;  // over Launch::CleanFirstRun; absent: none
   std::optional<Nanoseconds> MedianLoad() const;
   std::optional<Bytes> PeakRss() const;
   LatencyMetrics MetricsOfLatency() const { return LatencyMetrics(*this); }
-  // Whether the per-event CSV of an analysis stands beside the ETDump.
+  // Whether the timeline CSV of an analysis (one row per event) is next to the ETDump.
   bool HasTimelineCsv() const;
 
-  // What metrics.json has of it, the manifest too.
+  // The members that both metrics.json and manifest.json have.
   static void DescribeMetrics(auto& v) {
     v.Flat(&ExperimentData::MetricsOfLatency);
     v("threads", &ExperimentData::threads, {.meaning = "of the runner's thread pool", .least = 1});
@@ -420,26 +426,26 @@ struct ExperimentData {
   }
 
  private:
-  template <typename Take>
-  void ForRecorded(Take take) const;
+  template <typename Visit>
+  void ForEachRecordedRun(Visit visit) const;
 };
 
-// Why two experiments cannot show what SME2 is worth, although their runners are built to differ in it alone
-// (presets of `etprof build --executorch`): the code of both has it, or of none. Empty: it differs, or that
-// is not known, or they are no such runners.
+// The reason if a comparison of two experiments cannot show the effect of SME2 although the presets of their
+// runners (`etprof build --executorch`) differ only in SME2: both runners have SME instructions, or neither
+// has. Empty: the runners differ, are not known, or do not have such presets.
 std::string WhySmeDoesNotDiffer(const ExperimentData& one, const ExperimentData& other);
 
 struct ComparePair {
   std::size_t baseline = 0, candidate = 0;                // indices into RunData::experiments
-  std::string label = {};                                 // of the pair, as configured; may be empty
+  std::string label = {};                                 // label of the pair as configured; may be empty
   std::string baseline_label = {}, candidate_label = {};  // "avx512 off", "avx512 on"
-  // How the outputs of the two sides' first launches differ; see CompareOutputs.
+  // The difference between the outputs of the first launches (CompareOutputs).
   std::optional<OutputDifference> outputs = {};
 };
 
 struct RunData;
 
-// A pair as manifest.json holds it: by the names of its experiments.
+// A pair as manifest.json stores it: by the names of its experiments.
 struct StoredPair {
   struct Side {
     std::string experiment;
@@ -465,10 +471,10 @@ struct StoredPair {
   }
 };
 std::vector<StoredPair> StoredPairs(const RunData& run);
-// Of a pair whose experiments are not there a problem is kept.
+// Sets `run.pairs`. Adds a problem for each pair whose experiments are not in `run`.
 void SetPairs(const std::vector<StoredPair>& pairs, RunData& run);
 
-// RunData::other_load_before and other_load_during as manifest.json holds them.
+// RunData::other_load_before and other_load_during as manifest.json stores them.
 struct StoredLoad {
   std::string at;  // "before", "during"
   OtherLoad load;
@@ -489,27 +495,28 @@ struct ScheduleData {
   std::uint64_t seed = 0;
   int launches = 0;
   int rounds = 0;
-  bool interleaved = true;  // all workers alive at once; false: whole processes alternate (rounds is 1)
+  bool interleaved = true;  // all workers are alive at once; false: whole processes alternate (rounds is 1)
   std::string why_not_interleaved;
-  std::string stopped;      // why it stopped, one clause: "half-width 0.42 % is within 0.50 %", "interrupted"
-  int repeated_bursts = 0;  // since they were disturbed, over all resumptions
-  double seconds = 0;       // of wall clock, over all resumptions; without waiting
-  double waited_seconds = 0;  // for the device to cool (Config::max_temp), over all resumptions
-  // Before it began, for a quiet and cool device (Config::wait_minutes), over all resumptions.
-  std::optional<double> quiet_seconds;
+  std::string stopped;  // why the measurement ended: "half-width 0.42 % is within 0.50 %", "interrupted"
+  // These values include all resumptions.
+  int repeated_bursts = 0;    // repetitions of disturbed bursts
+  double seconds = 0;         // wall time of the measurement, without waiting
+  double waited_seconds = 0;  // time waited for the device to cool (Config::max_temp)
+  std::optional<double>
+      quiet_seconds;  // time waited at the start for a quiet, cool device (Config::wait_minutes)
   double Waited() const { return waited_seconds + quiet_seconds.value_or(0); }
   double max_seconds = 0;
   double precision = 0;
   double sustained_seconds =
-      0;  // each experiment ran so long without a rest (`--sustained`); 0: bursts in turns
+      0;  // length of each experiment's continuous load (`--sustained`); 0: interleaved bursts
   double margin = 0;
   double confidence = 0.95;
-  // The level each look of the stop rule takes its interval at, so that the one it stops with covers
-  // `confidence` (stats/ratio/stop_rule.h). 0: there were no looks, the number of launches was given.
+  // The confidence level of each interim analysis of the stop rule, so that the final interval covers
+  // `confidence` (stats/ratio/stop_rule.h). 0: no interim analyses, since the number of launches was given.
   double look_confidence = 0;
-  // Of two stored runs: CompareOptions::drift, where the user knows it of the machine.
+  // CompareOptions::drift for a comparison of two stored runs; absent: the user gave none.
   std::optional<double> drift;
-  // The level to take an interval at, so that it covers `confidence`.
+  // The confidence level at which an interval covers `confidence`.
   double Level() const { return look_confidence > 0 ? look_confidence : confidence; }
 
   static void Describe(auto& v) {
@@ -545,40 +552,39 @@ struct ScheduleData {
 struct RunData {
   enum class Status { kUnknown, kRunning, kComplete, kInterrupted, kFailed };
   std::filesystem::path folder;
-  Status status =
-      Status::kUnknown;      // kRunning on disk without a live process: it was killed; kUnknown: no manifest
-  std::string generated_at;  // UTC, ISO 8601
+  Status status = Status::kUnknown;  // kRunning without a live process: killed; kUnknown: no manifest
+  std::string generated_at;          // UTC, ISO 8601
   std::string etprof_version;
   std::filesystem::path config;  // the configuration's file; empty: none
   std::string config_hash;
   std::string configuration;  // normalized, JSON text; empty: not known
 
-  std::filesystem::path model;  // of the first experiment
-  std::string model_id;         // the stem of its file name
+  std::filesystem::path model;  // model of the first experiment
+  std::string model_id;         // stem of the model's file name
   std::string model_sha256;
-  std::string model_info;  // JSON text of the .pte.json that export wrote; empty: none
+  std::string model_info;  // JSON text of the .pte.json that `etprof export` wrote; empty: none
   std::string method = "forward";
-  std::string executorch_sha;  // of a runner built from a checkout; empty: not known
+  std::string executorch_sha;  // commit of the checkout that the runner was built from; empty: not known
   std::optional<bool> executorch_dirty;
 
   std::string platform;  // "linux-x86_64", "mac", "android"
   std::optional<DeviceProperties> device;
-  std::optional<PowerMode> power_mode;      // that it was put into; absent: none was asked for
-  std::vector<RoundConditions> conditions;  // in the order of time
-  // What other processes used of the device right before the measurement, and on average from its first
-  // launch to its last (over all resumptions). Absent: not known.
+  std::optional<PowerMode> power_mode;      // mode that the device was set to; absent: none configured
+  std::vector<RoundConditions> conditions;  // in chronological order
+  // The load of other processes right before the measurement, and on average from its first launch to its
+  // last (over all resumptions). Absent: not known.
   std::optional<OtherLoad> other_load_before, other_load_during;
-  std::optional<ResourceLimits> limits_after;  // as DeviceProperties::limits; absent: not known
+  std::optional<ResourceLimits> limits_after;  // limits after the measurement; absent: not known
   ScheduleData schedule;
-  std::optional<Peaks> peaks;  // the machine's peaks; absent: they were not measured
+  std::optional<Peaks> peaks;  // machine peaks; absent: not measured
   std::vector<ExperimentData> experiments;
   std::vector<ComparePair> pairs;
   std::vector<std::string> warnings;
-  std::vector<std::string> problems;  // what this directory lacks or has wrong, found by LoadRunDirectory
+  std::vector<std::string> problems;  // missing and invalid files that LoadRunDirectory found
 
-  // manifest.json: everything but the single latencies, which are in the CSV files. Paths below the results
-  // directory are relative to it. The kit's keys (`generated_at`, `config`, `model`, `executorch`,
-  // `results`) are among them.
+  // manifest.json has everything except the latencies of single runs, which are in the CSV files. Paths below
+  // the results directory are relative to it. The keys include those of the SME2 profiling kit
+  // (`generated_at`, `config`, `model`, `executorch`, `results`).
   static void Describe(auto& v) {
     DescribeSchemaVersion(v, kManifestSchema);
     v("status", &RunData::status,
@@ -619,7 +625,7 @@ struct RunData {
       {.meaning = "as `device.limits`, after the measurement; null: not known"});
     v("results", &RunData::experiments,
       {.meaning = "experiment by experiment, one for each number of threads"});
-    // After the results, whose names they are.
+    // Pairs are read after the results, which have the names that the pairs refer to.
     v.Converted(
         "pairs", [](const RunData& run) { return StoredPairs(run); },
         [](RunData& run, const std::vector<StoredPair>& read) { SetPairs(read, run); },
@@ -630,12 +636,12 @@ struct RunData {
   }
 };
 
-// Fills `run`, whose `folder` is set. Keys that are missing keep their defaults; what has a wrong type is
-// left out and counted in `problems`.
+// Reads a manifest into `run`, whose `folder` must be set. Members without a key keep their defaults; entries
+// of a wrong type are skipped and counted in `problems`.
 void ReadManifest(const nlohmann::json& manifest, RunData& run);
 
-// metrics.json, the kit's summary: results[] of latency_ms (mean), median_ms, min_ms, max_ms, runs, threads,
-// etdump, log.
+// The contents of metrics.json, which has the format of the kit's summary: results[] of latency_ms (mean),
+// median_ms, min_ms, max_ms, runs, threads, etdump, log.
 struct Metrics {
   struct Entry {
     const ExperimentData& of;
@@ -655,7 +661,7 @@ struct Metrics {
     v("results", &Metrics::results, {.meaning = "experiment by experiment, one for each number of threads"});
   }
 };
-// The conditions under which a burst of that launch ran; null: not known.
+// The conditions before a burst of a launch; null: not known.
 const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst& burst);
 template <>
 inline constexpr NamedValue<RunData::Status> kNames<RunData::Status>[] = {
@@ -665,20 +671,20 @@ inline constexpr NamedValue<RunData::Status> kNames<RunData::Status>[] = {
     {RunData::Status::kInterrupted, "interrupted"},
     {RunData::Status::kFailed, "failed"}};
 
-// Reads a results directory, however little of it there is: a partial run, the kit's layouts, or nothing but
-// *.etdump files somewhere below `folder` (each becomes an experiment named after its folder or file). What
-// is missing or wrong is in `problems`. Throws Error (kBadInput) only when `folder` is not a folder or holds
-// no ETDump and no manifest.
-// Without `with_bare_files`, ETDumps that the manifest does not name are left out.
+// Reads a complete or incomplete results directory: a partial run, the kit's layouts, or only *.etdump files
+// somewhere below `folder` (each becomes an experiment named after its folder or file). Missing and invalid
+// files are listed in `problems`. Throws Error (kBadInput) only if `folder` is not a folder, or has neither
+// an ETDump nor a manifest. Without `with_bare_files`, ETDumps that the manifest does not name are ignored.
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files = true);
 
-// Takes what a killed measurement left unmerged (TakeParts) as if it were merged. Changes nothing on disk.
-// What cannot be had is in the experiments' warnings.
+// Merges the parts that a killed measurement left, in memory only (TakeParts). Unreadable parts become
+// warnings of the experiments.
 void RecoverInMemory(RunData& run);
 
-// Merges on disk what a killed measurement left unmerged, and drops from the latency files what the manifest
-// does not know. Returns whether there was anything to do. Throws Error: another etprof holds the directory's
-// lock (kDeviceFailed), it is no run of etprof's (kBadInput), or it cannot be written.
+// Merges the parts that a killed measurement left, on disk, and removes rows of launches that the manifest
+// does not have from the latency files. Returns whether anything changed. Throws Error: kDeviceFailed if
+// another etprof process holds the directory's lock, kBadInput if this is not a run of etprof, or if a file
+// cannot be written.
 bool RecoverRunDirectory(const std::filesystem::path& folder);
 
 }  // namespace etprof

@@ -30,15 +30,16 @@ namespace etprof {
 namespace {
 
 constexpr const char* kLockFile = ".lock";
-// A process that was just started holds its parent's lock until it executes its program. Where the parent was
-// killed meanwhile, it ends, soon.
-constexpr double kInheritedSeconds = 5;
+// A forked process holds its parent's lock until it executes its program. If the parent is killed meanwhile,
+// the forked process ends soon, so wait this long for it.
+constexpr double kInheritedLockSeconds = 5;
 
 Error FolderError(const std::filesystem::path& folder, const std::string& problem, const char* remedy) {
   return Error(ExitCode::kDeviceFailed, problem).InFile(folder.string()).Remedy(remedy);
 }
 
-// Whether two texts are the same JSON. A run that was read has its configuration's keys in another order.
+// Whether two texts are equal JSON. The configuration in a manifest that was read and written again has its
+// keys in another order.
 bool SameJson(const std::string& a, const std::string& b) {
   return a == b ||
          (a.size() == b.size() && nlohmann::json::parse(a, nullptr, false) == nlohmann::json::parse(b));
@@ -67,7 +68,7 @@ RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
     std::string who = length > 0 ? holder.data() : "unknown";
     while (!who.empty() && who.back() == '\n') who.pop_back();
     const auto process = AsNumber<pid_t>(who);
-    if (process && ProcessIsGone(*process) && waited < kInheritedSeconds) {
+    if (process && ProcessIsGone(*process) && waited < kInheritedLockSeconds) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       waited += 0.01;
       continue;
@@ -82,7 +83,7 @@ RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
     ::close(lock);
     throw FolderError(folder, fmt::format("cannot be written: {}", std::strerror(reason)), "free some space");
   }
-  // Nobody else writes here now, and what a killed writer left is of no use.
+  // No other process writes here now, so temporary files are leftovers of killed processes.
   RemoveStaleTemporaries(folder);
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (entry.symlink_status(error).type() == std::filesystem::file_type::directory)
@@ -95,7 +96,7 @@ RunDirectory::RunDirectory(RunDirectory&& other) noexcept
     : folder_(std::move(other.folder_)), lock_(std::exchange(other.lock_, -1)) {}
 
 RunDirectory::~RunDirectory() {
-  // The file stays: removing it would let two processes hold locks on two files of that name.
+  // The lock file stays: if it were removed, two processes could lock two files with its name.
   if (lock_ >= 0) ::close(lock_);
 }
 
@@ -151,10 +152,10 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
 
 bool RunDirectory::WriteManifest(const RunData& run) const {
   bool changed = false;
-  // metrics.json first: what the manifest promises is there when it is.
+  // metrics.json is written first, so that the manifest never exists without it.
   for (const auto& [name, value] : {std::pair(kMetricsFile, ToJson(Metrics(run), run.folder)),
                                     {kManifestFile, ToJson(run, run.folder)}}) {
-    // A text that is no UTF-8 (a file name, a worker's message) is replaced, not thrown about.
+    // JsonText replaces text that is not UTF-8 (a file name, a worker's message) instead of throwing.
     const std::string text = JsonText(value, 1) + "\n";
     const std::filesystem::path file = folder_ / name;
     if (IsFileBeneath(folder_, name) && SameJson(ReadTextFile(file), text)) continue;
@@ -174,85 +175,88 @@ std::size_t CountRuns(const std::filesystem::path& path) { return ExecuteTimes(R
 
 namespace {
 
-// Start and end of the first event of every block: what tells one launch's runs from all others.
-std::set<std::pair<Nanoseconds, Nanoseconds>> MomentsOf(const Trace& trace) {
-  std::set<std::pair<Nanoseconds, Nanoseconds>> moments;
+// Start and end of the first event of each block. These times distinguish the runs of a launch from all
+// others.
+std::set<std::pair<Nanoseconds, Nanoseconds>> FirstEventTimes(const Trace& trace) {
+  std::set<std::pair<Nanoseconds, Nanoseconds>> event_times;
   for (const Trace::Block& block : trace.blocks) {
-    if (block.event_count > 0) moments.emplace(trace.start[block.first_event], trace.end[block.first_event]);
+    if (block.event_count > 0)
+      event_times.emplace(trace.start[block.first_event], trace.end[block.first_event]);
   }
-  return moments;
+  return event_times;
 }
 
-// The parts of an experiment, and what is to become of them.
-struct Parts {
-  std::filesystem::path merged;  // the experiment's ETDump, relative to the folder
-  bool have_merged = false;
-  std::size_t runs = 0;                      // of the ETDump and its parts together
-  std::vector<std::filesystem::path> fresh;  // relative to the folder: not in it yet
-  std::vector<const Launch*> launches;       // whose parts these are, in the order of the merged file
-  std::vector<RunLabel> labels;              // of their runs, in that order
+// The parts of an experiment, in the order in which they are merged.
+struct EtdumpParts {
+  std::filesystem::path merged;                 // the experiment's ETDump, relative to the folder
+  bool have_merged = false;                     // `merged` exists
+  std::size_t runs = 0;                         // number of runs in `merged` and the unmerged parts together
+  std::vector<std::filesystem::path> unmerged;  // parts that are not in `merged` yet, relative to the folder
+  std::vector<const Launch*> launches;          // launches of all parts, in the order of the merged file
+  std::vector<RunLabel> labels;                 // labels of the launches' runs, in that order
   bool labels_known = true;
   std::vector<std::string> warnings;
 
   std::vector<std::filesystem::path> Inputs(const std::filesystem::path& folder) const {
     std::vector<std::filesystem::path> inputs;
     if (have_merged) inputs.push_back(folder / merged);
-    for (const std::filesystem::path& part : fresh) inputs.push_back(folder / part);
+    for (const std::filesystem::path& part : unmerged) inputs.push_back(folder / part);
     return inputs;
   }
 };
 
-Parts PartsOf(const std::filesystem::path& folder, const std::string& stem, const ExperimentData& data) {
-  Parts parts;
+EtdumpParts CollectParts(const std::filesystem::path& folder, const std::string& stem,
+                         const ExperimentData& data) {
+  EtdumpParts parts;
   if (std::ranges::all_of(data.launches, [](const Launch& launch) { return launch.etdump_part.empty(); }))
     return parts;
   parts.merged = stem + ".etdump";
   parts.have_merged = Exists(folder / parts.merged);
-  std::set<std::pair<Nanoseconds, Nanoseconds>> known;
+  std::set<std::pair<Nanoseconds, Nanoseconds>> merged_times;
   if (parts.have_merged) {
     const Trace trace = ReadEtdumpFile(folder / parts.merged);
-    known = MomentsOf(trace);
+    merged_times = FirstEventTimes(trace);
     parts.runs = ExecuteTimes(trace).size();
   }
-  std::vector<const Launch*> fresh;
+  std::vector<const Launch*> unmerged_launches;
   for (const Launch& launch : data.launches) {
     const std::filesystem::path part = launch.etdump_part;
     if (part.empty()) continue;
-    const auto leave_out = [&](const std::string& why) {
+    const auto exclude = [&](const std::string& why) {
       parts.warnings.push_back(fmt::format("launch {}: its ETDump is excluded: {}", launch.index + 1, why));
     };
     if (part != EtdumpPart(stem, launch.index)) {
-      leave_out(fmt::format("{} is not a name that etprof gives", part.string()));
+      exclude(fmt::format("{} is not a name that etprof gives", part.string()));
       continue;
     }
     if (!IsFileBeneath(folder, part)) {
-      leave_out(fmt::format("{} is not there, or is reached by a link", part.string()));
+      exclude(fmt::format("{} is not there, or is reached by a link", part.string()));
       continue;
     }
     try {
       const Trace trace = ReadEtdumpFile(folder / part);
       const std::size_t runs = ExecuteTimes(trace).size();
       parts.labels_known = parts.labels_known && runs == launch.traced_runs.size();
-      const auto moments = MomentsOf(trace);
-      if (!moments.empty() && std::ranges::includes(known, moments)) {
+      const auto event_times = FirstEventTimes(trace);
+      if (!event_times.empty() && std::ranges::includes(merged_times, event_times)) {
         parts.launches.push_back(&launch);
       } else {
-        fresh.push_back(&launch);
-        parts.fresh.push_back(part);
+        unmerged_launches.push_back(&launch);
+        parts.unmerged.push_back(part);
         parts.runs += runs;
       }
     } catch (const Error& problem) {
-      leave_out(problem.Message());
+      exclude(problem.Message());
     }
   }
-  parts.launches.insert(parts.launches.end(), fresh.begin(), fresh.end());
+  parts.launches.insert(parts.launches.end(), unmerged_launches.begin(), unmerged_launches.end());
   for (const Launch* launch : parts.launches)
     parts.labels.insert(parts.labels.end(), launch->traced_runs.begin(), launch->traced_runs.end());
   return parts;
 }
 
-// Notes in `data` that these parts are merged.
-void Note(const std::filesystem::path& folder, const Parts& parts, ExperimentData& data) {
+// Updates `data` after its parts were merged.
+void MarkMerged(const std::filesystem::path& folder, const EtdumpParts& parts, ExperimentData& data) {
   for (const std::string& warning : parts.warnings) AddOnce(warning, data.warnings);
   if (parts.launches.empty()) return;
   data.etdump = folder / parts.merged;
@@ -273,8 +277,8 @@ void Note(const std::filesystem::path& folder, const Parts& parts, ExperimentDat
 }  // namespace
 
 bool MergeParts(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data) {
-  const Parts parts = PartsOf(folder, stem, data);
-  if (!parts.fresh.empty()) {
+  const EtdumpParts parts = CollectParts(folder, stem, data);
+  if (!parts.unmerged.empty()) {
     const std::filesystem::path merged = folder / parts.merged;
     if (!IsFolderBeneath(folder, parts.merged.parent_path()))
       throw Error(ExitCode::kBadInput, "is reached by a link")
@@ -289,23 +293,23 @@ bool MergeParts(const std::filesystem::path& folder, const std::string& stem, Ex
           .Remedy("check the disk. The launches' own ETDumps are kept next to it");
     }
   }
-  Note(folder, parts, data);
+  MarkMerged(folder, parts, data);
   return !parts.launches.empty();
 }
 
 void TakeParts(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data) {
-  const Parts parts = PartsOf(folder, stem, data);
-  if (!parts.fresh.empty())
+  const EtdumpParts parts = CollectParts(folder, stem, data);
+  if (!parts.unmerged.empty())
     data.etdump_contents = std::make_shared<const std::string>(MergedEtdumps(parts.Inputs(folder)));
-  Note(folder, parts, data);
+  MarkMerged(folder, parts, data);
 }
 
 bool RemoveParts(const std::filesystem::path& folder, const std::string& stem, const ExperimentData& data) {
-  std::set<std::filesystem::path> kept;
-  for (const Launch& launch : data.launches) kept.insert(launch.etdump_part);
+  std::set<std::filesystem::path> listed;
+  for (const Launch& launch : data.launches) listed.insert(launch.etdump_part);
   const std::filesystem::path parts = std::filesystem::path(EtdumpPart(stem, 0)).parent_path();
   if (!IsFolderBeneath(folder, parts)) return false;
-  std::vector<std::filesystem::path> gone;
+  std::vector<std::filesystem::path> unlisted;
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder / parts, error), end; !error && at != end;
        at.increment(error)) {
@@ -313,12 +317,12 @@ bool RemoveParts(const std::filesystem::path& folder, const std::string& stem, c
     const std::string text = name.stem().string();
     const auto index = AsNumber<int>(std::string_view(text).substr(
         text.rfind("_l") == std::string::npos ? text.size() : text.rfind("_l") + 2));
-    if (index && *index >= 0 && name == EtdumpPart(stem, *index) && !kept.contains(name) &&
+    if (index && *index >= 0 && name == EtdumpPart(stem, *index) && !listed.contains(name) &&
         IsFileBeneath(folder, name))
-      gone.push_back(name);
+      unlisted.push_back(name);
   }
-  for (const std::filesystem::path& name : gone) RemoveFileBeneath(folder, name);
-  return !gone.empty();
+  for (const std::filesystem::path& name : unlisted) RemoveFileBeneath(folder, name);
+  return !unlisted.empty();
 }
 
 }  // namespace etprof

@@ -8,11 +8,11 @@
 
 namespace etprof {
 
-// A results directory that this process alone writes, for as long as the object lives.
+// A results directory that is locked for writing by this process as long as the object lives.
 class RunDirectory {
  public:
-  // Creates the folder if need be and takes its lock. Throws Error (kDeviceFailed) when another etprof holds
-  // it (naming its process) or the folder cannot be written.
+  // Creates the folder if needed and locks it. Throws Error (kDeviceFailed) if another etprof process holds
+  // the lock (the message has its PID), or if the folder is not writable.
   static RunDirectory Open(const std::filesystem::path& folder);
   RunDirectory(RunDirectory&& other) noexcept;
   RunDirectory& operator=(RunDirectory&&) = delete;
@@ -20,15 +20,15 @@ class RunDirectory {
 
   const std::filesystem::path& folder() const { return folder_; }
 
-  // Moves what an earlier measurement left (its manifest, reports, and the folders of its experiments and of
-  // `experiments`) to previous/<UTC time>/. Touches nothing else that may be in the folder. Returns where it
-  // went; empty: there was nothing. `keep` (a configuration that the user wrote) stays even if it lies there.
+  // Moves the files of an earlier measurement (its manifest, reports, and the folders of its experiments and
+  // of `experiments`) to previous/<UTC time>/, and leaves all other files. Returns the new folder; empty:
+  // there were no such files. `keep` (a configuration that the user wrote) stays in any case.
   std::filesystem::path MoveOldRunAway(const std::vector<std::string>& experiments,
                                        const std::filesystem::path& keep = {}) const;
   // Whether `file` is `name` in this directory.
   bool Holds(const std::filesystem::path& file, const std::string& name) const;
 
-  // manifest.json and metrics.json, by write-then-rename. Returns whether they were others before.
+  // Writes manifest.json and metrics.json atomically. Returns whether their contents changed.
   bool WriteManifest(const RunData& run) const;
 
  private:
@@ -37,31 +37,32 @@ class RunDirectory {
   int lock_;
 };
 
-// The results directory whose manifest tells of the folder of one of its experiments; "": of no other folder.
+// The results directory whose manifest has an experiment with this folder; empty: `folder` is not the folder
+// of an experiment.
 std::filesystem::path RunAbove(const std::filesystem::path& folder);
 
-// Measured ETDumps of launches that are not in the experiment's ETDump yet are its parts
-// (Launch::etdump_part): a measurement merges them when it ends, and one that was killed leaves them. Only
-// files that etprof itself names so, and that are reached without links, are taken for parts.
+// The parts of an experiment are the ETDumps of its launches (Launch::etdump_part). A measurement merges them
+// when it ends; a killed measurement leaves them. Only files with names that EtdumpPart gives, and whose path
+// has no links, count as parts.
 
 // The ETDump of one launch, relative to the results directory: "<experiment>/launches/<stem>_l003.etdump".
 std::string EtdumpPart(const std::string& stem, int index);
 
-// Merges the parts into `<stem>.etdump`, reads that back, notes their runs in etdump_runs, and forgets them
-// in `data`. A part that is in it already (it was killed after merging) is not merged again. One that cannot
-// be read stays a part, and a warning of `data` says so. Returns whether there was any to merge; the files
-// are to be removed (RemoveParts) once the manifest was written. Throws Error when something could not be
-// written or reads back otherwise; then `data` and the parts are as they were.
+// Merges the parts into `<stem>.etdump`, checks the result by reading it, adds their runs to
+// `data.etdump_runs`, and clears their `etdump_part`. A part that was already merged (by a killed process) is
+// not merged again. An unreadable part stays, with a warning in `data`. Returns whether there were parts to
+// merge; remove their files by RemoveParts after writing the manifest. Throws Error if the result cannot be
+// written or has another number of runs; then `data` and the parts are unchanged.
 bool MergeParts(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data);
-// Removes what has a part's name and is none of `data`'s: merged by now (a killed process did not get to
-// remove it), or of a launch that the manifest does not know, which is measured again. Once the manifest was
-// written. Returns whether there was any.
+// Removes files with the name of a part that `data` does not list: merged parts, and parts of launches that
+// the manifest does not have, which are measured again. Call this after writing the manifest. Returns whether
+// there were such files.
 bool RemoveParts(const std::filesystem::path& folder, const std::string& stem, const ExperimentData& data);
 
-// The same in memory: afterwards `data` reads as if the parts were merged, and nothing on disk has changed.
+// Merges the parts in memory only: sets `data.etdump_contents`, and changes `data` as MergeParts does.
 void TakeParts(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data);
 
-// How many runs (blocks with a Method::execute) an ETDump has. Throws Error.
+// The number of runs (blocks with a Method::execute event) in an ETDump. Throws Error.
 std::size_t CountRuns(const std::filesystem::path& etdump);
 
 }  // namespace etprof

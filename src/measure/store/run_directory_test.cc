@@ -39,12 +39,12 @@ class RunDirectoryTest : public testing::Test {
     std::filesystem::create_directories((folder / path).parent_path());
     std::filesystem::copy_file(ETPROF_TEST_DATA "/toy_cnn.t1.etdump", folder / path);
   }
-  // Tests run side by side.
+  // Tests run concurrently, so the name has the PID.
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / ("etprof_run_directory_" + std::to_string(::getpid()));
 };
 
-Launch ALaunch(int index) {
+Launch MakeLaunch(int index) {
   Launch launch;
   launch.index = index;
   launch.load = 5;
@@ -64,7 +64,7 @@ Launch ALaunch(int index) {
   return launch;
 }
 
-RunData ARun(const std::filesystem::path& folder) {
+RunData MakeRun(const std::filesystem::path& folder) {
   RunData run;
   run.folder = folder;
   run.status = RunData::Status::kComplete;
@@ -83,7 +83,7 @@ RunData ARun(const std::filesystem::path& folder) {
     data.isa = "-avx2";
     data.isa_state = protocol::IsaState{};
     data.isa_state->masked = {"avx2"};
-    data.launches = {ALaunch(0), ALaunch(1)};
+    data.launches = {MakeLaunch(0), MakeLaunch(1)};
     data.latency_csv = folder / name / (std::string("toy_") + name + "_t1_latency.csv");
     run.experiments.push_back(data);
   }
@@ -91,35 +91,35 @@ RunData ARun(const std::filesystem::path& folder) {
   return run;
 }
 
-TEST_F(RunDirectoryTest, WhatIsWrittenReadsBack) {
-  const RunData run = ARun(folder);
+TEST_F(RunDirectoryTest, RoundTripsThroughItsFiles) {
+  const RunData run = MakeRun(folder);
   const RunDirectory directory = RunDirectory::Open(folder);
   for (const ExperimentData& data : run.experiments) {
     for (const Launch& launch : data.launches) AppendLatencies(data.latency_csv, launch, false);
   }
   directory.WriteManifest(run);
-  const RunData back = LoadRunDirectory(folder);
-  EXPECT_THAT(back.problems, IsEmpty());
-  EXPECT_EQ(ToJson(back, back.folder).dump(1), ToJson(run, run.folder).dump(1));
-  ASSERT_EQ(back.experiments.size(), 2u);
-  EXPECT_EQ(back.experiments[1].launches[1].bursts[1].recorded,
+  const RunData loaded = LoadRunDirectory(folder);
+  EXPECT_THAT(loaded.problems, IsEmpty());
+  EXPECT_EQ(ToJson(loaded, loaded.folder).dump(1), ToJson(run, run.folder).dump(1));
+  ASSERT_EQ(loaded.experiments.size(), 2u);
+  EXPECT_EQ(loaded.experiments[1].launches[1].bursts[1].recorded,
             run.experiments[1].launches[1].bursts[1].recorded);
-  EXPECT_EQ(back.experiments[1].launches[1].bursts[1].opening,
+  EXPECT_EQ(loaded.experiments[1].launches[1].bursts[1].opening,
             run.experiments[1].launches[1].bursts[1].opening);
-  EXPECT_EQ(back.experiments[1].launches[1].warmup, run.experiments[1].launches[1].warmup);
-  EXPECT_EQ(back.experiments[0].Bursts().size(), 4u);
-  EXPECT_EQ(back.pairs.at(0).outputs->largest_absolute, 0.5);
-  EXPECT_EQ(back.device->cpu_model, "A CPU");
+  EXPECT_EQ(loaded.experiments[1].launches[1].warmup, run.experiments[1].launches[1].warmup);
+  EXPECT_EQ(loaded.experiments[0].Bursts().size(), 4u);
+  EXPECT_EQ(loaded.pairs.at(0).outputs->largest_absolute, 0.5);
+  EXPECT_EQ(loaded.device->cpu_model, "A CPU");
 }
 
-TEST_F(RunDirectoryTest, ALatencyFileCutAnywhereLoads) {
-  const RunData run = ARun(folder);
+TEST_F(RunDirectoryTest, LoadsTruncatedLatencyFiles) {
+  const RunData run = MakeRun(folder);
   const std::filesystem::path path = run.experiments[0].latency_csv;
   AppendLatencies(path, run.experiments[0].launches[0], false);
   const std::string whole = ReadTextFile(path);
   for (std::size_t length = 0; length <= whole.size(); ++length) {
     WriteFileAtomically(path, whole.substr(0, length));
-    std::vector<Launch> launches = {ALaunch(0)};
+    std::vector<Launch> launches = {MakeLaunch(0)};
     launches[0].bursts[0].recorded.clear();
     launches[0].bursts[1].recorded.clear();
     std::vector<std::string> problems;
@@ -132,16 +132,16 @@ TEST_F(RunDirectoryTest, ALatencyFileCutAnywhereLoads) {
   }
 }
 
-TEST_F(RunDirectoryTest, RowsOfLaunchesThatTheManifestDoesNotKnowAreSaid) {
+TEST_F(RunDirectoryTest, ReportsRowsOfUnknownLaunches) {
   const std::filesystem::path path = folder / "x.csv";
-  AppendLatencies(path, ALaunch(7), false);
+  AppendLatencies(path, MakeLaunch(7), false);
   std::vector<Launch> launches;
   std::vector<std::string> problems;
   ReadLatencies(path, launches, problems);
   EXPECT_THAT(problems, ElementsAre(HasSubstr("13 rows belong to launches")));
 }
 
-TEST_F(RunDirectoryTest, AManifestOfOtherTypesIsReadAsFarAsItGoes) {
+TEST_F(RunDirectoryTest, SkipsManifestEntriesOfWrongTypes) {
   Write("manifest.json",
         R"({"status": 7, "model": ["x"], "results": [{"experiment": 3, "launches": [{"bursts": 5}, 9]}, "x"],
                              "schedule": [], "pairs": [{"baseline": {"experiment": "no"}}], "device": "d"})");
@@ -150,10 +150,10 @@ TEST_F(RunDirectoryTest, AManifestOfOtherTypesIsReadAsFarAsItGoes) {
   EXPECT_THAT(run.problems, Contains(HasSubstr("entries are wrong")));
   EXPECT_THAT(run.problems, Contains(HasSubstr("a pair names an experiment")));
   Write("manifest.json", "{");
-  EXPECT_THROW(LoadRunDirectory(folder), Error);  // nothing but that
+  EXPECT_THROW(LoadRunDirectory(folder), Error);  // the folder has no other file
 }
 
-TEST_F(RunDirectoryTest, TheSeedsLayoutsNeedNoJson) {
+TEST_F(RunDirectoryTest, LoadsKitLayoutsWithoutJson) {
   CopyEtdump("mac_sme2_on/toy_cnn_mac_sme2_on_t1.etdump");
   CopyEtdump("mac_sme2_off/toy_cnn_mac_sme2_off_t4.etdump");
   CopyEtdump("mac_sme2_off/mac_sme2_off_t1.etdump");
@@ -171,15 +171,15 @@ TEST_F(RunDirectoryTest, TheSeedsLayoutsNeedNoJson) {
   EXPECT_THAT(run.problems, Contains(HasSubstr("no manifest.json")));
 }
 
-TEST_F(RunDirectoryTest, WhatIsNoRunDirectoryIsAnError) {
+TEST_F(RunDirectoryTest, RejectsOtherFolders) {
   EXPECT_THROW(LoadRunDirectory(folder), Error);
   EXPECT_THROW(LoadRunDirectory(folder / "none"), Error);
   Write("file", "x");
   EXPECT_THROW(LoadRunDirectory(folder / "file"), Error);
 }
 
-TEST_F(RunDirectoryTest, OnlyFoldersOfExperimentsAreOfTheRunAbove) {
-  RunDirectory::Open(folder).WriteManifest(ARun(folder));
+TEST_F(RunDirectoryTest, FindsParentRunOfExperimentFoldersOnly) {
+  RunDirectory::Open(folder).WriteManifest(MakeRun(folder));
   CopyEtdump("a/toy_cnn_a_t1.etdump");
   CopyEtdump("notes/toy_cnn.etdump");
   EXPECT_EQ(RunAbove(folder / "a"), std::filesystem::canonical(folder));
@@ -190,7 +190,7 @@ TEST_F(RunDirectoryTest, OnlyFoldersOfExperimentsAreOfTheRunAbove) {
   EXPECT_THAT(LoadRunDirectory(folder / "notes").problems, Contains(HasSubstr("there is no manifest.json")));
 }
 
-TEST_F(RunDirectoryTest, OneEtprofAtATime) {
+TEST_F(RunDirectoryTest, LocksTheFolder) {
   const auto first = std::make_unique<RunDirectory>(RunDirectory::Open(folder));
   try {
     RunDirectory::Open(folder);
@@ -201,8 +201,8 @@ TEST_F(RunDirectoryTest, OneEtprofAtATime) {
   }
 }
 
-// What a killed etprof has just started holds its lock until it ends, too.
-TEST_F(RunDirectoryTest, ALockThatAKilledProcessLeftIsWaitedFor) {
+// A process that a killed etprof has just forked inherits its lock and holds it until it ends.
+TEST_F(RunDirectoryTest, WaitsForALockThatAKilledProcessLeft) {
   const pid_t etprof = ::fork();
   if (etprof == 0) {
     const RunDirectory directory = RunDirectory::Open(folder);
@@ -213,7 +213,7 @@ TEST_F(RunDirectoryTest, ALockThatAKilledProcessLeftIsWaitedFor) {
   EXPECT_NO_THROW(RunDirectory::Open(folder));
 }
 
-TEST_F(RunDirectoryTest, OnlyWhatIsItsOwnIsMovedAway) {
+TEST_F(RunDirectoryTest, MovesOnlyItsOwnFilesAway) {
   const RunDirectory directory = RunDirectory::Open(folder);
   EXPECT_TRUE(directory.MoveOldRunAway({"a"}).empty());
   Write("config.json", "mine");
@@ -221,12 +221,12 @@ TEST_F(RunDirectoryTest, OnlyWhatIsItsOwnIsMovedAway) {
   Write("config.json", "mine");
   EXPECT_TRUE(directory.MoveOldRunAway({"a"}, folder / "config.json").empty());
   std::filesystem::remove(folder / "config.json");
-  directory.WriteManifest(ARun(folder));
+  directory.WriteManifest(MakeRun(folder));
   Write("a/x.etdump", "x");
   Write("b/x.etdump", "x");
   Write("mine/notes.txt", "x");
   Write("report.md", "x");
-  const std::string model = ARun(folder).model_id;
+  const std::string model = MakeRun(folder).model_id;
   Write(model + "_comparison.csv", "x");
   Write("mine_comparison.csv", "x");
   const std::filesystem::path moved = directory.MoveOldRunAway({});
@@ -239,38 +239,39 @@ TEST_F(RunDirectoryTest, OnlyWhatIsItsOwnIsMovedAway) {
   EXPECT_FALSE(std::filesystem::exists(folder / "manifest.json"));
 }
 
-TEST_F(RunDirectoryTest, PartsAreMergedOnceHoweverOftenItIsTried) {
+TEST_F(RunDirectoryTest, MergesPartsOnce) {
   ExperimentData data;
   data.name = "a";
   const std::vector<RunLabel> twenty(20, RunLabel{0, 0, Phase::kSteady});
   for (int i = 0; i < 2; ++i) {
-    Launch launch = ALaunch(i);
+    Launch launch = MakeLaunch(i);
     launch.etdump_part = EtdumpPart("a/toy_a_t1", i);
     launch.traced_runs = twenty;
     CopyEtdump(launch.etdump_part);
     data.launches.push_back(launch);
   }
-  ExperimentData killed = data;  // as the manifest had it, when it was killed after merging
+  ExperimentData data_of_killed_process =
+      data;  // the manifest's state if etprof is killed right after merging
   EXPECT_TRUE(MergeParts(folder, "a/toy_a_t1", data));
   EXPECT_EQ(data.etdump_runs.size(), 40u);
   EXPECT_EQ(CountRuns(data.etdump), 40u);
-  MergeParts(folder, "a/toy_a_t1", killed);
-  EXPECT_EQ(CountRuns(killed.etdump), 40u);
-  EXPECT_EQ(killed.etdump_runs.size(), 40u);
+  MergeParts(folder, "a/toy_a_t1", data_of_killed_process);
+  EXPECT_EQ(CountRuns(data_of_killed_process.etdump), 40u);
+  EXPECT_EQ(data_of_killed_process.etdump_runs.size(), 40u);
   EXPECT_TRUE(RemoveParts(folder, "a/toy_a_t1", data));
   EXPECT_FALSE(std::filesystem::exists(folder / "a/launches"));
   EXPECT_FALSE(MergeParts(folder, "a/toy_a_t1", data));
   EXPECT_FALSE(RemoveParts(folder, "a/toy_a_t1", data));
 }
 
-TEST_F(RunDirectoryTest, AForeignManifestIsLeftAsItIs) {
+TEST_F(RunDirectoryTest, LeavesForeignManifestUnchanged) {
   const std::string text = R"({"name": "my web app", "status": "running"})";
   WriteFileAtomically(folder / "manifest.json", text);
   EXPECT_THROW(RecoverRunDirectory(folder), Error);
   EXPECT_EQ(ReadTextFile(folder / "manifest.json"), text);
 }
 
-TEST_F(RunDirectoryTest, AManifestDoesNotLeadOutOfItsFolder) {
+TEST_F(RunDirectoryTest, IgnoresManifestPathsOutsideTheFolder) {
   const std::filesystem::path run = folder / "run";
   Write("outside.etdump", "not of the run");
   for (const std::string& part : {std::string("../outside.etdump"), (folder / "outside.etdump").string(),
@@ -295,11 +296,11 @@ TEST_F(RunDirectoryTest, AManifestDoesNotLeadOutOfItsFolder) {
   }
 }
 
-TEST_F(RunDirectoryTest, OfARunThatIsWholeNothingIsRecovered) {
-  RunData run = ARun(folder);
+TEST_F(RunDirectoryTest, RecoverLeavesCompleteRunUnchanged) {
+  RunData run = MakeRun(folder);
   run.config_hash = kHash;
   run.status = RunData::Status::kInterrupted;
-  run.configuration = R"({"model": "/m/toy.pte", "launches": 3})";  // in the order of a configuration
+  run.configuration = R"({"model": "/m/toy.pte", "launches": 3})";  // keys are not sorted
   for (const ExperimentData& data : run.experiments) {
     for (const Launch& launch : data.launches) AppendLatencies(data.latency_csv, launch, false);
   }
@@ -317,7 +318,7 @@ std::map<std::string, std::string> Snapshot(const std::filesystem::path& folder)
   return files;
 }
 
-TEST_F(RunDirectoryTest, OnlyFilesThatEtprofNamesSoAreParts) {
+TEST_F(RunDirectoryTest, AcceptsOnlyPartsWithEtprofNames) {
   const std::filesystem::path run = folder / "run";
   Write("elsewhere/thesis.txt", "precious");
   CopyEtdump("elsewhere/toy_a_t1_l000.etdump");
@@ -344,11 +345,11 @@ TEST_F(RunDirectoryTest, OnlyFilesThatEtprofNamesSoAreParts) {
   }
 }
 
-TEST_F(RunDirectoryTest, NumbersThatCannotBeAreLeftOutAndCounted) {
+TEST_F(RunDirectoryTest, SkipsAndCountsInvalidNumbers) {
   nlohmann::json manifest = {{"model", "/m/toy.pte"}};
   nlohmann::json& result = manifest["results"][0];
   result["experiment"] = "a";
-  result["threads"] = 4294967298;  // 2, were it cut to 32 bits
+  result["threads"] = 4294967298;  // 2 if truncated to 32 bits
   result["etdump_runs"] = {
       {{"launch", 0}, {"runs", -1}}, {{"launch", 0}, {"runs", 4}}, {{"launch", 0}, {"runs", 9'999'999}}};
   result["launches"] = {{{"index", 0}}};
@@ -358,7 +359,7 @@ TEST_F(RunDirectoryTest, NumbersThatCannotBeAreLeftOutAndCounted) {
   EXPECT_THAT(run.problems, Contains(HasSubstr("3 entries are wrong")));
 }
 
-TEST_F(RunDirectoryTest, NestingWithoutEndIsNoManifest) {
+TEST_F(RunDirectoryTest, RejectsDeeplyNestedManifests) {
   Write("manifest.json", R"({"configuration": )" + std::string(200'000, '['));
   EXPECT_THROW(LoadRunDirectory(folder), Error);
   std::string whole;
@@ -367,8 +368,8 @@ TEST_F(RunDirectoryTest, NestingWithoutEndIsNoManifest) {
   EXPECT_THROW(LoadRunDirectory(folder), Error);
 }
 
-TEST_F(RunDirectoryTest, TheUsersConfigurationStaysWhenAnOldRunMovesAway) {
-  RunData run = ARun(folder);
+TEST_F(RunDirectoryTest, KeepsTheUsersConfigurationWhenMovingAnOldRun) {
+  RunData run = MakeRun(folder);
   const RunDirectory directory = RunDirectory::Open(folder);
   directory.WriteManifest(run);
   WriteFileAtomically(folder / "config.json", std::string("// mine\n{}"));
@@ -377,8 +378,8 @@ TEST_F(RunDirectoryTest, TheUsersConfigurationStaysWhenAnOldRunMovesAway) {
   EXPECT_FALSE(std::filesystem::exists(folder / "manifest.json"));
 }
 
-TEST_F(RunDirectoryTest, AKilledMeasurementIsRecovered) {
-  RunData run = ARun(folder);
+TEST_F(RunDirectoryTest, RecoversKilledMeasurement) {
+  RunData run = MakeRun(folder);
   run.config_hash = kHash;
   run.status = RunData::Status::kRunning;
   run.pairs.clear();
@@ -391,7 +392,7 @@ TEST_F(RunDirectoryTest, AKilledMeasurementIsRecovered) {
   {
     const RunDirectory directory = RunDirectory::Open(folder);
     directory.WriteManifest(run);
-    EXPECT_THROW(RecoverRunDirectory(folder), Error);  // it is still being measured
+    EXPECT_THROW(RecoverRunDirectory(folder), Error);  // the directory is locked
   }
   const auto before = Snapshot(folder);
   RunData read = LoadRunDirectory(folder);
@@ -403,18 +404,18 @@ TEST_F(RunDirectoryTest, AKilledMeasurementIsRecovered) {
   EXPECT_EQ(ExecuteTimes(ReadEtdump(std::as_bytes(std::span(contents)), "memory")).size(), 20u);
   EXPECT_TRUE(RecoverRunDirectory(folder));
   EXPECT_FALSE(RecoverRunDirectory(folder));
-  const RunData back = LoadRunDirectory(folder);
-  EXPECT_EQ(back.status, RunData::Status::kInterrupted);
-  EXPECT_EQ(back.experiments[0].etdump_runs.size(), 20u);
-  EXPECT_TRUE(std::filesystem::exists(back.experiments[0].etdump));
-  EXPECT_EQ(back.experiments[0].launches[0].bursts[0].recorded.size(), 3u);
+  const RunData loaded = LoadRunDirectory(folder);
+  EXPECT_EQ(loaded.status, RunData::Status::kInterrupted);
+  EXPECT_EQ(loaded.experiments[0].etdump_runs.size(), 20u);
+  EXPECT_TRUE(std::filesystem::exists(loaded.experiments[0].etdump));
+  EXPECT_EQ(loaded.experiments[0].launches[0].bursts[0].recorded.size(), 3u);
 }
 
-TEST_F(RunDirectoryTest, APartThatCannotBeReadStaysAPart) {
+TEST_F(RunDirectoryTest, KeepsUnreadableParts) {
   ExperimentData data;
   data.name = "a";
   for (int i = 0; i < 2; ++i) {
-    Launch launch = ALaunch(i);
+    Launch launch = MakeLaunch(i);
     launch.etdump_part = EtdumpPart("a/toy_a_t1", i);
     launch.traced_runs.assign(20, RunLabel{i, 0, Phase::kSteady});
     data.launches.push_back(launch);
@@ -434,28 +435,28 @@ TEST_F(RunDirectoryTest, APartThatCannotBeReadStaysAPart) {
   EXPECT_TRUE(std::filesystem::exists(folder / "a/launches/mine.etdump"));
 }
 
-TEST_F(RunDirectoryTest, RowsOfUnknownLaunchesAreDropped) {
+TEST_F(RunDirectoryTest, DropsRowsOfUnknownLaunches) {
   const std::string stem = "a/toy_a_t1";
   const std::filesystem::path file = folder / (stem + "_latency.csv");
   EXPECT_FALSE(DropUnknownLatencies(folder, stem, {}));
-  AppendLatencies(file, ALaunch(0), false);
+  AppendLatencies(file, MakeLaunch(0), false);
   const std::string first = ReadTextFile(file);
-  EXPECT_FALSE(DropUnknownLatencies(folder, stem, {ALaunch(0)}));
-  AppendLatencies(file, ALaunch(1), false);
+  EXPECT_FALSE(DropUnknownLatencies(folder, stem, {MakeLaunch(0)}));
+  AppendLatencies(file, MakeLaunch(1), false);
   WriteFileAtomically(file, ReadTextFile(file) + "0,1,0,3,reco");
-  EXPECT_TRUE(DropUnknownLatencies(folder, stem, {ALaunch(0)}));
+  EXPECT_TRUE(DropUnknownLatencies(folder, stem, {MakeLaunch(0)}));
   EXPECT_EQ(ReadTextFile(file), first);
-  // The manifest knows no launch at all: the disk was full before the first one.
+  // The manifest has no launch if the disk was full before the first launch ended.
   EXPECT_TRUE(DropUnknownLatencies(folder, stem, {}));
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
-TEST_F(RunDirectoryTest, WhatAKilledWriterLeftGoesWithTheNextOne) {
-  const std::filesystem::path left = folder / "a" / ".etprof-999999999-0123456789abcdef.tmp";
+TEST_F(RunDirectoryTest, RemovesTemporaryFilesOfKilledWriters) {
+  const std::filesystem::path leftover = folder / "a" / ".etprof-999999999-0123456789abcdef.tmp";
   Write("a/mine.tmp", "mine");
-  std::ofstream(left) << "half";
+  std::ofstream(leftover) << "half";
   const RunDirectory directory = RunDirectory::Open(folder);
-  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_FALSE(std::filesystem::exists(leftover));
   EXPECT_TRUE(std::filesystem::exists(folder / "a/mine.tmp"));
 }
 
@@ -468,7 +469,7 @@ std::string SafetensorsText(const std::string& dtype, const std::string& bytes) 
   return text + header + bytes;
 }
 
-TEST_F(RunDirectoryTest, OutputsAreCompared) {
+TEST_F(RunDirectoryTest, ComparesOutputs) {
   ExperimentData a, b;
   EXPECT_THAT(CompareOutputs(a, b, {}, {}).note, HasSubstr("not known"));
   protocol::OutputDigest digest;
@@ -487,7 +488,7 @@ TEST_F(RunDirectoryTest, OutputsAreCompared) {
   Write("a.st", SafetensorsText("F16", std::string("\x00\x3c\x00\x44", 4)));  // 1, 4
   Write("b.st", SafetensorsText("F16", std::string("\x00\x3e\x00\x44", 4)));  // 1.5, 4
   EXPECT_DOUBLE_EQ(*CompareOutputs(a, b, folder / "a.st", folder / "b.st").largest_absolute, 0.5);
-  // Where the inputs lie does not matter, but what they are.
+  // Inputs are compared by their values, not by their paths.
   const auto digest_of = [&](const std::string& name, const std::string& bytes, const std::string& method) {
     Write(name, SafetensorsText("F32", bytes));
     return DigestOfInputs({folder / name}, method);
@@ -501,7 +502,7 @@ TEST_F(RunDirectoryTest, OutputsAreCompared) {
   EXPECT_DOUBLE_EQ(*CompareOutputs(a, b, folder / "a.st", folder / "b.st").largest_absolute, 0.5);
   b.inputs_sha256 = digest_of("b.inputs", "12345679", "forward");
   EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ, and so do the inputs");
-  a.inputs_from = b.inputs_from;  // the file has changed in between
+  a.inputs_from = b.inputs_from;  // the same file with other contents
   EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ, and so do the inputs");
   b.inputs_sha256 = a.inputs_sha256;
   EXPECT_EQ(DigestOfInputs({folder / "a.inputs"}, "other"), "");

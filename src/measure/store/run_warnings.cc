@@ -14,7 +14,7 @@ namespace etprof {
 
 namespace {
 
-// Without what names a build of it ("1.5.1+cpu"): version.txt of a checkout has none.
+// The version without the local build label ("1.5.1+cpu"), which version.txt of a checkout does not have.
 std::string_view PublicVersion(std::string_view version) { return version.substr(0, version.find('+')); }
 
 }  // namespace
@@ -39,27 +39,27 @@ void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
     if (data.operator_clock == protocol::kXnnpackClock) {
       AddOnce("operator times are XNNPACK's own whole microseconds", data.warnings);
     }
-    std::size_t restless = 0, bursts = 0;
+    std::size_t unstable_bursts = 0, bursts = 0;
     for (const Launch& launch : data.launches) {
       for (const Burst& burst : launch.bursts) {
         ++bursts;
-        restless += burst.level ? 0 : 1;
+        unstable_bursts += burst.level ? 0 : 1;
       }
     }
-    if (restless > 0) {
+    if (unstable_bursts > 0) {
       std::erase_if(data.warnings, [](const std::string& text) {
         return text.find("the latency stabilized") != std::string::npos ||
-               text.find("latency was level") != std::string::npos;  // of an earlier etprof
+               text.find("latency was level") != std::string::npos;  // wording of earlier etprof versions
       });
       data.warnings.push_back(
-          fmt::format("{} of {} bursts began before the latency stabilized", restless, bursts));
+          fmt::format("{} of {} bursts began before the latency stabilized", unstable_bursts, bursts));
     }
   }
   for (const std::string& warning : LoadWarnings(run)) AddOnce(warning, run.warnings);
   for (const std::string& warning : of_conditions) AddOnce(warning, run.warnings);
   for (const std::string& warning : ConditionsWarnings(run)) AddOnce(warning, run.warnings);
   if (run.device) {
-    // With the time for which the quota stopped the group, where it did.
+    // The throttling text replaces the warning about the quota.
     const std::string throttled =
         run.limits_after ? ThrottlingText(run.device->limits, *run.limits_after) : "";
     if (!throttled.empty()) {

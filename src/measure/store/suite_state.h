@@ -12,8 +12,8 @@ namespace etprof {
 enum class SuiteCellStatus {
   kPending,  // not measured yet
   kMeasured,
-  kFailed,   // it could not be measured; what was measured before is kept
-  kSkipped,  // the suite's time was over before it
+  kFailed,   // the measurement failed; earlier results of the cell are kept
+  kSkipped,  // the suite's time limit was reached before the cell
 };
 template <>
 inline constexpr NamedValue<SuiteCellStatus> kNames<SuiteCellStatus>[] = {
@@ -22,12 +22,14 @@ inline constexpr NamedValue<SuiteCellStatus> kNames<SuiteCellStatus>[] = {
     {SuiteCellStatus::kFailed, "failed"},
     {SuiteCellStatus::kSkipped, "skipped"}};
 
-// "net int8": what a suite calls one of its programs. `dtype` "": the model is one program.
+// A suite's name for one of its programs: "net int8". An empty `dtype` means that the model has only one
+// program.
 inline std::string NameOfProgram(const std::string& model, const std::string& dtype) {
   return dtype.empty() ? model : model + " " + dtype;
 }
 
-// suite_state.json of a suite's folder: what its results directories do not say.
+// The contents of suite_state.json in a suite's folder: the state that is not in the suite's results
+// directories.
 struct SuiteState {
   struct Cell {
     std::string model, dtype, device;
@@ -50,7 +52,7 @@ struct SuiteState {
         {.meaning = "of the device, without waiting for it to be free or cool", .least = 0});
     }
   };
-  std::string suite;  // its file
+  std::string suite;  // file name of the suite
   std::vector<std::string> devices;
   std::optional<double> max_slowdown;
   std::vector<Cell> cells;

@@ -9,8 +9,8 @@
 
 namespace etprof {
 
-// `_watch.json` beside an experiment's log (--watch): what the runner saw of XNNPACK's calls. `method`
-// completes the operators' keys.
+// The contents of `<stem>_watch.json` next to an experiment's log (--watch): the calls that the runner
+// observed in XNNPACK. The operators' keys need the name of the method.
 struct WatchData {
   std::string method;
   protocol::WatchReply reply;
@@ -23,12 +23,11 @@ struct WatchData {
   static void Check(const WatchData& watch) { protocol::WatchReply::Check(watch.reply); }
 };
 
-// "<stem>_watch.json" beside its log; empty: it has no log.
+// "<stem>_watch.json" next to the experiment's log; empty: the experiment has no log.
 std::filesystem::path WatchFile(const ExperimentData& data);
-// Of an experiment of a results directory; null where there is none. Throws Error (kBadInput) for one that is
-// damaged.
+// Reads the watch file of an experiment; null: no such file. Throws Error (kBadInput) for an invalid file.
 std::shared_ptr<const WatchData> ReadWatch(const ExperimentData& data);
-// Throws Error where it cannot be written.
+// Throws Error if the file cannot be written.
 void WriteWatch(const WatchData& watch, const std::filesystem::path& path);
 
 }  // namespace etprof

@@ -19,20 +19,20 @@
 namespace etprof {
 namespace {
 
-constexpr const char* kTimelineEnds[] = {"_exec_all_runs_timeline", "_all_runs_timeline"};
+constexpr const char* kTimelineSuffixes[] = {"_exec_all_runs_timeline", "_all_runs_timeline"};
 
-// The name of a trace without what says that it is one: "toy_cnn_sme2_on_t1"; empty: it is none.
-std::string StemOfTrace(const std::filesystem::path& file) {
+// The file name of a trace without its extension and suffix: "toy_cnn_sme2_on_t1"; empty: not a trace.
+std::string TraceStem(const std::filesystem::path& file) {
   const std::string stem = file.stem().string();
   if (HasEtdumpName(file)) return stem;
   if (file.extension() != ".csv") return "";
-  for (const std::string end : kTimelineEnds) {
+  for (const std::string end : kTimelineSuffixes) {
     if (stem.ends_with(end) && stem.size() > end.size()) return stem.substr(0, stem.size() - end.size());
   }
   return "";
 }
 
-// Below the folder, but not earlier runs' and not parts of launches; in the order of their paths.
+// The traces below the folder, sorted by path, without those of earlier runs and without parts.
 std::vector<std::filesystem::path> FindTraces(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> found;
   std::error_code error;
@@ -45,8 +45,8 @@ std::vector<std::filesystem::path> FindTraces(const std::filesystem::path& folde
     if (iterator->is_directory(ignored)) {
       if (name == "previous" || name == "launches" || iterator.depth() > 6)
         iterator.disable_recursion_pending();
-    } else if (iterator->is_regular_file(ignored) && !StemOfTrace(path).empty()) {
-      const std::filesystem::path etdump = path.parent_path() / (StemOfTrace(path) + ".etdump");
+    } else if (iterator->is_regular_file(ignored) && !TraceStem(path).empty()) {
+      const std::filesystem::path etdump = path.parent_path() / (TraceStem(path) + ".etdump");
       if (HasEtdumpName(path) || !Exists(etdump)) found.push_back(path);
     }
   }
@@ -54,8 +54,8 @@ std::vector<std::filesystem::path> FindTraces(const std::filesystem::path& folde
   return found;
 }
 
-// "<anything>_t4" -> 4, and the end is taken off.
-int ThreadsOfStem(std::string& stem) {
+// Removes the suffix "_t4" and returns 4; returns 1 if there is no such suffix.
+int TakeThreadsSuffix(std::string& stem) {
   const std::size_t at = stem.rfind("_t");
   if (at == std::string::npos || at + 2 >= stem.size() || stem.size() - at > 5) return 1;
   if (!std::all_of(stem.begin() + static_cast<std::ptrdiff_t>(at) + 2, stem.end(),
@@ -66,18 +66,19 @@ int ThreadsOfStem(std::string& stem) {
   return threads;
 }
 
-// What flat names ("toy_cnn_mac_sme2_off", "toy_cnn_mac_sme2_on") say of the model: the words that all begin
-// with. The kit's experiments begin with the platform; else the last word that is shared is the experiments'
-// ("sme2_off", not "off"). "" where the names do not say.
-std::string ModelOfNames(const std::vector<std::string>& names) {
+// Guesses the model from the names of traces in one folder ("toy_cnn_mac_sme2_off", "toy_cnn_mac_sme2_on"):
+// the words that all names begin with, up to the platform, with which the kit's experiments begin. Without a
+// platform, the last common word belongs to the experiments ("sme2_off", not "off"). Empty: the names give no
+// model.
+std::string CommonModelName(const std::vector<std::string>& names) {
   const std::set<std::string> distinct(names.begin(), names.end());
   if (distinct.empty()) return "";
   std::vector<std::string_view> shared = SplitAt(*distinct.begin(), '_');
   for (const std::string& name : distinct) {
     const std::vector<std::string_view> words = SplitAt(name, '_');
-    std::size_t same = 0;
-    while (same < shared.size() && same + 1 < words.size() && shared[same] == words[same]) ++same;
-    shared.resize(same);
+    std::size_t common = 0;
+    while (common < shared.size() && common + 1 < words.size() && shared[common] == words[common]) ++common;
+    shared.resize(common);
   }
   const auto platform = std::ranges::find_if(
       shared, [](std::string_view word) { return word == "mac" || word == "android" || word == "linux"; });
@@ -91,27 +92,27 @@ std::string ModelOfNames(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(shared, "_"));
 }
 
-std::string ModelOfSummary(const std::filesystem::path& folder) {
+std::string SummaryModelName(const std::filesystem::path& folder) {
   std::error_code error;
   std::set<std::string> models;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    constexpr std::string_view kEnd = "_pipeline_summary.json";
-    if (name.size() > kEnd.size() && name.ends_with(kEnd))
-      models.insert(name.substr(0, name.size() - kEnd.size()));
+    constexpr std::string_view kSummarySuffix = "_pipeline_summary.json";
+    if (name.size() > kSummarySuffix.size() && name.ends_with(kSummarySuffix))
+      models.insert(name.substr(0, name.size() - kSummarySuffix.size()));
   }
   return models.size() == 1 ? *models.begin() : "";
 }
 
-// A file of the same stem; empty where there is none.
-std::filesystem::path Beside(const std::filesystem::path& trace, const char* suffix) {
-  std::filesystem::path file = trace.parent_path() / (StemOfTrace(trace) + suffix);
+// The file with the trace's stem and `suffix` next to a trace; empty: no such file.
+std::filesystem::path FindSibling(const std::filesystem::path& trace, const char* suffix) {
+  std::filesystem::path file = trace.parent_path() / (TraceStem(trace) + suffix);
   return Exists(file) ? file : std::filesystem::path();
 }
 
-class Adder {
+class ForeignTraceAdder {
  public:
-  explicit Adder(RunData& run) : run_(run) {}
+  explicit ForeignTraceAdder(RunData& run) : run_(run) {}
 
   void Add() {
     std::set<std::filesystem::path> known;
@@ -122,30 +123,30 @@ class Adder {
     FindModel(traces);
     std::vector<ExperimentData> found;
     for (const std::filesystem::path& path : traces) {
-      ExperimentData data = FromTrace(path);
+      ExperimentData data = MakeExperiment(path);
       // A manifest of another tool may have named the experiment without its file.
-      const auto same = std::ranges::find_if(run_.experiments, [&](const ExperimentData& e) {
+      const auto matching = std::ranges::find_if(run_.experiments, [&](const ExperimentData& e) {
         return e.name == data.name && e.threads == data.threads && e.etdump.empty();
       });
-      if (same != run_.experiments.end() && same->launches.empty()) {
-        same->etdump = path;
-        if (same->log.empty()) same->log = data.log;
+      if (matching != run_.experiments.end() && matching->launches.empty()) {
+        matching->etdump = path;
+        if (matching->log.empty()) matching->log = data.log;
       } else {
         found.push_back(std::move(data));
       }
     }
-    TellApart(found);
+    AddThreadsToEqualLabels(found);
     for (ExperimentData& data : found) run_.experiments.push_back(std::move(data));
   }
 
  private:
   void FindModel(const std::vector<std::filesystem::path>& traces) {
-    if (run_.model_id.empty()) run_.model_id = ModelOfSummary(run_.folder);
+    if (run_.model_id.empty()) run_.model_id = SummaryModelName(run_.folder);
     if (!run_.model_id.empty()) return;
     std::vector<std::string> flat;
     for (const std::filesystem::path& path : traces) {
-      std::string stem = StemOfTrace(path);
-      ThreadsOfStem(stem);
+      std::string stem = TraceStem(path);
+      TakeThreadsSuffix(stem);
       if (path.parent_path() == run_.folder) {
         flat.push_back(std::move(stem));
       } else {
@@ -154,14 +155,14 @@ class Adder {
           run_.model_id = stem.substr(0, stem.size() - end.size());
       }
     }
-    if (run_.model_id.empty()) run_.model_id = ModelOfNames(flat);
+    if (run_.model_id.empty()) run_.model_id = CommonModelName(flat);
   }
 
-  ExperimentData FromTrace(const std::filesystem::path& path) const {
+  ExperimentData MakeExperiment(const std::filesystem::path& path) const {
     ExperimentData data;
-    const std::string file_stem = StemOfTrace(path);
+    const std::string file_stem = TraceStem(path);
     std::string stem = file_stem;
-    data.threads = ThreadsOfStem(stem);
+    data.threads = TakeThreadsSuffix(stem);
     const std::string folder = path.parent_path().filename().string();
     const bool flat = path.parent_path() == run_.folder;
     if (!flat && (stem == folder || stem.ends_with("_" + folder))) {
@@ -169,19 +170,19 @@ class Adder {
     } else if (flat && !run_.model_id.empty() && stem.starts_with(run_.model_id + "_")) {
       data.name = stem.substr(run_.model_id.size() + 1);
     } else {
-      data.name = stem;  // several files in one folder, or a name that says nothing
+      data.name = stem;  // several traces in one folder, or a name without the model
     }
     data.label = data.name;
     data.etdump = path;
-    data.log = Beside(path, "_latency.log");
-    if (data.log.empty()) data.log = Beside(path, ".log");
+    data.log = FindSibling(path, "_latency.log");
+    if (data.log.empty()) data.log = FindSibling(path, ".log");
     LookForTraceLog(data);
     data.foreign = true;
     data.tracer_always_on = true;
     return data;
   }
 
-  static void TellApart(std::vector<ExperimentData>& found) {
+  static void AddThreadsToEqualLabels(std::vector<ExperimentData>& found) {
     for (std::size_t i = 0; i < found.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (found[j].name != found[i].name || found[j].threads == found[i].threads) continue;
@@ -194,8 +195,9 @@ class Adder {
   RunData& run_;
 };
 
-// Reads one side of a pair; the index of its experiment, if there is one.
-std::optional<std::size_t> SideOfPair(const nlohmann::json& pair, const char* key, const RunData& run) {
+// The index of the experiment that `key` of a pair names; absent: no such experiment.
+std::optional<std::size_t> FindPairExperiment(const nlohmann::json& pair, const char* key,
+                                              const RunData& run) {
   const auto side = pair.find(key);
   if (side == pair.end()) return std::nullopt;
   std::string name;
@@ -213,7 +215,7 @@ std::optional<std::size_t> SideOfPair(const nlohmann::json& pair, const char* ke
   return std::nullopt;
 }
 
-// `compare_pairs` at the top or below `analysis` or `configuration`.
+// Finds `compare_pairs` at the top level, or below `analysis`, `configuration`, or `config`.
 const nlohmann::json* FindPairs(const nlohmann::json& object, int depth = 0) {
   if (!object.is_object() || depth > 2) return nullptr;
   if (const auto found = object.find("compare_pairs"); found != object.end() && found->is_array())
@@ -226,7 +228,7 @@ const nlohmann::json* FindPairs(const nlohmann::json& object, int depth = 0) {
   return nullptr;
 }
 
-// The configuration that a manifest names: where it says, or a copy beside it.
+// Reads the configuration that a manifest names, at its path or as a copy next to the manifest.
 nlohmann::json ReadConfiguration(const std::filesystem::path& config, const std::filesystem::path& folder) {
   std::error_code error;
   for (const std::filesystem::path& path :
@@ -236,7 +238,7 @@ nlohmann::json ReadConfiguration(const std::filesystem::path& config, const std:
     try {
       nlohmann::json json = nlohmann::json::parse(ReadTextFile(path), nullptr, false);
       if (json.is_object()) return json;
-    } catch (const Error&) {  // it is not needed
+    } catch (const Error&) {  // the configuration is optional
     }
   }
   return {};
@@ -244,11 +246,11 @@ nlohmann::json ReadConfiguration(const std::filesystem::path& config, const std:
 
 }  // namespace
 
-void AddForeignTraces(RunData& run) { Adder(run).Add(); }
+void AddForeignTraces(RunData& run) { ForeignTraceAdder(run).Add(); }
 
 void LookForTraceLog(ExperimentData& data) {
   if (data.trace_enabled || data.etdump.empty()) return;
-  data.xnntrace_log = Beside(data.etdump, kKernelLogSuffix);
+  data.xnntrace_log = FindSibling(data.etdump, kKernelLogSuffix);
   if (data.xnntrace_log.empty()) return;
   data.trace_enabled = true;
   data.mode = "xnntrace";
@@ -256,7 +258,7 @@ void LookForTraceLog(ExperimentData& data) {
 
 void ReadLatencyLog(ExperimentData& data) {
   if (data.log.empty() || !data.launches.empty() || data.trace_enabled) return;
-  // One list a process: a log may hold several.
+  // A log may have the output of several processes, so collect one list per process.
   std::vector<ForeignLog> processes;
   const MappedFile file = MappedFile::Open(data.log, kMostTable);
   const ByteView bytes = file.bytes();
@@ -277,11 +279,11 @@ void ReadLatencyLog(ExperimentData& data) {
     launch.index = static_cast<int>(data.launches.size());
     launch.first_run = times.front();
     const std::vector<double> values(times.begin(), times.end());
-    const std::size_t level = std::max<std::size_t>(1, stats::FirstLevelRun(values));
+    const std::size_t first_level = std::max<std::size_t>(1, stats::FirstLevelRun(values));
     Burst burst;
     burst.round = -1;
     for (std::size_t i = 1; i < times.size(); ++i)
-      (i < level ? launch.warmup : burst.recorded).push_back(times[i]);
+      (i < first_level ? launch.warmup : burst.recorded).push_back(times[i]);
     if (!burst.recorded.empty()) launch.bursts.push_back(std::move(burst));
     data.launches.push_back(std::move(launch));
   }
@@ -296,8 +298,8 @@ void PairForeign(const nlohmann::json& manifest, RunData& run) {
   if (pairs != nullptr) {
     for (const nlohmann::json& entry : *pairs) {
       if (!entry.is_object()) continue;
-      const auto baseline = SideOfPair(entry, "baseline", run);
-      const auto candidate = SideOfPair(entry, "candidate", run);
+      const auto baseline = FindPairExperiment(entry, "baseline", run);
+      const auto candidate = FindPairExperiment(entry, "candidate", run);
       if (!baseline || !candidate || *baseline == *candidate) {
         run.problems.push_back("compare_pairs: a pair names an experiment that has no results");
         continue;

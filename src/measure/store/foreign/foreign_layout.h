@@ -4,27 +4,29 @@
 
 #include "measure/store/run_data.h"
 
-// Results directories that etprof did not write: the kit's (a folder an experiment, or all files in one
-// folder), with a manifest of theirs or without any JSON.
+// Foreign layouts are results directories that etprof did not write: those of the SME2 profiling kit (one
+// folder per experiment, or all files in one folder), with their own manifest or without any JSON.
 namespace etprof {
 
-// Adds an experiment for every trace below run.folder that no experiment has yet: *.etdump, and timeline CSVs
-// (*_all_runs_timeline.csv) that have no ETDump beside them. Names and threads are taken from
-// `<experiment>/<model>_<experiment>_t<n>.etdump` or, flat, `<model>_<experiment>_t<n>.etdump`, where the
-// model is the manifest's, or that of a `<model>_pipeline_summary.json`, or what all names begin with.
+// Adds an experiment for each trace below run.folder that belongs to no experiment yet: *.etdump, and
+// timeline CSVs (*_all_runs_timeline.csv) without an ETDump next to them. Names and threads come from the
+// path: `<experiment>/<model>_<experiment>_t<n>.etdump`, or `<model>_<experiment>_t<n>.etdump` in run.folder.
+// The model is that of the manifest, or of a `<model>_pipeline_summary.json`, or the common beginning of all
+// names.
 void AddForeignTraces(RunData& run);
 
-// Makes a trace that was given as a file a kernel-log run's, where `<stem>_xnntrace.log` lies beside it.
+// Marks an experiment whose trace was given as a file as a kernel-log run if `<stem>_xnntrace.log` is next to
+// the trace.
 void LookForTraceLog(ExperimentData& data);
 
-// Takes the latencies of a runner's log into `data` as one launch without rounds: "Iteration 3 of 20: 2.39
-// ms". The first is the first run, and those before the latency is level are warm-up. Does nothing where the
-// log has none.
+// Reads the latencies in a third-party runner's log ("Iteration 3 of 20: 2.39 ms") into `data`, as one launch
+// without rounds per process. Iteration 1 is the first run; iterations before the latency stabilizes are
+// warmup. Does nothing if the log has no latencies.
 void ReadLatencyLog(ExperimentData& data);
 
-// The pairs that a configuration in the kit's form asks for (`analysis.compare_pairs`, also of a manifest
-// that holds or names one), else, of exactly two experiments of as many threads, the second against the
-// first.
+// Adds the pairs of a configuration in the kit's format (`analysis.compare_pairs`), which the manifest
+// contains or names. Without such pairs, and with exactly two timed experiments that have the same number of
+// threads, compares the second with the first.
 void PairForeign(const nlohmann::json& manifest, RunData& run);
 
 }  // namespace etprof

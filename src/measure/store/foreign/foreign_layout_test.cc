@@ -30,7 +30,7 @@ class ForeignLayoutTest : public testing::Test {
     std::filesystem::create_directories((folder / path).parent_path());
     std::filesystem::copy_file(ETPROF_TEST_DATA "/toy_cnn.t1.etdump", folder / path);
   }
-  static std::vector<std::string> Names(const RunData& run) {
+  static std::vector<std::string> ExperimentNames(const RunData& run) {
     std::vector<std::string> names;
     for (const ExperimentData& data : run.experiments)
       names.push_back(data.name + " " + std::to_string(data.threads));
@@ -45,42 +45,42 @@ TEST_F(ForeignLayoutTest, FlatNamesGiveModelExperimentAndThreads) {
   CopyEtdump("toy_cnn_mac_sme2_on_t1.etdump");
   const RunData run = LoadRunDirectory(folder);
   EXPECT_EQ(run.model_id, "toy_cnn");
-  EXPECT_THAT(Names(run), ElementsAre("mac_sme2_off 1", "mac_sme2_on 1"));
+  EXPECT_THAT(ExperimentNames(run), ElementsAre("mac_sme2_off 1", "mac_sme2_on 1"));
   ASSERT_THAT(run.pairs, SizeIs(1));
   EXPECT_EQ(run.pairs[0].baseline, 0u);
   EXPECT_EQ(run.pairs[0].candidate, 1u);
 }
 
-TEST_F(ForeignLayoutTest, WithoutAPlatformTheLastSharedWordIsTheExperiments) {
+TEST_F(ForeignLayoutTest, LastCommonWordBelongsToExperimentsWithoutPlatform) {
   CopyEtdump("toy_cnn_sme2_off_t1.etdump");
   CopyEtdump("toy_cnn_sme2_on_t1.etdump");
   const RunData run = LoadRunDirectory(folder);
   EXPECT_EQ(run.model_id, "toy_cnn");
-  EXPECT_THAT(Names(run), ElementsAre("sme2_off 1", "sme2_on 1"));
+  EXPECT_THAT(ExperimentNames(run), ElementsAre("sme2_off 1", "sme2_on 1"));
 }
 
-TEST_F(ForeignLayoutTest, TheSummaryNamesTheModel) {
+TEST_F(ForeignLayoutTest, ReadsModelFromSummaryName) {
   CopyEtdump("net_a_one_t1.etdump");
   CopyEtdump("net_a_two_t2.etdump");
   Write("net_a_pipeline_summary.json", "{}");
   const RunData run = LoadRunDirectory(folder);
   EXPECT_EQ(run.model_id, "net_a");
-  EXPECT_THAT(Names(run), ElementsAre("one 1", "two 2"));
+  EXPECT_THAT(ExperimentNames(run), ElementsAre("one 1", "two 2"));
   EXPECT_THAT(run.pairs, IsEmpty()) << "another number of threads is another question";
 }
 
 TEST_F(ForeignLayoutTest, FindsTracesByAllNamesThatExecuTorchGivesThem) {
   CopyEtdump("phone/net.etdp");
   CopyEtdump("llm/etdump.in");
-  EXPECT_THAT(Names(LoadRunDirectory(folder)), testing::UnorderedElementsAre("net 1", "etdump 1"));
+  EXPECT_THAT(ExperimentNames(LoadRunDirectory(folder)), testing::UnorderedElementsAre("net 1", "etdump 1"));
 }
 
-TEST_F(ForeignLayoutTest, ThreeExperimentsAreNotPairedByGuess) {
+TEST_F(ForeignLayoutTest, DoesNotPairThreeExperiments) {
   for (const char* name : {"a", "b", "c"}) CopyEtdump(std::string("net_x_") + name + "_t1.etdump");
   EXPECT_THAT(LoadRunDirectory(folder).pairs, IsEmpty());
 }
 
-TEST_F(ForeignLayoutTest, AManifestOfTheKitIsCompletedFromTheFiles) {
+TEST_F(ForeignLayoutTest, CompletesKitManifestFromFiles) {
   CopyEtdump("toy_cnn_xnnpack_fp32_slow_t2.etdump");
   CopyEtdump("toy_cnn_xnnpack_fp32_fast_t2.etdump");
   Write("toy_cnn_xnnpack_fp32_traced_t2_xnntrace.log", "ukernel");
@@ -95,7 +95,7 @@ TEST_F(ForeignLayoutTest, AManifestOfTheKitIsCompletedFromTheFiles) {
                   {"experiment": "traced", "threads": 2, "mode": "xnntrace", "status": "ok"}]})");
   const RunData run = LoadRunDirectory(folder);
   EXPECT_EQ(run.model_id, "toy_cnn_xnnpack_fp32");
-  EXPECT_THAT(Names(run), ElementsAre("fast 2", "slow 2", "traced 2"));
+  EXPECT_THAT(ExperimentNames(run), ElementsAre("fast 2", "slow 2", "traced 2"));
   EXPECT_FALSE(run.experiments[0].etdump.empty());
   EXPECT_TRUE(run.experiments[2].trace_enabled);
   ASSERT_THAT(run.pairs, SizeIs(1));
@@ -105,18 +105,18 @@ TEST_F(ForeignLayoutTest, AManifestOfTheKitIsCompletedFromTheFiles) {
   EXPECT_THAT(run.problems, Contains(HasSubstr("names an experiment that has no results")));
 }
 
-TEST_F(ForeignLayoutTest, ATimelineStandsInForALostEtdump) {
+TEST_F(ForeignLayoutTest, UsesTimelineIfEtdumpIsMissing) {
   Write("off/net_off_t1_exec_all_runs_timeline.csv", "name\n");
   CopyEtdump("on/net_on_t1.etdump");
   Write("on/net_on_t1_exec_all_runs_timeline.csv", "name\n");
   Write("on/net_on_t1_exec_run0_timeline.csv", "name\n");
   const RunData run = LoadRunDirectory(folder);
-  EXPECT_THAT(Names(run), ElementsAre("off 1", "on 1"));
+  EXPECT_THAT(ExperimentNames(run), ElementsAre("off 1", "on 1"));
   EXPECT_EQ(run.experiments[0].etdump.extension(), ".csv");
   EXPECT_EQ(run.experiments[1].etdump.extension(), ".etdump");
 }
 
-TEST_F(ForeignLayoutTest, LatenciesAreReadFromTheLog) {
+TEST_F(ForeignLayoutTest, ReadsLatenciesFromLog) {
   CopyEtdump("net_off_t1.etdump");
   std::string log = "I 00:00:00.1 executorch:executor_runner.cpp:1] Model file is loaded.\r\n";
   const auto add = [&](int process_runs) {
@@ -140,13 +140,13 @@ TEST_F(ForeignLayoutTest, LatenciesAreReadFromTheLog) {
   EXPECT_TRUE(data.tracer_always_on);
 }
 
-TEST_F(ForeignLayoutTest, ALogWithoutIterationsGivesNone) {
+TEST_F(ForeignLayoutTest, IgnoresLogWithoutIterations) {
   CopyEtdump("net_off_t1.etdump");
   Write("net_off_t1.log", "Iteration of nothing: x ms\nIteration 1 of 2: 3.5 s\n");
   EXPECT_THAT(LoadRunDirectory(folder).experiments[0].launches, IsEmpty());
 }
 
-TEST_F(ForeignLayoutTest, ALogOfATraceEnabledRunnerMakesItsRunOne) {
+TEST_F(ForeignLayoutTest, KernelLogMakesKernelLogRun) {
   CopyEtdump("net_off_t1.etdump");
   CopyEtdump("net_on_t1.etdump");
   const std::string times = "Iteration 1 of 3: 9.5 ms\nIteration 2 of 3: 2.5 ms\nIteration 3 of 3: 2.5 ms\n";
