@@ -1,4 +1,5 @@
-// How fast parts of an analysis are on one core, beside a sum over the same bytes. Writes Markdown.
+// Measures the speed of parts of an analysis on one core, compared with a sum over the same bytes. Writes
+// Markdown.
 //   etprof_bench_passes FILE.etdump
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ namespace {
 
 using etprof::ByteView;
 
-// The best of a few: what the code takes, without what else the machine did.
+// The shortest of five runs, which other load on the machine affects least.
 double BestSeconds(const std::function<void()>& work) {
   double best = 1e9;
   for (int i = 0; i < 5; ++i) {
@@ -50,18 +51,20 @@ int main(int argc, char** argv) {
     return 2;
   }
   const etprof::MappedFile file = etprof::MappedFile::Open(argv[1]);
-  std::uint64_t sink = 0;
-  const double sum = BestSeconds([&] { sink += Sum(file.bytes()); });
-  etprof::EtdumpOptions one;
-  one.threads = 1;
+  std::uint64_t sum_of_sums = 0;
+  const double sum_seconds = BestSeconds([&] { sum_of_sums += Sum(file.bytes()); });
+  etprof::EtdumpOptions etdump_options;
+  etdump_options.threads = 1;
   std::optional<etprof::Trace> trace;
-  const double read = BestSeconds([&] { trace.emplace(etprof::ReadEtdump(file.bytes(), argv[1], one)); });
-  etprof::AttributeOptions attribute_one;
-  attribute_one.threads = 1;
+  const double read_seconds =
+      BestSeconds([&] { trace.emplace(etprof::ReadEtdump(file.bytes(), argv[1], etdump_options)); });
+  etprof::AttributeOptions attribute_options;
+  attribute_options.threads = 1;
   std::optional<etprof::Profile> profile;
-  const double attribute = BestSeconds([&] { profile.emplace(etprof::Attribute(*trace, attribute_one)); });
+  const double attribute_seconds =
+      BestSeconds([&] { profile.emplace(etprof::Attribute(*trace, attribute_options)); });
   const char* csv = "/dev/shm/etprof_bench_passes.csv";
-  const double rows = BestSeconds([&] {
+  const double csv_seconds = BestSeconds([&] {
     std::ofstream out(csv, std::ios::binary | std::ios::trunc);
     etprof::RenderTimelineCsv(*trace, *profile, std::nullopt, out);
   });
@@ -73,9 +76,9 @@ int main(int argc, char** argv) {
   };
   fmt::print(
       "On one core, the best of 5:\n\n| what | time | an event | events |\n| --- | ---: | ---: | ---: |\n");
-  row("sum of the file's bytes as 64-bit words (vectorised)", sum);
-  row("reading: verification and the pass over all events", read);
-  row("attribution: spans, self times, statistics", attribute);
-  row("timeline CSV to a memory file system, a row an event", rows);
-  return sink == 1 ? 1 : 0;  // the sum is used
+  row("sum of the file's bytes as 64-bit words (vectorised)", sum_seconds);
+  row("reading: verification and the pass over all events", read_seconds);
+  row("attribution: spans, self times, statistics", attribute_seconds);
+  row("timeline CSV to a memory file system, a row an event", csv_seconds);
+  return sum_of_sums == 1 ? 1 : 0;  // uses the sum, so that the compiler keeps it
 }

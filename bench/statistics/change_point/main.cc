@@ -1,5 +1,5 @@
-// Series of runs with known truth, drawn from recorded noise (bench/statistics/noise.py), and what
-// FindChangePoints makes of them.
+// Tests FindChangePoints with series of runs whose changes are known, drawn from recorded noise
+// (bench/statistics/noise.py).
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -21,43 +21,44 @@
 namespace etprof::bench {
 namespace {
 
-struct Plan {
-  int runs = 40;      // in a series, one of a commit
-  int at = 25;        // the first run of the slower code
-  int launches = 20;  // of a run
-  double drift = 0;   // from run to run, beyond the launches: standard deviation
+struct SeriesPlan {
+  int runs = 40;         // runs in a series, one per commit
+  int changed_run = 25;  // index of the first run of the slower code
+  int launches = 20;     // launches per run
+  double drift = 0;      // standard deviation from run to run, in addition to that of the launches
 };
 
 struct Result {
-  int series = 0, alarms = 0, found = 0, right = 0, held = 0, covered = 0, several = 0;
+  int series = 0, alarms = 0, found = 0, at_right_run = 0, interval_holds = 0, covered = 0, more_than_one = 0;
   double spread = 0;  // mean standard deviation of a run around its level
-  double width = 0;   // mean number of places in the interval
+  double width = 0;   // mean number of runs in the interval of a change
 };
 
-// A run's launches are one stretch of the recording, wherever it begins, so that what lasts longer than a
-// launch is in it. Which side is the reference is drawn, too: the recording is of one thing against itself.
-std::vector<stats::RunLaunches> Draw(const std::vector<double>& effects, const Plan& plan, double step,
-                                     std::mt19937_64& random) {
+// Draws the launches of each run as stretches of ten consecutive launches of the recording, so that noise
+// that lasts longer than a launch is included. The variant that counts as the reference is drawn too, since
+// both variants of the recording are the same model.
+std::vector<stats::RunLaunches> DrawSeries(const std::vector<double>& effects, const SeriesPlan& plan,
+                                           double step, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
-  std::uniform_int_distribution<std::size_t> where(0, effects.size() - 1);
-  std::bernoulli_distribution turned(0.5);
+  std::uniform_int_distribution<std::size_t> start(0, effects.size() - 1);
+  std::bernoulli_distribution swap_sides(0.5);
   std::vector<stats::RunLaunches> series;
   for (int i = 0; i < plan.runs; ++i) {
     stats::RunLaunches run;
     run.group = i;
-    const double own = (i >= plan.at ? step : 0) + plan.drift * normal(random);
-    for (int taken = 0; taken < plan.launches;) {
-      std::size_t from = where(random);
-      for (int j = 0; j < 10 && taken < plan.launches; ++j, ++taken)
-        run.logs.push_back(own + (turned(random) ? 1 : -1) *
-                                     effects[(from + static_cast<std::size_t>(j)) % effects.size()]);
+    const double run_effect = (i >= plan.changed_run ? step : 0) + plan.drift * normal(random);
+    for (int drawn_launches = 0; drawn_launches < plan.launches;) {
+      std::size_t from = start(random);
+      for (int j = 0; j < 10 && drawn_launches < plan.launches; ++j, ++drawn_launches)
+        run.logs.push_back(run_effect + (swap_sides(random) ? 1 : -1) *
+                                            effects[(from + static_cast<std::size_t>(j)) % effects.size()]);
     }
     series.push_back(std::move(run));
   }
   return series;
 }
 
-Result Simulate(const std::vector<double>& effects, const Plan& plan, double step, int series,
+Result Simulate(const std::vector<double>& effects, const SeriesPlan& plan, double step, int series,
                 std::mt19937_64& random) {
   Result result;
   const double size = std::log1p(step);
@@ -65,19 +66,20 @@ Result Simulate(const std::vector<double>& effects, const Plan& plan, double ste
     stats::ChangePointOptions options;
     options.permutations = 399;
     options.seed = random();
-    const auto found = stats::FindChangePoints(Draw(effects, plan, size, random), options);
+    const auto found = stats::FindChangePoints(DrawSeries(effects, plan, size, random), options);
     ++result.series;
     result.spread += found.run_sd.value_or(0) / series;
     result.alarms += found.changes.empty() ? 0 : 1;
-    result.several += found.changes.size() > 1 ? 1 : 0;
+    result.more_than_one += found.changes.size() > 1 ? 1 : 0;
     if (found.changes.empty()) continue;
-    const auto at = static_cast<std::size_t>(plan.at);
-    const auto& change = *std::ranges::min_element(found.changes, {}, [&](const stats::LevelChange& one) {
-      return std::abs(static_cast<double>(one.at) - static_cast<double>(at));
-    });
+    const auto changed_run = static_cast<std::size_t>(plan.changed_run);
+    const auto& change =
+        *std::ranges::min_element(found.changes, {}, [&](const stats::LevelChange& candidate) {
+          return std::abs(static_cast<double>(candidate.at) - static_cast<double>(changed_run));
+        });
     ++result.found;
-    result.right += change.at == at ? 1 : 0;
-    result.held += change.earliest <= at && at <= change.latest ? 1 : 0;
+    result.at_right_run += change.at == changed_run ? 1 : 0;
+    result.interval_holds += change.earliest <= changed_run && changed_run <= change.latest ? 1 : 0;
     result.covered += change.log_low <= size && size <= change.log_high ? 1 : 0;
     result.width += static_cast<double>(change.latest - change.earliest + 1);
   }
@@ -85,33 +87,34 @@ Result Simulate(const std::vector<double>& effects, const Plan& plan, double ste
   return result;
 }
 
-// What a check of a series, its reference, and so many operators finds.
-struct Reports {
-  int reports = 0, latencies = 0, operators = 0, any = 0, found = 0, right = 0, others = 0;
+// Counts what checks of a series, its reference, and its operators find.
+struct CheckCounts {
+  int reports = 0, latencies = 0, operators = 0, any = 0, found = 0, at_right_run = 0, others = 0;
 };
 
-// The machine drifts by 3 % from run to run, which the reference takes out. Noise of operators is that of the
-// recording, half of which all of a model share. `step`: of the first operator.
-std::vector<TrendData> DrawTrends(const std::vector<double>& effects, const Plan& plan, int operators,
+// The machine drifts by 3 % from run to run, which the reference compensates. The noise of operators is that
+// of the recording; half of it is common to all operators of a model. `step` is the slowdown of the first
+// operator.
+std::vector<TrendData> DrawTrends(const std::vector<double>& effects, const SeriesPlan& plan, int operators,
                                   double step, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
-  Plan still = plan;
-  still.at = plan.runs;
-  const auto draw = [&] { return Draw(effects, still, 0, random); };
-  const std::vector<stats::RunLaunches> of_base = draw(), of_reference = draw(), shared = draw();
+  SeriesPlan unchanged = plan;
+  unchanged.changed_run = plan.runs;
+  const auto draw = [&] { return DrawSeries(effects, unchanged, 0, random); };
+  const std::vector<stats::RunLaunches> base_series = draw(), reference_series = draw(), shared = draw();
   TrendData base, reference;
   base.key = {"net", "forward", "base", 1, "", "local"};
   reference.key = {"fixed", "forward", "fixed", 1, "", "local"};
   const auto ns = [](double log) { return std::llround(std::exp(log)); };
-  for (std::size_t i = 0; i < of_base.size(); ++i) {
+  for (std::size_t i = 0; i < base_series.size(); ++i) {
     TrendPoint point;
     point.commit = fmt::format("c{}", i);
     point.time = point.measured_at = static_cast<UnixTime>(i);
     point.reference = "fixed";
     TrendPoint other = point;
     const double machine = 16 + 0.03 * normal(random);
-    for (std::size_t l = 0; l < of_base[i].logs.size(); ++l) {
-      const double level = machine + of_reference[i].logs[l], relative = of_base[i].logs[l];
+    for (std::size_t l = 0; l < base_series[i].logs.size(); ++l) {
+      const double level = machine + reference_series[i].logs[l], relative = base_series[i].logs[l];
       point.launches.push_back({static_cast<int>(l), ns(level + relative), 10, 10, relative, ns(level)});
       other.launches.push_back({static_cast<int>(l), ns(level), 10, 10, std::nullopt, ns(level)});
       point.reference_traced.push_back(ns(level));
@@ -120,14 +123,14 @@ std::vector<TrendData> DrawTrends(const std::vector<double>& effects, const Plan
     reference.points.push_back(std::move(other));
   }
   for (int op = 0; op < operators; ++op) {
-    const std::vector<stats::RunLaunches> own = draw();
+    const std::vector<stats::RunLaunches> op_launches = draw();
     OperatorTimes times{fmt::format("{}", op), "op", 1.0 / operators, {}};
-    for (std::size_t i = 0; i < own.size(); ++i) {
+    for (std::size_t i = 0; i < op_launches.size(); ++i) {
       SelfTime self;
-      const double slower = op == 0 && static_cast<int>(i) >= plan.at ? std::log1p(step) : 0;
-      for (std::size_t l = 0; l < own[i].logs.size(); ++l) {
+      const double slower = op == 0 && static_cast<int>(i) >= plan.changed_run ? std::log1p(step) : 0;
+      for (std::size_t l = 0; l < op_launches[i].logs.size(); ++l) {
         const double log = std::log(static_cast<double>(base.points[i].reference_traced[l]) / operators) +
-                           slower + std::sqrt(0.5) * (own[i].logs[l] + shared[i].logs[l]);
+                           slower + std::sqrt(0.5) * (op_launches[i].logs[l] + shared[i].logs[l]);
         self.by_launch.push_back(ns(log));
       }
       self.mean = static_cast<double>(self.by_launch.front());
@@ -138,9 +141,9 @@ std::vector<TrendData> DrawTrends(const std::vector<double>& effects, const Plan
   return {std::move(base), std::move(reference)};
 }
 
-Reports CheckOperators(const std::vector<double>& effects, const Plan& plan, int operators, double step,
-                       int reports, std::mt19937_64& random) {
-  Reports result;
+CheckCounts CheckOperators(const std::vector<double>& effects, const SeriesPlan& plan, int operators,
+                           double step, int reports, std::mt19937_64& random) {
+  CheckCounts result;
   for (int i = 0; i < reports; ++i) {
     const HistoryReport report = FindTrends(DrawTrends(effects, plan, operators, step, random), "");
     const Trend& base = report.trends[0];
@@ -150,7 +153,7 @@ Reports CheckOperators(const std::vector<double>& effects, const Plan& plan, int
       other = other || op.key != "0" || step == 0;
       if (op.key != "0" || step == 0) continue;
       ++result.found;
-      result.right += op.changes[0].at == static_cast<std::size_t>(plan.at) ? 1 : 0;
+      result.at_right_run += op.changes[0].at == static_cast<std::size_t>(plan.changed_run) ? 1 : 0;
     }
     ++result.reports;
     result.latencies += latency ? 1 : 0;
@@ -161,7 +164,7 @@ Reports CheckOperators(const std::vector<double>& effects, const Plan& plan, int
   return result;
 }
 
-std::vector<double> EffectsOf(const std::string& file) {
+std::vector<double> ReadLaunchEffects(const std::string& file) {
   std::ifstream in(file);
   std::vector<double> effects;
   for (const stats::LaunchBursts& launch : ReadRecording(in).launches) {
@@ -174,7 +177,7 @@ std::string Percent(int part, int whole) {
   return whole == 0 ? "-" : fmt::format("{:.1f} %", 100.0 * part / whole);
 }
 
-void PrintSeries(const std::vector<std::string>& files, int runs, int at, int series, double step,
+void PrintSeries(const std::vector<std::string>& files, int runs, int changed_run, int series, double step,
                  const std::vector<int>& launches) {
   fmt::print(
       "# When something changed, in recorded noise\n\n"
@@ -194,10 +197,10 @@ void PrintSeries(const std::vector<std::string>& files, int runs, int at, int se
       "- **run against step**: the standard deviation of a run around its level, as a part of the step. At a "
       "fifth, "
       "the right commit is found in more than 95 %.\n",
-      runs, series, 100 * step, at + 1, series, 100 * std::sqrt(0.05 * 0.95 / series));
+      runs, series, 100 * step, changed_run + 1, series, 100 * std::sqrt(0.05 * 0.95 / series));
   for (const std::string& file : files) {
     std::mt19937_64 random(1);
-    const std::vector<double> effects = EffectsOf(file);
+    const std::vector<double> effects = ReadLaunchEffects(file);
     std::string name = std::filesystem::path(file).stem().string();
     fmt::print("\n## {}\n\n{} launches recorded.\n\n", name.substr(name.find('_') + 1), effects.size());
     fmt::print(
@@ -206,18 +209,21 @@ void PrintSeries(const std::vector<std::string>& files, int runs, int at, int se
         "in the interval | size covered | more than one |\n");
     fmt::print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (const int count : launches) {
-      const Plan plan{runs, at, count, 0};
-      const Result none = Simulate(effects, plan, 0, series, random);
-      const Result one = Simulate(effects, plan, step, series, random);
+      const SeriesPlan plan{runs, changed_run, count, 0};
+      const Result no_step = Simulate(effects, plan, 0, series, random);
+      const Result with_step = Simulate(effects, plan, step, series, random);
       fmt::print("| {} | {:.2f} | {} | {} | {} | {} | {:.1f} | {} | {} |\n", count,
-                 one.spread / std::log1p(step), Percent(none.alarms, none.series),
-                 Percent(one.found, one.series), Percent(one.right, one.found), Percent(one.held, one.found),
-                 one.width, Percent(one.covered, one.found), Percent(one.several, one.series));
+                 with_step.spread / std::log1p(step), Percent(no_step.alarms, no_step.series),
+                 Percent(with_step.found, with_step.series), Percent(with_step.at_right_run, with_step.found),
+                 Percent(with_step.interval_holds, with_step.found), with_step.width,
+                 Percent(with_step.covered, with_step.found),
+                 Percent(with_step.more_than_one, with_step.series));
     }
   }
 }
 
-void PrintOperators(const std::vector<std::string>& files, int runs, int at, int operators, int reports) {
+void PrintOperators(const std::vector<std::string>& files, int runs, int changed_run, int operators,
+                    int reports) {
   fmt::print(
       "# When an operator changed, in recorded noise\n\n"
       "Whole checks of a series, its reference, and {} operators, of {} runs with 20 launches. The machine "
@@ -228,23 +234,24 @@ void PrintOperators(const std::vector<std::string>& files, int runs, int at, int
       "| recording | any change, A/A | of a latency | of an operator | the operator found | at the right "
       "commit | another one, too |\n"
       "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
-      operators, runs, reports, at + 1, 100 * std::sqrt(0.05 * 0.95 / reports));
+      operators, runs, reports, changed_run + 1, 100 * std::sqrt(0.05 * 0.95 / reports));
   for (const std::string& file : files) {
     std::mt19937_64 random(2);
-    const std::vector<double> effects = EffectsOf(file);
+    const std::vector<double> effects = ReadLaunchEffects(file);
     const std::string name = std::filesystem::path(file).stem().string();
-    const Plan plan{runs, at, 20, 0};
-    const Reports none = CheckOperators(effects, plan, operators, 0, reports, random);
-    const Reports one = CheckOperators(effects, plan, operators, 0.05, reports, random);
+    const SeriesPlan plan{runs, changed_run, 20, 0};
+    const CheckCounts no_step = CheckOperators(effects, plan, operators, 0, reports, random);
+    const CheckCounts with_step = CheckOperators(effects, plan, operators, 0.05, reports, random);
     fmt::print("| {} | {} | {} | {} | {} | {} | {} |\n", name.substr(name.find('_') + 1),
-               Percent(none.any, none.reports), Percent(none.latencies, none.reports),
-               Percent(none.operators, none.reports), Percent(one.found, one.reports),
-               Percent(one.right, one.found), Percent(one.others, one.reports));
+               Percent(no_step.any, no_step.reports), Percent(no_step.latencies, no_step.reports),
+               Percent(no_step.operators, no_step.reports), Percent(with_step.found, with_step.reports),
+               Percent(with_step.at_right_run, with_step.found),
+               Percent(with_step.others, with_step.reports));
   }
 }
 
-// Runs of one launch whose values drift: an autoregressive process, or a slow season beside noise. Their
-// standard deviation without the season is 1.
+// Draws runs of one launch whose values drift: an autoregressive process, or a slow season in addition to
+// noise. The standard deviation without the season is 1.
 std::vector<double> DrawDrift(int runs, double correlation, double season, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> begin;
@@ -258,9 +265,9 @@ std::vector<double> DrawDrift(int runs, double correlation, double season, std::
   return values;
 }
 
-// Of so many series, those in which a change is found; `step` is in standard deviations, from the middle on.
-int FoundInDrift(int runs, double correlation, double season, double step, int series, bool beside_drift,
-                 std::mt19937_64& random) {
+// Counts the series in which a change is found. From the middle on, `step` standard deviations are added.
+int CountFoundInDrift(int runs, double correlation, double season, double step, int series, bool allow_drift,
+                      std::mt19937_64& random) {
   int found = 0;
   for (int i = 0; i < series; ++i) {
     const std::vector<double> values = DrawDrift(runs, correlation, season, random);
@@ -269,7 +276,7 @@ int FoundInDrift(int runs, double correlation, double season, double step, int s
       drawn.push_back({{0.01 * (values[static_cast<std::size_t>(run)] + (2 * run >= runs ? step : 0))}, run});
     stats::ChangePointOptions options;
     options.seed = random();
-    options.beside_drift = beside_drift;
+    options.beside_drift = allow_drift;
     found += stats::FindChangePoints(drawn, options).changes.empty() ? 0 : 1;
   }
   return found;
@@ -296,9 +303,10 @@ void PrintDrift(int series) {
                              Kind{"correlation 0.8", 0.8, 0}, Kind{"correlation 0.95", 0.95, 0},
                              Kind{"season of half the noise", 0, 0.5}, Kind{"season like the noise", 0, 1}}) {
       std::mt19937_64 random(3);
-      const auto share = [&](double step, bool beside_drift) {
-        return Percent(FoundInDrift(runs, kind.correlation, kind.season, step, series, beside_drift, random),
-                       series);
+      const auto share = [&](double step, bool allow_drift) {
+        return Percent(
+            CountFoundInDrift(runs, kind.correlation, kind.season, step, series, allow_drift, random),
+            series);
       };
       fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} |\n", runs, kind.name, share(0, false),
                  share(0, true), share(3, false), share(3, true), share(4, true), share(6, true));
@@ -313,7 +321,7 @@ int main(int argc, char** argv) {
   using namespace etprof::bench;
   CLI::App app("What `etprof history check` finds in recorded noise");
   std::vector<std::string> files;
-  int series = 2000, runs = 40, at = 25, operators = 30, reports = 0;
+  int series = 2000, runs = 40, changed_run = 25, operators = 30, reports = 0;
   double step = 0.02;
   std::vector<int> launches = {10, 20, 40, 80, 160, 320};
   int drifting = 0;
@@ -321,15 +329,15 @@ int main(int argc, char** argv) {
   app.add_option("--drifting", drifting, "Series that drift; 0: not this part");
   app.add_option("--series", series, "0: not this part");
   app.add_option("--runs", runs);
-  app.add_option("--at", at);
+  app.add_option("--at", changed_run);
   app.add_option("--operators", operators);
   app.add_option("--reports", reports, "Checks with operators; 0: not this part");
   app.add_option("--step", step);
   app.add_option("--launches", launches)->delimiter(',');
   CLI11_PARSE(app, argc, argv);
   if (drifting > 0) PrintDrift(drifting);
-  if (series > 0) PrintSeries(files, runs, at, series, step, launches);
-  if (reports > 0) PrintOperators(files, runs, at, operators, reports);
+  if (series > 0) PrintSeries(files, runs, changed_run, series, step, launches);
+  if (reports > 0) PrintOperators(files, runs, changed_run, operators, reports);
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   fmt::print("\nPeak memory of the simulation: {:.0f} MB.\n", static_cast<double>(usage.ru_maxrss) / 1e3);

@@ -1,9 +1,10 @@
-// What `etprof check` decides under the stop rule's looks, by simulation of normal launch effects with a sd
-// of 2 % and a limit of 2 %. The first table calibrates kLookShare (compare/gate.h): the chance that a claim
-// that lies at its limit is decided falsely, in one direction, at one of the nine looks, over the level of
-// each look. The second measures until all claims are decided: false decisions where all lie at the limit.
-// The third says what becomes of one claim by its true growth, and what that takes. The argument is the
-// number of measurements of the first table; the others take a twentieth.
+// Simulates the decisions of `etprof check` with the interim analyses of the stop rule. Launch effects are
+// normal with a standard deviation of 2 %, and the limit is 2 %. The first table calibrates kLookShare
+// (compare/gate.h): the probability that a claim exactly at its limit is falsely decided in one direction at
+// any of the nine interim analyses, relative to the level of each analysis. The second table measures until
+// all claims are decided, and has the false decisions if all claims are at the limit. The third table has the
+// decisions on one claim, and the number of launches, by the claim's true growth. The argument is the number
+// of measurements of the first table; the other tables use a twentieth.
 
 #include <fmt/format.h>
 
@@ -24,7 +25,7 @@ using etprof::GateClaim;
 using etprof::GateDecision;
 using etprof::GateVerdict;
 
-constexpr double kLimit = 0.02, kSd = 0.02, kConfidence = 0.95;
+constexpr double kLimit = 0.02, kLaunchSd = 0.02, kConfidence = 0.95;
 
 void PrintLevels(int measurements) {
   constexpr std::array<double, 8> kLevels = {0.05, 0.02, 0.01, 0.0075, 0.005, 0.002, 0.001, 0.0005};
@@ -33,17 +34,18 @@ void PrintLevels(int measurements) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   for (int i = 0; i < measurements; ++i) {
-    double sum = 0, squares = 0, n = 0, least = 1;
+    double sum = 0, sum_of_squares = 0, n = 0, smallest_p = 1;
     for (const int look : looks) {
       for (; n < look; ++n) {
         const double x = normal(random);
         sum += x;
-        squares += x * x;
+        sum_of_squares += x * x;
       }
-      const double t = sum / n / std::sqrt((squares - sum * sum / n) / (n - 1) / n);
-      if (t > 0) least = std::min(least, etprof::stats::TwoSidedP(t, n - 1) / 2);
+      const double t = sum / n / std::sqrt((sum_of_squares - sum * sum / n) / (n - 1) / n);
+      if (t > 0) smallest_p = std::min(smallest_p, etprof::stats::TwoSidedP(t, n - 1) / 2);
     }
-    for (std::size_t level = 0; level < kLevels.size(); ++level) decided[level] += least <= kLevels[level];
+    for (std::size_t level = 0; level < kLevels.size(); ++level)
+      decided[level] += smallest_p <= kLevels[level];
   }
   fmt::print("level of each look    ever decided    times the level\n");
   for (std::size_t level = 0; level < kLevels.size(); ++level) {
@@ -54,27 +56,27 @@ void PrintLevels(int measurements) {
 }
 
 struct Outcome {
-  double any_failed = 0, any_passed = 0;    // share of measurements
-  double failed = 0, passed = 0, open = 0;  // share of claims
-  double launches = 0;                      // mean
+  double any_failed = 0, any_passed = 0;    // fractions of the measurements
+  double failed = 0, passed = 0, open = 0;  // fractions of the claims
+  double launches = 0;                      // mean number per measurement
 };
 
 Outcome Measure(int claims, double growth, int measurements) {
   const std::vector<int> looks = etprof::stats::MakeStopRule().looks;
   std::mt19937_64 random(2);
-  std::normal_distribution<double> effect(-std::log1p(growth), kSd);
+  std::normal_distribution<double> effect(-std::log1p(growth), kLaunchSd);
   Outcome outcome;
   for (int i = 0; i < measurements; ++i) {
     std::vector<std::vector<double>> effects(static_cast<std::size_t>(claims));
     std::array<int, 3> decisions{};
     for (const int look : looks) {
-      std::vector<GateClaim> judged;
-      for (std::vector<double>& of_claim : effects) {
-        while (of_claim.size() < static_cast<std::size_t>(look)) of_claim.push_back(effect(random));
-        judged.push_back({etprof::stats::EstimateRatio(of_claim, kConfidence), kLimit});
+      std::vector<GateClaim> claims_at_look;
+      for (std::vector<double>& claim_effects : effects) {
+        while (claim_effects.size() < static_cast<std::size_t>(look)) claim_effects.push_back(effect(random));
+        claims_at_look.push_back({etprof::stats::EstimateRatio(claim_effects, kConfidence), kLimit});
       }
       decisions = {};
-      for (const GateVerdict& verdict : etprof::JudgeClaims(judged, {0.05, etprof::kLookShare}))
+      for (const GateVerdict& verdict : etprof::JudgeClaims(claims_at_look, {0.05, etprof::kLookShare}))
         ++decisions[static_cast<std::size_t>(verdict.decision)];
       if (decisions[static_cast<std::size_t>(GateDecision::kInconclusive)] == 0) break;
     }

@@ -1,7 +1,7 @@
-// What the comparison says of effects that are known, in noise that was recorded (bench/statistics/noise.py):
-// the bursts of a model measured against itself, into which a slow-down of the candidate is put. Beside it
-// the way of measuring all of A and then all of B in one process each, as the kit that etprof replaces did.
-// Writes bench/results/statistics/noise.md to the standard output.
+// Tests the comparison with known effects in recorded noise (bench/statistics/noise.py): the bursts of a
+// model that was measured against itself, with a slowdown added to the candidate. Compares it with the method
+// of the kit that etprof replaces, which measures all of A in one process and then all of B in another.
+// Writes bench/results/statistics/noise.md to stdout.
 
 #include <fmt/format.h>
 
@@ -27,23 +27,23 @@ using etprof::bench::Claims;
 using etprof::bench::Recording;
 
 constexpr etprof::bench::Settings kSettings;
-constexpr double kPromise = 0.05;  // share of false claims that etprof's intervals allow
+constexpr double kAllowedFalseShare = 0.05;  // fraction of false claims that etprof's intervals allow
 constexpr std::array kEffects = {0.0, 0.005, 0.01, 0.02, 0.05};
 
-std::string Share(int count, int of) { return fmt::format("{:.1f} %", 100.0 * count / of); }
+std::string FormatShare(int count, int total) { return fmt::format("{:.1f} %", 100.0 * count / total); }
 
-std::string Candidate(double effect) {
+std::string DescribeCandidate(double effect) {
   return effect == 0 ? "as fast" : fmt::format("{:.1f} % slower", 100 * effect);
 }
 
-std::string FalseAndFound(const Claims& claims) {
-  return fmt::format("{} | **{}** | {} | {}", Candidate(claims.effect),
-                     Share(claims.false_claims(), claims.measurements),
-                     claims.effect == 0 ? "-" : Share(claims.slower, claims.measurements),
-                     Share(claims.same, claims.measurements));
+std::string FormatFalseAndFound(const Claims& claims) {
+  return fmt::format("{} | **{}** | {} | {}", DescribeCandidate(claims.effect),
+                     FormatShare(claims.false_claims(), claims.measurements),
+                     claims.effect == 0 ? "-" : FormatShare(claims.slower, claims.measurements),
+                     FormatShare(claims.same, claims.measurements));
 }
 
-std::string Errors(const Claims& claims) {
+std::string FormatErrors(const Claims& claims) {
   return fmt::format("{:.2f} % | {:.2f} %", 100 * claims.ErrorQuantile(0.5),
                      100 * claims.ErrorQuantile(0.95));
 }
@@ -85,7 +85,7 @@ void PrintIntroduction(const std::string& machine, int measurements) {
       "- **time**: mean wall-clock time of a measurement of both variants. The kit's way ends after one "
       "process "
       "of each variant; the recordings are too short to try it for as long as etprof takes.\n",
-      100 * kPromise);
+      100 * kAllowedFalseShare);
 }
 
 void PrintEtprof(const Recording& recording, int measurements) {
@@ -97,13 +97,13 @@ void PrintEtprof(const Recording& recording, int measurements) {
   std::mt19937_64 random(1);
   for (const double effect : kEffects) {
     const Alternating claims = Alternate(recording, effect, measurements, kSettings, random);
-    fmt::print("| {} | {} | {} | {:.0f} s | {} | {:.2f} % |\n", FalseAndFound(claims),
-               Share(claims.inconclusive, claims.measurements), Errors(claims), claims.seconds,
-               Share(claims.covered, claims.measurements), 100 * claims.half_width);
+    fmt::print("| {} | {} | {} | {:.0f} s | {} | {:.2f} % |\n", FormatFalseAndFound(claims),
+               FormatShare(claims.inconclusive, claims.measurements), FormatErrors(claims), claims.seconds,
+               FormatShare(claims.covered, claims.measurements), 100 * claims.half_width);
   }
 }
 
-void PrintOneAfterTheOther(const Recording& recording) {
+void PrintKitMethod(const Recording& recording) {
   const std::vector<double> log_ratios = OneAfterTheOther(recording);
   fmt::print(
       "\n### The kit's way\n\n"
@@ -114,28 +114,30 @@ void PrintOneAfterTheOther(const Recording& recording) {
   for (const double effect : kEffects) {
     const Claims claims =
         etprof::bench::ReadWithoutInterval(log_ratios, effect, std::log1p(kSettings.margin));
-    fmt::print("| {} | {} | {} | {:.1f} s |\n", FalseAndFound(claims),
-               Share(claims.wrong_side, claims.measurements), Errors(claims), recording.seconds_per_launch);
+    fmt::print("| {} | {} | {} | {:.1f} s |\n", FormatFalseAndFound(claims),
+               FormatShare(claims.wrong_side, claims.measurements), FormatErrors(claims),
+               recording.seconds_per_launch);
   }
-  const double careful = etprof::bench::ThresholdForFalseClaims(log_ratios, kPromise);
+  const double careful_threshold = etprof::bench::ThresholdForFalseClaims(log_ratios, kAllowedFalseShare);
   const auto found = [&](double effect) {
-    const Claims claims = etprof::bench::ReadWithoutInterval(log_ratios, effect, careful);
-    return Share(claims.slower, claims.measurements);
+    const Claims claims = etprof::bench::ReadWithoutInterval(log_ratios, effect, careful_threshold);
+    return FormatShare(claims.slower, claims.measurements);
   };
   fmt::print(
       "\nTo claim a difference in at most {:.0f} of 100 measurements where there is none, this way would "
       "need a threshold of {:.1f} % instead of {:.0f} %. It would then find {} of the candidates that are "
       "2 % slower and {} of those that are 5 % slower.\n",
-      100 * kPromise, 100 * std::expm1(careful), 100 * kSettings.margin, found(0.02), found(0.05));
+      100 * kAllowedFalseShare, 100 * std::expm1(careful_threshold), 100 * kSettings.margin, found(0.02),
+      found(0.05));
 }
 
-// noise_toy_cnn.csv is of toy_cnn.
+// The model of noise_toy_cnn.csv is toy_cnn.
 std::string ModelName(const std::filesystem::path& path) {
   const std::string stem = path.stem().string(), prefix = "noise_";
   return stem.starts_with(prefix) ? stem.substr(prefix.size()) : stem;
 }
 
-Recording Read(const std::string& path) {
+Recording LoadRecording(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw std::runtime_error("cannot be opened");
   Recording recording = etprof::bench::ReadRecording(in);
@@ -158,11 +160,11 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   PrintIntroduction(machine, measurements);
   for (const std::string& path : paths) try {
-      const Recording recording = Read(path);
+      const Recording recording = LoadRecording(path);
       fmt::print("\n## {}\n\n{} launches recorded, {:.2f} s each.\n", ModelName(path),
                  recording.launches.size(), recording.seconds_per_launch);
       PrintEtprof(recording, measurements);
-      PrintOneAfterTheOther(recording);
+      PrintKitMethod(recording);
     } catch (const std::exception& error) {
       std::cerr << path << ": " << error.what() << '\n';
       return 3;

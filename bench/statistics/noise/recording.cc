@@ -15,7 +15,7 @@
 namespace etprof::bench {
 namespace {
 
-std::array<double, 6> Fields(const std::string& line, int number) {
+std::array<double, 6> ParseFields(const std::string& line, int number) {
   std::array<double, 6> fields{};
   const char* at = line.c_str();
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -39,7 +39,7 @@ Recording ReadRecording(std::istream& in) {
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     if (line.empty() || line[0] == '#' || line[0] == 'l') continue;
-    const auto [launch, round, side, start_ns, end_ns, median_ns] = Fields(line, number);
+    const auto [launch, round, side, start_ns, end_ns, median_ns] = ParseFields(line, number);
     rounds[static_cast<int>(launch)][static_cast<int>(round)][static_cast<std::size_t>(side)] = median_ns;
     processes.emplace(static_cast<int>(launch), side);
     first = std::min(first, start_ns);
@@ -48,12 +48,12 @@ Recording ReadRecording(std::istream& in) {
   }
   Recording recording;
   for (const auto& [launch, bursts] : rounds) {
-    stats::LaunchBursts made;
+    stats::LaunchBursts launch_bursts;
     for (const auto& [round, medians] : bursts) {
-      made.baseline.push_back(medians[0] > 0 ? medians[0] : NAN);
-      made.candidate.push_back(medians[1] > 0 ? medians[1] : NAN);
+      launch_bursts.baseline.push_back(medians[0] > 0 ? medians[0] : NAN);
+      launch_bursts.candidate.push_back(medians[1] > 0 ? medians[1] : NAN);
     }
-    recording.launches.push_back(std::move(made));
+    recording.launches.push_back(std::move(launch_bursts));
   }
   if (!recording.launches.empty()) {
     recording.seconds_per_launch = (last - first) / 1e9 / static_cast<double>(recording.launches.size());

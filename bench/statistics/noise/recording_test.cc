@@ -21,7 +21,7 @@ Recording Read(const std::string& text) {
   return ReadRecording(in);
 }
 
-TEST(ReadRecording, KeepsSidesAndRoundsApart) {
+TEST(ReadRecording, SeparatesSidesAndRounds) {
   const Recording recording = Read(
       "launch,round,side,start_ns,end_ns,median_ns\n"
       "# a comment\n"
@@ -39,7 +39,7 @@ TEST(ReadRecording, KeepsSidesAndRoundsApart) {
       << "five bursts, four processes";
 }
 
-TEST(ReadRecording, NamesTheLineThatIsWrong) {
+TEST(ReadRecording, NamesTheMalformedLine) {
   for (const char* line : {"0,0,2,0,1,1", "0,0,0,0,1", "0,0,0,0,1,1,1", "0,0,zero,0,1,1", "0,0,0,0,1,"}) {
     EXPECT_THAT([&] { Read(std::string("launch,round\n0,0,0,0,1,1\n") + line + "\n"); },
                 testing::ThrowsMessage<std::runtime_error>(HasSubstr("line 3")))

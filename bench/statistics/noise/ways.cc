@@ -14,8 +14,8 @@
 namespace etprof::bench {
 namespace {
 
-// The part of Claims that any way has: where the ratio measured lies, and how far it is off.
-void CountRatio(double log_ratio, Claims& claims) {
+// Adds a measured ratio to the members of Claims that all methods have: its side and its error.
+void CountError(double log_ratio, Claims& claims) {
   const double truth = -std::log1p(claims.effect);
   ++claims.measurements;
   claims.wrong_side += truth == 0 ? log_ratio != 0 : log_ratio > 0;
@@ -42,12 +42,12 @@ Alternating Alternate(const Recording& recording, double effect, int measurement
     std::vector<stats::LaunchBursts> launches;
     std::optional<stats::RatioEstimate> estimate;
     for (;;) {
-      const double used = static_cast<double>(launches.size()) * recording.seconds_per_launch;
+      const double seconds_used = static_cast<double>(launches.size()) * recording.seconds_per_launch;
       const stats::Decision decision =
-          stats::Decide(rule, static_cast<int>(launches.size()), estimate, settings.precision, used,
+          stats::Decide(rule, static_cast<int>(launches.size()), estimate, settings.precision, seconds_used,
                         settings.max_seconds, launches.empty() ? 0 : recording.seconds_per_launch);
       if (decision.stop) {
-        result.seconds += used / measurements;
+        result.seconds += seconds_used / measurements;
         break;
       }
       while (static_cast<int>(launches.size()) < decision.next_look) {
@@ -58,7 +58,7 @@ Alternating Alternate(const Recording& recording, double effect, int measurement
       }
       estimate = stats::EstimateRatio(launches, rule.look_confidence);
     }
-    CountRatio(estimate->log_ratio, result);
+    CountError(estimate->log_ratio, result);
     result.covered += estimate->log_low <= truth && truth <= estimate->log_high;
     result.half_width += estimate->half_width() / measurements;
     switch (stats::Judge(estimate->log_low, estimate->log_high, settings.margin)) {
@@ -98,7 +98,7 @@ Claims ReadWithoutInterval(std::span<const double> log_ratios, double effect, do
   claims.effect = effect;
   for (const double noise : log_ratios) {
     const double log_ratio = noise - std::log1p(effect);
-    CountRatio(log_ratio, claims);
+    CountError(log_ratio, claims);
     if (std::fabs(log_ratio) <= log_threshold)
       ++claims.same;
     else

@@ -19,9 +19,9 @@ using testing::Pointwise;
 
 constexpr double kOnePercent = 0.01;
 
-// Launches of three rounds whose two sides take equally long, each launch `drift` longer than the last: a
-// machine that slows down, and no other noise.
-Recording Drifting(double drift) {
+// Launches of three rounds on a machine that slows down, without other noise: both variants take equally
+// long, and each launch takes `drift` longer than the one before.
+Recording MakeDriftingRecording(double drift) {
   Recording recording;
   recording.seconds_per_launch = 2;
   double ns = 1e6;
@@ -30,7 +30,7 @@ Recording Drifting(double drift) {
   return recording;
 }
 
-Claims ReadAtOnePercent(const std::vector<double>& log_ratios, double effect) {
+Claims DecideAtOnePercent(const std::vector<double>& log_ratios, double effect) {
   return ReadWithoutInterval(log_ratios, effect, std::log1p(kOnePercent));
 }
 
@@ -48,7 +48,7 @@ TEST(OneAfterTheOther, ComparesEachProcessWithEachOfTheNextLaunch) {
 
 TEST(ReadWithoutInterval, CountsEachMeasurementOnce) {
   const std::vector<double> noise = {0.02, -0.02, 0.005, -0.005, 0.012, 0};
-  const Claims none = ReadAtOnePercent(noise, 0);
+  const Claims none = DecideAtOnePercent(noise, 0);
   EXPECT_EQ(none.measurements, 6);
   EXPECT_EQ(none.faster, 2);
   EXPECT_EQ(none.slower, 1);
@@ -58,7 +58,7 @@ TEST(ReadWithoutInterval, CountsEachMeasurementOnce) {
   EXPECT_NEAR(none.ErrorQuantile(1), std::expm1(0.02), 1e-12);
   EXPECT_NEAR(none.ErrorQuantile(0.5), std::expm1(0.0085), 1e-12);
 
-  const Claims slower = ReadAtOnePercent(noise, 0.0075);  // moved by -0.00747
+  const Claims slower = DecideAtOnePercent(noise, 0.0075);  // moved by -0.00747
   EXPECT_EQ(slower.faster, 1) << "0.0125";
   EXPECT_EQ(slower.slower, 2) << "-0.0275 and -0.0125";
   EXPECT_EQ(slower.same, 3) << "-0.0025, 0.0045, -0.0075";
@@ -69,11 +69,11 @@ TEST(ReadWithoutInterval, CountsEachMeasurementOnce) {
       << "noise has the same size whatever the effect";
 }
 
-TEST(ReadWithoutInterval, FindsWhatIsThereWithoutNoise) {
-  const std::vector<double> quiet = OneAfterTheOther(Drifting(0));
+TEST(ReadWithoutInterval, FindsEffectsWithoutNoise) {
+  const std::vector<double> quiet = OneAfterTheOther(MakeDriftingRecording(0));
   ASSERT_EQ(quiet.size(), 4u * 19);
   for (const auto& [effect, slower] : {std::pair(0.0, 0), {0.005, 0}, {0.01, 0}, {0.02, 76}, {0.05, 76}}) {
-    const Claims claims = ReadAtOnePercent(quiet, effect);
+    const Claims claims = DecideAtOnePercent(quiet, effect);
     EXPECT_EQ(claims.slower, slower) << effect;
     EXPECT_EQ(claims.same, 76 - slower) << effect;
     EXPECT_EQ(claims.false_claims(), 0) << effect;
@@ -82,25 +82,25 @@ TEST(ReadWithoutInterval, FindsWhatIsThereWithoutNoise) {
   }
 }
 
-// A machine that slows down by 5 % from launch to launch makes every B slower, one that gets quicker every B
-// faster. Bursts that alternate see it on both sides.
-TEST(OneAfterTheOther, TakesDriftForADifference) {
-  const Claims as_fast = ReadAtOnePercent(OneAfterTheOther(Drifting(0.05)), 0);
+// On a machine that slows down by 5 % from launch to launch every B is slower, and on a machine that speeds
+// up every B is faster. Interleaved bursts are affected on both variants.
+TEST(OneAfterTheOther, MistakesDriftForADifference) {
+  const Claims as_fast = DecideAtOnePercent(OneAfterTheOther(MakeDriftingRecording(0.05)), 0);
   EXPECT_EQ(as_fast.slower, 76);
   EXPECT_EQ(as_fast.false_claims(), 76);
   EXPECT_NEAR(as_fast.ErrorQuantile(0.5), 0.05, 1e-9);
 
-  const Claims wrong_way = ReadAtOnePercent(OneAfterTheOther(Drifting(-0.05)), 0.02);
+  const Claims wrong_way = DecideAtOnePercent(OneAfterTheOther(MakeDriftingRecording(-0.05)), 0.02);
   EXPECT_EQ(wrong_way.faster, 76);
   EXPECT_EQ(wrong_way.false_claims(), 76);
   EXPECT_EQ(wrong_way.wrong_side, 76);
   EXPECT_NEAR(wrong_way.ErrorQuantile(0.5), 1 / 0.95 - 1, 1e-9);
 }
 
-TEST(Alternate, IsNotMovedByDrift) {
+TEST(Alternate, IsUnaffectedByDrift) {
   for (const double drift : {0.05, -0.05}) {
     std::mt19937_64 random(1);
-    const Recording recording = Drifting(drift);
+    const Recording recording = MakeDriftingRecording(drift);
     const Alternating as_fast = Alternate(recording, 0, 50, {}, random);
     EXPECT_EQ(as_fast.same, 50);
     EXPECT_EQ(as_fast.false_claims(), 0);
@@ -113,9 +113,9 @@ TEST(Alternate, IsNotMovedByDrift) {
   }
 }
 
-// Launches whose candidate takes 4 % longer or shorter, by turns: an interval that knows their spread covers
-// the truth about as often as it says, and calls few of these false.
-TEST(Alternate, CountsAFewFalseClaimsInNoise) {
+// The candidate alternately takes 4 % longer and shorter. An interval that includes this spread covers the
+// true ratio about as often as its confidence says, so there are few false claims.
+TEST(Alternate, FalseClaimsInNoiseMatchConfidence) {
   Recording recording;
   recording.seconds_per_launch = 2;
   for (int launch = 0; launch < 20; ++launch)
@@ -143,7 +143,7 @@ TEST(ThresholdForFalseClaims, LeavesAtMostTheShareAbove) {
 }
 
 TEST(Claims, HasNoErrorWithoutMeasurements) {
-  EXPECT_THROW(ReadAtOnePercent({}, 0).ErrorQuantile(0.5), std::invalid_argument);
+  EXPECT_THROW(DecideAtOnePercent({}, 0).ErrorQuantile(0.5), std::invalid_argument);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// What the interval of a measurement covers under the stop rule, by simulation: the calibration of
-// StopRule::look_confidence. Columns: the nominal confidence; the precision asked for, in sd of a launch
-// effect; then for intervals at plain confidence and at the calibrated one the coverage and the mean number
-// of launches. The last lines give the worst and the best coverage over all precisions. The argument is the
-// number of measurements of each line.
+// Calibrates StopRule::look_confidence by simulating the coverage of a measurement's interval under the stop
+// rule. Columns: the nominal confidence; the requested precision, in standard deviations of a launch effect;
+// then the coverage and the mean number of launches, for intervals at the nominal confidence and at the
+// calibrated one. The last lines have the worst and the best coverage over all precisions. The argument is
+// the number of measurements per line.
 
 #include <fmt/format.h>
 
