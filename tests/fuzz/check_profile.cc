@@ -37,7 +37,7 @@ void RequireSums(const Profile& profile) {
   }
 }
 
-// Every record of RFC 4180 text has as many fields as its first.
+// Requires that each record of RFC 4180 text has as many fields as the first one.
 void RequireRectangular(const std::string& text) {
   std::size_t columns = 0, fields = 1;
   bool quoted = false;

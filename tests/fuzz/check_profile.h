@@ -5,15 +5,15 @@
 
 namespace etprof::fuzz {
 
-// Attributes the trace and requires that self times are never negative and add up, with what was clipped, to
-// Method::execute, in every run and in every table.
+// Attributes the trace, and requires that self times are never negative and, with the truncated time, add up
+// to Method::execute in each run and in each table.
 Profile CheckSums(const Trace& trace);
 
-// The same, and renders the profile in every way: JSON is JSON, the rows of a CSV have the columns of its
-// header, and no control character reaches the terminal.
+// Calls CheckSums, and renders the profile in all formats. Requires that JSON output is valid, that the rows
+// of a CSV have the columns of its header, and that no control character reaches the terminal.
 void CheckProfile(const Trace& trace);
 
-// CheckProfile of an ETDump's trace, before and after what is not host time was taken out of it.
+// Calls CheckProfile before and after KeepHostTime, which removes events that are not host time.
 void CheckEtdump(Trace trace);
 
 }  // namespace etprof::fuzz

@@ -1,4 +1,4 @@
-// Small real files, damaged in every place: each is refused with one clear Error, or gives a sound result.
+// Damages small real files in every place. Each is refused with one clear Error, or gives a valid result.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -33,15 +33,15 @@ using testing::HasSubstr;
 const std::filesystem::path kData = ETPROF_TEST_DATA;
 const std::filesystem::path kCorpus = ETPROF_FUZZ_CORPUS;
 
-std::vector<std::byte> BytesOf(const std::filesystem::path& path) {
+std::vector<std::byte> ReadBytes(const std::filesystem::path& path) {
   const MappedFile file = MappedFile::Open(path);
   return {file.bytes().begin(), file.bytes().end()};
 }
 
-// The lengths at which a text is cut: all of them, to its whole. A sanitizer's build leaves out a cut behind
-// the second or a later character of a word, a number, or blanks, where the reader is in the state that the
-// first brought it to.
-std::vector<std::size_t> Cuts(std::string_view text) {
+// The lengths to which a text is truncated: all lengths up to its own. Sanitizer builds skip lengths after
+// the second or a later character of a word, a number, or blanks, at which the reader is in the same state as
+// after the first one.
+std::vector<std::size_t> TruncationLengths(std::string_view text) {
   const auto kind = [&](std::size_t at) {
     const auto c = static_cast<unsigned char>(text[at]);
     return std::isalnum(c) != 0 || c == '_' ? 'a' : std::isspace(c) != 0 ? ' ' : '.';
@@ -55,7 +55,7 @@ std::vector<std::size_t> Cuts(std::string_view text) {
   return found;
 }
 
-std::vector<std::filesystem::path> Fixtures() {
+std::vector<std::filesystem::path> FindFixtures() {
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(kData)) {
     if (entry.path().extension() == ".etdump" && entry.file_size() <= 32768) found.push_back(entry.path());
@@ -64,7 +64,7 @@ std::vector<std::filesystem::path> Fixtures() {
   return found;
 }
 
-bool IsReadSoundly(ByteView bytes) {
+bool AcceptsEtdump(ByteView bytes) {
   return fuzz::Accepts({ExitCode::kBadInput}, [&] { fuzz::CheckSums(ReadEtdump(bytes, "x.etdump")); });
 }
 
@@ -80,8 +80,8 @@ void Store(std::vector<std::byte>& bytes, std::size_t at, Integer value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-// Where the number of elements of each list and the length of each text of an ETDump stands. In FlatBuffers
-// that is the word that the object begins with.
+// The offsets of the element counts of all lists, and of the lengths of all texts, in an ETDump. In
+// FlatBuffers, this is the first word of the object.
 std::vector<std::size_t> CountFields(const std::vector<std::byte>& bytes) {
   std::vector<std::size_t> found;
   const auto add = [&](const auto* object) {
@@ -109,18 +109,17 @@ std::vector<std::size_t> CountFields(const std::vector<std::byte>& bytes) {
 
 class DamagedEtdump : public testing::TestWithParam<std::filesystem::path> {};
 
-TEST_P(DamagedEtdump, CutAtEachByteIsRefused) {
-  const std::vector<std::byte> whole = BytesOf(GetParam());
-  ASSERT_TRUE(IsReadSoundly(whole));
+TEST_P(DamagedEtdump, RejectsTruncation) {
+  const std::vector<std::byte> whole = ReadBytes(GetParam());
+  ASSERT_TRUE(AcceptsEtdump(whole));
   for (std::size_t length = 0; length < whole.size(); ++length) {
     SCOPED_TRACE(length);
-    ASSERT_FALSE(IsReadSoundly(ByteView(whole).first(length)));
+    ASSERT_FALSE(AcceptsEtdump(ByteView(whole).first(length)));
   }
 }
 
-// The same content as a file that does not begin with its size. (To leave the size out of the file as it is
-// would move what must be aligned.)
-std::vector<std::byte> WithoutSize(const std::vector<std::byte>& whole) {
+// Rewrites an ETDump without the size prefix. Erasing the prefix from the file would break the alignment.
+std::vector<std::byte> RemoveSizePrefix(const std::vector<std::byte>& whole) {
   std::unique_ptr<::etdump::ETDumpT> dump(::etdump::GetSizePrefixedETDump(whole.data())->UnPack());
   flatbuffers::FlatBufferBuilder builder;
   ::etdump::FinishETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, dump.get()));
@@ -128,21 +127,21 @@ std::vector<std::byte> WithoutSize(const std::vector<std::byte>& whole) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Nothing but the offsets in it can tell that such a file is cut.
-TEST_P(DamagedEtdump, CutAtEachByteWithoutItsSizeIsRefusedOrSound) {
-  const std::vector<std::byte> whole = WithoutSize(BytesOf(GetParam()));
-  ASSERT_TRUE(IsReadSoundly(whole));
+// Only offsets in such a file show that it is truncated.
+TEST_P(DamagedEtdump, ToleratesTruncationWithoutSizePrefix) {
+  const std::vector<std::byte> whole = RemoveSizePrefix(ReadBytes(GetParam()));
+  ASSERT_TRUE(AcceptsEtdump(whole));
   std::size_t refused = 0;
   for (std::size_t length = 0; length < whole.size(); ++length) {
     SCOPED_TRACE(length);
-    if (!IsReadSoundly(ByteView(whole).first(length))) ++refused;
+    if (!AcceptsEtdump(ByteView(whole).first(length))) ++refused;
   }
-  // The last bytes of a FlatBuffer may be padding; all others matter.
+  // Only the last bytes of a FlatBuffer may be padding.
   EXPECT_GE(refused + 16, whole.size());
 }
 
-TEST_P(DamagedEtdump, EachCountThatLeadsOutOfTheFileIsRefused) {
-  const std::vector<std::byte> whole = BytesOf(GetParam());
+TEST_P(DamagedEtdump, RejectsCountsBeyondTheFile) {
+  const std::vector<std::byte> whole = ReadBytes(GetParam());
   const std::vector<std::size_t> fields = CountFields(whole);
   ASSERT_GT(fields.size(), 20U);
   for (const std::size_t at : fields) {
@@ -151,66 +150,67 @@ TEST_P(DamagedEtdump, EachCountThatLeadsOutOfTheFileIsRefused) {
     const auto size = static_cast<std::uint32_t>(whole.size());
     for (const std::uint32_t count : {size, size + 1, 0x3fffffffU, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
       Store(damaged, at, count);
-      ASSERT_FALSE(IsReadSoundly(damaged)) << count;
+      ASSERT_FALSE(AcceptsEtdump(damaged)) << count;
     }
     const auto count = Load<std::uint32_t>(whole, at);
-    for (const std::uint32_t near : {0U, count - 1, count + 1}) {
-      Store(damaged, at, near);
-      IsReadSoundly(damaged);
+    for (const std::uint32_t adjacent : {0U, count - 1, count + 1}) {
+      Store(damaged, at, adjacent);
+      AcceptsEtdump(damaged);
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Fixtures, DamagedEtdump, testing::ValuesIn(Fixtures()), [](const auto& fixture) {
-  std::string name = fixture.param.stem().string();
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(
+    FindFixtures, DamagedEtdump, testing::ValuesIn(FindFixtures()), [](const auto& fixture) {
+      std::string name = fixture.param.stem().string();
+      std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+      return name;
+    });
 
-// Counts, offsets, lengths and entries of tables are words or half-words at their alignment: each of them is
-// among these, whatever the schema has.
-TEST(DamagedEtdump, EachWordSpoiltIsRefusedOrSound) {
-  const std::vector<std::byte> whole = BytesOf(kData / "sme2_emulated" / "toy_q8.sme2_on.etdump");
+// Counts, offsets, lengths, and entries of tables are aligned words or half-words, so this test changes each
+// of them whatever the schema is.
+TEST(DamagedEtdump, ToleratesEachCorruptWord) {
+  const std::vector<std::byte> whole = ReadBytes(kData / "sme2_emulated" / "toy_q8.sme2_on.etdump");
   std::size_t accepted = 0, refused = 0;
-  const auto spoil = [&](std::size_t at, auto value) {
+  const auto corrupt = [&](std::size_t at, auto value) {
     std::vector<std::byte> damaged = whole;
     Store(damaged, at, value);
-    ++(IsReadSoundly(damaged) ? accepted : refused);
+    ++(AcceptsEtdump(damaged) ? accepted : refused);
   };
   const auto size = static_cast<std::uint32_t>(whole.size());
   for (std::size_t at = 0; at + 4 <= whole.size(); at += 4) {
     SCOPED_TRACE(at);
     const auto word = Load<std::uint32_t>(whole, at);
     for (const std::uint32_t value : {0U, word - 4, word + 4, size, 0x7fffffffU, 0x80000000U, 0xffffffffU})
-      spoil(at, value);
+      corrupt(at, value);
   }
   for (std::size_t at = 0; at + 2 <= whole.size(); at += 2) {
     SCOPED_TRACE(at);
-    for (const int value : {0, 4, 0x7fff, 0xffff}) spoil(at, static_cast<std::uint16_t>(value));
+    for (const int value : {0, 4, 0x7fff, 0xffff}) corrupt(at, static_cast<std::uint16_t>(value));
   }
-  EXPECT_GT(refused, whole.size() / 4);  // much of a file is structure
-  EXPECT_GT(accepted, 0U);               // and the rest is times and numbers
+  EXPECT_GT(refused, whole.size() / 4);  // structure
+  EXPECT_GT(accepted, 0U);               // times and numbers
 }
 
-// Small .pte files: most of each is structure, not weights.
-bool IsReadAsProgram(ByteView bytes) {
+// The tests use small .pte files, which are mostly structure, not weights.
+bool AcceptsProgram(ByteView bytes) {
   return fuzz::Accepts({ExitCode::kBadInput}, [&] { ReadProgram(bytes, "x.pte"); });
 }
 
 class DamagedProgram : public testing::TestWithParam<const char*> {
  protected:
-  const std::vector<std::byte> whole = BytesOf(kCorpus / "program" / GetParam());
+  const std::vector<std::byte> whole = ReadBytes(kCorpus / "program" / GetParam());
 };
 
-TEST_P(DamagedProgram, CutAtEachByteIsRefused) {
-  ASSERT_TRUE(IsReadAsProgram(whole));
+TEST_P(DamagedProgram, RejectsTruncation) {
+  ASSERT_TRUE(AcceptsProgram(whole));
   for (std::size_t length = 0; length < whole.size(); ++length) {
     SCOPED_TRACE(length);
-    ASSERT_FALSE(IsReadAsProgram(ByteView(whole).first(length)));
+    ASSERT_FALSE(AcceptsProgram(ByteView(whole).first(length)));
   }
 }
 
-TEST_P(DamagedProgram, EachWordSpoiltIsRefusedOrSound) {
+TEST_P(DamagedProgram, ToleratesEachCorruptWord) {
   std::size_t accepted = 0, refused = 0;
   const auto size = static_cast<std::uint32_t>(whole.size());
   std::vector<std::byte> damaged = whole;
@@ -219,7 +219,7 @@ TEST_P(DamagedProgram, EachWordSpoiltIsRefusedOrSound) {
     const auto word = Load<std::uint32_t>(whole, at);
     for (const std::uint32_t value : {0U, word - 4, word + 1, size, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
       Store(damaged, at, value);
-      ++(IsReadAsProgram(damaged) ? accepted : refused);
+      ++(AcceptsProgram(damaged) ? accepted : refused);
     }
     Store(damaged, at, word);
   }
@@ -234,10 +234,10 @@ INSTANTIATE_TEST_SUITE_P(Corpus, DamagedProgram,
                            return file.substr(0, file.find('.'));
                          });
 
-TEST(DamagedProgram, ChangedFieldsAreRefusedOrSound) {
+TEST(DamagedProgram, ToleratesMutatedFields) {
   const fuzz::Target target = fuzz::Find("program");
   for (const auto& entry : std::filesystem::directory_iterator(kCorpus / "program")) {
-    const std::vector<std::byte> whole = BytesOf(entry.path());
+    const std::vector<std::byte> whole = ReadBytes(entry.path());
     for (unsigned seed = 0; seed < (kHasAddressSanitizer ? 100U : 1000U); ++seed) {
       SCOPED_TRACE(entry.path().string() + fmt::format(", seed {}", seed));
       if (const auto changed = fuzz::MutateProgram(whole, seed)) target(changed->data(), changed->size());
@@ -245,7 +245,7 @@ TEST(DamagedProgram, ChangedFieldsAreRefusedOrSound) {
   }
 }
 
-TEST(DamagedConfiguration, CutAtEachByteIsRefusedWithItsLine) {
+TEST(DamagedConfiguration, RejectsTruncationWithLineNumber) {
   ConfigContext context;
   context.default_runner = "/bin/runner";
   for (const auto& entry : std::filesystem::directory_iterator(kCorpus / "config")) {
@@ -253,7 +253,7 @@ TEST(DamagedConfiguration, CutAtEachByteIsRefusedWithItsLine) {
     const std::size_t end = whole.find_last_of('}');
     const auto read = [&](std::size_t length) { ParseConfig(whole.substr(0, length), "c.json", context); };
     if (!fuzz::Accepts({ExitCode::kBadInput}, [&] { read(whole.size()); })) continue;  // a reproducer
-    for (const std::size_t length : Cuts(whole)) {
+    for (const std::size_t length : TruncationLengths(whole)) {
       SCOPED_TRACE(entry.path().string() + " cut at " + std::to_string(length));
       try {
         read(length);
@@ -276,10 +276,10 @@ class DamagedRun : public testing::Test {
   const std::filesystem::path folder = fuzz::ScratchFolder() / "damaged";
 };
 
-TEST_F(DamagedRun, AManifestCutAtEachByteIsRefused) {
+TEST_F(DamagedRun, RejectsTruncatedManifest) {
   const std::string whole = ReadTextFile(kCorpus / "manifest" / "killed.json");
   const std::size_t end = whole.find_last_of('}');
-  for (const std::size_t length : Cuts(whole)) {
+  for (const std::size_t length : TruncationLengths(whole)) {
     SCOPED_TRACE(length);
     fuzz::ScratchFile("damaged/manifest.json", std::as_bytes(std::span(whole.data(), length)));
     try {
@@ -293,7 +293,7 @@ TEST_F(DamagedRun, AManifestCutAtEachByteIsRefused) {
   }
 }
 
-TEST_F(DamagedRun, WithoutItsManifestTheEtdumpsAreStillRead) {
+TEST_F(DamagedRun, ReadsEtdumpsWithoutManifest) {
   const std::string whole = ReadTextFile(kCorpus / "manifest" / "run.json");
   std::filesystem::create_directories(folder / "on");
   std::filesystem::copy_file(kData / "toy_cnn.t1.etdump", folder / "on/toy_cnn_on_t1.etdump");
@@ -306,9 +306,9 @@ TEST_F(DamagedRun, WithoutItsManifestTheEtdumpsAreStillRead) {
   }
 }
 
-TEST_F(DamagedRun, ALatencyCsvCutAtEachByteKeepsItsWholeRows) {
+TEST_F(DamagedRun, KeepsCompleteRowsOfTruncatedLatencyCsv) {
   const std::string whole = ReadTextFile(kCorpus / "latency" / "run.csv");
-  for (const std::size_t length : Cuts(whole)) {
+  for (const std::size_t length : TruncationLengths(whole)) {
     SCOPED_TRACE(length);
     const std::string text = whole.substr(0, length);
     const auto path = fuzz::ScratchFile("damaged/latency.csv", std::as_bytes(std::span(text)));
@@ -320,10 +320,10 @@ TEST_F(DamagedRun, ALatencyCsvCutAtEachByteKeepsItsWholeRows) {
     }
     std::vector<std::string> problems;
     ReadLatencies(path, launches, problems);
-    std::string again = LatencyHeader();
-    for (const Launch& launch : launches) again += LatencyRows(launch, false);
+    std::string rewritten = LatencyHeader();
+    for (const Launch& launch : launches) rewritten += LatencyRows(launch, false);
     const auto lines = std::count(text.begin(), text.end(), '\n');
-    ASSERT_EQ(std::count(again.begin(), again.end(), '\n'), std::max<std::ptrdiff_t>(1, lines));
+    ASSERT_EQ(std::count(rewritten.begin(), rewritten.end(), '\n'), std::max<std::ptrdiff_t>(1, lines));
     ASSERT_EQ(problems.size(), lines == 0 ? 1U : 0U);
   }
 }

@@ -10,9 +10,9 @@
 namespace etprof::fuzz {
 namespace {
 
-class Scratch {
+class TemporaryFolder {
  public:
-  Scratch() {
+  TemporaryFolder() {
     std::error_code ignored;
     const std::filesystem::path base = std::filesystem::is_directory("/dev/shm", ignored)
                                            ? std::filesystem::path("/dev/shm")
@@ -20,34 +20,34 @@ class Scratch {
     path_ = base / ("etprof_fuzz_" + std::to_string(::getpid()));
     std::filesystem::create_directories(path_);
   }
-  ~Scratch() {
+  ~TemporaryFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;
 };
 
-std::map<std::string, Target, std::less<>>& Known() {
-  static std::map<std::string, Target, std::less<>> known;
-  return known;
+std::map<std::string, Target, std::less<>>& Targets() {
+  static std::map<std::string, Target, std::less<>> targets;
+  return targets;
 }
 
 }  // namespace
 
-bool Know(const char* name, Target target) { return Known().emplace(name, target).second; }
+bool Know(const char* name, Target target) { return Targets().emplace(name, target).second; }
 
 Target Find(std::string_view name) {
-  const auto found = Known().find(name);
-  return found == Known().end() ? nullptr : found->second;
+  const auto found = Targets().find(name);
+  return found == Targets().end() ? nullptr : found->second;
 }
 
-void Require(bool kept, const char* promise) {
-  if (!kept) throw std::logic_error(std::string("broken promise: ") + promise);
+void Require(bool holds, const char* promise) {
+  if (!holds) throw std::logic_error(std::string("broken promise: ") + promise);
 }
 
 bool Accepts(std::initializer_list<ExitCode> codes, const std::function<void()>& read) {
@@ -64,7 +64,7 @@ bool Accepts(std::initializer_list<ExitCode> codes, const std::function<void()>&
 }
 
 std::filesystem::path ScratchFolder() {
-  static const Scratch scratch;
+  static const TemporaryFolder scratch;
   return scratch.path();
 }
 
@@ -80,7 +80,7 @@ std::filesystem::path ScratchFile(std::string_view name, ByteView bytes) {
 
 }  // namespace etprof::fuzz
 
-// libFuzzer's: its programs have one target.
+// The entry point of libFuzzer. A program with libFuzzer has exactly one target.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return etprof::fuzz::Known().begin()->second(data, size);
+  return etprof::fuzz::Targets().begin()->second(data, size);
 }

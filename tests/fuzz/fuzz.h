@@ -1,8 +1,9 @@
 #pragma once
 
-// What the fuzz targets share. Every fuzz_<target>.cc defines one with ETPROF_FUZZ_TARGET. Linked alone with
-// clang's libFuzzer it searches for inputs that break a promise (script/fuzz); linked with all others and
-// replay_main.cc it replays its corpus as an ordinary test, with any compiler.
+// Common functions of the fuzz targets. Each fuzz_<target>.cc defines a target with ETPROF_FUZZ_TARGET. A
+// target that is linked alone with clang's libFuzzer searches for inputs that violate a Require
+// (script/fuzz). All targets linked with replay_main.cc replay their corpus as an ordinary test, with any
+// compiler.
 //
 // A reader may refuse an input with etprof::Error and a documented exit code. Any other exception, a crash, a
 // sanitizer's report, a hang, or a Require that does not hold is a finding.
@@ -29,22 +30,22 @@ namespace etprof::fuzz {
 // Tries one input. Returns 0.
 using Target = int (*)(const std::uint8_t* data, std::size_t size);
 
-// Makes a target known by its name. Returns true.
+// Registers a target. Returns true.
 bool Know(const char* name, Target target);
 
-// The target of that name in this program; nullptr where there is none.
+// The target with this name; null: not in this program.
 Target Find(std::string_view name);
 
-// Throws std::logic_error unless `promise` is kept, in release builds too: a test fails with it, and nothing
-// catches it in a fuzzer, which takes that for a finding.
-void Require(bool kept, const char* promise);
+// Throws std::logic_error with the text `promise` unless `holds`, in release builds too. A test fails with
+// the exception; a fuzzer does not catch it and reports a finding.
+void Require(bool holds, const char* promise);
 
-// Runs `read`. Returns false when it threw an Error with one of `codes`: the input was refused. Requires that
-// the message is one line, and that no other exit code comes.
+// Calls `read`. Returns false if it throws an Error with one of `codes`, which means that the input was
+// refused. Requires that the error's message is one line, and that its exit code is one of `codes`.
 bool Accepts(std::initializer_list<ExitCode> codes, const std::function<void()>& read);
 
-// The file `name` in a folder of this process (in memory where the system has /dev/shm), holding `bytes`. The
-// folder is removed at exit.
+// Writes `bytes` to the file `name` in ScratchFolder(), and returns its path. ScratchFolder() is a temporary
+// folder of this process (in memory if the system has /dev/shm), which is removed at exit.
 std::filesystem::path ScratchFile(std::string_view name, ByteView bytes);
 std::filesystem::path ScratchFolder();
 

@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-// Any value of the document, down to a depth that the bytes choose.
-json& Chosen(json& root, Choices& choices) {
+// Chooses a value of the document at any depth.
+json& ChooseValue(json& root, Choices& choices) {
   json* at = &root;
   while (at->is_structured() && !at->empty() && choices.Below(4) != 0) {
     auto child = at->begin();
@@ -22,7 +22,7 @@ json& Chosen(json& root, Choices& choices) {
   return *at;
 }
 
-json Replacement(Choices& choices) {
+json ChooseReplacement(Choices& choices) {
   static const std::vector<json> kValues = {nullptr,
                                             true,
                                             false,
@@ -63,7 +63,7 @@ std::string MutatedJson(std::string_view valid, const std::uint8_t* data, std::s
   json root = json::parse(valid);
   Choices choices(data, size);
   for (int changes = 0; changes < 20 && !choices.Done(); ++changes) {
-    json& at = Chosen(root, choices);
+    json& at = ChooseValue(root, choices);
     switch (choices.Below(6)) {
       case 0:
         if (at.is_structured() && !at.empty()) {
@@ -74,7 +74,7 @@ std::string MutatedJson(std::string_view valid, const std::uint8_t* data, std::s
         }
         [[fallthrough]];
       case 1:
-        at = json(Chosen(root, choices));
+        at = json(ChooseValue(root, choices));
         break;
       case 2:
         if (at.is_array() && !at.empty()) {
@@ -83,7 +83,7 @@ std::string MutatedJson(std::string_view valid, const std::uint8_t* data, std::s
         }
         [[fallthrough]];
       default:
-        at = Replacement(choices);
+        at = ChooseReplacement(choices);
     }
     if (root.dump().size() > (1U << 16U)) break;
   }

@@ -8,12 +8,12 @@
 
 namespace etprof::fuzz {
 
-// Decisions that bytes make, one after the other; zeros behind their end.
+// Turns the input's bytes into a sequence of decisions. After the end of the input, all values are 0.
 class Choices {
  public:
   Choices(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
   bool Done() const { return at_ >= size_; }
-  // Big-endian.
+  // The next `bytes` bytes as a big-endian number.
   std::size_t Next(int bytes = 1) {
     std::size_t value = 0;
     for (; bytes > 0; --bytes) value = value << 8U | (Done() ? 0 : data_[at_++]);
@@ -26,8 +26,8 @@ class Choices {
   std::size_t size_, at_ = 0;
 };
 
-// The JSON text `valid` with some of its values replaced, removed, repeated, or moved, as the bytes say:
-// bytes alone seldom stay JSON. Bytes that begin with '{' or '[' are returned as they are.
+// Replaces, removes, repeats, or moves values of the JSON text `valid`, as the bytes decide, since random
+// bytes are seldom JSON. Bytes that begin with '{' or '[' are returned unchanged.
 std::string MutatedJson(std::string_view valid, const std::uint8_t* data, std::size_t size);
 
 }  // namespace etprof::fuzz

@@ -18,12 +18,12 @@ namespace xnn = fb_xnnpack;
 
 using Octets = std::vector<std::uint8_t>;
 
-constexpr std::size_t kHeaderAt = 8,
-                      kHeaderBytes = 32;  // of a .pte, behind the root's offset and the identifier
+// The extended header of a .pte, after the root's offset and the identifier.
+constexpr std::size_t kHeaderAt = 8, kHeaderBytes = 32;
 constexpr std::size_t kXnnHeaderBytes = 30;
-constexpr std::size_t kMaxSegmentBytes = 1 << 14;  // beyond which payloads are no longer appended
+constexpr std::size_t kMaxSegmentBytes = 1 << 14;  // no payloads are appended to larger segments
 
-// Operators that etprof has rules for.
+// Operators for which etprof has rules.
 constexpr std::array kOperators = {"aten::mean",
                                    "aten::convolution",
                                    "aten::addmm",
@@ -68,7 +68,7 @@ class Mutator {
   explicit Mutator(unsigned seed) : random_(seed) {}
 
   std::optional<Octets> Run(ByteView bytes) {
-    const Octets copy = Aligned(bytes);
+    const Octets copy = AlignedCopy(bytes);
     const std::uint8_t* const data = copy.data();
     std::size_t size = copy.size(), base = 0;
     if (size < kHeaderAt || std::memcmp(data + 4, pte::ProgramIdentifier(), 4) != 0) return std::nullopt;
@@ -88,9 +88,9 @@ class Mutator {
   }
 
  private:
-  static Octets Aligned(ByteView bytes) {
+  static Octets AlignedCopy(ByteView bytes) {
     const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    return {begin, begin + bytes.size()};  // from the heap, and so at a multiple of 16
+    return {begin, begin + bytes.size()};  // memory of the heap is aligned to 16 bytes
   }
   template <typename T>
   static T Load(const Octets& bytes, std::size_t at) {
@@ -106,19 +106,19 @@ class Mutator {
   std::size_t Below(std::size_t bound) { return bound == 0 ? 0 : random_() % bound; }
   bool OneIn(std::size_t n) { return Below(n) == 0; }
   template <typename List>
-  auto& Any(List& list) {
+  auto& Pick(List& list) {
     return list[Below(list.size())];
   }
   template <typename T>
-  T Number() {
+  T RandomNumber() {
     static constexpr std::array<std::int64_t, 12> kNumbers = {
         0, 1, 2, 3, 4, 7, 16, -1, 0x7fffffff, 0x7fffffffffffffff, -0x7fffffffffffffff - 1, 65535};
-    return static_cast<T>(OneIn(4) ? static_cast<std::int64_t>(random_()) : Any(kNumbers));
+    return static_cast<T>(OneIn(4) ? static_cast<std::int64_t>(random_()) : Pick(kNumbers));
   }
-  // Mostly one of `count`.
+  // An index below `count`, or rarely any number.
   template <typename T>
-  T Index(std::size_t count) {
-    return OneIn(40) ? Number<T>() : static_cast<T>(Below(count));
+  T RandomIndex(std::size_t count) {
+    return OneIn(40) ? RandomNumber<T>() : static_cast<T>(Below(count));
   }
   template <typename E>
   void SetEnum(E& value, int last) {
@@ -141,10 +141,10 @@ class Mutator {
         if (!list.empty()) list.erase(list.begin() + static_cast<std::ptrdiff_t>(Below(list.size())));
         break;
       case 4:
-        if (!list.empty()) std::swap(Any(list), Any(list));
+        if (!list.empty()) std::swap(Pick(list), Pick(list));
         break;
       default:
-        if (!list.empty()) Any(list) = make();
+        if (!list.empty()) Pick(list) = make();
     }
     if (list.size() > 64) list.resize(64);
   }
@@ -152,23 +152,23 @@ class Mutator {
   void Change(pte::ProgramT& program) {
     if (program.execution_plan.empty()) return;
     if (OneIn(40)) return ChangeFile(program);
-    pte::ExecutionPlanT& plan = *Any(program.execution_plan);
-    const auto value = [&] { return Index<std::int32_t>(plan.values.size()); };
+    pte::ExecutionPlanT& plan = *Pick(program.execution_plan);
+    const auto value = [&] { return RandomIndex<std::int32_t>(plan.values.size()); };
     switch (Below(12)) {
       case 0:
       case 1:
       case 2:
-        if (!plan.values.empty()) ChangeValue(*Any(plan.values), plan);
+        if (!plan.values.empty()) ChangeValue(*Pick(plan.values), plan);
         break;
       case 3:
       case 4:
-        if (!plan.chains.empty()) ChangeChain(*Any(plan.chains), plan);
+        if (!plan.chains.empty()) ChangeChain(*Pick(plan.chains), plan);
         break;
       case 5:
       case 6:
         if (plan.operators.empty() || OneIn(8)) plan.operators.push_back(std::make_unique<pte::OperatorT>());
-        Any(plan.operators)->name = Any(kOperators);
-        Any(plan.operators)->overload = Any(kOverloads);
+        Pick(plan.operators)->name = Pick(kOperators);
+        Pick(plan.operators)->overload = Pick(kOverloads);
         break;
       case 7:
         if (OneIn(2)) {
@@ -178,17 +178,17 @@ class Mutator {
         }
         break;
       case 8:
-        ChangeList(plan.non_const_buffer_sizes, [&] { return Number<std::int64_t>(); });
+        ChangeList(plan.non_const_buffer_sizes, [&] { return RandomNumber<std::int64_t>(); });
         break;
       default:
-        if (!plan.delegates.empty()) ChangeDelegate(*Any(plan.delegates), program);
+        if (!plan.delegates.empty()) ChangeDelegate(*Pick(plan.delegates), program);
     }
   }
 
   void ChangeFile(pte::ProgramT& program) {
     switch (Below(4)) {
       case 0:
-        if (!program.segments.empty()) Any(program.segments)->size = Below(segments_.size() + 2);
+        if (!program.segments.empty()) Pick(program.segments)->size = Below(segments_.size() + 2);
         break;
       case 1:
         if (program.constant_segment)
@@ -196,10 +196,11 @@ class Mutator {
         break;
       case 2:
         if (!program.named_data.empty())
-          Any(program.named_data)->segment_index = Index<std::uint32_t>(program.segments.size());
+          Pick(program.named_data)->segment_index = RandomIndex<std::uint32_t>(program.segments.size());
         break;
       default:
-        program.execution_plan.push_back(std::make_unique<pte::ExecutionPlanT>(*Any(program.execution_plan)));
+        program.execution_plan.push_back(
+            std::make_unique<pte::ExecutionPlanT>(*Pick(program.execution_plan)));
         if (program.execution_plan.size() > 4) program.execution_plan.resize(2);
     }
   }
@@ -209,7 +210,7 @@ class Mutator {
       return ChangeTensor(*tensor);
     const auto items = [&](auto list) {
       for (std::size_t count = Below(5); count > 0; --count)
-        list.items.push_back(Index<typename decltype(list.items)::value_type>(plan.values.size()));
+        list.items.push_back(RandomIndex<typename decltype(list.items)::value_type>(plan.values.size()));
       return list;
     };
     switch (Below(9)) {
@@ -218,7 +219,7 @@ class Mutator {
         break;
       case 1: {
         pte::IntT integer;
-        integer.int_val = Number<std::int64_t>();
+        integer.int_val = RandomNumber<std::int64_t>();
         value.val.Set(std::move(integer));
         break;
       }
@@ -230,7 +231,7 @@ class Mutator {
       }
       case 3: {
         pte::DoubleT number;
-        number.double_val = OneIn(3) ? 1e308 * 10 : Number<std::int32_t>();
+        number.double_val = OneIn(3) ? 1e308 * 10 : RandomNumber<std::int32_t>();
         value.val.Set(std::move(number));
         break;
       }
@@ -247,7 +248,7 @@ class Mutator {
         value.val.Set(pte::StringT());
         break;
       default:
-        value.val = Any(plan.values)->val;
+        value.val = Pick(plan.values)->val;
     }
   }
 
@@ -256,10 +257,10 @@ class Mutator {
       case 0:
       case 1:
       case 2:
-        ChangeList(tensor.sizes, [&] { return Number<std::int32_t>(); });
+        ChangeList(tensor.sizes, [&] { return RandomNumber<std::int32_t>(); });
         break;
       case 3:
-        ChangeList(tensor.dim_order, [&] { return Number<std::uint8_t>(); });
+        ChangeList(tensor.dim_order, [&] { return RandomNumber<std::uint8_t>(); });
         break;
       case 4:
         SetEnum(tensor.scalar_type, static_cast<int>(pte::ScalarType::MAX));
@@ -268,13 +269,13 @@ class Mutator {
         SetEnum(tensor.shape_dynamism, static_cast<int>(pte::TensorShapeDynamism::MAX));
         break;
       case 6:
-        tensor.data_buffer_idx = Index<std::uint32_t>(3);
+        tensor.data_buffer_idx = RandomIndex<std::uint32_t>(3);
         break;
       default:
         if (!tensor.allocation_info) tensor.allocation_info = std::make_unique<pte::AllocationDetailsT>();
-        tensor.allocation_info->memory_id = Index<std::uint32_t>(3);
-        tensor.allocation_info->memory_offset_low = Number<std::uint32_t>();
-        tensor.allocation_info->memory_offset_high = OneIn(4) ? Number<std::uint32_t>() : 0;
+        tensor.allocation_info->memory_id = RandomIndex<std::uint32_t>(3);
+        tensor.allocation_info->memory_offset_low = RandomNumber<std::uint32_t>();
+        tensor.allocation_info->memory_offset_high = OneIn(4) ? RandomNumber<std::uint32_t>() : 0;
         if (OneIn(4)) tensor.allocation_info.reset();
     }
   }
@@ -283,16 +284,16 @@ class Mutator {
     if (chain.instructions.empty() || OneIn(8)) {
       chain.instructions.push_back(chain.instructions.empty()
                                        ? std::make_unique<pte::InstructionT>()
-                                       : std::make_unique<pte::InstructionT>(*Any(chain.instructions)));
+                                       : std::make_unique<pte::InstructionT>(*Pick(chain.instructions)));
       if (chain.instructions.size() > 48) chain.instructions.resize(4);
     }
-    auto& arguments = Any(chain.instructions)->instr_args;
-    const auto value = [&] { return Index<std::int32_t>(plan.values.size()); };
+    auto& arguments = Pick(chain.instructions)->instr_args;
+    const auto value = [&] { return RandomIndex<std::int32_t>(plan.values.size()); };
     pte::KernelCallT* const kernel = arguments.AsKernelCall();
     pte::DelegateCallT* const delegate = arguments.AsDelegateCall();
     if (kernel != nullptr && !OneIn(6)) {
       if (OneIn(2)) {
-        kernel->op_index = Index<std::int32_t>(plan.operators.size());
+        kernel->op_index = RandomIndex<std::int32_t>(plan.operators.size());
       } else {
         ChangeList(kernel->args, value);
       }
@@ -302,14 +303,14 @@ class Mutator {
     switch (Below(5)) {
       case 0: {
         pte::KernelCallT call;
-        call.op_index = Index<std::int32_t>(plan.operators.size());
+        call.op_index = RandomIndex<std::int32_t>(plan.operators.size());
         for (std::size_t count = Below(11); count > 0; --count) call.args.push_back(value());
         arguments.Set(std::move(call));
         break;
       }
       case 1: {
         pte::DelegateCallT call;
-        call.delegate_index = Index<std::int32_t>(plan.delegates.size());
+        call.delegate_index = RandomIndex<std::int32_t>(plan.delegates.size());
         for (std::size_t count = Below(4); count > 0; --count) call.args.push_back(value());
         arguments.Set(std::move(call));
         break;
@@ -390,25 +391,25 @@ class Mutator {
     payload.insert(payload.end(), constants.begin(), constants.end());
   }
 
-  xnn::XNNTensorValueT* TensorOf(xnn::XValueT& value) {
+  xnn::XNNTensorValueT* FindTensor(xnn::XValueT& value) {
     if (auto* const tensor = value.xvalue_union.AsXNNTensorValue()) return tensor;
     auto* const quantized = value.xvalue_union.AsXNNQuantizedTensorValue();
     return quantized == nullptr ? nullptr : quantized->tensor_value.get();
   }
-  // The id of one of the graph's values most often.
-  std::uint32_t Id(xnn::XNNGraphT& graph) {
-    if (graph.xvalues.empty() || OneIn(40)) return Number<std::uint32_t>();
-    const xnn::XNNTensorValueT* const tensor = TensorOf(*Any(graph.xvalues));
+  // The id of a value of the graph, or rarely any number.
+  std::uint32_t RandomId(xnn::XNNGraphT& graph) {
+    if (graph.xvalues.empty() || OneIn(40)) return RandomNumber<std::uint32_t>();
+    const xnn::XNNTensorValueT* const tensor = FindTensor(*Pick(graph.xvalues));
     return tensor == nullptr ? 0 : tensor->id_out;
   }
 
   void ChangeGraph(xnn::XNNGraphT& graph) {
-    const auto id = [&] { return Id(graph); };
+    const auto id = [&] { return RandomId(graph); };
     switch (Below(8)) {
       case 0:
       case 1:
       case 2:
-        if (!graph.xvalues.empty()) ChangeXnnValue(*Any(graph.xvalues), graph);
+        if (!graph.xvalues.empty()) ChangeXnnValue(*Pick(graph.xvalues), graph);
         break;
       case 3:
       case 4:
@@ -424,9 +425,9 @@ class Mutator {
         break;
       default:
         if (graph.constant_data.empty()) break;
-        Any(graph.constant_data)->size = Number<std::uint64_t>();
-        if (OneIn(3)) Any(graph.constant_data)->offset = Number<std::uint64_t>();
-        if (OneIn(3)) Any(graph.constant_data)->named_key = OneIn(2) ? "key" : "";
+        Pick(graph.constant_data)->size = RandomNumber<std::uint64_t>();
+        if (OneIn(3)) Pick(graph.constant_data)->offset = RandomNumber<std::uint64_t>();
+        if (OneIn(3)) Pick(graph.constant_data)->named_key = OneIn(2) ? "key" : "";
     }
   }
 
@@ -435,36 +436,36 @@ class Mutator {
         quantized != nullptr && OneIn(3)) {
       if (OneIn(2)) {
         xnn::PerChannelGroupQuantT group;
-        group.channel_dim = Number<std::int32_t>();
-        group.group_size = Number<std::int32_t>();
-        group.scale_buffer_idx = Index<std::uint32_t>(graph.constant_data.size() + 1);
-        group.num_scales = Number<std::uint32_t>();
+        group.channel_dim = RandomNumber<std::int32_t>();
+        group.group_size = RandomNumber<std::int32_t>();
+        group.scale_buffer_idx = RandomIndex<std::uint32_t>(graph.constant_data.size() + 1);
+        group.num_scales = RandomNumber<std::uint32_t>();
         quantized->quant_params.Set(std::move(group));
       } else {
         xnn::PerTokenDynamicQuantT token;
-        token.num_nonbatch_dims = Number<std::int32_t>();
+        token.num_nonbatch_dims = RandomNumber<std::int32_t>();
         quantized->quant_params.Set(std::move(token));
       }
       return;
     }
-    xnn::XNNTensorValueT* const tensor = TensorOf(value);
+    xnn::XNNTensorValueT* const tensor = FindTensor(value);
     if (tensor == nullptr) return;
     switch (Below(6)) {
       case 0:
       case 1:
-        ChangeList(tensor->dims, [&] { return Number<std::uint32_t>(); });
+        ChangeList(tensor->dims, [&] { return RandomNumber<std::uint32_t>(); });
         break;
       case 2:
         SetEnum(tensor->datatype, static_cast<int>(xnn::XNNDatatype::MAX));
         break;
       case 3:
-        tensor->external_id = Index<std::uint32_t>(4);
+        tensor->external_id = RandomIndex<std::uint32_t>(4);
         break;
       case 4:
-        tensor->constant_buffer_idx = Index<std::uint32_t>(graph.constant_data.size() + 1);
+        tensor->constant_buffer_idx = RandomIndex<std::uint32_t>(graph.constant_data.size() + 1);
         break;
       default:
-        tensor->id_out = Number<std::uint32_t>();
+        tensor->id_out = RandomNumber<std::uint32_t>();
     }
   }
 
@@ -479,26 +480,28 @@ class Mutator {
     using T = xnn::XNodeUnion;
     if (graph.xnodes.empty() || OneIn(6)) {
       graph.xnodes.push_back(graph.xnodes.empty() ? std::make_unique<xnn::XNodeT>()
-                                                  : std::make_unique<xnn::XNodeT>(*Any(graph.xnodes)));
+                                                  : std::make_unique<xnn::XNodeT>(*Pick(graph.xnodes)));
       if (graph.xnodes.size() > 48) graph.xnodes.resize(4);
     } else if (OneIn(6)) {
-      std::swap(Any(graph.xnodes), Any(graph.xnodes));
+      std::swap(Pick(graph.xnodes), Pick(graph.xnodes));
     }
-    xnn::XNodeT& node = *Any(graph.xnodes);
-    if (OneIn(6)) node.debug_handle = Number<std::uint32_t>();
-    const auto id = [&] { return Id(graph); };
-    const std::uint32_t flags = Number<std::uint32_t>();
+    xnn::XNodeT& node = *Pick(graph.xnodes);
+    if (OneIn(6)) node.debug_handle = RandomNumber<std::uint32_t>();
+    const auto id = [&] { return RandomId(graph); };
+    const std::uint32_t flags = RandomNumber<std::uint32_t>();
     switch (Below(8)) {
       case 0: {
-        xnn::_XNNNode1x1T one;
-        one.input_id = id(), one.output_id = id(), one.flags = flags;
-        return SetNode(
-            node, {T::XNNSoftmax, T::XNNClamp, T::XNNConvert, T::XNNGlobalAvgPooling2d, T::XNNCopy}, one);
+        xnn::_XNNNode1x1T node_1x1;
+        node_1x1.input_id = id(), node_1x1.output_id = id(), node_1x1.flags = flags;
+        return SetNode(node,
+                       {T::XNNSoftmax, T::XNNClamp, T::XNNConvert, T::XNNGlobalAvgPooling2d, T::XNNCopy},
+                       node_1x1);
       }
       case 1: {
-        xnn::_XNNNode2x1T two;
-        two.input1_id = id(), two.input2_id = id(), two.output_id = id(), two.flags = flags;
-        return SetNode(node, {T::XNNAdd, T::XNNMultiply, T::XNNPReLU, T::XNNBatchMatrixMultiply}, two);
+        xnn::_XNNNode2x1T node_2x1;
+        node_2x1.input1_id = id(), node_2x1.input2_id = id(), node_2x1.output_id = id(),
+        node_2x1.flags = flags;
+        return SetNode(node, {T::XNNAdd, T::XNNMultiply, T::XNNPReLU, T::XNNBatchMatrixMultiply}, node_2x1);
       }
       case 2: {
         xnn::XNNFullyConnectedT layer;
@@ -512,7 +515,7 @@ class Mutator {
         for (std::uint32_t* const field :
              {&of.padding_top, &of.padding_left, &of.kernel_height, &of.kernel_width, &of.subsampling_height,
               &of.dilation_width, &of.group_input_channels, &of.group_output_channels, &of.groups})
-          *field = Number<std::uint32_t>();
+          *field = RandomNumber<std::uint32_t>();
         return SetNode(node, {T::XNNConv2d, T::XNNDepthwiseConv2d, T::XNNConvTranspose2d}, of);
       }
       case 4: {
@@ -528,14 +531,14 @@ class Mutator {
       }
       case 6: {
         xnn::XNNStaticReshapeT of;
-        of.new_shape = {Number<std::uint32_t>()};
+        of.new_shape = {RandomNumber<std::uint32_t>()};
         of.input_id = id(), of.output_id = id();
         return SetNode(node, {T::XNNStaticReshape}, of);
       }
       default:
         node.output_min_max = std::make_unique<xnn::OutputMinMaxT>();
-        node.output_min_max->output_min = OneIn(2) ? 0 : Number<std::int16_t>();
-        node.output_min_max->output_max = OneIn(2) ? 6 : Number<std::int16_t>();
+        node.output_min_max->output_min = OneIn(2) ? 0 : RandomNumber<std::int16_t>();
+        node.output_min_max->output_max = OneIn(2) ? 6 : RandomNumber<std::int16_t>();
     }
   }
 
@@ -544,7 +547,7 @@ class Mutator {
     builder.Finish(pte::Program::Pack(builder, &program), pte::ProgramIdentifier());
     Octets bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
     if (!has_header) return bytes;
-    // The header is between the root's offset, which it makes larger, and the tables.
+    // Inserts the header before the tables, which increases the root's offset.
     bytes.insert(bytes.begin() + kHeaderAt, kHeaderBytes, 0);
     Store(bytes, 0, static_cast<std::uint32_t>(Load<std::uint32_t>(bytes, 0) + kHeaderBytes));
     std::memcpy(bytes.data() + kHeaderAt, "eh00", 4);

@@ -9,10 +9,10 @@
 
 namespace etprof::fuzz {
 
-// A .pte with a few fields changed: ranks, sizes, types, lists of arguments, ids, names of operators, planned
-// memory, and the nodes and values of XNNPACK's payloads. It is a well-formed FlatBuffer again, so that it
-// reaches what follows the reader, where bytes changed at random rarely do. The same seed makes the same
-// changes. Absent: `bytes` are no program that can be taken apart.
+// Changes a few fields of a .pte: ranks, sizes, types, lists of arguments, ids, names of operators, planned
+// memory, and the nodes and values of XNNPACK's payloads. The result is a well-formed FlatBuffer, so that it
+// tests the code after the reader, which programs with random changes of bytes rarely reach. Equal seeds make
+// equal changes. Absent: `bytes` are not a valid program.
 std::optional<std::vector<std::uint8_t>> MutateProgram(ByteView bytes, unsigned seed);
 
 }  // namespace etprof::fuzz

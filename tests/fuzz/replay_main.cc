@@ -1,9 +1,9 @@
-// Replays corpus files through a fuzz target: `etprof_replay TARGET FILE_OR_FOLDER...`. Says which file it is
-// at before each, so that a crash names its input, and fails when there was none.
-// `etprof_replay TARGET --seeded N`: N inputs of random bytes, each from its number, for targets whose inputs
-// are decisions (mutate_json.h). `--from M` begins with the number M.
-// `etprof_replay program --mutated N FILE.pte...`: N programs with changed fields (mutate_program.h), each
-// from its number, of the files in turn.
+// Replays corpus files through a fuzz target: `etprof_replay TARGET FILE_OR_FOLDER...`. Prints the name of
+// each file first, so that a crash names its input, and fails if there are no files. `etprof_replay TARGET
+// --seeded N`: N inputs of random bytes, each generated from its number, for targets whose inputs are
+// decisions (mutate_json.h). `--from M` starts with number M. `etprof_replay program --mutated N
+// FILE.pte...`: N programs with changed fields (mutate_program.h), each generated from its number and one of
+// the files in rotation.
 
 #include <algorithm>
 #include <cstdio>
@@ -20,15 +20,16 @@
 
 namespace {
 
-using MadeInput = std::optional<std::vector<std::uint8_t>>;
+using GeneratedInput = std::optional<std::vector<std::uint8_t>>;
 
-// Tries the inputs that `make` makes of numbers; absent: it makes none of this one.
-void TryNumbers(etprof::fuzz::Target target, std::uint32_t from, std::uint32_t count,
-                const std::function<MadeInput(std::uint32_t)>& make) {
+// Calls the target with the inputs that `generate` makes from `count` numbers. Absent: no input for this
+// number.
+void RunGeneratedInputs(etprof::fuzz::Target target, std::uint32_t from, std::uint32_t count,
+                        const std::function<GeneratedInput(std::uint32_t)>& generate) {
   std::uint32_t tried = 0;
   for (std::uint32_t number = from; number < from + count; ++number) {
     if (number % 1000 == 0) std::fprintf(stderr, "%u\n", number);
-    const MadeInput input = make(number);
+    const GeneratedInput input = generate(number);
     if (!input) continue;
     ++tried;
     try {
@@ -41,7 +42,7 @@ void TryNumbers(etprof::fuzz::Target target, std::uint32_t from, std::uint32_t c
   std::printf("%u inputs\n", tried);
 }
 
-MadeInput RandomBytes(std::uint32_t number) {
+GeneratedInput GenerateRandomBytes(std::uint32_t number) {
   std::mt19937 random(number);
   std::vector<std::uint8_t> input(1 + random() % 64);
   for (std::uint8_t& byte : input) byte = static_cast<std::uint8_t>(random());
@@ -60,17 +61,17 @@ int main(int argc, char** argv) {
     const auto number = [&](int at) {
       return static_cast<std::uint32_t>(std::strtoul(argv[at], nullptr, 10));
     };
-    TryNumbers(target, argc > 5 ? number(5) : 0, number(3), RandomBytes);
+    RunGeneratedInputs(target, argc > 5 ? number(5) : 0, number(3), GenerateRandomBytes);
     return 0;
   }
   if (argc > 4 && std::string_view(argv[2]) == "--mutated") {
     std::vector<std::string> programs;
     for (int i = 4; i < argc; ++i) programs.push_back(etprof::ReadTextFile(argv[i]));
-    TryNumbers(target, 0, static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)),
-               [&](std::uint32_t number) {
-                 const std::string& program = programs[number % programs.size()];
-                 return etprof::fuzz::MutateProgram(std::as_bytes(std::span(program)), number);
-               });
+    RunGeneratedInputs(target, 0, static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)),
+                       [&](std::uint32_t number) {
+                         const std::string& program = programs[number % programs.size()];
+                         return etprof::fuzz::MutateProgram(std::as_bytes(std::span(program)), number);
+                       });
     return 0;
   }
   std::vector<std::filesystem::path> files;

@@ -1,5 +1,5 @@
-// A library for --load that registers the operator of models.py's missing_operator by EXECUTORCH_LIBRARY. Its
-// kernel takes nearly all of a run.
+// A library for --load that registers the operator of models.py's missing_operator by EXECUTORCH_LIBRARY. The
+// kernel takes nearly all of a run's time.
 #include <executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h>
 
 #include <chrono>

@@ -1,6 +1,6 @@
-// Reads operator names, one a line, and writes name, fine category, headline group, whether the category
-// table knows it and whether XNNPACK can take it, separated by tabs. python/tests/runs/test_categories.py and
-// test_delegable.py hold the tables against ExecuTorch's own.
+// Reads operator names, one per line, and writes for each, separated by tabs: name, category, category group,
+// whether the category table has the operator, and whether XNNPACK can take it.
+// python/tests/runs/test_categories.py and test_delegable.py compare the tables with ExecuTorch's own.
 #include <iostream>
 #include <string>
 

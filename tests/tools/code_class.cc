@@ -1,7 +1,7 @@
-// Reads functions, one a line: architecture ("x86-64", "aarch64") and code in hexadecimal. Writes of each the
-// name of its class, its features as "feature=instructions", the numbers of instructions, vector
-// instructions, and unknown stretches, and its features with all that they need, separated by tabs.
-// tests/devices/test_code_class.py compares them with binutils.
+// Reads functions, one per line: architecture ("x86-64", "aarch64") and hexadecimal code. Writes for each,
+// separated by tabs: the name of its class, its features as "feature=instructions", the numbers of
+// instructions, vector instructions, and unknown stretches, and its features with all features that they
+// require. tests/devices/test_code_class.py compares them with binutils.
 #include "isa/code_class.h"
 
 #include <cstddef>
@@ -16,9 +16,9 @@ int main() {
     for (std::size_t i = 0; i + 1 < code.size(); i += 2) {
       bytes.push_back(static_cast<std::byte>(std::stoi(code.substr(i, 2), nullptr, 16)));
     }
-    const auto of =
+    const auto target =
         architecture == "aarch64" ? etprof::isa::Architecture::kAarch64 : etprof::isa::Architecture::kX86_64;
-    const auto found = etprof::isa::ClassifyCode(bytes, of);
+    const auto found = etprof::isa::ClassifyCode(bytes, target);
     etprof::isa::FeatureSet features;
     std::cout << found.name << '\t';
     for (const auto& use : found.features) {
@@ -26,7 +26,7 @@ int main() {
       features.insert(use.feature);
     }
     std::cout << '\t' << found.instructions << '\t' << found.vector << '\t' << found.unknown << '\t';
-    for (const auto& feature : etprof::isa::WithNeeds(of, features)) std::cout << feature << ' ';
+    for (const auto& feature : etprof::isa::WithNeeds(target, features)) std::cout << feature << ' ';
     std::cout << '\n';
   }
   std::cout.flush();

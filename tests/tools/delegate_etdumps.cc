@@ -1,7 +1,7 @@
-// Writes an ETDump for each delegate with ExecuTorch's own ETDumpGen, as the delegate's backend logs it;
-// which function does so, the comment of each says. Numbers that no CPU has (bytes, cycles, another clock's
-// times) are made up.
-//   etprof_delegate_etdumps FOLDER INSTRUCTION   instruction: that of the program's delegate call
+// Writes an ETDump for each delegate with ExecuTorch's own ETDumpGen. Each function logs the same events as
+// the function of the backend that its comment names. Values that a CPU does not provide (bytes, cycles,
+// times of another clock) are made up.
+//   etprof_delegate_etdumps FOLDER INSTRUCTION   INSTRUCTION: index of the program's delegate call
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/core/event_tracer_hooks_delegate.h>
@@ -28,14 +28,14 @@ using executorch::runtime::EventTracerEntry;
 constexpr int kRuns = 12;
 constexpr auto kNoId = static_cast<DebugHandle>(-1);
 
-// The host computes for some 50 µs.
+// Keeps the host busy for about 50 µs.
 void Compute() {
   const et_timestamp_t until = et_pal_current_ticks() + 50'000;
   while (et_pal_current_ticks() < until) {
   }
 }
 
-// A span of the host's clock, as backends open and close it around their code.
+// An event on the host's clock that lasts as long as this object, as backends log their own code.
 class HostSpan {
  public:
   HostSpan(EventTracer& tracer, const char* name, std::string metadata = "")
@@ -55,7 +55,8 @@ class HostSpan {
   std::string metadata_;
 };
 
-// backends/xnnpack/runtime/profiling/XNNProfiler.cpp, submit_trace, of a version that names microkernels.
+// backends/xnnpack/runtime/profiling/XNNProfiler.cpp, submit_trace, in a version that logs names of
+// microkernels.
 void Xnnpack(EventTracer& tracer, int) {
   et_timestamp_t time = et_pal_current_ticks();
   Compute();
@@ -162,7 +163,8 @@ void Neutron(EventTracer& tracer, int) {
 // backends/openvino/runtime/OpenvinoBackend.cpp, OpenvinoBackend::execute.
 void Openvino(EventTracer&, int) { Compute(); }
 
-// No backend of ExecuTorch's. Its times are the host's; nobody can know it.
+// A delegate that is not part of ExecuTorch. Its times are host times, but a reader of the ETDump cannot know
+// that.
 void Unknown(EventTracer& tracer, int) {
   const HostSpan layer(tracer, "layer_1");
   Compute();

@@ -1,7 +1,6 @@
-// Reads names of microkernels, one a line, and writes name, family, operation, data types, shape, instruction
-// set and variant of each, separated by tabs; of a name that is none the name alone.
-// python/tests/runs/test_microkernels.py holds the parser against the names that ExecuTorch's own libraries
-// hold.
+// Reads names of microkernels, one per line, and writes for each, separated by tabs: name, family, operation,
+// data types, shape, instruction set, and variant. For other names it writes only the name.
+// python/tests/runs/test_microkernels.py tests the parser with the names in ExecuTorch's own libraries.
 #include <iostream>
 #include <string>
 

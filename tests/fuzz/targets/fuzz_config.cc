@@ -1,4 +1,4 @@
-// Bytes as a configuration: read, planned, written and read again; and as a file of thresholds.
+// The input is a configuration, which is read, planned, written, and read again, and a file of thresholds.
 
 #include <nlohmann/json.hpp>
 
@@ -20,8 +20,8 @@ ETPROF_FUZZ_TARGET(config) {
   if (!read) return 0;
   const nlohmann::ordered_json written = ToJson(config);
   const std::string text = written.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
-  const Config again = ParseConfig(text, "/none/config.json", context);
-  fuzz::Require(ToJson(again) == nlohmann::ordered_json::parse(text),
+  const Config reread = ParseConfig(text, "/none/config.json", context);
+  fuzz::Require(ToJson(reread) == nlohmann::ordered_json::parse(text),
                 "a configuration that is written and read again is the same");
   return 0;
 }

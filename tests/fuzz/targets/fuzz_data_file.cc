@@ -1,4 +1,4 @@
-// Bytes as a .ptd: read, and written as text and JSON.
+// The input is a .ptd file, which is read, and written as text and JSON.
 
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -1,4 +1,4 @@
-// Bytes as what a device prints of itself, and as a program that is to run on one.
+// The input is the output of the scripts that read a device's conditions, and a program for a device.
 
 #include "device/conditions/other_load.h"
 #include "device/conditions/power_mode.h"

@@ -1,4 +1,4 @@
-// Bytes as the library whose calls a runner would watch. The corpus has one of our own:
+// The input is a library whose calls a runner would watch. The corpus has a library that was made from:
 //   int first(int x); int second(int x); int both(int x) { return first(x) + second(x + 1); }
 //   gcc -shared -Os -nostdlib -Wl,-z,lazy,-z,noseparate-code,-z,max-page-size=4096, stripped and not
 

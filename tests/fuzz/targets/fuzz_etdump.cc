@@ -1,4 +1,4 @@
-// Bytes as an ETDump: read, attributed, rendered.
+// The input is an ETDump, which is read, attributed, and rendered.
 
 #include "check_profile.h"
 #include "etdump/reader.h"

@@ -1,5 +1,5 @@
-// A well-formed ETDump with any events: mutated bytes seldom are one, and what follows the reader is to be
-// searched too. The input is a program of small instructions that makes blocks and events with names from a
+// The input is a program of small instructions that makes a well-formed ETDump with any events, since random
+// bytes seldom are an ETDump and this target tests the code after the reader. The events have names from a
 // list and any times.
 
 #include <array>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace etprof;
 
-constexpr std::array kNames = {
+constexpr std::array kFuzzedNames = {
     "Method::execute",
     "OPERATOR_CALL",
     "DELEGATE_CALL",
@@ -41,14 +41,14 @@ class Input {
     --left_;
     return *data_++;
   }
-  // Near the time before most often, and anything else now and then.
-  std::uint64_t Time(std::uint64_t before) {
+  // A time near `previous` in most cases, rarely any other.
+  std::uint64_t Time(std::uint64_t previous) {
     const std::uint8_t kind = Byte();
-    if (kind < 0xf0) return before + kind;
-    if (kind < 0xf8) return before - Byte();
-    std::uint64_t any = 0;
-    for (int i = 0; i < 8; ++i) any = any << 8 | Byte();
-    return any >>
+    if (kind < 0xf0) return previous + kind;
+    if (kind < 0xf8) return previous - Byte();
+    std::uint64_t value = 0;
+    for (int i = 0; i < 8; ++i) value = value << 8 | Byte();
+    return value >>
            14;  // below 13 days: the sum of all that fits into an input is a number of nanoseconds, too
   }
 
@@ -71,7 +71,8 @@ std::unique_ptr<::etdump::EventT> ReadEvent(Input& input, std::uint8_t kind, std
   event->profile_event = std::make_unique<::etdump::ProfileEventT>();
   ::etdump::ProfileEventT& profile = *event->profile_event;
   const std::uint8_t name = input.Byte();
-  (name % 2 == 0 ? profile.name : profile.delegate_debug_id_str) = kNames[name / 2 % kNames.size()];
+  (name % 2 == 0 ? profile.name : profile.delegate_debug_id_str) =
+      kFuzzedNames[name / 2 % kFuzzedNames.size()];
   if (name == 0xff) profile.delegate_debug_id_str.clear();
   const std::uint8_t place = input.Byte();
   profile.instruction_id = place == 0xff ? -1 : place % 8;
@@ -101,7 +102,7 @@ ETPROF_FUZZ_TARGET(events) {
   }
   flatbuffers::FlatBufferBuilder builder;
   ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &dump));
-  // Refused where an inference would take longer than any does.
+  // Inferences of implausible length are refused.
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     fuzz::CheckEtdump(ReadEtdump(fuzz::Bytes(builder.GetBufferPointer(), builder.GetSize()), "x.etdump"));
   });

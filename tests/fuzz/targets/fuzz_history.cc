@@ -1,5 +1,5 @@
-// A history with other values in its rows (the first byte is even) or other bytes in its file and journal:
-// read, judged, shown, and exported. No file is changed.
+// Reads, checks, shows, and exports a history with changed values in its rows (the first byte is even), or
+// with changed bytes in its file and journal. Requires that no file changes.
 
 #include <sqlite3.h>
 
@@ -22,7 +22,7 @@ namespace {
 using namespace etprof;
 namespace fs = std::filesystem;
 
-// Ten runs of two experiments, of which one is the reference.
+// A history of ten runs of two experiments, one of which is the reference.
 const std::string& ValidHistory() {
   static const std::string kBytes = [] {
     const fs::path file = fuzz::ScratchFolder() / "valid.sqlite";
@@ -126,13 +126,13 @@ void MutateValues(const fs::path& file, fuzz::Choices& choices) {
   for (int changes = 0; changes < 12 && !choices.Done(); ++changes) {
     const std::string name = kColumns[choices.Next() % kColumns.size()];
     const std::string table = name.substr(0, name.find('.')), column = name.substr(name.find('.') + 1);
-    const std::string place = table == "launch" ? "result = " + std::to_string(1 + choices.Next() % 20)
-                              : table == "operator_time"
-                                  ? "result = " + std::to_string(1 + choices.Next() % 20)
-                                  : "id = " + std::to_string(1 + choices.Next() % 20);
+    const std::string condition = table == "launch" ? "result = " + std::to_string(1 + choices.Next() % 20)
+                                  : table == "operator_time"
+                                      ? "result = " + std::to_string(1 + choices.Next() % 20)
+                                      : "id = " + std::to_string(1 + choices.Next() % 20);
     script += "UPDATE OR IGNORE " + table + " SET " + column + " = " +
-              kValues[choices.Next() % kValues.size()] + (choices.Next() % 4 == 0 ? "" : " WHERE " + place) +
-              ";";
+              kValues[choices.Next() % kValues.size()] +
+              (choices.Next() % 4 == 0 ? "" : " WHERE " + condition) + ";";
   }
   sqlite3_exec(database.get(), (script + "COMMIT;").c_str(), nullptr, nullptr, nullptr);
 }
@@ -144,7 +144,7 @@ std::map<fs::path, std::string> Contents(const fs::path& folder) {
   return contents;
 }
 
-void ReadAll(const fs::path& file) {
+void ReadAndRender(const fs::path& file) {
   HistoryReport report;
   report = FindTrends(HistoryFile::OpenToRead(file).Trends({.operators = true, .last = 0}), "");
   std::ostringstream out;
@@ -177,7 +177,7 @@ ETPROF_FUZZ_TARGET(history) {
   fuzz::ScratchFile("history/h.sqlite", std::as_bytes(std::span(bytes)));
   if (kind % 2 == 0) MutateValues(file, choices);
   if (kind % 8 == 1) {
-    // The journal of a transaction that changed two pages, and any bytes behind it.
+    // Makes the journal of a transaction that changed two pages, and changes some of its bytes.
     const std::string original = ValidHistory();
     std::string text = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
     const auto number = [&](std::size_t value) {
@@ -202,7 +202,8 @@ ETPROF_FUZZ_TARGET(history) {
     fuzz::ScratchFile("history/h.sqlite-journal", std::as_bytes(std::span(text)));
   }
   const auto before = Contents(folder);
-  fuzz::Accepts({ExitCode::kBadInput, ExitCode::kDeviceFailed, ExitCode::kUsage}, [&] { ReadAll(file); });
+  fuzz::Accepts({ExitCode::kBadInput, ExitCode::kDeviceFailed, ExitCode::kUsage},
+                [&] { ReadAndRender(file); });
   fuzz::Require(Contents(folder) == before, "reading a history changes no file");
   return 0;
 }

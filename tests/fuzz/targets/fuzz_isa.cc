@@ -1,4 +1,5 @@
-// The first byte chooses an architecture and which of its features are there, the rest is a mask (`--isa`).
+// The first byte chooses an architecture and the features of the CPU; the rest of the input is a mask
+// (`--isa`).
 
 #include <algorithm>
 
@@ -12,7 +13,8 @@ ETPROF_FUZZ_TARGET(isa) {
       data[0] % 2 == 0 ? isa::Architecture::kX86_64 : isa::Architecture::kAarch64;
   isa::FeatureSet detected;
   const auto& features = isa::Features(architecture);
-  // 0, 1: all of them; else those up to some place, which have all that they need.
+  // 0 and 1 mean all features; other values mean the first features of the table, which includes their
+  // requirements.
   const std::size_t count = data[0] < 2 ? features.size() : data[0] % (features.size() + 1);
   for (std::size_t i = 0; i < count; ++i) detected.insert(std::string(features[i].name));
   isa::Mask mask;

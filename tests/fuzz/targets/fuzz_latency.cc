@@ -1,4 +1,5 @@
-// Bytes as a latency CSV of two launches: no run is invented, and what was read is written and read again.
+// The input is a latency CSV of two launches. Requires that no run is invented, and that the latencies do not
+// change when they are written and read again.
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@ namespace {
 
 using namespace etprof;
 
-std::vector<Launch> Known() {
+std::vector<Launch> MakeLaunches() {
   std::vector<Launch> launches(2);
   for (int i = 0; i < 2; ++i) {
     launches[static_cast<std::size_t>(i)].index = i;
@@ -22,7 +23,7 @@ std::vector<Launch> Known() {
   return launches;
 }
 
-std::size_t Runs(const std::vector<Launch>& launches) {
+std::size_t CountLatencyRuns(const std::vector<Launch>& launches) {
   std::size_t runs = 0;
   for (const Launch& launch : launches) {
     runs += (launch.first_run ? 1 : 0) + launch.warmup.size();
@@ -33,7 +34,7 @@ std::size_t Runs(const std::vector<Launch>& launches) {
   return runs;
 }
 
-std::string Rows(const std::vector<Launch>& launches) {
+std::string WriteLatencyRows(const std::vector<Launch>& launches) {
   std::string text = LatencyHeader();
   for (const Launch& launch : launches) text += LatencyRows(launch, false);
   return text;
@@ -43,17 +44,17 @@ std::string Rows(const std::vector<Launch>& launches) {
 
 ETPROF_FUZZ_TARGET(latency) {
   const std::filesystem::path path = fuzz::ScratchFile("latency.csv", fuzz::Bytes(data, size));
-  std::vector<Launch> launches = Known();
+  std::vector<Launch> launches = MakeLaunches();
   std::vector<std::string> problems;
   if (!fuzz::Accepts({ExitCode::kBadInput}, [&] { ReadLatencies(path, launches, problems); })) return 0;
-  fuzz::Require(Runs(launches) <= static_cast<std::size_t>(std::count(data, data + size, '\n')),
+  fuzz::Require(CountLatencyRuns(launches) <= static_cast<std::size_t>(std::count(data, data + size, '\n')),
                 "a row is one run");
-  const std::string rows = Rows(launches);
+  const std::string rows = WriteLatencyRows(launches);
   fuzz::ScratchFile("latency.csv", std::as_bytes(std::span(rows)));
-  std::vector<Launch> again = Known();
+  std::vector<Launch> reread = MakeLaunches();
   problems.clear();
-  ReadLatencies(path, again, problems);
-  fuzz::Require(problems.empty() && Rows(again) == rows,
+  ReadLatencies(path, reread, problems);
+  fuzz::Require(problems.empty() && WriteLatencyRows(reread) == rows,
                 "latencies that are written and read again are the same");
   return 0;
 }

@@ -1,4 +1,4 @@
-// A file of limits (`--thresholds`) with other values, or any bytes in its place.
+// The input changes values of a file of limits (`--thresholds`), or replaces the file.
 
 #include "fuzz.h"
 #include "measure/config/thresholds.h"

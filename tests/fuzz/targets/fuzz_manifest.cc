@@ -1,4 +1,4 @@
-// Bytes as the manifest of a results directory: loaded, reported, and written and read again.
+// The input is the manifest of a results directory, which is loaded, reported, written, and read again.
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -13,7 +13,7 @@
 
 namespace {
 
-std::string TextOf(const etprof::RunData& run) {
+std::string ManifestText(const etprof::RunData& run) {
   return etprof::ToJson(run, run.folder).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -26,14 +26,15 @@ ETPROF_FUZZ_TARGET(manifest) {
   RunData run;
   if (!fuzz::Accepts({ExitCode::kBadInput}, [&] { run = LoadRunDirectory(folder); })) return 0;
 
-  const std::string once = TextOf(run);
-  RunData again;
-  again.folder = run.folder;
-  ReadManifest(nlohmann::json::parse(once), again);
-  RunData third;
-  third.folder = run.folder;
-  ReadManifest(nlohmann::json::parse(TextOf(again)), third);
-  fuzz::Require(TextOf(again) == TextOf(third), "a manifest that is written and read again is the same");
+  const std::string once = ManifestText(run);
+  RunData reread;
+  reread.folder = run.folder;
+  ReadManifest(nlohmann::json::parse(once), reread);
+  RunData reread_twice;
+  reread_twice.folder = run.folder;
+  ReadManifest(nlohmann::json::parse(ManifestText(reread)), reread_twice);
+  fuzz::Require(ManifestText(reread) == ManifestText(reread_twice),
+                "a manifest that is written and read again is the same");
 
   std::vector<std::optional<Profile>> profiles(run.experiments.size());
   const Report report = Assemble(std::move(run), std::move(profiles));

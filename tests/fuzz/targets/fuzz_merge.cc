@@ -1,4 +1,4 @@
-// Bytes as two ETDumps that are merged: the merged one reads back with the runs of both.
+// Merges two copies of the input, which is an ETDump. Requires that the result has the runs of both.
 
 #include "etdump/reader.h"
 #include "fuzz.h"
@@ -11,7 +11,7 @@ ETPROF_FUZZ_TARGET(merge) {
   if (!fuzz::Accepts({ExitCode::kBadInput},
                      [&] { WriteFileAtomically(merged, MergedEtdumps({part, part})); }))
     return 0;
-  // What takes longer than a clock can count may be there only in both together.
+  // The merged ETDump may be refused although its parts are valid, since only its total time overflows.
   std::int64_t runs = 0;
   if (fuzz::Accepts({ExitCode::kBadInput}, [&] { runs = static_cast<std::int64_t>(CountRuns(merged)); }))
     fuzz::Require(runs == 2 * static_cast<std::int64_t>(CountRuns(part)),

@@ -1,5 +1,5 @@
-// Bytes as a line of the worker protocol, taken for each of its messages. A message that is accepted is
-// written and read again.
+// The input is a line of the worker protocol, which is parsed as each of the protocol's messages. Accepted
+// messages are written and read again.
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -14,7 +14,7 @@ using nlohmann::json;
 using namespace etprof::protocol;
 
 template <typename Message>
-void Take(const json& line) {
+void CheckRoundTrip(const json& line) {
   json written;
   try {
     written = line.get<Message>();
@@ -23,8 +23,8 @@ void Take(const json& line) {
   } catch (const std::invalid_argument&) {
     return;
   }
-  const json twice = json::parse(written.dump()).get<Message>();
-  etprof::fuzz::Require(twice.dump() == written.dump(),
+  const json reread = json::parse(written.dump()).get<Message>();
+  etprof::fuzz::Require(reread.dump() == written.dump(),
                         "a message that is written and read again is the same");
 }
 
@@ -33,15 +33,15 @@ void Take(const json& line) {
 ETPROF_FUZZ_TARGET(messages) {
   const json line = json::parse(data, data + size, nullptr, false);
   if (line.is_discarded()) return 0;
-  Take<Ready>(line);
-  Take<LoadRequest>(line);
-  Take<LoadReply>(line);
-  Take<BurstRequest>(line);
-  Take<BurstReply>(line);
-  Take<OutputsRequest>(line);
-  Take<OutputsReply>(line);
-  Take<EtdumpRequest>(line);
-  Take<EtdumpReply>(line);
-  Take<MemoryReply>(line);
+  CheckRoundTrip<Ready>(line);
+  CheckRoundTrip<LoadRequest>(line);
+  CheckRoundTrip<LoadReply>(line);
+  CheckRoundTrip<BurstRequest>(line);
+  CheckRoundTrip<BurstReply>(line);
+  CheckRoundTrip<OutputsRequest>(line);
+  CheckRoundTrip<OutputsReply>(line);
+  CheckRoundTrip<EtdumpRequest>(line);
+  CheckRoundTrip<EtdumpReply>(line);
+  CheckRoundTrip<MemoryReply>(line);
   return 0;
 }

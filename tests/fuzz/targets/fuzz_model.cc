@@ -1,4 +1,4 @@
-// Bytes as the files that a configuration names: a model, and whatever else is only looked at.
+// The input is each of the files that a configuration names: model, runner, and data.
 
 #include "fuzz.h"
 #include "measure/config/config.h"

@@ -1,5 +1,5 @@
-// Two safetensors files of saved outputs, one after the other: compared, and read by the runner's reader. The
-// first two bytes are the length of the first file.
+// The input is the length of the first file (two bytes), and two safetensors files of saved outputs, which
+// are compared and read by the runner's reader.
 
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 using namespace etprof;
 
-void Read(const std::filesystem::path& path, std::size_t size) {
+void CheckSafetensors(const std::filesystem::path& path, std::size_t size) {
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     const Safetensors file = ReadSafetensors(path);
     std::size_t bytes = 0;
@@ -28,8 +28,8 @@ ETPROF_FUZZ_TARGET(outputs) {
   const std::size_t first = std::min<std::size_t>(data[0] + 256U * data[1], bytes.size());
   const auto a_file = fuzz::ScratchFile("a.safetensors", bytes.first(first));
   const auto b_file = fuzz::ScratchFile("b.safetensors", bytes.subspan(first));
-  Read(a_file, first);
-  Read(b_file, bytes.size() - first);
+  CheckSafetensors(a_file, first);
+  CheckSafetensors(b_file, bytes.size() - first);
   ExperimentData a, b;
   protocol::OutputDigest digest;
   digest.info = {"Float", {1}};

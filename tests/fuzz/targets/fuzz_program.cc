@@ -1,6 +1,6 @@
-// Bytes as a .pte: read, summed up, written as text and JSON, compared with limits and itself, drawn as a
-// graph, and joined to what such a program runs. Inputs are valid programs most often: mutate_program.h
-// changes their fields.
+// The input is a .pte, which is read, summarized, written as text and JSON, compared with limits and with
+// itself, drawn as a graph, and joined to a profile of its operators. Most inputs are valid programs with
+// fields that mutate_program.h changed.
 
 #include <fmt/format.h>
 
@@ -25,11 +25,11 @@ namespace {
 
 using namespace etprof;
 
-constexpr std::size_t kMaxRan =
-    2000;  // operators of a profile: a small file may call one delegate many times
+constexpr std::size_t kMaxProfiledOperators = 2000;  // limits small files that call one delegate many times
 
-// What XNNPACK calls the operator that it makes of a node; another name than the node's own for some.
-std::string RanAs(const XnnNode& node) {
+// The name of the operator that XNNPACK makes from a node, which differs from the node's own name for some
+// types.
+std::string ExecutedOperatorName(const XnnNode& node) {
   if (node.type == "XNNFullyConnected") return "Fully Connected (NC, F32) GEMM";
   if (node.type == "XNNStaticTranspose") return "Transpose (ND, X32)";
   if (node.type == "XNNConv2d") return "Convolution (NHWC, F32) IGEMM";
@@ -38,12 +38,12 @@ std::string RanAs(const XnnNode& node) {
   return node.type.size() > 3 ? node.type.substr(3) + " (ND, F32)" : "Unary Elementwise (NC)";
 }
 
-// Joins the method to a profile of what it would run.
-void JoinToItself(const Program& program, const Method& method) {
+// Joins the method to a profile of the operators that it would run.
+void CheckJoin(const Program& program, const Method& method) {
   std::vector<handmade::Ran> run;
   std::size_t count = 0;
   for (const Instruction& instruction : method.instructions) {
-    if (instruction.chain != 0 || count > kMaxRan) break;
+    if (instruction.chain != 0 || count > kMaxProfiledOperators) break;
     if (instruction.kind == Instruction::Kind::kKernel) {
       run.push_back({instruction.index, {"native_call_" + method.operators[instruction.target]}});
     } else if (instruction.kind == Instruction::Kind::kDelegate) {
@@ -51,7 +51,7 @@ void JoinToItself(const Program& program, const Method& method) {
       const auto& graph = method.delegates[instruction.target].graph;
       if (!graph) continue;
       for (const XnnNode& node : program.xnn_graphs[*graph].nodes)
-        run.back().operators.push_back(fmt::format("{} #{}", RanAs(node), ++count));
+        run.back().operators.push_back(fmt::format("{} #{}", ExecutedOperatorName(node), ++count));
     }
     ++count;
   }
@@ -79,26 +79,26 @@ ETPROF_FUZZ_TARGET(program) {
                   "a program is not worse than itself");
     DiffPrograms({&program, nullptr, {}}, {&program, nullptr, {}});
     for (const Method& method : program.methods) {
-      std::size_t shown = 0;
+      std::size_t covered = 0;
       for (const Step& step : Summarize(method, program).steps) {
-        fuzz::Require(step.first == shown && step.last >= step.first, "steps follow each other");
-        shown = step.last + 1;
+        fuzz::Require(step.first == covered && step.last >= step.first, "steps follow each other");
+        covered = step.last + 1;
       }
-      fuzz::Require(shown == method.instructions.size(), "every instruction is in a step");
+      fuzz::Require(covered == method.instructions.size(), "every instruction is in a step");
       GraphOf(method, program, nullptr, true);
-      JoinToItself(program, method);
+      CheckJoin(program, method);
     }
   });
   return 0;
 }
 
 #ifdef ETPROF_FUZZ
-// libFuzzer's own, for what is no program.
+// libFuzzer's own mutator, for inputs that are not programs.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                                unsigned seed) {
-  // One in sixteen has its bytes changed, which the reader must bear, too.
+  // One input in sixteen has random bytes changed, which the reader must tolerate, too.
   const auto mutated =
       seed % 16 == 0 ? std::nullopt : fuzz::MutateProgram(fuzz::Bytes(data, size), seed / 16);
   if (!mutated || mutated->size() > max_size) return LLVMFuzzerMutate(data, size, max_size);

@@ -1,4 +1,4 @@
-// Bytes as each of the files of /proc, /sys and /etc that tell of a machine.
+// The input is each of the files of /proc, /sys, and /etc that describe a machine.
 
 #include "device/local/local_properties.h"
 #include "fuzz.h"

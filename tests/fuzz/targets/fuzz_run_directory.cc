@@ -1,6 +1,6 @@
-// Bytes as a whole results directory with links. Records end with 0x1e; in each, a path and its contents are
-// divided by 0x1f. Contents that begin with '@' make it a link. Reading it changes nothing on disk, and
-// recovering it nothing outside of it.
+// The input is a results directory with links, as records that end with 0x1e. A record has a path and
+// contents, separated by 0x1f; contents that begin with '@' are the target of a link. Requires that reading
+// the directory changes no file, and that recovering it changes no file outside.
 
 #include <algorithm>
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 using namespace etprof;
 namespace fs = std::filesystem;
 
-// What lies below a folder, but for the lock: of files their contents, of links where they lead.
+// The contents of all files, and the targets of all links, below a folder.
 std::map<std::string, std::string> Snapshot(const fs::path& folder) {
   std::map<std::string, std::string> found;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -29,7 +29,7 @@ std::map<std::string, std::string> Snapshot(const fs::path& folder) {
   return found;
 }
 
-void Make(const fs::path& run, const std::string& record) {
+void MakeFileOrLink(const fs::path& run, const std::string& record) {
   const std::size_t divider = record.find('\x1f');
   if (divider == std::string::npos || divider == 0 || divider > 200) return;
   const fs::path name = record.substr(0, divider);
@@ -39,7 +39,7 @@ void Make(const fs::path& run, const std::string& record) {
   if (name.is_absolute() || leads_out || record.find('\0') < divider) return;
   const fs::path file = run / name;
   std::error_code ignored;
-  // Links that were made before may lead anywhere: only real folders are gone through.
+  // Earlier records may have made links that lead anywhere, so only real folders are entered.
   fs::path parent = run;
   for (const fs::path& part : name.parent_path()) {
     parent /= part;
@@ -69,9 +69,10 @@ ETPROF_FUZZ_TARGET(run_directory) {
   WriteFileAtomically(outside / "toy_a_t1_latency.csv", "precious");
   std::istringstream records(fuzz::Text(data, size));
   int count = 0;
-  for (std::string record; count < 30 && std::getline(records, record, '\x1e'); ++count) Make(run, record);
+  for (std::string record; count < 30 && std::getline(records, record, '\x1e'); ++count)
+    MakeFileOrLink(run, record);
 
-  const auto kept = Snapshot(outside);
+  const auto outside_before = Snapshot(outside);
   const auto before = Snapshot(run);
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     RunData read = LoadRunDirectory(run);
@@ -82,6 +83,7 @@ ETPROF_FUZZ_TARGET(run_directory) {
     RecoverRunDirectory(run);
     fuzz::Require(!RecoverRunDirectory(run), "what was recovered is recovered once");
   });
-  fuzz::Require(Snapshot(outside) == kept, "recovering changes nothing outside of the results directory");
+  fuzz::Require(Snapshot(outside) == outside_before,
+                "recovering changes nothing outside of the results directory");
   return 0;
 }

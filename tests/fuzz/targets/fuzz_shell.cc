@@ -1,4 +1,4 @@
-// Bytes as a word of a command line: real shells give back what was quoted for them.
+// The input is a word of a command line. Requires that real shells return the quoted word unchanged.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace etprof;
 
-std::string OutputOf(const std::string& command) {
+std::string CommandOutput(const std::string& command) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
   std::string output;
   std::array<char, 4096> chunk{};
@@ -28,8 +28,8 @@ std::string OutputOf(const std::string& command) {
 }
 
 bool HasMksh() {
-  static const bool there = ::access("/bin/mksh", X_OK) == 0 || ::access("/usr/bin/mksh", X_OK) == 0;
-  return there;
+  static const bool exists = ::access("/bin/mksh", X_OK) == 0 || ::access("/usr/bin/mksh", X_OK) == 0;
+  return exists;
 }
 
 }  // namespace
@@ -43,13 +43,13 @@ ETPROF_FUZZ_TARGET(shell) {
     fuzz::Require(word.find('\0') != std::string::npos, "only a NUL character cannot be quoted");
     return 0;
   }
-  // printf's own first word is not the one that is tried: "%s" may be one.
-  fuzz::Require(OutputOf("printf '%s' " + quoted) == word, "sh gives back the word");
-  fuzz::Require(OutputOf("sh -c " + ShellQuoted("printf '%s' " + quoted)) == word,
+  // The word is not printf's format, since it may contain "%s".
+  fuzz::Require(CommandOutput("printf '%s' " + quoted) == word, "sh gives back the word");
+  fuzz::Require(CommandOutput("sh -c " + ShellQuoted("printf '%s' " + quoted)) == word,
                 "quoted twice it is the word");
   fuzz::Require(HasMksh() || std::getenv("CI") == nullptr, "CI has mksh, the shell of Android");
   if (HasMksh())
-    fuzz::Require(OutputOf("mksh -c " + ShellQuoted("printf '%s' " + quoted)) == word,
+    fuzz::Require(CommandOutput("mksh -c " + ShellQuoted("printf '%s' " + quoted)) == word,
                   "mksh gives back the word");
   fuzz::Require(!IsVariableName(word) || quoted == word, "the name of a variable needs no quotes");
   return 0;

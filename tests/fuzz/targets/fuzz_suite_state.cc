@@ -1,4 +1,5 @@
-// A suite's suite_state.json with other values, or any bytes in its place: read and shown in every format.
+// The input changes values of a suite's suite_state.json, or replaces it. The suite is read and shown in all
+// formats.
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,7 +13,7 @@
 
 namespace {
 
-constexpr const char* kState = R"({
+constexpr const char* kValidState = R"({
   "schema_version": 1, "suite": "suite.json", "devices": ["local", "ssh:pi"], "max_slowdown": 0.05,
   "cells": [
     {"model": "net", "dtype": "fp32", "device": "local", "variants": ["base", "sme2 off"],
@@ -26,7 +27,7 @@ constexpr const char* kState = R"({
 
 ETPROF_FUZZ_TARGET(suite_state) {
   using namespace etprof;
-  const std::string text = fuzz::MutatedJson(kState, data, size);
+  const std::string text = fuzz::MutatedJson(kValidState, data, size);
   fuzz::ScratchFile("suite/suite_state.json", std::as_bytes(std::span(text)));
   WorkflowProgress progress;
   SuiteOptions options;

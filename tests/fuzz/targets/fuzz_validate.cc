@@ -1,4 +1,5 @@
-// Bytes as one of the files that `etprof validate` looks at: the first byte says which.
+// The first byte chooses one of the files that `etprof validate` checks; the rest of the input is its
+// contents.
 
 #include <array>
 #include <nlohmann/json.hpp>
@@ -15,8 +16,8 @@ namespace {
 
 using namespace etprof;
 
-// A run of one experiment, whose manifest fits its schema; its other promises are broken, which is no matter.
-std::string Manifest(const std::filesystem::path& folder) {
+// The manifest of a run of one experiment. It conforms to its schema, but fails other checks.
+std::string MakeManifest(const std::filesystem::path& folder) {
   RunData run;
   run.folder = folder;
   run.status = RunData::Status::kComplete;
@@ -37,8 +38,8 @@ std::string Manifest(const std::filesystem::path& folder) {
   return ToJson(run, run.folder).dump();
 }
 
-// The records as CSV again, behind a byte order mark, which a reader skips once.
-std::string Rewritten(const std::string& text) {
+// Writes the records as CSV again, after a byte order mark, which a reader skips once.
+std::string RewriteCsv(const std::string& text) {
   CsvReader reader(text, "fuzzed.csv");
   std::string written = "\xef\xbb\xbf";
   std::vector<std::string_view> fields;
@@ -55,11 +56,11 @@ std::string Rewritten(const std::string& text) {
   return written;
 }
 
-void Csv(const std::string& text) {
+void CheckCsv(const std::string& text) {
   std::string written;
-  fuzz::Accepts({ExitCode::kBadInput}, [&] { written = Rewritten(text); });
-  if (written.empty()) return;  // no CSV
-  fuzz::Require(Rewritten(written) == written, "records that are written and read again are the same");
+  fuzz::Accepts({ExitCode::kBadInput}, [&] { written = RewriteCsv(text); });
+  if (written.empty()) return;  // the text is not CSV
+  fuzz::Require(RewriteCsv(written) == written, "records that are written and read again are the same");
 }
 
 }  // namespace
@@ -70,11 +71,11 @@ ETPROF_FUZZ_TARGET(validate) {
   if (size == 0) return 0;
   const std::filesystem::path folder = fuzz::ScratchFolder() / "validated";
   std::filesystem::remove_all(folder);
-  const std::string manifest = Manifest(folder);
+  const std::string manifest = MakeManifest(folder);
   fuzz::ScratchFile("validated/manifest.json", std::as_bytes(std::span(manifest)));
   const std::string file = std::string("validated/") + kFiles[data[0] % kFiles.size()];
   fuzz::ScratchFile(file, fuzz::Bytes(data + 1, size - 1));
-  if (file.ends_with(".csv")) Csv(fuzz::Text(data + 1, size - 1));
+  if (file.ends_with(".csv")) CheckCsv(fuzz::Text(data + 1, size - 1));
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     Validator validator(folder, "1.0.0");
     for (const char* name : {"analysis_summary.json", "x_timeline.csv"}) {

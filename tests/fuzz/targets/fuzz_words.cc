@@ -1,5 +1,5 @@
-// What users write as one word: the first byte chooses between a set of CPUs, a variant (`--vs`), a command
-// line and a line of a foreign runner's log.
+// The first byte chooses what the rest of the input is: a set of CPUs, a variant (`--vs`), a command line, or
+// a line of a third-party runner's log.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace etprof;
 
-void Cpus(const std::string& text) {
+void CheckCpuSet(const std::string& text) {
   std::vector<int> cpus;
   if (!fuzz::Accepts({ExitCode::kUsage}, [&] { cpus = ParseCpus(text); })) return;
   fuzz::Require(!cpus.empty() && std::is_sorted(cpus.begin(), cpus.end()) &&
@@ -22,17 +22,17 @@ void Cpus(const std::string& text) {
   fuzz::Require(ParseCpus(CpusText(cpus)) == cpus, "CPUs that are written and read again are the same");
 }
 
-void VariantOf(const std::string& text) {
+void CheckVariant(const std::string& text) {
   fuzz::Accepts({ExitCode::kUsage}, [&] {
-    ExperimentConfig as_given;
-    as_given.name = "x";
-    as_given.model = "/none/x.pte";
-    as_given.runner = "/bin/runner";
-    MakePlan(MakeProfileConfig(as_given, {ParseVariant(text)}));
+    ExperimentConfig base;
+    base.name = "x";
+    base.model = "/none/x.pte";
+    base.runner = "/bin/runner";
+    MakePlan(MakeProfileConfig(base, {ParseVariant(text)}));
   });
 }
 
-void Log(const std::string& text) {
+void CheckLog(const std::string& text) {
   ForeignLog log;
   log.AddLine(text);
   fuzz::Require(log.iterations.size() <= 1, "a line tells of one run");
@@ -46,16 +46,16 @@ ETPROF_FUZZ_TARGET(words) {
   const std::string text = fuzz::Text(data + 1, size - 1);
   switch (data[0] % 4) {
     case 0:
-      Cpus(text);
+      CheckCpuSet(text);
       break;
     case 1:
-      VariantOf(text);
+      CheckVariant(text);
       break;
     case 2:
       fuzz::Require(SplitCommandLine(text).size() <= text.size(), "words stand in the text");
       break;
     default:
-      Log(text);
+      CheckLog(text);
   }
   return 0;
 }

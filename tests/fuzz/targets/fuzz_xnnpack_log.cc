@@ -1,4 +1,5 @@
-// XNNPACK's log, of any origin: its lines, the names of its microkernels and operators, and what they prove.
+// The input is a log of XNNPACK: its lines, the names of its microkernels and operators, and the kernels that
+// they prove.
 
 #include <algorithm>
 
@@ -23,13 +24,13 @@ ETPROF_FUZZ_TARGET(xnnpack_log) {
   if (!log.registrations.empty() || !log.graphs.empty()) xnnpack::IsTraceEnabled(text);
 
   const xnnpack::KernelUse use = xnnpack::FindUse(log);
-  const auto named = [&](const std::string& name) {
+  const auto find_kernel = [&](const std::string& name) {
     return std::find_if(use.kernels.begin(), use.kernels.end(),
                         [&](const xnnpack::LoggedKernel& kernel) { return kernel.name == name; });
   };
   for (const xnnpack::LoggedKernel& kernel : use.kernels) {
     using xnnpack::KernelStatus;
-    fuzz::Require(kernel.superseded_by.empty() || named(kernel.superseded_by) != use.kernels.end(),
+    fuzz::Require(kernel.superseded_by.empty() || find_kernel(kernel.superseded_by) != use.kernels.end(),
                   "what supersedes a microkernel is in the log");
     const bool proven = std::any_of(use.operators.begin(), use.operators.end(),
                                     [&](const xnnpack::OperatorUse& op) { return op.kernel == kernel.name; });
@@ -39,18 +40,18 @@ ETPROF_FUZZ_TARGET(xnnpack_log) {
   for (const xnnpack::OperatorUse& op : use.operators) {
     fuzz::Require(op.kernel.empty() != op.reason.empty(), "what is not proven has a reason");
     if (op.kernel.empty()) continue;
-    fuzz::Require(named(op.kernel) != use.kernels.end() && op.tile.has_value(),
+    fuzz::Require(find_kernel(op.kernel) != use.kernels.end() && op.tile.has_value(),
                   "a proof has its microkernel and tile");
-    fuzz::Require(named(op.kernel)->parsed->mr == static_cast<int>(op.tile->mr),
+    fuzz::Require(find_kernel(op.kernel)->parsed->mr == static_cast<int>(op.tile->mr),
                   "a proof has its microkernel's rows");
   }
 
-  // Each line as a name.
-  std::string_view rest = text;
-  for (int i = 0; i < 64 && !rest.empty(); ++i) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  // Parses each line as a name.
+  std::string_view remaining = text;
+  for (int i = 0; i < 64 && !remaining.empty(); ++i) {
+    const std::size_t end = std::min(remaining.find('\n'), remaining.size());
+    const std::string_view line = remaining.substr(0, end);
+    remaining.remove_prefix(std::min(end + 1, remaining.size()));
     if (const auto kernel = xnnpack::ParseMicrokernel(line)) {
       fuzz::Require(!kernel->data_types.empty() && !kernel->op.empty(),
                     "a microkernel has data types and an operation");
