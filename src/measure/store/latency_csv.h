@@ -22,8 +22,8 @@ struct LatencyPlace {
     v("order", &LatencyPlace::order, {.meaning = "another one of a repeated burst of the same round"});
   }
 };
-// A row of `<stem>_latency.csv`, which has one row per run in chronological order. Files of older versions
-// lack the last two columns.
+// A row of `<stem>_latency.csv`, which has one row per run in chronological order. Files without the last
+// two columns are accepted.
 struct LatencyRow {
   enum class Phase { kFirst, kWarmup, kOpening, kRecorded, kTraced };
   int launch = 0;

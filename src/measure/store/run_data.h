@@ -213,7 +213,7 @@ struct LatencyMetrics {
   }
 };
 
-// How a runner was built, according to its ELF file and to etprof-build.json, which `etprof build
+// How a runner was built, according to its binary and to etprof-build.json, which `etprof build
 // --executorch` writes next to an executor_runner.
 struct RunnerBuilt {
   std::string preset;       // preset of `etprof build --executorch`; empty: not known
