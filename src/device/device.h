@@ -35,8 +35,9 @@ class DeviceLost : public Error {
  public:
   DeviceLost(const std::string& device, const std::string& problem, const std::string& remedy = "")
       : Error(ExitCode::kDeviceFailed, problem) {
-    InFile(
-        device);  // separate statements: InFile() and Remedy() return Error, so a chained throw would slice
+    // Separate statements, since InFile() and Remedy() return Error: throwing their result would slice this
+    // object.
+    InFile(device);
     Remedy(remedy);
   }
 };

@@ -15,8 +15,7 @@
 namespace etprof {
 namespace {
 
-constexpr Bytes kMaxLogBytes =
-    16 << 20;  // log of a client, to which the limit of ToolOptions::max_file applies
+constexpr Bytes kMaxLogBytes = 16 << 20;  // a client's log; ToolOptions::max_file limits it, too
 constexpr std::size_t kQuotedBytes = 100;
 constexpr std::size_t kMaxUnexpectedBytes = std::size_t{64} << 10U;
 constexpr double kEndSeconds = 1;  // least time for a process to exit after it closed stdout or was killed

@@ -18,8 +18,9 @@ struct DeviceVitals {
   // The current frequency and limits of CPUs that share a clock. Clocks with equal values are merged.
   struct Clock {
     std::vector<int> cpus;
-    std::optional<std::int64_t> khz, cap_khz,
-        hardware_max_khz;  // scaling_cur_freq, scaling_max_freq, cpuinfo_max_freq
+    std::optional<std::int64_t> khz;               // scaling_cur_freq
+    std::optional<std::int64_t> cap_khz;           // scaling_max_freq: the limit in force
+    std::optional<std::int64_t> hardware_max_khz;  // cpuinfo_max_freq
     bool Capped() const { return cap_khz && hardware_max_khz && *cap_khz < *hardware_max_khz; }
 
     static void Describe(auto& v) {

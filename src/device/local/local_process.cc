@@ -229,8 +229,7 @@ class LocalProcess : public Process {
       Kill();
       Reap(0);
     } else {
-      ::kill(-pid_,
-             SIGKILL);  // the children that the process left running; fails harmlessly if there are none
+      ::kill(-pid_, SIGKILL);  // children that the process left running; there may be none
     }
     Close(output_);
     Close(errors_);

@@ -17,8 +17,7 @@ struct CountersRow {
   std::string key;  // as KeyText of the operator in the analysis
   std::string name;
   std::int64_t runs = 0;
-  std::map<std::string, double, std::less<>>
-      means;  // counts per run by protocol::kCounterNames; absent: closed
+  std::map<std::string, double, std::less<>> means;  // per run, by protocol::kCounterNames; absent: closed
 
   std::optional<double> Mean(std::string_view counter) const;
   // Ratios; absent: one of the two counters is closed, or the divisor is 0.

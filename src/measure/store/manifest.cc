@@ -37,7 +37,7 @@ std::vector<RunsOfPhase> CountedRuns(const std::vector<RunLabel>& runs) {
 }
 
 std::vector<RunLabel> RunLabels(const std::vector<RunsOfPhase>& counted) {
-  constexpr std::int64_t kMaxRuns = 10'000'000;  // of one ETDump
+  constexpr std::int64_t kMaxRuns = 10'000'000;  // in one ETDump
   std::vector<RunLabel> runs;
   for (const RunsOfPhase& entry : counted) {
     if (entry.runs > kMaxRuns - static_cast<std::int64_t>(runs.size()))

@@ -101,8 +101,7 @@ struct Launch {
   Status status = Status::kComplete;
   std::string problem;
 
-  std::optional<protocol::Clocks>
-      clocks;  // the device's clocks at one moment of the start; absent: not known
+  std::optional<protocol::Clocks> clocks;  // the device's clocks when the launch began; absent: not known
   std::optional<Nanoseconds> load;
   std::optional<Nanoseconds> first_run;
   std::optional<Nanoseconds> load_wait, first_run_wait;  // waiting times as in BurstRuns; absent: not known
@@ -271,9 +270,9 @@ struct ExperimentData {
   std::vector<std::string> command_line;
   std::filesystem::path model;
   std::string model_sha256;
-  std::string executorch_version;                             // that the runner had mapped; empty: not known
-  std::vector<protocol::MappedLibrary> executorch_libraries;  // likewise; empty: not known
-  std::string export_executorch_version;  // of the .pte, from the .json beside it; empty: not known
+  std::string executorch_version;  // version of the libraries that the runner mapped; empty: not known
+  std::vector<protocol::MappedLibrary> executorch_libraries;  // mapped by the runner; empty: not known
+  std::string export_executorch_version;  // version in the .json next to the .pte; empty: not known
   std::string operator_clock;  // protocol::kExactClock or kXnnpackClock; empty: not known (foreign)
   std::string wait_source;     // protocol::kSchedstat, kThreadTime or kOutside; empty: waiting is not known
   std::string isa;             // the mask as configured: "-sme,-sme2"
@@ -499,16 +498,14 @@ struct ScheduleData {
   std::string why_not_interleaved;
   std::string stopped;  // why the measurement ended: "half-width 0.42 % is within 0.50 %", "interrupted"
   // These values include all resumptions.
-  int repeated_bursts = 0;    // repetitions of disturbed bursts
-  double seconds = 0;         // wall time of the measurement, without waiting
-  double waited_seconds = 0;  // time waited for the device to cool (Config::max_temp)
-  std::optional<double>
-      quiet_seconds;  // time waited at the start for a quiet, cool device (Config::wait_minutes)
+  int repeated_bursts = 0;              // repetitions of disturbed bursts
+  double seconds = 0;                   // wall time of the measurement, without waiting
+  double waited_seconds = 0;            // time waited for the device to cool (Config::max_temp)
+  std::optional<double> quiet_seconds;  // time waited at the start for a quiet device (Config::wait_minutes)
   double Waited() const { return waited_seconds + quiet_seconds.value_or(0); }
   double max_seconds = 0;
   double precision = 0;
-  double sustained_seconds =
-      0;  // length of each experiment's continuous load (`--sustained`); 0: interleaved bursts
+  double sustained_seconds = 0;  // continuous load per experiment (`--sustained`); 0: interleaved bursts
   double margin = 0;
   double confidence = 0.95;
   // The confidence level of each interim analysis of the stop rule, so that the final interval covers

@@ -250,8 +250,7 @@ TEST_F(RunDirectoryTest, MergesPartsOnce) {
     CopyEtdump(launch.etdump_part);
     data.launches.push_back(launch);
   }
-  ExperimentData data_of_killed_process =
-      data;  // the manifest's state if etprof is killed right after merging
+  ExperimentData data_of_killed_process = data;  // etprof was killed after merging, before writing this
   EXPECT_TRUE(MergeParts(folder, "a/toy_a_t1", data));
   EXPECT_EQ(data.etdump_runs.size(), 40u);
   EXPECT_EQ(CountRuns(data.etdump), 40u);

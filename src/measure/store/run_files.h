@@ -2,10 +2,10 @@
 
 #include <string_view>
 
-// The files of a results directory, each named here once (docs/reference/files.md says what they hold).
+// The names of the files of a results directory (docs/reference/files.md describes the files).
 namespace etprof {
 
-// Directly in the directory.
+// Files in the results directory itself.
 inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr const char* kMetricsFile = "metrics.json";
 inline constexpr const char* kConfigFile = "config.json";
@@ -20,7 +20,7 @@ inline constexpr const char* kKernelViewFile = "kernel_view.md";
 inline constexpr const char* kPerfettoTraceFile = "trace.pftrace";
 inline constexpr const char* kChromeTraceFile = "trace.json";
 
-// Behind "<experiment>/<stem>", the path of an experiment's ETDump without its ending.
+// Files of an experiment: suffixes after "<experiment>/<stem>", the path of its ETDump without the extension.
 inline constexpr const char* kTimelineSuffix = "_exec_all_runs_timeline.csv";
 inline constexpr const char* kFirstRunTimelineSuffix = "_exec_run0_timeline.csv";
 inline constexpr const char* kOperatorStatisticsSuffix = "_exec_ops_stats.csv";
@@ -37,12 +37,13 @@ inline constexpr const char* kWatchSuffix = "_watch.json";
 inline constexpr const char* kKernelLogSuffix = "_xnntrace.log";
 inline constexpr const char* kKernelsSuffix = "_kernels.csv";
 
-// Behind "<model>", or "<model>_<candidate>_vs_<baseline>" where there are several pairs.
+// Files of a pair: suffixes after "<model>", or "<model>_<candidate>_vs_<baseline>" if there are several
+// pairs.
 inline constexpr const char* kComparisonSuffix = "_comparison.csv";
 inline constexpr const char* kRobustComparisonSuffix = "_robust_comparison.json";
 
-// A new measurement moves these to previous/, with the folders of the experiments. A directory without a
-// manifest may not be etprof's: of its files only those of kWhole are moved.
+// The files that a new measurement moves to previous/, in addition to the folders of experiments. A directory
+// without a manifest may not be etprof's, so only its files that match as kWhole are moved.
 struct MovedFile {
   enum class Match { kWhole, kAfterModel, kKernelView };
   std::string_view name;

@@ -48,8 +48,8 @@ class Input {
     if (kind < 0xf8) return previous - Byte();
     std::uint64_t value = 0;
     for (int i = 0; i < 8; ++i) value = value << 8 | Byte();
-    return value >>
-           14;  // below 13 days: the sum of all that fits into an input is a number of nanoseconds, too
+    // Below 13 days, so that the sum of all times in an input does not overflow.
+    return value >> 14;
   }
 
  private:
