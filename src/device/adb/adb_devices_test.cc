@@ -5,7 +5,7 @@
 namespace etprof {
 namespace {
 
-TEST(AdbDevices, EveryState) {
+TEST(AdbDevices, ParsesEveryState) {
   // As adb 34 prints them.
   const std::vector<AdbListing> listed = ParseAdbDevices(
       "* daemon not running; starting now at tcp:5037\n"
@@ -36,7 +36,7 @@ struct AdbText {
 };
 
 // As adb 1.0.39 to 1.0.41 print them.
-TEST(AdbProblem, IsTheCauseNotTheLastLine) {
+TEST(AdbProblem, FindsTheCauseInEachMessage) {
   for (const auto& [printed, problem, remedy] : {
            AdbText{"error: insufficient permissions for device: missing udev rules? user is in the plugdev "
                    "group\n"
@@ -94,7 +94,7 @@ TEST(AdbProblem, IsTheCauseNotTheLastLine) {
   }
 }
 
-TEST(AdbDevices, NoneAndNonsense) {
+TEST(AdbDevices, IgnoresOtherOutput) {
   EXPECT_TRUE(ParseAdbDevices("").empty());
   EXPECT_TRUE(ParseAdbDevices("List of devices attached\n\n").empty());
   EXPECT_TRUE(ParseAdbDevices("lonely\n  \n").empty());
