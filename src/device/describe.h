@@ -17,7 +17,8 @@ std::vector<std::string> TellingFeatures(const isa::FeatureSet& detected);
 bool HasSme2(const DeviceProperties& properties);
 // The cpufreq governors of all CPUs, sorted, without duplicates.
 std::vector<std::string> GovernorsOf(const DeviceProperties& properties);
-// "performance, schedutil"; empty: not known. A history uses this text to distinguish machines.
+// The governors as text: "performance, schedutil"; empty: not known. A history distinguishes machines by this
+// text.
 std::string GovernorText(const std::optional<DeviceProperties>& properties);
 
 }  // namespace etprof

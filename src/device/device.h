@@ -54,8 +54,8 @@ struct ExitStatus {
   // a remote device) exits with 128 + signal when its child is killed. A program may also exit with such a
   // code by itself. 0: none.
   int PossibleSignal() const;
-  // "exited with 1", "was killed by signal 9 (Killed)",
-  // "exited with 137, a shell's code for: killed by signal 9 (Killed)"
+  // Describes the end of the process: "exited with 1", "was killed by signal 9 (Killed)", "exited with 137, a
+  // shell's code for: killed by signal 9 (Killed)".
   std::string Text() const;
 };
 

@@ -24,7 +24,7 @@ struct ProcessOutput {
 ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::string& last = "",
                          const std::string& first = "", bool drop_rest = false);
 
-// "`Welcome to ...`": the first line of a device's output, quoted and truncated, for messages.
+// The first line of a device's output, quoted and truncated, for messages: "`Welcome to ...`".
 std::string QuotedStart(const std::string& text);
 
 struct ToolOptions {

@@ -55,8 +55,8 @@ class HostSpan {
   std::string metadata_;
 };
 
-// backends/xnnpack/runtime/profiling/XNNProfiler.cpp, submit_trace, in a version that logs names of
-// microkernels.
+// Logs the events of backends/xnnpack/runtime/profiling/XNNProfiler.cpp, submit_trace, in a version that logs
+// names of microkernels.
 void Xnnpack(EventTracer& tracer, int) {
   et_timestamp_t time = et_pal_current_ticks();
   Compute();
@@ -68,7 +68,7 @@ void Xnnpack(EventTracer& tracer, int) {
   }
 }
 
-// backends/qualcomm/runtime/backends/QnnProfiler.cpp, QnnProfile::ProfileData.
+// Logs the events of backends/qualcomm/runtime/backends/QnnProfiler.cpp, QnnProfile::ProfileData.
 void Qnn(EventTracer& tracer, int run) {
   Compute();
   const auto log = [&](const char* name, et_timestamp_t value) {
@@ -82,8 +82,9 @@ void Qnn(EventTracer& tracer, int run) {
   log("Input OpId_2", 2'000);
 }
 
-// backends/apple/coreml/runtime/sdk/model_event_logger_impl.mm, ModelEventLoggerImpl::log_profiling_infos,
-// with the times of ETCoreMLModelProfiler.mm, get_profiling_infos_for_paths.
+// Logs the events of backends/apple/coreml/runtime/sdk/model_event_logger_impl.mm,
+// ModelEventLoggerImpl::log_profiling_infos, with the times of ETCoreMLModelProfiler.mm,
+// get_profiling_infos_for_paths.
 void Coreml(EventTracer& tracer, int) {
   const et_timestamp_t start = et_pal_current_ticks();
   Compute();
@@ -97,7 +98,7 @@ void Coreml(EventTracer& tracer, int) {
                                       metadata.data(), metadata.size());
 }
 
-// backends/vulkan/runtime/VulkanBackend.cpp, VulkanBackend::execute.
+// Logs the events of backends/vulkan/runtime/VulkanBackend.cpp, VulkanBackend::execute.
 void Vulkan(EventTracer& tracer, int run) {
   const HostSpan whole(tracer, "ETVK_EXECUTE");
   {
@@ -117,7 +118,7 @@ void Vulkan(EventTracer& tracer, int run) {
   Compute();
 }
 
-// backends/arm/runtime/VGFBackend.cpp, VGFBackend::execute.
+// Logs the events of backends/arm/runtime/VGFBackend.cpp, VGFBackend::execute.
 void Vgf(EventTracer& tracer, int run) {
   const HostSpan whole(tracer, "VGF_EXECUTE");
   {
@@ -135,7 +136,7 @@ void Vgf(EventTracer& tracer, int run) {
       "{\"schema\":\"executorch.vgf.neural_statistics\",\"run\":" + std::to_string(run) + "}");
 }
 
-// backends/arm/runtime/EthosUBackend.cpp, EthosUBackend::execute.
+// Logs the events of backends/arm/runtime/EthosUBackend.cpp, EthosUBackend::execute.
 void EthosU(EventTracer& tracer, int) {
   const EventTracerEntry whole = tracer.start_profiling("EthosUBackend::execute()");
   Compute();
@@ -145,7 +146,7 @@ void EthosU(EventTracer& tracer, int) {
   tracer.end_profiling(whole);
 }
 
-// backends/nxp/runtime/NeutronBackend.cpp, NeutronBackend::execute.
+// Logs the events of backends/nxp/runtime/NeutronBackend.cpp, NeutronBackend::execute.
 void Neutron(EventTracer& tracer, int) {
   const et_timestamp_t start = et_pal_current_ticks();
   Compute();
@@ -160,7 +161,7 @@ void Neutron(EventTracer& tracer, int) {
                                       sizeof(function));
 }
 
-// backends/openvino/runtime/OpenvinoBackend.cpp, OpenvinoBackend::execute.
+// Logs no events, as backends/openvino/runtime/OpenvinoBackend.cpp, OpenvinoBackend::execute.
 void Openvino(EventTracer&, int) { Compute(); }
 
 // A delegate that is not part of ExecuTorch. Its times are host times, but a reader of the ETDump cannot know
@@ -170,7 +171,7 @@ void Unknown(EventTracer& tracer, int) {
   Compute();
 }
 
-// runtime/executor/method.cpp, Method::execute and Method::execute_instruction.
+// Makes the calls of runtime/executor/method.cpp, Method::execute and Method::execute_instruction.
 void Write(const std::string& path, int instruction, void (*execute)(EventTracer& tracer, int run)) {
   ETDumpGen tracer;
   for (int run = 0; run < kRuns; ++run) {

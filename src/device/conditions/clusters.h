@@ -41,7 +41,7 @@ void CheckCpus(std::string_view text);
 // CheckCpus does, kBadInput for a cluster that the device does not have.
 std::vector<int> CpusOf(std::string_view text, const DeviceProperties& properties);
 
-// "4 x Cortex-A520 1.95 GHz (little)", "2 x 3.20 GHz", "2 CPUs".
+// Describes a cluster: "4 x Cortex-A520 1.95 GHz (little)", "2 x 3.20 GHz", "2 CPUs".
 std::string ClusterText(const CpuCluster& cluster);
 
 }  // namespace etprof

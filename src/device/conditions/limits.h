@@ -51,12 +51,12 @@ ResourceLimits ReadResourceLimits(const std::filesystem::path& root = "/");
 // NAME` and `show PATH` of remote_properties.cc.
 std::string ShowLimitFiles();
 
-// "this container may use 0.10 CPUs (cpu.cfs_quota_us)". Empty without a quota.
+// The quota as text: "this container may use 0.10 CPUs (cpu.cfs_quota_us)". Empty: no quota.
 std::string QuotaText(const ResourceLimits& limits);
 // The quota and the time for which the cgroup was throttled between two readings: "this container may use
 // 0.10 CPUs (cpu.max); it was stopped for 7.5 s, in 94% of the quota's periods". Empty: no throttling.
 std::string ThrottlingText(const ResourceLimits& before, const ResourceLimits& after);
-// All limits: "0.10 CPUs (cpu.cfs_quota_us), cpuset 0-1, affinity 1, 512 MB of memory".
+// All limits as text: "0.10 CPUs (cpu.cfs_quota_us), cpuset 0-1, affinity 1, 512 MB of memory".
 std::string LimitsText(const ResourceLimits& limits);
 // The reason if the kernel killed a process for lack of memory between two readings: "the container's memory
 // limit of 512 MB is used up". Empty: no such kill.

@@ -94,11 +94,11 @@ void AddLoad(OtherLoad& load, const OtherLoad& more);
 // Whether the load justifies a warning for experiments with this many threads.
 bool Matters(const OtherLoad& load, int threads);
 
-// "1.9 of 2 cores".
+// The size of the load as text: "1.9 of 2 cores".
 std::string LoadAmountText(const OtherLoad& load);
-// "2 other processes use 1.9 of 2 cores (cc1plus, python3)".
+// The current load as a sentence: "2 other processes use 1.9 of 2 cores (cc1plus, python3)".
 std::string LoadText(const OtherLoad& load);
-// "cc1plus, python3 used 1.9 of 2 cores".
+// The load of a finished measurement as a clause: "cc1plus, python3 used 1.9 of 2 cores".
 std::string LoadUsersText(const OtherLoad& load);
 
 // Reads the current CPU times: from /proc of this machine (or below $ETPROF_PROC_ROOT, for tests), from `ps`

@@ -47,7 +47,7 @@ Error NoPowerModes(const std::string& device) {
 }
 
 std::string DefineRestorePower() {
-  // `settings` may read its stdin, so it must not inherit the stdin of the guard, whose end is a signal.
+  // `settings` may read its stdin, so it must not inherit the guard's stdin, for whose end the guard waits.
   return R"sh(restore_power() {
   [ -f settings.before ] || return 0
   ( flock 9 2>/dev/null

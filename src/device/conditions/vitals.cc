@@ -68,7 +68,7 @@ void AddCooling(const std::string& line, DeviceVitals& vitals) {
   cooling.type = GetField(line, 1);
   cooling.state = ParseInteger(GetField(line, 2)).value_or(0);
   cooling.highest_state = ParseInteger(GetField(line, 3)).value_or(0);
-  // "cpufreq-cpu4", "thermal-cpufreq-0", "Processor" (ACPI).
+  // Types of CPU cooling devices: "cpufreq-cpu4", "thermal-cpufreq-0", "Processor" (ACPI).
   const std::string type = Lower(cooling.type);
   cooling.of_cpu = type.find("cpu") != std::string::npos || type.find("processor") != std::string::npos;
   if (!cooling.of_cpu && cooling.state <= 0) return;

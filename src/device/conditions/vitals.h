@@ -56,7 +56,8 @@ struct DeviceVitals {
   // that of the CPUs if there is no skin sensor. A CPU sensor changes by many degrees within a second of
   // load.
   std::optional<double> LimitedCelsius() const { return skin_celsius ? skin_celsius : cpu_celsius; }
-  // "46.1 °C > 45 °C"; empty: LimitedCelsius() is not above the limit, or not known.
+  // The exceeded limit as text: "46.1 °C > 45 °C". Empty: LimitedCelsius() is not above the limit, or not
+  // known.
   std::string AboveLimitText(double limit_celsius) const;
 
   static void Describe(auto& v) {

@@ -88,7 +88,7 @@ std::vector<RunLabel> RunLabels(const std::vector<RunsOfPhase>& counted);
 inline constexpr std::string_view kRunsMeaning =
     "runs of the ETDump in its order, equal neighbours counted together";
 
-// One process of an experiment's worker.
+// One worker process of an experiment.
 struct Launch {
   enum class Status {
     kComplete,
