@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "device/conditions/cpus.h"
+#include "device/shell.h"
 #include "fuzz.h"
-#include "measure/config/json_fields.h"
 #include "measure/config/variant.h"
 #include "measure/participants/participants.h"
 
@@ -52,7 +52,7 @@ ETPROF_FUZZ_TARGET(words) {
       CheckVariant(text);
       break;
     case 2:
-      fuzz::Require(SplitCommandLine(text).size() <= text.size(), "words stand in the text");
+      fuzz::Require(CommandWords(text).size() <= text.size(), "words stand in the text");
       break;
     default:
       CheckLog(text);
