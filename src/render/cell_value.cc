@@ -3,57 +3,57 @@
 namespace etprof {
 namespace {
 
-struct IntoValue {
-  CellValue& into;
+struct CellValueVisitor {
+  CellValue& value_;
 
   void operator()(const say::Nothing&) {}
-  void operator()(const std::string&) { into.kind = CellKind::kText; }
-  void operator()(const say::Duration& duration) { Measured(CellKind::kDuration, duration.ns, "ns"); }
-  void operator()(const say::Time& time) { Measured(CellKind::kTime, time.ns, "ns"); }
-  void operator()(const say::PartTime& part) { Measured(CellKind::kTime, part.ns(), "ns"); }
+  void operator()(const std::string&) { value_.kind = CellKind::kText; }
+  void operator()(const say::Duration& duration) { SetValue(CellKind::kDuration, duration.ns, "ns"); }
+  void operator()(const say::Time& time) { SetValue(CellKind::kTime, time.ns, "ns"); }
+  void operator()(const say::PartTime& part) { SetValue(CellKind::kTime, part.ns(), "ns"); }
   void operator()(const say::TimeBounds& bounds) {
-    into.kind = CellKind::kInterval;
-    into.low = bounds.low_ns;
-    into.high = bounds.high_ns;
-    into.unit = "ns";
+    value_.kind = CellKind::kInterval;
+    value_.low = bounds.low_ns;
+    value_.high = bounds.high_ns;
+    value_.unit = "ns";
   }
-  void operator()(const say::Size& size) { Measured(CellKind::kSize, size.bytes, "bytes"); }
-  void operator()(const say::Count& count) { Measured(CellKind::kCount, static_cast<double>(count.count)); }
-  void operator()(const say::Amount& amount) { Measured(CellKind::kAmount, amount.amount); }
+  void operator()(const say::Size& size) { SetValue(CellKind::kSize, size.bytes, "bytes"); }
+  void operator()(const say::Count& count) { SetValue(CellKind::kCount, static_cast<double>(count.count)); }
+  void operator()(const say::Amount& amount) { SetValue(CellKind::kAmount, amount.amount); }
   void operator()(const say::Number& number) {
-    Measured(CellKind::kNumber, number.value, number.unit);
-    into.low = number.low;
-    into.high = number.high;
+    SetValue(CellKind::kNumber, number.value, number.unit);
+    value_.low = number.low;
+    value_.high = number.high;
   }
-  void operator()(const say::Share& share) { Measured(CellKind::kShare, share.share); }
-  void operator()(const say::Ratio& ratio) { Measured(CellKind::kRatio, ratio.ratio); }
+  void operator()(const say::Share& share) { SetValue(CellKind::kShare, share.share); }
+  void operator()(const say::Ratio& ratio) { SetValue(CellKind::kRatio, ratio.ratio); }
   void operator()(const say::Change& change) {
-    Measured(CellKind::kChange, change.change);
-    into.low = change.low;
-    into.high = change.high;
+    SetValue(CellKind::kChange, change.change);
+    value_.low = change.low;
+    value_.high = change.high;
   }
   void operator()(const say::Speedup& speedup) {
-    into.kind = CellKind::kSpeedup;
-    into.verdict = NameOf(speedup.quantity.verdict);
-    into.efficiency = speedup.efficiency;
+    value_.kind = CellKind::kSpeedup;
+    value_.verdict = NameOf(speedup.quantity.verdict);
+    value_.efficiency = speedup.efficiency;
     const std::optional<stats::RatioEstimate> estimate = speedup.quantity.Told();
     if (!estimate) return;
-    into.value = estimate->ratio();
-    Within(*estimate);
+    value_.value = estimate->ratio();
+    SetBounds(*estimate);
   }
   void operator()(const say::Interval& interval) {
-    into.kind = CellKind::kInterval;
-    if (const auto estimate = interval.quantity.Told()) Within(*estimate);
+    value_.kind = CellKind::kInterval;
+    if (const auto estimate = interval.quantity.Told()) SetBounds(*estimate);
   }
 
-  void Measured(CellKind kind, double value, const std::string& unit = "") {
-    into.kind = kind;
-    into.value = value;
-    into.unit = unit;
+  void SetValue(CellKind kind, double value, const std::string& unit = "") {
+    value_.kind = kind;
+    value_.value = value;
+    value_.unit = unit;
   }
-  void Within(const stats::RatioEstimate& estimate) {
-    into.low = estimate.low();
-    into.high = estimate.high();
+  void SetBounds(const stats::RatioEstimate& estimate) {
+    value_.low = estimate.low();
+    value_.high = estimate.high();
   }
 };
 
@@ -61,7 +61,7 @@ struct IntoValue {
 
 CellValue ValueOf(const say::Cell& cell) {
   CellValue value;
-  std::visit(IntoValue{value}, cell.value);
+  std::visit(CellValueVisitor{value}, cell.value);
   return value;
 }
 

@@ -35,9 +35,10 @@ inline constexpr NamedValue<CellKind> kNames<CellKind>[] = {
 struct CellValue {
   CellKind kind = CellKind::kNothing;
   std::optional<double> value, low, high;  // absent: not defined
-  std::string unit;                        // of them: "ns", "bytes", a Number's own; "": none
-  std::string verdict;                     // of a speedup
-  std::optional<double> efficiency;        // likewise, over the ratio of the threads
+  std::string unit;     // unit of `value` and its bounds: "ns", "bytes", a Number's own; "": none
+  std::string verdict;  // of a speedup; "": not a speedup
+  std::optional<double> efficiency;  // of a speedup: divided by the ratio of the thread counts; absent: not a
+                                     // scaling comparison
 };
 
 CellValue ValueOf(const say::Cell& cell);

@@ -7,7 +7,7 @@
 
 namespace etprof {
 
-// devices_report.json (docs/reference/files.md, docs/schema). What is not defined is null, never NaN.
+// Writes devices_report.json (docs/reference/files.md, docs/schema). Undefined values are null, never NaN.
 void RenderDevicesJson(const DevicesReport& report, std::ostream& out);
 nlohmann::ordered_json DevicesReportSchema();
 

@@ -30,7 +30,7 @@
 #include "say/run/report_parts.h"
 #include "say/subjects.h"
 
-// A document of every subject, for the tests that hold the formats against each other.
+// Example documents of every subject, for the tests that compare the formats with each other.
 namespace etprof::example {
 
 inline Quantity TwiceAsFast() {
@@ -43,7 +43,7 @@ inline Quantity TwiceAsFast() {
   return quantity;
 }
 
-// Every kind of value and part.
+// A document with every kind of value and part.
 inline say::Document OneOfEach() {
   say::Table table{"values",
                    "Values",
@@ -150,7 +150,7 @@ inline say::Document KernelsDocument() {
   return say::SayKernels(report);
 }
 
-// 100 s, a burst each, the second half of them slower.
+// A sustained run of 100 s with one burst per second; the second half is slower.
 inline say::Document SustainedDocument() {
   ExperimentData data;
   data.launches.emplace_back();
@@ -179,7 +179,7 @@ inline say::Document InspectDocument() {
   return say::SayInspect(ReadProgram(mapped.bytes(), file), file, nullptr);
 }
 
-// One that answers and one that does not.
+// A list with a device that answers and a device that does not.
 inline say::Document DeviceListDocument() {
   DeviceSurvey board, gone;
   board.name = "ssh:pi5";
@@ -205,7 +205,7 @@ inline say::Document CpuDocument() {
   return say::SayCpuFeatures(cpu);
 }
 
-// One of each result, and what explains it.
+// A check with every result and with changes that explain them.
 inline say::Document StaticCheckDocument() {
   StaticCheck check;
   check.baseline = "a.pte";
@@ -233,7 +233,8 @@ inline say::Document StaticCheckDocument() {
   return say::SayStaticCheck(check);
 }
 
-// Twelve runs that become slower, a series that others are relative to, and one of two runs.
+// A history with a series of twelve runs that becomes slower, the reference that other series are relative
+// to, and a series of two runs.
 inline say::Document HistoryDocument(bool gate) {
   TrendData base, reference, few;
   base.key = {"net <|>", "decode", "base", 2, "isa=-avx2", "local"};
@@ -261,7 +262,7 @@ inline say::Document HistoryDocument(bool gate) {
   return gate ? say::SayHistoryCheck(history, "h.sqlite", false) : say::SayHistory(history, "h.sqlite");
 }
 
-// A step of every outcome.
+// A bisection with a step of every outcome.
 inline say::Document BisectionDocument() {
   using Outcome = BisectionStep::Outcome;
   Bisection bisection;
@@ -332,7 +333,7 @@ inline say::Document ValidationsDocument() {
                                {"runs/foreign", true, {}}}});
 }
 
-// A new subject's comes here: then every format of it is tested (document_test.cc).
+// Add the document of a new subject here: document_test.cc then tests every format of it.
 inline std::vector<say::Document> Documents() {
   return {OneOfEach(),
           KernelsDocument(),

@@ -12,13 +12,13 @@ namespace {
 
 using Role = say::Row::Role;
 
-const say::Time* TimeIn(const say::Cell& cell) { return std::get_if<say::Time>(&cell.value); }
+const say::Time* TimeOfCell(const say::Cell& cell) { return std::get_if<say::Time>(&cell.value); }
 
-double LargestTimeOf(const say::Table& table) {
+double LargestTime(const say::Table& table) {
   double largest = 0;
   for (const say::Row& row : table.rows) {
     for (const say::Cell& cell : row.cells) {
-      if (const auto* time = TimeIn(cell)) largest = std::max(largest, std::fabs(time->ns));
+      if (const auto* time = TimeOfCell(cell)) largest = std::max(largest, std::fabs(time->ns));
       if (const auto* bounds = std::get_if<say::TimeBounds>(&cell.value))
         largest = std::max(largest, std::fabs(bounds->high_ns));
     }
@@ -26,18 +26,19 @@ double LargestTimeOf(const say::Table& table) {
   return largest;
 }
 
-std::string TextIn(const TimeScale& scale, const say::Cell& cell) {
+std::string TextInScale(const TimeScale& scale, const say::Cell& cell) {
   if (const auto* time = std::get_if<say::Time>(&cell.value)) return scale.Number(time->ns);
   if (const auto* bounds = std::get_if<say::TimeBounds>(&cell.value))
     return "[" + scale.Number(bounds->low_ns) + ", " + scale.Number(bounds->high_ns) + "]";
   return say::TextOf(cell);
 }
 
-// Row by row the times of a column whose parts add up, as they are printed; "" where there is none.
-std::vector<std::string> AddingUpTimes(const say::Table& table, std::size_t column, const TimeScale& scale) {
-  std::vector<std::vector<double>> groups(1);  // up to each sum
+// The printed times of a column whose parts add up, row by row; "" in rows without a time.
+std::vector<std::string> TextsOfAddingUpTimes(const say::Table& table, std::size_t column,
+                                              const TimeScale& scale) {
+  std::vector<std::vector<double>> groups(1);  // parts up to each sum
   for (const say::Row& row : table.rows) {
-    const auto* time = TimeIn(row.cells[column]);
+    const auto* time = TimeOfCell(row.cells[column]);
     if (row.role == Role::kPart) groups.back().push_back(time != nullptr ? time->ns : 0);
     if (row.role == Role::kSum) groups.emplace_back();
   }
@@ -46,7 +47,7 @@ std::vector<std::string> AddingUpTimes(const say::Table& table, std::size_t colu
   std::int64_t sum = 0, rest = 0;
   std::size_t part = 0;
   for (const say::Row& row : table.rows) {
-    const auto* time = TimeIn(row.cells[column]);
+    const auto* time = TimeOfCell(row.cells[column]);
     std::string text;
     if (row.role == Role::kPart) {
       sum += units[part];
@@ -63,24 +64,25 @@ std::vector<std::string> AddingUpTimes(const say::Table& table, std::size_t colu
   return texts;
 }
 
-// A speedup that the two times before it, as printed, contradict: "0.009  0.010  1.07x".
+// Whether a speedup contradicts the two times before it as they are printed: "0.009  0.010  1.07x".
 bool IsContradicted(const say::Row& row, const std::vector<TableText::Cell>& printed, std::size_t column) {
   const auto* speedup = std::get_if<say::Speedup>(&row.cells[column].value);
   if (speedup == nullptr) return false;
   std::vector<std::size_t> times;
   for (std::size_t c = 0; c < column; ++c) {
-    if (TimeIn(row.cells[c]) != nullptr) times.push_back(c);
+    if (TimeOfCell(row.cells[c]) != nullptr) times.push_back(c);
   }
   if (times.size() < 2) return false;
-  const double before = TimeIn(row.cells[times[0]])->ns, after = TimeIn(row.cells[times[1]])->ns;
+  const double before = TimeOfCell(row.cells[times[0]])->ns, after = TimeOfCell(row.cells[times[1]])->ns;
   const bool alike = printed[times[0]].text == printed[times[1]].text;
   const stats::Verdict verdict = speedup->quantity.verdict;
   return (verdict == stats::Verdict::kFaster && (alike || before <= after)) ||
          (verdict == stats::Verdict::kSlower && (alike || before >= after));
 }
 
-// "Load | 8.25 ms | 7.80 ms" as "Load, ms | 8.25 | 7.80", where all values of a row have one unit.
-void MoveUnit(const say::Row& row, std::vector<TableText::Cell>& cells) {
+// Moves the unit to the row's name, if all values of the row have the same unit: "Load | 8.25 ms | 7.80 ms"
+// becomes "Load, ms | 8.25 | 7.80".
+void MoveUnitToName(const say::Row& row, std::vector<TableText::Cell>& cells) {
   std::string unit;
   std::vector<std::size_t> with_unit;
   for (std::size_t c = 0; c < cells.size(); ++c) {
@@ -102,13 +104,13 @@ void MoveUnit(const say::Row& row, std::vector<TableText::Cell>& cells) {
 TableText TextOf(const say::Table& table, std::size_t most,
                  const std::function<bool(const say::Row&)>& shows) {
   TableText text;
-  const double largest = LargestTimeOf(table);
+  const double largest = LargestTime(table);
   const say::Span span = table.span.value_or(say::Span{largest, largest});
   const TimeScale scale = ScaleFor(span.smallest_ns, span.largest_ns);
-  std::vector<std::vector<std::string>> adding_up;  // column by column
+  std::vector<std::vector<std::string>> adding_up;  // indexed by column, then by row
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     text.titles.push_back(table.columns[c].title);
-    adding_up.push_back(AddingUpTimes(table, c, scale));
+    adding_up.push_back(TextsOfAddingUpTimes(table, c, scale));
   }
   if (largest > 0) text.titles.front() += (text.titles.front().empty() ? "" : ", ") + std::string(scale.unit);
   const bool has_rest =
@@ -121,16 +123,16 @@ TableText TextOf(const say::Table& table, std::size_t most,
     std::vector<TableText::Cell> cells;
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const say::Cell& cell = row.cells[c];
-      const auto* time = TimeIn(cell);
+      const auto* time = TimeOfCell(cell);
       const auto* share = std::get_if<say::Share>(&cell.value);
       if (time != nullptr && !shown) rest[c] += time->ns;
       std::optional<double> bar;
       if (table.columns[c].bars && share != nullptr) bar = share->share;
       if (table.columns[c].bars && time != nullptr && largest > 0) bar = time->ns / largest;
-      cells.push_back({adding_up[c][r].empty() ? TextIn(scale, cell) : adding_up[c][r], ToneOf(cell), bar,
-                       cell.level <= say::Level::kUsual && !IsContradicted(row, cells, c)});
+      cells.push_back({adding_up[c][r].empty() ? TextInScale(scale, cell) : adding_up[c][r], ToneOf(cell),
+                       bar, cell.level <= say::Level::kUsual && !IsContradicted(row, cells, c)});
     }
-    if (table.units_by_row) MoveUnit(row, cells);
+    if (table.units_by_row) MoveUnitToName(row, cells);
     if (shown) {
       text.rows.push_back({std::move(cells), row.depth});
     } else if (!has_rest) {

@@ -8,16 +8,16 @@
 #include "core/json/describe.h"
 #include "core/units.h"
 
-// What columns of several tables say.
+// Meanings of columns that several CSV tables share, and helpers to compute their values.
 namespace etprof {
 
-// Whose row it is.
+// Columns that identify the row's experiment.
 inline constexpr std::string_view kModelId = "the model; of a bare ETDump the file's name";
 inline constexpr std::string_view kExperimentName = "its name in the configuration";
 inline constexpr std::string_view kExperimentLabel = "its name in reports";
 inline constexpr About kThreadsOfPool{.meaning = "of the runner's thread pool", .least = 1};
 
-// An operator's.
+// Columns of an operator.
 inline constexpr std::string_view kInspectorsName = "as ExecuTorch's Inspector shows it";
 inline constexpr std::string_view kTypeOfOperator =
     "the name without XNNPACK's number and without `native_call_`";
@@ -29,11 +29,11 @@ inline constexpr std::string_view kInnermostModule = "path of the innermost modu
 inline constexpr std::string_view kSourceLine = "file and line of the model; empty: not known";
 inline constexpr std::string_view kRunsOfOperator = "runs of the common set in which it ran";
 
-// A breakdown's.
+// Columns of a breakdown.
 inline constexpr std::string_view kMeanOverRuns = "`total_ms` divided by `runs`; empty: no runs";
 inline constexpr std::string_view kOperatorsOfRow = "distinct ones, calls and the method itself among them";
 
-// A distribution's, after the column that says which runs it is over.
+// Columns of a distribution. They follow the column that says which runs the distribution covers.
 inline constexpr std::string_view kSelfMedian =
     "median of its self time, over the steady-state runs in which it ran";
 inline constexpr std::string_view kMeanOfRuns = "mean of these runs";
@@ -45,7 +45,7 @@ inline constexpr std::string_view kMaxOfRuns = "largest value of these runs";
 inline constexpr std::string_view kSdOfRuns =
     "standard deviation of these runs, with n - 1; empty: fewer than two";
 
-// A latency's.
+// Columns of a latency.
 inline constexpr std::string_view kRunsOfLatency =
     "that the latency is of: clean untraced runs, all untraced ones if none is clean, or traced ones";
 inline constexpr std::string_view kMedianOfLatency = "median latency of these runs; empty: there are none";
@@ -55,7 +55,7 @@ inline constexpr std::string_view kLoadTime =
     "program and method, median over launches; from the trace where it was not measured";
 inline constexpr std::string_view kPeakRss = "the largest resident memory of any launch; empty: not measured";
 
-// A comparison's.
+// Columns of a comparison.
 inline constexpr std::string_view kVerdict =
     "of the interval, on the candidate (docs/concepts/statistics.md); empty: not judged";
 
@@ -65,20 +65,20 @@ inline constexpr std::string_view kAsNodeId = "as `node_id` of timelines";
 inline constexpr std::string_view kRunsOfCommonSet = "size of the common set";
 inline constexpr std::string_view kMeaningOfCv = "standard deviation over mean";
 
-// A mean over runs, or a share. Absent for a whole of 0.
+// Part divided by whole: a mean over runs, or a share. Absent if `whole` is 0.
 inline std::optional<double> QuotientOf(Nanoseconds part, std::int64_t whole) {
   return whole > 0 ? std::optional(static_cast<double>(part) / static_cast<double>(whole)) : std::nullopt;
 }
-// 100 part / whole; absent for a whole of 0.
+// 100 part / whole; absent if `whole` is 0.
 inline std::optional<double> MaybePercent(Nanoseconds part, Nanoseconds whole) {
   return whole > 0 ? std::optional(100.0 * static_cast<double>(part) / static_cast<double>(whole))
                    : std::nullopt;
 }
 
-// What `read`, a member, says of the estimate that is told of a quantity; absent: none is.
+// Reads a member (`read`) of the estimate that etprof reports for a quantity; absent if it reports none.
 std::optional<double> OfEstimate(const Quantity& quantity, auto read) {
-  const std::optional<stats::RatioEstimate> told = quantity.Told();
-  return told ? std::optional<double>(std::invoke(read, *told)) : std::nullopt;
+  const std::optional<stats::RatioEstimate> estimate = quantity.Told();
+  return estimate ? std::optional<double>(std::invoke(read, *estimate)) : std::nullopt;
 }
 
 }  // namespace etprof

@@ -14,7 +14,7 @@
 namespace etprof {
 namespace {
 
-// The shortest text that reads back as the same double; empty for what is not defined.
+// The shortest text that parses back to the same double; empty if undefined.
 std::string NumberCell(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
 }
@@ -24,13 +24,13 @@ std::string CsvLine(const std::vector<std::string>& cells) {
   return fmt::format("{}\n", fmt::join(Each(cells, CsvField), ","));
 }
 
-// The fields of a value: their names, behind the column's, and what stands in them.
+// The CSV fields of one cell: each suffix is appended to the column's id to form the field's name.
 struct Field {
   std::string suffix, text;
 };
 using Fields = std::vector<Field>;
 
-Fields FieldsOf(const say::Cell& cell) {
+Fields MakeFields(const say::Cell& cell) {
   const CellValue of = ValueOf(cell);
   const auto number = of.unit == "ns" ? MsCell : NumberCell;
   const std::string value = number(of.value);
@@ -63,7 +63,7 @@ struct CsvRow {
   say::Row row;
 };
 
-std::optional<say::Table> TableIn(const say::Part& part) {
+std::optional<say::Table> TableOfPart(const say::Part& part) {
   if (const auto* facts = std::get_if<say::Facts>(&part)) return say::TableOf(*facts);
   const auto* table = std::get_if<say::Table>(&part);
   return table == nullptr ? std::nullopt : std::optional(*table);
@@ -75,7 +75,7 @@ std::vector<std::string> TableIds(const say::Document& document) {
   std::vector<std::string> ids;
   for (const say::Section* const section : say::SectionsOf(document)) {
     for (const auto& part : section->parts) {
-      if (const auto table = TableIn(part)) AddOnce(table->id, ids);
+      if (const auto table = TableOfPart(part)) AddOnce(table->id, ids);
     }
   }
   return ids;
@@ -93,7 +93,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
   std::vector<CsvRow> rows;
   for (const say::Section* const section : say::SectionsOf(document)) {
     for (const auto& part : section->parts) {
-      const auto table = TableIn(part);
+      const auto table = TableOfPart(part);
       if (!table || table->id != id) continue;
       columns = table->columns;
       for (const say::Row& row : table->rows) {
@@ -101,14 +101,14 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
       }
     }
   }
-  // A column has the fields that any of its values has.
+  // A column gets the fields that any of its values has.
   std::vector<std::vector<std::string>> suffixes(columns.size());
   for (const CsvRow& row : rows) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      for (const Field& field : FieldsOf(row.row.cells[i])) AddOnce(field.suffix, suffixes[i]);
+      for (const Field& field : MakeFields(row.row.cells[i])) AddOnce(field.suffix, suffixes[i]);
     }
   }
-  // Without any value it has its title all the same, if that is no other's.
+  // A column without any value still gets its plain title, unless another column has the same id.
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (suffixes[i].empty() && std::ranges::count(columns, columns[i].id, &say::Table::Column::id) == 1)
       suffixes[i].emplace_back();
@@ -127,7 +127,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
     std::vector<std::string> texts;
     if (!sections_are.empty()) texts.push_back(*row.section);
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      const Fields fields = FieldsOf(row.row.cells[i]);
+      const Fields fields = MakeFields(row.row.cells[i]);
       for (const std::string& suffix : suffixes[i]) {
         const auto field = std::ranges::find(fields, suffix, &Field::suffix);
         texts.push_back(field == fields.end() ? "" : field->text);

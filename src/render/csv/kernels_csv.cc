@@ -10,15 +10,15 @@
 namespace etprof {
 namespace {
 
-struct OfKernel {
+struct KernelCsvRow {
   const std::string& model_id;
   const xnnpack::LoggedKernel& kernel;
   int operators;
 
   static void Describe(auto& v) {
-    using Of = const OfKernel&;
+    using Of = const KernelCsvRow&;
     using M = xnnpack::Microkernel;
-    // Of the parts of a name; nothing of a name of no scheme that is known.
+    // A part of the kernel's name; empty if no known naming scheme fits the name.
     const auto part = [&](const char* column, auto read, std::string_view meaning) {
       v(column,
         [read](Of of) { return of.kernel.parsed ? std::string(read(*of.kernel.parsed)) : std::string(); },
@@ -54,7 +54,7 @@ struct OfKernel {
     v("status", [](Of of) { return of.kernel.status; },
       {.meaning = "`used`: proven, an operator ran it; `registered`: for operators that may need it; "
                   "`superseded`: another took its place"});
-    v("operators", &OfKernel::operators, {.meaning = "how many are proven to have run it"});
+    v("operators", &KernelCsvRow::operators, {.meaning = "how many are proven to have run it"});
     v("superseded_by", [](Of of) { return of.kernel.superseded_by; },
       {.meaning = "its replacement", .or_null = true});
     part("activation", [](const M& k) { return k.activation; }, "`minmax`, `relu`");
@@ -73,14 +73,14 @@ struct OfKernel {
 }  // namespace
 
 nlohmann::ordered_json KernelsCsvSchema() {
-  return SchemaOf<OfKernel>(
+  return SchemaOf<KernelCsvRow>(
       "`<stem>_kernels.csv`",
       "One row per microkernel, in the order of the log. The columns up to `has_sme2` are "
       "the SME2 profiling kit's.");
 }
 
 void RenderKernelsCsv(const KernelView& view, std::ostream& out) {
-  CsvRows<OfKernel> rows(out);
+  CsvRows<KernelCsvRow> rows(out);
   std::map<std::string, int> uses;
   for (const xnnpack::OperatorUse& op : view.use.operators) ++uses[op.kernel];
   for (const xnnpack::LoggedKernel& kernel : view.use.kernels)

@@ -19,8 +19,8 @@ namespace {
 
 using D = stats::Distribution;
 
-// Every operator, the framework's spans too, by falling self time: indices into Profile::operators.
-std::vector<std::size_t> ByFallingTime(const Profile& profile) {
+// Every operator, including the framework's spans, by decreasing time: indices into Profile::operators.
+std::vector<std::size_t> OperatorsByDecreasingTime(const Profile& profile) {
   std::vector<std::size_t> order(profile.operators.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
@@ -29,16 +29,16 @@ std::vector<std::size_t> ByFallingTime(const Profile& profile) {
   return order;
 }
 
-// A mean of whole nanoseconds need not be one: to the nearest nanosecond here, exact as total / count. Absent
-// of no runs.
+// Rounds the mean of whole nanoseconds to the nearest nanosecond; it stays exact as total / count. Absent if
+// there are no runs.
 std::optional<Nanoseconds> NearestMean(Nanoseconds total, std::int64_t n) {
   if (n <= 0) return std::nullopt;
-  const Nanoseconds rest = total % n;  // of total's sign, and less than n
+  const Nanoseconds rest = total % n;  // has the sign of `total`, and is smaller than n
   const std::int64_t up = (rest < 0 ? -rest : rest) >= n - (rest < 0 ? -rest : rest) ? 1 : 0;
   return total / n + (total < 0 ? -up : up);
 }
 
-// An operator, or (absent) the time that was clipped.
+// An operator, or (index absent) the truncated time.
 struct OperatorOrClipped {
   const Profile& profile;
   std::optional<std::size_t> index;
@@ -46,14 +46,14 @@ struct OperatorOrClipped {
   const Operator& op() const { return profile.operators[*index]; }
   const SpanStatistics& sums() const { return profile.statistics[*index]; }
 
-  // What `read` says of an operator, else `clipped`, or nothing.
-  static auto Text(auto read, const char* clipped) {
+  // Reads a text of an operator; `clipped` for truncated time.
+  static auto OperatorText(auto read, const char* clipped) {
     return [=](const auto& of) { return of.index ? std::string(read(of)) : clipped; };
   }
-  static auto Own(auto read) {
+  static auto OperatorValue(auto read) {
     return [=](const auto& of) { return of.index ? std::optional(read(of)) : std::nullopt; };
   }
-  static auto Spread(std::optional<double> D::*member) {
+  static auto SelfTimeStatistic(std::optional<double> D::*member) {
     return [=](const auto& of) { return of.index ? of.sums().self.*member : std::nullopt; };
   }
 };
@@ -66,21 +66,21 @@ struct OperatorStatisticsRow : OperatorOrClipped {
   static void Describe(auto& v) {
     using Of = const OperatorStatisticsRow&;
     v("model_id", [](Of of) { return of.profile.model_id; }, {.meaning = kModelId});
-    v("name", Text([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kInspectorsName});
-    v("type", Text([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kTypeOfOperator});
-    v("delegate_backend", Text([](Of of) { return of.op().backend; }, ""), kBackendOfOperator);
-    v("count", Own([](Of of) { return of.sums().runs; }), {.meaning = kRunsOfOperator});
-    v("total_ms", Own([](Of of) { return of.sums().total_duration; }),
+    v("name", OperatorText([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kInspectorsName});
+    v("type", OperatorText([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kTypeOfOperator});
+    v("delegate_backend", OperatorText([](Of of) { return of.op().backend; }, ""), kBackendOfOperator);
+    v("count", OperatorValue([](Of of) { return of.sums().runs; }), {.meaning = kRunsOfOperator});
+    v("total_ms", OperatorValue([](Of of) { return of.sums().total_duration; }),
       {.meaning = "its duration over the common set", .scale = 1e6});
     v("avg_ms",
       [](Of of) { return of.index ? NearestMean(of.sums().total_duration, of.sums().runs) : std::nullopt; },
       {.meaning = "divided by `count`", .scale = 1e6});
-    v("pct_total", Own([](Of of) { return PercentOf{of.sums().total_duration, of.whole}; }),
+    v("pct_total", OperatorValue([](Of of) { return PercentOf{of.sums().total_duration, of.whole}; }),
       {.meaning = "of all `Method::execute`; nested, does not add up"});
-    v("key", Text([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kAsNodeId});
-    v("category", Text([](Of of) { return of.op().category.name; }, "framework"),
+    v("key", OperatorText([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kAsNodeId});
+    v("category", OperatorText([](Of of) { return of.op().category.name; }, "framework"),
       {.meaning = kCategoryOfOperator});
-    v("group", Text([](Of of) { return GroupName(of.op().category.group); }, "Clipped"),
+    v("group", OperatorText([](Of of) { return GroupName(of.op().category.group); }, "Clipped"),
       {.meaning = kGroupOfOperator});
     v("self_total_ms", &OperatorStatisticsRow::self,
       {.meaning = "self time over the common set; the column adds up to all `Method::execute`",
@@ -89,41 +89,41 @@ struct OperatorStatisticsRow : OperatorOrClipped {
       {.meaning = "divided by `runs`", .scale = 1e6});
     v("self_pct", [](Of of) { return PercentOf{of.self, of.whole}; }, {.meaning = kOfMethod});
     v("runs", &OperatorStatisticsRow::runs, {.meaning = kRunsOfCommonSet});
-    v("p50_ms", Spread(&D::p50), kMs.Means(kSelfMedian));
-    v("p90_ms", Spread(&D::p90), kMs.Means(kP90OfRuns));
-    v("p95_ms", Spread(&D::p95), kMs.Means(kP95OfRuns));
-    v("p99_ms", Spread(&D::p99), kMs.Means(kP99OfRuns));
-    v("min_ms", Spread(&D::min), kMs.Means(kMinOfRuns));
-    v("max_ms", Spread(&D::max), kMs.Means(kMaxOfRuns));
-    v("sd_ms", Spread(&D::sd), kMs.Means(kSdOfRuns));
-    v("cv", Spread(&D::cv), {.meaning = kMeaningOfCv});
+    v("p50_ms", SelfTimeStatistic(&D::p50), kMs.Means(kSelfMedian));
+    v("p90_ms", SelfTimeStatistic(&D::p90), kMs.Means(kP90OfRuns));
+    v("p95_ms", SelfTimeStatistic(&D::p95), kMs.Means(kP95OfRuns));
+    v("p99_ms", SelfTimeStatistic(&D::p99), kMs.Means(kP99OfRuns));
+    v("min_ms", SelfTimeStatistic(&D::min), kMs.Means(kMinOfRuns));
+    v("max_ms", SelfTimeStatistic(&D::max), kMs.Means(kMaxOfRuns));
+    v("sd_ms", SelfTimeStatistic(&D::sd), kMs.Means(kSdOfRuns));
+    v("cv", SelfTimeStatistic(&D::cv), {.meaning = kMeaningOfCv});
   }
 };
 
-struct DetailsRow : OperatorOrClipped {
+struct OperatorDetailsRow : OperatorOrClipped {
   const ReportExperiment& experiment;
   Nanoseconds total = 0;
 
   static void Describe(auto& v) {
-    using Of = const DetailsRow&;
-    v("operator", Text([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kInspectorsName});
-    v("category", Text([](Of of) { return of.op().category.name; }, "framework"),
+    using Of = const OperatorDetailsRow&;
+    v("operator", OperatorText([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kInspectorsName});
+    v("category", OperatorText([](Of of) { return of.op().category.name; }, "framework"),
       {.meaning = kCategoryOfOperator});
-    v("total_ms", &DetailsRow::total, kSelfTotal);
+    v("total_ms", &OperatorDetailsRow::total, kSelfTotal);
     v("avg_ms", [](Of of) { return QuotientOf(of.total, of.experiment.common_runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
     v("pct_of_e2e", [](Of of) { return MaybePercent(of.total, of.experiment.groups.total); },
       {.meaning = kOfMethod});
-    v("event_count", Own([](Of of) { return of.sums().runs; }), {.meaning = kRunsOfOperator});
-    v("key", Text([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kAsNodeId});
-    v("type", Text([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kTypeOfOperator});
-    v("delegate_backend", Text([](Of of) { return of.op().backend; }, ""), kBackendOfOperator);
-    v("group", Text([](Of of) { return GroupName(of.op().category.group); }, "Clipped"),
+    v("event_count", OperatorValue([](Of of) { return of.sums().runs; }), {.meaning = kRunsOfOperator});
+    v("key", OperatorText([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kAsNodeId});
+    v("type", OperatorText([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kTypeOfOperator});
+    v("delegate_backend", OperatorText([](Of of) { return of.op().backend; }, ""), kBackendOfOperator);
+    v("group", OperatorText([](Of of) { return GroupName(of.op().category.group); }, "Clipped"),
       {.meaning = kGroupOfOperator});
     v("runs", [](Of of) { return of.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
-    v("median_ms", Spread(&D::p50), kMs.Means(kSelfMedian));
-    v("max_ms", Spread(&D::max), kMs.Means(kMaxOfRuns));
-    v("cv", Spread(&D::cv), {.meaning = kMeaningOfCv});
+    v("median_ms", SelfTimeStatistic(&D::p50), kMs.Means(kSelfMedian));
+    v("max_ms", SelfTimeStatistic(&D::max), kMs.Means(kMaxOfRuns));
+    v("cv", SelfTimeStatistic(&D::cv), {.meaning = kMeaningOfCv});
     v("layer", [](Of of) { return of.index ? LayerOf(*of.experiment.profile, *of.index) : std::nullopt; },
       {.meaning = kInnermostModule});
     v("source",
@@ -149,13 +149,13 @@ struct CategoryRow {
   }
 };
 
-struct E2eRow {
+struct E2eLatencyRow {
   const Report& report;
   const ReportExperiment& experiment;
-  std::optional<Nanoseconds> min, max;  // of a run of the common set
+  std::optional<Nanoseconds> min, max;  // extremes over the runs of the common set
 
   static void Describe(auto& v) {
-    using Of = const E2eRow&;
+    using Of = const E2eLatencyRow&;
     const auto latency = [&](const char* name, auto member, std::string_view meaning) {
       v(name, [member](Of of) { return of.experiment.latency.*member; }, kMs.Means(meaning));
     };
@@ -165,8 +165,8 @@ struct E2eRow {
       {.meaning = "`Method::execute` over the common set", .scale = 1e6});
     v("avg_ms", [](Of of) { return QuotientOf(of.experiment.groups.total, of.experiment.common_runs); },
       {.meaning = "divided by `num_runs`", .scale = 1e6});
-    v("min_ms", &E2eRow::min, kMs.Means("shortest `Method::execute` of these runs"));
-    v("max_ms", &E2eRow::max, kMs.Means("longest `Method::execute` of these runs"));
+    v("min_ms", &E2eLatencyRow::min, kMs.Means("shortest `Method::execute` of these runs"));
+    v("max_ms", &E2eLatencyRow::max, kMs.Means("longest `Method::execute` of these runs"));
     v("experiment", [](Of of) { return of.report.run.experiments[of.experiment.index].name; },
       {.meaning = kExperimentName});
     v("threads", [](Of of) { return of.experiment.threads; }, kThreadsOfPool);
@@ -282,13 +282,14 @@ constexpr std::string_view kBaseline = "<baseline>", kCandidate = "<candidate>";
 struct ComparisonRow {
   const Comparison& comparison;
   const DeltaRow& row;
-  std::optional<double> before, after;  // mean self times, ns
+  std::optional<double> baseline_ns, candidate_ns;  // mean self times, ns
 
   std::optional<double> Speedup() const {
-    return row.baseline_total > 0 && row.candidate_total > 0 ? Quotient(before, after) : std::nullopt;
+    return row.baseline_total > 0 && row.candidate_total > 0 ? Quotient(baseline_ns, candidate_ns)
+                                                             : std::nullopt;
   }
   std::optional<double> Delta() const {
-    return before && after ? std::optional(*after - *before) : std::nullopt;
+    return baseline_ns && candidate_ns ? std::optional(*candidate_ns - *baseline_ns) : std::nullopt;
   }
 
   static void Describe(auto& v) {
@@ -298,8 +299,8 @@ struct ComparisonRow {
     };
     using E = stats::RatioEstimate;
     v("category", [](Of of) { return of.row.name; }, {.meaning = "what its operators compute"});
-    v("<baseline>_ms", &ComparisonRow::before, {.meaning = "mean self time; adds up", .scale = 1e6});
-    v("<candidate>_ms", &ComparisonRow::after, kMs.Means("mean self time; adds up"));
+    v("<baseline>_ms", &ComparisonRow::baseline_ns, {.meaning = "mean self time; adds up", .scale = 1e6});
+    v("<candidate>_ms", &ComparisonRow::candidate_ns, kMs.Means("mean self time; adds up"));
     v("speedup", &ComparisonRow::Speedup, {.meaning = "their quotient; above 1: the candidate is faster"});
     v("<baseline>_pct",
       [](Of of) { return MaybePercent(of.row.baseline_total, of.comparison.baseline_total); },
@@ -399,23 +400,23 @@ struct RobustComparisonJson {
 }  // namespace
 
 std::map<std::string, nlohmann::ordered_json> KitCsvSchemas() {
-  return {
-      {kOperatorStatisticsSuffix,
-       SchemaOf<OperatorStatisticsRow>("`<stem>_exec_ops_stats.csv`",
-                                       "One row per operator (by identity, not by name), by falling self "
-                                       "time. A last row `Clipped` completes the sums if spans were "
-                                       "truncated.")},
-      {kCategorySummarySuffix,
-       SchemaOf<CategoryRow>("`<stem>_category_summary.csv`", "One row per category.")},
-      {kOperatorDetailsSuffix,
-       SchemaOf<DetailsRow>("`<stem>_operator_details.csv`, `<stem>_other_top_ops.csv`",
-                            "One row per operator; per operator of the category `OTHER`.")},
-      {kEndToEndLatencySuffix, SchemaOf<E2eRow>("`<stem>_e2e_latency.csv`",
-                                                "One row: `Method::execute`, then the headline latency.")},
-      {kComparisonSuffix,
-       SchemaOf<ComparisonRow>("`<model>_comparison.csv`",
-                               "One row per category. The labels of the pair stand for `<baseline>` and "
-                               "`<candidate>`.")}};
+  return {{kOperatorStatisticsSuffix,
+           SchemaOf<OperatorStatisticsRow>("`<stem>_exec_ops_stats.csv`",
+                                           "One row per operator (by identity, not by name), by falling self "
+                                           "time. A last row `Clipped` completes the sums if spans were "
+                                           "truncated.")},
+          {kCategorySummarySuffix,
+           SchemaOf<CategoryRow>("`<stem>_category_summary.csv`", "One row per category.")},
+          {kOperatorDetailsSuffix,
+           SchemaOf<OperatorDetailsRow>("`<stem>_operator_details.csv`, `<stem>_other_top_ops.csv`",
+                                        "One row per operator; per operator of the category `OTHER`.")},
+          {kEndToEndLatencySuffix,
+           SchemaOf<E2eLatencyRow>("`<stem>_e2e_latency.csv`",
+                                   "One row: `Method::execute`, then the headline latency.")},
+          {kComparisonSuffix,
+           SchemaOf<ComparisonRow>("`<model>_comparison.csv`",
+                                   "One row per category. The labels of the pair stand for `<baseline>` and "
+                                   "`<candidate>`.")}};
 }
 
 void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out) {
@@ -427,7 +428,7 @@ void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out) {
   }
   const auto runs = static_cast<std::int64_t>(common.size());
   CsvRows<OperatorStatisticsRow> rows(out);
-  for (const std::size_t op : ByFallingTime(profile))
+  for (const std::size_t op : OperatorsByDecreasingTime(profile))
     rows.Row({{profile, op}, profile.statistics[op].total_self, whole, runs});
   if (clipped != 0) rows.Row({{profile, std::nullopt}, clipped, whole, runs});
 }
@@ -446,9 +447,9 @@ void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& 
 }
 
 void RenderOperatorDetailsCsv(const ReportExperiment& experiment, std::ostream& out) {
-  CsvRows<DetailsRow> table(out);
+  CsvRows<OperatorDetailsRow> table(out);
   Nanoseconds rest = experiment.groups.total;
-  for (const std::size_t op : ByFallingTime(*experiment.profile)) {
+  for (const std::size_t op : OperatorsByDecreasingTime(*experiment.profile)) {
     const Nanoseconds total = experiment.profile->statistics[op].total_self;
     table.Row({{*experiment.profile, op}, experiment, total});
     rest -= total;
@@ -457,8 +458,8 @@ void RenderOperatorDetailsCsv(const ReportExperiment& experiment, std::ostream& 
 }
 
 void RenderOtherTopOpsCsv(const ReportExperiment& experiment, std::ostream& out) {
-  CsvRows<DetailsRow> table(out);
-  for (const std::size_t op : ByFallingTime(*experiment.profile)) {
+  CsvRows<OperatorDetailsRow> table(out);
+  for (const std::size_t op : OperatorsByDecreasingTime(*experiment.profile)) {
     if (experiment.profile->operators[op].category.name == "OTHER")
       table.Row({{*experiment.profile, op}, experiment, experiment.profile->statistics[op].total_self});
   }
@@ -473,7 +474,7 @@ void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experimen
     min = std::min(min.value_or(total), total);
     max = std::max(max.value_or(total), total);
   }
-  CsvRows<E2eRow>(out).Row({report, experiment, min, max});
+  CsvRows<E2eLatencyRow>(out).Row({report, experiment, min, max});
 }
 
 void RenderRobustStatsJson(const Report& report, const ReportExperiment& experiment, std::ostream& out) {

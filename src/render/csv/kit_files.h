@@ -9,43 +9,45 @@
 #include "etdump/trace.h"
 #include "report/report.h"
 
-// The files of the SME2 profiling kit, with its columns and keys first and in its order
-// (docs/reference/csv.md). RFC 4180: CRLF is not used as no reader needs it, fields with a comma, quote or
-// line break are quoted. Times keep their nanoseconds; what does not exist is an empty field. The values are
-// not the kit's where it counted nested spans twice or took operators of one name for one: times are self
-// time over the common set of runs, so they add up to Method::execute.
+// Writes the files of the SME2 profiling kit: the kit's columns and keys come first, in the kit's order
+// (docs/reference/csv.md). CSV follows RFC 4180, except that lines end with LF, which every reader accepts;
+// fields with a comma, quote, or line break are quoted. Times keep their nanoseconds; undefined values are
+// empty fields. The values differ from the kit's where the kit counted nested spans twice or merged operators
+// that share a name: here, times are self time over the common set of runs, so they add up to
+// Method::execute.
 namespace etprof {
 
-// One row an event of the Execute blocks, the framework's spans too, in the file's order. Only of run
-// `only_run` (index into Profile::runs) when that is given. `profile` was made of `trace`.
+// One row per event of the Execute blocks, including the framework's spans, in the file's order. `only_run`
+// (index into Profile::runs) restricts the output to one run. `profile` must be made from `trace`.
 void RenderTimelineCsv(const Trace& trace, const Profile& profile, std::optional<std::size_t> only_run,
                        std::ostream& out);
 
-// One row an operator, the framework's spans too, by falling self time, and what was clipped, which is a row
-// of its own where there is any.
+// One row per operator, including the framework's spans, by decreasing self time. Truncated (overlapping)
+// time is a separate row, if there is any.
 void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out);
 
-// `experiment` has a profile for all of these.
-// One row a fine category, by falling time; the spans of the framework are the category `framework`, and what
-// was clipped is a last row, so that the shares add up to 100.
+// These functions require an experiment that has a profile.
+// RenderCategorySummaryCsv writes one row per fine category, by decreasing time. The framework's spans are
+// the category `framework`, and truncated time is the last row, so that the shares add up to 100.
 void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& out);
-// One row an operator (by identity), by falling time, with the framework's spans and what was clipped.
+// One row per operator (by identity), by decreasing time, including the framework's spans and truncated time.
 void RenderOperatorDetailsCsv(const ReportExperiment& experiment, std::ostream& out);
-// The rows of category OTHER of the file above: what the table of categories has no better place for.
+// The rows of RenderOperatorDetailsCsv in category OTHER: operators that match no other category.
 void RenderOtherTopOpsCsv(const ReportExperiment& experiment, std::ostream& out);
 // One row: Method::execute over the common set, then the headline latency.
 void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experiment, std::ostream& out);
-// Any experiment with a latency.
+// Accepts any experiment with a latency, with or without a profile.
 void RenderRobustStatsJson(const Report& report, const ReportExperiment& experiment, std::ostream& out);
 nlohmann::ordered_json RobustStatsSchema();
 
-// Of a pair: one row a fine category, adding up to each side's Method::execute; columns are named by the two
-// sides' labels, as the kit does.
+// One row per fine category; the rows add up to Method::execute of each variant. The labels of the two
+// variants name the columns, as in the kit.
 void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out);
 void RenderRobustComparisonJson(const Report& report, const ReportComparison& pair, std::ostream& out);
 nlohmann::ordered_json RobustComparisonSchema();
 
-// The columns of these CSV files and of RenderOperatorStatisticsCsv's, by the end of the file's name.
+// The columns of these CSV files and of RenderOperatorStatisticsCsv's file, keyed by the end of the file's
+// name.
 std::map<std::string, nlohmann::ordered_json> KitCsvSchemas();
 
 }  // namespace etprof

@@ -6,7 +6,7 @@
 namespace etprof {
 namespace {
 
-struct OfLadder {
+struct LadderCsvRow {
   const Report& report;
   const char* what;
   const LadderRow& row;
@@ -20,12 +20,12 @@ struct OfLadder {
   }
 
   static void Describe(auto& v) {
-    using Of = const OfLadder&;
+    using Of = const LadderCsvRow&;
     v("model_id", [](Of of) { return of.report.model_id; }, {.meaning = kModelId});
     v("level", [](Of of) { return of.ladder().levels[of.at.level].name; },
       {.meaning = "name of the level: `avx2`"});
     v("threads", [](Of of) { return of.ladder().threads[of.at.threads]; }, kThreadsOfPool);
-    v("what", &OfLadder::what,
+    v("what", &LadderCsvRow::what,
       {.meaning = "what the row's time is of", .choices = "latency|group|category|operator"});
     v("name", [](Of of) { return of.op() != nullptr ? of.op()->name : of.row.name; },
       {.meaning = "of the group, the category, or the operator at this setting"});
@@ -37,7 +37,7 @@ struct OfLadder {
         "ms", [](Of of) { return of.cell().ns; },
         kMs.Means("median of a latency, else mean self time; empty: not there, or not measured"));
     const auto over = [&](const std::string& name, auto member, std::string_view meaning) {
-      const auto told = [&](const char* end, auto read, std::string_view about) {
+      const auto add_member = [&](const char* end, auto read, std::string_view about) {
         v((name + end).c_str(),
           [member, read](Of of) {
             const std::optional<Quantity>& quantity = of.cell().*member;
@@ -46,9 +46,9 @@ struct OfLadder {
           {.meaning = about});
       };
       using E = stats::RatioEstimate;
-      told("", &E::ratio, meaning);
-      told("_low", &E::low, "lower bound of this speedup");
-      told("_high", &E::high, "upper bound of this speedup; empty: unbounded, or no speedup");
+      add_member("", &E::ratio, meaning);
+      add_member("_low", &E::low, "lower bound of this speedup");
+      add_member("_high", &E::high, "upper bound of this speedup; empty: unbounded, or no speedup");
       v((name + "_verdict").c_str(),
         [member](Of of) {
           const std::optional<Quantity>& quantity = of.cell().*member;
@@ -70,11 +70,11 @@ struct OfLadder {
 }  // namespace
 
 nlohmann::ordered_json LadderCsvSchema(std::string_view title, std::string_view description) {
-  return SchemaOf<OfLadder>(title, description);
+  return SchemaOf<LadderCsvRow>(title, description);
 }
 
 void RenderLadderCsv(const Report& report, std::ostream& out) {
-  CsvRows<OfLadder> rows(out);
+  CsvRows<LadderCsvRow> rows(out);
   if (!report.ladder) return;
   const Ladder& ladder = *report.ladder;
   const auto add = [&](const char* what, const LadderRow& row) {

@@ -23,13 +23,13 @@ namespace {
 
 using D = stats::Distribution;
 
-// What a row is of. Every table begins with the experiment.
-struct OfExperiment {
+// Identifies the experiment of a row. Every table except the comparison begins with these columns.
+struct ExperimentCsvRow {
   const Report& report;
   const ReportExperiment& experiment;
 
   static void Describe(auto& v) {
-    using Of = const OfExperiment&;
+    using Of = const ExperimentCsvRow&;
     v("model_id",
       [](Of of) {
         const auto& profile = of.experiment.profile;
@@ -43,12 +43,12 @@ struct OfExperiment {
   }
 };
 
-struct OfLatency : OfExperiment {
+struct LatencyCsvRow : ExperimentCsvRow {
   const D& of = experiment.latency;
 
   static void Describe(auto& v) {
-    OfExperiment::Describe(v);
-    using L = const OfLatency&;
+    ExperimentCsvRow::Describe(v);
+    using L = const LatencyCsvRow&;
     const auto bound = [&](const char* key, double LatencyInterval::*member) {
       v(
           key,
@@ -80,15 +80,15 @@ struct OfLatency : OfExperiment {
   }
 };
 
-// `kColumn`: what the rows are. `kMeaning`: what stands there.
+// `kColumn`: name of the column with the rows' names. `kMeaning`: its meaning.
 template <const char* kColumn, const char* kMeaning>
-struct OfBreakdown : OfExperiment {
+struct BreakdownCsvRow : ExperimentCsvRow {
   const Breakdown& whole;
   const AdditiveRow& row;
 
   static void Describe(auto& v) {
-    OfExperiment::Describe(v);
-    using Of = const OfBreakdown&;
+    ExperimentCsvRow::Describe(v);
+    using Of = const BreakdownCsvRow&;
     v(kColumn, [](Of of) { return of.row.name; }, {.meaning = kMeaning});
     v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
     v("mean_ms", [](Of of) { return QuotientOf(of.row.total, of.whole.runs); }, kMs.Means(kMeanOverRuns));
@@ -98,7 +98,7 @@ struct OfBreakdown : OfExperiment {
   }
 };
 
-struct OfOperator : OfExperiment {
+struct OperatorCsvRow : ExperimentCsvRow {
   const OperatorRow& row;
 
   const Profile& profile() const { return *experiment.profile; }
@@ -106,8 +106,8 @@ struct OfOperator : OfExperiment {
   Work work() const { return profile().program ? profile().program->operators[row.op].work : Work(); }
 
   static void Describe(auto& v) {
-    OfExperiment::Describe(v);
-    using Of = const OfOperator&;
+    ExperimentCsvRow::Describe(v);
+    using Of = const OperatorCsvRow&;
     const auto ms = [&](const char* name, auto member, std::string_view meaning) {
       v(name, [member](Of of) { return of.row.self.*member; }, kMs.Means(meaning));
     };
@@ -141,12 +141,12 @@ struct OfOperator : OfExperiment {
   }
 };
 
-struct OfReported : OfExperiment {
+struct DelegateValueCsvRow : ExperimentCsvRow {
   const ReportedValue& value;
 
   static void Describe(auto& v) {
-    OfExperiment::Describe(v);
-    using Of = const OfReported&;
+    ExperimentCsvRow::Describe(v);
+    using Of = const DelegateValueCsvRow&;
     v("delegate_backend", [](Of of) { return of.value.backend; },
       {.meaning = "that reports it; empty: not known", .or_null = true});
     v("instruction", [](Of of) { return of.value.instruction; }, {.meaning = "of the delegate call"});
@@ -163,8 +163,8 @@ struct OfReported : OfExperiment {
   }
 };
 
-// A module; or (of no depth) another row of the table by layer.
-struct OfLayer : OfExperiment {
+// A module; or (depth absent) another row of the table by layer.
+struct LayerCsvRow : ExperimentCsvRow {
   std::string name, type;
   std::optional<int> depth;
   Nanoseconds total, self;
@@ -173,72 +173,73 @@ struct OfLayer : OfExperiment {
   const Breakdown& whole() const { return experiment.by_layer; }
 
   static void Describe(auto& v) {
-    OfExperiment::Describe(v);
-    using Of = const OfLayer&;
-    v("layer", &OfLayer::name, {.meaning = "path of the module, or the name of what runs in none"});
-    v("type", &OfLayer::type,
+    ExperimentCsvRow::Describe(v);
+    using Of = const LayerCsvRow&;
+    v("layer", &LayerCsvRow::name, {.meaning = "path of the module, or the name of what runs in none"});
+    v("type", &LayerCsvRow::type,
       {.meaning = "class of the module; empty: not known, or no module", .or_null = true});
-    v("depth", &OfLayer::depth, {.meaning = "of the module; 0: the model; empty: no module"});
-    v("total_ms", &OfLayer::total,
+    v("depth", &LayerCsvRow::depth, {.meaning = "of the module; 0: the model; empty: no module"});
+    v("total_ms", &LayerCsvRow::total,
       {.meaning = "self time of all that runs in it, over the common set; modules are nested", .scale = 1e6});
     v("mean_ms", [](Of of) { return QuotientOf(of.total, of.whole().runs); }, kMs.Means(kMeanOverRuns));
     v("pct_total", [](Of of) { return MaybePercent(of.total, of.whole().total); },
       {.meaning = "of `Method::execute`"});
-    v("self_ms", &OfLayer::self, {.meaning = "of `total_ms`, what is in no inner module", .scale = 1e6});
-    v("operators", &OfLayer::operators, {.meaning = "distinct ones that run in it"});
+    v("self_ms", &LayerCsvRow::self, {.meaning = "of `total_ms`, what is in no inner module", .scale = 1e6});
+    v("operators", &LayerCsvRow::operators, {.meaning = "distinct ones that run in it"});
     v("runs", [](Of of) { return of.whole().runs; }, {.meaning = kRunsOfCommonSet});
   }
 };
 
-struct OfComparison {
+struct ComparisonCsvRow {
   const Report& report;
   const ReportComparison& pair;
   std::string what, name, baseline_key, candidate_key;
   Quantity quantity;
   bool judged = true;
 
-  // An operator that one side lacks takes no time there.
+  // An operator that one variant lacks takes no time there.
   std::optional<double> Delta() const {
     if (!quantity.baseline_ns && !quantity.candidate_ns) return std::nullopt;
     return quantity.candidate_ns.value_or(0) - quantity.baseline_ns.value_or(0);
   }
 
   static void Describe(auto& v) {
-    using Of = const OfComparison&;
+    using Of = const ComparisonCsvRow&;
     v("baseline", [](Of of) { return of.pair.comparison.baseline_label; },
       {.meaning = "label of the baseline"});
     v("candidate", [](Of of) { return of.pair.comparison.candidate_label; },
       {.meaning = "label of the candidate"});
     v("threads", [](Of of) { return of.report.experiments[of.pair.candidate].threads; },
       {.meaning = "of the candidate's thread pool", .least = 1});
-    v("what", &OfComparison::what,
+    v("what", &ComparisonCsvRow::what,
       {.meaning = "what the row's times are of; `whole`: `Method::execute`",
        .choices = "latency|whole|group|category|layer|source|delegate|operator"});
-    v("name", &OfComparison::name, {.meaning = "of the group, category, layer, line, delegate, or operator"});
-    const auto key = [&](const char* column, std::string OfComparison::*member) {
+    v("name", &ComparisonCsvRow::name,
+      {.meaning = "of the group, category, layer, line, delegate, or operator"});
+    const auto key = [&](const char* column, std::string ComparisonCsvRow::*member) {
       v(column, member,
         {.meaning = "of the operator there, as `node_id` of timelines; empty: none, or no row of an operator",
          .or_null = true});
     };
-    key("baseline_key", &OfComparison::baseline_key);
-    key("candidate_key", &OfComparison::candidate_key);
+    key("baseline_key", &ComparisonCsvRow::baseline_key);
+    key("candidate_key", &ComparisonCsvRow::candidate_key);
     const About of_row = kMs.Means("median of a latency, mean `Method::execute`, or mean self time");
     v("baseline_ms", [](Of of) { return of.quantity.baseline_ns; }, of_row);
     v("candidate_ms", [](Of of) { return of.quantity.candidate_ns; }, of_row);
-    v("delta_ms", &OfComparison::Delta, {.meaning = "candidate minus baseline", .scale = 1e6});
+    v("delta_ms", &ComparisonCsvRow::Delta, {.meaning = "candidate minus baseline", .scale = 1e6});
     v.Flat([](Of of) { return of.quantity.Told(); }, {.or_null = true});
     v("verdict", [](Of of) { return of.judged ? std::optional(of.quantity.verdict) : std::nullopt; },
       {.meaning = kVerdict});
   }
 };
 
-void Latency(const Report& report, std::ostream& out) {
-  CsvRows<OfLatency> rows(out);
+void WriteLatency(const Report& report, std::ostream& out) {
+  CsvRows<LatencyCsvRow> rows(out);
   for (const ReportExperiment& experiment : report.experiments) rows.Row({{report, experiment}});
 }
 
 template <typename Row>
-void Breakdowns(const Report& report, const Breakdown ReportExperiment::*member, std::ostream& out) {
+void WriteBreakdowns(const Report& report, const Breakdown ReportExperiment::*member, std::ostream& out) {
   CsvRows<Row> rows(out);
   for (const ReportExperiment& experiment : report.experiments) {
     const Breakdown& breakdown = experiment.*member;
@@ -246,24 +247,24 @@ void Breakdowns(const Report& report, const Breakdown ReportExperiment::*member,
   }
 }
 
-void Operators(const Report& report, std::ostream& out) {
-  CsvRows<OfOperator> rows(out);
+void WriteOperators(const Report& report, std::ostream& out) {
+  CsvRows<OperatorCsvRow> rows(out);
   for (const ReportExperiment& experiment : report.experiments) {
     for (const OperatorRow& row : experiment.operators) rows.Row({{report, experiment}, row});
   }
 }
 
-void DelegateValues(const Report& report, std::ostream& out) {
-  CsvRows<OfReported> rows(out);
+void WriteDelegateValues(const Report& report, std::ostream& out) {
+  CsvRows<DelegateValueCsvRow> rows(out);
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.profile) continue;
     for (const ReportedValue& value : experiment.profile->reported) rows.Row({{report, experiment}, value});
   }
 }
 
-// Modules, each with all that runs in it; then what has none.
-void Layers(const Report& report, std::ostream& out) {
-  CsvRows<OfLayer> rows(out);
+// Writes the modules, each with everything that runs in it, then rows for what runs in no module.
+void WriteLayers(const Report& report, std::ostream& out) {
+  CsvRows<LayerCsvRow> rows(out);
   for (const ReportExperiment& experiment : report.experiments) {
     if (experiment.layers.empty()) continue;
     std::set<std::string> modules;
@@ -290,8 +291,8 @@ void Layers(const Report& report, std::ostream& out) {
   }
 }
 
-void Comparisons(const Report& report, std::ostream& out) {
-  CsvRows<OfComparison> rows(out);
+void WriteComparisons(const Report& report, std::ostream& out) {
+  CsvRows<ComparisonCsvRow> rows(out);
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
     const auto add = [&](const char* what, const DeltaRow& row) {
@@ -311,11 +312,12 @@ void Comparisons(const Report& report, std::ostream& out) {
     for (const LayerDelta& layer : pair.layers) add("layer", layer.row);
     for (const DeltaRow& row : pair.by_source) add("source", row);
     for (const DeltaRow& row : pair.by_delegate) add("delegate", row);
-    const ReportExperiment& before = report.experiments[pair.baseline];
-    const ReportExperiment& after = report.experiments[pair.candidate];
+    const ReportExperiment& baseline_experiment = report.experiments[pair.baseline];
+    const ReportExperiment& candidate_experiment = report.experiments[pair.candidate];
     for (const OperatorMatch& match : comparison.operators) {
-      const Operator* a = match.baseline ? &before.profile->operators[*match.baseline] : nullptr;
-      const Operator* b = match.candidate ? &after.profile->operators[*match.candidate] : nullptr;
+      const Operator* a = match.baseline ? &baseline_experiment.profile->operators[*match.baseline] : nullptr;
+      const Operator* b =
+          match.candidate ? &candidate_experiment.profile->operators[*match.candidate] : nullptr;
       rows.Row({report, pair, "operator", b != nullptr ? b->name : a->name,
                 a != nullptr ? KeyText(a->key) : "", b != nullptr ? KeyText(b->key) : "", match.quantity});
     }
@@ -336,28 +338,30 @@ constexpr char kWhatItComputes[] =
     "what its operators compute; `Clipped`: time that spans claimed outside of "
     "their parent, or twice";
 constexpr char kLineOfModel[] = "file and line of the model, or the name of what has none";
-constexpr char kWhoRan[] = "backend and instruction of its call, `portable`, or the name of what neither ran";
+constexpr char kBackendAndInstruction[] =
+    "backend and instruction of its call, `portable`, or the name of what neither ran";
 
 template <const char* kColumn, const char* kMeaning>
 NamedTable BreakdownTable(const char* name, const Breakdown ReportExperiment::*member) {
   return {name,
           [=](const Report& report, std::ostream& out) {
-            Breakdowns<OfBreakdown<kColumn, kMeaning>>(report, member, out);
+            WriteBreakdowns<BreakdownCsvRow<kColumn, kMeaning>>(report, member, out);
           },
-          SchemaOf<OfBreakdown<kColumn, kMeaning>>, kColumn};
+          SchemaOf<BreakdownCsvRow<kColumn, kMeaning>>, kColumn};
 }
 
 const std::vector<NamedTable>& NamedTables() {
   static const std::vector<NamedTable> tables = {
-      {"operators", Operators, SchemaOf<OfOperator>, "operator"},
+      {"operators", WriteOperators, SchemaOf<OperatorCsvRow>, "operator"},
       BreakdownTable<kGroup, kWhatItComputes>("groups", &ReportExperiment::groups),
       BreakdownTable<kCategory, kWhatItComputes>("categories", &ReportExperiment::categories),
-      {"latency", Latency, SchemaOf<OfLatency>, "experiment"},
-      {"comparison", Comparisons, SchemaOf<OfComparison>, "time of a pair"},
-      {"layers", Layers, SchemaOf<OfLayer>, "module, then one per layer without a module"},
+      {"latency", WriteLatency, SchemaOf<LatencyCsvRow>, "experiment"},
+      {"comparison", WriteComparisons, SchemaOf<ComparisonCsvRow>, "time of a pair"},
+      {"layers", WriteLayers, SchemaOf<LayerCsvRow>, "module, then one per layer without a module"},
       BreakdownTable<kSource, kLineOfModel>("sources", &ReportExperiment::by_source),
-      BreakdownTable<kDelegate, kWhoRan>("delegates", &ReportExperiment::by_delegate),
-      {"delegate_values", DelegateValues, SchemaOf<OfReported>, "value that a delegate reports"},
+      BreakdownTable<kDelegate, kBackendAndInstruction>("delegates", &ReportExperiment::by_delegate),
+      {"delegate_values", WriteDelegateValues, SchemaOf<DelegateValueCsvRow>,
+       "value that a delegate reports"},
       {"ladder", RenderLadderCsv, LadderCsvSchema, "time at a level and a number of threads"}};
   return tables;
 }

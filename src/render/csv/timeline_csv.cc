@@ -12,26 +12,26 @@ namespace etprof {
 namespace {
 
 template <typename Member>
-struct ClassOf;
+struct ClassOfMember;
 template <typename Value, typename Class>
-struct ClassOf<Value Class::*> : std::type_identity<Class> {};
+struct ClassOfMember<Value Class::*> : std::type_identity<Class> {};
 template <typename Member>
-constexpr bool kIsOfTimes = std::is_same_v<typename ClassOf<Member>::type, TimelineTimes>;
+constexpr bool kIsTimeColumn = std::is_same_v<typename ClassOfMember<Member>::type, TimelineTimes>;
 
-// What is the same in the rows of one event of a layout, run after run: the text before each column of times.
+// The texts of a row that repeat in every run of an event's layout: the text before each column of times.
 struct RowTexts {
   std::vector<std::string> before;
   std::int32_t op = -1;  // index into Profile::operators; -1: the event is in no run
 };
 
-struct TextsOfRow {
+struct RowTextsBuilder {
   const TimelinePlace& place;
   std::vector<std::string>& before;
   std::string text = {};
 
   template <typename Member>
   void operator()(const char*, Member column, const About& = {}) {
-    if constexpr (kIsOfTimes<Member>) {
+    if constexpr (kIsTimeColumn<Member>) {
       before.push_back(std::move(text));
       text = ",";
     } else {
@@ -43,14 +43,14 @@ struct TextsOfRow {
   void Add(std::optional<std::int32_t> value) { text += value ? std::to_string(*value) : ""; }
 };
 
-struct TimesOfRow {
+struct RowTimesWriter {
   CsvBuffer& out;
   const TimelineTimes& times;
   const std::string* before;
 
   template <typename Member>
   void operator()(const char*, Member column, const About& about = {}) {
-    if constexpr (kIsOfTimes<Member>) {
+    if constexpr (kIsTimeColumn<Member>) {
       out << *before++;
       describe::PutCell<0>(describe::Of(column, times), about, out);
     }
@@ -66,7 +66,7 @@ class TimelineWriter {
 
   void Write(std::optional<std::size_t> only_run) {
     buffer_ << fmt::format("{}\n", fmt::join(CsvColumnsOf<TimelineRow>(), ","));
-    // Runs stand in the order of their blocks, and those of one block in the order of its events.
+    // Runs are in the order of their blocks, and runs of one block in the order of its events.
     std::size_t run = 0;
     for (std::uint32_t index = 0; index < trace_.blocks.size(); ++index) {
       const Trace::Block& block = trace_.blocks[index];
@@ -82,7 +82,7 @@ class TimelineWriter {
  private:
   void WriteRun(std::size_t index, const Trace::Block& block) {
     const ProfiledRun& run = profile_.runs[index];
-    const std::vector<RowTexts>& rows = TextsOf(run, block);
+    const std::vector<RowTexts>& rows = CachedRowTexts(run, block);
     const std::size_t first = block.first_event + run.first_event;
     times_.whole = run.total;
     times_.run = index;
@@ -93,7 +93,7 @@ class TimelineWriter {
     }
   }
 
-  // What comes after the last run of a block was cut off in the middle of one.
+  // Events after the last run of a block belong to a run that was cut off.
   void WriteRest(const Trace::Block& block) {
     const Trace::Layout& layout = trace_.LayoutOf(block);
     std::size_t first = layout.size();
@@ -102,15 +102,15 @@ class TimelineWriter {
     for (std::size_t i = first; i < layout.size(); ++i) {
       TimelinePlace place = PlaceOf(layout, i, block);
       place.type = place.name;
-      WriteRow(TextsOfPlace(place), block.first_event + i);
+      WriteRow(MakeRowTexts(place), block.first_event + i);
     }
   }
 
-  // Inlined with all that it calls: descriptions of columns would be made for every cell.
+  // Everything is inlined: otherwise, descriptions of columns would be built for every cell.
   [[gnu::flatten]] void WriteRow(const RowTexts& texts, std::size_t event) {
     times_.start = trace_.start[event];
     times_.end = trace_.end[event];
-    TimesOfRow row{buffer_, times_, texts.before.data()};
+    RowTimesWriter row{buffer_, times_, texts.before.data()};
     TimelineRow::Describe(row);
     buffer_ << '\n';
   }
@@ -126,14 +126,14 @@ class TimelineWriter {
     return place;
   }
 
-  static RowTexts TextsOfPlace(const TimelinePlace& place) {
+  static RowTexts MakeRowTexts(const TimelinePlace& place) {
     RowTexts texts;
-    TextsOfRow row{place, texts.before};
+    RowTextsBuilder row{place, texts.before};
     TimelineRow::Describe(row);
     return texts;
   }
 
-  const std::vector<RowTexts>& TextsOf(const ProfiledRun& run, const Trace::Block& block) {
+  const std::vector<RowTexts>& CachedRowTexts(const ProfiledRun& run, const Trace::Block& block) {
     if (last_layout_ == run.layout && last_block_layout_ == block.layout && last_block_name_ == block.name)
       return texts_;
     last_layout_ = run.layout;
@@ -150,7 +150,7 @@ class TimelineWriter {
       place.key = KeyText(op.key);
       place.category = op.category.name;
       place.group = GroupName(op.category.group);
-      texts_.push_back(TextsOfPlace(place));
+      texts_.push_back(MakeRowTexts(place));
       texts_.back().op = operators[i];
     }
     return texts_;
@@ -159,8 +159,8 @@ class TimelineWriter {
   const Trace& trace_;
   const Profile& profile_;
   CsvBuffer buffer_;
-  TimelineTimes times_;  // of the row that is written
-  // The texts of the run before, which are most often those of the next.
+  TimelineTimes times_;  // of the row being written
+  // The texts of the previous run, which most often equal those of the next run.
   std::vector<RowTexts> texts_;
   std::int64_t last_layout_ = -1, last_block_layout_ = -1;
   std::string last_block_name_;

@@ -8,7 +8,7 @@
 namespace etprof {
 namespace {
 
-// `property`: of a command, in which ':' and ',' mean something.
+// `property`: the text is a property of the command, where ':' and ',' are special.
 std::string Escaped(std::string_view text, bool property) {
   std::string escaped;
   for (const char c : text) {
@@ -18,13 +18,13 @@ std::string Escaped(std::string_view text, bool property) {
   return escaped;
 }
 
-// "" for a file that is not below the workspace.
-std::string PlaceOf(const say::TestSuite::Line& line, const std::filesystem::path& workspace) {
+// The location property of the file; "" for a file outside of the workspace.
+std::string LocationProperty(const say::TestSuite::Line& line, const std::filesystem::path& workspace) {
   const std::filesystem::path file = std::filesystem::path(line.file).lexically_normal();
-  const std::filesystem::path below =
+  const std::filesystem::path relative =
       file.is_absolute() ? file.lexically_relative(workspace.lexically_normal()) : file;
-  if (below.empty() || *below.begin() == "..") return "";
-  return fmt::format(",file={},line={}", Escaped(below.generic_string(), true), line.line);
+  if (relative.empty() || *relative.begin() == "..") return "";
+  return fmt::format(",file={},line={}", Escaped(relative.generic_string(), true), line.line);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ void RenderGithubAnnotations(const say::TestSuite& suite, const std::filesystem:
                     Escaped(fmt::format("etprof {}: {}", suite.command, of.name), true));
     out << command << "::" << Escaped(of.message, false) << "\n";
     for (const say::TestSuite::Line& line : of.lines) {
-      const std::string place = PlaceOf(line, workspace);
+      const std::string place = LocationProperty(line, workspace);
       if (!place.empty()) out << command << place << "::" << Escaped(line.text, false) << "\n";
     }
   }

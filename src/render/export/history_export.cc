@@ -36,7 +36,7 @@ void RenderHud(const HistoryReport& history, std::ostream& out) {
         if (launch.latency) values.push_back(static_cast<double>(*launch.latency) / 1e6);
       }
       if (values.empty()) continue;
-      // Of extra_info all values are texts: the database has a map of strings.
+      // All values of extra_info are strings: the database stores a map of strings.
       const ExportJson benchmark = {{"commit", point.commit},
                                     {"measured_at", UtcOfUnix(point.measured_at)},
                                     {"device", key.device},

@@ -5,18 +5,20 @@
 
 #include "history/trends.h"
 
-// The history for other trackers of benchmarks.
+// Exports a history for other benchmark trackers.
 namespace etprof {
 
 struct HistoryFormat {
-  const char* name;  // "bmf"
-  const char* is;    // "Bencher's metric format"
+  const char* name;  // the option's value: "bmf"
+  const char* is;    // for the option's help: "Bencher's metric format"
   void (*render)(const HistoryReport& history, std::ostream& out);
 };
-// bmf: the newest run of every series, since a Bencher report is of one commit: the latency in nanoseconds,
-// which is the unit of its built-in measure, with its interval
-// (https://bencher.dev/docs/reference/bencher-metric-format). hud: a record for every run, with the latency
-// of each launch in milliseconds (https://github.com/pytorch/pytorch/wiki/PyTorch-OSS-benchmark-infra).
+// The formats:
+// bmf: the newest run of every series, since a Bencher report covers one commit: the latency and its interval
+// in nanoseconds, the unit of Bencher's built-in measure
+// (https://bencher.dev/docs/reference/bencher-metric-format).
+// hud: one record per run, with the latency of each launch in milliseconds
+// (https://github.com/pytorch/pytorch/wiki/PyTorch-OSS-benchmark-infra).
 std::span<const HistoryFormat> HistoryFormats();
 
 }  // namespace etprof

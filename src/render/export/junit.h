@@ -6,8 +6,9 @@
 
 namespace etprof {
 
-// A JUnit file of one test suite, as Jenkins, GitLab and others read it (github.com/jenkinsci/xunit-plugin,
-// junit-10.xsd). Times are seconds; the cases are measured together, so each has its equal part.
+// Writes one test suite as a JUnit file for Jenkins, GitLab, and others (github.com/jenkinsci/xunit-plugin,
+// junit-10.xsd). Times are seconds. All cases are measured together, so each case gets an equal part of the
+// suite's time.
 void RenderJunit(const say::TestSuite& suite, std::ostream& out);
 
 }  // namespace etprof

@@ -19,13 +19,13 @@ namespace etprof {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Kind = ModelNode::Kind;
+using NodeKind = ModelNode::Kind;
 
 constexpr const char* kFast = "#8fd19e";
 constexpr const char* kSlow = "#f4a582";
-constexpr const char* kNeither = "#e0e0e0";
+constexpr const char* kNoVerdict = "#e0e0e0";
 
-// Milliseconds to a thousandth of a nanosecond: what is beyond are digits of the division alone.
+// Milliseconds rounded to a thousandth of a nanosecond: further digits only come from the division.
 double Ms(double ns) { return std::round(ns * 1e3) / 1e9; }
 std::string MsText(double ns) { return fmt::format("{:.4f} ms", ns / 1e6); }
 
@@ -34,7 +34,7 @@ std::string VerdictText(const Quantity& quantity) {
   return words.verdict + (words.interval.empty() ? "" : "  " + words.interval);
 }
 
-// Model Explorer's separator of groups cannot be in the name of one.
+// Model Explorer separates groups by '/', so replace it in their names.
 std::string GroupPath(const std::vector<std::string>& group, std::size_t depth) {
   std::string path;
   for (std::size_t i = 0; i < depth; ++i) {
@@ -45,20 +45,21 @@ std::string GroupPath(const std::vector<std::string>& group, std::size_t depth) 
   return path;
 }
 
-constexpr NamedValue<Kind> kKinds[] = {{Kind::kInput, "input of the method"},
-                                       {Kind::kOutput, "output of the method"},
-                                       {Kind::kKernel, "portable kernel"},
-                                       {Kind::kDelegate, "delegate, whose payload is not read"},
-                                       {Kind::kMove, "move of a value at the end of a branch"},
-                                       {Kind::kInserted, "inserted by XNNPACK when it loaded the graph"},
-                                       {Kind::kUnplaced, "an operator that ran and fits no node"}};
+constexpr NamedValue<NodeKind> kKinds[] = {
+    {NodeKind::kInput, "input of the method"},
+    {NodeKind::kOutput, "output of the method"},
+    {NodeKind::kKernel, "portable kernel"},
+    {NodeKind::kDelegate, "delegate, whose payload is not read"},
+    {NodeKind::kMove, "move of a value at the end of a branch"},
+    {NodeKind::kInserted, "inserted by XNNPACK when it loaded the graph"},
+    {NodeKind::kUnplaced, "an operator that ran and fits no node"}};
 
 std::string KindText(const ModelNode& node) {
-  return node.kind == Kind::kDelegated ? fmt::format("node {} of the delegate's graph", *node.graph_node)
-                                       : NameIn(kKinds, node.kind);
+  return node.kind == NodeKind::kDelegated ? fmt::format("node {} of the delegate's graph", *node.graph_node)
+                                           : NameIn(kKinds, node.kind);
 }
 
-// The attributes of a node, in the order in which they are shown.
+// The attributes of a node, in display order.
 class Attributes {
  public:
   void Add(const std::string& key, const std::string& value) {
@@ -68,7 +69,6 @@ class Attributes {
   void Add(const std::string& key, const std::optional<Count>& count) {
     if (count) Add(key, fmt::format("{}", *count));
   }
-  // Links to another node.
   void Link(const std::string& key, const std::string& id) {
     list_.push_back({{"key", OneLine(key)}, {"value", {{"type", "node_ids"}, {"nodeIds", {OneLine(id)}}}}});
   }
@@ -92,7 +92,7 @@ class GraphRenderer {
  private:
   const ReportExperiment& Experiment(std::size_t index) const { return model_.report->experiments[index]; }
 
-  // Says whose a number is, where there are several that it could be of.
+  // The label of the experiment, if the graph shows several.
   std::string Prefix(std::size_t experiment) const {
     return graph_.experiments.size() == 1 ? "" : Experiment(experiment).label + ": ";
   }
@@ -117,12 +117,12 @@ class GraphRenderer {
     return {{"id", OneLine(node.id)},
             {"label", OneLine(node.label)},
             {"namespace", GroupPath(node.group, node.group.size())},
-            {"attrs", AttributesOf(node)},
+            {"attrs", MakeAttributes(node)},
             {"incomingEdges", std::move(edges)},
             {"outputsMetadata", std::move(outputs)}};
   }
 
-  Json AttributesOf(const ModelNode& node) const {
+  Json MakeAttributes(const ModelNode& node) const {
     Attributes list;
     for (const std::size_t experiment : graph_.experiments) AddTime(node, experiment, list);
     for (const std::size_t comparison : comparisons_) AddRatio(node, comparison, list);
@@ -192,13 +192,14 @@ class GraphRenderer {
                        Experiment(comparison.baseline).label);
   }
 
-  // What a group is, and what all that is in it takes; "" stands for the graph.
+  // The attributes of each group: its type, and the sums over its nodes; the key "" is the whole graph.
   Json Groups() const {
     struct Sum {
-      std::string path;                                        // of the module
+      std::string path;                                        // path of the module
       std::map<std::size_t, std::pair<double, double>> times;  // by experiment: mean ns, share
       std::optional<std::int64_t> macs = 0;
-      ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;  // the least certain that they are of
+      ProgramTensor::Shape shapes =
+          ProgramTensor::Shape::kStatic;  // the least certain of the shapes that `macs` is based on
     };
     std::map<std::string, Sum> sums;
     for (const ModelNode& node : graph_.nodes) {
@@ -210,7 +211,8 @@ class GraphRenderer {
           sum.times[experiment].first += time.mean_self;
           sum.times[experiment].second += time.share;
         }
-        if (node.kind == Kind::kDelegated || node.kind == Kind::kDelegate || node.kind == Kind::kKernel) {
+        if (node.kind == NodeKind::kDelegated || node.kind == NodeKind::kDelegate ||
+            node.kind == NodeKind::kKernel) {
           sum.macs = etprof::Sum(sum.macs, node.work.macs);
           sum.shapes = std::max(sum.shapes, node.shapes);
         }
@@ -273,14 +275,14 @@ class GraphRenderer {
 
 void Write(const Json& json, std::ostream& out) { out << JsonText(json, 1) << '\n'; }
 
-// One entry for each graph that has any result.
+// Writes one entry for each graph that has any result.
 void WriteNodeData(const ExplorerModel& model, const std::string& name, const Json& colors,
-                   const std::function<Json(const ModelNode&)>& result_of, std::ostream& out) {
+                   const std::function<Json(const ModelNode&)>& make_result, std::ostream& out) {
   Json data = Json::object();
   for (const ModelGraph& graph : model.graphs) {
     Json results = Json::object();
     for (const ModelNode& node : graph.nodes) {
-      Json result = result_of(node);
+      Json result = make_result(node);
       if (!result.is_null()) results[OneLine(node.id)] = std::move(result);
     }
     if (results.empty()) continue;
@@ -327,7 +329,7 @@ void RenderExplorerRatios(const ExplorerModel& model, std::size_t index, std::os
             found->quantity ? found->quantity->verdict : stats::Verdict::kInconclusive;
         const char* color = verdict == stats::Verdict::kFaster   ? kFast
                             : verdict == stats::Verdict::kSlower ? kSlow
-                                                                 : kNeither;
+                                                                 : kNoVerdict;
         return {{"value", *found->ratio}, {"bgColor", color}};
       },
       out);

@@ -11,10 +11,10 @@
 #include "report/report.h"
 #include "say/run/report.h"
 
-// Entries of "comparisons" and "matrices" of analysis_summary.json.
+// JSON views of the entries of "comparisons" and "matrices" in analysis_summary.json.
 namespace etprof {
 
-// What a process of a side costs beside its runs: time, or memory.
+// The cost of a variant's process besides its runs: load or first-run time, or memory.
 template <bool kOfMemory>
 struct CostJson {
   const SideCost& of;
@@ -37,7 +37,7 @@ inline const std::string& NameOfExperiment(const Report& report, const ReportExp
   return report.run.experiments[experiment.index].name;
 }
 
-// Of an operator that may be missing.
+// Null operators give absent values.
 inline std::optional<std::string> MaybeKey(const Operator* op) {
   return op != nullptr ? std::optional(KeyText(op->key)) : std::nullopt;
 }
@@ -45,7 +45,7 @@ inline std::optional<std::string> MaybeName(const Operator* op) {
   return op != nullptr ? std::optional(op->name) : std::nullopt;
 }
 
-// Which experiment something is of.
+// Identifies an experiment.
 struct NamedExperimentJson {
   const Report& report;
   const ReportExperiment& of;
@@ -64,7 +64,7 @@ struct MatrixCellJson {
   const Report& report;
   const Matrix& matrix;
   const MatrixRow& row;
-  std::size_t candidate;  // of the matrix
+  std::size_t candidate;  // index into Matrix::candidates
 
   const Quantity& Of() const { return row.against[candidate]; }
   std::optional<double> Efficiency() const {
@@ -146,8 +146,8 @@ struct MatrixJson {
   }
 };
 
-// Totals over each side's runs, and how they differ: candidate_total / candidate_runs - baseline_total /
-// baseline_runs as one fraction, exactly.
+// Totals over the runs of each variant, and their exact difference: candidate_total / candidate_runs -
+// baseline_total / baseline_runs as one fraction.
 struct TotalsJson {
   const Comparison& comparison;
   Nanoseconds baseline, candidate;
@@ -193,9 +193,9 @@ struct LayerDeltaJson {
   }
 };
 
-// Which operators of the two sides a row is of.
+// The operators of the two variants that a row compares.
 struct OperatorPairJson {
-  const Operator *baseline, *candidate;  // null: the side has none
+  const Operator *baseline, *candidate;  // null: the variant has no such operator
   const OperatorMatch& match;
 
   static void Describe(auto& v) {
@@ -224,7 +224,7 @@ struct OperatorPairJson {
 struct OperatorDeltaJson {
   const Comparison& comparison;
   DeltaRow row;
-  std::optional<OperatorPairJson> pair;  // absent of "Clipped"
+  std::optional<OperatorPairJson> pair;  // absent for the row "Clipped"
 
   static void Describe(auto& v) {
     using J = const OperatorDeltaJson&;

@@ -58,7 +58,7 @@ struct DeviceJson {
   }
 };
 
-// A group of operators of one experiment.
+// A group of operators in one experiment.
 struct GroupJson {
   const ReportExperiment& experiment;
   const AdditiveRow& row;
@@ -80,21 +80,21 @@ struct GroupJson {
   }
 };
 
-std::vector<GroupJson> GroupsOf(const ReportExperiment& experiment) {
+std::vector<GroupJson> MakeGroups(const ReportExperiment& experiment) {
   if (experiment.groups.runs == 0) return {};
   return ViewsOf<GroupJson>(experiment.groups.rows, experiment);
 }
 
-// Against the first device that has a latency.
-struct AgainstJson {
+// The comparison with the first device that has a latency.
+struct AgainstFirstJson {
   std::string device;
   const Quantity& quantity;
 
   static void Describe(auto& v) {
-    v("device", &AgainstJson::device,
+    v("device", &AgainstFirstJson::device,
       kName.Means("that has the baseline's latency: the first one that has any"));
     v.Constant("paired", false, {.meaning = "two devices share no launches"});
-    v.Flat([](const AgainstJson& json) { return Gain{json.quantity}; });
+    v.Flat([](const AgainstFirstJson& json) { return Gain{json.quantity}; });
   }
 };
 
@@ -108,15 +108,15 @@ struct CellJson {
   const ExperimentData& Data() const {
     return report.runs[model.devices[device].run].run.experiments[experiment.index];
   }
-  // One end of the median's interval over launches.
+  // One end of the interval of the median over launches; absent if it is not meaningful.
   OptionalNumber End(double LatencyInterval::*end) const {
-    const bool told = experiment.interval && !Data().emulated && !experiment.latency_from_trace;
-    return told ? OptionalNumber((*experiment.interval).*end) : std::nullopt;
+    const bool meaningful = experiment.interval && !Data().emulated && !experiment.latency_from_trace;
+    return meaningful ? OptionalNumber((*experiment.interval).*end) : std::nullopt;
   }
-  std::optional<AgainstJson> Against() const {
+  std::optional<AgainstFirstJson> Against() const {
     if (!row.first || device == *row.first || !row.cells[device].against_first.candidate_ns)
       return std::nullopt;
-    return AgainstJson{model.devices[*row.first].name, row.cells[device].against_first};
+    return AgainstFirstJson{model.devices[*row.first].name, row.cells[device].against_first};
   }
 
   static constexpr const char* kSchemaName = "experiment_on_device";
@@ -138,7 +138,7 @@ struct CellJson {
     v("runs", [](J json) { return json.experiment.latency.n; }, {.meaning = "that the median is of"});
     v("launches", [](J json) { return json.experiment.launches; },
       {.meaning = "complete or partial ones; 0: not known"});
-    v("groups", [](J json) { return GroupsOf(json.experiment); },
+    v("groups", [](J json) { return MakeGroups(json.experiment); },
       {.meaning = "self times by kind of computation; empty: no trace"});
     v("against_first", &CellJson::Against,
       {.meaning = "the first device's latency over this one's; null: it is the first, or has none"});

@@ -26,16 +26,16 @@ inline constexpr NamedValue<say::Row::Role> kNames<say::Row::Role>[] = {
 
 namespace {
 
-// What is as usual has no key.
-template <auto Usual>
-std::optional<decltype(Usual)> Unusual(decltype(Usual) value) {
-  return value == Usual ? std::nullopt : std::optional(value);
+// Absent for the default value, which has no key.
+template <auto kDefault>
+std::optional<decltype(kDefault)> UnlessDefault(decltype(kDefault) value) {
+  return value == kDefault ? std::nullopt : std::optional(value);
 }
 
 constexpr About kTextIfAny{.if_any = true};
-constexpr About kShownAt{.meaning =
-                             "where it is shown: everywhere; on every screen and page (`usual`); on "
-                             "pages; on a page once it is unfolded"};
+constexpr About kLevelMeaning{.meaning =
+                                  "where it is shown: everywhere; on every screen and page (`usual`); on "
+                                  "pages; on a page once it is unfolded"};
 
 struct PrintedCellJson {
   TableText::Cell text;
@@ -64,7 +64,7 @@ struct PrintedCellJson {
     v("verdict", &CellValue::verdict, kTextIfAny.Means("of the interval, on the candidate"));
     v("efficiency", &CellValue::efficiency,
       {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .if_any = true});
-    v("tone", [](J json) { return Unusual<say::Tone::kPlain>(json.text.tone); },
+    v("tone", [](J json) { return UnlessDefault<say::Tone::kPlain>(json.text.tone); },
       {.meaning = "how to take it; no key: `plain`", .if_any = true});
     v("bar", [](J json) { return json.text.bar; },
       {.meaning = "the length of its bar", .least = 0, .if_any = true});
@@ -73,7 +73,7 @@ struct PrintedCellJson {
 
 using DocumentSpan = std::optional<say::Span>;
 
-// The numbers of a text.
+// The numbers in a text.
 std::vector<PrintedCellJson> ValuesOf(const say::Text& text, const DocumentSpan& span) {
   std::vector<PrintedCellJson> values;
   for (const say::Cell::Value& piece : text.pieces()) {
@@ -101,12 +101,12 @@ struct RowJson {
         return cells;
       },
       {.meaning = "one for each column"});
-    v("role", [](J json) { return Unusual<say::Row::Role::kPlain>(json.row.role); },
+    v("role", [](J json) { return UnlessDefault<say::Row::Role::kPlain>(json.row.role); },
       {.meaning = "times of `part` rows add up, as printed, to the next `sum`; no key: `plain`",
        .if_any = true});
-    v("depth", [](J json) { return Unusual<0>(json.row.depth); },
+    v("depth", [](J json) { return UnlessDefault<0>(json.row.depth); },
       {.meaning = "in a tree; no key: 0", .if_any = true});
-    v("level", [](J json) { return Unusual<say::Level::kUsual>(json.row.level); },
+    v("level", [](J json) { return UnlessDefault<say::Level::kUsual>(json.row.level); },
       {.meaning = "no key: `usual`", .if_any = true});
   }
 };
@@ -133,7 +133,7 @@ struct TableJson {
     using J = const TableJson&;
     v("id", &say::Table::id, {.meaning = "tables of one id have the same columns"});
     v("title", &say::Table::title, kTextIfAny.Means("above it"));
-    v("level", &say::Table::level, kShownAt);
+    v("level", &say::Table::level, kLevelMeaning);
     v("columns",
       [](J json) {
         std::vector<ColumnJson> columns;
@@ -152,7 +152,7 @@ struct TableJson {
         return rows;
       },
       {.meaning = "from top to bottom"});
-    v("usual_rows", [](J json) { return Unusual<SIZE_MAX>(json.of.usual_rows); },
+    v("usual_rows", [](J json) { return UnlessDefault<SIZE_MAX>(json.of.usual_rows); },
       {.meaning = "how many of them are shown where there is little room; no key: all", .if_any = true});
   }
 };
@@ -166,7 +166,7 @@ struct ParagraphJson {
     v("text", [](J json) { return say::TextOf(json.paragraph.text, json.span); },
       {.meaning = "without markup"});
     v("values", [](J json) { return ValuesOf(json.paragraph.text, json.span); }, kValues);
-    v("level", [](J json) { return json.paragraph.level; }, kShownAt);
+    v("level", [](J json) { return json.paragraph.level; }, kLevelMeaning);
   }
 };
 
@@ -197,11 +197,11 @@ struct ListJson {
   static void Describe(auto& v) {
     using J = const ListJson&;
     v("title", &say::List::title, kTextIfAny.Means("above it"));
-    v("level", &say::List::level, kShownAt);
+    v("level", &say::List::level, kLevelMeaning);
     v("numbered", &say::List::numbered, {.meaning = "the order counts"});
     v("items", [](J json) { return ViewsOf<ItemJson>(json.of.items, json.span); },
       {.meaning = "from top to bottom"});
-    v("usual_items", [](J json) { return Unusual<SIZE_MAX>(json.of.usual_items); },
+    v("usual_items", [](J json) { return UnlessDefault<SIZE_MAX>(json.of.usual_items); },
       {.meaning = "how many of them are shown where there is little room; no key: all", .if_any = true});
   }
 };
@@ -212,7 +212,7 @@ struct FactsJson {
   static void Describe(auto& v) {
     v("id", &say::Facts::id, {.meaning = "of the table that they are in CSV"});
     v("title", &say::Facts::title, kTextIfAny.Means("above them"));
-    v("level", &say::Facts::level, kShownAt);
+    v("level", &say::Facts::level, kLevelMeaning);
     v("facts", &say::Facts::facts, {.meaning = "names with values; a name may repeat"});
   }
 };
@@ -267,15 +267,15 @@ struct PartJson {
     return MaybeView<View>(std::get_if<Of>(&json.part));
   }
   template <typename View, typename Of>
-  static std::optional<View> InWords(const PartJson& json) {
+  static std::optional<View> AsWithSpan(const PartJson& json) {
     return MaybeView<View>(std::get_if<Of>(&json.part), json.span);
   }
 
   static constexpr const char* kSchemaName = "part";
   static void Describe(auto& v) {
-    v("paragraph", &InWords<ParagraphJson, say::Paragraph>, {.meaning = "plain text", .if_any = true});
+    v("paragraph", &AsWithSpan<ParagraphJson, say::Paragraph>, {.meaning = "plain text", .if_any = true});
     v("table", &As<TableJson, say::Table>, {.meaning = "of cells", .if_any = true});
-    v("list", &InWords<ListJson, say::List>, {.meaning = "of sentences", .if_any = true});
+    v("list", &AsWithSpan<ListJson, say::List>, {.meaning = "of sentences", .if_any = true});
     v("facts", &As<FactsJson, say::Facts>,
       {.meaning = "what is the same in all of the subject", .if_any = true});
     v("chart", &As<ChartJson, say::Chart>, {.meaning = "series over time", .if_any = true});
@@ -287,7 +287,7 @@ struct SectionJson {
   const say::Section& of;
   bool appendix;
 
-  // But for the pictures of a screen: the table behind them has their values.
+  // All parts except pictures, which only screens show: a table contains their values.
   std::vector<PartJson> Parts() const {
     std::vector<PartJson> parts;
     for (const say::Part& part : of.parts) {
@@ -299,8 +299,8 @@ struct SectionJson {
   static void Describe(auto& v) {
     using J = const SectionJson&;
     v("title", &say::Section::title, kTextIfAny.Means("above it"));
-    v("level", &say::Section::level, kShownAt);
-    v("appendix", [](J json) { return Unusual<false>(json.appendix); },
+    v("level", &say::Section::level, kLevelMeaning);
+    v("appendix", [](J json) { return UnlessDefault<false>(json.appendix); },
       {.meaning = "whether a page has it behind the notes; no key: before them", .if_any = true});
     v("parts", &SectionJson::Parts, {.meaning = "each has one key, which says what it is"});
   }
@@ -317,7 +317,7 @@ struct AnswerJson {
     v("values", [](J json) { return ValuesOf(json.answer.text, json.span); }, kValues);
     v("rest", [](J json) { return say::TextOf(json.answer.rest, json.span); },
       {.meaning = "how sure that is", .if_any = true});
-    v("tone", [](J json) { return Unusual<say::Tone::kPlain>(json.answer.tone); },
+    v("tone", [](J json) { return UnlessDefault<say::Tone::kPlain>(json.answer.tone); },
       {.meaning = "how to take it; no key: `plain`", .if_any = true});
   }
 };

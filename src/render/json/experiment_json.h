@@ -18,13 +18,14 @@
 #include "report/report.h"
 #include "say/run/report.h"
 
-// An entry of "experiments" of analysis_summary.json.
+// JSON views of an entry of "experiments" in analysis_summary.json.
 namespace etprof {
 
-// A table whose rows add up.
+// A table with rows that add up to a total.
 struct BreakdownJson {
   const Breakdown& of;
-  // The distributions of the rows' self times over the runs, by name, where rows have any.
+  // The distributions of the rows' self times over the runs, keyed by the row's name; empty if the rows have
+  // none.
   std::map<std::string_view, const stats::Distribution*> self = {};
 
   struct Row {
@@ -70,7 +71,7 @@ inline std::vector<std::string> KeysOf(const Profile& profile, const std::vector
   return Each(operators, [&](std::size_t op) { return KeyText(profile.operators[op].key); });
 }
 
-// How an operator is joined to the program that ran.
+// The part of the program that an operator was joined to.
 struct SourceJson {
   const Profile& profile;
   const OperatorSource& of;
@@ -242,7 +243,7 @@ struct MatrixKernelsJson {
   }
 };
 
-// What the framework's own spans and clipping take: with `operators` they add up to the whole.
+// The time of the framework's own spans and of truncated spans: with `operators`, it adds up to the whole.
 struct RestJson {
   std::string name = "framework's spans and clipped";
   Nanoseconds total = 0;
@@ -275,7 +276,7 @@ struct ProgramJoinJson {
   }
 };
 
-// What is known of an experiment with a trace.
+// The part of an experiment that needs a trace.
 struct TracedJson {
   const Report& report;
   const ExperimentData& data;
@@ -302,13 +303,14 @@ struct TracedJson {
   std::string OwnMethod() const {
     return profile.operators.empty() ? "" : profile.operators.front().key.method;
   }
-  // Of the experiment's own method: a program of several has them in one file.
+  // Keeps the rows of the experiment's own method: the files of a program with several methods contain the
+  // rows of all of them.
   template <typename Row>
   std::vector<Row> OfOwnMethod(std::vector<Row> rows) const {
     std::erase_if(rows, [&](const Row& row) { return !row.key.starts_with(OwnMethod() + "/"); });
     return rows;
   }
-  std::vector<WatchedRow> Watched() const {  // likewise
+  std::vector<WatchedRow> Watched() const {
     if (data.watch == nullptr || data.watch->method != OwnMethod()) return {};
     const std::span<const WatchedRow> rows = RowsOf(report.watched, data);
     return {rows.begin(), rows.end()};

@@ -9,7 +9,7 @@
 
 namespace etprof {
 
-// `etprof history check --json`: views of what trends say, with commits in place of indices.
+// JSON views of `etprof history check --json`, with commits instead of indices.
 
 struct TrendChangeJson {
   const Trend& trend;

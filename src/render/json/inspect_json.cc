@@ -46,7 +46,7 @@ struct ValueJson {
   }
 };
 
-std::vector<ValueJson> ValuesOf(const Method& method, const std::vector<std::size_t>& indices) {
+std::vector<ValueJson> MakeValues(const Method& method, const std::vector<std::size_t>& indices) {
   return ViewsOf<ValueJson>(indices, method);
 }
 
@@ -173,9 +173,9 @@ struct MethodJson {
   static void Describe(auto& v) {
     using J = const MethodJson&;
     v("name", &Method::name, {.meaning = "`forward`"});
-    v("inputs", [](J json) { return ValuesOf(json.of, json.of.inputs); },
+    v("inputs", [](J json) { return MakeValues(json.of, json.of.inputs); },
       {.meaning = "in the order of the arguments"});
-    v("outputs", [](J json) { return ValuesOf(json.of, json.of.outputs); },
+    v("outputs", [](J json) { return MakeValues(json.of, json.of.outputs); },
       {.meaning = "in the order of the results"});
     v("planned_bytes", [](J json) { return json.summary.facts.planned; },
       {.meaning = "of all planned buffers"});
@@ -211,14 +211,14 @@ struct MethodJson {
   }
 };
 
-// A piece of data of a .pte or a .ptd.
+// A named piece of data in a .pte or a .ptd.
 template <typename Entry>
-struct PieceJson {
+struct NamedDataJson {
   const std::vector<DataSegment>& segments;
   const Entry& of;
 
   static void Describe(auto& v) {
-    using J = const PieceJson&;
+    using J = const NamedDataJson&;
     v("key", &Entry::key, {.meaning = "under which it is looked up"});
     v("segment", &Entry::segment, {.meaning = "index in `segments`"});
     v("bytes", [](J json) { return json.segments[json.of.segment].bytes; }, {.meaning = "of that segment"});
@@ -231,7 +231,7 @@ struct ProgramJson {
   const std::string& file;
   const DataFile* data;
 
-  std::optional<std::vector<std::string>> Missing() const {
+  std::optional<std::vector<std::string>> MissingNames() const {
     return data != nullptr ? std::optional(MissingFrom(*data, ExternalNames(of))) : std::nullopt;
   }
 
@@ -253,13 +253,13 @@ struct ProgramJson {
     v("mutable_bytes", &Program::mutable_bytes, {.meaning = "of initial states"});
     v("segments", &Program::segments, {.meaning = "the data behind the FlatBuffer"});
     v("named_data",
-      [](J json) { return ViewsOf<PieceJson<NamedData>>(json.of.named_data, json.of.segments); },
+      [](J json) { return ViewsOf<NamedDataJson<NamedData>>(json.of.named_data, json.of.segments); },
       {.meaning = "which of it has a name"});
     v.Object("external_data",
              [](auto& in) {
                in("names", [](J json) { return ExternalNames(json.of); },
                   {.meaning = "that the program expects in a .ptd"});
-               in("missing", &ProgramJson::Missing,
+               in("missing", &ProgramJson::MissingNames,
                   {.meaning = "those that are not in the .ptd that was given; null: none was"});
              },
              {.meaning = "weights that are not in the file"});
@@ -283,7 +283,7 @@ struct DataFileJson {
     v("flatbuffer_bytes", &DataFile::flatbuffer_bytes,
       {.meaning = "from the start of the file, the header in it"});
     v("segments", &DataFile::segments, {.meaning = "the data behind the FlatBuffer"});
-    v("data", [](J json) { return ViewsOf<PieceJson<DataFileEntry>>(json.of.entries, json.of.segments); },
+    v("data", [](J json) { return ViewsOf<NamedDataJson<DataFileEntry>>(json.of.entries, json.of.segments); },
       {.meaning = "which of it has a name"});
   }
 };

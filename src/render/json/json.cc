@@ -43,7 +43,7 @@ struct EtdumpJson {
   }
 };
 
-struct PlotSetJson {
+struct PlotExperimentJson {
   const Report& report;
   const LatencyPlot& plot;
   std::size_t set;
@@ -51,7 +51,7 @@ struct PlotSetJson {
   const ReportExperiment& Experiment() const { return report.experiments[plot.experiments[set]]; }
 
   static void Describe(auto& v) {
-    using J = const PlotSetJson&;
+    using J = const PlotExperimentJson&;
     v.Flat([](J json) { return NamedExperimentJson{json.report, json.Experiment()}; });
     v("counts", [](J json) { return json.plot.histogram.counts[json.set]; }, {.meaning = "runs, bin by bin"});
     v("beyond", [](J json) { return json.plot.histogram.beyond[json.set]; },
@@ -70,20 +70,22 @@ struct PlotJson {
     v("width_ms", [](J json) { return json.plot.histogram.width; },
       {.meaning = "of a bin; 0 where all times are equal", .least = 0, .scale = 1e6});
     v("experiments",
-      [](J json) { return ViewsUpTo<PlotSetJson>(json.plot.experiments.size(), json.report, json.plot); },
+      [](J json) {
+        return ViewsUpTo<PlotExperimentJson>(json.plot.experiments.size(), json.report, json.plot);
+      },
       {.meaning = "on the same axis"});
   }
 };
 
-// "bottleneck_shift|bottleneck|...": each once.
+// The distinct kinds of findings: "bottleneck_shift|bottleneck|...".
 template <typename... Findings>
-std::string KindsOf(const std::variant<Findings...>&) {
+std::string JoinKinds(const std::variant<Findings...>&) {
   std::vector<std::string> kinds;
   (AddOnce(std::string(Findings::kKind), kinds), ...);
   return fmt::format("{}", fmt::join(kinds, "|"));
 }
 const std::string& FindingKinds() {
-  static const std::string kinds = KindsOf(Insight::What());
+  static const std::string kinds = JoinKinds(Insight::What());
   return kinds;
 }
 
@@ -114,7 +116,7 @@ struct InsightJson {
   }
 };
 
-// Of a view of a report.
+// Describes keys that several files have in common; `v` describes a view of a report.
 void DescribeMeasurement(auto& v) {
   v("platform", [](const auto& json) { return json.of.run.platform; },
     {.meaning = "of the device, as in the manifest", .or_null = true});

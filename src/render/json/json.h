@@ -7,15 +7,15 @@
 
 namespace etprof {
 
-// analysis_summary.json: everything of the report but the events, with the kit's keys
+// Writes analysis_summary.json: everything in the report except the events, with the kit's keys
 // (docs/reference/files.md). Rows that must add up are integers: `total_ns` over `runs`; deltas are
-// `delta_numerator_ns` over one `delta_denominator`. What is not defined is null, never NaN.
+// `delta_numerator_ns` over one `delta_denominator`. Undefined values are null, never NaN.
 void RenderAnalysisJson(const Report& report, std::ostream& out);
 
-// pipeline_summary.json and .md: one line an experiment and a pair.
+// Writes pipeline_summary.json: one entry per experiment and per pair.
 void RenderPipelineSummaryJson(const Report& report, std::ostream& out);
 
-// What the page draws as timelines (web/src/timeline.ts), of all that SampledRuns has.
+// Writes the data that the page draws as timelines (web/src/timeline.ts), from all runs in SampledRuns.
 void RenderTimelineJson(const Report& report, std::ostream& out);
 
 nlohmann::ordered_json AnalysisSummarySchema();

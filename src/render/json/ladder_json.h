@@ -8,7 +8,7 @@
 #include "render/json/comparison_json.h"
 #include "report/report.h"
 
-// "ladder" of analysis_summary.json (docs/guides/isa.md).
+// JSON views of "ladder" in analysis_summary.json (docs/guides/isa.md).
 namespace etprof {
 
 struct LadderCellJson {

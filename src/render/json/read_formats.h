@@ -12,13 +12,13 @@
 
 #include "core/text/csv_reader.h"
 
-// What a report says in each of its formats, read back as tables of cells, for the tests that hold the
-// formats against each other.
+// Parses a report's formats back into tables of cells, for the tests that compare the formats with each
+// other.
 namespace etprof::read {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// A table with the cells of its heading.
+// A table and the cells of its heading.
 struct FoundTable {
   std::vector<std::string> header;
   Rows rows;
@@ -31,7 +31,7 @@ inline std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// A cell as it was before page/document_markdown.cc escaped it.
+// Undoes the escaping of page/document_markdown.cc.
 inline std::string Unescaped(const std::string& cell) {
   std::string text;
   for (std::size_t i = 0; i < cell.size(); ++i) {
@@ -100,7 +100,7 @@ inline FoundTable Csv(const std::string& text) {
   return table;
 }
 
-// The cells of a line of the screen, which two blanks at least part. Bars are left out.
+// The cells of a line on the screen, which are separated by at least two spaces. Bars are left out.
 inline std::vector<std::string> ScreenCells(const std::string& line) {
   std::vector<std::string> cells;
   std::size_t at = 0;
@@ -115,7 +115,7 @@ inline std::vector<std::string> ScreenCells(const std::string& line) {
   return cells;
 }
 
-// The blocks of lines between blank ones, each as the cells of its lines.
+// Splits text at blank lines into blocks, each with the cells of its lines.
 inline std::vector<Rows> ScreenBlocks(const std::string& text) {
   std::vector<Rows> blocks(1);
   for (const std::string& line : Lines(text)) {
@@ -129,7 +129,7 @@ inline std::vector<Rows> ScreenBlocks(const std::string& text) {
   return blocks;
 }
 
-// The JSON that a page holds in that element: gzip in base64.
+// The JSON in the page's element with this id, which is gzip in base64.
 inline std::string JsonOfPage(const std::string& page, const std::string& id = "etprof-report") {
   const std::size_t element = page.find("id=\"" + id + "\"");
   const std::size_t from = page.find('>', element) + 1;
@@ -137,7 +137,7 @@ inline std::string JsonOfPage(const std::string& page, const std::string& id = "
   while (!base64.empty() && base64.back() == '=') base64.pop_back();
   using namespace boost::archive::iterators;
   using Bytes = transform_width<binary_from_base64<std::string::const_iterator>, 8, 6>;
-  // Of the bits that are left over no byte is made.
+  // Leftover bits that do not fill a byte are padding.
   const std::size_t size = base64.size() * 6 / 8;
   std::string packed;
   Bytes byte(base64.cbegin());

@@ -16,8 +16,8 @@
 namespace etprof {
 namespace {
 
-// Two times of each span, from the lists of both.
-std::vector<Nanoseconds> Pairs(const auto& first, const auto& second) {
+// Interleaves the two times of each span.
+std::vector<Nanoseconds> InterleaveTimes(const auto& first, const auto& second) {
   std::vector<Nanoseconds> times;
   times.reserve(2 * first.size());
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -63,7 +63,7 @@ struct TimelineRunJson {
     v("phase", &RunLabel::phase, {.meaning = "of the run within its launch"});
     v("launch", &RunLabel::launch, {.meaning = "that it was part of, from 0"});
     v("round", &RunLabel::round, {.meaning = "-1: none", .least = -1});
-    v("times", [](J json) { return Pairs(json.run.gap, json.run.duration); },
+    v("times", [](J json) { return InterleaveTimes(json.run.gap, json.run.duration); },
       {.meaning = "by span two, in ns: the gap since the span before it under the same parent, or since the "
                   "parent's start, and the duration"});
   }
@@ -71,7 +71,7 @@ struct TimelineRunJson {
 
 struct WatchedRunJson {
   const protocol::WatchReply& reply;
-  std::vector<std::size_t> operators;  // by span
+  std::vector<std::size_t> operators;  // index into the timeline's operators, by span
   PlacedWatch placed = PlacedWatch(*reply.timeline);
 
   static constexpr const char* kSchemaName = "watched_run";
@@ -83,8 +83,9 @@ struct WatchedRunJson {
     v("depth", [](J json) { return Each(json.placed.spans, &Span::depth); }, {.meaning = "likewise"});
     v("times",
       [](J json) {
-        return Pairs(Each(json.placed.spans, &Span::begin),
-                     Each(json.placed.spans, [](const Span& span) { return span.end - span.begin; }));
+        return InterleaveTimes(
+            Each(json.placed.spans, &Span::begin),
+            Each(json.placed.spans, [](const Span& span) { return span.end - span.begin; }));
       },
       {.meaning = "by span two, in ns: its begin, since that of the run, and its duration"});
     v.Object("slices",
@@ -103,8 +104,9 @@ struct WatchedRunJson {
                     const auto duration = [](const Slice& of) {
                       return of.slice->end_ns - of.slice->begin_ns;
                     };
-                    return Pairs(Each(json.placed.slices, [](const Slice& of) { return of.slice->begin_ns; }),
-                                 Each(json.placed.slices, duration));
+                    return InterleaveTimes(
+                        Each(json.placed.slices, [](const Slice& of) { return of.slice->begin_ns; }),
+                        Each(json.placed.slices, duration));
                   },
                   {.meaning = "by slice two, likewise"});
                in("tasks", column(&WatchedSlice::tasks), {.meaning = "of the region that this thread took"});
@@ -139,9 +141,9 @@ struct ExperimentTimelineJson {
   }
 };
 
-// The run that was watched. What the profile has not is added to `operators`.
-std::optional<WatchedRunJson> WatchedRunOf(const Profile& profile, const WatchData* watch,
-                                           std::vector<TimelineOperatorJson>& operators) {
+// The watched run. Operators that the profile does not have are appended to `operators`.
+std::optional<WatchedRunJson> MakeWatchedRun(const Profile& profile, const WatchData* watch,
+                                             std::vector<TimelineOperatorJson>& operators) {
   if (watch == nullptr || !watch->reply.timeline || watch->reply.timeline->spans.empty()) return std::nullopt;
   std::map<std::string, std::size_t> index = OperatorsByKey(profile);
   std::vector<std::size_t> by_span;
@@ -168,7 +170,7 @@ struct TimelineJson {
                                         GroupName(op.category.group)};
           });
           auto watched =
-              WatchedRunOf(profile, report.run.experiments[experiment.index].watch.get(), operators);
+              MakeWatchedRun(profile, report.run.experiments[experiment.index].watch.get(), operators);
           return ExperimentTimelineJson{experiment, profile, std::move(operators), std::move(watched)};
         });
   }

@@ -10,34 +10,34 @@
 namespace etprof {
 namespace {
 
-// A file of Markdown: what is written as a literal is Markdown; every other text is anybody's, and is shown
-// as it is (EscapeMarkdown).
-class MarkdownOut {
+// Writes Markdown. String literals are markup; all other text may come from users and is escaped
+// (EscapeMarkdown).
+class MarkdownWriter {
  public:
-  explicit MarkdownOut(std::ostream& out) : out_(&out) {}
+  explicit MarkdownWriter(std::ostream& out) : out_(&out) {}
 
-  // A literal: nobody else's text is of this type.
-  MarkdownOut& operator<<(const char* markup) {
+  // A literal: text from elsewhere never has this type.
+  MarkdownWriter& operator<<(const char* markup) {
     *out_ << markup;
     return *this;
   }
-  MarkdownOut& operator<<(char markup) {
+  MarkdownWriter& operator<<(char markup) {
     *out_ << markup;
     return *this;
   }
-  MarkdownOut& operator<<(int number) {
+  MarkdownWriter& operator<<(int number) {
     *out_ << number;
     return *this;
   }
-  MarkdownOut& operator<<(const std::string& text) {
+  MarkdownWriter& operator<<(const std::string& text) {
     *out_ << EscapeMarkdown(text);
     return *this;
   }
   void Heading(const std::string& title, int depth) {
     *this << std::string(static_cast<std::size_t>(depth), '#').c_str() << ' ' << title << "\n\n";
   }
-  // What `write` writes here, in place of writing it.
-  std::string Of(const std::function<void()>& write) {
+  // Returns what `write` writes, instead of writing it.
+  std::string Capture(const std::function<void()>& write) {
     std::ostringstream text;
     std::ostream* const out = std::exchange(out_, &text);
     write();
@@ -49,28 +49,28 @@ class MarkdownOut {
   std::ostream* out_;
 };
 
-class SectionPage {
+class SectionMarkdown {
  public:
-  SectionPage(int depth, say::Level most, const std::optional<say::Span>& span, MarkdownOut& out)
-      : depth_(depth), most_(most), span_(span), out_(out) {}
+  SectionMarkdown(int depth, say::Level most, const std::optional<say::Span>& span, MarkdownWriter& out)
+      : depth_(depth), max_level_(most), span_(span), out_(out) {}
 
   void Write(const say::Section& section) {
-    if (section.level > most_) return;
-    tables_ = section.title.empty() ? depth_ : depth_ + 1;
-    Folded(section.level, section.title, depth_, [&] {
-      for (const auto& part : section.parts) std::visit([&](const auto& of) { Part(of); }, part);
+    if (section.level > max_level_) return;
+    table_depth_ = section.title.empty() ? depth_ : depth_ + 1;
+    WriteFoldable(section.level, section.title, depth_, [&] {
+      for (const auto& part : section.parts) std::visit([&](const auto& of) { WritePart(of); }, part);
     });
   }
 
  private:
-  void Part(const say::Paragraph& paragraph) {
-    if (paragraph.level <= most_) out_ << TextOf(paragraph.text, span_) << "\n\n";
+  void WritePart(const say::Paragraph& paragraph) {
+    if (paragraph.level <= max_level_) out_ << TextOf(paragraph.text, span_) << "\n\n";
   }
 
-  void Part(const say::List& list) {
-    if (list.level > most_ || list.items.empty()) return;
+  void WritePart(const say::List& list) {
+    if (list.level > max_level_ || list.items.empty()) return;
     if (!list.title.empty()) out_ << list.title << ":\n\n";
-    const bool brief = most_ == say::Level::kBrief;
+    const bool brief = max_level_ == say::Level::kBrief;
     std::size_t shown = 0;
     for (const say::List::Item& item : list.items) {
       if (brief && (item.level > say::Level::kUsual || shown == list.usual_items)) continue;
@@ -88,32 +88,32 @@ class SectionPage {
     out_ << '\n';
   }
 
-  void Part(const say::Facts& facts) { Part(say::TableOf(facts)); }
+  void WritePart(const say::Facts& facts) { WritePart(say::TableOf(facts)); }
 
-  void Part(const say::Table& table) {
-    const bool brief = most_ == say::Level::kBrief;
+  void WritePart(const say::Table& table) {
+    const bool brief = max_level_ == say::Level::kBrief;
     if (brief && table.level > say::Level::kUsual) return;
-    // Without another place for them, a page has all rows.
+    // A page shows all rows, unless they are available elsewhere.
     const bool whole = table.elsewhere.empty();
     const TableText text = TextOf(table, whole ? SIZE_MAX : table.usual_rows, [&](const say::Row& row) {
       return row.role != say::Row::Role::kRest && (whole || row.level != say::Level::kFolded);
     });
     if (text.rows.empty()) return;
     const say::Level level = brief && table.level == say::Level::kUsual ? say::Level::kFolded : table.level;
-    Folded(level, table.title, tables_, [&] {
-      Rows(table, text);
+    WriteFoldable(level, table.title, table_depth_, [&] {
+      WriteRows(table, text);
       out_ << '\n';
-      // Our own Markdown, with names of tables as code.
+      // `elsewhere` is our own Markdown: it names tables as code.
       if (!text.left.empty()) out_ << text.left << ' ' << table.elsewhere.c_str() << "\n\n";
     });
   }
 
-  void Rows(const say::Table& table, const TableText& text) {
+  void WriteRows(const say::Table& table, const TableText& text) {
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       const bool has_words = std::ranges::any_of(
           text.rows, [&](const TableText::Row& row) { return !row.cells[i].text.empty(); });
-      if (has_words && (most_ > say::Level::kBrief || table.columns[i].level <= say::Level::kUsual))
+      if (has_words && (max_level_ > say::Level::kBrief || table.columns[i].level <= say::Level::kUsual))
         columns.push_back(i);
     }
     out_ << '|';
@@ -130,13 +130,14 @@ class SectionPage {
     }
   }
 
-  void Part(const say::Chart&) {}  // its table says it
-  void Part(const say::Roofs&) {}  // likewise
-  void Part(const say::Distributions&) {}
+  void WritePart(const say::Chart&) {}  // a table next to it has its values
+  void WritePart(const say::Roofs&) {}  // a table next to it has its values
+  void WritePart(const say::Distributions&) {}
 
-  // Under its heading, or what unfolds it; without anything there is neither.
-  void Folded(say::Level level, const std::string& title, int depth, const std::function<void()>& write) {
-    const std::string content = out_.Of(write);
+  // Writes the content under its heading, or folded; writes nothing if the content is empty.
+  void WriteFoldable(say::Level level, const std::string& title, int depth,
+                     const std::function<void()>& write) {
+    const std::string content = out_.Capture(write);
     if (content.empty()) return;
     const bool folded = level == say::Level::kFolded && !title.empty();
     if (folded) {
@@ -149,16 +150,16 @@ class SectionPage {
   }
 
   int depth_;
-  int tables_ = 0;  // depth of their titles
-  say::Level most_;
+  int table_depth_ = 0;  // depth of the headings of tables
+  say::Level max_level_;
   const std::optional<say::Span>& span_;  // of the document
-  MarkdownOut& out_;
+  MarkdownWriter& out_;
 };
 
 }  // namespace
 
 void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostream& file, say::Level most) {
-  MarkdownOut out(file);
+  MarkdownWriter out(file);
   out.Heading(say::HeadingOf(document), depth);
   for (const say::Answer& answer : document.answers) {
     out << "**" << TextOf(answer.text, document.span) << "**";
@@ -166,17 +167,17 @@ void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostre
     out << "\n\n";
   }
   if (!document.measured.empty()) out << document.measured << "\n\n";
-  SectionPage page(depth + 1, most, document.span, out);
+  SectionMarkdown page(depth + 1, most, document.span, out);
   for (const say::Section& section : document.sections) page.Write(section);
-  bool noted = false;
+  bool has_notes = false;
   for (const say::Note& note : document.notes) {
     if (note.level > most) continue;
-    if (!noted && !document.notes_title.empty() && most > say::Level::kBrief)
+    if (!has_notes && !document.notes_title.empty() && most > say::Level::kBrief)
       out.Heading(document.notes_title, depth + 1);
-    noted = true;
+    has_notes = true;
     out << "- " << TextOf(note, document.span) << '\n';
   }
-  if (noted) out << '\n';
+  if (has_notes) out << '\n';
   for (const say::Section& section : document.appendix) page.Write(section);
   if (!document.method.empty() && most > say::Level::kBrief) out << document.method << "\n\n";
 }

@@ -5,8 +5,8 @@
 
 namespace etprof {
 
-// Streams what `write` writes to `out`, compressed as one gzip member (RFC 1952) by zlib. Where `out` fails,
-// so does the stream that `write` gets.
+// Streams what `write` produces to `out`, compressed by zlib as one gzip member (RFC 1952). If `out` fails,
+// the stream that `write` gets fails, too.
 void WriteGzip(std::ostream& out, const std::function<void(std::ostream&)>& write);
 
 }  // namespace etprof

@@ -27,16 +27,16 @@
 namespace etprof {
 namespace {
 
-// web/dist/index.html, by cmake/EmbedText.cmake.
+// web/dist/index.html, embedded by cmake/EmbedText.cmake.
 constexpr char kPageText[] =
 #include "report_page.inc"
     ;
 constexpr std::string_view kPage(kPageText, sizeof(kPageText) - 1);
 
-// The page reads elements of these names (web/src/report.ts), which stand before what draws it.
-constexpr std::string_view kBefore = R"(<div id="app">)";
-constexpr std::string_view kReport = "etprof-report", kTimeline = "etprof-timeline",
-                           kDocument = "etprof-document";
+// The page reads elements with these ids (web/src/report.ts); they precede the element that draws the page.
+constexpr std::string_view kInsertionPoint = R"(<div id="app">)";
+constexpr std::string_view kReportId = "etprof-report", kTimelineId = "etprof-timeline",
+                           kDocumentId = "etprof-document";
 
 // RFC 4648.
 void WriteBase64(const std::string& bytes, std::ostream& out) {
@@ -46,8 +46,8 @@ void WriteBase64(const std::string& bytes, std::ostream& out) {
   for (std::size_t i = bytes.size(); i % 3 != 0; ++i) out << '=';
 }
 
-// What HtmlAttribute was given; an ampersand last, which may stand before the other two's names.
-std::string Unescaped(std::string text) {
+// Reverts HtmlAttribute. "&amp;" comes last: decoded earlier, its ampersand could form another entity.
+std::string UnescapeAttribute(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> kEntities[] = {
       {"&lt;", "<"}, {"&quot;", "\""}, {"&amp;", "&"}};
   for (const auto& [entity, character] : kEntities) {
@@ -57,9 +57,9 @@ std::string Unescaped(std::string text) {
   return text;
 }
 
-// An element that holds what `write` writes; `attributes` stand in it after a space.
-void WriteData(std::string_view id, const std::string& attributes,
-               const std::function<void(std::ostream&)>& write, std::ostream& out) {
+// Writes an element that holds the output of `write`, compressed; `attributes` are "" or begin with a space.
+void WriteDataElement(std::string_view id, const std::string& attributes,
+                      const std::function<void(std::ostream&)>& write, std::ostream& out) {
   std::ostringstream packed;
   WriteGzip(packed, write);
   out << "<script type=\"application/octet-stream\" id=\"" << id << '"' << attributes << '>';
@@ -67,33 +67,36 @@ void WriteData(std::string_view id, const std::string& attributes,
   out << "</script>\n";
 }
 
-// The page with what `write_data` writes of elements in it.
+// Writes the page; `write_data` writes the elements with the data.
 void WritePage(const std::function<void()>& write_data, std::ostream& out) {
-  const std::size_t at = kPage.find(kBefore);
+  const std::size_t at = kPage.find(kInsertionPoint);
   if (at == std::string_view::npos) throw std::logic_error("the page has no place for a report");
   out << kPage.substr(0, at);
   write_data();
   out << kPage.substr(at);
 }
 
-constexpr std::size_t kManyRows = 100;
+constexpr std::size_t kMaxRowsWithoutCut = 100;
 
-// The rows of these tables are rows of the view "Operators", which the page of a report has.
-constexpr std::string_view kInOperators[] = {"report_operators", "program_changes"};
+// The rows of these tables are also rows of the "Operators" view, which only the page of a report has.
+constexpr std::string_view kTablesInOperatorsView[] = {"report_operators", "program_changes"};
 
-// Without rows that are elsewhere for who reads a page, where they are many, and tables that are of such rows
-// alone. The page of a report has all that a command would print: in its views, else in the table itself.
-std::vector<say::Part> PartsOfPage(std::vector<say::Part> parts, bool of_report) {
+// Returns the parts that the page shows. Long tables lose the rows that are available elsewhere, and tables
+// with only such rows are dropped. The page of a report keeps everything that a command would print: in its
+// views, else in the table itself.
+std::vector<say::Part> SelectPageParts(std::vector<say::Part> parts, bool of_report) {
   const auto is_folded = [](const say::Row& row) { return row.level == say::Level::kFolded; };
   std::vector<say::Part> shown;
   for (say::Part& part : parts) {
     auto* const table = std::get_if<say::Table>(&part);
-    const bool partly = table != nullptr && !table->elsewhere.empty();
-    if (partly && std::ranges::all_of(table->rows, is_folded)) continue;
+    const bool has_rows_elsewhere = table != nullptr && !table->elsewhere.empty();
+    if (has_rows_elsewhere && std::ranges::all_of(table->rows, is_folded)) continue;
     std::string left;
-    const bool printed = of_report && partly && table->elsewhere.find("--csv") != std::string::npos;
-    const bool in_view = printed && std::ranges::find(kInOperators, table->id) != std::end(kInOperators);
-    if (partly && table->rows.size() > kManyRows && (in_view || !printed)) {
+    const bool printed_by_command =
+        of_report && has_rows_elsewhere && table->elsewhere.find("--csv") != std::string::npos;
+    const bool in_view = printed_by_command && std::ranges::find(kTablesInOperatorsView, table->id) !=
+                                                   std::end(kTablesInOperatorsView);
+    if (has_rows_elsewhere && table->rows.size() > kMaxRowsWithoutCut && (in_view || !printed_by_command)) {
       if (!in_view)
         left = TextOf(*table, table->usual_rows, std::not_fn(is_folded)).left + ' ' + table->elsewhere;
       std::erase_if(table->rows, is_folded);
@@ -106,11 +109,12 @@ std::vector<say::Part> PartsOfPage(std::vector<say::Part> parts, bool of_report)
   return shown;
 }
 
-void WriteDocument(say::Document document, bool of_report, std::ostream& out) {
+void WriteDocumentElement(say::Document document, bool of_report, std::ostream& out) {
   for (auto* const sections : {&document.sections, &document.appendix}) {
-    for (say::Section& section : *sections) section.parts = PartsOfPage(std::move(section.parts), of_report);
+    for (say::Section& section : *sections)
+      section.parts = SelectPageParts(std::move(section.parts), of_report);
   }
-  WriteData(kDocument, "", [&](std::ostream& text) { RenderDocumentJson(document, text); }, out);
+  WriteDataElement(kDocumentId, "", [&](std::ostream& text) { RenderDocumentJson(document, text); }, out);
 }
 
 }  // namespace
@@ -121,8 +125,8 @@ void RenderHtml(const Report& report, std::ostream& out) {
 
 void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
                   std::ostream& out) {
-  // The title that was given, or a name that tells the method or is that of several models; without both the
-  // page is called as the model.
+  // The given title, or a name if it has to state the method or covers several models; without both, the page
+  // uses the model's name.
   std::string heading;
   if (!report.title.empty()) {
     heading = fmt::format(" data-title=\"{}\"", HtmlAttribute(report.title));
@@ -133,22 +137,23 @@ void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>
     heading = fmt::format(" data-name=\"{}\"", HtmlAttribute(ModelText(report)));
   }
   const std::function<void(std::ostream&)> elements[] = {
-      [&](std::ostream& element) { WriteData(kReport, heading, analysis_json, element); },
+      [&](std::ostream& element) { WriteDataElement(kReportId, heading, analysis_json, element); },
       [&](std::ostream& element) {
-        WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, element);
+        WriteDataElement(
+            kTimelineId, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, element);
       },
-      [&](std::ostream& element) { WriteDocument(say::SayReport(report), true, element); }};
-  std::string made[std::size(elements)];
+      [&](std::ostream& element) { WriteDocumentElement(say::SayReport(report), true, element); }};
+  std::string rendered[std::size(elements)];
   ParallelFor(std::size(elements), 0, [&](std::size_t i) {
     std::ostringstream element;
     elements[i](element);
-    made[i] = std::move(element).str();
+    rendered[i] = std::move(element).str();
   });
-  WritePage([&] { std::ranges::copy(made, std::ostream_iterator<std::string>(out)); }, out);
+  WritePage([&] { std::ranges::copy(rendered, std::ostream_iterator<std::string>(out)); }, out);
 }
 
 void RenderDocumentHtml(const say::Document& document, std::ostream& out) {
-  WritePage([&] { WriteDocument(document, false, out); }, out);
+  WritePage([&] { WriteDocumentElement(document, false, out); }, out);
 }
 
 std::string ReadTitle(std::istream& page) {
@@ -157,7 +162,7 @@ std::string ReadTitle(std::istream& page) {
     const std::size_t at = line.find(kAttribute);
     if (at == std::string::npos) continue;
     const std::size_t begin = at + kAttribute.size(), end = line.find('"', begin);
-    return Unescaped(line.substr(begin, end == std::string::npos ? end : end - begin));
+    return UnescapeAttribute(line.substr(begin, end == std::string::npos ? end : end - begin));
   }
   return "";
 }

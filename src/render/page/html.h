@@ -9,17 +9,17 @@
 
 namespace etprof {
 
-// report.html: the page that web/ builds, with the document of the report, analysis_summary.json, and what
-// timelines are drawn of in it (gzip, in base64, so that no name in them can end the element that holds
-// them). One file that needs nothing else. RenderDocumentHtml (render/document.h) writes the same page of one
-// document.
+// Writes report.html: the page that web/ builds, with three data elements: the report's document,
+// analysis_summary.json, and the data of the timelines. Each is gzip in base64, so that no name in it can end
+// its element. The file is self-contained. RenderDocumentHtml (render/document.h) writes the same page for a
+// single document.
 void RenderHtml(const Report& report, std::ostream& out);
-// The same where `analysis_json` writes what RenderAnalysisJson would: the text is made once where others
-// need it, too.
+// As RenderHtml, but `analysis_json` writes what RenderAnalysisJson would: callers that need that text for
+// other files, too, make it only once.
 void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
                   std::ostream& out);
 
-// The title that a page written by RenderHtml was given (Report::title); "" where it has none.
+// The title in a page that RenderHtml wrote (Report::title); "" if it has none.
 std::string ReadTitle(std::istream& page);
 
 }  // namespace etprof

@@ -16,9 +16,9 @@
 namespace etprof {
 namespace {
 
-constexpr int kLeastOfLastColumn = 12;
-constexpr int kMostName = 14;  // columns, of a variant over a column
-constexpr const char* kAllShows = " (--all shows them)";
+constexpr int kMinLastColumn = 12;
+constexpr int kMaxVariantName = 14;  // columns of a variant's name in a column heading
+constexpr const char* kHowToShowAll = " (--all shows them)";
 
 std::string_view ColorOf(say::Tone tone) {
   return tone == say::Tone::kGood      ? sgr::kGreen
@@ -28,7 +28,7 @@ std::string_view ColorOf(say::Tone tone) {
                                        : "";
 }
 
-// Labels with their texts, which stand in one column; what repeats the label above is without it.
+// Writes labels and texts in two columns. A label that repeats the one above is left blank.
 void WriteLabeled(const std::vector<say::Fact>& texts, int width, std::ostream& out) {
   int widest = 0;
   for (const auto& [label, text] : texts) widest = std::max(widest, DisplayWidth(OneLine(label)));
@@ -39,21 +39,21 @@ void WriteLabeled(const std::vector<say::Fact>& texts, int width, std::ostream& 
   }
 }
 
-class SectionScreen {
+class SectionRenderer {
  public:
-  // `hinted`: the document says itself that all is more.
-  SectionScreen(const TerminalOptions& options, bool hinted, const std::optional<say::Span>& span,
-                std::ostream& out)
+  // `hinted`: the document itself says how to see everything.
+  SectionRenderer(const TerminalOptions& options, bool hinted, const std::optional<say::Span>& span,
+                  std::ostream& out)
       : options_(options), hinted_(hinted), span_(span), out_(out) {}
 
   void Draw(const say::Section& section) {
-    if (!Shown(section.level)) return;
+    if (!IsShown(section.level)) return;
     std::ostringstream drawn;
-    SectionScreen parts(options_, hinted_, span_, drawn);
+    SectionRenderer parts(options_, hinted_, span_, drawn);
     for (const auto& part : section.parts) {
       parts.first_ = section.title.empty() && drawn.str().empty();
       const auto before = drawn.tellp();
-      std::visit([&](const auto& of) { parts.Part(of); }, part);
+      std::visit([&](const auto& of) { parts.DrawPart(of); }, part);
       parts.below_table_ = std::holds_alternative<say::Table>(part) && drawn.tellp() > before;
     }
     if (drawn.str().empty()) return;
@@ -63,21 +63,21 @@ class SectionScreen {
   }
 
  private:
-  bool Shown(say::Level level) const { return options_.all || level <= say::Level::kUsual; }
-  void Line(const std::string& text) { WriteWrapped("  ", text, 2, options_.width, out_); }
+  bool IsShown(say::Level level) const { return options_.all || level <= say::Level::kUsual; }
+  void WriteParagraph(const std::string& text) { WriteWrapped("  ", text, 2, options_.width, out_); }
 
-  void Part(const say::Paragraph& paragraph) {
-    if (!Shown(paragraph.level)) return;
+  void DrawPart(const say::Paragraph& paragraph) {
+    if (!IsShown(paragraph.level)) return;
     if (below_table_) out_ << '\n';
-    Line(TextOf(paragraph.text, span_));
+    WriteParagraph(TextOf(paragraph.text, span_));
   }
 
-  void Part(const say::List& list) {
-    if (!Shown(list.level)) return;
-    if (!list.title.empty()) Line(list.title + ":");
+  void DrawPart(const say::List& list) {
+    if (!IsShown(list.level)) return;
+    if (!list.title.empty()) WriteParagraph(list.title + ":");
     std::size_t shown = 0;
     for (const say::List::Item& item : list.items) {
-      if (!Shown(item.level) || (!options_.all && shown == list.usual_items)) continue;
+      if (!IsShown(item.level) || (!options_.all && shown == list.usual_items)) continue;
       ++shown;
       const std::string mark = list.numbered ? fmt::format("  {}.", shown) : "  ";
       WriteWrapped(mark, TextOf(item.text, span_), list.numbered ? 5 : 4, options_.width, out_);
@@ -86,40 +86,41 @@ class SectionScreen {
         WriteWrapped("       ", TextOf(detail, span_), 9, options_.width, out_);
     }
     if (shown < list.items.size() && !hinted_)
-      Line(fmt::format("and {} more{}", list.items.size() - shown, kAllShows));
+      WriteParagraph(fmt::format("and {} more{}", list.items.size() - shown, kHowToShowAll));
   }
 
-  void Part(const say::Distributions& distributions) { DrawDistributions(distributions, options_, out_); }
+  void DrawPart(const say::Distributions& distributions) { DrawDistributions(distributions, options_, out_); }
 
-  void Part(const say::Facts& facts) {
-    if (!Shown(facts.level)) return;
-    if (!facts.title.empty()) Line(facts.title + ":");
+  void DrawPart(const say::Facts& facts) {
+    if (!IsShown(facts.level)) return;
+    if (!facts.title.empty()) WriteParagraph(facts.title + ":");
     WriteLabeled(facts.facts, options_.width, out_);
   }
 
-  void Part(const say::Table& table) {
+  void DrawPart(const say::Table& table) {
     if (table.rows.empty()) return;
-    if (!Shown(table.level)) {
-      if (table.level == say::Level::kFolded) Line(table.title + kAllShows);
+    if (!IsShown(table.level)) {
+      if (table.level == say::Level::kFolded) WriteParagraph(table.title + kHowToShowAll);
       return;
     }
     const auto shows = [&](const say::Row& row) {
-      return row.role == say::Row::Role::kRest ? !options_.all : Shown(row.level);
+      return row.role == say::Row::Role::kRest ? !options_.all : IsShown(row.level);
     };
     const TableText text = TextOf(table, options_.all ? SIZE_MAX : table.usual_rows, shows);
     if (text.rows.empty()) return;
     ScreenTable screen;
     screen.keep = table.columns.front().keep;
     screen.name_columns = table.name_columns;
-    const std::string marked = letters_.empty() ? "" : "   ";
+    const std::string letter_column = letters_.empty() ? "" : "   ";
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       const say::Table::Column& column = table.columns[i];
-      if (!Shown(column.level)) continue;
+      if (!IsShown(column.level)) continue;
       columns.push_back(i);
-      screen.columns.push_back({(i == 0 ? marked : "") + OneLine(text.titles[i]), column.right, column.goes});
+      screen.columns.push_back(
+          {(i == 0 ? letter_column : "") + OneLine(text.titles[i]), column.right, column.goes});
     }
-    ShortenNames(table, columns, screen);
+    ShortenVariantNames(table, columns, screen);
     for (const TableText::Row& of : text.rows) {
       auto& row = screen.rows.emplace_back();
       for (const std::size_t i : columns) {
@@ -128,7 +129,7 @@ class SectionScreen {
         std::string words = options_.all || cell.usual ? OneLine(cell.text) : "";
         if (i == 0) words.insert(0, static_cast<std::size_t>(2 * of.depth), ' ');
         if (column.most > 0) words = FittedTo(words, column.most, column.keep);
-        if (i == 0 && !marked.empty()) {
+        if (i == 0 && !letter_column.empty()) {
           const std::size_t at = screen.rows.size() - 1;
           words.insert(0, (at < letters_.size() && !letters_[at].empty() ? letters_[at] : " ") + "  ");
         }
@@ -139,36 +140,37 @@ class SectionScreen {
     DropEmptyColumns(screen);
     FitLastColumn(screen, table.columns.back().wraps);
     if (!first_) out_ << '\n';
-    if (!table.title.empty() && options_.all) Line(table.title + ":");
+    if (!table.title.empty() && options_.all) WriteParagraph(table.title + ":");
     const std::size_t hidden = screen.Draw(options_, out_);
     if (hidden > 0)
-      Line(CountedText(hidden, "column") + " hidden: the terminal is too narrow" +
-           (hinted_ ? "" : kAllShows));
+      WriteParagraph(CountedText(hidden, "column") + " hidden: the terminal is too narrow" +
+                     (hinted_ ? "" : kHowToShowAll));
     if (text.left.empty() || hinted_) return;
     out_ << '\n';
-    Line(text.left + (table.elsewhere.empty() ? "" : " " + table.elsewhere) + kAllShows);
+    WriteParagraph(text.left + (table.elsewhere.empty() ? "" : " " + table.elsewhere) + kHowToShowAll);
   }
 
-  void Part(const say::Roofs& roofs) {
+  void DrawPart(const say::Roofs& roofs) {
     if (!first_) out_ << '\n';
     letters_ = DrawRoofs(roofs, options_, out_);
   }
 
-  // Names of variants over columns: of long ones what all have in common goes.
-  static void ShortenNames(const say::Table& table, const std::vector<std::size_t>& columns,
-                           ScreenTable& screen) {
-    std::vector<std::size_t> named;
+  // Shortens long names of variants in column headings by what they have in common.
+  static void ShortenVariantNames(const say::Table& table, const std::vector<std::size_t>& columns,
+                                  ScreenTable& screen) {
+    std::vector<std::size_t> variant_columns;
     std::vector<std::string> names;
     for (std::size_t i = 1; i < columns.size(); ++i) {
       if (table.columns[columns[i]].keep != say::Table::Keep::kDifference) continue;
-      named.push_back(i);
+      variant_columns.push_back(i);
       names.push_back(screen.columns[i].title);
     }
-    names = Shortened(std::move(names), kMostName);
-    for (std::size_t i = 0; i < named.size(); ++i) screen.columns[named[i]].title = names[i];
+    names = Shortened(std::move(names), kMaxVariantName);
+    for (std::size_t i = 0; i < variant_columns.size(); ++i)
+      screen.columns[variant_columns[i]].title = names[i];
   }
 
-  // The first column stays: it has the names of the rows, and every further table repeats it.
+  // The first column stays: it names the rows, and every further table repeats it.
   static void DropEmptyColumns(ScreenTable& table) {
     for (std::size_t i = table.columns.size(); i-- > 1;) {
       if (!std::ranges::all_of(table.rows, [&](const auto& row) { return row[i].text.empty(); })) continue;
@@ -177,8 +179,8 @@ class SectionScreen {
     }
   }
 
-  // Words in the last column give way, or go into rows of their own, where those that stay leave too little
-  // room for them.
+  // Truncates the text of the last column, or wraps it into further rows, if the columns that may not be
+  // dropped leave too little room.
   void FitLastColumn(ScreenTable& table, bool wraps) const {
     if (table.columns.size() < 2 || table.columns.back().right) return;
     int others = 2;
@@ -188,7 +190,7 @@ class SectionScreen {
       for (const auto& row : table.rows) widest = std::max(widest, DisplayWidth(row[i].text));
       others += (i == 0 ? std::min(widest, table.name_columns) : widest) + 2;
     }
-    const int room = std::max(kLeastOfLastColumn, options_.width - others);
+    const int room = std::max(kMinLastColumn, options_.width - others);
     std::vector<std::vector<ScreenTable::Cell>> rows;
     for (auto& row : table.rows) {
       if (!wraps || DisplayWidth(row.back().text) <= room) {
@@ -210,7 +212,7 @@ class SectionScreen {
     table.rows = std::move(rows);
   }
 
-  void Part(const say::Chart& chart) {
+  void DrawPart(const say::Chart& chart) {
     for (const say::Chart::Series& series : chart.series) {
       std::optional<double> low, high;
       for (const std::optional<double>& value : series.values) {
@@ -219,14 +221,15 @@ class SectionScreen {
         high = std::max(high.value_or(*value), *value);
       }
       if (!low) continue;
-      const std::string least = say::TextOf(series.cell(*low)), most = say::TextOf(series.cell(*high));
-      out_ << fmt::format("    {:<12}", series.name) << Sparkline(series.values, *low, *high) << "  " << least
-           << (least == most ? "" : " to " + most) << '\n';
+      const std::string low_text = say::TextOf(series.cell(*low)),
+                        high_text = say::TextOf(series.cell(*high));
+      out_ << fmt::format("    {:<12}", series.name) << Sparkline(series.values, *low, *high) << "  "
+           << low_text << (low_text == high_text ? "" : " to " + high_text) << '\n';
     }
   }
 
-  // Eight levels from the least to the largest value; what does not exist is a blank. Where there is room for
-  // fewer columns than values, a column is the mean of several.
+  // Draws the values in eight levels from the smallest to the largest; absent values are spaces. If there are
+  // more values than columns, a column is the mean of several values.
   std::string Sparkline(const std::vector<std::optional<double>>& values, double low, double high) const {
     static const char* const kLevels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     const auto room = static_cast<std::size_t>(std::max(10, options_.width - 45));
@@ -253,67 +256,67 @@ class SectionScreen {
   bool hinted_;
   const std::optional<say::Span>& span_;  // of the document
   std::ostream& out_;
-  bool first_ = false;  // nothing of the section is drawn yet, not even a title
+  bool first_ = false;  // nothing in the section is drawn yet, not even a title
   bool below_table_ = false;
-  std::vector<std::string> letters_;  // of the picture above, for the rows of the next table
+  std::vector<std::string> letters_;  // of the chart above, for the rows of the next table
 };
 
-class DocumentScreen {
+class DocumentRenderer {
  public:
-  DocumentScreen(const say::Document& document, const TerminalOptions& options, std::ostream& out)
+  DocumentRenderer(const say::Document& document, const TerminalOptions& options, std::ostream& out)
       : document_(document), options_(options), out_(out) {}
 
   void Draw() {
     if (const std::string heading = say::HeadingOf(document_); !heading.empty()) {
-      Painted(heading, sgr::kBold);
+      WritePainted(heading, sgr::kBold);
       out_ << '\n';
     }
-    if (!document_.concludes) Answers();
+    if (!document_.concludes) WriteAnswers();
     if (!document_.measured.empty()) {
       WriteWrapped("", document_.measured, 0, options_.width, out_);
       out_ << '\n';
     } else if (!document_.concludes && !document_.answers.empty()) {
       out_ << '\n';
     }
-    SectionScreen screen(options_, !document_.hint.empty(), document_.span, out_);
+    SectionRenderer screen(options_, !document_.hint.empty(), document_.span, out_);
     for (const say::Section* const section : say::SectionsOf(document_)) screen.Draw(*section);
-    const bool noted = Notes();
+    const bool has_notes = WriteNotes();
     if (options_.all && !document_.method.empty())
       WriteWrapped("  ", document_.method, 2, options_.width, out_);
     if (!document_.concludes || document_.answers.empty()) return;
-    if (noted) out_ << '\n';
-    Answers();
+    if (has_notes) out_ << '\n';
+    WriteAnswers();
   }
 
  private:
-  // Painted word by word it would not wrap: it is painted as a whole.
-  void Painted(const std::string& text, std::string_view color) {
+  // Paints wrapped text as a whole: painted word by word, it would not wrap.
+  void WritePainted(const std::string& text, std::string_view color) {
     std::ostringstream wrapped;
     WriteWrapped("", text, 0, options_.width, wrapped);
     out_ << Paint(wrapped.str(), color, options_.colors);
   }
 
-  // Whether there are any.
-  bool Notes() {
+  // Returns whether there are any notes.
+  bool WriteNotes() {
     std::vector<say::Fact> notes;
-    std::map<std::string, std::size_t> of_label;
+    std::map<std::string, std::size_t> notes_per_label;
     std::size_t left = 0;
     for (const say::Note& note : document_.notes) {
       if (!options_.all && note.level > say::Level::kUsual) continue;
-      if (!options_.all && of_label[note.label]++ >= document_.usual_notes) {
+      if (!options_.all && notes_per_label[note.label]++ >= document_.usual_notes) {
         ++left;
       } else {
         notes.push_back({note.label, TextOf(note.text, document_.span)});
       }
     }
-    if (left > 0) notes.push_back({"", fmt::format("and {} more{}", left, kAllShows)});
+    if (left > 0) notes.push_back({"", fmt::format("and {} more{}", left, kHowToShowAll)});
     if (!options_.more.empty()) notes.push_back({"report", options_.more});
     if (!options_.all && !document_.hint.empty()) notes.push_back({"", document_.hint});
     WriteLabeled(notes, options_.width, out_);
     return !notes.empty();
   }
 
-  void Answers() {
+  void WriteAnswers() {
     for (const say::Answer& answer : document_.answers) {
       const std::string text = OneLine(TextOf(answer.text, document_.span)),
                         rest = OneLine(TextOf(answer.rest, document_.span));
@@ -321,7 +324,7 @@ class DocumentScreen {
         out_ << Paint(text, ColorOf(answer.tone), options_.colors) << "   " << rest << '\n';
         continue;
       }
-      Painted(text, ColorOf(answer.tone));
+      WritePainted(text, ColorOf(answer.tone));
       if (!rest.empty()) WriteWrapped("  ", rest, 2, options_.width, out_);
     }
   }
@@ -338,7 +341,7 @@ void RenderDocumentTerminal(const say::Document& document, const TerminalOptions
   TerminalOptions wide_enough = options;
   wide_enough.width = std::max(kLeastWidth, options.width);
   DrawOn(wide_enough, out,
-         [&](const TerminalOptions& on, std::ostream& text) { DocumentScreen(document, on, text).Draw(); });
+         [&](const TerminalOptions& on, std::ostream& text) { DocumentRenderer(document, on, text).Draw(); });
 }
 
 }  // namespace etprof

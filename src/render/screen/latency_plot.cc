@@ -13,18 +13,18 @@
 namespace etprof {
 namespace {
 
-constexpr int kMostLabel = 20;    // columns
-constexpr int kMostColumns = 96;  // of the plot: beyond, more width shows no more
-constexpr int kRows = 3;          // of a side where there are at most kTallSides, else one
-constexpr std::size_t kTallSides = 2;
-constexpr int kBetweenLabels = 4;  // columns, of the axis
-constexpr int kLevels = 8;         // a block character has
+constexpr int kMaxLabelWidth = 20;  // columns
+constexpr int kMaxColumns = 96;     // columns of the plot: further width would show no more detail
+constexpr int kTallRows = 3;        // per variant if there are at most kMaxTallVariants, else one
+constexpr std::size_t kMaxTallVariants = 2;
+constexpr int kMinLabelDistance = 4;  // minimum distance of the axis labels, in columns
+constexpr int kLevels = 8;            // of a block character
 
 const char* const kBlocks[kLevels + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
-// The plot's columns: `merged` bins each, or a bin on `stretch` of them.
+// Maps bins to the plot's columns: a column merges `merged` bins, or a bin is `stretch` columns wide.
 struct Axis {
-  double from = 0, column = 0;  // ns; `column`: of one, 0 where there is just one value
+  double from = 0, column = 0;  // ns; `column`: width of a column, 0 if all values are equal
   std::size_t merged = 1, stretch = 1;
   int columns = 1;
 
@@ -34,7 +34,7 @@ struct Axis {
   }
 };
 
-Axis AxisOf(const say::Distributions& of, int room) {
+Axis MakeAxis(const say::Distributions& of, int room) {
   const std::size_t bins = of.series.front().counts.size();
   const auto most = static_cast<std::size_t>(std::max(1, room));
   Axis axis;
@@ -47,7 +47,7 @@ Axis AxisOf(const say::Distributions& of, int room) {
   return axis;
 }
 
-std::vector<std::int64_t> Columns(const std::vector<std::int64_t>& counts, const Axis& axis) {
+std::vector<std::int64_t> CountsPerColumn(const std::vector<std::int64_t>& counts, const Axis& axis) {
   std::vector<std::int64_t> columns(static_cast<std::size_t>(axis.columns), 0);
   for (std::size_t bin = 0; bin < counts.size(); ++bin) {
     for (std::size_t i = 0; i < axis.stretch; ++i)
@@ -56,15 +56,15 @@ std::vector<std::int64_t> Columns(const std::vector<std::int64_t>& counts, const
   return columns;
 }
 
-// "▲ 2.03 ms" below its column, where there is no room on the right "2.03 ms ▲".
-std::string Marked(int column, const std::string& text, int columns) {
+// "▲ 2.03 ms" below its column; "2.03 ms ▲" if there is no room on the right.
+std::string MarkColumn(int column, const std::string& text, int columns) {
   const int width = DisplayWidth(text);
   if (column + 2 + width <= columns || column < width + 1) return Blanks(column) + "▲ " + text;
   return Blanks(column - width - 1) + text + " ▲";
 }
 
-// 1, 2 or 5 times a power of ten, at least `step`.
-double Round(double step) {
+// The smallest of 1, 2, or 5 times a power of ten that is at least `step`.
+double RoundStepUp(double step) {
   const double power = std::pow(10, std::floor(std::log10(step)));
   for (const double times : {1.0, 2.0, 5.0}) {
     if (times * power >= step * (1 - 1e-9)) return times * power;
@@ -72,7 +72,7 @@ double Round(double step) {
   return 10 * power;
 }
 
-// The axis and its labels, in the unit of the scale; `room` columns are there behind the indent.
+// Draws the axis and its labels in the unit of the scale, in `room` columns after the indent.
 void DrawAxis(const Axis& axis, const TimeScale& scale, int indent, int room, std::ostream& out) {
   if (axis.column <= 0) {
     WriteLine(Blanks(indent) + "┴", out);
@@ -84,11 +84,11 @@ void DrawAxis(const Axis& axis, const TimeScale& scale, int indent, int room, st
   const auto label_of = [&](double tick, double step) {
     return fmt::format("{:.{}f}", tick, std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9))));
   };
-  // Steps wide enough for their labels.
-  double step = Round(axis.column / unit);
-  while (step * unit / axis.column < DisplayWidth(label_of(end / unit, step)) + kBetweenLabels &&
+  // Widen the step until the labels fit.
+  double step = RoundStepUp(axis.column / unit);
+  while (step * unit / axis.column < DisplayWidth(label_of(end / unit, step)) + kMinLabelDistance &&
          step * unit < end - axis.from)
-    step = Round(step * 1.5);
+    step = RoundStepUp(step * 1.5);
   std::string line, labels;
   int column = 0;
   for (double tick = std::ceil(axis.from / unit / step - 1e-9) * step; tick * unit <= end; tick += step) {
@@ -121,16 +121,16 @@ void DrawDistributions(const say::Distributions& of, const TerminalOptions& opti
     largest = std::max(largest, median);
     slowest = std::max(slowest, series.largest_ns.value_or(0));
     all_beyond += series.beyond;
-    labels.push_back(Fitted(OneLine(series.name), kMostLabel));
+    labels.push_back(Fitted(OneLine(series.name), kMaxLabelWidth));
     beyond.push_back(series.beyond > 0 ? fmt::format("{} beyond", series.beyond) : "");
     label_width = std::max({label_width, DisplayWidth(labels.back()), DisplayWidth(beyond.back())});
   }
   const TimeScale scale = ScaleFor(smallest, largest);
   const int indent = 2 + label_width + 2;
-  const Axis axis = AxisOf(of, std::min(kMostColumns, options.width - indent - 1));
-  const int rows = of.series.size() <= kTallSides ? kRows : 1;
+  const Axis axis = MakeAxis(of, std::min(kMaxColumns, options.width - indent - 1));
+  const int rows = of.series.size() <= kMaxTallVariants ? kTallRows : 1;
   for (std::size_t i = 0; i < of.series.size(); ++i) {
-    const std::vector<std::int64_t> columns = Columns(of.series[i].counts, axis);
+    const std::vector<std::int64_t> columns = CountsPerColumn(of.series[i].counts, axis);
     const std::int64_t most = std::max<std::int64_t>(1, *std::ranges::max_element(columns));
     const auto left = [&](int row) {
       const std::string& text = row == 0 ? labels[i] : row == 1 ? beyond[i] : "";
@@ -139,7 +139,7 @@ void DrawDistributions(const say::Distributions& of, const TerminalOptions& opti
     for (int row = 0; row < rows; ++row) {
       std::string blocks;
       for (const std::int64_t count : columns) {
-        // What is there is seen: the lowest level at least.
+        // A count above 0 is always visible: its bar has at least the lowest level.
         const double height = static_cast<double>(count) / static_cast<double>(most) * rows * kLevels;
         const int levels = count > 0 ? std::max(1, static_cast<int>(std::lround(height))) : 0;
         blocks += kBlocks[std::clamp(levels - (rows - 1 - row) * kLevels, 0, kLevels)];
@@ -147,8 +147,9 @@ void DrawDistributions(const say::Distributions& of, const TerminalOptions& opti
       WriteLine(left(row) + blocks, out);
     }
     const std::optional<double>& median = of.series[i].median_ns;
-    WriteLine(left(rows) + (median ? Marked(axis.ColumnOf(*median), scale.Text(*median), axis.columns) : ""),
-              out);
+    WriteLine(
+        left(rows) + (median ? MarkColumn(axis.ColumnOf(*median), scale.Text(*median), axis.columns) : ""),
+        out);
   }
   DrawAxis(axis, scale, indent, options.width - indent, out);
   std::string text = "▲ median; a column's height is its share of the variant's runs";

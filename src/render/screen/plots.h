@@ -9,13 +9,13 @@
 
 namespace etprof {
 
-// Histograms of Unicode blocks above each other on one axis, each with its median marked and the runs counted
-// that lie beyond the axis. Bins are merged whole, or drawn several columns wide, so that no count is made
-// up.
+// Draws histograms of Unicode blocks below each other on one axis. Each has its median marked and says how
+// many runs lie beyond the axis. Several bins are merged, or one bin is several columns wide, so that no
+// count is interpolated.
 void DrawDistributions(const say::Distributions& of, const TerminalOptions& options, std::ostream& out);
 
-// Draws the picture. Returns the letters, row by row: "" where a row has no place; what falls into one place
-// shares its letter. Points without a letter are "•".
+// Draws the roofline chart. Returns the letter of each lettered row of the table; "" if its point is outside
+// of the chart. Points in the same place share a letter. Points without a letter are drawn as "•".
 std::vector<std::string> DrawRoofs(const say::Roofs& roofs, const TerminalOptions& options,
                                    std::ostream& out);
 

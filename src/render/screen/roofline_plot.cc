@@ -14,12 +14,12 @@ namespace etprof {
 namespace {
 
 constexpr int kPlotRows = 16;
-constexpr int kMostPlotColumns = 90;
-constexpr int kLeft = 9;  // columns before the picture: "  100 G "
+constexpr int kMaxPlotColumns = 90;
+constexpr int kLeftMargin = 9;  // columns left of the chart: "  100 G "
 constexpr int kTickRoom = 8;
 
-// "100 G" of 1e11.
-std::string Power(int exponent) {
+// The number 10^exponent with a metric prefix: "100 G" for 1e11.
+std::string PowerText(int exponent) {
   static const char* const kPrefixes[] = {"", " k", " M", " G", " T", " P"};
   if (exponent < 0) return fmt::format("{:.{}f}", std::pow(10, exponent), -exponent);
   const int prefix = std::min(exponent / 3, 5);
@@ -29,13 +29,13 @@ std::string Power(int exponent) {
 struct Range {
   double low = 0, high = 0;  // decimal logarithms
 
-  // From 0 to 1 in it.
+  // Position of `value` in the range, from 0 (low) to 1 (high).
   double Place(double value) const { return (std::log10(value) - low) / (high - low); }
 };
 
-class Picture {
+class PlotCanvas {
  public:
-  Picture(Range x, Range y, int columns)
+  PlotCanvas(Range x, Range y, int columns)
       : x_(x),
         y_(y),
         columns_(columns),
@@ -58,15 +58,15 @@ class Picture {
   void Draw(const std::string& x_unit, std::ostream& out) {
     std::vector<std::string> left(kPlotRows);
     for (int power = static_cast<int>(std::ceil(y_.low)); power <= y_.high; ++power) {
-      if (const auto row = Row(std::pow(10, power))) left[static_cast<std::size_t>(*row)] = Power(power);
+      if (const auto row = Row(std::pow(10, power))) left[static_cast<std::size_t>(*row)] = PowerText(power);
     }
     for (std::size_t row = 0; row < left.size(); ++row) {
       std::string line =
-          Blanks(kLeft - 2 - DisplayWidth(left[row])) + left[row] + (left[row].empty() ? " │" : " ┤");
+          Blanks(kLeftMargin - 2 - DisplayWidth(left[row])) + left[row] + (left[row].empty() ? " │" : " ┤");
       for (const std::string& cell : cells_[row]) line += cell;
       WriteLine(line, out);
     }
-    std::string line = Blanks(kLeft - 1) + "└", labels;
+    std::string line = Blanks(kLeftMargin - 1) + "└", labels;
     int column = 0;
     for (int power = static_cast<int>(std::ceil(x_.low)); power <= x_.high; ++power) {
       const auto at = Column(std::pow(10, power));
@@ -74,8 +74,8 @@ class Picture {
       for (; column < *at; ++column) line += "─";
       line += "┴";
       ++column;
-      const std::string label = Power(power);
-      const int start = kLeft + *at - DisplayWidth(label) / 2;
+      const std::string label = PowerText(power);
+      const int start = kLeftMargin + *at - DisplayWidth(label) / 2;
       if (start > DisplayWidth(labels)) labels += Blanks(start - DisplayWidth(labels)) + label;
     }
     for (; column < columns_; ++column) line += "─";
@@ -90,24 +90,25 @@ class Picture {
 
   Range x_, y_;
   int columns_;
-  std::vector<std::vector<std::string>> cells_;  // row by row from the top
+  std::vector<std::vector<std::string>> cells_;  // rows from the top
 };
 
-void Stretch(double value, Range& range) {
+void ExtendRange(double value, Range& range) {
   range.low = std::min(range.low, std::log10(value));
   range.high = std::max(range.high, std::log10(value));
 }
 
-void Write(Picture& picture, int row, int column, const std::string& text) {
+void WriteOnCanvas(PlotCanvas& picture, int row, int column, const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const int at = column + static_cast<int>(i);
     if (at >= 0 && at < picture.columns()) picture.Cell(row, at) = std::string(1, text[i]);
   }
 }
 
-// Rising lines end at the highest level one; level ones begin at the steepest.
+// Draws the lines. Rising lines end at the highest horizontal line; horizontal lines begin at the steepest
+// rising line.
 void DrawLines(const std::vector<say::Roofs::Line>& lines, double highest, double steepest,
-               Picture& picture) {
+               PlotCanvas& picture) {
   for (const say::Roofs::Line& line : lines) {
     if (line.level) continue;
     bool named = false;
@@ -117,7 +118,7 @@ void DrawLines(const std::vector<say::Roofs::Line>& lines, double highest, doubl
       const auto row = picture.Row(y);
       if (!row) continue;
       if (picture.Cell(*row, column) == " ") picture.Cell(*row, column) = "∙";
-      if (!named) Write(picture, *row, column, Ascii(line.name));
+      if (!named) WriteOnCanvas(picture, *row, column, Ascii(line.name));
       if (!named) column += DisplayWidth(line.name) - 1;
       named = true;
     }
@@ -128,7 +129,8 @@ void DrawLines(const std::vector<say::Roofs::Line>& lines, double highest, doubl
     for (int column = 0; column < picture.columns(); ++column) {
       if (steepest <= 0 || picture.XOf(column) * steepest >= line.y) picture.Cell(*row, column) = "─";
     }
-    Write(picture, std::max(0, *row - 1), picture.columns() - 1 - DisplayWidth(line.name), Ascii(line.name));
+    WriteOnCanvas(picture, std::max(0, *row - 1), picture.columns() - 1 - DisplayWidth(line.name),
+                  Ascii(line.name));
   }
 }
 
@@ -141,34 +143,36 @@ std::vector<std::string> DrawRoofs(const say::Roofs& roofs, const TerminalOption
     double& most = line.level ? highest : steepest;
     most = std::max(most, line.y);
   }
-  // All points lie in it, and the ridge, where the steepest line meets the highest level one.
+  // The chart covers all points and the ridge point, where the steepest line meets the highest horizontal
+  // line.
   Range x{1e300, -1e300}, y{1e300, -1e300};
   for (const auto& point : roofs.points) {
     if (!point) continue;
-    Stretch(point->x, x);
-    Stretch(point->y, y);
+    ExtendRange(point->x, x);
+    ExtendRange(point->y, y);
   }
   if (x.low > x.high) return {};
-  if (highest > 0) Stretch(highest, y);
-  if (highest > 0 && steepest > 0) Stretch(highest / steepest, x);
-  // A margin, so that nothing lies on the frame, and a line's name fits above it; of one point alone a
-  // decade.
+  if (highest > 0) ExtendRange(highest, y);
+  if (highest > 0 && steepest > 0) ExtendRange(highest / steepest, x);
+  // A margin, so that nothing lies on the frame and the name of a line fits above it; for a single point, it
+  // is a decade.
   for (Range* range : {&x, &y}) {
     const double margin = std::max(0.1, 2 * (range->high - range->low) / kPlotRows);
     range->low -= margin;
     range->high += margin;
   }
-  Picture picture(x, y, std::clamp(options.width - kLeft - kTickRoom, 30, kMostPlotColumns));
+  PlotCanvas picture(x, y, std::clamp(options.width - kLeftMargin - kTickRoom, 30, kMaxPlotColumns));
   DrawLines(roofs.lines, highest, steepest, picture);
   std::vector<std::string> letters(std::min(roofs.lettered, roofs.points.size()));
-  std::map<std::pair<int, int>, std::string> taken;
+  std::map<std::pair<int, int>, std::string> letter_at;
   for (std::size_t i = 0; i < roofs.points.size(); ++i) {
     if (!roofs.points[i]) continue;
     const auto line = picture.Row(roofs.points[i]->y);
     const auto column = picture.Column(roofs.points[i]->x);
     if (!line || !column) continue;
-    const std::string next = i < letters.size() ? std::string(1, static_cast<char>('A' + taken.size())) : "•";
-    const std::string& mark = taken.try_emplace({*line, *column}, next).first->second;
+    const std::string next =
+        i < letters.size() ? std::string(1, static_cast<char>('A' + letter_at.size())) : "•";
+    const std::string& mark = letter_at.try_emplace({*line, *column}, next).first->second;
     if (i < letters.size()) letters[i] = mark;
     picture.Cell(*line, *column) = mark;
   }

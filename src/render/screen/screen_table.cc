@@ -9,8 +9,8 @@
 namespace etprof {
 namespace {
 
-constexpr int kLeastName = 16;
-constexpr int kFewestBarColumns = 4, kMostBarColumns = 16;
+constexpr int kMinNameWidth = 16;
+constexpr int kMinBarColumns = 4, kMaxBarColumns = 16;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out)
   }
   std::vector<std::size_t> shown(columns.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
-  // Of the columns but the first, with the blanks before each.
+  // Width of all columns except the first, including the spaces before each.
   const auto others = [&] {
     int width = 0;
     for (const std::size_t i : shown) width += i == 0 ? 0 : 2 + widths[i];
@@ -52,7 +52,7 @@ std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out)
     if (first == shown.end()) break;
     shown.erase(first);
   }
-  // What does not fit, with what belongs to it, goes into further tables.
+  // Columns that do not fit go into further tables, together with the columns that belong to them.
   std::vector<std::vector<std::size_t>> tables = {{0}};
   int used = 0;
   for (std::size_t i = 1; i < shown.size();) {
@@ -82,21 +82,21 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::
   std::vector<int> widths = widest;
   int others = 0;
   for (const std::size_t i : shown) others += i == 0 ? 0 : 2 + widths[i];
-  widths[0] = std::min(widths[0], std::max(kLeastName, options.width - 2 - others));
+  widths[0] = std::min(widths[0], std::max(kMinNameWidth, options.width - 2 - others));
   std::vector<std::string> names;
   if (keep == say::Table::Keep::kDifference) {
     for (const auto& row : rows) names.push_back(row[0].text);
     names = Shortened(std::move(names), widths[0]);
   }
-  // Bars take what room is left, and are of the largest.
-  const int bars = std::min(kMostBarColumns, options.width - 2 - widths[0] - others - 2);
+  // Bars use the remaining room; the largest value fills it.
+  const int bars = std::min(kMaxBarColumns, options.width - 2 - widths[0] - others - 2);
   double largest = 0;
   for (const auto& row : rows) {
     for (const Cell& cell : row) largest = std::max(largest, cell.bar.value_or(0));
   }
   const auto line = [&](const auto& cell_of) {
     std::string text, bar;
-    int blanks = 2;  // that are due before the next text: none is left at the end
+    int blanks = 2;  // due before the next text, so that no line ends with spaces
     for (const std::size_t i : shown) {
       const Cell cell = cell_of(i);
       const std::string fitted = i > 0 ? cell.text : FittedTo(cell.text, widths[0], keep);
@@ -107,7 +107,7 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::
         blanks = 0;
       }
       blanks += 2 + (columns[i].right ? 0 : rest);
-      if (cell.bar && largest > 0 && bars >= kFewestBarColumns) bar = Bar(*cell.bar / largest, bars);
+      if (cell.bar && largest > 0 && bars >= kMinBarColumns) bar = Bar(*cell.bar / largest, bars);
     }
     if (!bar.empty()) text += Blanks(blanks) + bar;
     out << text << '\n';

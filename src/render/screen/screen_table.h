@@ -11,28 +11,29 @@
 
 namespace etprof {
 
-// A table as wide as the terminal at most. Where it is too wide, and not all is asked for, columns are left
-// out in the order that they give, then the first column's names are cut, though never below 16 columns. What
-// may not be left out and does not fit is counted, or with TerminalOptions::all in further tables below,
-// which repeat the first column.
+// A table that is at most as wide as the terminal. If it is too wide and TerminalOptions::all is false,
+// columns are dropped in the order of their drop priority, then names in the first column are truncated, but
+// never below 16 columns. Columns that may not be dropped and do not fit are counted; with
+// TerminalOptions::all they are drawn in further tables below, which repeat the first column.
 struct ScreenTable {
   struct Column {
-    std::string title;   // "": it stays beside the column before it
-    bool right = false;  // aligned
-    int goes = 0;        // 1: the first to be left out, 2: the next, ...; 0: stays
+    std::string title;   // "": belongs to the column before it
+    bool right = false;  // whether the text is right-aligned
+    int goes = 0;        // drop priority: 1 is dropped first, then 2, ...; 0: never
   };
   struct Cell {
-    std::string text;             // OneLine
-    std::string_view color = {};  // as Paint
+    std::string text;             // a single line (OneLine)
+    std::string_view color = {};  // as in Paint
     std::optional<double> bar =
-        {};  // drawn at the end of the row where there is room, of the table's largest
+        {};  // length of a bar at the end of the row, drawn if there is room; relative to the table's largest
   };
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;              // every row has columns.size() cells
-  say::Table::Keep keep = say::Table::Keep::kName;  // of the first column's names, where they are cut
-  int name_columns = 16;                            // that the first column keeps before others are left out
+  say::Table::Keep keep = say::Table::Keep::kName;  // how names in the first column are truncated
+  int name_columns = 16;  // columns of the first column that stay visible before other columns are dropped
 
-  // Two blanks before every line and between columns; no trailing blanks. How many columns were left out.
+  // Draws every line after two spaces, columns two spaces apart, and without trailing spaces. Returns the
+  // number of hidden columns.
   std::size_t Draw(const TerminalOptions& options, std::ostream& out) const;
 
  private:
@@ -40,7 +41,7 @@ struct ScreenTable {
                    const TerminalOptions& options, std::ostream& out) const;
 };
 
-// Cut to a number of columns, what is kept staying.
+// Truncates text to `columns`; `keep` says which part stays.
 std::string FittedTo(const std::string& text, int columns, say::Table::Keep keep);
 
 }  // namespace etprof

@@ -4,14 +4,14 @@
 
 namespace etprof {
 
-inline constexpr int kLeastWidth = 60;  // columns: narrower terminals are drawn on as if they had them
+inline constexpr int kLeastWidth = 60;  // columns: narrower terminals are treated as this wide
 
 struct TerminalOptions {
   int width = 80;       // columns; at least kLeastWidth are used
-  bool colors = false;  // ANSI: green faster, red slower, dim what the measurement cannot tell
-  bool all = false;     // everything, however many screens: every operator, layer and insight, plots
-  bool ascii = false;   // the terminal shows no UTF-8
-  std::string more;     // where the whole report is; empty: nowhere
+  bool colors = false;  // ANSI colors: green for faster, red for slower, dim for inconclusive
+  bool all = false;     // show everything, however long: every operator, layer, and insight, and plots
+  bool ascii = false;   // the terminal cannot show UTF-8
+  std::string more;     // path of the whole report; empty: there is none
 };
 
 }  // namespace etprof

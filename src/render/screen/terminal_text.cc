@@ -19,8 +19,8 @@ std::size_t NextCharacter(const std::string& text, std::size_t at) {
   return at + FirstCharacter(std::string_view(text).substr(at)).length;
 }
 
-// Whether a line does not end between the two: "0.64 ms", "IGEMM #2", "[1.0, 2.0] %".
-bool StayTogether(const std::string& word, std::string next) {
+// Whether no line may end between the two words: "0.64 ms", "IGEMM #2", "[1.0, 2.0] %".
+bool MustStayTogether(const std::string& word, std::string next) {
   static constexpr std::array<std::string_view, 11> kUnits = {"ns", "µs", "ms", "s",   "B", "kB",
                                                               "MB", "GB", "%",  "GHz", "°C"};
   if (next.starts_with('#') || (word.starts_with('[') && word.find(']') == std::string::npos)) return true;
@@ -43,7 +43,7 @@ void DrawOn(const TerminalOptions& options, std::ostream& out,
   narrower.width -= kLongerInAscii;
   std::ostringstream drawn;
   draw(narrower, drawn);
-  // What is less than half a column of a bar is a blank now.
+  // The ASCII text may end with spaces: bars of less than half a column become spaces.
   std::istringstream lines(Ascii(drawn.str()));
   for (std::string line; std::getline(lines, line);) WriteLine(line, out);
 }
@@ -54,8 +54,8 @@ void WriteLine(std::string line, std::ostream& out) {
 }
 
 std::string Ascii(const std::string& text) {
-  static const std::map<std::string_view, std::string_view> kLikeness = {
-      // Bars by eighths of a column: half a column and more is drawn.
+  static const std::map<std::string_view, std::string_view> kAsciiFor = {
+      // Bars in eighths of a column: half a column or more is drawn.
       {"█", "#"},
       {"▉", "#"},
       {"▊", "#"},
@@ -64,7 +64,7 @@ std::string Ascii(const std::string& text) {
       {"▍", " "},
       {"▎", " "},
       {"▏", " "},
-      // Charts by eighths of a line.
+      // Charts in eighths of a line.
       {"▁", "."},
       {"▂", ":"},
       {"▃", "-"},
@@ -98,7 +98,7 @@ std::string Ascii(const std::string& text) {
     const std::size_t next = NextCharacter(text, at);
     const std::string character = text.substr(at, next - at);
     at = next;
-    if (const auto known = kLikeness.find(character); known != kLikeness.end()) {
+    if (const auto known = kAsciiFor.find(character); known != kAsciiFor.end()) {
       ascii += known->second;
     } else if (character.size() == 1 && static_cast<unsigned char>(character[0]) < 0x80) {
       ascii += character;
@@ -141,7 +141,7 @@ std::string FittedName(const std::string& name, int columns) {
   if (DisplayWidth(name) <= columns || number == std::string::npos || name.size() - number > 6)
     return Fitted(name, columns);
   std::string tail = name.substr(number);
-  // "IGEMM" and "DWConv" are numbered each on its own.
+  // Numbers are counted separately for "IGEMM" and "DWConv", so the kind stays, too.
   if (const std::size_t close = name.rfind(')', number); close != std::string::npos) {
     const std::string kind = name.substr(close + 1);
     if (2 * DisplayWidth(kind) <= columns) tail = kind;
@@ -155,8 +155,8 @@ std::vector<std::string> Shortened(std::vector<std::string> names, int columns) 
   for (std::string& name : names) {
     if (DisplayWidth(name) > columns) long_names.push_back(&name);
   }
-  // What they share, up to a separator.
-  std::size_t before = 0, behind = 0;
+  // The length of the common beginning and end, up to a separator.
+  std::size_t common_prefix = 0, common_suffix = 0;
   for (std::size_t i = 1; i < long_names.size(); ++i) {
     const std::string &a = *long_names[0], &b = *long_names[i];
     const auto first = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
@@ -166,17 +166,17 @@ std::vector<std::string> Shortened(std::vector<std::string> names, int columns) 
     const std::size_t to = a.find_first_of(kSeparators, a.size() - last);
     const std::size_t shared = from == std::string::npos ? 0 : from + 1;
     const std::size_t ending = to == std::string::npos ? 0 : a.size() - to;
-    before = i == 1 ? shared : std::min(before, shared);
-    behind = i == 1 ? ending : std::min(behind, ending);
+    common_prefix = i == 1 ? shared : std::min(common_prefix, shared);
+    common_suffix = i == 1 ? ending : std::min(common_suffix, ending);
   }
   for (std::string* const name : long_names) {
-    if (before > 0 && before < name->size()) {
-      std::string rest = kEllipsis + name->substr(before);
-      if (DisplayWidth(rest) > columns && before + behind < name->size())
-        rest = rest.substr(0, rest.size() - behind) + (behind > 0 ? kEllipsis : "");
+    if (common_prefix > 0 && common_prefix < name->size()) {
+      std::string rest = kEllipsis + name->substr(common_prefix);
+      if (DisplayWidth(rest) > columns && common_prefix + common_suffix < name->size())
+        rest = rest.substr(0, rest.size() - common_suffix) + (common_suffix > 0 ? kEllipsis : "");
       *name = std::move(rest);
-    } else if (behind > 0 && behind < name->size()) {
-      *name = name->substr(0, name->size() - behind) + kEllipsis;
+    } else if (common_suffix > 0 && common_suffix < name->size()) {
+      *name = name->substr(0, name->size() - common_suffix) + kEllipsis;
     }
     if (DisplayWidth(*name) <= columns) continue;
     const int head = (columns - 1) / 2, tail = columns - 1 - head;
@@ -212,7 +212,7 @@ void WriteWrapped(const std::string& first, const std::string& paragraph, int in
     std::size_t end = std::min(text.find(' ', at), text.size());
     while (end < text.size()) {
       const std::size_t after = std::min(text.find(' ', end + 1), text.size());
-      if (!StayTogether(text.substr(at, end - at), text.substr(end + 1, after - end - 1))) break;
+      if (!MustStayTogether(text.substr(at, end - at), text.substr(end + 1, after - end - 1))) break;
       end = after;
     }
     const std::string word = text.substr(at, end - at);
@@ -227,7 +227,7 @@ void WriteWrapped(const std::string& first, const std::string& paragraph, int in
       line += ' ';
       ++column;
     }
-    // A hash has no blank to end a line at; a path stays whole, to be copied.
+    // Break words without spaces, such as hashes; keep paths whole, so that they can be copied.
     std::string rest = word;
     while (indent < width && column + DisplayWidth(rest) > width && rest.find('/') == std::string::npos) {
       const std::size_t fits = BytesIn(rest, width - column);

@@ -8,46 +8,48 @@
 
 #include "render/screen/terminal.h"
 
-// Text as a terminal shows it, for the files that draw on it.
+// Helpers to draw text on a terminal: truncation, wrapping, colors, bars, and ASCII fallback.
 namespace etprof {
 
-inline constexpr int kLongerInAscii = 4;  // columns: a line holds few of the signs that become two characters
+inline constexpr int kLongerInAscii = 4;  // columns reserved per line: in ASCII, a few characters become two
 
-// Draws what the terminal can show: with `ascii`, what `draw` writes is put into ASCII (Ascii), a little
-// narrower, since "±" and "→" take two columns then.
+// Calls `draw`. If the terminal shows only ASCII, converts what `draw` writes (Ascii) and narrows the width a
+// little, since "±" and "→" then take two columns.
 void DrawOn(const TerminalOptions& options, std::ostream& out,
             const std::function<void(const TerminalOptions&, std::ostream&)>& draw);
 
-// The text with ASCII instead of what etprof draws and writes beyond it, column for column but for "±", "→"
-// and "∞"; what has no likeness is "?".
+// Replaces the characters that etprof draws and writes beyond ASCII. All but "±", "→", and "∞" keep their
+// width; characters without a counterpart become "?".
 std::string Ascii(const std::string& text);
 
-// The line without blanks at its end.
+// Writes the line without trailing spaces.
 void WriteLine(std::string line, std::ostream& out);
 
-// Bytes of the text's first characters that take so many columns at most.
+// The number of bytes of the longest prefix that takes at most `columns`.
 std::size_t BytesIn(const std::string& text, int columns);
-// Cut to a number of columns at a code point, the end or (FittedTail) the beginning replaced by "…".
+// Truncates text to `columns` at a code point. "…" replaces the end (Fitted) or the beginning (FittedTail).
 std::string Fitted(const std::string& text, int columns);
 std::string FittedTail(const std::string& text, int columns);
-// "Convolution (NHWC… IGEMM #2": what tells two operators of one type apart stays.
+// Truncates an operator's name but keeps its number, which distinguishes operators of one type: "Convolution
+// (NHWC… IGEMM #2".
 std::string FittedName(const std::string& name, int columns);
 
-// Names in so many columns each. Of those that are too long what all of them begin and end with gives way
-// first, then the middle: "…resnet18…" and "…mobilenet…" of "net.resnet18_fp32" and "net.mobilenet_fp32".
+// Truncates each name to `columns`. Too long names first lose their common beginning and end, then their
+// middle: "…resnet18…" and "…mobilenet…" for "net.resnet18_fp32" and "net.mobilenet_fp32".
 std::vector<std::string> Shortened(std::vector<std::string> names, int columns);
 
 std::string Blanks(int count);
 
-// "███▏": `share` (0 to 1) of `columns` in eighths of a column; empty for less than four columns.
+// A bar "███▏" for a `share` (0 to 1) of `columns`, in eighths of a column; empty for fewer than four
+// columns.
 std::string Bar(double share, int columns);
 
-// In one of the colors of core/text/escape.h (sgr); `text` itself without one, or where `colors` are off.
+// Text in one of the colors of core/text/escape.h (sgr); unchanged if `color` is empty or `colors` is false.
 std::string Paint(const std::string& text, std::string_view color, bool colors);
 
-// `first`, then `text` (OneLine) from the column `indent` on, wrapped at blanks to `width`; every line is
-// ended. A number and its unit, a name and its "#3", and an interval stay on one line; what is
-// wider than a line is broken, a path aside.
+// Writes `first`, then `text` (OneLine) from the column `indent` on, wrapped at spaces to `width`; every line
+// is ended. A number and its unit, a name and its "#3", and an interval stay on one line. Words wider than a
+// line are broken, except paths.
 void WriteWrapped(const std::string& first, const std::string& text, int indent, int width,
                   std::ostream& out);
 

@@ -11,20 +11,20 @@
 namespace etprof {
 namespace {
 
-// As a JSON string; bytes that are no UTF-8 become U+FFFD.
+// The text as a JSON string; bytes that are not UTF-8 become U+FFFD.
 std::string Quoted(const std::string& text) { return JsonText(nlohmann::json(text)); }
 
-class Writer : public TraceWriter {
+class ChromeWriter : public TraceWriter {
  public:
-  explicit Writer(std::ostream& out) : out_(out) {}
+  explicit ChromeWriter(std::ostream& out) : out_(out) {}
 
   void Attributes(const std::vector<TraceArgument>& attributes) override { attributes_ = attributes; }
   void AlignClocks(const protocol::Clocks&) override {}
 
   TrackId AddProcess(const std::string& name) override {
     const TrackId track = NewTrack({++processes_, 0, ""});
-    Name("process_name", track, name);
-    Event();
+    WriteMetadata("process_name", track, name);
+    StartEvent();
     Append(FMT_COMPILE(
                R"({{"ph":"M","name":"process_sort_index","pid":{},"tid":0,"args":{{"sort_index":{}}}}})"),
            processes_, processes_);
@@ -33,7 +33,7 @@ class Writer : public TraceWriter {
 
   TrackId AddThread(TrackId process, const std::string& name) override {
     const TrackId track = NewTrack({tracks_[process].process, static_cast<int>(tracks_.size()), ""});
-    Name("thread_name", track, name);
+    WriteMetadata("thread_name", track, name);
     return track;
   }
 
@@ -53,26 +53,26 @@ class Writer : public TraceWriter {
              const std::vector<TraceArgument>& more) override {
     const Kind& kind = kinds_[slice];
     const std::string own = ArgumentsText(more);
-    Event();
+    StartEvent();
     Append(FMT_COMPILE(R"({}"pid":{},"tid":{},"ts":)"), kind.head, tracks_[thread].process,
            tracks_[thread].thread);
-    Microseconds(start);
+    AppendMicroseconds(start);
     Append(FMT_COMPILE(R"(,"dur":)"));
-    Microseconds(end - start);
+    AppendMicroseconds(end - start);
     Append(FMT_COMPILE(R"(,"args":{{{}{}{}}}}})"), kind.arguments,
            kind.arguments.empty() || own.empty() ? "" : ",", own);
   }
 
   void Value(TrackId counter, Nanoseconds time, double value) override {
-    Event();
+    StartEvent();
     Append(FMT_COMPILE(R"({{"ph":"C","name":{},"pid":{},"ts":)"), tracks_[counter].name,
            tracks_[counter].process);
-    Microseconds(time);
+    AppendMicroseconds(time);
     Append(FMT_COMPILE(R"(,"args":{{"value":{}}}}})"), value);
   }
 
   void Finish() override {
-    if (!started_) Start();
+    if (!started_) WriteHeader();
     Append(FMT_COMPILE("\n]}}\n"));
     Flush();
   }
@@ -87,7 +87,7 @@ class Writer : public TraceWriter {
     std::string head, arguments;
   };
 
-  // `format`: of FMT_COMPILE, which takes it apart when this is compiled, for there are millions of events.
+  // `format` is an FMT_COMPILE string, parsed at compile time, since there are millions of events.
   template <typename Format, typename... Arguments>
   void Append(const Format& format, Arguments&&... arguments) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
@@ -98,8 +98,8 @@ class Writer : public TraceWriter {
     return static_cast<TrackId>(tracks_.size() - 1);
   }
 
-  void Name(const char* what, TrackId track, const std::string& name) {
-    Event();
+  void WriteMetadata(const char* what, TrackId track, const std::string& name) {
+    StartEvent();
     Append(FMT_COMPILE(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})"), what,
            tracks_[track].process, tracks_[track].thread, Quoted(name));
   }
@@ -118,23 +118,23 @@ class Writer : public TraceWriter {
     return text;
   }
 
-  void Microseconds(Nanoseconds time) {
+  void AppendMicroseconds(Nanoseconds time) {
     const bool negative = time < 0;
     const std::uint64_t size =
         negative ? 0 - static_cast<std::uint64_t>(time) : static_cast<std::uint64_t>(time);
     Append(FMT_COMPILE("{}{}.{:03}"), negative ? "-" : "", size / 1000, size % 1000);
   }
 
-  void Start() {
+  void WriteHeader() {
     started_ = true;
     Append(FMT_COMPILE(R"({{"displayTimeUnit":"ns","otherData":{{{}}},"traceEvents":[)"),
            ArgumentsText(attributes_));
   }
 
-  // Before each event: the comma behind the one before it, and what stands before all.
-  void Event() {
+  // Starts an event: writes the file's header before the first event, and a comma before all others.
+  void StartEvent() {
     if (!started_) {
-      Start();
+      WriteHeader();
     } else if (any_) {
       text_.push_back(',');
     }
@@ -159,6 +159,8 @@ class Writer : public TraceWriter {
 
 }  // namespace
 
-std::unique_ptr<TraceWriter> ChromeTraceWriter(std::ostream& out) { return std::make_unique<Writer>(out); }
+std::unique_ptr<TraceWriter> ChromeTraceWriter(std::ostream& out) {
+  return std::make_unique<ChromeWriter>(out);
+}
 
 }  // namespace etprof

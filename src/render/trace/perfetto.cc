@@ -11,7 +11,7 @@ namespace {
 
 using protozero::pbf_writer;
 
-// Field numbers of protos/perfetto/trace.
+// Field numbers in protos/perfetto/trace.
 namespace field {
 constexpr std::uint32_t kTracePacket = 1;
 namespace packet {
@@ -34,13 +34,13 @@ constexpr std::uint32_t kCategories = 1, kEventNames = 2, kAnnotationNames = 3, 
 constexpr std::uint32_t kSequence = 1;
 constexpr std::uint32_t kBegin = 1, kEnd = 2, kCounterValue = 4;
 constexpr std::uint32_t kStateCleared = 1, kNeedsState = 2;
-constexpr std::int64_t kFirstProcess = 5'000'001;  // Linux gives no numbers above 4,194,304
+constexpr std::int64_t kFirstProcess = 5'000'001;  // Linux assigns no process ids above 4,194,304
 
-// What is said once on a sequence and referred to by a number from then on.
-class Interned {
+// Interns strings: each is written once per packet sequence, and later packets refer to it by number.
+class StringInterner {
  public:
-  explicit Interned(std::uint32_t of) : field_(of) {}
-  // The number of a text, which is announced in `data` when it is new.
+  explicit StringInterner(std::uint32_t of) : field_(of) {}
+  // The number of a text. A new text is appended to `data`.
   std::uint64_t Number(const std::string& text, std::string& data) {
     const auto [known, is_new] = numbers_.try_emplace(text, numbers_.size() + 1);
     if (is_new) {
@@ -77,7 +77,7 @@ class PerfettoTrace : public TraceWriter {
   }
 
   void AlignClocks(const protocol::Clocks& clocks) override {
-    // BuiltinClock: realtime 1, monotonic 3, boottime 6, which is the trace's own unless told otherwise.
+    // BuiltinClock: realtime is 1, monotonic 3, and boottime 6, which is the trace's default.
     std::string snapshot;
     pbf_writer writer(snapshot);
     for (const auto& [id, time] : {std::pair{1U, clocks.realtime_ns}, std::pair{3U, clocks.monotonic_ns},
@@ -158,7 +158,7 @@ class PerfettoTrace : public TraceWriter {
  private:
   TrackId NewTrack() { return ++tracks_; }
 
-  // There is no complete event: the end of a slice is one of its own, in the order of the tree.
+  // Perfetto has no complete events: the end of a slice is a separate event, in the order of the tree.
   void CloseTo(TrackId thread, int depth) {
     std::vector<Nanoseconds>& ends = open_[thread];
     while (static_cast<int>(ends.size()) > depth) {
@@ -183,7 +183,7 @@ class PerfettoTrace : public TraceWriter {
     }
   }
 
-  // `kind`: the descriptor's field that `what` belongs into. An empty name is left out.
+  // `kind` is the descriptor's field for the message `what`. An empty name is left out.
   TrackId EmitTrack(TrackId track, const std::string& name, std::optional<TrackId> parent,
                     protozero::pbf_tag_type kind, const std::string& what) {
     std::string bytes;
@@ -197,21 +197,21 @@ class PerfettoTrace : public TraceWriter {
   }
 
   void EmitMessage(protozero::pbf_tag_type kind, const std::string& message) {
-    pbf_writer packet = Begin();
+    pbf_writer packet = BeginPacket();
     packet.add_message(kind, message);
-    Emit();
+    FinishPacket();
   }
 
   void EmitEvent(Nanoseconds time) {
-    pbf_writer packet = Begin();
+    pbf_writer packet = BeginPacket();
     packet.add_uint64(field::packet::kTimestamp, static_cast<std::uint64_t>(time));
     if (clock_ != 0) packet.add_uint32(field::packet::kTimestampClockId, clock_);
     packet.add_message(field::packet::kTrackEvent, event_);
-    Emit();
+    FinishPacket();
   }
 
-  // A packet of the sequence; the first one says that nothing is known before it.
-  pbf_writer Begin() {
+  // Begins a packet of the sequence. The first packet clears the state that earlier sequences may have left.
+  pbf_writer BeginPacket() {
     packet_.clear();
     pbf_writer packet(packet_);
     packet.add_uint32(field::packet::kSequenceId, kSequence);
@@ -224,7 +224,7 @@ class PerfettoTrace : public TraceWriter {
     return packet;
   }
 
-  void Emit() {
+  void FinishPacket() {
     pbf_writer(buffer_).add_message(field::kTracePacket, packet_);
     if (buffer_.size() > (std::size_t{1} << 18U)) Flush();
   }
@@ -235,15 +235,15 @@ class PerfettoTrace : public TraceWriter {
   }
 
   std::ostream& out_;
-  std::string buffer_, packet_, event_;  // event_: reused, of the packet that is being made
-  std::string new_data_;                 // what was interned since the last packet
+  std::string buffer_, packet_, event_;  // event_: the event of the current packet, reused
+  std::string new_data_;                 // interned data that no packet has contained yet
   bool first_ = true;
-  std::uint32_t clock_ = 0;  // 0: the trace's own
+  std::uint32_t clock_ = 0;  // 0: the trace's default clock
   TrackId tracks_ = 0;
   std::map<TrackId, std::int64_t> pids_;
-  std::map<TrackId, std::vector<Nanoseconds>> open_;  // the ends of the slices that are open
+  std::map<TrackId, std::vector<Nanoseconds>> open_;  // the end times of the open slices
   std::vector<std::string> kinds_;
-  Interned names_{field::interned::kEventNames}, categories_{field::interned::kCategories},
+  StringInterner names_{field::interned::kEventNames}, categories_{field::interned::kCategories},
       annotation_names_{field::interned::kAnnotationNames},
       annotation_texts_{field::interned::kAnnotationTexts};
 };

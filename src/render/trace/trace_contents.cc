@@ -17,7 +17,7 @@
 namespace etprof {
 namespace {
 
-bool KnowsItsClocks(const RunData& run) {
+bool HasClocks(const RunData& run) {
   return std::ranges::any_of(run.experiments, [](const ExperimentData& data) {
     return std::ranges::any_of(data.launches, [](const Launch& launch) { return launch.clocks.has_value(); });
   });
@@ -27,8 +27,8 @@ void Add(std::vector<TraceArgument>& list, const std::string& name, const std::s
   if (!text.empty()) list.push_back({name, text});
 }
 
-// What is the same of an operator in every run.
-std::vector<TraceArgument> FactsOf(const Profile& profile, std::size_t index, bool on_arm) {
+// The facts about an operator that are the same in every run.
+std::vector<TraceArgument> OperatorFacts(const Profile& profile, std::size_t index, bool on_arm) {
   const Operator& op = profile.operators[index];
   std::vector<TraceArgument> facts;
   Add(facts, "kind", std::string(SpanKindName(op.key.kind)));
@@ -56,7 +56,7 @@ class ExperimentWriter {
                    TraceWriter& writer)
       : run_(run), data_(data), trace_(trace), profile_(profile), writer_(writer) {
     on_arm_ = RanOnArm(profile, data.isa_state);
-    if (!KnowsItsClocks(run)) origin_ = Earliest();
+    if (!HasClocks(run)) origin_ = EarliestTime();
     process_ = writer.AddProcess(data.label.empty() ? data.name : data.label);
   }
 
@@ -64,7 +64,7 @@ class ExperimentWriter {
     for (const Launch& launch : data_.launches) {
       if (launch.clocks) writer_.AlignClocks(*launch.clocks);
     }
-    const std::vector<std::size_t> runs = Chosen(choice);
+    const std::vector<std::size_t> runs = ChosenRuns(choice);
     WriteRuns(runs, before_each_run);
     if (choice.runs == TraceChoice::Runs::kAll) {
       WriteOutsideRuns();
@@ -78,7 +78,7 @@ class ExperimentWriter {
  private:
   using TrackId = TraceWriter::TrackId;
 
-  Nanoseconds Earliest() const {
+  Nanoseconds EarliestTime() const {
     Nanoseconds earliest = std::numeric_limits<Nanoseconds>::max();
     for (const Nanoseconds start : trace_.start) earliest = std::min(earliest, start);
     for (const Launch& launch : data_.launches) {
@@ -90,9 +90,9 @@ class ExperimentWriter {
   }
 
   // No format has times before 0.
-  Nanoseconds At(Nanoseconds time) const { return std::max<Nanoseconds>(0, time - origin_); }
+  Nanoseconds RelativeTime(Nanoseconds time) const { return std::max<Nanoseconds>(0, time - origin_); }
 
-  std::vector<std::size_t> Chosen(const TraceChoice& choice) const {
+  std::vector<std::size_t> ChosenRuns(const TraceChoice& choice) const {
     std::vector<std::size_t> runs;
     switch (choice.runs) {
       case TraceChoice::Runs::kAll:
@@ -115,8 +115,8 @@ class ExperimentWriter {
 
   void WriteRuns(const std::vector<std::size_t>& runs, const std::function<void()>& before_each) {
     if (runs.empty()) return;
-    std::vector<TraceWriter::SliceId> kinds;
-    for (std::size_t op = 0; op < profile_.operators.size(); ++op) kinds.push_back(DescribeOperator(op));
+    std::vector<TraceWriter::SliceId> slice_ids;
+    for (std::size_t op = 0; op < profile_.operators.size(); ++op) slice_ids.push_back(DescribeOperator(op));
     const TrackId thread = writer_.AddThread(process_, run_.method);
     const TrackId latency = writer_.AddCounter(process_, "traced latency", "ms");
     SpanPlacer placer(trace_, profile_);
@@ -138,20 +138,20 @@ class ExperimentWriter {
           more.push_back({"recorded_start_ns", trace_.start[span.event]});
           more.push_back({"recorded_end_ns", trace_.end[span.event]});
         }
-        writer_.Slice(thread, span.depth, kinds[static_cast<std::size_t>(span.op)], At(span.start),
-                      At(span.end), more);
+        writer_.Slice(thread, span.depth, slice_ids[static_cast<std::size_t>(span.op)],
+                      RelativeTime(span.start), RelativeTime(span.end), more);
       }
       if (!spans.empty())
-        writer_.Value(latency, At(spans.front().start), static_cast<double>(run.total) / 1e6);
+        writer_.Value(latency, RelativeTime(spans.front().start), static_cast<double>(run.total) / 1e6);
     }
   }
 
   TraceWriter::SliceId DescribeOperator(std::size_t op) {
     const Operator& own = profile_.operators[op];
-    return writer_.Describe(own.name, std::string(own.category.name), FactsOf(profile_, op, on_arm_));
+    return writer_.Describe(own.name, std::string(own.category.name), OperatorFacts(profile_, op, on_arm_));
   }
 
-  // Loading, and what was cut off in the middle of a run: nested by their times alone.
+  // Writes loading and runs that were cut off. Only their times determine how these events nest.
   void WriteOutsideRuns() {
     std::vector<std::uint8_t> in_run(trace_.event_count());
     for (const ProfiledRun& run : profile_.runs) {
@@ -183,18 +183,19 @@ class ExperimentWriter {
       while (!open.empty() && open.back() <= event.start) open.pop_back();
       const Nanoseconds end = open.empty() ? event.end : std::min(event.end, open.back());
       const auto kind = writer_.Describe(trace_.names.Text(event.name), "outside runs", {});
-      writer_.Slice(thread, static_cast<int>(open.size()), kind, At(event.start), At(end), {});
+      writer_.Slice(thread, static_cast<int>(open.size()), kind, RelativeTime(event.start), RelativeTime(end),
+                    {});
       open.push_back(end);
     }
   }
 
-  // Conditions are read at the end of a burst by the worker, or before its round by the device.
+  // Writes the conditions, which the worker reads at the end of a burst, or the device before its round.
   void WriteBursts() {
     std::optional<TrackId> median, frequency, temperature;
     const auto value = [&](std::optional<TrackId>& track, const char* name, const char* unit,
                            Nanoseconds time, double number) {
       if (!track) track = writer_.AddCounter(process_, name, unit);
-      writer_.Value(*track, At(time), number);
+      writer_.Value(*track, RelativeTime(time), number);
     };
     for (const Launch& launch : data_.launches) {
       for (const Burst& burst : launch.bursts) {
@@ -215,24 +216,24 @@ class ExperimentWriter {
     }
   }
 
-  // The watched run is of a process of its own. A thread's tasks in an operator are one slice.
+  // Writes the watched run as a separate process. All tasks of a thread in an operator are one slice.
   void WriteWatched(const WatchData& watch, const protocol::WatchedTimeline& timeline) {
     const std::map<std::string, std::size_t> index = OperatorsByKey(profile_);
-    std::map<std::size_t, TraceWriter::SliceId> kinds;
+    std::map<std::size_t, TraceWriter::SliceId> slice_ids;
     const auto kind_of = [&](std::size_t of) {
-      const auto known = kinds.find(of);
-      if (known != kinds.end()) return known->second;
+      const auto known = slice_ids.find(of);
+      if (known != slice_ids.end()) return known->second;
       const protocol::WatchedOperator& op = watch.reply.operators[of];
       const std::string key = op.place.KeyText(watch.method);
       const auto found = index.find(key);
       const auto kind = found == index.end() ? writer_.Describe(op.name, op.place.kind, {{"node_id", key}})
                                              : DescribeOperator(found->second);
-      return kinds.emplace(of, kind).first->second;
+      return slice_ids.emplace(of, kind).first->second;
     };
     const TrackId process =
         writer_.AddProcess((data_.label.empty() ? data_.name : data_.label) + ", watched");
     const TrackId whole = writer_.AddThread(process, watch.method);
-    const auto at = [&](Nanoseconds since_begin) { return At(timeline.begin_ns + since_begin); };
+    const auto at = [&](Nanoseconds since_begin) { return RelativeTime(timeline.begin_ns + since_begin); };
     const PlacedWatch placed(timeline);
     for (const PlacedWatch::Span& span : placed.spans)
       writer_.Slice(whole, static_cast<int>(span.depth), kind_of(span.op), at(span.begin), at(span.end), {});

@@ -10,22 +10,22 @@
 
 namespace etprof {
 
-// Which traced runs of each experiment are written.
+// The traced runs of each experiment that are written.
 struct TraceChoice {
   enum class Runs { kAll, kMedian, kOne } runs = Runs::kAll;
-  std::size_t index = 0;  // kOne: into Profile::runs
+  std::size_t index = 0;  // of kOne: index into Profile::runs
 };
 
-// What the manifest says of the whole, as attributes of the trace.
+// Writes the facts of the manifest about the whole run as attributes of the trace.
 void WriteTraceAttributes(const RunData& run, const std::string& etprof_version, TraceWriter& writer);
 
-// One experiment as a process: its runs on a thread (every event of the trace, delegates nested), what came
-// before them (loading) on another, and as counters the latency of each run, of each untraced burst its
-// median, the clock frequency and the temperature. Where it was watched, that run is a process more: its
-// operators on a thread, and the tasks of each thread on another (unless kOne is chosen). Times are the
-// device's CLOCK_MONOTONIC where the run recorded what leads to its other clocks; else each experiment begins
-// at 0. `before_each_run` may throw, to end it. Returns how many runs it wrote. Throws Error (kUsage) for a
-// run that is not there.
+// Writes one experiment as a process. One thread has its runs (every event of the trace, delegates nested),
+// another has everything before them (loading). Counters show the latency of each run, the median of each
+// untraced burst, the clock frequency, and the temperature. If the experiment was watched, the watched run is
+// another process: one thread has its operators, and further threads have the tasks of each pool thread
+// (unless kOne is chosen). Times are the device's CLOCK_MONOTONIC if the run recorded its relation to the
+// other clocks; else each experiment begins at 0. `before_each_run` may throw to cancel. Returns the number
+// of runs written. Throws Error (kUsage) if the chosen run does not exist.
 std::size_t WriteTraceOf(const RunData& run, const ExperimentData& data, const Trace& trace,
                          const Profile& profile, const TraceChoice& choice,
                          const std::function<void()>& before_each_run, TraceWriter& writer);
