@@ -4,56 +4,56 @@ namespace etprof {
 namespace {
 
 struct CellValueVisitor {
-  CellValue& value_;
+  CellValue& result;
 
   void operator()(const say::Nothing&) {}
-  void operator()(const std::string&) { value_.kind = CellKind::kText; }
+  void operator()(const std::string&) { result.kind = CellKind::kText; }
   void operator()(const say::Duration& duration) { SetValue(CellKind::kDuration, duration.ns, "ns"); }
   void operator()(const say::Time& time) { SetValue(CellKind::kTime, time.ns, "ns"); }
   void operator()(const say::PartTime& part) { SetValue(CellKind::kTime, part.ns(), "ns"); }
   void operator()(const say::TimeBounds& bounds) {
-    value_.kind = CellKind::kInterval;
-    value_.low = bounds.low_ns;
-    value_.high = bounds.high_ns;
-    value_.unit = "ns";
+    result.kind = CellKind::kInterval;
+    result.low = bounds.low_ns;
+    result.high = bounds.high_ns;
+    result.unit = "ns";
   }
   void operator()(const say::Size& size) { SetValue(CellKind::kSize, size.bytes, "bytes"); }
   void operator()(const say::Count& count) { SetValue(CellKind::kCount, static_cast<double>(count.count)); }
   void operator()(const say::Amount& amount) { SetValue(CellKind::kAmount, amount.amount); }
   void operator()(const say::Number& number) {
     SetValue(CellKind::kNumber, number.value, number.unit);
-    value_.low = number.low;
-    value_.high = number.high;
+    result.low = number.low;
+    result.high = number.high;
   }
   void operator()(const say::Share& share) { SetValue(CellKind::kShare, share.share); }
   void operator()(const say::Ratio& ratio) { SetValue(CellKind::kRatio, ratio.ratio); }
   void operator()(const say::Change& change) {
     SetValue(CellKind::kChange, change.change);
-    value_.low = change.low;
-    value_.high = change.high;
+    result.low = change.low;
+    result.high = change.high;
   }
   void operator()(const say::Speedup& speedup) {
-    value_.kind = CellKind::kSpeedup;
-    value_.verdict = NameOf(speedup.quantity.verdict);
-    value_.efficiency = speedup.efficiency;
+    result.kind = CellKind::kSpeedup;
+    result.verdict = NameOf(speedup.quantity.verdict);
+    result.efficiency = speedup.efficiency;
     const std::optional<stats::RatioEstimate> estimate = speedup.quantity.Told();
     if (!estimate) return;
-    value_.value = estimate->ratio();
+    result.value = estimate->ratio();
     SetBounds(*estimate);
   }
   void operator()(const say::Interval& interval) {
-    value_.kind = CellKind::kInterval;
+    result.kind = CellKind::kInterval;
     if (const auto estimate = interval.quantity.Told()) SetBounds(*estimate);
   }
 
   void SetValue(CellKind kind, double value, const std::string& unit = "") {
-    value_.kind = kind;
-    value_.value = value;
-    value_.unit = unit;
+    result.kind = kind;
+    result.value = value;
+    result.unit = unit;
   }
   void SetBounds(const stats::RatioEstimate& estimate) {
-    value_.low = estimate.low();
-    value_.high = estimate.high();
+    result.low = estimate.low();
+    result.high = estimate.high();
   }
 };
 

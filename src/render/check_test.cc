@@ -27,7 +27,7 @@ using example::Everything;
 using example::Pair;
 
 template <typename Render>
-std::string TextOfCheck(const Render& render) {
+std::string RenderCheck(const Render& render) {
   std::ostringstream out;
   render(out);
   return out.str();
@@ -35,12 +35,12 @@ std::string TextOfCheck(const Render& render) {
 
 pugi::xml_document Junit(const CheckReport& check) {
   pugi::xml_document document;
-  const std::string text = TextOfCheck([&](std::ostream& out) { RenderJunit(say::TestSuiteOf(check), out); });
+  const std::string text = RenderCheck([&](std::ostream& out) { RenderJunit(say::TestSuiteOf(check), out); });
   EXPECT_TRUE(document.load_string(text.c_str())) << text;
   return document;
 }
 
-std::string HeadlineOf(const CheckReport& check) {
+std::string CheckHeadline(const CheckReport& check) {
   return TextOf(say::SayCheck(check).answers.at(0).text, {});
 }
 
@@ -55,29 +55,29 @@ TEST(CheckWords, Numbers) {
 
 TEST(CheckWords, Conclusions) {
   CheckReport check = Everything();
-  EXPECT_EQ(HeadlineOf(check),
+  EXPECT_EQ(CheckHeadline(check),
             "FAIL: 1 of 4 comparisons exceeds a limit, 1 of 4 comparisons could not be measured, 1 of 4 "
             "comparisons could not be decided");
   check.pairs.resize(1);
   check.decision = GateDecision::kPass;
   check.error = false;
-  EXPECT_EQ(HeadlineOf(check), "PASS: 1 of 1 comparison is within its limits");
+  EXPECT_EQ(CheckHeadline(check), "PASS: 1 of 1 comparison is within its limits");
   check.pairs = {Pair("open", GateDecision::kInconclusive, 0.02)};
   check.decision = GateDecision::kInconclusive;
-  EXPECT_EQ(HeadlineOf(check), "INCONCLUSIVE: 1 of 1 comparison could not be decided");
+  EXPECT_EQ(CheckHeadline(check), "INCONCLUSIVE: 1 of 1 comparison could not be decided");
   check.require_conclusive = true;
-  EXPECT_EQ(HeadlineOf(check), "FAIL: 1 of 1 comparison could not be decided");
+  EXPECT_EQ(CheckHeadline(check), "FAIL: 1 of 1 comparison could not be decided");
   check.pairs.clear();
-  EXPECT_EQ(HeadlineOf(check), "FAIL: nothing to check");
+  EXPECT_EQ(CheckHeadline(check), "FAIL: nothing to check");
 }
 
-// As the exit code, the JUnit file, and the JSON have it.
-TEST(CheckWords, WhatCouldNotBeMeasuredIsAnErrorAlsoWhereADecisionIsRequired) {
+// The exit code, the JUnit file, and the JSON agree.
+TEST(CheckWords, FailedMeasurementIsAnErrorEvenWithRequireConclusive) {
   CheckReport check = Everything();
   check.pairs.erase(check.pairs.begin(), check.pairs.begin() + 3);
   check.decision = GateDecision::kInconclusive;
   check.require_conclusive = true;
-  EXPECT_EQ(HeadlineOf(check), "ERROR: 1 of 1 comparison could not be measured");
+  EXPECT_EQ(CheckHeadline(check), "ERROR: 1 of 1 comparison could not be measured");
   EXPECT_EQ(check.Result(), "error");
   EXPECT_STREQ(Junit(check).select_node("//testcase/error").node().attribute("type").value(), "measurement");
   SuiteReport suite = example::MakeSuite();
@@ -114,7 +114,7 @@ TEST(CheckJunit, HasACaseForEachPair) {
                "the worker died: \"<x>\"");
 }
 
-TEST(CheckJunit, RequiringADecisionTurnsSkippedIntoFailure) {
+TEST(CheckJunit, RequireConclusiveTurnsSkippedIntoFailure) {
   CheckReport check = Everything();
   check.require_conclusive = true;
   const pugi::xml_document document = Junit(check);
@@ -126,7 +126,7 @@ TEST(CheckJunit, RequiringADecisionTurnsSkippedIntoFailure) {
 
 TEST(CheckJson, HoldsEverything) {
   const auto json =
-      nlohmann::json::parse(TextOfCheck([](std::ostream& out) { WriteJson(Everything(), 2, out); }));
+      nlohmann::json::parse(RenderCheck([](std::ostream& out) { WriteJson(Everything(), 2, out); }));
   EXPECT_EQ(json.at("result"), "fail");
   EXPECT_EQ(json.at("pairs").size(), 4U);
   EXPECT_EQ(json.at("pairs").at(3).at("result"), "error");
@@ -136,40 +136,40 @@ TEST(CheckJson, HoldsEverything) {
   CheckReport infinite = Everything();
   infinite.pairs[0].items[0].verdict.high = std::numeric_limits<double>::infinity();
   const auto other =
-      nlohmann::json::parse(TextOfCheck([&](std::ostream& out) { WriteJson(infinite, 2, out); }));
+      nlohmann::json::parse(RenderCheck([&](std::ostream& out) { WriteJson(infinite, 2, out); }));
   EXPECT_TRUE(other.at("pairs").at(0).at("checks").at(0).at("growth_high").is_null());
 }
 
-TEST(CheckTerminal, ShowsEveryPairAndWhatMoved) {
-  const std::string text = TextOfCheck(
+TEST(CheckTerminal, ShowsEveryPairAndItsChanges) {
+  const std::string text = RenderCheck(
       [](std::ostream& out) { RenderDocumentTerminal(say::SayCheck(Everything()), {.more = "here"}, out); });
   EXPECT_THAT(text, HasSubstr("+10.0% [+9.0%, +11.0%]"));
   EXPECT_THAT(text, HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300%"));
   EXPECT_THAT(text, HasSubstr("note    two sessions"));
   EXPECT_THAT(text, HasSubstr("the worker died"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
-  EXPECT_THAT(text, Not(HasSubstr("Softmax")));  // an operator that passes is counted, not listed
-  EXPECT_THAT(TextOfCheck([](std::ostream& out) {
+  EXPECT_THAT(text, Not(HasSubstr("Softmax")));  // operators that pass are counted, not listed
+  EXPECT_THAT(RenderCheck([](std::ostream& out) {
                 RenderDocumentTerminal(say::SayCheck(Everything()), {.colors = true, .more = ""}, out);
               }),
               HasSubstr("\x1b[31mFAIL"));
-  const std::string all = TextOfCheck([](std::ostream& out) {
+  const std::string all = RenderCheck([](std::ostream& out) {
     RenderDocumentTerminal(say::SayCheck(Everything()), {.all = true, .more = ""}, out);
   });
   EXPECT_THAT(text, HasSubstr("1 operator passes (--all shows them)"));
   EXPECT_THAT(all, HasSubstr("Softmax"));
   EXPECT_THAT(all, Not(HasSubstr("--all")));
   for (const int width : {60, 80, 120}) {
-    std::istringstream lines(TextOfCheck([&](std::ostream& out) {
+    std::istringstream lines(RenderCheck([&](std::ostream& out) {
       RenderDocumentTerminal(say::SayCheck(Everything()), {.width = width, .all = true, .more = ""}, out);
     }));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
 }
 
-TEST(CheckMarkdown, EveryRowHasItsHeadingsCells) {
+TEST(CheckMarkdown, EveryRowHasAsManyCellsAsTheHeading) {
   const std::string text =
-      TextOfCheck([](std::ostream& out) { RenderDocumentMarkdown(say::SayCheck(Everything()), 2, out); });
+      RenderCheck([](std::ostream& out) { RenderDocumentMarkdown(say::SayCheck(Everything()), 2, out); });
   EXPECT_THAT(text, HasSubstr("**FAIL: 1 of 4 comparisons exceeds a limit"));
   EXPECT_THAT(text, HasSubstr("### slow \\| \\`one\\`\n"));
   EXPECT_THAT(text, HasSubstr("operators that changed:\n\n- Convolution"));
@@ -184,7 +184,8 @@ TEST(CheckMarkdown, EveryRowHasItsHeadingsCells) {
     EXPECT_EQ(cells, 6) << line;
     ++rows;
   }
-  EXPECT_EQ(rows, 5 * 2 + 6);  // five tables; a check a pair, one more of memory, an operator that passes
+  EXPECT_EQ(rows,
+            5 * 2 + 6);  // five tables; one check per pair, one more for memory, and an operator that passes
 }
 
 }  // namespace

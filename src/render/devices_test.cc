@@ -58,7 +58,7 @@ TEST(DevicesMarkdown, HasTheKitsCombinedSections) {
   EXPECT_THAT(LineWith(text, "| on, 1 thread | ssh:board"), HasSubstr("| local | 0.67x | \\[0."));
 }
 
-TEST(DevicesMarkdown, AnEmulatedDeviceSaysSoEverywhere) {
+TEST(DevicesMarkdown, EmulationIsStatedEverywhere) {
   const std::string text = MarkdownOf(example::MakeDevices());
   EXPECT_THAT(LineWith(text, "**adb:phone (emulated), on: "), HasSubstr("emulated"));
   EXPECT_THAT(LineWith(text, "CPU of adb:phone"), HasSubstr("adb:phone (emulated)"));
@@ -118,10 +118,10 @@ TEST(DevicesMarkdown, EveryModelHasItsSections) {
   const std::string text = MarkdownOf(AssembleDevices(std::move(runs)));
   EXPECT_THAT(text, AllOf(HasSubstr("\n## net\\_xnnpack\\_fp32: Latency across platforms\n"),
                           HasSubstr("\n## other: Latency across platforms\n")));
-  EXPECT_THAT(text, Not(HasSubstr("unpaired")));  // nothing is compared with anything
+  EXPECT_THAT(text, Not(HasSubstr("unpaired")));  // nothing is compared
 }
 
-TEST(DevicesTerminal, EachDeviceThenSideBySide) {
+TEST(DevicesTerminal, ShowsEachDeviceThenAllSideBySide) {
   const std::string text = TerminalOf(example::MakeDevices());
   EXPECT_THAT(text, AllOf(HasSubstr("3 devices"), HasSubstr("2.50x faster than off"),
                           HasSubstr("adb:phone (emulated)"), HasSubstr("not meaningful"),
@@ -138,7 +138,7 @@ TEST(DevicesTerminal, KeepsToTheWidth) {
   }
 }
 
-TEST(DevicesTerminal, NoControlCharacterOfANameReachesIt) {
+TEST(DevicesTerminal, ControlCharactersInNamesAreRemoved) {
   std::vector<Report> runs = {example::MakePairOn("a\x1b[2J", 1), example::MakePairOn("b", 1)};
   runs[0].experiments[0].label = "x\x1b[2J";
   runs[0].warnings.push_back("\x07");
@@ -146,7 +146,7 @@ TEST(DevicesTerminal, NoControlCharacterOfANameReachesIt) {
   EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
 }
 
-TEST(DevicesJson, SaysWhatTheReportSays) {
+TEST(DevicesJson, MatchesTheReport) {
   const nlohmann::json json = JsonOf(example::MakeDevices());
   EXPECT_EQ(json["devices"].size(), 3u);
   EXPECT_EQ(json["devices"][1]["governor"], "performance");

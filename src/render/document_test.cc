@@ -31,24 +31,24 @@ using example::Counted;
 using example::OneOfEach;
 using Json = nlohmann::json;
 
-std::string OnScreen(const say::Document& document, const TerminalOptions& options) {
+std::string RenderScreen(const say::Document& document, const TerminalOptions& options) {
   std::ostringstream out;
   RenderDocumentTerminal(document, options, out);
   return out.str();
 }
-std::string OnPage(const say::Document& document) {
+std::string RenderPage(const say::Document& document) {
   std::ostringstream out;
   RenderDocumentMarkdown(document, 1, out);
   return out.str();
 }
-std::string AsCsv(const say::Document& document, const std::string& table) {
+std::string RenderCsv(const say::Document& document, const std::string& table) {
   std::ostringstream out;
   RenderDocumentCsv(document, table, out);
   return out.str();
 }
 
-TEST(DocumentTerminal, ShowsTheUsualAndSaysWhatElseThereIs) {
-  const std::string text = OnScreen(OneOfEach(), {.more = "there"});
+TEST(DocumentTerminal, ShowsTheShortFormAndNamesTheRest) {
+  const std::string text = RenderScreen(OneOfEach(), {.more = "there"});
   EXPECT_THAT(text, testing::StartsWith("all <of> it · a fact\n"));
   EXPECT_THAT(text, testing::EndsWith("the answer\n"));
   EXPECT_THAT(text, AllOf(HasSubstr("usual words"), Not(HasSubstr("words of a page")), Not(HasSubstr("two")),
@@ -62,12 +62,12 @@ TEST(DocumentTerminal, ShowsTheUsualAndSaysWhatElseThereIs) {
                           HasSubstr("  known  a value"), Not(HasSubstr("three")), Not(HasSubstr("FLOP"))));
   EXPECT_THAT(text, AllOf(HasSubstr("rising      ▁▅ █  1.00 ms to 3.00 ms"), HasSubstr("note    a note"),
                           HasSubstr("report  there")));
-  EXPECT_THAT(OnScreen(OneOfEach(), {.colors = true, .more = ""}),
+  EXPECT_THAT(RenderScreen(OneOfEach(), {.colors = true, .more = ""}),
               AllOf(HasSubstr("\x1b[31mworse"), HasSubstr("\x1b[32mthe answer")));
 }
 
-TEST(DocumentTerminal, ShowsEverythingWhereAllIsAskedFor) {
-  const std::string text = OnScreen(OneOfEach(), {.all = true, .more = ""});
+TEST(DocumentTerminal, ShowsEverythingWithAll) {
+  const std::string text = RenderScreen(OneOfEach(), {.all = true, .more = ""});
   EXPECT_THAT(text, AllOf(HasSubstr("words of a page"), HasSubstr("line 2"), HasSubstr("folded away"),
                           HasSubstr("third"), HasSubstr("two"), Not(HasSubstr("--all"))));
   EXPECT_THAT(text,
@@ -75,13 +75,13 @@ TEST(DocumentTerminal, ShowsEverythingWhereAllIsAskedFor) {
                     HasSubstr("     point, ms   time\n  A  placed     4.000\n     small      1.000\n")));
 }
 
-TEST(DocumentTerminal, ShowsAllOfWhatWraps) {
+TEST(DocumentTerminal, WrappedTextIsComplete) {
   const std::string path = "/a/" + std::string(90, 'p') + "/" + std::string(60, 'q');
   say::Document document;
   say::Table table{"few", "", {say::Left("name"), say::Left("where", "").Wraps()}, {{"x", "in " + path}}};
   document.sections = {{"", say::Level::kUsual, {std::move(table)}}};
   std::string shown;
-  std::istringstream lines(OnScreen(document, {.width = 60, .more = ""}));
+  std::istringstream lines(RenderScreen(document, {.width = 60, .more = ""}));
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(DisplayWidth(line), 60);
     if (line.size() > 9) shown += line.substr(8);
@@ -89,21 +89,21 @@ TEST(DocumentTerminal, ShowsAllOfWhatWraps) {
   EXPECT_THAT(shown, HasSubstr(path));
 }
 
-TEST(DocumentTerminal, ATableWithoutNamesKeepsItsFirstColumn) {
+TEST(DocumentTerminal, EmptyFirstColumnIsKept) {
   for (const std::string note : {"shown", ""}) {
     say::Document document;
     say::Table table{
         "cells", "", {say::Left("name"), say::Left("note"), say::Left("reason")}, {{"", note, ""}}};
     document.sections = {{"", say::Level::kUsual, {std::move(table)}}};
     for (const bool all : {false, true})
-      EXPECT_THAT(OnScreen(document, {.all = all, .more = ""}), HasSubstr(note));
-    EXPECT_THAT(OnPage(document), HasSubstr(note));
+      EXPECT_THAT(RenderScreen(document, {.all = all, .more = ""}), HasSubstr(note));
+    EXPECT_THAT(RenderPage(document), HasSubstr(note));
   }
 }
 
-TEST(DocumentTerminal, ARemedyIsBelowWhatWasFoundAndAColumnOfItsOwnElsewhere) {
+TEST(DocumentTerminal, RemedyIsBelowTheFindingAndASeparateColumnInOtherFormats) {
   const say::Document document = example::ExaminationDocument();
-  EXPECT_EQ(OnScreen(document, {.more = ""}),
+  EXPECT_EQ(RenderScreen(document, {.more = ""}),
             "etprof doctor\n\n"
             "  profile\n\n"
             "  state    check       found\n"
@@ -116,7 +116,7 @@ TEST(DocumentTerminal, ARemedyIsBelowWhatWasFoundAndAColumnOfItsOwnElsewhere) {
             "                  -> get it\n\n"
             "  not ready  devices over adb (no adb)\n\n"
             "this machine can measure\n");
-  EXPECT_EQ(AsCsv(document, "checks"),
+  EXPECT_EQ(RenderCsv(document, "checks"),
             "commands,state,check,found,remedy\n"
             "profile,ok,runner,\"0.1.0, /here|there\",\n"
             "profile,warning,steadiness,a virtual machine,use another\n"
@@ -128,13 +128,13 @@ TEST(DocumentTerminal, KeepsToItsWidth) {
   auto& table = std::get<say::Table>(document.sections[0].parts[3]);
   table.rows.push_back({std::string(90, 'n'), say::Cell(), std::string(90, 'x')});
   for (const int width : {60, 80, 120}) {
-    std::istringstream lines(OnScreen(document, {.width = width, .all = true, .more = ""}));
+    std::istringstream lines(RenderScreen(document, {.width = width, .all = true, .more = ""}));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
 }
 
-TEST(DocumentMarkdown, HasEverythingThatIsNowhereElse) {
-  const std::string text = OnPage(OneOfEach());
+TEST(DocumentMarkdown, HasEverythingThatIsNotAvailableElsewhere) {
+  const std::string text = RenderPage(OneOfEach());
   EXPECT_THAT(text, testing::StartsWith("# all &lt;of&gt; it · a fact\n\n**the answer**\n"));
   EXPECT_THAT(
       text,
@@ -150,25 +150,26 @@ TEST(DocumentMarkdown, HasEverythingThatIsNowhereElse) {
             Not(HasSubstr("FLOP")), HasSubstr("- a note"), HasSubstr("the method")));
 }
 
-// The times of texts, in the unit and with the digits of the document's; only JSON keeps the values apart.
-TEST(DocumentMarkdown, ASectionWithoutAnythingInItHasNoHeading) {
+// Only JSON keeps the values in texts separate; the other formats write them in the unit and with the digits
+// of the document.
+TEST(DocumentMarkdown, EmptySectionHasNoHeading) {
   const say::Table empty{.id = "empty", .title = "no rows", .columns = {say::Left("name")}};
   say::Document document;
   document.title = "title";
   document.sections = {{"nothing", say::Level::kUsual, {empty}}, {"folded", say::Level::kFolded, {empty}}};
-  EXPECT_EQ(OnPage(document), "# title\n\n");
+  EXPECT_EQ(RenderPage(document), "# title\n\n");
 }
 
-TEST(DocumentTexts, EveryFormatWritesTheirValues) {
+TEST(DocumentTexts, EveryFormatWritesValuesInTexts) {
   const char* const texts[] = {"a part takes 0.500 of 1.500 ms (33%)", "an item of 2.500 ms", "or <0.001 ms",
                                "a note of 1.250 ms"};
-  const std::string screen = OnScreen(OneOfEach(), {.all = true, .more = ""});
+  const std::string screen = RenderScreen(OneOfEach(), {.all = true, .more = ""});
   std::ostringstream page;
   RenderDocumentJson(OneOfEach(), page);
   for (const std::string text : texts) {
     EXPECT_THAT(screen, HasSubstr(text));
     EXPECT_THAT(page.str(), HasSubstr(text));
-    EXPECT_THAT(read::Unescaped(OnPage(OneOfEach())), HasSubstr(text));
+    EXPECT_THAT(read::Unescaped(RenderPage(OneOfEach())), HasSubstr(text));
   }
   const Json parts = Json::parse(page.str())["sections"][0]["parts"];
   const Json& values = parts[parts.size() - 2]["paragraph"]["values"];
@@ -194,7 +195,7 @@ TEST(DocumentTables, PartsAddUpAsPrinted) {
                     {{"tiny", say::Time{1}}}}};
   for (say::Row& row : table.rows) row.cells.resize(3, std::string());
   document.sections = {{"", say::Level::kUsual, {std::move(table)}}};
-  EXPECT_EQ(OnScreen(document, {.width = 60, .more = ""}),
+  EXPECT_EQ(RenderScreen(document, {.width = 60, .more = ""}),
             "  part, ms    time  share\n"
             "  a          1.001    50%  ████████████████\n"
             "  b          1.000    25%  ████████\n"
@@ -202,27 +203,28 @@ TEST(DocumentTables, PartsAddUpAsPrinted) {
             "  rest      <0.001\n"
             "  whole      2.001\n"
             "  tiny      <0.001\n\n");
-  EXPECT_THAT(OnPage(document), AllOf(HasSubstr("| a | 1.001 | 50% |"), HasSubstr("| whole | 2.001 |  |")));
+  EXPECT_THAT(RenderPage(document),
+              AllOf(HasSubstr("| a | 1.001 | 50% |"), HasSubstr("| whole | 2.001 |  |")));
 }
 
-TEST(DocumentCsv, ATableWithoutRowsIsItsHeading) {
+TEST(DocumentCsv, EmptyTableGivesOnlyTheHeading) {
   say::Document document = OneOfEach();
   std::get<say::Table>(document.sections[0].parts[3]).rows.clear();
-  EXPECT_EQ(AsCsv(document, "values"), "section,name,value,note\n");
-  EXPECT_THAT(OnPage(document), Not(HasSubstr("### Values")));
-  EXPECT_THAT(OnScreen(document, {.all = true, .more = ""}), Not(HasSubstr("value  note")));
+  EXPECT_EQ(RenderCsv(document, "values"), "section,name,value,note\n");
+  EXPECT_THAT(RenderPage(document), Not(HasSubstr("### Values")));
+  EXPECT_THAT(RenderScreen(document, {.all = true, .more = ""}), Not(HasSubstr("value  note")));
 }
 
 TEST(DocumentCsv, EveryColumnHasATitle) {
   say::Document document;
   document.sections = {{"one", say::Level::kUsual, {OneOfEach().sections[0].parts[3]}}};
-  EXPECT_THAT(AsCsv(document, "values"), testing::StartsWith("section,name,"));
+  EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("section,name,"));
   document.sections[0].title.clear();
-  EXPECT_THAT(AsCsv(document, "values"), testing::StartsWith("name,"));
-  EXPECT_THAT(AsCsv(document, "values"), HasSubstr("\nwords,"));
+  EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("name,"));
+  EXPECT_THAT(RenderCsv(document, "values"), HasSubstr("\nwords,"));
 }
 
-TEST(DocumentCsv, AnIntervalThatIsNotKnownHasTitlesOfItsOwn) {
+TEST(DocumentCsv, UnknownIntervalHasItsColumns) {
   say::Document document = OneOfEach();
   auto& table = std::get<say::Table>(document.sections[0].parts[3]);
   table.columns = {{"name", ""}, {"speedup", "speedup"}, {"speedup", "CI"}};
@@ -230,17 +232,17 @@ TEST(DocumentCsv, AnIntervalThatIsNotKnownHasTitlesOfItsOwn) {
   contended.verdict = stats::Verdict::kContended;
   table.rows.resize(1);
   table.rows[0].cells = {"a", say::Speedup{contended}, say::Interval{contended}};
-  EXPECT_EQ(AsCsv(document, "values"),
+  EXPECT_EQ(RenderCsv(document, "values"),
             "section,name,speedup,speedup_verdict,speedup_low,speedup_high\none,a,,contended,,\n");
   table.rows[0].cells[2] = say::Cell();
-  EXPECT_EQ(AsCsv(document, "values"), "section,name,speedup,speedup_verdict\none,a,,contended\n");
+  EXPECT_EQ(RenderCsv(document, "values"), "section,name,speedup,speedup_verdict\none,a,,contended\n");
 }
 
 TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
   const say::Document document = OneOfEach();
   EXPECT_THAT(TableIds(document),
               ElementsAre("values", "more", "few", "facts", "tree", "elsewhere", "points"));
-  EXPECT_EQ(AsCsv(document, "values"),
+  EXPECT_EQ(RenderCsv(document, "values"),
             "section,name,value,value_unit,value_low,value_high,value_verdict,value_efficiency,note\n"
             "one,words,a|b,,,,,,x\n"
             "one,nothing,,,,,,,x\n"
@@ -258,12 +260,13 @@ TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
             "one,bounds,,ms,2,2.25,,,x\n"
             "one,ratio,2.5,,,,,,x\n"
             "one,change,0.1,,0.09,0.11,,,worse\n");
-  EXPECT_EQ(AsCsv(document, "facts"),
+  EXPECT_EQ(RenderCsv(document, "facts"),
             "section,name,value\none,known,a value\none,note,one\none,note,other\n");
-  EXPECT_EQ(AsCsv(document, "points"), "section,point,time,time_unit\nthree,placed,4,ms\nthree,small,1,ms\n");
-  EXPECT_EQ(AsCsv(document, "few"), "section,name\none,first\none,second\none,third\n");
+  EXPECT_EQ(RenderCsv(document, "points"),
+            "section,point,time,time_unit\nthree,placed,4,ms\nthree,small,1,ms\n");
+  EXPECT_EQ(RenderCsv(document, "few"), "section,name\none,first\none,second\none,third\n");
   try {
-    AsCsv(document, "of nothing");
+    RenderCsv(document, "of nothing");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
@@ -272,33 +275,33 @@ TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
 }
 
 TEST(SayCounters, OperatorsByProcessorTimeUnderTheWhole) {
-  const std::string text = OnPage(example::CountersDocument());
+  const std::string text = RenderPage(example::CountersDocument());
   EXPECT_THAT(text, AllOf(HasSubstr("# Counters"), HasSubstr("## as it is"), Not(HasSubstr("DELEGATE")),
                           HasSubstr("GHz"), HasSubstr("| 2.50 |"), Not(HasSubstr("page faults"))));
   EXPECT_LT(text.find("Method::execute"), text.find("large"));
   EXPECT_LT(text.find("large"), text.find("small"));
 }
 
-TEST(SayCounters, NothingOfNothingAndLittleOfMuch) {
+TEST(SayCounters, EmptyForNoCountersAndShortForMany) {
   EXPECT_TRUE(say::SayCounters({}).sections.empty());
   EXPECT_TRUE(say::SayCounters(example::WithCounters("a", {})).sections.empty());
   std::vector<CountersRow> many;
   for (int i = 0; i < 26; ++i)
     many.push_back(
         Counted("forward/0/backend/" + std::to_string(i), "op" + std::to_string(i) + ".", 100 + i, 300));
-  const std::string text = OnPage(say::SayCounters(example::WithCounters("many", many)));
+  const std::string text = RenderPage(say::SayCounters(example::WithCounters("many", many)));
   EXPECT_THAT(text, AllOf(HasSubstr("and 5 more in its"), HasSubstr("op25."), Not(HasSubstr("op4."))));
 }
 
-// --- every format has every value of every table of every subject ------------------------------------------
+// --- Every format has every value of every table of every subject -----------------------------------------
 
 using read::Rows;
 
 struct ExampleTable {
   say::Table table;
   std::string section;
-  Json json;     // of the page, which is that of RenderDocumentJson
-  Rows printed;  // the words of the page
+  Json json;     // of the page, which equals RenderDocumentJson
+  Rows printed;  // the cells' texts on the page
   std::vector<std::string> titles;
 };
 
@@ -308,13 +311,13 @@ Json JsonOf(const say::Document& document) {
   return Json::parse(out.str());
 }
 
-Json JsonOfItsPage(const say::Document& document) {
+Json JsonInPage(const say::Document& document) {
   std::ostringstream out;
   RenderDocumentHtml(document, out);
   return Json::parse(read::JsonOfPage(out.str(), "etprof-document"));
 }
 
-Rows WordsOf(const TableText& text) {
+Rows CellTexts(const TableText& text) {
   Rows rows;
   for (const TableText::Row& row : text.rows) {
     std::vector<std::string>& words = rows.emplace_back();
@@ -323,21 +326,21 @@ Rows WordsOf(const TableText& text) {
   return rows;
 }
 
-// Those with rows, but for rows that only a screen has.
+// The tables that have rows, without the rows that only screens show.
 std::vector<ExampleTable> TablesOf(const say::Document& document, const Json& page) {
   std::vector<ExampleTable> tables;
   const std::vector<const say::Section*> sections = say::SectionsOf(document);
   for (std::size_t s = 0; s < sections.size(); ++s) {
     const say::Section& section = *sections[s];
     for (std::size_t p = 0, pictures = 0; p < section.parts.size(); ++p) {
-      pictures += say::IsPicture(section.parts[p]) ? 1U : 0U;  // no page has them
+      pictures += say::IsPicture(section.parts[p]) ? 1U : 0U;  // no page has pictures
       const auto* of = std::get_if<say::Table>(&section.parts[p]);
       if (of == nullptr || of->rows.empty()) continue;
       say::Table table = *of;
       const TableText text = TextOf(table);
       std::erase_if(table.rows, [](const say::Row& row) { return row.role == say::Row::Role::kRest; });
       tables.push_back({std::move(table), section.title,
-                        page.at("sections")[s].at("parts")[p - pictures].at("table"), WordsOf(text),
+                        page.at("sections")[s].at("parts")[p - pictures].at("table"), CellTexts(text),
                         text.titles});
     }
   }
@@ -371,10 +374,10 @@ void ExpectInMarkdown(const ExampleTable& example, const std::string& page) {
   const TableText text = TextOf(table, whole ? SIZE_MAX : table.usual_rows, [&](const say::Row& row) {
     return whole || row.level != say::Level::kFolded;
   });
-  Rows rows = WordsOf(text);
+  Rows rows = CellTexts(text);
   if (rows.empty()) return;
   std::vector<std::string> titles = example.titles;
-  for (std::size_t c = titles.size(); c-- > 0;) {  // a column without words is left out
+  for (std::size_t c = titles.size(); c-- > 0;) {  // pages leave out columns without texts
     if (std::ranges::any_of(rows, [&](const auto& row) { return !row[c].empty(); })) continue;
     const auto at = static_cast<std::ptrdiff_t>(c);
     titles.erase(titles.begin() + at);
@@ -390,7 +393,7 @@ void ExpectInMarkdown(const ExampleTable& example, const std::string& page) {
   EXPECT_THAT(found, testing::Contains(rows)) << page;
 }
 
-// Cells that are empty take no place on a screen, and a letter may stand before a row.
+// Empty cells take no room on a screen, and a row may begin with a letter.
 void ExpectOnScreen(const ExampleTable& example, const std::string& screen) {
   Rows lines;
   for (const Rows& block : read::ScreenBlocks(screen)) lines.insert(lines.end(), block.begin(), block.end());
@@ -404,7 +407,7 @@ void ExpectOnScreen(const ExampleTable& example, const std::string& screen) {
   }
 }
 
-// One value of a row, which is empty where the column is not there.
+// A cell of a row; empty if the column is absent.
 std::string CsvField(const read::FoundTable& csv, std::size_t row, const std::string& column) {
   const auto found = std::ranges::find(csv.header, column);
   return found == csv.header.end() ? "" : csv.rows[row][std::size_t(found - csv.header.begin())];
@@ -454,15 +457,15 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
   for (say::Document document : example::Documents()) {
     SCOPED_TRACE(document.title);
     for (say::Table* const table : TablesIn(document)) {
-      for (say::Table::Column& column : table->columns) column.most = 0;  // there is room for all words
+      for (say::Table::Column& column : table->columns) column.most = 0;  // there is room for all texts
     }
     const Json page = JsonOf(document);
     say::Document nothing_elsewhere = document;
     for (say::Table* const table : TablesIn(nothing_elsewhere)) table->elsewhere = "";
-    EXPECT_EQ(JsonOfItsPage(nothing_elsewhere), page);
-    const std::string markdown = OnPage(document);
-    const std::string screen = OnScreen(document, {.width = 1000, .all = true, .more = ""});
-    std::map<std::string, std::size_t> rows;  // of the CSV tables of that id, so far
+    EXPECT_EQ(JsonInPage(nothing_elsewhere), page);
+    const std::string markdown = RenderPage(document);
+    const std::string screen = RenderScreen(document, {.width = 1000, .all = true, .more = ""});
+    std::map<std::string, std::size_t> rows;  // rows of the CSV tables with this id so far
     const std::vector<ExampleTable> tables = TablesOf(document, page);
     EXPECT_FALSE(tables.empty());
     for (const ExampleTable& example : tables) {
@@ -471,15 +474,17 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
       ExpectInMarkdown(example, markdown);
       ExpectOnScreen(example, screen);
       std::size_t& first = rows[example.table.id];
-      ExpectInCsv(example, read::Csv(AsCsv(document, example.table.id)), first);
+      ExpectInCsv(example, read::Csv(RenderCsv(document, example.table.id)), first);
       first += example.table.rows.size();
     }
-    for (const auto& [id, count] : rows) EXPECT_EQ(read::Csv(AsCsv(document, id)).rows.size(), count) << id;
+    for (const auto& [id, count] : rows)
+      EXPECT_EQ(read::Csv(RenderCsv(document, id)).rows.size(), count) << id;
   }
 }
 
-// What --csv may be is known before anything is measured: of a result without anything, too.
-TEST(Documents, OfNothingHaveEveryTable) {
+// A command must know the allowed values of --csv before it measures, so documents of empty results have
+// every table, too.
+TEST(Documents, EmptyResultsHaveEveryTable) {
   const auto ids = [](const std::vector<say::Document>& documents) {
     std::set<std::string> all;
     for (const say::Document& document : documents) {
@@ -502,7 +507,7 @@ TEST(Documents, OfNothingHaveEveryTable) {
   EXPECT_EQ(ids({say::SayValidations({{Validation()}})}), ids({example::ValidationsDocument()}));
 }
 
-TEST(DocumentHtml, LeavesOutManyRowsThatAreElsewhereForWhoReadsAPage) {
+TEST(DocumentHtml, LeavesOutLongTablesThatAreAvailableElsewhere) {
   say::Row folded{"folded"};
   folded.level = say::Level::kFolded;
   say::Table few{"names", "", {{"name", "name"}}, {{"shown"}, folded}};
@@ -514,7 +519,7 @@ TEST(DocumentHtml, LeavesOutManyRowsThatAreElsewhereForWhoReadsAPage) {
   document.sections = {{"", say::Level::kUsual, {all_folded, few, many}}};
   const Json whole = JsonOf(document).at("sections")[0].at("parts");
   EXPECT_EQ(whole[2].at("table").at("rows").size(), 300U);
-  const Json parts = JsonOfItsPage(document).at("sections")[0].at("parts");
+  const Json parts = JsonInPage(document).at("sections")[0].at("parts");
   ASSERT_EQ(parts.size(), 3U);
   EXPECT_EQ(parts[0], whole[1]);
   const Json& rows = parts[1].at("table").at("rows");
@@ -523,7 +528,7 @@ TEST(DocumentHtml, LeavesOutManyRowsThatAreElsewhereForWhoReadsAPage) {
   EXPECT_EQ(parts[2].at("paragraph").at("text"), "and 299 more in `--csv=names`");
 }
 
-TEST(DocumentJson, SaysWhatAPageHasWhere) {
+TEST(DocumentJson, MarksTheAppendixAndLinksTables) {
   say::Document document;
   document.measured = "in 3 s";
   say::List list{"", {{"a finding", {}, say::Level::kUsual, "times"}}};
@@ -538,7 +543,7 @@ TEST(DocumentJson, SaysWhatAPageHasWhere) {
   EXPECT_EQ(json.at("sections")[1].at("appendix"), true);
 }
 
-TEST(DocumentJson, HasOneOfEach) {
+TEST(DocumentJson, HasEveryKindOfPart) {
   const Json json = JsonOf(OneOfEach());
   EXPECT_EQ(json.at("title"), "all <of> it");
   EXPECT_EQ(json.at("facts"), Json({"a fact"}));

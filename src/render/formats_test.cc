@@ -21,8 +21,8 @@
 #include "say/run/report.h"
 #include "say/wording.h"
 
-// Every number in every format comes from one Report value. Its document (say/run/report.h) has the numbers
-// of analysis_summary.json; that each format has those of the document, document_test.cc holds.
+// Every number in every format comes from one Report value. These tests compare its document
+// (say/run/report.h) with analysis_summary.json; document_test.cc compares each format with the document.
 
 namespace etprof {
 namespace {
@@ -38,7 +38,7 @@ std::string Rendered(const std::function<void(std::ostream&)>& render) {
 
 struct Formats {
   std::string json, html, markdown, screen;
-  std::map<std::string, std::string> csv;  // by the table's name
+  std::map<std::string, std::string> csv;  // keyed by the table's name
 };
 
 Formats RenderAll(const Report& report) {
@@ -47,7 +47,7 @@ Formats RenderAll(const Report& report) {
   formats.html = Rendered([&](std::ostream& out) { RenderHtml(report, out); });
   formats.markdown = Rendered([&](std::ostream& out) { RenderMarkdown(report, out); });
   TerminalOptions options;
-  options.width = 400;  // wide enough that nothing is left out
+  options.width = 400;  // wide enough for every column
   formats.screen = Rendered([&](std::ostream& out) { RenderTerminal(report, options, out); });
   for (const std::string& name : ReportTableNames()) {
     formats.csv[name] = Rendered([&](std::ostream& out) { RenderReportTableCsv(report, name, out); });
@@ -65,8 +65,7 @@ std::vector<const say::Table*> TablesOf(const say::Document& document) {
   return tables;
 }
 
-// --- what the JSON says
-// --------------------------------------------------------------------------------------
+// --- Values in the JSON ------------------------------------------------------------------------------------
 
 std::optional<double> Ns(const Json& ms) {
   return ms.is_null() ? std::nullopt : std::optional(ms.get<double>() * 1e6);
@@ -102,7 +101,7 @@ const Json& RowNamed(const Json& rows, const std::string& name) {
   throw std::runtime_error("no row " + name);
 }
 
-// The cell below the column of that id: its value, with what the JSON has for it.
+// Expects that the cell of the column `id` has the JSON's value.
 void ExpectValue(const say::Table& table, std::size_t row, const std::string& id, const Json& value,
                  double unit = 1e6) {
   const auto column = std::ranges::find(table.columns, id, &say::Table::Column::id);
@@ -138,7 +137,7 @@ void ExpectLatency(const Json& truth, const say::Table& table) {
           std::pair{"max", "max"}, std::pair{"sd", "sd"}, std::pair{"cv", "cv"}, std::pair{"runs", "n"},
           std::pair{"outliers", "outliers"}})
       ExpectValue(table, i, id, d[key]);
-    // A quantile that this few values cannot show is not shown.
+    // A quantile needs at least this many values.
     ExpectValue(table, i, "p90", d["n"] >= 10 ? d["p90"] : Json());
     ExpectValue(table, i, "p99", d["n"] >= 100 ? d["p99"] : Json());
     ExpectValue(table, i, "first_inference", experiment["first_run_ms"]);
@@ -181,7 +180,7 @@ void ExpectOperators(const Json& truth, const say::Table& table) {
   }
 }
 
-// Every operator of a pair is in one table, by the time of the variant that takes longer.
+// All operators of a pair are in one table, by decreasing time of the slower variant.
 void ExpectComparedOperators(const Json& pair, const say::Table& table) {
   std::size_t matched = 0;
   for (const Json& row : pair["operators"]) matched += row["name"] == "Clipped" ? 0U : 1U;
@@ -200,7 +199,8 @@ void ExpectDocument(const Json& truth, const say::Document& document) {
   for (const say::Table* const table : TablesOf(document)) {
     SCOPED_TRACE(table->id);
     seen.insert(table->id);
-    EXPECT_THAT(ReportTableNames(), testing::Not(testing::Contains(table->id)));  // one id, one table
+    EXPECT_THAT(ReportTableNames(),
+                testing::Not(testing::Contains(table->id)));  // ids are unique among all tables
     if (table->id == "report_latency") ExpectLatency(truth, *table);
     if (table->id == "self_times") ExpectSelfTimes(truth, "groups", *table);
     if (table->id == "report_operators") ExpectOperators(truth, *table);
@@ -217,7 +217,7 @@ void ExpectDocument(const Json& truth, const say::Document& document) {
 
 // --- CSV --------------------------------------------------------------------------------------------------
 
-// A cell's number as the JSON has it: the same double.
+// Expects that the cell has the same double as the JSON.
 void ExpectCell(const read::FoundTable& table, std::size_t row, const std::string& column,
                 const Json& value) {
   const auto at = std::find(table.header.begin(), table.header.end(), column);
@@ -287,7 +287,7 @@ void ExpectCsv(const Json& truth, const std::map<std::string, std::string>& csv)
       ++at;
     };
     expect("latency", pair["latency"], true);
-    ++at;  // the whole: without a verdict of its own
+    ++at;  // the whole has no verdict
     for (const auto& [what, rows] :
          {std::pair{"group", "groups"}, std::pair{"category", "categories"}, std::pair{"layer", "layers"},
           std::pair{"source", "by_source"}, std::pair{"delegate", "by_delegate"},
@@ -301,7 +301,7 @@ void ExpectCsv(const Json& truth, const std::map<std::string, std::string>& csv)
   EXPECT_EQ(comparison.rows.size(), at);
 }
 
-// --- the ladder -------------------------------------------------------------------------------------------
+// --- The ladder -------------------------------------------------------------------------------------------
 
 void ExpectLadder(const Json& truth, const Formats& formats) {
   const Json& ladder = truth["ladder"];
@@ -349,11 +349,10 @@ void ExpectLadder(const Json& truth, const Formats& formats) {
   EXPECT_EQ(csv.rows.size(), at);
 }
 
-// --- all of it
-// ----------------------------------------------------------------------------------------------
+// --- All formats -------------------------------------------------------------------------------------------
 
-// What the Report value says twice must be the same.
-void ExpectOneTruth(const Json& truth) {
+// Expects that values that occur twice in the report are equal.
+void ExpectConsistentJson(const Json& truth) {
   for (const Json& pair : truth["comparisons"]) {
     const auto experiment = [&](const char* side) {
       for (const Json& one : truth["experiments"]) {
@@ -381,7 +380,7 @@ void ExpectOneTruth(const Json& truth) {
   }
 }
 
-void ExpectAllTheSame(const Report& report) {
+void ExpectFormatsAgree(const Report& report) {
   const Formats formats = RenderAll(report);
   const Json truth = Json::parse(formats.json);
   EXPECT_EQ(read::JsonOfPage(formats.html), formats.json);
@@ -390,20 +389,19 @@ void ExpectAllTheSame(const Report& report) {
     ExpectLadder(truth, formats);
     return;
   }
-  ExpectOneTruth(truth);
+  ExpectConsistentJson(truth);
   ExpectDocument(truth, say::SayReport(report));
 }
 
-TEST(Formats, SayTheSameOfAPair) { ExpectAllTheSame(example::MakePair()); }
-TEST(Formats, SayTheSameOfALoneTrace) { ExpectAllTheSame(example::MakeBare()); }
-TEST(Formats, SayTheSameOfALadder) {
+TEST(Formats, AgreeOnAPair) { ExpectFormatsAgree(example::MakePair()); }
+TEST(Formats, AgreeOnASingleTrace) { ExpectFormatsAgree(example::MakeBare()); }
+TEST(Formats, AgreeOnALadder) {
   std::vector<example::LadderPoint> points = example::Sme2Points();
   std::erase_if(points, [](const example::LadderPoint& point) { return point.threads != 1; });
-  ExpectAllTheSame(example::MakeLadder(points));
+  ExpectFormatsAgree(example::MakeLadder(points));
 }
 
-// A pair that was measured again, with other numbers, and so wide a spread that no two of its quantiles read
-// alike.
+// A pair with other numbers and such a wide spread that no two quantiles print alike.
 Report PairOf(double latency_of_candidate, Nanoseconds convolution) {
   RunData run = example::MakePair().run;
   int i = 0;
@@ -424,11 +422,11 @@ Report PairOf(double latency_of_candidate, Nanoseconds convolution) {
   return Assemble(std::move(run), std::move(profiles));
 }
 
-// Measured anew, everything moves together and stays the same in all.
-TEST(Formats, SayTheSameOfOtherNumbers) {
+// With other measurements, all formats change together.
+TEST(Formats, AgreeOnOtherMeasurements) {
   for (const auto& [latency, convolution] :
        {std::pair{1.25, 1'300'000}, std::pair{0.9, 990'000}, std::pair{2.6, 5'000'000}})
-    ExpectAllTheSame(PairOf(latency, convolution));
+    ExpectFormatsAgree(PairOf(latency, convolution));
 }
 
 }  // namespace

@@ -14,8 +14,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Delegates of a backend that nobody knows and kernels in turns, and more inputs than a screen shows.
-Program Made(int steps, std::size_t inputs) {
+// A program in which delegates of an unknown backend alternate with kernels, and with more inputs than a
+// screen shows.
+Program MakeProgram(int steps, std::size_t inputs) {
   Program program;
   program.file_bytes = 123'456'789;
   Method& method = program.methods.emplace_back();
@@ -51,8 +52,8 @@ std::string ScreenOfProgram(const Program& program, const TerminalOptions& optio
   return out.str();
 }
 
-TEST(InspectTerminal, OneScreenOrAll) {
-  const Program program = Made(51, 12);
+TEST(InspectTerminal, FitsOneScreenOrShowsAll) {
+  const Program program = MakeProgram(51, 12);
   TerminalOptions options;
   const std::string one = ScreenOfProgram(program, options);
   EXPECT_THAT(one, HasSubstr("  and 31 more (--all shows them)\n"));
@@ -63,20 +64,20 @@ TEST(InspectTerminal, OneScreenOrAll) {
   EXPECT_THAT(all, HasSubstr("[11, 7]"));
   EXPECT_THAT(all, HasSubstr("\n  SomeBackend #25   50 "));
   EXPECT_THAT(all, Not(HasSubstr("--all")));
-  // Nothing is left to be asked for where all is on the screen.
-  EXPECT_THAT(ScreenOfProgram(Made(20, 8), {}), Not(HasSubstr("--all")));
+  // If everything is on the screen, --all is not offered.
+  EXPECT_THAT(ScreenOfProgram(MakeProgram(20, 8), {}), Not(HasSubstr("--all")));
 }
 
 TEST(InspectTerminal, KeepsToTheWidthAndToAscii) {
   for (const int width : {60, 80, 120}) {
     TerminalOptions options;
     options.width = width;
-    std::istringstream lines(ScreenOfProgram(Made(9, 3), options));
+    std::istringstream lines(ScreenOfProgram(MakeProgram(9, 3), options));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
   TerminalOptions options;
   options.ascii = true;
-  EXPECT_THAT(ScreenOfProgram(Made(9, 3), options), HasSubstr("net.pte - 123 MB\n"));
+  EXPECT_THAT(ScreenOfProgram(MakeProgram(9, 3), options), HasSubstr("net.pte - 123 MB\n"));
 }
 
 }  // namespace

@@ -53,10 +53,10 @@ TEST(RenderKernelsCsv, HasTheKitsColumnsFirst) {
   std::vector<std::string_view> fields;
   int rows = 0;
   while (reader.Next(fields)) ++rows;
-  EXPECT_EQ(rows, 39);  // the header and every microkernel
+  EXPECT_EQ(rows, 39);  // the header, and one row per microkernel
 }
 
-TEST(RenderKernelsMarkdown, SaysWhatIsProvenAndWhatIsNot) {
+TEST(RenderKernelsMarkdown, SeparatesProvenFromUnproven) {
   const std::string text = Text(Markdown, Example());
   EXPECT_THAT(text, testing::StartsWith("# Kernels of toy\\_cnn\n"));
   EXPECT_THAT(text, HasSubstr("| Convolution (NHWC, F32) IGEMM \\#1 | 7x32 of 12544x32 | xnn\\_f32\\_igemm"));
@@ -82,7 +82,7 @@ TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
   EXPECT_THAT(out.str(), HasSubstr("not proven: one of 4"));
 }
 
-TEST(RenderKernelsTerminal, NamesAreWholeOnAPipe) {
+TEST(RenderKernelsTerminal, NamesAreCompleteOnAPipe) {
   const KernelReport report = Example();
   std::ostringstream out;
   RenderDocumentTerminal(say::SayKernels(report), {}, out);
@@ -93,7 +93,7 @@ TEST(RenderKernelsTerminal, NamesAreWholeOnAPipe) {
   EXPECT_THAT(out.str(), HasSubstr("not proven: XNNPACK prints tiles of matrix products\n"));
 }
 
-TEST(KernelsJson, IsJsonWhateverTheNames) {
+TEST(KernelsJson, IsValidJsonForAnyName) {
   KernelReport report = Example();
   report.views[0].use.kernels[0].name = "\xff\"\n";
   const nlohmann::json json = nlohmann::json::parse(JsonText(ToJson(report)));

@@ -54,7 +54,7 @@ std::string PageOf(const Report& report) {
   return out.str();
 }
 
-TEST(SayLadder, TheAnswerIsWhatTheLevelsChangeAndTheFastest) {
+TEST(SayLadder, AnswerNamesTheEffectOfLevelsAndTheFastestSetting) {
   EXPECT_THAT(
       AnswersOf(MakeLadder(OneThread())),
       StartsWith(
@@ -66,7 +66,7 @@ TEST(SayLadder, TheAnswerIsWhatTheLevelsChangeAndTheFastest) {
   EXPECT_THAT(both, HasSubstr("The same within 1%: "));
 }
 
-TEST(SayLadder, WhatHelpsHereAndHurtsThereIsSaid) {
+TEST(SayLadder, ReportsLevelsThatHelpAndHurt) {
   const Report report = MakeLadder(Sme2Points());
   ASSERT_FALSE(report.ladder->swings.empty());
   const std::string page = PageOf(report);
@@ -74,16 +74,16 @@ TEST(SayLadder, WhatHelpsHereAndHurtsThereIsSaid) {
                               "threads (0.50x).\n"));
 }
 
-TEST(SayLadder, ALevelThatChangesNothingIsSaidToChangeNothing) {
+TEST(SayLadder, ReportsLevelsWithoutEffect) {
   EXPECT_THAT(PageOf(MakeLadder(OneThread())), HasSubstr("\nSame within 1%: sme.\n"));
-  // With a narrower margin it cannot be told.
+  // With a smaller margin, the result is inconclusive.
   RunData run = MakeLadder(OneThread()).run;
   run.schedule.margin = 1e-6;
   EXPECT_THAT(PageOf(Assemble(std::move(run), {})),
               HasSubstr("\nInconclusive for sme; increase --max-seconds.\n"));
 }
 
-TEST(SayLadder, WhereNothingIsShownNothingIsClaimed) {
+TEST(SayLadder, MakesNoClaimWithoutEvidence) {
   Report report = MakeLadder(Sme2Points());
   for (auto& levels : report.ladder->latency.cells) {
     for (LadderCell& cell : levels) {
@@ -92,7 +92,7 @@ TEST(SayLadder, WhereNothingIsShownNothingIsClaimed) {
   }
   std::size_t tied = 0;
   for (LadderBest::Other& other : report.ladder->best->others) {
-    // The last is significantly slower.
+    // The last one is significantly slower.
     const bool last = ++tied == report.ladder->best->others.size();
     other.against.verdict = last ? stats::Verdict::kFaster : stats::Verdict::kInconclusive;
     if (last) continue;
@@ -110,12 +110,12 @@ TEST(SayLadder, WhereNothingIsShownNothingIsClaimed) {
   report.ladder->best->others.back().against.verdict = stats::Verdict::kInconclusive;
   EXPECT_THAT(AnswersOf(report),
               HasSubstr("\nNone of 6 settings is significantly the fastest.|Lowest median: "));
-  // By the medians themselves, whatever the ratios are.
+  // The order follows the medians themselves, whatever the ratios are.
   report.ladder->latency.cells[contended.setting.threads][contended.setting.level].ns = 1e6;
   EXPECT_THAT(AnswersOf(report), HasSubstr("Lowest median: sme at 4 threads, 1.000 ms."));
 }
 
-TEST(SayLadder, AContendedLevelIsNotCalledTheSame) {
+TEST(SayLadder, ContendedLevelIsNotTheSame) {
   Report report = MakeLadder(OneThread());
   std::vector<LadderCell>& cells = report.ladder->latency.cells[0];
   for (LadderCell& cell : cells)
@@ -125,7 +125,7 @@ TEST(SayLadder, AContendedLevelIsNotCalledTheSame) {
   EXPECT_THAT(AnswersOf(report), StartsWith("No level changes latency significantly."));
 }
 
-TEST(SayLadder, WhereAnOperatorIs) {
+TEST(SayLadder, NamesTheLevelsThatHaveAnOperator) {
   Report report = MakeLadder(OneThread());
   LadderRow& row = report.ladder->operators.front();
   for (LadderCell& cell : row.cells[0]) cell.over_below.reset();
@@ -153,7 +153,7 @@ TEST(RenderLadder, FitsTheScreen) {
       const std::string screen = ScreenOfLadder(MakeLadder(points), width);
       std::istringstream lines(screen);
       std::string line;
-      int count = 0, last = 0;  // the blank line at the end is none of its own
+      int count = 0, last = 0;  // the blank line at the end does not belong to the table
       while (std::getline(lines, line)) {
         EXPECT_LE(DisplayWidth(line), width) << line;
         ++count;
@@ -178,7 +178,7 @@ TEST(RenderLadder, ShowsLevelsGainsAndBars) {
               HasSubstr("    sme2 speeds up Convolution at 1 thread (4.00x) but"));
 }
 
-TEST(RenderLadder, ALevelThatDoesNotRunIsALine) {
+TEST(RenderLadder, UnsupportedLevelIsALine) {
   std::vector<LadderPoint> points = OneThread();
   points[0].error = "it lacks \x1b[31m something";
   const std::string screen = ScreenOfLadder(MakeLadder(points));
@@ -187,7 +187,7 @@ TEST(RenderLadder, ALevelThatDoesNotRunIsALine) {
   EXPECT_THAT(screen, Not(HasSubstr("\x1b")));
 }
 
-TEST(RenderLadder, EmulatedTimesAreNoGain) {
+TEST(RenderLadder, EmulatedTimesGiveNoSpeedup) {
   RunData run = MakeLadder(OneThread()).run;
   for (ExperimentData& data : run.experiments) data.emulated = true;
   const Report report = Assemble(std::move(run), {});
@@ -202,7 +202,7 @@ TEST(RenderLadder, EmulatedTimesAreNoGain) {
   EXPECT_TRUE(ladder["latency"]["cells"][2]["over_below"]["ratio"].is_null());
 }
 
-TEST(RenderLadder, JsonCsvAndMarkdownHoldTheSame) {
+TEST(RenderLadder, JsonCsvAndMarkdownAgree) {
   const Report report = MakeLadder(Sme2Points());
   std::ostringstream text;
   RenderAnalysisJson(report, text);
@@ -238,7 +238,7 @@ TEST(RenderLadder, JsonCsvAndMarkdownHoldTheSame) {
   EXPECT_EQ(std::count(header.begin(), header.end(), '\n'), 1);
 }
 
-TEST(SayPayoffs, WhatStopsPayingOffIsSaidWhereItIsShortest) {
+TEST(SayPayoffs, ListsTheThreadsAtWhichALevelStopsPayingOff) {
   const auto report_of = [](Nanoseconds on_at_four) {
     return MakeLadder({{"off", "-sme2", {}, 1, 8'000'000},
                        {"on", "all", {"sme2"}, 1, 2'000'000},
@@ -246,7 +246,7 @@ TEST(SayPayoffs, WhatStopsPayingOffIsSaidWhereItIsShortest) {
                        {"on", "all", {"sme2"}, 4, on_at_four}},
                       7);
   };
-  // As fast at 4 threads: no swing, which the ladder's own list names.
+  // Equally fast at 4 threads: this is no swing, so the ladder does not list it.
   const std::vector<say::Section> stops = say::SayPayoffs(report_of(2'000'000));
   ASSERT_EQ(stops.size(), 1u);
   EXPECT_EQ(stops[0].title, "on compared with off by threads");

@@ -40,7 +40,7 @@ std::string Rendered(void (*render)(const Report&, std::ostream&), const Report&
   return out.str();
 }
 
-TEST(RenderMatrix, TellsSpeedUpAndEfficiencyEverywhere) {
+TEST(RenderMatrix, ShowsSpeedupAndEfficiencyInEveryFormat) {
   const Report report = Sweep();
   const std::string markdown = Rendered(RenderMarkdown, report);
   EXPECT_THAT(markdown, HasSubstr("## Threads: on"));
@@ -67,7 +67,7 @@ TEST(RenderMatrix, TellsSpeedUpAndEfficiencyEverywhere) {
   }
 }
 
-TEST(RenderMatrix, OperatorsThatThreadsMakeNoFasterAreNamed) {
+TEST(RenderMatrix, NamesOperatorsThatDoNotScale) {
   Report report = Sweep();
   const auto stuck = [&] {
     std::vector<std::string> lines;
@@ -91,7 +91,7 @@ TEST(RenderMatrix, OperatorsThatThreadsMakeNoFasterAreNamed) {
   }
 }
 
-TEST(RenderMatrix, WhatTheMeasurementCannotTellIsNotTold) {
+TEST(RenderMatrix, HidesInconclusiveValues) {
   Report report = Sweep();
   Quantity& quantity = report.matrices[0].latency.against[0];
   const auto cell = [&] {
@@ -114,7 +114,7 @@ TEST(RenderMatrix, WhatTheMeasurementCannotTellIsNotTold) {
   EXPECT_EQ(cell(), kUndefined);
 }
 
-TEST(RenderMatrix, ANarrowScreenSaysWhatItLeavesOut) {
+TEST(RenderMatrix, NarrowScreenReportsHiddenColumns) {
   TerminalOptions options;
   options.width = 60;
   std::ostringstream narrow;
@@ -122,7 +122,7 @@ TEST(RenderMatrix, ANarrowScreenSaysWhatItLeavesOut) {
   EXPECT_THAT(narrow.str(), HasSubstr("hidden: the terminal is too narrow"));
 }
 
-TEST(RenderMatrix, AllOfItIsTablesBelowEachOther) {
+TEST(RenderMatrix, AllShowsTablesBelowEachOther) {
   TerminalOptions options;
   options.width = 60;
   options.all = true;
@@ -136,7 +136,7 @@ TEST(RenderMatrix, AllOfItIsTablesBelowEachOther) {
   EXPECT_THAT(screen.substr(begin, end - begin), Not(HasSubstr("hidden")));
 }
 
-TEST(RenderMatrix, WithoutSeveralThereIsNone) {
+TEST(RenderMatrix, NeedsSeveralExperiments) {
   const Report pair = example::MakePair();
   EXPECT_THAT(Rendered(RenderMarkdown, pair), Not(HasSubstr("Threads: ")));
   EXPECT_TRUE(nlohmann::json::parse(Rendered(RenderAnalysisJson, pair))["matrices"].empty());

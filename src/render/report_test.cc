@@ -66,7 +66,7 @@ on is 2.50x faster than off   95% CI [2.497, 2.497]
 )");
 }
 
-TEST(ReportScreen, ShowsALoneTrace) {
+TEST(ReportScreen, ShowsASingleTrace) {
   const std::string screen = Screen(example::MakeBare());
   EXPECT_THAT(
       screen,
@@ -89,21 +89,22 @@ TEST(ReportScreen, KeepsToTheWidth) {
   }
 }
 
-// What is not on one screen: each with something that only it says.
-TEST(ReportScreen, ShowsAllOfIt) {
+// Content that only the long form shows, with a text that identifies each part.
+TEST(ReportScreen, AllShowsEverything) {
   const Report report = example::MakePair();
   TerminalOptions options{.width = 120, .more = "runs/report.md"};
   const std::string one = Screen(report, options);
   options.all = true;
   const std::string all = Screen(report, options);
   const std::vector<std::string> only_all = {
-      "5.004 ms ▲",                // the latencies as a plot
+      "5.004 ms ▲",                // the plot of the latencies
       "  Transpose (ND, X32) #2",  // every operator
       "  CONV_STANDARD",           // categories
       "  By delegate\n",
       "How: Amdahl 1967: 1 / (1 - share); share = mean self time",            // findings with their formula
-      "       Transpose (ND, X32): 2 operators, 0.400 ms\n",                  // and evidence
-      "  Delegate overhead    0.040           0.8%   0.040  0.000     same",  // speedups of next to nothing
+      "       Transpose (ND, X32): 2 operators, 0.400 ms\n",                  // findings with their evidence
+      "  Delegate overhead    0.040           0.8%   0.040  0.000     same",  // speedups of rows that take
+                                                                              // hardly any time
   };
   for (const std::string& text : only_all) {
     EXPECT_THAT(all, HasSubstr(text));
@@ -114,8 +115,8 @@ TEST(ReportScreen, ShowsAllOfIt) {
   EXPECT_GT(report.insights.size(), 3U);
 }
 
-// Files that are not compared: a column each, and no column for what does not fit.
-TEST(ReportScreen, SeveralTracesStandSideBySide) {
+// Files that are not compared have a column each; columns that do not fit are dropped.
+TEST(ReportScreen, ShowsSeveralTracesSideBySide) {
   RunData run = RunOfEtdumps({"a.etdump", "b.etdump", "c.etdump"}, {});
   std::vector<std::optional<Profile>> profiles;
   for (const Nanoseconds convolution : {4'000'000, 3'000'000, 2'000'000})
@@ -132,7 +133,7 @@ TEST(ReportScreen, SeveralTracesStandSideBySide) {
   EXPECT_THAT(Screen(many, options), HasSubstr(" columns hidden: the terminal is too narrow\n"));
 }
 
-TEST(ReportScreen, WithoutUtf8ItIsAscii) {
+TEST(ReportScreen, UsesAsciiWithoutUtf8) {
   TerminalOptions options;
   options.ascii = true;
   options.more = "report.md";
@@ -169,9 +170,9 @@ TEST(ReportScreen, ColorsByVerdictOnly) {
   EXPECT_THAT(Screen(example::MakePair()), Not(HasSubstr("\033")));
 }
 
-TEST(ReportScreen, LetsNoControlCharacterThrough) {
+TEST(ReportScreen, RemovesControlCharacters) {
   RunData run;
-  // ESC; the CSI of ISO 8859; a turn from right to left; a byte that is no UTF-8.
+  // ESC; the CSI of ISO 8859-1; a right-to-left override; an invalid UTF-8 byte.
   run.experiments = {example::MakeExperiment("evil\033[2Jname\n\xc2\x9b\xe2\x80\xae\xff", 5'000'000),
                      example::MakeExperiment("other", 5'000'000)};
   run.model_id = "m\033]0;x\a";
@@ -184,14 +185,14 @@ TEST(ReportScreen, LetsNoControlCharacterThrough) {
     EXPECT_THAT(screen, Not(HasSubstr(bad)));
 }
 
-TEST(ReportScreen, SurvivesNothing) {
+TEST(ReportScreen, AcceptsAnEmptyReport) {
   EXPECT_NO_THROW(Screen(Assemble({}, {})));
   RunData run;
   run.experiments.resize(1);
   EXPECT_THAT(Screen(Assemble(std::move(run), {})), HasSubstr("no times"));
 }
 
-// Of names that begin and end alike what tells them apart stays.
+// Names with a common beginning and end keep the part that distinguishes them.
 TEST(ReportScreen, NamesOfVariantsStayDifferent) {
   Report report = example::MakePair();
   ReportComparison& pair = report.comparisons[0];
@@ -232,7 +233,7 @@ TEST(ReportPage, HasTheSectionsOfAComparison) {
   EXPECT_THAT(text, HasSubstr("Convolution (NHWC, F32) IGEMM \\#1 → Convolution (NHWC, PF32) IGEMM \\#1"));
 }
 
-TEST(ReportPage, TheShortFormSaysTheSameInLess) {
+TEST(ReportPage, ShortFormAgreesWithTheLongForm) {
   const Report pair = example::MakePair();
   const std::string text = Brief(pair);
   EXPECT_THAT(text, testing::StartsWith("### net"));
@@ -242,13 +243,13 @@ TEST(ReportPage, TheShortFormSaysTheSameInLess) {
               HasSubstr(TextOf(say::SayFinding(pair, pair.insights.front()).text, say::SpanOfLatencies(pair))
                             .substr(0, 20)));
   EXPECT_LT(text.size(), Page(pair).size() / 4);
-  // What is folded is closed again.
+  // Every folded part is closed.
   EXPECT_LT(text.find("<details>"), text.find("</details>"));
   EXPECT_THAT(Brief(example::MakeBare()), HasSubstr("| Latency, ms | median |"));
 }
 
-// Of a difference of some nanoseconds all digits may be small, and yet it is one.
-TEST(ReportPage, WhatIsNotZeroIsNotShownAsIt) {
+// A difference of a few nanoseconds must not print as 0.
+TEST(ReportPage, NonzeroIsNeverPrintedAsZero) {
   Report report = example::MakePair();
   Comparison& comparison = report.comparisons[0].comparison;
   for (OperatorMatch& match : comparison.operators) {
@@ -259,8 +260,8 @@ TEST(ReportPage, WhatIsNotZeroIsNotShownAsIt) {
   EXPECT_THAT(Page(report), HasSubstr("| &gt;−0.001 |"));
 }
 
-// GitHub ends a table at the first line that is no row, and drops cells beyond the heading's.
-TEST(ReportPage, EveryRowOfATableHasItsHeadingsCells) {
+// GitHub ends a table at the first line that is not a row, and drops cells beyond the heading's.
+TEST(ReportPage, EveryRowHasAsManyCellsAsTheHeading) {
   std::istringstream lines(Page(example::MakePair()) + Page(example::MakeBare()) +
                            Brief(example::MakePair()));
   std::ptrdiff_t cells = 0;

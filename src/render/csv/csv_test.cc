@@ -28,7 +28,7 @@ std::vector<std::string> Timeline(const Trace& trace, std::optional<std::size_t>
   return Lines(out.str());
 }
 
-TEST(TimelineCsv, HasARowAnEventWithExactTimes) {
+TEST(TimelineCsv, HasOneRowPerEventWithExactTimes) {
   const std::vector<std::string> lines = Timeline(example::MakeTrace(example::Inferences(2, 4'000'001)));
   ASSERT_EQ(lines.size(), 1 + 2 * 8u);
   EXPECT_EQ(
@@ -45,13 +45,13 @@ TEST(TimelineCsv, HasARowAnEventWithExactTimes) {
       "1,0,Execute,1,0,4.000001,CONV_STANDARD,Convolution,first");
 }
 
-TEST(TimelineCsv, TakesOneRunAlone) {
+TEST(TimelineCsv, WritesASingleRun) {
   const std::vector<std::string> lines = Timeline(example::MakeTrace(example::Inferences(3, 4'000'000)), 1);
   ASSERT_EQ(lines.size(), 1 + 8u);
   EXPECT_THAT(lines[1], HasSubstr(",1,Execute,"));
 }
 
-TEST(TimelineCsv, KeepsEventsOfACutRun) {
+TEST(TimelineCsv, KeepsEventsOfAnIncompleteRun) {
   Trace trace = example::MakeTrace(example::Inferences(2, 4'000'000));
   Trace::Layout& cut = trace.layouts.back();
   cut.name.pop_back();  // Method::execute
@@ -65,7 +65,7 @@ TEST(TimelineCsv, KeepsEventsOfACutRun) {
   EXPECT_THAT(lines[9], HasSubstr(",,Execute,"));  // no run, no share, no operator
 }
 
-TEST(TimelineCsv, OfNothingIsItsHeader) { EXPECT_EQ(Timeline({}).size(), 1u); }
+TEST(TimelineCsv, EmptyTraceGivesOnlyTheHeader) { EXPECT_EQ(Timeline({}).size(), 1u); }
 
 TEST(OperatorStatisticsCsv, AddsUpToTheWhole) {
   std::ostringstream out;
@@ -77,7 +77,7 @@ TEST(OperatorStatisticsCsv, AddsUpToTheWhole) {
   EXPECT_THAT(lines[1], HasSubstr("forward/1/backend/1,CONV_STANDARD,Convolution"));
 }
 
-TEST(CsvField, IsReadBackAsItWas) {
+TEST(CsvField, RoundTrips) {
   for (const std::string text : {"", "plain", "a,b", "\"", "\"\"", "line\nbreak", "caf\xc3\xa9"}) {
     const std::string csv = "name,other\n" + CsvField(text) + ",1\n";
     CsvReader reader(csv, "a.csv");

@@ -282,7 +282,7 @@ constexpr std::string_view kBaseline = "<baseline>", kCandidate = "<candidate>";
 struct ComparisonRow {
   const Comparison& comparison;
   const DeltaRow& row;
-  std::optional<double> baseline_ns, candidate_ns;  // mean self times, ns
+  std::optional<double> baseline_ns, candidate_ns;  // mean self times
 
   std::optional<double> Speedup() const {
     return row.baseline_total > 0 && row.candidate_total > 0 ? Quotient(baseline_ns, candidate_ns)

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Plain cells only: no example name has a quote in the columns that are looked at.
+// Parses CSV without quotes: no example name has a quote in the tested columns.
 std::vector<std::vector<std::string>> RowsOf(const std::string& text) {
   std::vector<std::vector<std::string>> rows;
   std::istringstream in(text);
@@ -62,7 +62,7 @@ TEST(CategorySummary, SharesAddUpToTheWhole) {
   EXPECT_NEAR(Sum(rows, 2), *report.experiments[0].MeanExecute() / 1e6, 1e-9);
 }
 
-TEST(OperatorDetails, HasOperatorsOfOneNameApart) {
+TEST(OperatorDetails, SeparatesOperatorsOfTheSameName) {
   const Report report = example::MakePair();
   const auto rows = Table(RenderOperatorDetailsCsv, report.experiments[0]);
   EXPECT_EQ(rows.size(), 1 + report.experiments[0].profile->operators.size());
@@ -71,8 +71,8 @@ TEST(OperatorDetails, HasOperatorsOfOneNameApart) {
   EXPECT_EQ(rows[1][5], std::to_string(report.experiments[0].common_runs)) << "one event a run";
 }
 
-TEST(OperatorDetails, ClosesWithWhatWasClipped) {
-  // The kernel sticks 200 ns out of its call.
+TEST(OperatorDetails, EndsWithTruncatedTime) {
+  // The kernel span exceeds its call by 200 ns.
   Trace trace = example::MakeTrace({{{{"mean.out", 1000}}, {}, 0, 10}});
   trace.end[0] += 200;
   Report report = example::MakeBare();
@@ -85,7 +85,7 @@ TEST(OperatorDetails, ClosesWithWhatWasClipped) {
   EXPECT_NEAR(Sum(rows, 4), 100, 1e-9);
 }
 
-TEST(OtherTopOps, HasOnlyWhatHasNoCategory) {
+TEST(OtherTopOps, HasOnlyOperatorsWithoutCategory) {
   EXPECT_EQ(Table(RenderOtherTopOpsCsv, example::MakePair().experiments[0]).size(), 1u);
   Report report = example::MakeBare();
   report.experiments[0].profile->operators[0].category = Categorize("an operator of tomorrow");
@@ -94,7 +94,7 @@ TEST(OtherTopOps, HasOnlyWhatHasNoCategory) {
   EXPECT_EQ(rows[1][1], "OTHER");
 }
 
-TEST(E2eLatency, IsOfMethodExecuteAlone) {
+TEST(E2eLatency, CoversOnlyMethodExecute) {
   const Report report = example::MakePair();
   const auto rows = Table(RenderE2eLatencyCsv, report, report.experiments[0]);
   ASSERT_EQ(rows.size(), 2u);
@@ -106,7 +106,7 @@ TEST(E2eLatency, IsOfMethodExecuteAlone) {
   EXPECT_EQ(rows[1][8], "untraced");
 }
 
-TEST(Comparison, IsNamedByItsSides) {
+TEST(Comparison, ColumnsAreNamedByTheVariants) {
   const Report report = example::MakePair();
   const auto rows = Table(RenderComparisonCsv, report.comparisons[0]);
   EXPECT_THAT(std::vector<std::string>(rows[0].begin(), rows[0].begin() + 6),
@@ -122,8 +122,8 @@ TEST(Comparison, IsNamedByItsSides) {
   }
 }
 
-// Timings of an emulated CPU are not meaningful: no file has a ratio of them with an interval.
-TEST(KitFiles, HaveNoRatioOfAnEmulatedCpu) {
+// Timings of an emulated CPU are not meaningful, so no file has a ratio of them with an interval.
+TEST(KitFiles, HaveNoRatioForAnEmulatedCpu) {
   Report report = example::MakePair();
   report.comparisons[0].comparison.latency.verdict = stats::Verdict::kEmulated;
   for (DeltaRow& row : report.comparisons[0].comparison.categories)
@@ -148,7 +148,7 @@ TEST(KitFiles, HaveNoRatioOfAnEmulatedCpu) {
   EXPECT_GE(emulated, 4);
 }
 
-TEST(RobustFiles, HoldNullForWhatIsNotDefined) {
+TEST(RobustFiles, UndefinedValuesAreNull) {
   Report report = example::MakeBare();
   report.experiments[0].latency = {};
   std::ostringstream out;
@@ -160,7 +160,7 @@ TEST(RobustFiles, HoldNullForWhatIsNotDefined) {
   EXPECT_TRUE(json["outliers"]["bounds"]["upper"].is_null());
 }
 
-TEST(RobustFiles, SayTheVerdictThatTheReportSays) {
+TEST(RobustFiles, HaveTheReportsVerdict) {
   const Report report = example::MakePair();
   std::ostringstream out;
   RenderRobustComparisonJson(report, report.comparisons[0], out);

@@ -9,7 +9,7 @@ namespace {
 
 using say::TestSuite;
 
-TEST(GithubAnnotations, ALineOfTheModelIsNamedAsInTheCheckout) {
+TEST(GithubAnnotations, FilesAreRelativeToTheWorkspace) {
   TestSuite suite;
   suite.command = "check";
   suite.cases = {

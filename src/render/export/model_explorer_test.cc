@@ -18,7 +18,7 @@ Json Parsed(const Render& render) {
   return Json::parse(out.str());
 }
 
-// Two nodes, the second of which reads from the first.
+// A model with two nodes; the second reads from the first.
 ExplorerModel SmallModel() {
   ModelGraph graph;
   graph.method = "forward";
@@ -48,13 +48,13 @@ std::string Attribute(const Json& node, const std::string& key) {
   return "";
 }
 
-TEST(ModelExplorer, WritesGraphsInItsOwnWords) {
+TEST(ModelExplorer, WritesGraphs) {
   const Json json = Parsed([](std::ostream& out) { RenderExplorerGraphs(SmallModel(), out); });
   EXPECT_EQ(json["label"], "model.pte");
   const Json& graph = json["graphs"][0];
   EXPECT_EQ(graph["id"], "forward");
   const Json& node = graph["nodes"][1];
-  EXPECT_EQ(node["namespace"], "a_b/c");  // its separator is in no name of a group
+  EXPECT_EQ(node["namespace"], "a_b/c");  // group names never contain Model Explorer's separator
   EXPECT_EQ(node["incomingEdges"],
             Json::parse(R"([{"sourceNodeId": "forward/input/0", "sourceNodeOutputId": "0",
                              "targetNodeInputId": "0"}])"));
@@ -68,7 +68,7 @@ TEST(ModelExplorer, WritesGraphsInItsOwnWords) {
   EXPECT_EQ(graph["groupNodeAttributes"][""]["method"], "forward");
 }
 
-TEST(ModelExplorer, SaysNoMacsOfAGroupWithADelegateThatIsNotRead) {
+TEST(ModelExplorer, GroupWithAnUnreadDelegateHasNoMacs) {
   ExplorerModel model = SmallModel();
   ModelNode call = model.graphs[0].nodes[1];
   call.id = "forward/1/delegate";
@@ -82,7 +82,7 @@ TEST(ModelExplorer, SaysNoMacsOfAGroupWithADelegateThatIsNotRead) {
   EXPECT_EQ(groups["a_b/c"]["MACs"], "12");
 }
 
-TEST(ModelExplorer, SaysOfSizesThatTheyAreTheMost) {
+TEST(ModelExplorer, SizesAreMarkedAsUpperBounds) {
   ExplorerModel model = SmallModel();
   for (ModelNode& node : model.graphs[0].nodes) node.shapes = ProgramTensor::Shape::kBounded;
   const Json json = Parsed([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
@@ -92,7 +92,7 @@ TEST(ModelExplorer, SaysOfSizesThatTheyAreTheMost) {
   EXPECT_EQ(graph["groupNodeAttributes"]["a_b/c"]["MACs"], "12 at most");
 }
 
-TEST(ModelExplorer, NamesThatAreNoTextAreWrittenSoThatTheyCanBeRead) {
+TEST(ModelExplorer, InvalidUtf8InNamesIsReplaced) {
   ExplorerModel model = SmallModel();
   model.graphs[0].nodes[1].label = std::string("bad \xff\x1b[31m\0", 11);
   model.graphs[0].nodes[1].source = "\x02";
@@ -102,7 +102,7 @@ TEST(ModelExplorer, NamesThatAreNoTextAreWrittenSoThatTheyCanBeRead) {
   EXPECT_EQ(Attribute(node, "source"), R"(\x02)");
 }
 
-// A report whose experiments took so long for the second node.
+// A report of experiments in which the second node took these times.
 Report ReportOf(const std::vector<double>& ns) {
   Report report;
   for (const double mean : ns) {
@@ -134,7 +134,7 @@ ExplorerModel Timed(const Report& report, const std::vector<double>& ns) {
   return model;
 }
 
-TEST(ModelExplorer, TimesAreMillisecondsWithoutTheDivisionsDigits) {
+TEST(ModelExplorer, TimesAreRoundedMilliseconds) {
   const Report report = ReportOf({303585.6});
   const ExplorerModel model = Timed(report, {303585.6});
   std::ostringstream out;
@@ -145,7 +145,7 @@ TEST(ModelExplorer, TimesAreMillisecondsWithoutTheDivisionsDigits) {
   EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "share"), "50%");
 }
 
-TEST(ModelExplorer, WhatWasEmulatedSaysSo) {
+TEST(ModelExplorer, EmulationIsStated) {
   Report report = ReportOf({1000});
   report.run.experiments[0].emulated = true;
   const ExplorerModel model = Timed(report, {1000});
@@ -155,7 +155,7 @@ TEST(ModelExplorer, WhatWasEmulatedSaysSo) {
   EXPECT_TRUE(graphs["graphs"][0]["groupNodeAttributes"][""].contains("emulated"));
 }
 
-TEST(ModelExplorer, RatiosHaveTheirVerdictsColor) {
+TEST(ModelExplorer, RatiosHaveTheColorOfTheVerdict) {
   Report report = ReportOf({3000, 1000});
   ReportComparison pair;
   pair.baseline = 0;
@@ -181,17 +181,17 @@ TEST(ModelExplorer, RatiosHaveTheirVerdictsColor) {
   EXPECT_NE(Attribute(graphs["graphs"][0]["nodes"][1], "side 1 against side 0").find("faster"),
             std::string::npos);
   EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "side 1: time"), "0.0010 ms");
-  // Of several operators together there is no verdict.
+  // Several operators together have no verdict.
   model.graphs[0].nodes[1].times[1].operators = {0, 0};
   EXPECT_EQ(result()["bgColor"], "#e0e0e0");
-  // Contended: no ratio, of one operator or of several.
+  // Contended: no ratio, neither for one operator nor for several.
   match.quantity.verdict = stats::Verdict::kContended;
   match.quantity.estimate.reset();
   report.comparisons[0].comparison.operators = {match};
   EXPECT_TRUE(Parsed([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
   model.graphs[0].nodes[1].times[1].operators = {0};
   EXPECT_TRUE(Parsed([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
-  // Where only one side has a time, there is no ratio; where no graph has both, no file.
+  // If only one variant has a time, there is no ratio; if no graph has both, there is no file.
   model.graphs[0].nodes[1].times.erase(1);
   EXPECT_TRUE(Parsed([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
   EXPECT_EQ(ExplorerComparisons(model).size(), 1U);

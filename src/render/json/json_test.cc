@@ -41,12 +41,12 @@ TEST(AnalysisJson, RowsAddUpExactlyToTheDelta) {
       EXPECT_EQ(sum, whole[key].get<std::int64_t>()) << table << ' ' << key;
     }
   }
-  // (1 - 4) ms in every one of 40 x 40 pairs of runs.
+  // (1 - 4) ms for every one of 40 x 40 pairs of runs.
   EXPECT_EQ(whole["delta_numerator_ns"].get<std::int64_t>(), -3'000'000LL * 40 * 40);
   EXPECT_EQ(comparison["delta_denominator"].get<std::int64_t>(), 40 * 40);
 }
 
-TEST(AnalysisJson, HasTheSeedsKeys) {
+TEST(AnalysisJson, HasTheKitsKeys) {
   const nlohmann::json json = Analysis(example::MakePair());
   EXPECT_EQ(json["schema_version"], 1);
   EXPECT_NEAR(json["per_etdump"][0]["category_totals_ms"]["Convolution"].get<double>(), 40 * 4.002002, 1e-3);
@@ -54,7 +54,7 @@ TEST(AnalysisJson, HasTheSeedsKeys) {
   EXPECT_TRUE(json["csv_files"].is_array());
 }
 
-TEST(AnalysisJson, WritesWhatIsUndefinedAsNull) {
+TEST(AnalysisJson, UndefinedValuesAreNull) {
   RunData run;
   run.experiments.resize(1);
   run.experiments[0].name = "bad \xff\x01 name";
@@ -66,7 +66,7 @@ TEST(AnalysisJson, WritesWhatIsUndefinedAsNull) {
   EXPECT_TRUE(json["noise_floor"].is_null());
 }
 
-TEST(PipelineSummary, HasALineAnExperiment) {
+TEST(PipelineSummary, HasOneLinePerExperiment) {
   std::ostringstream json_text;
   RenderPipelineSummaryJson(example::MakePair(), json_text);
   const nlohmann::json json = nlohmann::json::parse(json_text.str());

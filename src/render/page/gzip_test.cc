@@ -9,7 +9,7 @@
 namespace etprof {
 namespace {
 
-// By zlib's own reader of gzip members.
+// Decompresses with zlib's own reader of gzip members.
 std::string Unpacked(const std::string& packed, std::size_t size) {
   std::string text(size + 1, '\0');
   z_stream stream{};
@@ -25,8 +25,8 @@ std::string Unpacked(const std::string& packed, std::size_t size) {
   return text;
 }
 
-TEST(Gzip, GivesBackWhatWasWritten) {
-  // Around the size of the buffer, and many times of it; what repeats and what does not.
+TEST(Gzip, RoundTrips) {
+  // Sizes around the buffer's size and many times that, with compressible and incompressible data.
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, (std::size_t{1} << 18) - 1,
                                  std::size_t{1} << 18, (std::size_t{1} << 18) + 1, std::size_t{3'000'000}}) {
     std::string text;
@@ -42,7 +42,7 @@ TEST(Gzip, GivesBackWhatWasWritten) {
   }
 }
 
-// Takes so many bytes, and no more.
+// A stream buffer that accepts a number of bytes and then fails.
 class FullDisk : public std::streambuf {
  public:
   explicit FullDisk(std::size_t room) : room_(room) {}
@@ -58,7 +58,7 @@ class FullDisk : public std::streambuf {
   std::size_t room_;
 };
 
-TEST(Gzip, AFullDiskIsNotHidden) {
+TEST(Gzip, ReportsAFullDisk) {
   for (const std::size_t room : {std::size_t{0}, std::size_t{100}}) {
     FullDisk disk(room);
     std::ostream out(&disk);

@@ -25,7 +25,7 @@ std::string Page(const std::string& title, const std::string& method = "forward"
   return out.str();
 }
 
-TEST(Html, HoldsTheReportOnceBeforeWhatDrawsIt) {
+TEST(Html, ContainsTheReportOnceBeforeTheScript) {
   const std::string page = Page("");
   for (const char* const held : {"id=\"etprof-report\">", "id=\"etprof-document\">"})
     EXPECT_EQ(CountOf(held, page), 1U) << held;
@@ -34,18 +34,18 @@ TEST(Html, HoldsTheReportOnceBeforeWhatDrawsIt) {
   EXPECT_TRUE(page.ends_with("</html>\n"));
 }
 
-TEST(Html, ATitleIsAnAttributeAndEndsNone) {
+TEST(Html, TitleIsAnEscapedAttribute) {
   EXPECT_EQ(Page("").find("data-title"), std::string::npos);
   const std::string page = Page("a \"b\" <script> & \x1b[31m");
   EXPECT_NE(page.find("data-title=\"a &quot;b&quot; &lt;script> &amp; \\x1b[31m\">"), std::string::npos);
 }
 
-TEST(Html, OfAMethodThatMustBeToldTheTitleNamesIt) {
+TEST(Html, TitleNamesTheMethodUnlessItIsForward) {
   const std::string name = ModelText(example::MakePair()) + ", method decode";
   EXPECT_NE(Page("", "decode").find(" data-name=\"" + name + "\">"), std::string::npos);
 }
 
-TEST(Html, ATitleIsReadAsItWasGivenAndNoOther) {
+TEST(Html, ReadTitleReturnsTheGivenTitle) {
   for (const std::string method : {"forward", "decode"}) {
     for (const std::string title : {"", "a title", "a \"b\" <script> & &lt; &amp;quot;", ">"}) {
       std::istringstream page(Page(title, method));

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// A report of experiments with these latencies and one plot of them.
+// A report of experiments with these latencies, and one plot of them.
 Report WithLatencies(const std::vector<std::pair<std::string, std::vector<Nanoseconds>>>& experiments) {
   RunData run;
   for (const auto& [label, latencies] : experiments) {
@@ -53,9 +53,9 @@ std::vector<Nanoseconds> Times(const std::vector<std::pair<Nanoseconds, int>>& c
   return times;
 }
 
-// Ten bins of 1 ms from 1 to 11 ms, drawn five columns wide: 1:4:2 of "off" at 9, 10 and 11 ms, and all of
-// "on" at 1 and 2.
-TEST(LatencyPlot, BothSidesOnOneAxis) {
+// Ten bins of 1 ms from 1 to 11 ms, drawn five columns wide. "off" has 9, 10, and 11 ms at 1:4:2; "on" has
+// only 1 and 2 ms.
+TEST(LatencyPlot, DrawsBothVariantsOnOneAxis) {
   Report report = WithLatencies({{"off", Times({{9'000'000, 1}, {10'000'000, 4}, {11'000'000, 2}})},
                                  {"on", Times({{1'000'000, 2}, {2'000'000, 3}})}});
   stats::SharedHistogram& histogram = report.latency_plots.at(0).histogram;
@@ -77,7 +77,7 @@ TEST(LatencyPlot, BothSidesOnOneAxis) {
             "  11.0 ms\n");
 }
 
-// However wide: every run that is on the axis is drawn once, in bins that are merged whole.
+// At any width, every run on the axis is drawn once, in merged whole bins.
 TEST(LatencyPlot, MergesBinsWhole) {
   const Report pair = example::MakePair();
   for (const int width : {60, 80, 120}) {
@@ -86,39 +86,39 @@ TEST(LatencyPlot, MergesBinsWhole) {
   }
   Report report = WithLatencies({{"one", {1'000'000, 4'000'000}}});
   stats::SharedHistogram& histogram = report.latency_plots.at(0).histogram;
-  // 120 bins, of which neighbors 0 and 1, and 118 and 119 are full: on 53 columns three bins are one, so
-  // that the first and the last column are full and nothing is between.
+  // Of 120 bins, the neighbors 0 and 1, and 118 and 119 have runs. 53 columns merge three bins each, so that
+  // only the first and the last column have runs.
   histogram = {1e6, 25'000, {std::vector<std::int64_t>(120, 0)}, {0}};
   for (const std::size_t bin : {0u, 1u, 118u, 119u}) histogram.counts[0][bin] = 5;
   const std::string drawn = Drawn(report, 60);
   EXPECT_THAT(drawn, HasSubstr("  one  █                                      █\n"));
-  // 40 columns: 1.0 to 4.0 ms in steps of 75 µs.
+  // 40 columns of 75 µs from 1.0 to 4.0 ms.
   EXPECT_THAT(drawn, HasSubstr("runs, its width 75.0 µs\n"));
 }
 
-TEST(LatencyPlot, ARareRunIsSeen) {
+TEST(LatencyPlot, DrawsRareRuns) {
   Report report = WithLatencies({{"one", {1'000'000, 2'000'000}}});
   report.latency_plots.at(0).histogram = {1e6, 1e6, {{100'000, 1}}, {0}};
   EXPECT_THAT(Drawn(report, 60), HasSubstr("▁"));
 }
 
-TEST(LatencyPlot, OfOneTimeAlone) {
+TEST(LatencyPlot, AcceptsASingleTime) {
   const std::string drawn = Drawn(WithLatencies({{"one", {5'000'000, 5'000'000}}}), 80);
   EXPECT_THAT(drawn,
               HasSubstr("  one  █\n       █\n       █\n       ▲ 5.000 ms\n       ┴\n       5.000 ms\n"));
 }
 
-TEST(LatencyPlot, ManyTakeALineEach) {
+TEST(LatencyPlot, ManyVariantsTakeOneLineEach) {
   std::vector<std::pair<std::string, std::vector<Nanoseconds>>> experiments;
   for (int i = 0; i < 5; ++i)
     experiments.emplace_back("level " + std::to_string(i),
                              std::vector<Nanoseconds>{i * 1'000'000 + 1'000'000});
   const std::string drawn = Drawn(WithLatencies(experiments), 80);
-  // Five blocks with their medians, two lines of axis, two of legend.
+  // Five plots with their medians, two lines of axis, two of legend.
   EXPECT_EQ(std::count(drawn.begin(), drawn.end(), '\n'), 5 * 2 + 2 + 2);
 }
 
-// --- roofline -------------------------------------------------------------------------------------------
+// --- Roofline ---------------------------------------------------------------------------------------------
 
 RooflineRow Row(std::int64_t macs, Bytes bytes, double ns) {
   RooflineRow row;
@@ -129,7 +129,7 @@ RooflineRow Row(std::int64_t macs, Bytes bytes, double ns) {
   return row;
 }
 
-// 100 GFLOP/s, 100 GB/s out of L1 and 10 GB/s out of DRAM.
+// A machine with 100 GFLOP/s, 100 GB/s from L1, and 10 GB/s from DRAM.
 Roofline Machine(std::vector<RooflineRow> rows) {
   Roofline roofline;
   roofline.rows = std::move(rows);
@@ -146,12 +146,12 @@ say::Section SectionOf(const Roofline& roofline) {
 }
 
 struct Picture {
-  std::vector<std::string> rows;  // of the plot's cells, from the top
+  std::vector<std::string> rows;  // cells of the plot, from the top
   std::vector<std::string> letters;
   std::string text;
 };
 
-// The cells as one character each.
+// Splits the cells into one character each.
 Picture Draw(const Roofline& roofline, std::size_t lettered, int width = 80) {
   TerminalOptions options;
   options.width = width;
@@ -171,8 +171,8 @@ Picture Draw(const Roofline& roofline, std::size_t lettered, int width = 80) {
   return picture;
 }
 
-// Where a mark is: column and row from the bottom; the only one of its kind.
-std::pair<int, int> PlaceOf(const Picture& picture, char mark) {
+// The column, and the row from the bottom, of a mark that occurs once.
+std::pair<int, int> FindMark(const Picture& picture, char mark) {
   std::vector<std::pair<int, int>> found;
   for (std::size_t row = 0; row < picture.rows.size(); ++row) {
     for (std::size_t column = 0; column < picture.rows[row].size(); ++column) {
@@ -184,27 +184,27 @@ std::pair<int, int> PlaceOf(const Picture& picture, char mark) {
   return found.empty() ? std::pair(0, 0) : found.front();
 }
 
-// A and B differ by a factor of 100 in intensity and of 100 in speed, C lies in the logarithmic middle of
-// both.
+// A and B differ by a factor of 100 in intensity and of 100 in speed; C is in the logarithmic middle of both.
 TEST(RooflinePlot, BothAxesAreLogarithmic) {
   const Picture picture = Draw(Machine({Row(50'000'000, 1'000'000, 1e6), Row(500'000, 1'000'000, 1e6),
                                         Row(5'000'000, 1'000'000, 1e6)}),
                                3);
   EXPECT_THAT(picture.letters, ElementsAre("A", "B", "C"));
-  const auto a = PlaceOf(picture, 'A'), b = PlaceOf(picture, 'B'), c = PlaceOf(picture, 'C');
+  const auto a = FindMark(picture, 'A'), b = FindMark(picture, 'B'), c = FindMark(picture, 'C');
   EXPECT_GT(a.first, b.first + 20);
   EXPECT_GT(a.second, b.second + 6);
   EXPECT_NEAR(c.first, (a.first + b.first) / 2.0, 1);
   EXPECT_NEAR(c.second, (a.second + b.second) / 2.0, 1);
 }
 
-// An operator that reaches its roof lies on the line, one that is far from it lies below.
+// An operator that reaches its roof is on the line; an operator far from its roof is below.
 TEST(RooflinePlot, OperatorsAtTheirRoofLieOnIt) {
-  // 100 FLOPs a byte at 100 GFLOP/s; half a FLOP a byte at 5 GFLOP/s, which is 10 GB/s; and a tenth of that.
+  // 100 FLOPs per byte at 100 GFLOP/s; half a FLOP per byte at 5 GFLOP/s, which is 10 GB/s; and a tenth of
+  // that.
   const Roofline roofline =
       Machine({Row(50'000'000, 1'000'000, 1e6), Row(250'000, 1'000'000, 1e5), Row(250'000, 1'000'000, 1e6)});
   const Picture marked = Draw(roofline, 3);
-  const auto compute = PlaceOf(marked, 'A'), memory = PlaceOf(marked, 'B'), below = PlaceOf(marked, 'C');
+  const auto compute = FindMark(marked, 'A'), memory = FindMark(marked, 'B'), below = FindMark(marked, 'C');
   const std::string& top = marked.rows[marked.rows.size() - static_cast<std::size_t>(compute.second)];
   EXPECT_THAT(top, HasSubstr("---A")) << marked.text;
   const std::string& line = marked.rows[marked.rows.size() - static_cast<std::size_t>(memory.second)];
@@ -219,17 +219,17 @@ TEST(RooflinePlot, OperatorsAtTheirRoofLieOnIt) {
   EXPECT_THAT(marked.text, HasSubstr(" FLOP/B\n"));
 }
 
-TEST(RooflinePlot, WhatFallsTogetherSharesALetterAndWhatHasNoPlaceHasNone) {
+TEST(RooflinePlot, PointsInOnePlaceShareALetterAndHiddenPointsHaveNone) {
   const Picture picture =
       Draw(Machine({Row(5'000'000, 1'000'000, 1e6), Row(0, 1'000'000, 1e6), Row(5'000'000, 1'000'000, 1e6),
                     Row(500'000, 1'000'000, 1e6), Row(50'000'000, 1'000'000, 1e7)}),
            4);
   EXPECT_THAT(picture.letters, ElementsAre("A", "", "A", "B"));
-  EXPECT_THAT(picture.text, HasSubstr("•"));  // the fifth has no letter
+  EXPECT_THAT(picture.text, HasSubstr("•"));  // the fifth point has no letter
   EXPECT_THAT(picture.text, HasSubstr("  1 operator without MACs is not in the plot\n"));
 }
 
-TEST(RooflinePlot, KeepsToTheWidthAndNeedsNoRoof) {
+TEST(RooflinePlot, FitsTheWidthAndAcceptsNoRoof) {
   Roofline roofline = Machine({Row(5'000'000, 1'000'000, 1e6)});
   for (const int width : {60, 80, 120}) {
     std::istringstream lines(Draw(roofline, 1, width).text);
@@ -241,8 +241,8 @@ TEST(RooflinePlot, KeepsToTheWidthAndNeedsNoRoof) {
   EXPECT_EQ(Draw(roofline, 1).text, "");
 }
 
-// The whole: above a table that begins with the letters.
-TEST(RooflineTerminal, ThePictureStandsAboveItsTable) {
+// The chart is above a table whose rows begin with the letters.
+TEST(RooflineTerminal, ChartIsAboveItsTable) {
   Roofline roofline = Machine({Row(5'000'000, 1'000'000, 1e6), Row(500'000, 1'000'000, 1e6)});
   for (int i = 0; i < 12; ++i) roofline.rows.push_back(Row(1000, 4000, 1e5));
   say::Document document;

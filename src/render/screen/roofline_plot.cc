@@ -98,38 +98,38 @@ void ExtendRange(double value, Range& range) {
   range.high = std::max(range.high, std::log10(value));
 }
 
-void WriteOnCanvas(PlotCanvas& picture, int row, int column, const std::string& text) {
+void WriteOnCanvas(PlotCanvas& canvas, int row, int column, const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const int at = column + static_cast<int>(i);
-    if (at >= 0 && at < picture.columns()) picture.Cell(row, at) = std::string(1, text[i]);
+    if (at >= 0 && at < canvas.columns()) canvas.Cell(row, at) = std::string(1, text[i]);
   }
 }
 
 // Draws the lines. Rising lines end at the highest horizontal line; horizontal lines begin at the steepest
 // rising line.
 void DrawLines(const std::vector<say::Roofs::Line>& lines, double highest, double steepest,
-               PlotCanvas& picture) {
+               PlotCanvas& canvas) {
   for (const say::Roofs::Line& line : lines) {
     if (line.level) continue;
     bool named = false;
-    for (int column = 0; column < picture.columns(); ++column) {
-      const double y = picture.XOf(column) * line.y;
+    for (int column = 0; column < canvas.columns(); ++column) {
+      const double y = canvas.XOf(column) * line.y;
       if (y > highest) break;
-      const auto row = picture.Row(y);
+      const auto row = canvas.Row(y);
       if (!row) continue;
-      if (picture.Cell(*row, column) == " ") picture.Cell(*row, column) = "∙";
-      if (!named) WriteOnCanvas(picture, *row, column, Ascii(line.name));
+      if (canvas.Cell(*row, column) == " ") canvas.Cell(*row, column) = "∙";
+      if (!named) WriteOnCanvas(canvas, *row, column, Ascii(line.name));
       if (!named) column += DisplayWidth(line.name) - 1;
       named = true;
     }
   }
   for (const say::Roofs::Line& line : lines) {
-    const auto row = line.level ? picture.Row(line.y) : std::nullopt;
+    const auto row = line.level ? canvas.Row(line.y) : std::nullopt;
     if (!row) continue;
-    for (int column = 0; column < picture.columns(); ++column) {
-      if (steepest <= 0 || picture.XOf(column) * steepest >= line.y) picture.Cell(*row, column) = "─";
+    for (int column = 0; column < canvas.columns(); ++column) {
+      if (steepest <= 0 || canvas.XOf(column) * steepest >= line.y) canvas.Cell(*row, column) = "─";
     }
-    WriteOnCanvas(picture, std::max(0, *row - 1), picture.columns() - 1 - DisplayWidth(line.name),
+    WriteOnCanvas(canvas, std::max(0, *row - 1), canvas.columns() - 1 - DisplayWidth(line.name),
                   Ascii(line.name));
   }
 }
@@ -161,23 +161,23 @@ std::vector<std::string> DrawRoofs(const say::Roofs& roofs, const TerminalOption
     range->low -= margin;
     range->high += margin;
   }
-  PlotCanvas picture(x, y, std::clamp(options.width - kLeftMargin - kTickRoom, 30, kMaxPlotColumns));
-  DrawLines(roofs.lines, highest, steepest, picture);
+  PlotCanvas canvas(x, y, std::clamp(options.width - kLeftMargin - kTickRoom, 30, kMaxPlotColumns));
+  DrawLines(roofs.lines, highest, steepest, canvas);
   std::vector<std::string> letters(std::min(roofs.lettered, roofs.points.size()));
   std::map<std::pair<int, int>, std::string> letter_at;
   for (std::size_t i = 0; i < roofs.points.size(); ++i) {
     if (!roofs.points[i]) continue;
-    const auto line = picture.Row(roofs.points[i]->y);
-    const auto column = picture.Column(roofs.points[i]->x);
+    const auto line = canvas.Row(roofs.points[i]->y);
+    const auto column = canvas.Column(roofs.points[i]->x);
     if (!line || !column) continue;
     const std::string next =
         i < letters.size() ? std::string(1, static_cast<char>('A' + letter_at.size())) : "•";
     const std::string& mark = letter_at.try_emplace({*line, *column}, next).first->second;
     if (i < letters.size()) letters[i] = mark;
-    picture.Cell(*line, *column) = mark;
+    canvas.Cell(*line, *column) = mark;
   }
   out << "  " << roofs.y_unit << '\n';
-  picture.Draw(roofs.x_unit, out);
+  canvas.Draw(roofs.x_unit, out);
   if (!roofs.note.empty()) WriteWrapped("  ", roofs.note, 2, options.width, out);
   return letters;
 }

@@ -32,8 +32,8 @@ TEST(ScreenTable, IsAlignedAndHasNoTrailingBlanks) {
             "  Add                                          12.0 ms\n");
 }
 
-TEST(ScreenTable, ColumnsGoInTheirOrderBeforeNamesAreLost) {
-  // Names give way first, down to sixteen columns.
+TEST(ScreenTable, DropsColumnsByPriorityAfterTruncatingNames) {
+  // Names are truncated first, down to sixteen columns.
   EXPECT_EQ(DrawnAt(ExampleOnScreen(), 48),
             "  name               layer        time  interval\n"
             "  Convolution … #12  features   1.0 ms  [1, 2]\n"
@@ -46,11 +46,11 @@ TEST(ScreenTable, ColumnsGoInTheirOrderBeforeNamesAreLost) {
             "  name                    time\n"
             "  Convolution (N… #12   1.0 ms\n"
             "  Add                  12.0 ms\n");
-  // What may not go stays, however narrow it is.
+  // Columns that may not be dropped stay, however narrow the terminal is.
   EXPECT_EQ(DrawnAt(ExampleOnScreen(), 5).substr(0, 28), "  name                 time\n");
 }
 
-TEST(ScreenTable, WhatDoesNotFitIsBelowWhereAllIsAskedFor) {
+TEST(ScreenTable, AllShowsHiddenColumnsBelow) {
   const ScreenTable table{{{"name"}, {"1 thread", true}, {"2 threads", true}, {"", true}},
                           {{{"a"}, {"1.000"}, {"0.500"}, {"2.00x, 100%"}}}};
   const std::string one_line = "  name  1 thread  2 threads\n  a        1.000      0.500  2.00x, 100%\n";
@@ -58,13 +58,13 @@ TEST(ScreenTable, WhatDoesNotFitIsBelowWhereAllIsAskedFor) {
   EXPECT_EQ(DrawnAt(table, 38), "  name  1 thread\n  a        1.000\n");
   EXPECT_EQ(DrawnAt(table, 38, false, true),
             "  name  1 thread\n  a        1.000\n\n  name  2 threads\n  a         0.500  2.00x, 100%\n");
-  // What goes first on a narrow screen is no exception.
+  // Columns with a drop priority also go into the further tables.
   const ScreenTable giving{{{"name"}, {"one", true, 1}, {"two", true}}, {{{"a"}, {"1"}, {"2"}}}};
   EXPECT_EQ(DrawnAt(giving, 12), "  name  two\n  a       2\n");
   EXPECT_EQ(DrawnAt(giving, 12, false, true), "  name  one\n  a       1\n\n  name  two\n  a       2\n");
 }
 
-TEST(ScreenTable, ABarStandsAtTheEndOfItsRow) {
+TEST(ScreenTable, BarIsAtTheEndOfTheRow) {
   const ScreenTable table{{{"name"}, {"time", true}, {"speedup", true}},
                           {{{"a"}, {"2.0", "", 2}, {""}}, {{"b"}, {"1.0", "", 1}, {"2.00x"}}}};
   EXPECT_EQ(DrawnAt(table, 40),
@@ -73,7 +73,7 @@ TEST(ScreenTable, ABarStandsAtTheEndOfItsRow) {
             "  b      1.0    2.00x  ████████\n");
 }
 
-TEST(ScreenTable, TheEndOfANameMayTell) {
+TEST(ScreenTable, KeepsTheEndOfNames) {
   ScreenTable table{{{"line"}}, {{{"a_long_folder/mobilenet_v3.py:117"}}}};
   table.keep = say::Table::Keep::kEnd;
   EXPECT_EQ(DrawnAt(table, 20), "  line\n  …bilenet_v3.py:117\n");

@@ -24,7 +24,7 @@ TEST(TerminalText, ANumberStaysWithItsUnit) {
   EXPECT_EQ(out.str(), "takes\n0.64 ms.\nIt is 52%\nof\nIGEMM #2,\n3 of 40,\n[1, 2] ms\n");
 }
 
-TEST(TerminalText, AHashIsBrokenAndAPathIsNot) {
+TEST(TerminalText, BreaksHashesButNotPaths) {
   std::ostringstream out;
   WriteWrapped("", "ab 0123456789abcdef /a/long/path cd", 0, 10, out);
   EXPECT_EQ(out.str(), "ab\n0123456789\nabcdef\n/a/long/path\ncd\n");
@@ -32,13 +32,14 @@ TEST(TerminalText, AHashIsBrokenAndAPathIsNot) {
 
 TEST(TerminalText, FittedTailCutsAtACodePoint) {
   EXPECT_EQ(FittedTail("abc", 3), "abc");
-  EXPECT_EQ(FittedTail(std::string(1'000'000, 'a') + "bc", 3), "…bc");  // one pass over a name from a file
+  EXPECT_EQ(FittedTail(std::string(1'000'000, 'a') + "bc", 3),
+            "…bc");  // truncation takes a single pass over a long name from a file
   EXPECT_EQ(FittedTail("abcd", 3), "…cd");
   EXPECT_EQ(FittedTail("aäöü", 3), "…öü");
 }
 
-// What names share goes first, then the middle of what is left; short ones stay.
-TEST(TerminalText, ShortenedNamesKeepWhatTellsThemApart) {
+// The common beginning and end of names is dropped first, then the middle; short names stay unchanged.
+TEST(TerminalText, ShortenedNamesStayDistinct) {
   EXPECT_THAT(Shortened({"tv_resnet18_xnnpack_fp32", "off", "tv_resnet18_xnnpack_int8"}, 14),
               ElementsAre("…fp32", "off", "…int8"));
   EXPECT_THAT(Shortened({"net/with_long_name/float", "other/with_long_name/float"}, 14),
