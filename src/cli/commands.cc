@@ -61,7 +61,7 @@ const std::vector<CommandSpec>& AllCommands() {
        "etprof quick-test --outdir quick_test", QuickTestCommand},
       {"Setup", "completion", "Print a script that completes etprof's command lines in a shell",
        "source <(etprof completion bash)", CompletionCommand},
-      // For people who change etprof, not for those who use it.
+      // For developers of etprof, not for its users.
       {"", "reference", "Print docs/reference/cli.md", "etprof reference > docs/reference/cli.md",
        ReferenceCommand}};
   return kCommands;
@@ -69,8 +69,8 @@ const std::vector<CommandSpec>& AllCommands() {
 
 namespace {
 
-// Without the options that an option excludes, the bounds of numbers, and what CLI11 calls a file: they make
-// lines that nobody reads. What does not go together is an error that says so.
+// Leaves out the options that an option excludes, the bounds of numbers, and CLI11's types of files: they
+// only make lines long. Options that exclude each other give an error that says so.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -97,7 +97,7 @@ void AddCommands(CLI::App& root, std::function<int()>& chosen) {
   root.description("etprof: a command-line profiler for ExecuTorch");
   root.set_version_flag("--version", ETPROF_VERSION);
   root.require_subcommand(1);
-  root.formatter(std::make_shared<HelpFormatter>());  // its commands inherit it
+  root.formatter(std::make_shared<HelpFormatter>());  // commands inherit it
   for (const CommandSpec& command : AllCommands()) {
     CLI::App* const subcommand = root.add_subcommand(command.name, command.summary)->group(command.group);
     subcommand->footer("Example:\n  " + command.example);

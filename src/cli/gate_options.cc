@@ -35,7 +35,8 @@ CheckOutputs CheckOutputs::Resolved() const {
 void CheckOutputs::Write(const say::TestSuite& suite, const say::Document& document) const {
   if (!junit.empty()) WriteOutput(junit, [&](std::ostream& out) { RenderJunit(suite, out); });
   if (github_summary.empty()) return;
-  // It collects what several commands of a step have to say, and may be one that cannot be replaced.
+  // The file collects the output of several commands of a step, and may be impossible to replace: append to
+  // it.
   std::ofstream out(github_summary, std::ios::app | std::ios::binary);
   RenderDocumentMarkdown(document, 2, out);
   out.close();
@@ -66,10 +67,10 @@ void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options) {
 
 void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with) {
   for (CLI::Option* option : app.get_options()) {
-    const bool goes = option == flag || std::ranges::any_of(with, [&](const std::string& name) {
-                        return option->check_name(name);
-                      });
-    if (!goes) flag->excludes(option);
+    const bool allowed = option == flag || std::ranges::any_of(with, [&](const std::string& name) {
+                           return option->check_name(name);
+                         });
+    if (!allowed) flag->excludes(option);
   }
 }
 

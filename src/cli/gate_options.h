@@ -11,38 +11,38 @@
 #include "workflow/check.h"
 #include "workflow/static_check.h"
 
-// What the commands that are gates share.
+// Options and results that the gate commands share.
 namespace etprof {
 
-// Where a gate's result is written, beside the screen; empty: nowhere.
+// Files that receive a gate's result, in addition to the screen; empty: not written.
 struct CheckOutputs {
-  std::string junit, github_summary;  // one that exists is appended to
+  std::string junit, github_summary;  // a github_summary that exists is appended to
 
-  // With the file that $GITHUB_STEP_SUMMARY names in place of the `github_summary` "true". Throws Error
-  // (kUsage) where it names none.
+  // Replaces the `github_summary` "true" by the file named in $GITHUB_STEP_SUMMARY. Throws Error (kUsage) if
+  // that is not set.
   CheckOutputs Resolved() const;
-  // Throws Error (kDeviceFailed).
+  // Writes the files. Throws Error (kDeviceFailed).
   void Write(const say::TestSuite& suite, const say::Document& document) const;
 };
 
-// --junit and --github-summary.
+// Adds --junit and --github-summary.
 void AddGateFileOptions(CLI::App& app, CheckOutputs& files);
 
-// --thresholds.
+// Adds --thresholds.
 void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options);
 
-// `flag` goes with those options only, by name, among all that `app` has.
+// Makes `flag` exclude all options of `app` except those named in `with`.
 void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with);
 
-// The value of an option that is a change, above 0: "2%" is 0.02. Throws Error (kUsage).
+// Parses the value of an option that is a relative change above 0: "2%" is 0.02. Throws Error (kUsage).
 double PercentAboveZero(const char* option, const std::string& text);
 
-// `error`: something could not be measured, which a failed check outweighs.
+// The exit code of a gate. `error`: something could not be measured; a failed check takes precedence.
 ExitCode CodeOf(GateDecision decision, bool require_conclusive, bool error = false);
 
-// Checks, writes the files, shows the result, and returns the exit code.
+// Checks the program, writes the files, shows the result, and returns the exit code.
 int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files, const View& view);
-// Of the two programs that `given` names. Throws Error (kUsage) where they are not two.
+// As above, for the two programs in `given`. Throws Error (kUsage) unless there are two.
 int RunStaticCheck(const CheckOptions& given, StaticCheckOptions options, const CheckOutputs& files,
                    const View& view);
 

@@ -34,8 +34,8 @@
 namespace etprof {
 namespace {
 
-// Of an option whose value is missing, which is the last one where it does not say its name: what to give.
-// nullopt: the problem is another one.
+// The error for an option whose value is missing: what to give. If `problem` does not name the option, it is
+// the last one. nullopt: the problem is a different one.
 std::optional<Error> MissingValue(const CLI::App& command, int argc, const char* const* argv,
                                   const std::string& problem) {
   std::string name = problem.substr(0, problem.find(": "));
@@ -57,9 +57,9 @@ std::optional<Error> MissingValue(const CLI::App& command, int argc, const char*
       .Remedy(fmt::format("give `{} {}`: {}", name, value, what));
 }
 
-// What stands before, between, and behind these words in `text`, in their order; empty where one is not
-// there.
-std::vector<std::string> Around(std::string_view text, std::initializer_list<std::string_view> words) {
+// The parts of `text` before, between, and after `words`, which must occur in this order; empty if a word is
+// missing.
+std::vector<std::string> SplitAround(std::string_view text, std::initializer_list<std::string_view> words) {
   std::vector<std::string> parts;
   for (const std::string_view word : words) {
     const std::size_t at = text.find(word);
@@ -71,54 +71,54 @@ std::vector<std::string> Around(std::string_view text, std::initializer_list<std
   return parts;
 }
 
-// "2" of "2.000000".
-std::string WithoutZeros(std::string number) {
+// "2" for "2.000000".
+std::string WithoutTrailingZeros(std::string number) {
   if (number.find('.') == std::string::npos) return number;
   number.erase(number.find_last_not_of('0') + 1);
   if (number.ends_with('.')) number.pop_back();
   return number;
 }
 
-// What CLI11 says of a command line, in etprof's words: the problem, and what to do beside reading the help.
-std::pair<std::string, std::string> InOurWords(const std::string& said) {
-  if (const auto of = Around(said, {": ", " not in {", "}"}); !of.empty()) {
+// Rewrites a message of CLI11: the problem, and what to do besides reading the help ("": nothing).
+std::pair<std::string, std::string> RewriteParserMessage(const std::string& message) {
+  if (const auto of = SplitAround(message, {": ", " not in {", "}"}); !of.empty()) {
     const std::vector<std::string_view> choices = SplitAt(of[2], ',');
     return {fmt::format("`{}` does not take `{}`", of[0], of[1]),
             fmt::format("give {}{}", choices.size() > 1 ? "one of " : "", fmt::join(choices, ", "))};
   }
-  if (const auto of = Around(said, {": Value ", " not in range ", " to "}); !of.empty()) {
-    return {fmt::format("`{} {}` is not a number from {} to {}", of[0], of[1], WithoutZeros(of[2]),
-                        WithoutZeros(of[3])),
+  if (const auto of = SplitAround(message, {": Value ", " not in range ", " to "}); !of.empty()) {
+    return {fmt::format("`{} {}` is not a number from {} to {}", of[0], of[1], WithoutTrailingZeros(of[2]),
+                        WithoutTrailingZeros(of[3])),
             ""};
   }
-  if (const auto of = Around(said, {": File does not exist: "}); !of.empty())
+  if (const auto of = SplitAround(message, {": File does not exist: "}); !of.empty())
     return {fmt::format("the file of `{} {}` does not exist", of[0], of[1]), "check the path"};
-  if (const auto of = Around(said, {": At Most 1 "}); !of.empty())
+  if (const auto of = SplitAround(message, {": At Most 1 "}); !of.empty())
     return {fmt::format("`{}` is given more than once", of[0]), ""};
-  if (const auto of = Around(said, {" not expected: "}); !of.empty()) {
+  if (const auto of = SplitAround(message, {" not expected: "}); !of.empty()) {
     return {fmt::format("{} `{}`", of[1].starts_with('-') ? "unknown option" : "unexpected argument", of[1]),
             ""};
   }
-  if (const auto of = Around(said, {" excludes "}); !of.empty())
+  if (const auto of = SplitAround(message, {" excludes "}); !of.empty())
     return {fmt::format("`{}` and `{}` do not go together", of[0], of[1]), "leave out one of them"};
-  if (const auto of = Around(said, {" requires "}); !of.empty())
+  if (const auto of = SplitAround(message, {" requires "}); !of.empty())
     return {fmt::format("`{}` needs `{}`", of[0], of[1]), fmt::format("add `{}`", of[1])};
-  if (const auto of = Around(said, {" is required"}); !of.empty())
+  if (const auto of = SplitAround(message, {" is required"}); !of.empty())
     return {fmt::format("`{}` is missing", of[0]), ""};
-  return {said, ""};
+  return {message, ""};
 }
 
-// The error for a command line that does not parse: CLI11's `problem`, or that there is no such command, then
-// what was probably meant, and where to read on.
+// The error for a command line that does not parse: CLI11's `problem` or an unknown command, then the likely
+// intention, and where to read on.
 Error UsageError(const CLI::App& app, int argc, const char* const* argv, const CLI::ParseError& problem) {
   std::string message = problem.what(), current, suggestion;
   const std::vector<CommandFacts> facts = CommandsAndOptions();
-  std::map<std::string, std::vector<std::string>> options_of;  // of etprof itself under ""
+  std::map<std::string, std::vector<std::string>> options_of;  // keyed by command; "": etprof itself
   for (const CommandFacts& command : facts) options_of[command.name] = command.OptionNames();
   const std::vector<CommandSpec>& all = AllCommands();
   for (int i = 1; i < argc && suggestion.empty(); ++i) {
     const std::string word = argv[i];
-    if (word == "--") break;  // what follows is another program's
+    if (word == "--") break;  // the rest belongs to another program
     if (current.empty() && !word.starts_with("-")) {
       if (std::ranges::find(all, word, &CommandSpec::name) == all.end()) {
         message = fmt::format("unknown command `{}`", word);
@@ -138,7 +138,7 @@ Error UsageError(const CLI::App& app, int argc, const char* const* argv, const C
   if (!current.empty() && too_few && dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
     if (const auto missing = MissingValue(*app.get_subcommand(current), argc, argv, message)) return *missing;
   }
-  auto [what, remedy] = InOurWords(message);
+  auto [what, remedy] = RewriteParserMessage(message);
   if (!suggestion.empty()) remedy = fmt::format("did you mean `{}`?", suggestion);
   if (!remedy.empty() && !remedy.ends_with('?')) remedy += '.';
   return Error(ExitCode::kUsage, what)
@@ -146,66 +146,66 @@ Error UsageError(const CLI::App& app, int argc, const char* const* argv, const C
                           current.empty() ? "" : current + " "));
 }
 
-// What a command's options write to beside a document's files, whatever else they are.
-constexpr std::string_view kOutputs[] = {"--out", "--junit", "--github-summary", "--model-explorer"};
+// Options that write files, in addition to the options of document formats.
+constexpr std::string_view kOutputOptions[] = {"--out", "--junit", "--github-summary", "--model-explorer"};
 
-// Whether they are the same, or would be once they are written.
+// Whether the paths are the same file, or would be once they are written.
 bool IsSameFile(const std::string& a, const std::string& b) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  if (fs::exists(a, ignored) && !fs::is_regular_file(a, ignored)) return false;  // a folder, a device
+  if (fs::exists(a, ignored) && !fs::is_regular_file(a, ignored)) return false;  // a folder or a device
   return fs::equivalent(a, b, ignored) || (a != "-" && fs::absolute(a, ignored).lexically_normal() ==
                                                            fs::absolute(b, ignored).lexically_normal());
 }
 
-// Throws Error (kBadInput) where a command was given an input that is a pipe, a device, or a socket.
-// Throws Error (kUsage) where an option was given an empty value, as a shell gives for a variable that is not
-// set (it would mean the current folder, the default, or nothing at all), or where a command would write over
-// what it reads or has just written, or over what was measured or exported.
-void RequireNames(const CLI::App& command) {
-  std::vector<std::string> taken = {kHistoryFile};
+// Throws Error (kBadInput) if an input is a pipe, a device, or a socket. Throws Error (kUsage) if an option's
+// value is empty, as a shell gives for an unset variable (it would mean the current folder, the default, or
+// nothing at all), or if the command would overwrite its own inputs or outputs, or measured or exported
+// files.
+void CheckOptionValues(const CLI::App& command) {
+  std::vector<std::string> used_files = {kHistoryFile};
   std::vector<const CLI::Option*> outputs;
   for (const CLI::Option* const option : command.get_options()) {
     const std::string name = option->get_name(), type = option->get_type_name();
-    if (name == "command" || option->count() == 0) continue;  // another program's words
-    // A flag without a value, whose result names no file.
+    if (name == "command" || option->count() == 0) continue;  // its values are another program's arguments
+    // A flag without a value: its result names no file.
     if (option->get_items_expected_max() == 0 && option->results().front() == "true") continue;
-    const bool is_output = IsDocumentFile(name) || std::ranges::find(kOutputs, name) != std::end(kOutputs);
+    const bool is_output =
+        IsDocumentFile(name) || std::ranges::find(kOutputOptions, name) != std::end(kOutputOptions);
     const bool is_path = option->get_positional() || type == "FILE" || type == "PATH" || type == "DIR" ||
-                         type.ends_with(":FILE");  // of CLI::ExistingFile
+                         type.ends_with(":FILE");  // type of CLI::ExistingFile
     const bool needs_value = is_path || option->get_items_expected_min() > 0;
     if (needs_value && std::ranges::find(option->results(), "") != option->results().end()) {
       throw Error(ExitCode::kUsage, fmt::format("`{}` is empty", name))
           .Remedy(fmt::format("give a {}. Is a variable of the shell not set?", is_path ? "name" : "value"));
     }
-    // One place for all inputs, before any work: a pipe would be waited for, perhaps only after a
+    // Check all inputs here, before any work: a command would block on a pipe, perhaps only after a
     // measurement.
     for (const std::string& file : option->results()) {
       if (is_path && !is_output && file != "-" && Exists(file) && !IsFolder(file)) RequireRegularFile(file);
     }
     if (is_output) outputs.push_back(option);
-    if (!is_output) taken.insert(taken.end(), option->results().begin(), option->results().end());
+    if (!is_output) used_files.insert(used_files.end(), option->results().begin(), option->results().end());
   }
   for (const CLI::Option* const option : outputs) {
     const std::string file = option->results().front();
-    if (std::ranges::any_of(taken, [&](const auto& other) { return IsSameFile(file, other); })) {
+    if (std::ranges::any_of(used_files, [&](const auto& other) { return IsSameFile(file, other); })) {
       throw Error(ExitCode::kUsage, fmt::format("`{}` would write over what the same command reads or writes",
                                                 option->get_name()))
           .InFile(file)
           .Remedy("name another file");
     }
     RequireReplaceable(file);
-    taken.push_back(file);
+    used_files.push_back(file);
   }
 }
 
-// Composed while there is memory.
+// Composed at start, while memory is available.
 std::string g_out_of_memory;
 std::terminate_handler g_default_terminate = nullptr;
 
-// Ends the process with main()'s message where memory ran out in a function that must not throw:
-// nlohmann-json's destructor allocates. Any other exception goes to the library's own handler, which says
-// what it was.
+// Ends the process with main()'s message if memory ran out in a function that must not throw: nlohmann-json's
+// destructor allocates. Other exceptions go to the library's own handler, which reports them.
 [[noreturn]] void Terminate() {
   try {
     if (const std::exception_ptr exception = std::current_exception()) std::rethrow_exception(exception);
@@ -228,7 +228,7 @@ int Main(int argc, char** argv) {
   int code = 0;
   try {
     app.parse(argc, argv);
-    for (const CLI::App* const command : app.get_subcommands()) RequireNames(*command);
+    for (const CLI::App* const command : app.get_subcommands()) CheckOptionValues(*command);
     code = chosen();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
@@ -258,7 +258,7 @@ int main(int argc, char** argv) {
   }
   if (etprof::MessagesLost() && code == 0) {
     code = static_cast<int>(etprof::ExitCode::kDeviceFailed);
-    etprof::Say("error: Messages could not be written to the standard error\n");  // there is room again
+    etprof::Say("error: Messages could not be written to the standard error\n");  // there may be room again
   }
   return code;
 }

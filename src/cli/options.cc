@@ -18,8 +18,8 @@
 namespace etprof {
 namespace {
 
-// Nanoseconds of a tick of "ns", "us", "ms", "s" (the names of TimeScale in ExecuTorch's Inspector), of a
-// frequency such as "24MHz" or "2.4GHz", or of a plain number of nanoseconds. Throws Error (kUsage).
+// Nanoseconds per tick for "ns", "us", "ms", "s" (the names of TimeScale in ExecuTorch's Inspector), for a
+// frequency such as "24MHz" or "2.4GHz", or for a plain number of nanoseconds. Throws Error (kUsage).
 double NanosecondsPerTick(const std::string& option, const std::string& scale) {
   static const std::map<std::string, double> units = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
   if (const auto found = units.find(scale); found != units.end()) return found->second;
@@ -28,7 +28,11 @@ double NanosecondsPerTick(const std::string& option, const std::string& scale) {
         .Remedy("give the frequency, such as 2.4GHz");
   }
   static const std::map<std::string, double> frequencies = {
-      {"", 0}, {"Hz", 1e9}, {"kHz", 1e6}, {"MHz", 1e3}, {"GHz", 1}};  // ns of one tick at 1 of it
+      {"", 0},
+      {"Hz", 1e9},
+      {"kHz", 1e6},
+      {"MHz", 1e3},
+      {"GHz", 1}};  // ns of a tick at a frequency of 1 in this unit
   double number = 0;
   const auto [end, error] = std::from_chars(scale.data(), scale.data() + scale.size(), number);
   const auto unit = frequencies.find(std::string(end, scale.data() + scale.size()));
@@ -40,17 +44,18 @@ double NanosecondsPerTick(const std::string& option, const std::string& scale) {
       .Remedy("give ns, us, ms, s, a frequency such as 24MHz, or a number of nanoseconds");
 }
 
-std::string Default(const std::string& text, const std::string& value) {
+std::string AddDefault(const std::string& text, const std::string& value) {
   return value.empty() ? text : fmt::format("{} (default: {})", text, value);
 }
 
-// The tables that files have, too, which are worth offering. A report has more; which, only it knows.
-CLI::Validator TableName() {
+// Accepts any name that a table can have, and suggests the tables that are also files. Only a report knows
+// which further tables it has.
+CLI::Validator TableNameValidator() {
   return {[](const std::string& name) {
-            const bool may_be = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+            const bool is_valid = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
               return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_';
             });
-            return may_be ? "" : fmt::format("{} not in {{{}}}", name, fmt::join(ReportTableNames(), ","));
+            return is_valid ? "" : fmt::format("{} not in {{{}}}", name, fmt::join(ReportTableNames(), ","));
           },
           ""};
 }
@@ -77,11 +82,11 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
   app.add_flag("--json", view.json, json);
   view.usual_table = csv;
   app.add_flag(fmt::format("--csv{{{}}}", kUsualTable), view.csv,
-               Default(fmt::format("Show one table as CSV: --csv={}, or any other table of the report. An "
-                                   "unknown name lists them all",
-                                   fmt::join(ReportTableNames(), "|")),
-                       csv + (by == ByOption::kYes ? ", or that of --by" : "")))
-      ->check(TableName())
+               AddDefault(fmt::format("Show one table as CSV: --csv={}, or any other table of the report. An "
+                                      "unknown name lists them all",
+                                      fmt::join(ReportTableNames(), "|")),
+                          csv + (by == ByOption::kYes ? ", or that of --by" : "")))
+      ->check(TableNameValidator())
       ->option_text("[=TABLE]")
       ->excludes(app.get_option("--json"));
   AddFileOptions(app, view);
@@ -95,16 +100,16 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
 }
 
 void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
-                        const std::vector<say::Document>& of_nothing) {
+                        const std::vector<say::Document>& empty_results) {
   std::vector<std::string> names;
-  for (const say::Document& document : of_nothing) {
+  for (const say::Document& document : empty_results) {
     for (const std::string& name : TableIds(document)) AddOnce(name, names);
   }
   app.add_flag("--json", view.json, json);
   AddAllOption(app, view);
-  const std::string those =
+  const std::string table_list =
       names.empty() ? ". An unknown name lists them" : fmt::format(": {}", fmt::join(names, "|"));
-  CLI::Option* const option = AddOption(app, "--csv TABLE", view.csv, "Show one table as CSV" + those)
+  CLI::Option* const option = AddOption(app, "--csv TABLE", view.csv, "Show one table as CSV" + table_list)
                                   ->excludes(app.get_option("--json"));
   if (!names.empty()) option->check(CLI::IsMember(names).description(""));
   AddFileOptions(app, view);
@@ -132,8 +137,8 @@ void RequireTable(const View& view, bool several_devices) {
                           fmt::join(names, ", ")));
 }
 
-void RequireTableOf(const say::Document& of_nothing, const View& view) {
-  if (!view.csv.empty()) RequireTableId(view.csv, TableIds(of_nothing));
+void RequireTableOf(const say::Document& empty_results, const View& view) {
+  if (!view.csv.empty()) RequireTableId(view.csv, TableIds(empty_results));
 }
 
 void CheckAs(const About& about, bool whole, CLI::Option& option) {
@@ -176,12 +181,12 @@ CLI::Option* NameValue(std::string_view key, const About& about, CLI::Option* op
 }
 
 void SetMeasureTexts(const MeasureTexts& texts, CLI::App& app) {
-  for (const auto& [name, usual] : {std::pair("--max-seconds", texts.max_seconds),
-                                    {"--launches", texts.launches},
-                                    {"--threads", texts.threads},
-                                    {"--output-root", texts.output_root}}) {
+  for (const auto& [name, default_text] : {std::pair("--max-seconds", texts.max_seconds),
+                                           {"--launches", texts.launches},
+                                           {"--threads", texts.threads},
+                                           {"--output-root", texts.output_root}}) {
     CLI::Option* const option = app.get_option(name);
-    option->description(Default(option->get_description(), usual));
+    option->description(AddDefault(option->get_description(), default_text));
   }
   CLI::Option* const threads = app.get_option("--threads");
   texts.several_threads ? threads->delimiter(',')->type_name("N,..") : threads->expected(1);

@@ -12,10 +12,10 @@
 #include "say/document.h"
 #include "workflow/measure/request.h"
 
-// Options that several commands have.
+// Options that several commands share.
 namespace etprof {
 
-// An option, or a positional, with what its value is called: "--max-temp C".
+// Adds an option or a positional. `words` is its name and the name of its value: "--max-temp C".
 template <typename Value>
 CLI::Option* AddOption(CLI::App& app, const std::string& words, Value& value, const std::string& help,
                        const auto&... checks) {
@@ -26,67 +26,69 @@ CLI::Option* AddOption(CLI::App& app, const std::string& words, Value& value, co
   return option;
 }
 
-// An option that may be repeated, with one value each time.
+// Allows to repeat an option, with one value each time.
 CLI::Option* Repeated(CLI::Option* option);
 
-// What a percentage's value is called: "2%" is 0.02.
+// Name of a percentage's value in the help.
 inline constexpr const char* kPercent = "P%";
-// The value of an option: "2%" is 0.02. Of a change below 0, the candidate has to be better by so much; of a
-// part it is from 0 to 1. Absent: "". Throws Error (kUsage).
+// Parses the value of an option: "2%" is 0.02. A change may be negative: the candidate then has to be better
+// by that much. A part is from 0 to 1. Absent for "". Throws Error (kUsage).
 enum class Percentage { kOfChange, kOfPart };
 std::optional<double> ReadPercentage(const std::string& option, const std::string& text,
                                      Percentage of = Percentage::kOfChange);
 
-// What --csv is without a name.
+// The value of --csv without a name.
 inline constexpr const char* kUsualTable = "usual";
 
 // How a result is shown on stdout.
 struct View {
-  std::string csv;          // a table, instead of the rest; empty: none; kUsualTable
-  std::string usual_table;  // of the command
-  std::string by;           // a breakdown, instead of the screen; empty: none
+  std::string csv;          // table shown instead of the result; empty: none; may be kUsualTable
+  std::string usual_table;  // the command's table for kUsualTable
+  std::string by;           // breakdown shown instead of the screen; empty: none
   bool json = false, all = false, quiet = false;
-  std::map<std::string, std::string> files;  // that it is written to, by the format's name; empty: not
+  std::map<std::string, std::string> files;  // files to write, keyed by the format's name; empty: not written
 
   bool HasFiles() const;
   std::string Table() const { return csv == kUsualTable ? usual_table : csv; }
 };
-// What a command that shows one result was given.
+// The parsed arguments of a command that shows one result.
 template <typename Options>
 struct Parsed {
   Options options;
   View view;
 };
 
-// For a report, whose usual table is `csv`: --json, whose help `json` is, --csv[=TABLE], an option for each
-// format of files (--html FILE, ...), --by, and --all.
+// Adds the options that show a report, whose default table is `csv`: --json with the help `json`,
+// --csv[=TABLE], an option for each file format (--html FILE, ...), --by, and --all.
 enum class ByOption { kNo, kYes };
 void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv,
                     ByOption by = ByOption::kNo);
-// For another result that is a document, likewise, with --csv TABLE and without --by. `of_nothing`: what is
-// said of a result without anything in it, which has every table that TABLE may be; empty: that depends on
-// the result.
+// Adds the same options for any other document, but --csv TABLE requires a name, and there is no --by.
+// `of_nothing` are documents of empty results, which have every table that TABLE may name; empty: the tables
+// depend on the result.
 void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
                         const std::vector<say::Document>& of_nothing = {});
-// The names of all of these: "--json", "--html", ..., "--csv", "--all".
+// The names of the options above: "--json", "--html", ..., "--csv", "--all".
 std::vector<std::string> ViewOptionNames();
-// Whether it names a file that a document is written to: "--html".
+// Whether the option names a file for a document: "--html".
 bool IsDocumentFile(std::string_view option);
-// Throws Error (kUsage) for a table of which only the measurement would show whether the report has it.
+// Throws Error (kUsage) for a table that only some reports have: only the measurement would show whether it
+// exists.
 void RequireTable(const View& view, bool several_devices);
 
-// Throws Error (kUsage) for a table that a result without anything in it has not, before it is measured.
+// Throws Error (kUsage), before the measurement, for a table that a document of an empty result does not
+// have.
 void RequireTableOf(const say::Document& of_nothing, const View& view);
 
-// "--max-temp" of "max_temp".
+// The option's name: "--max-temp" for "max_temp".
 std::string OptionOf(std::string_view key);
-// Says what the option's value is called, and how it is given.
+// Sets the name of the option's value, its delimiter, and the options that it needs.
 CLI::Option* NameValue(std::string_view key, const About& about, CLI::Option* option, CLI::App& app);
 // Checks the range of a number, or the choices of a text.
 void CheckAs(const About& about, bool whole, CLI::Option& option);
 
-// Adds an option for each member of `options` whose meaning is described, which is its help; checks those
-// that the command has added itself.
+// Adds an option for each member of `options` that is described with a meaning, which becomes the help.
+// Options that the command added itself only get their checks.
 template <Described Options>
 struct DescribedOptions {
   CLI::App& app;
@@ -98,7 +100,7 @@ struct DescribedOptions {
     constexpr bool kWhole = std::is_same_v<Value, int> || std::is_same_v<Value, std::optional<int>> ||
                             std::is_same_v<Value, std::vector<int>>;
     CLI::Option* option = app.get_option_no_throw(OptionOf(key));
-    if (option == nullptr && about.meaning.empty()) return;  // what the command gives a place of its own
+    if (option == nullptr && about.meaning.empty()) return;  // the command handles this member itself
     const std::string help(about.meaning);
     if constexpr (std::is_same_v<Value, bool>) {
       if (option == nullptr) app.add_flag(OptionOf(key), value, help);
@@ -124,7 +126,7 @@ struct DescribedOptions {
     }
     CheckAs(about, whole, *option);
   }
-  // Where it cannot be absent, "" is 0.
+  // "" means 0, unless the value is optional.
   void AddPercent(const std::string& name, const About& about, auto& value) {
     const auto parse = [name, &value, of = about.most ? Percentage::kOfPart : Percentage::kOfChange](
                            const std::string& text) {
@@ -144,7 +146,7 @@ void AddDescribedOptions(CLI::App& app, Options& options) {
   Options::Describe(add);
 }
 
-// What differs between the commands that measure. Texts are what their help says of a default.
+// How commands that measure differ. Texts describe the defaults in their help.
 struct MeasureTexts {
   std::string max_seconds, launches = "as many as the precision takes", threads, output_root;
   bool several_devices = false;  // --device may be repeated
@@ -152,10 +154,10 @@ struct MeasureTexts {
 };
 void SetMeasureTexts(const MeasureTexts& texts, CLI::App& app);
 
-// --time-scale: what one tick of the ETDumps' clock is.
+// Adds --time-scale and --delegate-time-scale: the duration of a tick of the ETDumps' clocks.
 void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump);
 
-// Other names of an option, which --help does not show: those of the SME2 profiling kit.
+// Adds other names of an option, hidden in --help: those of the SME2 profiling kit.
 void AddAlias(CLI::App& app, const std::string& names, CLI::Option* option);
 
 }  // namespace etprof

@@ -26,7 +26,7 @@
 namespace etprof {
 namespace {
 
-TerminalOptions ScreenOf(const View& view, const std::string& more) {
+TerminalOptions MakeTerminalOptions(const View& view, const std::string& more) {
   TerminalOptions options = OptionsOfStdout();
   options.more = more;
   options.all = view.all;
@@ -40,7 +40,8 @@ void ShowBy(const Report& report, View view) {
   (document.title.empty() ? document.title : document.facts.emplace_back()) = HeaderText(report);
   if (document.sections.empty()) document.notes = {{std::string("nothing to show: ") + by.nothing}};
   for (say::Section& section : document.sections) {
-    if (section.level == say::Level::kPage) section.level = say::Level::kUsual;  // this is what was asked for
+    if (section.level == say::Level::kPage)
+      section.level = say::Level::kUsual;  // the user asked for this part
   }
   const std::vector<std::string> tables = TableIds(document);
   if (!view.csv.empty() && tables.empty())
@@ -53,7 +54,7 @@ void ShowBy(const Report& report, View view) {
   ShowDocument(document, view, "");
 }
 
-// One that files have, too, or one of the document.
+// Shows a table that is also a file, or a table of the document.
 void ShowTable(const Report& report, const std::string& table) {
   std::vector<std::string> names = ReportTableNames();
   if (std::ranges::find(names, table) == names.end()) {
@@ -73,9 +74,9 @@ void ShowTable(const Report& report, const std::string& table) {
   RenderReportTableCsv(report, table, std::cout);
 }
 
-// Writes the document to the files that were asked for; a page of `report`, where there is one, with its
-// views. Whether something is to be shown besides.
-bool WriteFiles(const say::Document& document, const View& view, const Report* report = nullptr) {
+// Writes the document to the selected files; the page of a `report`, if given, has its views. Returns whether
+// the result is to be shown, too.
+bool WriteDocumentFiles(const say::Document& document, const View& view, const Report* report = nullptr) {
   bool shows = !view.quiet;
   for (const DocumentFormat& format : kDocumentFormats) {
     const auto file = view.files.find(format.name);
@@ -97,13 +98,14 @@ std::vector<std::string> AllByNames() {
 
 void ShowReport(const Report& report, const View& view, const std::string& more) {
   if (!view.by.empty()) return ShowBy(report, view);
-  if (view.HasFiles() ? !WriteFiles(say::SayReport(report), view, &report) : view.quiet) return FlushStdout();
+  if (view.HasFiles() ? !WriteDocumentFiles(say::SayReport(report), view, &report) : view.quiet)
+    return FlushStdout();
   if (!view.csv.empty()) {
     ShowTable(report, view.Table());
   } else if (view.json) {
     RenderAnalysisJson(report, std::cout);
   } else {
-    RenderTerminal(report, ScreenOf(view, more), std::cout);
+    RenderTerminal(report, MakeTerminalOptions(view, more), std::cout);
   }
   FlushStdout();
 }
@@ -112,7 +114,7 @@ void ShowDevicesReport(const DevicesReport& report, const View& view, const std:
   const bool shown = ShowDocument(say::SayDevices(report), view, more,
                                   [&](std::ostream& out) { RenderDevicesJson(report, out); });
   if (!shown || !view.all || view.json || !view.csv.empty()) return;
-  for (const Report& run : report.runs) RenderTerminal(run, ScreenOf(view, ""), std::cout << '\n');
+  for (const Report& run : report.runs) RenderTerminal(run, MakeTerminalOptions(view, ""), std::cout << '\n');
   FlushStdout();
 }
 
@@ -122,13 +124,13 @@ void ShowSuite(const SuiteReport& suite, const say::Document& document, const Vi
 
 bool ShowDocument(const say::Document& document, const View& view, const std::string& more,
                   const std::function<void(std::ostream&)>& json) {
-  const bool shows = WriteFiles(document, view);
+  const bool shows = WriteDocumentFiles(document, view);
   if (shows && view.json) {
     json ? json(std::cout) : RenderDocumentJson(document, std::cout);
   } else if (shows && !view.csv.empty()) {
     RenderDocumentCsv(document, view.Table(), std::cout);
   } else if (shows) {
-    RenderDocumentTerminal(document, ScreenOf(view, more), std::cout);
+    RenderDocumentTerminal(document, MakeTerminalOptions(view, more), std::cout);
   }
   FlushStdout();
   return shows;

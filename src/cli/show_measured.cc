@@ -21,39 +21,40 @@ namespace {
 constexpr int kDone = static_cast<int>(ExitCode::kDone);
 constexpr int kFailed = static_cast<int>(ExitCode::kDeviceFailed);
 
-// With the device's name, once.
-void Tell(const Measured& device, const Error& error) {
+// Reports an error with the device's name, unless the error already names it.
+void ReportDeviceError(const Measured& device, const Error& error) {
   const std::string& name = device.device;
   const bool named = error.file() == name || error.problem().starts_with(name + " ");
   SayError(error, named ? "" : name + ": ");
 }
 
-int TellKeptParts(const std::vector<std::string>& folders, const char* view_command,
-                  const std::string& resume_command) {
+int ReportPartialResults(const std::vector<std::string>& folders, const char* view_command,
+                         const std::string& resume_command) {
   Say("Interrupted. Partial results are in {}.\n  View:    etprof {} {}\n  Resume:  {}\n",
       fmt::format("{}", fmt::join(folders, ", ")), view_command, fmt::format("{}", fmt::join(folders, " ")),
       resume_command);
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
-int TellInterruptions(const std::vector<Measured>& devices, const std::string& resume_command) {
-  std::vector<std::string> kept;
+int ReportInterruptions(const std::vector<Measured>& devices, const std::string& resume_command) {
+  std::vector<std::string> folders_with_results;
   for (const Measured& device : devices) {
-    if (device.error && !device.Interrupted()) Tell(device, *device.error);
-    if (device.measured) kept.push_back(FromHere(device.config.output_root));
+    if (device.error && !device.Interrupted()) ReportDeviceError(device, *device.error);
+    if (device.measured) folders_with_results.push_back(FromHere(device.config.output_root));
   }
-  if (!kept.empty()) return TellKeptParts(kept, "report", resume_command);
+  if (!folders_with_results.empty())
+    return ReportPartialResults(folders_with_results, "report", resume_command);
   Say("Interrupted before anything was measured\n");
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
-// What went wrong, device by device. Returns the exit code.
-int TellProblems(const std::vector<Measured>& devices) {
+// Reports the problems of each device. Returns the exit code.
+int ReportProblems(const std::vector<Measured>& devices) {
   bool failed = false, any_measured = false;
   std::set<ExitCode> codes;
   for (const Measured& device : devices) {
     if (device.error) {
-      Tell(device, *device.error);
+      ReportDeviceError(device, *device.error);
       codes.insert(device.error->exit_code());
       failed = true;
     }
@@ -65,14 +66,14 @@ int TellProblems(const std::vector<Measured>& devices) {
   return failed ? kFailed : kDone;
 }
 
-int ShowOne(const std::filesystem::path& folder, const View& view) {
+int ShowDevice(const std::filesystem::path& folder, const View& view) {
   ShowReport(AnalyzeRunDirectory(folder), view, (folder / kReportPage).string());
   return kDone;
 }
 
-int ShowSeveral(const std::vector<const Measured*>& devices, const View& view) {
+int ShowDevices(const std::vector<const Measured*>& devices, const View& view) {
   const AnalyzedDevices analyzed = AnalyzeDevices(devices);
-  for (const auto& [device, error] : analyzed.failed) Tell(*device, error);
+  for (const auto& [device, error] : analyzed.failed) ReportDeviceError(*device, error);
   if (analyzed.report) ShowDevicesReport(*analyzed.report, view, FromHere(analyzed.written));
   return analyzed.failed.empty() ? kDone : kFailed;
 }
@@ -85,7 +86,7 @@ std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& 
 }
 
 int TellInterruption(const RunData& run, const std::string& resume_command) {
-  return TellKeptParts({FromHere(run.folder)}, "analyze", resume_command);
+  return ReportPartialResults({FromHere(run.folder)}, "analyze", resume_command);
 }
 
 bool TellFailures(const RunData& run, const std::string& device) {
@@ -138,21 +139,21 @@ int TellKept(const std::vector<KeptInHistory>& kept, const std::string& file, in
 int ShowMeasured(const std::vector<Measured>& devices, bool several, const MeasureRequest& request,
                  const View& view, const std::string& resume_command) {
   if (std::ranges::any_of(devices, &Measured::Interrupted)) {
-    return several ? TellInterruptions(devices, resume_command)
+    return several ? ReportInterruptions(devices, resume_command)
                    : TellInterruption(*devices.front().run, resume_command);
   }
   std::vector<const Measured*> measured;
   for (const Measured& device : devices) {
-    const bool nothing = device.run && device.run->status == RunData::Status::kFailed;
-    if (device.measured && !nothing) measured.push_back(&device);
+    const bool failed = device.run && device.run->status == RunData::Status::kFailed;
+    if (device.measured && !failed) measured.push_back(&device);
   }
   int code = kDone;
   if (several) {
-    code = ShowSeveral(measured, view);
+    code = ShowDevices(measured, view);
   } else if (!measured.empty()) {
-    code = ShowOne(FromHere(measured.front()->run->folder), view);
+    code = ShowDevice(FromHere(measured.front()->run->folder), view);
   }
-  if (const int problems = TellProblems(devices); problems != kDone) code = problems;
+  if (const int problems = ReportProblems(devices); problems != kDone) code = problems;
   const bool validate = request.resume && code == kDone;
   for (std::size_t i = 0; i < measured.size() && validate; ++i)
     code = std::max(code, ValidateRecovered(FromHere(measured[i]->config.output_root)));
@@ -160,19 +161,19 @@ int ShowMeasured(const std::vector<Measured>& devices, bool several, const Measu
 }
 
 int ShowFound(const std::vector<Measured>& devices, bool several, const View& view) {
-  if (!several) return ShowOne(devices.front().config.output_root, view);
+  if (!several) return ShowDevice(devices.front().config.output_root, view);
   std::vector<const Measured*> found;
   for (const Measured& device : devices) {
     if (!device.error) found.push_back(&device);
-    if (device.error) Tell(device, *device.error);
+    if (device.error) ReportDeviceError(device, *device.error);
   }
-  const int code = ShowSeveral(found, view);
+  const int code = ShowDevices(found, view);
   return found.size() < devices.size() ? static_cast<int>(ExitCode::kBadInput) : code;
 }
 
 int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, View view) {
-  if (std::ranges::any_of(devices, &Measured::Interrupted)) return TellInterruptions(devices, "");
-  const int code = TellProblems(devices);
+  if (std::ranges::any_of(devices, &Measured::Interrupted)) return ReportInterruptions(devices, "");
+  const int code = ReportProblems(devices);
   if (std::ranges::all_of(devices, [](const Measured& device) { return device.error.has_value(); }))
     return code;
   view.usual_table = "experiments";

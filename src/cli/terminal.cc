@@ -20,9 +20,9 @@
 namespace etprof {
 namespace {
 
-std::atomic<bool> g_lost = false;
+std::atomic<bool> g_messages_lost = false;
 
-constexpr int kMostColumns = 120;  // beyond, lines are hard to follow and nothing more is shown
+constexpr int kMaxTerminalColumns = 120;  // longer lines are hard to read, and nothing more would be shown
 
 bool IsSet(const char* variable) { return variable != nullptr && *variable != '\0'; }
 
@@ -30,7 +30,7 @@ bool IsSet(const char* variable) { return variable != nullptr && *variable != '\
 
 void SayText(std::string_view text) noexcept {
   if (std::fwrite(text.data(), 1, text.size(), stderr) == text.size() && std::fflush(stderr) == 0) return;
-  g_lost = true;
+  g_messages_lost = true;
   std::clearerr(stderr);
 }
 
@@ -42,7 +42,7 @@ std::string ErrorText(const Error& error, std::string_view prefix) {
 
 void SayError(const Error& error, std::string_view prefix) { SayText(ErrorText(error, prefix)); }
 
-bool MessagesLost() noexcept { return g_lost; }
+bool MessagesLost() noexcept { return g_messages_lost; }
 
 bool IsUtf8Locale(const char* lc_all, const char* lc_ctype, const char* lang) {
   for (const char* const variable : {lc_all, lc_ctype, lang}) {
@@ -72,7 +72,7 @@ TerminalOptions OptionsOfStdout() {
     const int width = std::atoi(columns);
     if (width > 0) options.width = width;
   }
-  options.width = std::min(options.width, kMostColumns);
+  options.width = std::min(options.width, kMaxTerminalColumns);
   return options;
 }
 
@@ -83,7 +83,7 @@ void FlushStdout() {
   if (std::cout && RawStdout() && std::fflush(stdout) == 0) return;
   pollfd out{STDOUT_FILENO, 0, 0};
   if (::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0) {
-    // Who read it has what they wanted (`| head`): no error, but the end that the writer of a pipe has.
+    // The reader has closed the pipe (`| head`): end as a writer of a pipe does, without an error.
     std::signal(SIGPIPE, SIG_DFL);
     std::raise(SIGPIPE);
   }

@@ -12,10 +12,11 @@
 #include "core/text/escape.h"
 #include "render/screen/terminal.h"
 
-// The terminal that stdout and stderr are.
+// Output to the terminals of stdout and stderr.
 namespace etprof {
 
-// What `value` is in a message: texts, which may be anybody's, on one line (OneLine), all else itself.
+// A value in a message. Texts may come from users, so they are put on one line (OneLine); all other values
+// are unchanged.
 template <typename Value>
 decltype(auto) Said(const Value& value) {
   if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
@@ -25,51 +26,51 @@ decltype(auto) Said(const Value& value) {
   }
 }
 
-// Writes `text` to stderr as it is. A message is never worth a measurement: one that cannot be written (a
-// full disk) is noted for MessagesLost(), and nothing is thrown.
+// Writes `text` to stderr unchanged. Never throws, since a failed message (full disk) must not end a
+// measurement; MessagesLost() reports the failure.
 void SayText(std::string_view text) noexcept;
 
-// The same, formatted as fmt::print does, with texts among `values` as Said.
+// Formats as fmt::print does and writes to stderr, with texts among `values` on one line (Said).
 template <typename... Values>
 void Say(fmt::format_string<Values...> format, Values&&... values) {
   const fmt::string_view pattern = format;
   SayText(fmt::format(fmt::runtime(pattern), Said(values)...));
 }
 
-// An error as a person reads it: "error: ..." and, if it has a remedy, "hint: ...", each a line. `prefix`
-// stands before what happened ("ssh:one: "). An interruption is no error, and is not called one.
+// The text of an error: "error: ..." and, if it has a remedy, "hint: ...", one line each. `prefix` precedes
+// the problem ("ssh:one: "). An interruption is not an error, so it has no "error: ".
 std::string ErrorText(const Error& error, std::string_view prefix = "");
-// Writes it as Say does.
+// Writes ErrorText to stderr.
 void SayError(const Error& error, std::string_view prefix = "");
 
-// Whether a message of this process was not written.
+// Whether this process failed to write a message.
 bool MessagesLost() noexcept;
 
-// Formats as fmt::print does, to std::cout: what a terminal would obey is escaped there (EscapeStdout); texts
-// among `values` may have several lines.
+// Formats as fmt::print does, to std::cout, which escapes control characters (EscapeStdout). Texts among
+// `values` may have several lines.
 template <typename... Values>
 void Print(fmt::format_string<Values...> format, Values&&... values) {
   std::cout << fmt::format(format, std::forward<Values>(values)...);
 }
 
-// Whether the locale's character set is UTF-8, by the variables as POSIX ranks them (null or empty: not set).
-// Where none is set it is taken for granted: containers and `adb shell` set none, and show it.
+// Whether the locale's character set is UTF-8, by the variables in POSIX's order (null or empty: not set). If
+// none is set, UTF-8 is assumed: containers and `adb shell` set none, and show it.
 bool IsUtf8Locale(const char* lc_all, const char* lc_ctype, const char* lang);
-// Likewise, of this process.
+// IsUtf8Locale for this process's environment.
 bool ShowsUtf8();
 
-// Whether the file descriptor is a terminal that obeys escape sequences, by TERM (empty or "dumb": it does
-// not).
+// Whether the file descriptor is a terminal that supports escape sequences; TERM empty or "dumb" means that
+// it does not.
 bool TakesEscapeSequences(int descriptor);
 
-// Width, colors and character set, NO_COLOR (no-color.org), COLUMNS and the locale kept.
+// Width, colors, and character set of stdout, from NO_COLOR (no-color.org), COLUMNS, and the locale.
 TerminalOptions OptionsOfStdout();
 
-// `text` as this terminal can show it.
+// `text` in the terminal's character set.
 std::string ForTerminal(const std::string& text);
 
-// Throws Error where what was written to stdout did not arrive; where its reader has gone (`| head`) ends the
-// process silently, as SIGPIPE does.
+// Throws Error if output to stdout was lost. If the reader of the pipe has gone (`| head`), ends the process
+// silently, as SIGPIPE does.
 void FlushStdout();
 
 }  // namespace etprof

@@ -20,13 +20,13 @@
 namespace etprof {
 namespace {
 
-std::atomic<bool> g_interrupted = false;  // set by the signal handler, which can reach nothing else
+std::atomic<bool> g_interrupted = false;  // set by the signal handler, which can access nothing else
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 void OnSignal(int) {
-  // The second time at once: workers end when their stdin closes, or with their parent.
+  // The second signal exits at once: workers end when their stdin closes, or with their parent.
   if (!g_interrupted.exchange(true)) return;
   RemoveUnfinishedTemporaries();
   ::_exit(static_cast<int>(ExitCode::kInterrupted));
@@ -35,9 +35,9 @@ void OnSignal(int) {
 constexpr auto kDrawEvery = std::chrono::milliseconds(100);
 constexpr auto kWriteEvery = std::chrono::seconds(5);
 constexpr auto kWaitingEvery = std::chrono::seconds(30);
-constexpr int kWideLine = 200;
+constexpr int kMaxLineWithoutTerminal = 200;
 
-// Whether it is time for another line, which then is the last.
+// Whether `every` has passed since `last`; if so, sets `last` to now.
 bool IsDue(std::chrono::steady_clock::time_point& last, std::chrono::steady_clock::duration every) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last < every) return false;
@@ -45,14 +45,14 @@ bool IsDue(std::chrono::steady_clock::time_point& last, std::chrono::steady_cloc
   return true;
 }
 
-constexpr double kAllClean = 0.995;  // a share from here on would be shown as 100%
+constexpr double kShareShownAsAll = 0.995;  // shares from here on would print as 100%
 
-// The first launches may know next to nothing.
+// The first launches may give almost no information.
 std::string HalfWidthText(double percent) {
   return percent > 100 ? "±>100%" : fmt::format("±{:.2g}%", percent);
 }
 
-// Where there is one estimate only, it needs no name.
+// A single estimate needs no name.
 std::string EstimateText(const ProgressUpdate::Estimate& estimate, bool named) {
   if (!estimate.estimate) return "";
   const double percent = 100 * estimate.estimate->half_width();
@@ -65,7 +65,8 @@ std::string EstimateText(const ProgressUpdate::Estimate& estimate, bool named) {
                      HalfWidthText(percent));
 }
 
-// The number of launches grows with every look of the stop rule that does not end it, so it is no total.
+// The planned launches grow with every interim analysis that does not stop the measurement, so they are not a
+// total.
 std::string LaunchText(const ProgressUpdate& update) {
   if (update.launches_given) return fmt::format("launch {} of {}", update.launch, update.launches);
   if (update.launch >= update.launches) return fmt::format("launch {}", update.launch);
@@ -73,7 +74,7 @@ std::string LaunchText(const ProgressUpdate& update) {
 }
 
 std::string CleanText(const ProgressUpdate& update) {
-  if (!update.clean_share || *update.clean_share >= kAllClean) return "";
+  if (!update.clean_share || *update.clean_share >= kShareShownAsAll) return "";
   return fmt::format(" · {:.0f}% clean", 100 * *update.clean_share);
 }
 
@@ -117,7 +118,7 @@ std::string ProgressText(const ProgressUpdate& update, int width) {
 InterruptionScope::InterruptionScope() {
   g_interrupted = false;
   struct sigaction action {};
-  action.sa_handler = OnSignal;  // without SA_RESTART: a wait ends at once
+  action.sa_handler = OnSignal;  // without SA_RESTART, so that a wait ends at once
   sigemptyset(&action.sa_mask);  // a macro on macOS
   for (std::size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &old_[i]);
 }
@@ -128,9 +129,9 @@ InterruptionScope::~InterruptionScope() {
 
 bool TerminalProgress::Interrupted() const { return g_interrupted; }
 
-class TerminalProgress::One : public Progress {
+class TerminalProgress::DeviceProgress : public Progress {
  public:
-  One(TerminalProgress& all, std::size_t device) : all_(all), device_(device) {}
+  DeviceProgress(TerminalProgress& all, std::size_t device) : all_(all), device_(device) {}
   void Update(const ProgressUpdate& update) override { all_.Update(device_, update); }
   void Waiting(const std::string& text) override { all_.Waiting(device_, text); }
   void Message(const std::string& text) override { all_.Message(device_, text); }
@@ -152,20 +153,20 @@ TerminalProgress::TerminalProgress(std::vector<std::string> devices, Write write
       last_drawn_(std::chrono::steady_clock::now() - std::chrono::hours(1)) {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     lines_.push_back({"", last_drawn_, last_drawn_});
-    ones_.push_back(std::make_unique<One>(*this, i));
+    device_progresses_.push_back(std::make_unique<DeviceProgress>(*this, i));
   }
 }
 
 TerminalProgress::~TerminalProgress() {
   const std::lock_guard lock(mutex_);
-  if (drawn_ > 0) write_(Erased());
+  if (drawn_ > 0) write_(EraseSequence());
 }
 
-std::string TerminalProgress::Erased() const {
+std::string TerminalProgress::EraseSequence() const {
   return drawn_ > 0 ? fmt::format("\r\x1b[{}A\x1b[J", drawn_) : "";
 }
 
-std::string TerminalProgress::Named(std::size_t device, const std::string& text) const {
+std::string TerminalProgress::WithDeviceName(std::size_t device, const std::string& text) const {
   const std::string& name = devices_[device];
   const bool named = name.empty() || text.starts_with(name + ":") || text.starts_with(name + " ");
   return OneLine(named ? text : name + ": " + text);
@@ -177,24 +178,26 @@ int TerminalProgress::NameWidth() const {
   return widest == 0 ? 0 : widest + 2;
 }
 
-void TerminalProgress::Keep(const std::string& line) {
+void TerminalProgress::WriteAbove(const std::string& line) {
   const std::lock_guard lock(mutex_);
   const bool drawn = drawn_ > 0;
-  write_(Erased() + line + "\n");
+  write_(EraseSequence() + line + "\n");
   drawn_ = 0;
   if (drawn) Draw(true);
 }
 
-void TerminalProgress::Message(const std::string& text) { Keep(OneLine(text)); }
+void TerminalProgress::Message(const std::string& text) { WriteAbove(OneLine(text)); }
 
-void TerminalProgress::Message(std::size_t device, const std::string& text) { Keep(Named(device, text)); }
+void TerminalProgress::Message(std::size_t device, const std::string& text) {
+  WriteAbove(WithDeviceName(device, text));
+}
 
 void TerminalProgress::Step(const std::string& text, int done, int total) {
   const std::lock_guard lock(mutex_);
   Line& line = lines_.front();
   line.text = OneLine(text) + (total > 0 ? fmt::format(" {} of {}", done, total) : "");
   if (terminal_) return Draw(true);
-  if (total == 0) line.last_written = {};  // what is not counted is always written
+  if (total == 0) line.last_written = {};  // uncounted steps are always written
   if (IsDue(line.last_written, kWriteEvery)) write_(line.text + "\n");
 }
 
@@ -202,7 +205,7 @@ void TerminalProgress::State(std::size_t device, const std::string& text) {
   const std::lock_guard lock(mutex_);
   lines_.at(device).text = OneLine(text);
   if (terminal_) return Draw(true);
-  write_(Named(device, text) + "\n");
+  write_(WithDeviceName(device, text) + "\n");
 }
 
 void TerminalProgress::Update(std::size_t device, const ProgressUpdate& update) {
@@ -212,9 +215,9 @@ void TerminalProgress::Update(std::size_t device, const ProgressUpdate& update) 
     line.text = OneLine(ProgressText(update, screen_().columns - 1 - NameWidth()));
     return Draw(update.launch_finished);
   }
-  const bool news = update.launch_finished || !update.what.empty();
-  if (news && IsDue(line.last_written, kWriteEvery))
-    write_(Named(device, ProgressText(update, kWideLine)) + "\n");
+  const bool is_new = update.launch_finished || !update.what.empty();
+  if (is_new && IsDue(line.last_written, kWriteEvery))
+    write_(WithDeviceName(device, ProgressText(update, kMaxLineWithoutTerminal)) + "\n");
 }
 
 void TerminalProgress::Waiting(std::size_t device, const std::string& text) {
@@ -222,7 +225,7 @@ void TerminalProgress::Waiting(std::size_t device, const std::string& text) {
   Line& line = lines_.at(device);
   line.text = OneLine(text);
   if (terminal_) return Draw(false);
-  if (IsDue(line.last_waiting, kWaitingEvery)) write_(Named(device, text) + "\n");
+  if (IsDue(line.last_waiting, kWaitingEvery)) write_(WithDeviceName(device, text) + "\n");
 }
 
 void TerminalProgress::Draw(bool at_once) {
@@ -230,16 +233,16 @@ void TerminalProgress::Draw(bool at_once) {
   if (!at_once && drawn_ > 0 && now - last_drawn_ < kDrawEvery) return;
   last_drawn_ = now;
   const ScreenSize screen = screen_();
-  std::string text = Erased();
+  std::string text = EraseSequence();
   drawn_ = 0;
-  // The cursor cannot be moved above the screen's first line.
+  // The cursor cannot move above the screen's first line.
   const auto shown = std::min(devices_.size(), static_cast<std::size_t>(std::max(1, screen.rows - 1)));
   for (std::size_t i = 0; i < shown; ++i) {
     const std::string name = OneLine(devices_[i]);
     const auto blanks = static_cast<std::size_t>(NameWidth() - DisplayWidth(name));
     std::string line = name + std::string(blanks, ' ') + lines_[i].text;
     if (DisplayWidth(line) > screen.columns - 1) {
-      line = name;  // rather than a line that the terminal breaks into two
+      line = name;  // the terminal would wrap a longer line
       if (DisplayWidth(line) > screen.columns - 1) line = fmt::format("{}", i + 1);
     }
     text += line + "\n";

@@ -13,18 +13,18 @@
 
 namespace etprof {
 
-// "launch 15 (next check at 20), round 3 of 7 · 1.84x faster ±0.9% · 93% clean · 12 s of 60 s max": what fits
-// into `width` columns. With several estimates each has its name.
+// "launch 15 (next check at 20), round 3 of 7 · 1.84x faster ±0.9% · 93% clean · 12 s of 60 s max", truncated
+// to the parts that fit into `width` columns. If there are several estimates, each is named.
 std::string ProgressText(const ProgressUpdate& update, int width);
 
-// What stderr is: whether lines can be drawn anew there, and its size.
+// The size of stderr, and whether it is a terminal on which lines can be redrawn.
 struct ScreenSize {
   bool terminal = false;
   int columns = 80, rows = 24;
 };
 ScreenSize SizeOfStderr();
 
-// While it lives, SIGINT, SIGTERM and SIGHUP interrupt the workflows; the second one ends etprof at once.
+// While it exists, SIGINT, SIGTERM, and SIGHUP interrupt the workflows; a second signal ends etprof at once.
 class InterruptionScope {
  public:
   InterruptionScope();
@@ -35,14 +35,14 @@ class InterruptionScope {
   struct sigaction old_[3] = {};
 };
 
-// What a workflow says, on stderr. On a terminal what goes on is one line, or one for each of several
-// devices, drawn anew; else lines, of each device at most every five seconds, while it only waits every half
-// minute. While it lives, Ctrl-C interrupts the workflow.
+// Shows the progress of a workflow on stderr. A terminal has one line, or one per device if there are
+// several, which is redrawn. Otherwise, lines are appended: per device at most one every five seconds, or
+// every half minute while it only waits. While it exists, Ctrl-C interrupts the workflow.
 class TerminalProgress : public WorkflowProgress {
  public:
   using Write = std::function<void(const std::string&)>;
-  using Screen = std::function<ScreenSize()>;  // asked anew for each drawing: a window may change its size
-  // Empty: of whatever device there is, without its name.
+  using Screen = std::function<ScreenSize()>;  // called for each drawing, since the window's size may change
+  // `devices` empty: a single device, whose name is not shown.
   explicit TerminalProgress(std::vector<std::string> devices = {});
   TerminalProgress(std::vector<std::string> devices, Write write, Screen screen);
   ~TerminalProgress() override;
@@ -52,37 +52,38 @@ class TerminalProgress : public WorkflowProgress {
   void Message(const std::string& text) override;
   void Step(const std::string& text, int done, int total) override;
   void State(std::size_t device, const std::string& text) override;
-  // The device's name in front where the text does not begin with it.
+  // Prefixes the text with the device's name, unless the text begins with the name.
   void Message(std::size_t device, const std::string& text) override;
-  Progress* Of(std::size_t device) override { return ones_.at(device).get(); }
+  Progress* Of(std::size_t device) override { return device_progresses_.at(device).get(); }
 
  private:
-  class One;
+  class DeviceProgress;
   struct Line {
     std::string text;
     std::chrono::steady_clock::time_point last_written, last_waiting;
   };
   void Update(std::size_t device, const ProgressUpdate& update);
   void Waiting(std::size_t device, const std::string& text);
-  void Keep(const std::string& line);
+  void WriteAbove(const std::string& line);
   void Draw(bool at_once);
-  int NameWidth() const;       // of the names and what is between them and the text
-  std::string Erased() const;  // what puts the cursor to where the lines begin, and takes them away
-  std::string Named(std::size_t device, const std::string& text) const;
+  int NameWidth() const;  // columns of the longest name and the gap to the text
+  std::string EraseSequence()
+      const;  // escape sequence that moves the cursor to the first drawn line and erases all drawn lines
+  std::string WithDeviceName(std::size_t device, const std::string& text) const;
 
   const InterruptionScope interruption_;
   const std::vector<std::string> devices_;
   const Write write_;
   const Screen screen_;
   const bool terminal_;
-  std::mutex mutex_;  // of all that follows, and of what is written
+  std::mutex mutex_;  // guards all members below, and the output
   std::vector<Line> lines_;
-  std::vector<std::unique_ptr<Progress>> ones_;
-  int drawn_ = 0;  // lines on the screen, below which the cursor is
+  std::vector<std::unique_ptr<Progress>> device_progresses_;
+  int drawn_ = 0;  // number of drawn lines, above the cursor
   std::chrono::steady_clock::time_point last_drawn_;
 };
 
-// What a workflow makes of what it is given, its progress on stderr until then.
+// Calls a workflow with its arguments and shows its progress on stderr.
 template <typename Workflow>
 auto WithProgress(const Workflow& workflow, const auto&... given) {
   TerminalProgress progress;

@@ -13,8 +13,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// What a terminal shows of what was written: lines, the cursor going up and down among them.
-std::vector<std::string> Shown(const std::string& written) {
+// The lines that a terminal shows after interpreting cursor movements.
+std::vector<std::string> LinesOnTerminal(const std::string& written) {
   std::vector<std::string> lines = {""};
   std::size_t row = 0;
   for (std::size_t i = 0; i < written.size(); ++i) {
@@ -39,7 +39,7 @@ std::vector<std::string> Shown(const std::string& written) {
   return lines;
 }
 
-ProgressUpdate Finished(int launch) {
+ProgressUpdate FinishedLaunch(int launch) {
   ProgressUpdate update;
   update.launch = launch;
   update.launches = 10;
@@ -59,39 +59,40 @@ struct Screen {
   }
 };
 
-TEST(TerminalProgress, OnATerminalALineADevice) {
+TEST(TerminalProgress, TerminalHasOneLinePerDevice) {
   Screen screen{{true, 80, 24}, ""};
   {
     TerminalProgress progress({"local", "ssh:board"}, screen.Writer(), screen.Size());
     progress.State(0, "connecting");
     progress.State(1, "connecting");
-    progress.Of(0)->Update(Finished(3));
-    EXPECT_THAT(Shown(screen.written),
+    progress.Of(0)->Update(FinishedLaunch(3));
+    EXPECT_THAT(LinesOnTerminal(screen.written),
                 testing::ElementsAre("local      launch 3 (next check at 10) · 0 s of 60 s max",
                                      "ssh:board  connecting"));
     progress.Of(1)->Message("the connection was lost");
-    progress.Of(1)->Update(Finished(4));
-    EXPECT_THAT(Shown(screen.written), testing::ElementsAre("ssh:board: the connection was lost",
-                                                            HasSubstr("launch 3 (next check at 10)"),
-                                                            HasSubstr("launch 4 (next check at 10)")));
+    progress.Of(1)->Update(FinishedLaunch(4));
+    EXPECT_THAT(
+        LinesOnTerminal(screen.written),
+        testing::ElementsAre("ssh:board: the connection was lost", HasSubstr("launch 3 (next check at 10)"),
+                             HasSubstr("launch 4 (next check at 10)")));
   }
-  // What passes goes, what was said stays.
-  EXPECT_THAT(Shown(screen.written), testing::ElementsAre("ssh:board: the connection was lost"));
+  // Progress is erased, messages stay.
+  EXPECT_THAT(LinesOnTerminal(screen.written), testing::ElementsAre("ssh:board: the connection was lost"));
 }
 
-TEST(TerminalProgress, NoLineIsWiderThanTheTerminalAndNoneAboveIt) {
+TEST(TerminalProgress, FitsTheTerminal) {
   Screen screen{{true, 12, 3}, ""};
   TerminalProgress progress({"local", "ssh:a-very-long-name", "adb:c", "adb:d"}, screen.Writer(),
                             screen.Size());
-  for (std::size_t i = 0; i < 4; ++i) progress.Of(i)->Update(Finished(1));
-  const std::vector<std::string> shown = Shown(screen.written);
+  for (std::size_t i = 0; i < 4; ++i) progress.Of(i)->Update(FinishedLaunch(1));
+  const std::vector<std::string> shown = LinesOnTerminal(screen.written);
   EXPECT_EQ(shown.size(), 2u);
   for (const std::string& line : shown) EXPECT_LT(line.size(), 12u) << line;
 }
 
-// What is written within the time between two lines: again where the machine stood still for as long.
-std::string WrittenAtOnce(const std::vector<std::string>& devices,
-                          const std::function<void(TerminalProgress&)>& write) {
+// Output written within the interval between two lines. Tries again if the machine was stalled for that long.
+std::string WriteWithinInterval(const std::vector<std::string>& devices,
+                                const std::function<void(TerminalProgress&)>& write) {
   while (true) {
     Screen screen{{false, 80, 24}, ""};
     const auto began = std::chrono::steady_clock::now();
@@ -101,11 +102,11 @@ std::string WrittenAtOnce(const std::vector<std::string>& devices,
   }
 }
 
-TEST(TerminalProgress, WithoutATerminalLinesWithTheName) {
-  const std::string written = WrittenAtOnce({"local", "ssh:board"}, [](TerminalProgress& progress) {
-    progress.Of(0)->Update(Finished(1));
-    progress.Of(0)->Update(Finished(2));  // within five seconds
-    progress.Of(1)->Update(Finished(1));  // of another device
+TEST(TerminalProgress, AppendsLinesWithNamesWithoutATerminal) {
+  const std::string written = WriteWithinInterval({"local", "ssh:board"}, [](TerminalProgress& progress) {
+    progress.Of(0)->Update(FinishedLaunch(1));
+    progress.Of(0)->Update(FinishedLaunch(2));  // within five seconds
+    progress.Of(1)->Update(FinishedLaunch(1));  // a different device
     progress.Of(1)->Message("ssh:board: pushing model.pte");
     progress.Of(1)->Message("worse\x1b[2J");
   });
@@ -115,16 +116,16 @@ TEST(TerminalProgress, WithoutATerminalLinesWithTheName) {
                     HasSubstr("\nssh:board: pushing model.pte\n"), Not(HasSubstr("\x1b"))));
 }
 
-TEST(TerminalProgress, WithoutATerminalOfCountedStepsSome) {
-  const std::string written = WrittenAtOnce({""}, [](TerminalProgress& progress) {
+TEST(TerminalProgress, SkipsCountedStepsWithoutATerminal) {
+  const std::string written = WriteWithinInterval({""}, [](TerminalProgress& progress) {
     progress.Step("exporting net (fp32)", 1, 8);
-    progress.Step("exporting other (fp32)", 2, 8);  // within the seconds between two lines
+    progress.Step("exporting other (fp32)", 2, 8);  // within the interval between two lines
     progress.Step("connecting", 0, 0);
   });
   EXPECT_EQ(written, "exporting net (fp32) 1 of 8\nconnecting\n");
 }
 
-TEST(TerminalProgress, ThreadsDoNotMixTheirLines) {
+TEST(TerminalProgress, LinesOfThreadsStaySeparate) {
   Screen screen{{false, 80, 24}, ""};
   TerminalProgress progress({"a", "b", "c"}, screen.Writer(), screen.Size());
   std::vector<std::thread> threads;
@@ -135,7 +136,7 @@ TEST(TerminalProgress, ThreadsDoNotMixTheirLines) {
   }
   for (std::thread& thread : threads) thread.join();
   std::size_t lines = 0;
-  for (const std::string& line : Shown(screen.written)) {
+  for (const std::string& line : LinesOnTerminal(screen.written)) {
     EXPECT_EQ(line.substr(1), ": xxxxxxxxxxxxxxxxxxxxxxxx");
     ++lines;
   }

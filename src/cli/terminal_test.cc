@@ -8,19 +8,19 @@
 namespace etprof {
 namespace {
 
-TEST(Say, AMessageThatCannotBeWrittenIsNotedAndNothingIsThrown) {
+TEST(Say, LostMessageIsRecordedWithoutThrowing) {
   EXPECT_EXIT(
       {
         Say("{}\n", "written");
         if (MessagesLost()) std::_Exit(1);
-        if (std::freopen("/dev/full", "w", stderr) == nullptr) std::_Exit(0);  // a system without it
+        if (std::freopen("/dev/full", "w", stderr) == nullptr) std::_Exit(0);  // the system has no /dev/full
         Say("{}\n", "lost");
         std::_Exit(MessagesLost() ? 0 : 2);
       },
       testing::ExitedWithCode(0), "written");
 }
 
-TEST(Locale, TheFirstThatIsSetDecides) {
+TEST(Locale, FirstVariableThatIsSetDecides) {
   EXPECT_TRUE(IsUtf8Locale(nullptr, nullptr, "en_US.UTF-8"));
   EXPECT_TRUE(IsUtf8Locale(nullptr, "C.utf8", "POSIX"));
   EXPECT_TRUE(IsUtf8Locale("", "", "de_DE.UTF-8@euro"));

@@ -16,8 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More files or results directories than this are told in a line an experiment, not a screen each.
-constexpr std::size_t kScreens = 2;
+// More ETDumps or results directories than this are shown as one line per experiment, instead of a screen
+// each.
+constexpr std::size_t kMaxScreens = 2;
 
 struct AnalyzeArguments {
   std::vector<std::string> paths;
@@ -29,28 +30,28 @@ int RunAnalyze(const AnalyzeArguments& arguments) {
   const auto& [paths, options, view] = arguments;
   std::vector<fs::path> folders, files;
   for (const std::string& path : paths) (IsFolder(path) ? folders : files).emplace_back(path);
-  const char* one_report = view.json                 ? "`--json` shows"
-                           : !view.csv.empty()       ? "`--csv` shows"
-                           : view.HasFiles()         ? "a file is of"
-                           : !options.output.empty() ? "`-o` takes"
-                                                     : nullptr;
-  if (one_report != nullptr && folders.size() + (files.empty() ? 0 : 1) > 1) {
-    throw Error(ExitCode::kUsage, fmt::format("{} one report, and several are given", one_report))
+  const char* single_report_option = view.json                 ? "`--json` shows"
+                                     : !view.csv.empty()       ? "`--csv` shows"
+                                     : view.HasFiles()         ? "a file is of"
+                                     : !options.output.empty() ? "`-o` takes"
+                                                               : nullptr;
+  if (single_report_option != nullptr && folders.size() + (files.empty() ? 0 : 1) > 1) {
+    throw Error(ExitCode::kUsage, fmt::format("{} one report, and several are given", single_report_option))
         .Remedy("give one results directory, or files");
   }
   if (!options.model.empty() && files.empty()) {
     throw Error(ExitCode::kUsage, "`--model` is not used: a results directory names its own programs")
         .Remedy("leave it out");
   }
-  const bool list =
-      paths.size() > kScreens && !view.json && view.csv.empty() && view.by.empty() && !view.HasFiles();
+  const bool as_list =
+      paths.size() > kMaxScreens && !view.json && view.csv.empty() && view.by.empty() && !view.HasFiles();
   say::Document lines;
-  bool first = true;
+  bool is_first = true;
   const auto show = [&, &view = view](const Report& report, const std::string& name,
                                       const std::string& more) {
-    if (list) return say::AddExperiments(report, name, lines);
-    if (!first && !view.quiet) std::cout << '\n';
-    first = false;
+    if (as_list) return say::AddExperiments(report, name, lines);
+    if (!is_first && !view.quiet) std::cout << '\n';
+    is_first = false;
     ShowReport(report, view, more);
   };
   for (const fs::path& folder : folders) {
@@ -63,7 +64,7 @@ int RunAnalyze(const AnalyzeArguments& arguments) {
          options.output.empty() ? "-o DIR writes the report and a table of every operator and event"
                                 : (options.output / kReportPage).string());
   }
-  if (list) ShowDocument(lines, view, "");
+  if (as_list) ShowDocument(lines, view, "");
   return 0;
 }
 

@@ -73,10 +73,10 @@ std::function<int()> CheckCommand(CLI::App& app) {
                                         "memory, and size. No option of a measurement goes with it");
   AddThresholdsOption(app, arguments->programs);
   app.get_option("--thresholds")->needs(is_static);
-  std::vector<std::string> also = ViewOptionNames();
-  also.insert(also.end(), {"path", "--baseline", "--candidate", "--require-conclusive", "--thresholds",
-                           "--junit", "--github-summary", "--help"});
-  ExcludeOthers(app, is_static, also);
+  std::vector<std::string> allowed = ViewOptionNames();
+  allowed.insert(allowed.end(), {"path", "--baseline", "--candidate", "--require-conclusive", "--thresholds",
+                                 "--junit", "--github-summary", "--help"});
+  ExcludeOthers(app, is_static, allowed);
   return [arguments] { return RunCheck(*arguments); };
 }
 

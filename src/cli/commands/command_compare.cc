@@ -9,7 +9,7 @@ namespace etprof {
 std::function<int()> CompareCommand(CLI::App& app) {
   const auto parsed = std::make_shared<Parsed<CompareRunsOptions>>();
   auto& [options, view] = *parsed;
-  // The SME2 profiling kit's words for the two, and for --all.
+  // Aliases for the two paths, and below for --all, are those of the SME2 profiling kit.
   AddAlias(app, "--timeline-csv",
            app.add_option("baseline", options.baseline,
                           "ETDump, timeline CSV, experiment's folder, or results directory")

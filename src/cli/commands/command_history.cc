@@ -29,7 +29,7 @@ struct HistoryArguments {
   std::string format = "bmf", out = "-";
 };
 
-// The options of each action, beside --history.
+// The options of each action, besides --history.
 const std::map<std::string, std::vector<std::string>>& OptionsOfActions() {
   static const std::map<std::string, std::vector<std::string>> kOptions = [] {
     std::map<std::string, std::vector<std::string>> all;
@@ -49,13 +49,13 @@ const std::map<std::string, std::vector<std::string>>& OptionsOfActions() {
   return kOptions;
 }
 
-void RefuseOthers(const CLI::App& app, const std::string& action) {
+void RefuseOptionsOfOtherActions(const CLI::App& app, const std::string& action) {
   const std::vector<std::string>& own = OptionsOfActions().at(action);
   for (const CLI::Option* option : app.get_options()) {
-    const bool goes =
+    const bool allowed =
         option->check_name("action") || option->check_name("--history") ||
         std::ranges::any_of(own, [&](const std::string& name) { return option->check_name(name); });
-    if (goes || option->count() == 0) continue;
+    if (allowed || option->count() == 0) continue;
     throw Error(
         ExitCode::kUsage,
         fmt::format("`{}` does not go with `etprof history {}`",
@@ -73,7 +73,7 @@ int RunAdd(const HistoryArguments& arguments) {
 }
 
 int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
-  RefuseOthers(app, arguments.action);
+  RefuseOptionsOfOtherActions(app, arguments.action);
   arguments.read.file = arguments.add.file;
   if (arguments.action == "add") return RunAdd(arguments);
   const std::string& file = arguments.read.file;

@@ -25,8 +25,8 @@ namespace {
 struct InspectArguments {
   std::string data;
   View view;
-  ModelExplorerOptions explorer;  // with the model; without an output it is not asked for
-  StaticCheckOptions limits;      // likewise without any
+  ModelExplorerOptions explorer;  // used only if it has an output
+  StaticCheckOptions limits;      // used only if there are any
   CheckOutputs files;
 
   bool HasLimits() const { return !limits.limits.limits.empty() || !limits.thresholds.empty(); }

@@ -13,7 +13,7 @@ namespace etprof {
 namespace {
 
 struct IsaArguments {
-  LadderOptions options;  // its model may be the results directory of a ladder; empty: the device's features
+  LadderOptions options;  // the model may be a ladder's results directory; empty: show the CPU's features
   View view;
   bool widest = false;
 };
@@ -28,7 +28,7 @@ int ShowFeatures(const IsaArguments& arguments) {
   return 0;
 }
 
-// The whole report as it was shown, or Error where the run is no ladder.
+// Shows the whole report. Throws Error if the run is not a ladder.
 void ShowLadder(const Report& report, const std::filesystem::path& folder, const View& view) {
   if (!report.ladder) {
     throw Error(ExitCode::kBadInput, "is not a run of `etprof isa`")

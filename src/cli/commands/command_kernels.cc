@@ -51,7 +51,7 @@ std::function<int()> KernelsCommand(CLI::App& app) {
                           "directories"));
   AddOption(app, "--compare LOG_ON LOG_OFF", options.compare, "Compare two logs, the one with SME2 first")
       ->expected(2);
-  app.add_option("--sme2-on", on)->group("");  // the SME2 profiling kit's words for --compare
+  app.add_option("--sme2-on", on)->group("");  // the SME2 profiling kit's options instead of --compare
   app.add_option("--sme2-off", off)->group("");
   AddOption(app, "--etdump FILE", options.etdump,
             "Check the log's operators against this ETDump of the same run");

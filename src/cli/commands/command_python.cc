@@ -13,21 +13,22 @@
 #include "core/file/file.h"
 #include "workflow/measure/locate.h"
 
-// The commands that are Python's: they need PyTorch, or what only Python has.
+// Commands that are implemented in Python, since they need PyTorch or other Python packages.
 namespace etprof {
 namespace {
 
-// What the exporter asks: this program what it delegated, and the runner beside it what the .pte computes.
-void NamePrograms() {
+// Tells the exporter, by environment variables, which programs to ask: this program for what is delegated,
+// and the runner next to it for what the .pte computes.
+void SetProgramVariables() {
   const std::filesystem::path own = ExecutablePath();
   ::setenv("ETPROF", own.c_str(), 0);
   const std::filesystem::path runner = own.parent_path() / "etprof-runner";
   if (Exists(runner)) ::setenv("ETPROF_RUNNER", runner.c_str(), 0);
 }
 
-// This process becomes `PythonProgram() -m MODULE ARGUMENTS...`. Throws Error (kDeviceFailed) where it cannot
-// be started; else it does not return.
-[[noreturn]] void BecomePython(const std::string& module, const std::vector<std::string>& arguments) {
+// Replaces this process by `PythonProgram() -m MODULE ARGUMENTS...`. Does not return; throws Error
+// (kDeviceFailed) if Python cannot be started.
+[[noreturn]] void ExecPython(const std::string& module, const std::vector<std::string>& arguments) {
   const std::optional<std::filesystem::path> root = CheckoutRoot();
   const std::string python = PythonProgram(root);
   const char* chosen = std::getenv("ETPROF_PYTHON");
@@ -37,7 +38,7 @@ void NamePrograms() {
     if (inherited != nullptr && *inherited != '\0') path += std::string(":") + inherited;
     ::setenv("PYTHONPATH", path.c_str(), 1);
   }
-  NamePrograms();
+  SetProgramVariables();
   std::vector<std::string> words = {python, "-m", module};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
@@ -49,18 +50,18 @@ void NamePrograms() {
       .Remedy("run `script/bootstrap`");
 }
 
-// Its options are Python's, which also answers --help.
-std::function<int()> AllOf(const char* module, CLI::App& app) {
+// Passes all arguments on to Python, which defines the options and answers --help.
+std::function<int()> PassAllToPython(const char* module, CLI::App& app) {
   app.prefix_command();
   app.set_help_flag();
-  return [&app, module]() -> int { BecomePython(module, app.remaining()); };
+  return [&app, module]() -> int { ExecPython(module, app.remaining()); };
 }
 
 }  // namespace
 
-std::function<int()> ExportCommand(CLI::App& app) { return AllOf("etprof.export", app); }
+std::function<int()> ExportCommand(CLI::App& app) { return PassAllToPython("etprof.export", app); }
 
-std::function<int()> FleetCommand(CLI::App& app) { return AllOf("etprof.fleet", app); }
+std::function<int()> FleetCommand(CLI::App& app) { return PassAllToPython("etprof.fleet", app); }
 
 std::function<int()> NewModelCommand(CLI::App& app) {
   struct Parsed {
@@ -71,12 +72,12 @@ std::function<int()> NewModelCommand(CLI::App& app) {
   AddOption(app, "--output DIR", parsed->output,
             "Folder to create the package in (default: the current one)");
   return [parsed]() -> int {
-    // Where the name begins with a dash it is still a name.
+    // "--" lets the name begin with a dash.
     std::vector<std::string> words;
     if (!parsed->output.empty()) words.push_back("--output=" + parsed->output);
     words.insert(words.end(), {"--", parsed->name});
-    // The template of the package is a part of the Python package, where it is tested as any of its files.
-    BecomePython("etprof.new_model", words);
+    // The package's template is part of the Python package, whose tests cover it.
+    ExecPython("etprof.new_model", words);
   };
 }
 

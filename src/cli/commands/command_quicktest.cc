@@ -18,12 +18,12 @@ struct QuickTestArguments {
   View view;
 };
 
-// Its progress, and where JSON is shown what failed, on stderr.
-QuickTestResult Test(QuickTestOptions options, const View& view) {
+// Runs the test. Progress goes to stderr, and if JSON is shown, so do failures.
+QuickTestResult RunSteps(QuickTestOptions options, const View& view) {
   TerminalProgress progress;
   QuickTest test(std::move(options), progress);
   while (const QuickTestStep* step = test.Next()) {
-    // A script that keeps the JSON in a file sees why it stopped.
+    // A script that stores the JSON in a file still sees why the test stopped.
     if (view.json && step->state == QuickTestStep::State::kFailed)
       progress.Message(
           fmt::format("error: {}: {}", step->name, Error(ExitCode::kDone, step->said).Message()));
@@ -40,7 +40,7 @@ int RunQuickTest(const QuickTestArguments& arguments) {
         .Remedy("give only one of the two");
   }
   if (arguments.platform == "android" && options.device == "local") options.device = "adb";
-  const QuickTestResult result = Test(std::move(options), arguments.view);
+  const QuickTestResult result = RunSteps(std::move(options), arguments.view);
   ShowDocument(say::SayQuickTest(result), arguments.view, result);
   return result.exit_code();
 }
@@ -51,7 +51,7 @@ std::function<int()> QuickTestCommand(CLI::App& app) {
   const auto arguments = std::make_shared<QuickTestArguments>();
   AddDescribedOptions(app, arguments->options);
   app.get_option("--model")->check(CLI::ExistingFile);
-  app.add_option("--platform", arguments->platform)  // the SME2 profiling kit's: android is --device adb
+  app.add_option("--platform", arguments->platform)  // of the SME2 profiling kit: android is --device adb
       ->check(CLI::IsMember({"mac", "linux", "android"}))
       ->group("");
   AddDocumentOptions(app, arguments->view, "Show the steps as JSON", {say::SayQuickTest({})});

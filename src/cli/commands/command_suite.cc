@@ -31,7 +31,7 @@ int Show(const SuiteReport& suite, const SuiteArguments& arguments, const CheckO
 
 int RunSuiteCommand(const SuiteArguments& arguments) {
   const SuiteOptions& options = arguments.options;
-  // Before hours of measuring: whether its result can go where it is to go.
+  // Before hours of measuring, check that the result can be written.
   const CheckOutputs files = arguments.files.Resolved();
   RequireTableOf(arguments.dry_run ? EmptyPlan() : say::SaySuite({}), arguments.view);
   if (IsFolder(options.path)) {

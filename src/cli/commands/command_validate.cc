@@ -9,7 +9,7 @@
 namespace etprof {
 namespace {
 
-// The command that does `validate` to each results directory, and ends with `broken` where one is.
+// The command that calls `validate` for each results directory, and exits with `broken` if any is broken.
 std::function<int()> ValidatingCommand(CLI::App& app, const char* aliases,
                                        Validation (*validate)(const std::string& run), ExitCode broken) {
   const auto parsed = std::make_shared<Parsed<std::vector<std::string>>>();

@@ -8,41 +8,41 @@ namespace {
 
 using Paths = OptionFacts::Paths;
 
-std::string Replaced(const std::string& text, char what, const std::string& by) {
+std::string ReplaceAll(const std::string& text, char what, const std::string& by) {
   std::string out;
   for (const char c : text) out += c == what ? by : std::string(1, c);
   return out;
 }
 
-// Within '...' of a POSIX shell.
-std::string Quoted(const std::string& text) { return "'" + Replaced(text, '\'', "'\\''") + "'"; }
-// Within '...' of fish.
+// Quotes for '...' in a POSIX shell.
+std::string Quoted(const std::string& text) { return "'" + ReplaceAll(text, '\'', "'\\''") + "'"; }
+// Quotes for '...' in fish.
 std::string FishQuoted(const std::string& text) {
-  return "'" + Replaced(Replaced(text, '\\', "\\\\"), '\'', "\\'") + "'";
+  return "'" + ReplaceAll(ReplaceAll(text, '\\', "\\\\"), '\'', "\\'") + "'";
 }
 
-// The first positional decides for all of a command.
-const OptionFacts* PositionalOf(const CommandFacts& command) {
+// The first positional; it decides for all positionals of a command.
+const OptionFacts* FirstPositional(const CommandFacts& command) {
   for (const OptionFacts& option : command.options) {
     if (!option.positional.empty()) return &option;
   }
   return nullptr;
 }
 
-// `'run --out'|'run -o'`: patterns of a shell's case.
+// Patterns of a shell's case: `'run --out'|'run -o'`.
 std::string CasePatterns(const CommandFacts& command, const OptionFacts& option) {
   std::vector<std::string> patterns;
   for (const std::string& name : option.names) patterns.push_back(Quoted(command.name + " " + name));
   return fmt::format("{}", fmt::join(patterns, "|"));
 }
 
-struct ShellWords {
+struct ShellSyntax {
   std::string (*choices)(const std::vector<std::string>&);
   std::string files, folders;
 };
 
-// What completes the value of an option, or a positional; empty: nothing is known of it.
-std::string ActionOf(const OptionFacts& option, const ShellWords& words) {
+// The shell code that completes the value of an option or a positional; empty if no values are known.
+std::string CompletionAction(const OptionFacts& option, const ShellSyntax& words) {
   std::vector<std::string> actions;
   if (!option.Offered().empty()) actions.push_back(words.choices(option.Offered()));
   if (option.paths == Paths::kFiles) actions.push_back(words.files);
@@ -50,14 +50,14 @@ std::string ActionOf(const OptionFacts& option, const ShellWords& words) {
   return fmt::format("{}", fmt::join(actions, "; "));
 }
 
-// The arms of `case "$command $previous"` of options that take a value.
-std::string ValueArms(const std::vector<CommandFacts>& commands, const ShellWords& words) {
+// The arms of `case "$command $previous"` for options that take a value.
+std::string ValueArms(const std::vector<CommandFacts>& commands, const ShellSyntax& words) {
   std::string text;
   for (const CommandFacts& command : commands) {
     for (const OptionFacts& option : command.options) {
       if (option.names.empty() || option.value.empty()) continue;
-      const std::string action = ActionOf(option, words);
-      // Behind "=" only, where a value need not be given.
+      const std::string action = CompletionAction(option, words);
+      // An optional value can only follow "=".
       const std::string condition = option.value_optional ? "[[ -n $behind ]] && " : "";
       if (option.value_optional && action.empty()) continue;
       text += fmt::format("    {}) {}{{ {}return; }} ;;\n", CasePatterns(command, option), condition,
@@ -67,13 +67,13 @@ std::string ValueArms(const std::vector<CommandFacts>& commands, const ShellWord
   return text;
 }
 
-// The arms of `case $command` of what stands without an option.
-std::string PositionalArms(const std::vector<CommandFacts>& commands, const ShellWords& words) {
+// The arms of `case $command` for positionals.
+std::string PositionalArms(const std::vector<CommandFacts>& commands, const ShellSyntax& words) {
   std::string text;
   for (const CommandFacts& command : commands) {
     if (command.name.empty()) continue;
-    const OptionFacts* positional = PositionalOf(command);
-    const std::string action = positional != nullptr ? ActionOf(*positional, words) : "";
+    const OptionFacts* positional = FirstPositional(command);
+    const std::string action = positional != nullptr ? CompletionAction(*positional, words) : "";
     if (!action.empty()) text += fmt::format("    {}) {} ;;\n", command.name, action);
   }
   return text;
@@ -89,9 +89,9 @@ std::string ZshChoices(const std::vector<std::string>& choices) {
   return text;
 }
 
-// In _describe's list a colon ends the name.
+// A colon ends the name in _describe's list.
 std::string ZshDescribed(const std::string& name, const std::string& help) {
-  return Quoted(Replaced(name, ':', "\\:") + ":" + help);
+  return Quoted(ReplaceAll(name, ':', "\\:") + ":" + help);
 }
 
 std::string FishNames(const OptionFacts& option) {
@@ -128,7 +128,7 @@ std::string FishLine(const CommandFacts& command, const OptionFacts& option) {
 }  // namespace
 
 std::string BashCompletion(const std::vector<CommandFacts>& commands) {
-  const ShellWords words{BashChoices, "_etprof_paths -f", "_etprof_paths -d"};
+  const ShellSyntax words{BashChoices, "_etprof_paths -f", "_etprof_paths -d"};
   std::string options;
   for (const CommandFacts& command : commands) {
     if (const std::vector<std::string> names = command.OptionNames(); !names.empty())
@@ -173,7 +173,7 @@ complete -F _etprof etprof
 }
 
 std::string ZshCompletion(const std::vector<CommandFacts>& commands) {
-  const ShellWords words{ZshChoices, "_files", "_path_files -/"};
+  const ShellSyntax words{ZshChoices, "_files", "_path_files -/"};
   std::string options, described;
   for (const CommandFacts& command : commands) {
     if (!command.name.empty()) described += "      " + ZshDescribed(command.name, command.summary) + "\n";
@@ -231,7 +231,7 @@ std::string FishCompletion(const std::vector<CommandFacts>& commands) {
     for (const OptionFacts& option : command.options) {
       if (!option.names.empty()) text += FishLine(command, option);
     }
-    const OptionFacts* positional = PositionalOf(command);
+    const OptionFacts* positional = FirstPositional(command);
     const std::string seen = fmt::format("__fish_seen_subcommand_from {}", command.name);
     if (positional == nullptr) continue;
     const std::string words = FishWords(positional->Offered());

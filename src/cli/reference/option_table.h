@@ -5,23 +5,23 @@
 
 namespace etprof {
 
-// The commands and options as the CLI11 tree has them (those of `export` and `fleet`, as Python has them),
-// for what is made of them: completions, the reference.
+// The commands and options in the CLI11 tree (for `export` and `fleet`: in Python's parser), from which
+// completions and the reference are generated.
 
 struct OptionFacts {
   enum class Paths { kNone, kFiles, kFolders };
-  std::vector<std::string> names;  // "--out", "-o"; of a positional none
-  std::string positional;          // its name; empty: it has none
-  std::string value;               // what is to be given: "DIR", "S"; empty: a flag
-  bool value_optional = false;     // a flag that takes one behind "="
+  std::vector<std::string> names;  // "--out", "-o"; empty for a positional
+  std::string positional;          // name of the positional; empty: not a positional
+  std::string value;               // name of the value: "DIR", "S"; empty: a flag
+  bool value_optional = false;     // a flag that accepts a value after "="
   bool required = false;
   bool repeats = false;
-  std::vector<std::string> choices;      // the values that it takes; empty: others
-  std::vector<std::string> suggestions;  // values worth offering, of more that it takes
+  std::vector<std::string> choices;      // the only accepted values; empty: not restricted
+  std::vector<std::string> suggestions;  // values to offer in completions if others are accepted, too
   Paths paths = Paths::kNone;
   std::string help;
 
-  // What is offered where a value is to be given.
+  // Values to offer in completions.
   const std::vector<std::string>& Offered() const { return choices.empty() ? suggestions : choices; }
 };
 
@@ -34,13 +34,13 @@ struct CommandFacts {
   std::vector<std::string> OptionNames() const;
 };
 
-// etprof itself first, then its commands in the order of the help text; none that is hidden.
+// etprof itself, then its commands in the order of the help text, without hidden commands.
 std::vector<CommandFacts> CommandsAndOptions();
-// Without etprof itself.
+// The names of the commands, without etprof itself.
 std::vector<std::string> CommandNames(const std::vector<CommandFacts>& commands);
 
-// Scripts that complete etprof's command lines: commands, options, the values that an option takes, files and
-// folders where they are expected. They hold all of it and start nothing.
+// Scripts that complete etprof's command lines: commands, options, values of options, and paths where they
+// are expected. The scripts are self-contained and start no process.
 std::string BashCompletion(const std::vector<CommandFacts>& commands);
 std::string ZshCompletion(const std::vector<CommandFacts>& commands);
 std::string FishCompletion(const std::vector<CommandFacts>& commands);

@@ -21,9 +21,9 @@ std::string Code(const Schema& value) {
   return CodeCell(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-// Words with `code`, *terms*, and pages (docs/guides/ci.md) in them, as they stand in docs/reference and
-// docs/guides.
-std::string WithMarks(const std::string& text) {
+// Converts a description to Markdown: `code`, *terms*, and links to pages (docs/guides/ci.md), relative to
+// docs/reference and docs/guides.
+std::string DescriptionToMarkdown(const std::string& text) {
   static const std::regex marks("`[^`]+`|\\*[a-z]+\\*|docs/([a-z]+/([a-z-]+)\\.md(#[a-z0-9-]+)?)");
   std::string words;
   auto rest = text.begin();
@@ -50,31 +50,31 @@ std::string Bounds(const Schema& schema) {
   return bounds.empty() ? "" : fmt::format(" {}", fmt::join(bounds, ", "));
 }
 
-// How the tables name things: of JSON, or of a CSV file's rows.
-struct Words {
+// The words of the tables: for JSON, or for the rows of a CSV file.
+struct TableWords {
   const char* key;
-  std::map<std::string, std::string> types;  // others than the schema's own
-  // Of a file that people write, in which most keys may be left out. Its parts have only those of their keys
-  // that are not the whole file's, too.
+  std::map<std::string, std::string> types;  // names of types that differ from the schema's
+  // The file is written by users, who may leave out most keys. Tables of its parts omit keys that the whole
+  // file has, too.
   bool for_writers = false;
 };
 
 // The tables of one schema.
-class Tables {
+class SchemaTables {
  public:
-  Tables(const Schema& schema, const Words& words) : schema_(schema), words_(words) {}
+  SchemaTables(const Schema& schema, const TableWords& words) : schema_(schema), words_(words) {}
 
   std::string Text() {
-    std::string text = TableOf(schema_);
+    std::string text = MakeTable(schema_);
     if (const auto definitions = schema_.find("$defs"); definitions != schema_.end()) {
       for (const auto& [name, definition] : definitions->items())
-        text += fmt::format("\n`{}`\n\n{}", name, TableOf(definition));
+        text += fmt::format("\n`{}`\n\n{}", name, MakeTable(definition));
     }
     return text;
   }
 
  private:
-  std::string TableOf(const Schema& object) {
+  std::string MakeTable(const Schema& object) {
     table_ = fmt::format("| {} | value | meaning |\n| --- | --- | --- |\n", words_.key);
     AddMembers(object, "");
     return std::move(table_);
@@ -85,19 +85,20 @@ class Tables {
     for (const auto& [key, member] : object["properties"].items()) {
       if (words_.for_writers && &object != &schema_ && schema_["properties"].value(key, Schema()) == member)
         continue;
-      std::string form = FormOf(member);
-      const bool needed = std::ranges::find(required, Schema(key)) != required.end();
-      if (needed == words_.for_writers) form += needed ? ", needed" : ", optional";
-      if (const auto usual = member.find("default"); usual != member.end())
-        form += fmt::format(" (default: {})",
-                            usual->is_number() ? fmt::format("`{}`", usual->get<double>()) : Code(*usual));
-      table_ += fmt::format("| {} | {} | {} |\n", Code(path + key), form,
-                            WithMarks(member.value("description", "")));
+      std::string type_text = TypeText(member);
+      const bool required_key = std::ranges::find(required, Schema(key)) != required.end();
+      if (required_key == words_.for_writers) type_text += required_key ? ", needed" : ", optional";
+      if (const auto default_value = member.find("default"); default_value != member.end())
+        type_text += fmt::format(" (default: {})", default_value->is_number()
+                                                       ? fmt::format("`{}`", default_value->get<double>())
+                                                       : Code(*default_value));
+      table_ += fmt::format("| {} | {} | {} |\n", Code(path + key), type_text,
+                            DescriptionToMarkdown(member.value("description", "")));
       AddNested(member, path + key);
     }
   }
 
-  // Objects without a table of their own.
+  // Adds the members of nested objects that have no separate table.
   void AddNested(const Schema& member, const std::string& path) {
     if (member.contains("properties")) AddMembers(member, path + ".");
     if (const auto any = member.find("anyOf"); any != member.end()) {
@@ -108,47 +109,48 @@ class Tables {
     if (others != member.end() && others->is_object()) AddNested(*others, path + ".*");
   }
 
-  std::string FormOf(const Schema& schema) const {
+  std::string TypeText(const Schema& schema) const {
     if (const auto reference = schema.find("$ref"); reference != schema.end()) {
       const auto text = reference->get<std::string>();
       return Code(text.substr(text.rfind('/') + 1));
     }
     if (const auto constant = schema.find("const"); constant != schema.end()) return Code(*constant);
-    std::vector<std::string> forms;
+    std::vector<std::string> types;
     if (const auto names = schema.find("enum"); names != schema.end()) {
-      for (const Schema& name : *names) forms.push_back(Code(name));
-      return fmt::format("{}", fmt::join(forms, ", "));
+      for (const Schema& name : *names) types.push_back(Code(name));
+      return fmt::format("{}", fmt::join(types, ", "));
     }
     if (const auto any = schema.find("anyOf"); any != schema.end()) {
       for (const Schema& each : *any) {
-        if (!words_.for_writers || each != Schema{{"type", "null"}}) forms.push_back(FormOf(each));
+        if (!words_.for_writers || each != Schema{{"type", "null"}}) types.push_back(TypeText(each));
       }
-      return fmt::format("{}", fmt::join(forms, " or "));
+      return fmt::format("{}", fmt::join(types, " or "));
     }
     const Schema type = schema.value("type", Schema::array());
     for (const Schema& each : type.is_array() ? type : Schema::array({type})) {
       const auto name = each.get<std::string>();
       if (words_.for_writers && name == "null") continue;
-      forms.push_back(name == "array"                         ? "list of " + FormOf(schema["items"])
+      types.push_back(name == "array"                         ? "list of " + TypeText(schema["items"])
                       : name == "integer" || name == "number" ? name + Bounds(schema)
                       : name == "string" && schema.contains("pattern") && !words_.for_writers
                           ? "string, " + Code(schema["pattern"])
                       : words_.types.contains(name) ? words_.types.at(name)
                                                     : name);
     }
-    return fmt::format("{}", fmt::join(forms, " or "));
+    return fmt::format("{}", fmt::join(types, " or "));
   }
 
   const Schema& schema_;
-  const Words& words_;
+  const TableWords& words_;
   std::string table_;
 };
 
-std::string Sections(const std::map<std::string, Schema>& schemas, const Words& words) {
+std::string Sections(const std::map<std::string, Schema>& schemas, const TableWords& words) {
   std::string text;
   for (const auto& [name, schema] : schemas) {
-    text += fmt::format("\n## {}\n\n{}: {}\n\n{}", name, WithMarks(schema["title"].get<std::string>()),
-                        WithMarks(schema["description"].get<std::string>()), Tables(schema, words).Text());
+    text += fmt::format(
+        "\n## {}\n\n{}: {}\n\n{}", name, DescriptionToMarkdown(schema["title"].get<std::string>()),
+        DescriptionToMarkdown(schema["description"].get<std::string>()), SchemaTables(schema, words).Text());
   }
   return text;
 }
@@ -185,7 +187,7 @@ std::string WithKeys(const std::string& page, const nlohmann::ordered_json& sche
   const std::size_t begin = page.find(kBegin), end = page.find(kEnd);
   if (begin == std::string::npos || end == std::string::npos) return page;
   return page.substr(0, begin + kBegin.size()) +
-         Tables(schema, {.key = "key", .types = {}, .for_writers = true}).Text() + page.substr(end);
+         SchemaTables(schema, {.key = "key", .types = {}, .for_writers = true}).Text() + page.substr(end);
 }
 
 }  // namespace etprof

@@ -6,15 +6,15 @@
 
 namespace etprof {
 
-// Code in a table's cell, where a bar would end it.
+// Text as code in a table's cell; bars are escaped, since they would end the cell.
 std::string CodeCell(const std::string& text);
 
-// docs/reference/json.md: the keys of every file and output that a schema describes, in tables.
+// docs/reference/json.md: tables of the keys of every file and output with a schema.
 std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>& schemas);
 
-// docs/reference/csv.md: the columns of every CSV table, likewise.
+// docs/reference/csv.md: tables of the columns of every CSV table.
 std::string CsvReference(const std::map<std::string, nlohmann::ordered_json>& schemas);
-// The page with the keys of a file that people write between its marks.
+// Replaces the text between the page's marks by the keys of a file that users write.
 std::string WithKeys(const std::string& page, const nlohmann::ordered_json& schema);
 
 }  // namespace etprof
