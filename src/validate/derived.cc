@@ -1,4 +1,4 @@
-// The files of an analysis, compared with the analysis made again.
+// Compares the files of an analysis with a new analysis of the same data.
 
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kRenew = "`etprof analyze` renews it";
+constexpr const char* kRegenerateHint = "`etprof analyze` renews it";
 
-std::string CheckOf(const std::string& name) {
+std::string CheckName(const std::string& name) {
   if (name.ends_with("_timeline.csv")) return "timeline";
   if (name.ends_with(kOperatorStatisticsSuffix)) return "ops_stats";
   if (name.ends_with(kKernelsSuffix)) return "kernels";
@@ -28,8 +28,8 @@ std::string CheckOf(const std::string& name) {
   return "derived";
 }
 
-// What an analysis knew of the programs that ran: of each experiment why it knew none, or no layers.
-json ProgramsOf(const json& summary) {
+// For each experiment that an analysis joined to a program: why it knows no program, or no layers.
+json ProgramProblems(const json& summary) {
   json known = json::array();
   if (!summary.is_object() || !summary.contains("experiments") || !summary.at("experiments").is_array())
     return known;
@@ -41,8 +41,8 @@ json ProgramsOf(const json& summary) {
   return known;
 }
 
-std::string WhyOtherPrograms(const json& made) {
-  for (const json& program : ProgramsOf(made)) {
+std::string OtherProgramReason(const json& made) {
+  for (const json& program : ProgramProblems(made)) {
     for (const json& why : program) {
       if (why.is_string() && !why.get<std::string>().empty()) return why.get<std::string>();
     }
@@ -70,19 +70,19 @@ bool Validator::analyzed_with_bare_files() const {
 void Validator::CheckDerived(const std::filesystem::path& file,
                              const std::function<void(std::ostream&)>& render) {
   const bool compared = compared_.contains(file.lexically_normal());
-  Difference difference{CheckOf(file.filename().string()), Relative(file), ""};
+  Difference difference{CheckName(file.filename().string()), Relative(file), ""};
   try {
     std::error_code error;
     if (!std::filesystem::is_regular_file(file, error)) {
       difference.check = "files";
-      difference.problem = fmt::format("the analysis makes it, and it is not there; {}", kRenew);
+      difference.problem = fmt::format("the analysis makes it, and it is not there; {}", kRegenerateHint);
     } else if (std::filesystem::file_size(file, error) == 0) {
       difference.check = "files";
       difference.problem = "is empty";
     } else if (compared) {
       return;
     } else if (const auto found = DescribeDifference(file, render)) {
-      difference.problem = fmt::format("{}; {}", *found, kRenew);
+      difference.problem = fmt::format("{}; {}", *found, kRegenerateHint);
     } else {
       return;
     }
@@ -93,7 +93,7 @@ void Validator::CheckDerived(const std::filesystem::path& file,
     std::ostringstream out;
     render(out);
     const json made = ParseJson(out.str());
-    if (ProgramsOf(made) != ProgramsOf(summary_)) other_program_ = WhyOtherPrograms(made);
+    if (ProgramProblems(made) != ProgramProblems(summary_)) other_program_ = OtherProgramReason(made);
   }
   differences_.push_back(std::move(difference));
 }
@@ -106,7 +106,7 @@ bool Validator::InputsAreSound() const {
          std::ranges::none_of(kInputs, [&](const char* check) { return findings_.HasBroken(check); });
 }
 
-// Of data that are broken themselves nothing can be made again, and of a file the first failure is said.
+// Reports differences only if the data themselves are sound, and only for files without other findings.
 void Validator::CheckDifferences() {
   const bool analyzed = analysis_promised() || summary_.is_object();
   if (!analyzed || !InputsAreSound()) return;

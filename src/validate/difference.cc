@@ -19,44 +19,45 @@ namespace {
 using nlohmann::json;
 using Table = std::vector<std::vector<std::string>>;
 
-constexpr std::size_t kMostShown = 60;  // bytes of a value
+constexpr std::size_t kMaxShown = 60;  // bytes of a value
 
-// The beginning of a value, whole characters of it.
-std::string Short(std::string text) {
-  if (text.size() <= kMostShown) return text;
-  std::size_t end = kMostShown;
+// The beginning of a text, cut between UTF-8 characters.
+std::string Shorten(std::string text) {
+  if (text.size() <= kMaxShown) return text;
+  std::size_t end = kMaxShown;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return text.substr(0, end) + "...";
 }
 
-std::string Short(const json& value) { return Short(JsonText(value)); }
+std::string Shorten(const json& value) { return Shorten(JsonText(value)); }
 
 std::string Key(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
-std::optional<std::string> Compare(const json& said, const json& made, const std::string& path) {
-  if (said == made) return std::nullopt;
-  if (said.is_object() && made.is_object()) {
-    for (const auto& [name, value] : made.items()) {
-      const auto other = said.find(name);
-      if (other == said.end())
-        return fmt::format("{} is not there, the data give {}", Key(path, name), Short(value));
+std::optional<std::string> Compare(const json& stored, const json& expected, const std::string& path) {
+  if (stored == expected) return std::nullopt;
+  if (stored.is_object() && expected.is_object()) {
+    for (const auto& [name, value] : expected.items()) {
+      const auto other = stored.find(name);
+      if (other == stored.end())
+        return fmt::format("{} is not there, the data give {}", Key(path, name), Shorten(value));
       if (auto difference = Compare(*other, value, Key(path, name))) return difference;
     }
-    for (const auto& [name, value] : said.items()) {
-      if (!made.contains(name))
-        return fmt::format("{} is {}, the data give no such key", Key(path, name), Short(value));
+    for (const auto& [name, value] : stored.items()) {
+      if (!expected.contains(name))
+        return fmt::format("{} is {}, the data give no such key", Key(path, name), Shorten(value));
     }
   }
-  if (said.is_array() && made.is_array()) {
-    for (std::size_t i = 0; i < std::min(said.size(), made.size()); ++i) {
-      if (auto difference = Compare(said[i], made[i], fmt::format("{}[{}]", path, i))) return difference;
+  if (stored.is_array() && expected.is_array()) {
+    for (std::size_t i = 0; i < std::min(stored.size(), expected.size()); ++i) {
+      if (auto difference = Compare(stored[i], expected[i], fmt::format("{}[{}]", path, i)))
+        return difference;
     }
-    return fmt::format("{} has {} entries, the data give {}", path, said.size(), made.size());
+    return fmt::format("{} has {} entries, the data give {}", path, stored.size(), expected.size());
   }
-  return fmt::format("{} is {}, the data give {}", path.empty() ? "the whole" : path, Short(said),
-                     Short(made));
+  return fmt::format("{} is {}, the data give {}", path.empty() ? "the whole" : path, Shorten(stored),
+                     Shorten(expected));
 }
 
 Table ReadTable(std::string_view text, const std::string& name) {
@@ -67,26 +68,28 @@ Table ReadTable(std::string_view text, const std::string& name) {
   return table;
 }
 
-std::string CompareTables(const Table& said, const Table& made) {
-  for (std::size_t row = 0; row < std::min(said.size(), made.size()); ++row) {
-    for (std::size_t column = 0; column < std::min(said[row].size(), made[row].size()); ++column) {
-      if (said[row][column] == made[row][column]) continue;
+std::string CompareTables(const Table& stored, const Table& expected) {
+  for (std::size_t row = 0; row < std::min(stored.size(), expected.size()); ++row) {
+    for (std::size_t column = 0; column < std::min(stored[row].size(), expected[row].size()); ++column) {
+      if (stored[row][column] == expected[row][column]) continue;
       const std::string what =
-          row == 0 ? fmt::format("the header's field {}", column + 1)
-                   : fmt::format("row {} ({}), column {},", row, Short(made[row].front()),
-                                 column < made[0].size() ? Short(made[0][column]) : std::string("?"));
-      return fmt::format("{} is \"{}\", the data give \"{}\"", what, Short(said[row][column]),
-                         Short(made[row][column]));
+          row == 0
+              ? fmt::format("the header's field {}", column + 1)
+              : fmt::format("row {} ({}), column {},", row, Shorten(expected[row].front()),
+                            column < expected[0].size() ? Shorten(expected[0][column]) : std::string("?"));
+      return fmt::format("{} is \"{}\", the data give \"{}\"", what, Shorten(stored[row][column]),
+                         Shorten(expected[row][column]));
     }
-    if (said[row].size() != made[row].size())
-      return fmt::format("row {} has {} fields, the data give {}", row, said[row].size(), made[row].size());
+    if (stored[row].size() != expected[row].size())
+      return fmt::format("row {} has {} fields, the data give {}", row, stored[row].size(),
+                         expected[row].size());
   }
-  if (said.size() != made.size())
-    return fmt::format("has {} lines, the data give {}", said.size(), made.size());
+  if (stored.size() != expected.size())
+    return fmt::format("has {} lines, the data give {}", stored.size(), expected.size());
   return "is laid out otherwise than etprof writes it";
 }
 
-// Line `number`, counted from 1; absent: the text has not so many.
+// Line `number` (from 1); absent if the text has fewer lines.
 std::optional<std::string_view> Line(std::string_view text, std::uint64_t number) {
   for (std::uint64_t i = 1; i < number; ++i) {
     const std::size_t end = text.find('\n');
@@ -97,31 +100,31 @@ std::optional<std::string_view> Line(std::string_view text, std::uint64_t number
   return text.substr(0, text.find('\n'));
 }
 
-// Two lines from a little before where they part.
-std::string CompareLines(std::string_view said, std::string_view made, std::uint64_t number) {
-  const auto line_said = Line(said, number);
-  const auto line_made = Line(made, number);
-  if (!line_said) return fmt::format("ends before line {}: it is cut short", number);
-  if (!line_made) return fmt::format("has more than the {} lines that the data give", number - 1);
-  const auto parted =
-      std::mismatch(line_said->begin(), line_said->end(), line_made->begin(), line_made->end());
-  auto from = static_cast<std::size_t>(parted.first - line_said->begin());
-  if (from == line_said->size() && line_said->size() < line_made->size() &&
-      line_said->data() + line_said->size() == said.data() + said.size()) {
+// Shows two lines from shortly before their first difference.
+std::string CompareLines(std::string_view stored, std::string_view expected, std::uint64_t number) {
+  const auto stored_line = Line(stored, number);
+  const auto expected_line = Line(expected, number);
+  if (!stored_line) return fmt::format("ends before line {}: it is cut short", number);
+  if (!expected_line) return fmt::format("has more than the {} lines that the data give", number - 1);
+  const auto mismatch =
+      std::mismatch(stored_line->begin(), stored_line->end(), expected_line->begin(), expected_line->end());
+  auto from = static_cast<std::size_t>(mismatch.first - stored_line->begin());
+  if (from == stored_line->size() && stored_line->size() < expected_line->size() &&
+      stored_line->data() + stored_line->size() == stored.data() + stored.size()) {
     return fmt::format("ends within line {}: it is cut short", number);
   }
-  constexpr std::size_t kBefore = 20;
-  from = from < kBefore ? 0 : from - kBefore;
-  while (from > 0 && (static_cast<unsigned char>((*line_said)[from]) & 0xC0U) == 0x80U) --from;
+  constexpr std::size_t kContext = 20;
+  from = from < kContext ? 0 : from - kContext;
+  while (from > 0 && (static_cast<unsigned char>((*stored_line)[from]) & 0xC0U) == 0x80U) --from;
   return fmt::format("line {} has \"{}\", the data give \"{}\"", number,
-                     Short(std::string(line_said->substr(from))),
-                     Short(std::string(line_made->substr(from))));
+                     Shorten(std::string(stored_line->substr(from))),
+                     Shorten(std::string(expected_line->substr(from))));
 }
 
-// Takes what is written and compares it with the expected bytes.
-class Comparing : public std::streambuf {
+// Compares the bytes that are written with the expected bytes.
+class ComparingBuffer : public std::streambuf {
  public:
-  explicit Comparing(ByteView expected)
+  explicit ComparingBuffer(ByteView expected)
       : expected_(reinterpret_cast<const char*>(expected.data()), expected.size()) {}
 
   bool same() const { return !different_ && at_ == expected_.size(); }
@@ -149,7 +152,7 @@ class Comparing : public std::streambuf {
 
  private:
   std::string_view expected_;
-  std::size_t at_ = 0;  // up to here they are the same
+  std::size_t at_ = 0;  // all bytes before this offset are equal
   bool different_ = false;
 };
 
@@ -158,15 +161,15 @@ class Comparing : public std::streambuf {
 std::optional<std::uint64_t> FirstDifferentLine(const std::filesystem::path& file,
                                                 const std::function<void(std::ostream&)>& render) {
   const MappedFile mapped = MappedFile::Open(file, kMostTable);
-  Comparing buffer(mapped.bytes());
+  ComparingBuffer buffer(mapped.bytes());
   std::ostream out(&buffer);
   render(out);
   if (buffer.same()) return std::nullopt;
   return buffer.line();
 }
 
-std::optional<std::string> DescribeDifference(const json& said, const json& made) {
-  return Compare(said, made, "");
+std::optional<std::string> DescribeDifference(const json& stored, const json& expected) {
+  return Compare(stored, expected, "");
 }
 
 std::optional<std::string> DescribeDifference(const std::filesystem::path& file,
@@ -175,21 +178,21 @@ std::optional<std::string> DescribeDifference(const std::filesystem::path& file,
   if (!line) return std::nullopt;
   std::ostringstream out;
   render(out);
-  const std::string made = out.str();
-  const std::string said = ReadTextFile(file);
+  const std::string expected = out.str();
+  const std::string stored = ReadTextFile(file);
   if (file.extension() == ".json") {
-    const json value = ParseJson(said);
+    const json value = ParseJson(stored);
     if (value.is_discarded()) return "is not JSON, or is cut short";
-    return DescribeDifference(value, ParseJson(made));
+    return DescribeDifference(value, ParseJson(expected));
   }
   if (file.extension() == ".csv") {
     try {
-      return CompareTables(ReadTable(said, file.string()), ReadTable(made, file.string()));
+      return CompareTables(ReadTable(stored, file.string()), ReadTable(expected, file.string()));
     } catch (const Error& error) {
       return error.problem();
     }
   }
-  return CompareLines(said, made, *line);
+  return CompareLines(stored, expected, *line);
 }
 
 }  // namespace etprof

@@ -10,20 +10,18 @@
 
 namespace etprof {
 
-// Holds a file against what `render` writes, without keeping either in memory. Returns the line (counted from
-// 1) where they first differ; absent: they are the same. Throws Error (kBadInput) for a file that cannot be
-// read.
+// Compares a file with the output of `render`, keeping neither in memory. Returns the first line (from 1)
+// that differs; absent if they are equal. Throws Error (kBadInput) if the file cannot be read.
 std::optional<std::uint64_t> FirstDifferentLine(const std::filesystem::path& file,
                                                 const std::function<void(std::ostream&)>& render);
 
-// Holds a file against what `render` writes. Returns one clause that names the first difference with what the
-// file says and what the data give: of JSON a key, of CSV a row and a column, of other text a line. Absent:
-// they say the same (JSON may be laid out differently). Throws Error (kBadInput) for a file that cannot be
-// read.
+// Compares a file with the output of `render`. Returns a clause that names the first difference and both
+// values: a key in JSON, a row and a column in CSV, a line in other text. Absent if they agree (JSON may be
+// formatted differently). Throws Error (kBadInput) if the file cannot be read.
 std::optional<std::string> DescribeDifference(const std::filesystem::path& file,
                                               const std::function<void(std::ostream&)>& render);
 
-// The same of two JSON values: "experiments[1].latency_ms.p50 is 0.5, the data give 0.97".
+// As above, for two JSON values: "experiments[1].latency_ms.p50 is 0.5, the data give 0.97".
 std::optional<std::string> DescribeDifference(const nlohmann::json& said, const nlohmann::json& made);
 
 }  // namespace etprof

@@ -8,7 +8,7 @@
 namespace etprof {
 namespace {
 
-std::ptrdiff_t PlaceOf(std::string_view check) {
+std::ptrdiff_t CheckIndex(std::string_view check) {
   const auto& checks = AllChecks();
   return std::ranges::find_if(checks, [&](const CheckInfo& info) { return info.name == check; }) -
          checks.begin();
@@ -62,25 +62,26 @@ bool Findings::HasFile(const std::string& file) const {
 
 void Findings::Add(Finding::Severity severity, std::string_view check, const std::string& file,
                    const std::string& problem) {
-  if (PlaceOf(check) == static_cast<std::ptrdiff_t>(AllChecks().size())) {
+  if (CheckIndex(check) == static_cast<std::ptrdiff_t>(AllChecks().size())) {
     throw std::logic_error(fmt::format("no such check: {}", check));
   }
   Finding finding{severity, std::string(check), file, problem};
-  auto more = std::ranges::find_if(counts_, [&](const More& known) {
-    return known.like.severity == severity && known.like.check == check && known.like.file == file;
+  auto repetition = std::ranges::find_if(counts_, [&](const Repetition& known) {
+    return known.example.severity == severity && known.example.check == check && known.example.file == file;
   });
-  if (more == counts_.end()) more = counts_.insert(counts_.end(), More{finding, 0});
-  if (more->count++ < kMost) findings_.push_back(std::move(finding));
+  if (repetition == counts_.end()) repetition = counts_.insert(counts_.end(), Repetition{finding, 0});
+  if (repetition->count++ < kMaxPerFile) findings_.push_back(std::move(finding));
 }
 
 std::vector<Finding> Findings::Take() {
-  for (More& more : counts_) {
-    if (more.count <= kMost) continue;
-    more.like.problem = fmt::format("and {} more", more.count - kMost);
-    findings_.push_back(std::move(more.like));
+  for (Repetition& repetition : counts_) {
+    if (repetition.count <= kMaxPerFile) continue;
+    repetition.example.problem = fmt::format("and {} more", repetition.count - kMaxPerFile);
+    findings_.push_back(std::move(repetition.example));
   }
   std::ranges::stable_sort(findings_, [](const Finding& a, const Finding& b) {
-    return PlaceOf(a.check) != PlaceOf(b.check) ? PlaceOf(a.check) < PlaceOf(b.check) : a.file < b.file;
+    return CheckIndex(a.check) != CheckIndex(b.check) ? CheckIndex(a.check) < CheckIndex(b.check)
+                                                      : a.file < b.file;
   });
   counts_.clear();
   return std::move(findings_);

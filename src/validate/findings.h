@@ -8,14 +8,15 @@
 
 namespace etprof {
 
-// What a results directory promises, one row a check (docs/reference/files.md has the same table for people).
+// An invariant of results directories that a check verifies (docs/reference/files.md has the same table for
+// users).
 struct CheckInfo {
   std::string_view name;
   std::string_view promise;
 };
 const std::vector<CheckInfo>& AllChecks();
 
-// Collects findings. Of one check and file at most kMost are kept, and then how many more there were.
+// Collects findings. Keeps at most kMaxPerFile per check and file, and counts the others.
 class Findings {
  public:
   // Throws std::logic_error for a check that is not in AllChecks().
@@ -28,19 +29,19 @@ class Findings {
   bool HasBroken(std::string_view check) const;
   bool HasFile(const std::string& file) const;  // broken or a warning
 
-  // In the order of AllChecks(), then as they came.
+  // The findings in the order of AllChecks(), then in the order in which they were added.
   std::vector<Finding> Take();
 
  private:
-  static constexpr std::size_t kMost = 5;
-  struct More {
-    Finding like;
-    std::size_t count = 0;  // with those that were kept
+  static constexpr std::size_t kMaxPerFile = 5;
+  struct Repetition {
+    Finding example;
+    std::size_t count = 0;  // including those that were kept
   };
   void Add(Finding::Severity severity, std::string_view check, const std::string& file,
            const std::string& problem);
   std::vector<Finding> findings_;
-  std::vector<More> counts_;
+  std::vector<Repetition> counts_;
 };
 
 }  // namespace etprof

@@ -9,7 +9,7 @@
 namespace etprof {
 namespace {
 
-TEST(Findings, StandInTheOrderOfTheChecksAndAreNotRepeatedWithoutEnd) {
+TEST(Findings, AreOrderedByCheckAndLimitedPerFile) {
   Findings findings;
   for (int i = 0; i < 9; ++i) findings.Broken("sums", "a.json", std::to_string(i));
   findings.Warn("manifest", "manifest.json", "x");
@@ -22,7 +22,7 @@ TEST(Findings, StandInTheOrderOfTheChecksAndAreNotRepeatedWithoutEnd) {
   EXPECT_EQ(taken[6].problem, "and 4 more");
 }
 
-TEST(Findings, KnowTheirChecks) {
+TEST(Findings, RejectUnknownChecks) {
   Findings findings;
   EXPECT_THROW(findings.Broken("sum", "a", "b"), std::logic_error);
   std::set<std::string_view> names;

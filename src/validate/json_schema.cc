@@ -58,7 +58,7 @@ class Checker {
         continue;
       }
       if (keyword == "$ref") {
-        Check(value, Target(rule.get<std::string>()), path);
+        Check(value, ResolveReference(rule.get<std::string>()), path);
       } else if (keyword == "anyOf") {
         CheckAnyOf(value, rule, path);
       } else if (!CheckValue(value, keyword, rule, path) &&
@@ -74,18 +74,18 @@ class Checker {
  private:
   void Add(const std::string& path, std::string problem) { problems_.push_back({path, std::move(problem)}); }
 
-  // "#/$defs/name"
-  const json& Target(const std::string& reference) const {
+  // `reference` is "#/$defs/name".
+  const json& ResolveReference(const std::string& reference) const {
     return root_.at(json::json_pointer(reference.substr(1)));
   }
 
-  // Of several schemas that all refuse the value, the one that it is nearest to says why.
+  // If the value fits none of the schemas, reports the problems with the schema that it violates least.
   void CheckAnyOf(const json& value, const json& schemas, const std::string& path) {
     std::vector<SchemaProblem> fewest;
     for (const json& schema : schemas) {
-      Checker one(root_);
-      one.Check(value, schema, path);
-      std::vector<SchemaProblem> problems = one.Take();
+      Checker checker(root_);
+      checker.Check(value, schema, path);
+      std::vector<SchemaProblem> problems = checker.Take();
       if (problems.empty()) return;
       const bool only_null = schema == json{{"type", "null"}};
       if (!only_null && (fewest.empty() || problems.size() < fewest.size())) fewest = std::move(problems);

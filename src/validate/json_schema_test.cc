@@ -28,7 +28,7 @@ std::vector<std::string> Problems(const json& value, const json& schema) {
   return texts;
 }
 
-TEST(CheckSchema, KnowsEachKeyword) {
+TEST(CheckSchema, SupportsEachKeyword) {
   const json schema = json::parse(R"({
     "type": "object", "required": ["n"], "additionalProperties": false,
     "dependentRequired": {"part": ["n"]},
@@ -53,7 +53,7 @@ TEST(CheckSchema, KnowsEachKeyword) {
                        schema),
               IsEmpty());
   EXPECT_THAT(Problems({{"n", nullptr}}, schema), IsEmpty());
-  EXPECT_THAT(Problems({{"n", 2.0}}, schema), IsEmpty());  // 2.0 is an integer of JSON Schema
+  EXPECT_THAT(Problems({{"n", 2.0}}, schema), IsEmpty());  // JSON Schema counts 2.0 as an integer
   const auto one = [&](json value) {
     if (!value.contains("n")) value["n"] = 1;
     const auto problems = Problems(value, schema);
@@ -77,13 +77,13 @@ TEST(CheckSchema, KnowsEachKeyword) {
               ElementsAre("n: is missing, where part is", "n: is missing"));
 }
 
-TEST(CheckSchema, RefusesAKeywordThatItDoesNotCheck) {
+TEST(CheckSchema, RejectsUnsupportedKeywords) {
   EXPECT_THROW(CheckSchema(1, {{"multipleOf", 2}}), std::logic_error);
   EXPECT_THROW(CheckSchema(1, {{"type", "text"}}), std::logic_error);
   EXPECT_THROW(PublishedSchema("none"), std::out_of_range);
 }
 
-TEST(PublishedSchemas, AreWhatIsDescribed) {
+TEST(PublishedSchemas, MatchTheDescriptions) {
   for (const auto& [name, schema] : DescribedSchemas()) {
     const std::string file = ETPROF_TEST_DATA "/../../docs/schema/" + name + ".schema.json";
     EXPECT_EQ(ReadTextFile(file), WrappedJson(schema)) << "script/reference writes it";
@@ -91,7 +91,7 @@ TEST(PublishedSchemas, AreWhatIsDescribed) {
   }
 }
 
-TEST(PublishedSchemas, FitWhatIsWritten) {
+TEST(PublishedSchemas, AcceptWrittenFiles) {
   const Report report = example::MakePair();
   std::ostringstream analysis, summary;
   RenderAnalysisJson(report, analysis);
@@ -102,7 +102,7 @@ TEST(PublishedSchemas, FitWhatIsWritten) {
               IsEmpty());
 }
 
-TEST(PublishedSchemas, FitABareEtdump) {
+TEST(PublishedSchemas, AcceptTheAnalysisOfABareEtdump) {
   std::ostringstream analysis;
   RenderAnalysisJson(example::MakeBare(), analysis);
   EXPECT_THAT(Problems(json::parse(analysis.str()), PublishedSchema("analysis_summary")), IsEmpty());

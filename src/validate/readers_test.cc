@@ -1,4 +1,4 @@
-// Readers that are made of descriptions accept what the schemas of the same descriptions accept.
+// Readers generated from descriptions accept the same values as the schemas of the same descriptions.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 using nlohmann::json;
 using Pointer = json::json_pointer;
 
-// The places of all values; of a list, those of its first element.
+// The paths of all values; in a list, only those of the first element.
 void AddPlaces(const json& value, const Pointer& at, std::vector<Pointer>& places) {
   if (!at.empty()) places.push_back(at);
   if (value.is_object()) {
@@ -45,8 +45,8 @@ class Fixture {
     EXPECT_EQ(Complaint(example_), "");
   }
 
-  // Changes every value in several ways, and returns what only the reader or only the schema accepts.
-  // `unread` gets the keys that the reader leaves out: what is computed, and is only written.
+  // Changes every value in several ways, and returns the changes that only the reader or only the schema
+  // accepts. `unread` collects the keys that the reader ignores: computed values, which are only written.
   std::vector<std::string> Differences(std::set<std::string>& unread) const {
     std::vector<Pointer> places;
     AddPlaces(example_, Pointer(), places);
@@ -121,7 +121,7 @@ void ExpectNoDifferences(const json& example, const std::set<std::string>& only_
   EXPECT_EQ(unread, only_written);
 }
 
-TEST(Readers, AcceptWhatTheSchemaOfASuitesStateAccepts) {
+TEST(Readers, AgreeWithTheSchemaOfSuiteStates) {
   SuiteState state;
   state.cells.emplace_back();
   state.cells[0].model = "net";
@@ -129,7 +129,7 @@ TEST(Readers, AcceptWhatTheSchemaOfASuitesStateAccepts) {
   ExpectNoDifferences<SuiteState>(ToJson(state));
 }
 
-TEST(Readers, AcceptWhatTheSchemaOfPeaksAccepts) {
+TEST(Readers, AgreeWithTheSchemaOfPeaks) {
   protocol::Peaks peaks;
   auto& compute = peaks.compute.emplace_back();
   compute.dtype = "fp32";
@@ -141,7 +141,7 @@ TEST(Readers, AcceptWhatTheSchemaOfPeaksAccepts) {
   ExpectNoDifferences<protocol::Peaks>(ToJson(peaks));
 }
 
-TEST(Readers, AcceptWhatTheSchemasOfMessagesAccept) {
+TEST(Readers, AgreeWithTheSchemasOfMessages) {
   protocol::OutputDigest digest;
   digest.sha256 = std::string(64, '0');
   ExpectNoDifferences<protocol::OutputDigest>(ToJson(digest));
@@ -149,7 +149,7 @@ TEST(Readers, AcceptWhatTheSchemasOfMessagesAccept) {
   ExpectNoDifferences<protocol::LoadReply>(ToJson(protocol::LoadReply()));
 }
 
-TEST(Readers, AcceptWhatTheSchemaOfAWatchedRunAccepts) {
+TEST(Readers, AgreeWithTheSchemaOfWatchedRuns) {
   WatchData watch;
   watch.reply.runs = 1;
   watch.reply.threads = 1;
@@ -165,7 +165,7 @@ TEST(Readers, AcceptWhatTheSchemaOfAWatchedRunAccepts) {
   EXPECT_THAT(unread, testing::IsEmpty());
 }
 
-TEST(Readers, AcceptWhatTheSchemaOfAManifestAccepts) {
+TEST(Readers, AgreeWithTheSchemaOfManifests) {
   RunData run = example::MakePair().run;
   run.config_hash = std::string(64, '0');
   run.generated_at = "2026-01-02T03:04:05Z";

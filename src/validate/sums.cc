@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr const char* kFile = kAnalysisFile;
 
-// Sums are compared modulo 2^64: numbers that somebody wrote must not overflow here.
+// Sums are computed modulo 2^64, since numbers from a file must not cause overflow.
 std::uint64_t Integer(const json& value) {
   return value.is_number_unsigned() ? value.get<std::uint64_t>()
                                     : static_cast<std::uint64_t>(value.get<std::int64_t>());
@@ -68,7 +68,7 @@ void CheckComparison(const json& comparison, Findings& findings) {
   };
   const json& whole = comparison.at("whole");
   for (const char* table : {"groups", "categories", "operators"}) {
-    // Without traces there is nothing to take apart.
+    // Without traces, the tables are empty.
     if (comparison.at(table).empty() && Integer(whole.at("delta_numerator_ns")) == 0) continue;
     for (const char* key : {"baseline_total_ns", "candidate_total_ns", "delta_numerator_ns"}) {
       const std::uint64_t sum = Sum(comparison.at(table), key);
@@ -77,13 +77,13 @@ void CheckComparison(const json& comparison, Findings& findings) {
                          whole.at(key).dump()));
     }
   }
-  const std::uint64_t before = Integer(comparison.at("baseline_runs"));
-  const std::uint64_t after = Integer(comparison.at("candidate_runs"));
-  if (Integer(comparison.at("delta_denominator")) != before * after) {
+  const std::uint64_t baseline_runs = Integer(comparison.at("baseline_runs"));
+  const std::uint64_t candidate_runs = Integer(comparison.at("candidate_runs"));
+  if (Integer(comparison.at("delta_denominator")) != baseline_runs * candidate_runs) {
     broken("delta_denominator is not the product of the numbers of runs");
   }
-  const std::uint64_t delta =
-      Integer(whole.at("candidate_total_ns")) * before - Integer(whole.at("baseline_total_ns")) * after;
+  const std::uint64_t delta = Integer(whole.at("candidate_total_ns")) * baseline_runs -
+                              Integer(whole.at("baseline_total_ns")) * candidate_runs;
   if (delta != Integer(whole.at("delta_numerator_ns"))) {
     broken(fmt::format("the whole's delta_numerator_ns is {}, its totals give {}",
                        whole.at("delta_numerator_ns").dump(), Text(delta)));
@@ -95,7 +95,7 @@ void CheckComparison(const json& comparison, Findings& findings) {
 void CheckSums(const json& summary, Findings& findings) {
   for (const json& experiment : summary.at("experiments")) CheckExperiment(experiment, findings);
   for (const json& comparison : summary.at("comparisons")) CheckComparison(comparison, findings);
-  // The totals of all ETDumps: fractions of a millisecond, added as such.
+  // The totals over all ETDumps are fractional milliseconds, so they are compared with a tolerance.
   std::map<std::string, double> totals;
   for (const json& etdump : summary.at("per_etdump")) {
     for (const auto& [group, ms] : etdump.at("category_totals_ms").items()) totals[group] += ms.get<double>();

@@ -21,9 +21,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kNotAnalyzed = "is not there yet: `etprof analyze` makes it";
+constexpr const char* kNotYetAnalyzed = "is not there yet: `etprof analyze` makes it";
 
-// Whether another process holds the lock of measure/store/run_directory.cc.
+// Whether another process holds the lock (measure/store/run_directory.cc).
 bool IsLocked(const std::filesystem::path& folder) {
   const int lock = ::open((folder / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
   if (lock < 0) return false;
@@ -32,8 +32,8 @@ bool IsLocked(const std::filesystem::path& folder) {
   return !free;
 }
 
-// Discarded where it is not there or no JSON, which ReadJson says.
-json ReadIfThere(const std::filesystem::path& path) {
+// Discarded if the file is missing or is not JSON; ReadJson reports that.
+json ReadJsonOrDiscard(const std::filesystem::path& path) {
   if (Exists(path)) {
     try {
       return ParseJson(ReadTextFile(path));
@@ -47,10 +47,10 @@ json ReadIfThere(const std::filesystem::path& path) {
 
 Validator::Validator(const std::filesystem::path& folder, std::string etprof_version)
     : etprof_version_(std::move(etprof_version)),
-      manifest_(ReadIfThere(folder / kManifestFile)),
-      summary_(ReadIfThere(folder / kAnalysisFile)) {
+      manifest_(ReadJsonOrDiscard(folder / kManifestFile)),
+      summary_(ReadJsonOrDiscard(folder / kAnalysisFile)) {
   const std::filesystem::path path = folder / kManifestFile;
-  // The kit's manifests have neither of the two.
+  // The SME2 profiling kit's manifests have neither key.
   foreign_ = !Exists(path) || (manifest_.is_object() && !manifest_.contains("config_hash") &&
                                !manifest_.contains("schema_version"));
   run_ = LoadRunDirectory(folder, /*with_bare_files=*/foreign_ || !manifest_.is_object());
@@ -134,7 +134,7 @@ json Validator::ReadJson(const std::string& name) {
     return json(json::value_t::discarded);
   };
   if (!Exists(path) && name.ends_with("_summary") && !analysis_promised()) {
-    findings_.Warn(name, name + ".json", kNotAnalyzed);
+    findings_.Warn(name, name + ".json", kNotYetAnalyzed);
     return json(json::value_t::discarded);
   }
   if (!Exists(path)) return cannot("is not there");
@@ -158,7 +158,7 @@ json Validator::ReadJson(const std::string& name) {
 
 void Validator::CheckManifest() {
   const json manifest = ReadJson("manifest");
-  // Counts are taken from it only where it has the types that they need.
+  // Counts are read from the manifest only if it fits its schema.
   if (foreign_ || !manifest.is_object()) return;
   for (const json& result : manifest.at("results")) CheckLatencies(result);
 }
@@ -166,7 +166,7 @@ void Validator::CheckManifest() {
 void Validator::CheckMetrics() {
   const json metrics = ReadJson("metrics");
   if (foreign_ || !metrics.is_object() || findings_.HasBroken("manifest")) return;
-  // What the manifest sums up of the latencies stands in both files, and is made of the CSV.
+  // The summaries of latencies are in both files; the manifest's are compared with the CSV.
   const json expected = json(ToJson(Metrics(run_), run_.folder)).at("results");
   const json& results = manifest_.at("results");
   if (metrics.at("results").size() != results.size()) {
@@ -197,7 +197,7 @@ void Validator::CheckMetrics() {
 void Validator::CheckConfig() {
   const std::filesystem::path path = run_.folder / kConfigFile;
   std::error_code error;
-  // Missing or empty: "files" says so.
+  // The "files" check reports a missing or empty file.
   if (foreign_ || !std::filesystem::is_regular_file(path, error) ||
       std::filesystem::file_size(path, error) == 0)
     return;
@@ -210,7 +210,7 @@ void Validator::CheckConfig() {
 }
 
 bool Validator::CheckNamedFile(const std::string& name, const std::string& named_by, bool needed) {
-  const std::filesystem::path file = run_.folder / name;  // that alone where it is absolute
+  const std::filesystem::path file = run_.folder / name;  // `name` alone if it is absolute
   std::error_code error;
   std::string problem;
   if (!std::filesystem::is_regular_file(file, error)) {
@@ -230,7 +230,7 @@ void Validator::CheckNamedFiles() {
     for (const json& result : manifest_.at("results")) {
       for (const char* key : {"etdump", "log", "latency_csv", "xnntrace_log"}) {
         if (result.is_object() && result.contains(key) && result.at(key).is_string()) {
-          // What etprof's own workers say is for people: it is no input, and a full disk leaves it out.
+          // Logs of etprof's own workers are for people, not input, and may be missing after a full disk.
           const bool needed =
               std::string_view(key) != "log" || result.value("foreign", json()) != json(false);
           if (!CheckNamedFile(result.at(key).get<std::string>(), "the manifest names it, and it ", needed) &&
@@ -248,7 +248,7 @@ void Validator::CheckNamedFiles() {
     if (analysis_promised() || Exists(run_.folder / name)) {
       CheckNamedFile(name, "");
     } else {
-      findings_.Warn("files", name, kNotAnalyzed);
+      findings_.Warn("files", name, kNotYetAnalyzed);
     }
   }
 }

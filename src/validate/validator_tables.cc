@@ -21,30 +21,30 @@ namespace {
 
 using nlohmann::json;
 
-// The kit's columns, which a timeline of any tool begins with.
+// The kit's columns, with which timelines of all tools begin.
 std::vector<std::string> KitColumns() {
   std::vector<std::string> columns = CsvColumnsOf<TimelineRow>();
   columns.erase(std::ranges::find(columns, "instruction"), columns.end());
   return columns;
 }
 
-// A phase of a round of a launch; the round is -1 before the first.
-struct Place {
+// A phase of a round of a launch; the round is -1 before the first round.
+struct RunGroup {
   std::int64_t launch = 0, round = -1;
   LatencyRow::Phase phase;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const RunGroup&) const = default;
 };
 
-std::string Text(const Place& place) {
-  std::string text = fmt::format("launch {}", place.launch);
-  if (place.round >= 0) text += fmt::format(", round {}", place.round);
-  return text + ", phase " + NameOf(place.phase);
+std::string Text(const RunGroup& group) {
+  std::string text = fmt::format("launch {}", group.launch);
+  if (group.round >= 0) text += fmt::format(", round {}", group.round);
+  return text + ", phase " + NameOf(group.phase);
 }
 
-// What the manifest counts.
-std::map<Place, std::int64_t> CountsOf(const json& result) {
+// The numbers of runs in the manifest.
+std::map<RunGroup, std::int64_t> ExpectedCounts(const json& result) {
   using RunPhase = LatencyRow::Phase;
-  std::map<Place, std::int64_t> counts;
+  std::map<RunGroup, std::int64_t> counts;
   for (const json& launch : result.at("launches")) {
     const auto index = launch.at("index").get<std::int64_t>();
     if (launch.at("first_run_ns").is_number()) counts[{index, -1, RunPhase::kFirst}] = 1;
@@ -59,8 +59,8 @@ std::map<Place, std::int64_t> CountsOf(const json& result) {
   return counts;
 }
 
-// Calls `take` with the line where each record begins and its fields, the header first. Returns what is wrong
-// with the text, if anything, with its line.
+// Calls `take` for each record, header first, with the line on which it begins and its fields. Returns the
+// problem with the text and its line; "" if there is none.
 std::string ReadRecords(
     std::string_view text, const std::string& name,
     const std::function<void(std::uint64_t, const std::vector<std::string_view>&)>& take) {
@@ -85,20 +85,20 @@ void Validator::CheckLatencies(const json& result) {
   try {
     text = ReadTextFile(path);
   } catch (const Error&) {
-    return;  // "files" says that it is not there
+    return;  // the "files" check reports the missing file
   }
   if (text.empty()) return;
   if (!IsLatencyCsv(text)) {
     findings_.Broken("latency_csv", name, "has not the columns of a latency CSV");
     return;
   }
-  std::map<Place, std::int64_t> counts;
+  std::map<RunGroup, std::int64_t> counts;
   bool readable = true;
   const auto take = [&](std::uint64_t line, const std::vector<std::string_view>& fields) {
     if (line == 1) return;
     try {
       const auto row = ReadCsvRow<LatencyRow>(fields);
-      ++counts[{row.launch, row.place ? row.place->round : -1, row.phase}];
+      ++counts[{row.launch, row.group ? row.group->round : -1, row.phase}];
     } catch (const std::invalid_argument& wrong) {
       readable = false;
       findings_.Broken("latency_csv", name, fmt::format("line {}: {}", line, wrong.what()));
@@ -107,20 +107,20 @@ void Validator::CheckLatencies(const json& result) {
   const std::string problem = ReadRecords(text, name, take);
   if (!problem.empty()) findings_.Broken("latency_csv", name, problem);
   if (!problem.empty() || !readable) return;
-  std::map<Place, std::int64_t> expected = CountsOf(result);
-  for (const auto& [place, count] : counts) expected[place] -= count;
-  for (const auto& [place, missing] : expected) {
+  std::map<RunGroup, std::int64_t> expected = ExpectedCounts(result);
+  for (const auto& [group, count] : counts) expected[group] -= count;
+  for (const auto& [group, missing] : expected) {
     if (missing == 0) continue;
     findings_.Broken("latency_counts", name,
-                     fmt::format("{}: {} runs, the manifest says {}", Text(place), counts[place],
-                                 counts[place] + missing));
+                     fmt::format("{}: {} runs, the manifest says {}", Text(group), counts[group],
+                                 counts[group] + missing));
   }
 }
 
 void Validator::CheckSame(std::string_view check, const std::filesystem::path& file,
                           const std::function<void(std::ostream&)>& render, const char* source) {
   std::error_code error;
-  // Empty or missing: "files" says so where it was promised.
+  // The "files" check reports required files that are missing or empty.
   if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) == 0) return;
   compared_.insert(file.lexically_normal());
   try {
@@ -144,18 +144,18 @@ void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const
     findings_.Broken(
         "run_counts", Relative(data.etdump),
         fmt::format("holds {} runs, the manifest says {}", profile.runs.size(), data.etdump_runs.size()));
-    return;  // its tables were made of other labels
+    return;  // the tables were made with other labels
   }
   TraceFacts& facts = traces_[{data.name, data.threads}];
   facts.runs = static_cast<std::int64_t>(profile.runs.size());
   facts.total = ByGroup(profile).total;
   const std::filesystem::path stem = data.etdump.parent_path() / data.etdump.stem();
-  const auto beside = [&](const char* suffix) { return std::filesystem::path(stem.string() + suffix); };
-  CheckSame("timeline", beside(kTimelineSuffix),
+  const auto next_to_etdump = [&](const char* suffix) { return std::filesystem::path(stem.string() + suffix); };
+  CheckSame("timeline", next_to_etdump(kTimelineSuffix),
             [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
-  CheckSame("timeline", beside(kFirstRunTimelineSuffix),
+  CheckSame("timeline", next_to_etdump(kFirstRunTimelineSuffix),
             [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
-  CheckSame("ops_stats", beside(kOperatorStatisticsSuffix),
+  CheckSame("ops_stats", next_to_etdump(kOperatorStatisticsSuffix),
             [&](std::ostream& out) { RenderOperatorStatisticsCsv(profile, out); });
 }
 
@@ -175,7 +175,7 @@ void Validator::CheckKernels() {
 
 void Validator::CannotRead(const ExperimentData& data, const std::string& problem) {
   std::error_code error;
-  // An empty file is said by "files" where the manifest names it.
+  // The "files" check reports an empty file that the manifest names.
   if (!foreign_ && std::filesystem::file_size(data.etdump, error) == 0 && !error) return;
   findings_.Broken("etdump", Relative(data.etdump), problem);
 }
