@@ -28,11 +28,7 @@ double NanosecondsPerTick(const std::string& option, const std::string& scale) {
         .Remedy("give the frequency, such as 2.4GHz");
   }
   static const std::map<std::string, double> frequencies = {
-      {"", 0},
-      {"Hz", 1e9},
-      {"kHz", 1e6},
-      {"MHz", 1e3},
-      {"GHz", 1}};  // ns of a tick at a frequency of 1 in this unit
+      {"", 0}, {"Hz", 1e9}, {"kHz", 1e6}, {"MHz", 1e3}, {"GHz", 1}};  // ns of a tick at 1 Hz, 1 kHz, ...
   double number = 0;
   const auto [end, error] = std::from_chars(scale.data(), scale.data() + scale.size(), number);
   const auto unit = frequencies.find(std::string(end, scale.data() + scale.size()));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kCommitDigits = 12;
 
-Cell OutcomeOf(const BisectionStep& step) {
+Cell OutcomeCell(const BisectionStep& step) {
   using Outcome = BisectionStep::Outcome;
   switch (step.outcome) {
     case Outcome::kGood:
@@ -34,12 +34,12 @@ Table StepsTable(const Bisection& bisection) {
     table.rows.push_back({step.commit.substr(0, kCommitDigits), step.subject,
                           step.growth ? Cell(Change{*step.growth, step.low, step.high}) : Cell(),
                           Change{step.limit}, step.launches > 0 ? Cell(Count{step.launches}) : Cell(),
-                          OutcomeOf(step), step.why});
+                          OutcomeCell(step), step.why});
   }
   return table;
 }
 
-Answer AnswerOf(const Bisection& bisection) {
+Answer MakeBisectionAnswer(const Bisection& bisection) {
   const std::string change =
       bisection.growth ? TextOf(ChangeCell(bisection.growth, bisection.low, bisection.high)) : "";
   switch (bisection.result) {
@@ -71,7 +71,7 @@ Document SayBisection(const Bisection& bisection) {
                   bisection.good.substr(0, kCommitDigits), bisection.bad.substr(0, kCommitDigits)),
       fmt::format("{} measured", CountedText(bisection.Measured(), "step"))};
   document.concludes = true;
-  document.answers = {AnswerOf(bisection)};
+  document.answers = {MakeBisectionAnswer(bisection)};
   document.sections = {{"", Level::kUsual, {StepsTable(bisection)}}};
   if (bisection.result == Bisection::Result::kSeveral) {
     document.sections.push_back({"",

@@ -12,25 +12,27 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualMoved = 8;
+constexpr std::size_t kMaxUsualChanges = 8;
 
-int DecimalsOf(double percent) {
+int PercentDecimals(double percent) {
   const double size = std::abs(percent);
-  return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;  // of what is printed: 9.999 is 10.0
+  return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;  // of the printed value: 9.999 prints as 10.0
 }
 
-std::string Signed(double percent, int decimals) {
+std::string SignedPercent(double percent, int decimals) {
   if (std::isinf(percent)) return percent > 0 ? "+∞" : "−∞";
   return fmt::format("{}{:.{}f}%", percent < 0 ? "−" : "+", std::fabs(percent), decimals);
 }
 
-Cell ValueOf(CheckItem::Kind kind, const std::optional<double>& value) {
+Cell CheckValueCell(CheckItem::Kind kind, const std::optional<double>& value) {
   return kind == CheckItem::Kind::kPeakMemory     ? Maybe<Size>(value)
          : kind == CheckItem::Kind::kInstructions ? Maybe<Amount>(value)
                                                   : Maybe<Duration>(value);
 }
 
-Cell ChangeOf(const GateVerdict& verdict) { return ChangeCell(verdict.growth, verdict.low, verdict.high); }
+Cell VerdictChangeCell(const GateVerdict& verdict) {
+  return ChangeCell(verdict.growth, verdict.low, verdict.high);
+}
 
 std::string AllowedText(const CheckItem& item) {
   return fmt::format("{}{:g}%", item.limit < 0 ? "−" : "+", std::fabs(100 * item.limit));
@@ -44,12 +46,12 @@ std::string WithOrigin(const std::string& name, const OperatorOrigin& origin) {
   return name + before + origin.layer + between + source;
 }
 
-// Operators that pass are counted, not listed: they are many.
+// Operators that pass are counted, not listed, since there are many.
 bool IsListed(const CheckItem& item) {
   return item.kind != CheckItem::Kind::kOperator || item.verdict.decision != GateDecision::kPass;
 }
 
-// "12 operators pass"; "": none.
+// "12 operators pass"; "" if there are none.
 std::string PassingOperators(const CheckPair& pair) {
   const auto passing =
       std::ranges::count_if(pair.items, [](const CheckItem& item) { return !IsListed(item); });
@@ -57,7 +59,7 @@ std::string PassingOperators(const CheckPair& pair) {
   return passing == 1 ? "1 operator passes" : fmt::format("{} operators pass", passing);
 }
 
-Text MovedText(const MovedOperator& op) {
+Text ChangedOperatorText(const MovedOperator& op) {
   return Say("{}: {} -> {}, {}", WithOrigin(op.name, op.origin), Duration{op.baseline_ns},
              Duration{op.candidate_ns}, Change{op.growth, op.low, op.high});
 }
@@ -69,23 +71,23 @@ Text InstructionsText(const CountedOperator& op) {
              Amount(op.candidate), change);
 }
 
-std::vector<Text> CountedLines(const CheckPair& pair) {
+std::vector<Text> InstructionChangeLines(const CheckPair& pair) {
   std::vector<Text> lines;
   for (const CountedOperator& op : pair.counted) lines.push_back(InstructionsText(op));
   return lines;
 }
 
-// The operators that changed, one a line, then what only one side has.
-std::vector<Text> MovedLines(const CheckPair& pair) {
+// One line per operator that changed, then the operators that only one variant has.
+std::vector<Text> ChangedOperatorLines(const CheckPair& pair) {
   std::vector<Text> lines;
-  for (const MovedOperator& op : pair.moved) lines.push_back(MovedText(op));
+  for (const MovedOperator& op : pair.moved) lines.push_back(ChangedOperatorText(op));
   for (const std::string& op : pair.only_baseline) lines.push_back("only in the baseline: " + op);
   for (const std::string& op : pair.only_candidate) lines.push_back("only in the candidate: " + op);
   return lines;
 }
 
-// "Convolution (NHWC, F32) IGEMM #2: FMA3 -> AVX-512"; where nothing differs, that alone.
-std::vector<Text> ProvenLines(const CheckPair& pair) {
+// "Convolution (NHWC, F32) IGEMM #2: FMA3 -> AVX-512"; a single line if nothing differs.
+std::vector<Text> KernelChangeLines(const CheckPair& pair) {
   std::vector<Text> lines;
   const auto text = [](const ProvenOperator::Side& side) {
     return side.code + (side.kernel.empty() ? "" : fmt::format(" ({})", side.kernel));
@@ -113,36 +115,38 @@ std::string PairingText(const CheckPair& pair) {
   return pair.decision == GateDecision::kInconclusive ? "too little to compare" : "nothing to measure";
 }
 
-Table TableOf(const CheckPair& pair, bool listed) {
+Table MakeChecksTable(const CheckPair& pair, bool listed) {
   Table table{.id = "checks",
               .columns = {Left("check"), Right("baseline").Goes(2), Right("candidate").Goes(3),
                           Right("change"), Right("allowed").Goes(1), Left("result")}};
   for (const CheckItem& item : pair.items) {
     if (IsListed(item) != listed) continue;
     const GateDecision decision = item.verdict.decision;
-    table.rows.push_back({WithOrigin(item.name, item.origin), ValueOf(item.kind, item.baseline),
-                          ValueOf(item.kind, item.candidate), ChangeOf(item.verdict), AllowedText(item),
-                          ResultCell(decision)});
+    table.rows.push_back({WithOrigin(item.name, item.origin), CheckValueCell(item.kind, item.baseline),
+                          CheckValueCell(item.kind, item.candidate), VerdictChangeCell(item.verdict),
+                          AllowedText(item), ResultCell(decision)});
   }
   return table;
 }
 
-Section SectionOf(const CheckPair& pair) {
+Section MakeCheckSection(const CheckPair& pair) {
   Section section{pair.name, Level::kUsual};
-  section.parts.emplace_back(TableOf(pair, true));
+  section.parts.emplace_back(MakeChecksTable(pair, true));
   if (const std::string passing = PassingOperators(pair); !passing.empty()) {
-    Table table = TableOf(pair, false);
+    Table table = MakeChecksTable(pair, false);
     table.title = passing;
     table.level = Level::kFolded;
     section.parts.emplace_back(std::move(table));
   }
-  const std::vector<Text> moved = MovedLines(pair), counted = CountedLines(pair), proven = ProvenLines(pair);
+  const std::vector<Text> moved = ChangedOperatorLines(pair), counted = InstructionChangeLines(pair),
+                          proven = KernelChangeLines(pair);
   section.AddUnlessEmpty(List{pair.moved.empty() ? "operators of one variant" : "operators that changed",
                               {moved.begin(), moved.end()},
-                              kUsualMoved});
+                              kMaxUsualChanges});
   section.AddUnlessEmpty(
-      List{"operators whose instructions changed", {counted.begin(), counted.end()}, kUsualMoved});
-  section.AddUnlessEmpty(List{"kernels that differ, proven", {proven.begin(), proven.end()}, kUsualMoved});
+      List{"operators whose instructions changed", {counted.begin(), counted.end()}, kMaxUsualChanges});
+  section.AddUnlessEmpty(
+      List{"kernels that differ, proven", {proven.begin(), proven.end()}, kMaxUsualChanges});
   List open{"inconclusive"};
   for (const CheckItem& item : pair.items) {
     if (!item.why_not.empty() && IsListed(item))
@@ -156,15 +160,16 @@ Section SectionOf(const CheckPair& pair) {
 
 // "latency: 4.31 ms -> 4.52 ms, +4.87% [+4.20%, +5.55%], allowed +2%: FAIL (why not)"
 std::string ItemLine(const CheckItem& item) {
-  const Cell change = ChangeOf(item.verdict);
+  const Cell change = VerdictChangeCell(item.verdict);
   return fmt::format("{}: {} -> {}, {}, allowed {}: {}{}", WithOrigin(item.name, item.origin),
-                     TextOf(ValueOf(item.kind, item.baseline)), TextOf(ValueOf(item.kind, item.candidate)),
-                     TextOf(change), AllowedText(item), ResultText(item.verdict.decision),
+                     TextOf(CheckValueCell(item.kind, item.baseline)),
+                     TextOf(CheckValueCell(item.kind, item.candidate)), TextOf(change), AllowedText(item),
+                     ResultText(item.verdict.decision),
                      item.why_not.empty() ? "" : fmt::format(" ({})", item.why_not));
 }
 
-// What decided, in one line: the checks that failed, else those that are open.
-std::string MessageOf(const CheckPair& pair) {
+// The reason for the decision, in one line: the checks that failed, else the inconclusive ones.
+std::string DecisionMessage(const CheckPair& pair) {
   if (!pair.error.empty()) return pair.error;
   std::string message;
   for (const CheckItem& item : pair.items) {
@@ -174,7 +179,7 @@ std::string MessageOf(const CheckPair& pair) {
   return message.empty() ? "nothing that could be checked was measured" : message;
 }
 
-std::string DetailsOf(const CheckPair& pair) {
+std::string DecisionDetails(const CheckPair& pair) {
   std::string text;
   for (const CheckItem& item : pair.items) {
     if (IsListed(item)) text += ItemLine(item) + "\n";
@@ -184,14 +189,14 @@ std::string DetailsOf(const CheckPair& pair) {
     if (!lines.empty()) text += title;
     for (const Text& line : lines) text += "  " + TextOf(line, {}) + "\n";
   };
-  add("operators that changed:\n", MovedLines(pair));
-  add("operators whose instructions changed:\n", CountedLines(pair));
-  add("kernels that differ, proven:\n", ProvenLines(pair));
+  add("operators that changed:\n", ChangedOperatorLines(pair));
+  add("operators whose instructions changed:\n", InstructionChangeLines(pair));
+  add("kernels that differ, proven:\n", KernelChangeLines(pair));
   return text + PairingText(pair) + "\n";
 }
 
-// The lines of the model whose operators decided, or moved with what did.
-std::vector<TestSuite::Line> LinesOf(const CheckPair& pair) {
+// The lines of the model whose operators failed; if none did, those whose operators slowed down.
+std::vector<TestSuite::Line> FailedModelLines(const CheckPair& pair) {
   std::vector<TestSuite::Line> lines;
   if (pair.decision != GateDecision::kFail) return lines;
   const auto add = [&](const OperatorOrigin& origin, const std::string& text) {
@@ -202,7 +207,7 @@ std::vector<TestSuite::Line> LinesOf(const CheckPair& pair) {
   }
   if (!lines.empty()) return lines;
   for (const MovedOperator& op : pair.moved) {
-    if (op.growth > 0) add(op.origin, TextOf(MovedText(op), {}));
+    if (op.growth > 0) add(op.origin, TextOf(ChangedOperatorText(op), {}));
   }
   for (const CountedOperator& op : pair.counted) {
     if (op.candidate > op.baseline) add(op.origin, TextOf(InstructionsText(op), {}));
@@ -210,14 +215,19 @@ std::vector<TestSuite::Line> LinesOf(const CheckPair& pair) {
   return lines;
 }
 
-TestSuite::Case CaseOf(const CheckPair& pair, bool require_conclusive) {
-  TestSuite::Case of{
-      pair.name, TestSuite::Outcome::kError, "measurement", MessageOf(pair), DetailsOf(pair), LinesOf(pair)};
+TestSuite::Case MakeCheckCase(const CheckPair& pair, bool require_conclusive) {
+  TestSuite::Case of{pair.name,
+                     TestSuite::Outcome::kError,
+                     "measurement",
+                     DecisionMessage(pair),
+                     DecisionDetails(pair),
+                     FailedModelLines(pair)};
   if (pair.error.empty()) Judge(pair.decision, require_conclusive, of);
   return of;
 }
 
-// How many pairs came to what: "1 of 3 comparisons exceeds a limit, 1 of 3 comparisons could not be decided".
+// The number of pairs with each result: "1 of 3 comparisons exceeds a limit, 1 of 3 comparisons could not be
+// decided".
 std::string ComparisonsText(const CheckReport& check) {
   if (check.pairs.empty()) return "nothing to check";
   const auto count = [&](std::string_view result) {
@@ -238,13 +248,13 @@ Tone ToneOf(GateDecision decision) {
                                            : Tone::kUnsure;
 }
 
-std::string ChangeText(double change) { return Signed(100 * change, DecimalsOf(100 * change)); }
+std::string ChangeText(double change) { return SignedPercent(100 * change, PercentDecimals(100 * change)); }
 
 std::string ChangeText(double change, double low, double high) {
   const double larger = std::max(std::abs(low), std::abs(high));
-  const int decimals = DecimalsOf(100 * (std::isfinite(larger) ? larger : std::abs(low)));
-  return fmt::format("{} [{}, {}]", ChangeText(change), Signed(100 * low, decimals),
-                     Signed(100 * high, decimals));
+  const int decimals = PercentDecimals(100 * (std::isfinite(larger) ? larger : std::abs(low)));
+  return fmt::format("{} [{}, {}]", ChangeText(change), SignedPercent(100 * low, decimals),
+                     SignedPercent(100 * high, decimals));
 }
 
 Cell ChangeCell(const std::optional<double>& change, const std::optional<double>& low,
@@ -296,8 +306,9 @@ Document SayCheck(const CheckReport& check) {
   document.concludes = true;
   document.answers = {
       Headline(check.decision, check.require_conclusive, check.error, ComparisonsText(check))};
-  for (const CheckPair& pair : check.pairs) document.sections.push_back(SectionOf(pair));
-  if (check.pairs.empty()) document.sections.push_back({"", Level::kUsual, {TableOf(CheckPair(), true)}});
+  for (const CheckPair& pair : check.pairs) document.sections.push_back(MakeCheckSection(pair));
+  if (check.pairs.empty())
+    document.sections.push_back({"", Level::kUsual, {MakeChecksTable(CheckPair(), true)}});
   document.notes = NotesOf(check.notes);
   document.method = fmt::format(
       "Intervals are bounds of one-sided t-tests over launches; the false discovery rate is controlled at "
@@ -315,7 +326,8 @@ TestSuite TestSuiteOf(const CheckReport& check) {
   suite.properties = {{"device", check.where},
                       {"run_directory", check.folder},
                       {"false_discovery", fmt::format("{:g}", check.false_discovery)}};
-  for (const CheckPair& pair : check.pairs) suite.cases.push_back(CaseOf(pair, check.require_conclusive));
+  for (const CheckPair& pair : check.pairs)
+    suite.cases.push_back(MakeCheckCase(pair, check.require_conclusive));
   suite.notes = check.notes;
   return suite;
 }

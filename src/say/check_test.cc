@@ -28,7 +28,7 @@ std::string MessageWith(const OperatorOrigin& origin) {
   return named;
 }
 
-TEST(SayCheck, AnOperatorHasItsLayerAndLine) {
+TEST(SayCheck, NamesTheOperatorsLayerAndLine) {
   const SourceFrame frame{"/home/me/net.py", 68, "forward", ""};
   EXPECT_EQ(MessageWith({"layer1.2", frame}), "Add (ND) #1 in layer1.2, net.py:68");
   EXPECT_EQ(MessageWith({"layer1.2", std::nullopt}), "Add (ND) #1 in layer1.2");

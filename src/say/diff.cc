@@ -16,7 +16,7 @@ constexpr std::size_t kUsualDifferences = 30, kUsualWeights = 10;
 
 using Unit = ProgramProperty::Unit;
 
-Cell ValueOf(const ProgramProperty& property, const ProgramProperty::Value& value) {
+Cell PropertyCell(const ProgramProperty& property, const ProgramProperty::Value& value) {
   if (const auto* const text = std::get_if<std::string>(&value)) return *text;
   const auto* const number = std::get_if<std::int64_t>(&value);
   if (number == nullptr) return {};
@@ -24,22 +24,22 @@ Cell ValueOf(const ProgramProperty& property, const ProgramProperty::Value& valu
   return property.unit == Unit::kMacs ? Cell(Amount{*number}) : Cell(Count{*number});
 }
 
-Table PropertiesOf(const char* id, const std::vector<ProgramProperty>& properties) {
+Table MakePropertiesTable(const char* id, const std::vector<ProgramProperty>& properties) {
   Table table{.id = id, .columns = {Left("property", "Property"), Right("baseline"), Right("candidate")}};
   for (ProgramProperty of : properties) {
     const auto is_alike = [&] {
-      return TextOf(ValueOf(of, of.baseline)) == TextOf(ValueOf(of, of.candidate));
+      return TextOf(PropertyCell(of, of.baseline)) == TextOf(PropertyCell(of, of.candidate));
     };
-    // All digits where the first ones do not tell the two apart.
+    // Print all digits if the rounded values look equal.
     if (of.unit == Unit::kMacs && is_alike()) of.unit = Unit::kCount;
-    table.rows.push_back({of.name, ValueOf(of, of.baseline), ValueOf(of, of.candidate)});
+    table.rows.push_back({of.name, PropertyCell(of, of.baseline), PropertyCell(of, of.candidate)});
   }
   return table;
 }
 
-class MethodSayer {
+class MethodDiffSection {
  public:
-  explicit MethodSayer(const MethodDiff& method)
+  explicit MethodDiffSection(const MethodDiff& method)
       : method_(method), measured_(method.baseline && method.candidate) {}
 
   Section Say() const {
@@ -49,15 +49,15 @@ class MethodSayer {
           Paragraph{fmt::format("Only in the {}.", method_.in_baseline ? "baseline" : "candidate")});
       return section;
     }
-    section.parts.emplace_back(Operators());
-    section.parts.emplace_back(PropertiesOf("method_properties", method_.properties));
-    section.parts.emplace_back(Delegates());
-    section.parts.emplace_back(Weights());
+    section.parts.emplace_back(MakeOperatorsTable());
+    section.parts.emplace_back(MakePropertiesTable("method_properties", method_.properties));
+    section.parts.emplace_back(MakeDelegatesTable());
+    section.parts.emplace_back(MakeWeightsTable());
     return section;
   }
 
  private:
-  Table Operators() const {
+  Table MakeOperatorsTable() const {
     Table table{.id = "operators",
                 .title = "Operators",
                 .columns = {Names("change", "Operator"), Right("baseline_macs", "baseline MACs").Goes(2),
@@ -71,26 +71,28 @@ class MethodSayer {
       table.columns.push_back(Right("difference"));
     }
     using Side = OperatorDifference::Side;
-    const auto add = [&](std::string name, const Side& before, const Side& after, Row::Role role) {
-      std::vector<Cell> cells = {std::move(name), OrBlank<Amount>(before.macs), OrBlank<Amount>(after.macs),
-                                 OrBlank<Size>(before.bytes), OrBlank<Size>(after.bytes)};
+    const auto add = [&](std::string name, const Side& baseline, const Side& candidate, Row::Role role) {
+      std::vector<Cell> cells = {std::move(name), OrBlank<Amount>(baseline.macs),
+                                 OrBlank<Amount>(candidate.macs), OrBlank<Size>(baseline.bytes),
+                                 OrBlank<Size>(candidate.bytes)};
       if (measured_) {
-        for (const Side* side : {&before, &after}) cells.push_back(OrBlank<Time>(side->ns));
-        cells.emplace_back(Time{after.ns.value_or(0) - before.ns.value_or(0)});
+        for (const Side* side : {&baseline, &candidate}) cells.push_back(OrBlank<Time>(side->ns));
+        cells.emplace_back(Time{candidate.ns.value_or(0) - baseline.ns.value_or(0)});
       }
       table.rows.emplace_back(std::move(cells), role);
     };
-    Side before, after;  // of rows that a screen leaves out
+    Side baseline, candidate;  // sums of the rows that a screen leaves out
     for (const OperatorDifference& of : method_.operators) {
       add(of.change.Text(), of.baseline, of.candidate, Row::Role::kPart);
       if (table.rows.size() <= kUsualDifferences) continue;
       table.rows.back().level = Level::kPage;
-      before.ns = before.ns.value_or(0) + of.baseline.ns.value_or(0);
-      after.ns = after.ns.value_or(0) + of.candidate.ns.value_or(0);
+      baseline.ns = baseline.ns.value_or(0) + of.baseline.ns.value_or(0);
+      candidate.ns = candidate.ns.value_or(0) + of.candidate.ns.value_or(0);
     }
     if (table.rows.empty()) return table;
     if (table.rows.size() > kUsualDifferences)
-      add(fmt::format("{} more", table.rows.size() - kUsualDifferences), before, after, Row::Role::kRest);
+      add(fmt::format("{} more", table.rows.size() - kUsualDifferences), baseline, candidate,
+          Row::Role::kRest);
     if (!measured_) return table;
     add("Unchanged operators and overhead", {.ns = method_.baseline->rest_ns},
         {.ns = method_.candidate->rest_ns}, Row::Role::kPart);
@@ -98,7 +100,7 @@ class MethodSayer {
     return table;
   }
 
-  Table Delegates() const {
+  Table MakeDelegatesTable() const {
     Table table{"delegates",
                 "Delegates",
                 {Left("program", "in"), Left("backend"), Right("nodes"), Names("first"), Names("last")}};
@@ -108,7 +110,7 @@ class MethodSayer {
     return table;
   }
 
-  Table Weights() const {
+  Table MakeWeightsTable() const {
     Table table{"weights",
                 "Weights with other contents",
                 {Names("operator", "Operator"), Right("baseline"), Right("candidate")}};
@@ -126,14 +128,14 @@ class MethodSayer {
 std::string Summary(const MethodDiff& method) {
   using Kind = ProgramChange::Kind;
   std::vector<std::string> parts;
-  std::size_t told = 0;
+  std::size_t matched_with_changes = 0;
   for (const auto& [kind, word] : kNames<Kind>) {
     const auto count = static_cast<std::size_t>(std::ranges::count_if(
         method.operators, [of = kind](const OperatorDifference& one) { return one.change.kind == of; }));
-    if (kind == Kind::kMoved || kind == Kind::kChanged) told += count;
+    if (kind == Kind::kMoved || kind == Kind::kChanged) matched_with_changes += count;
     if (count > 0) parts.push_back(fmt::format("{} {}", count, word));
   }
-  parts.push_back(fmt::format("{} unchanged", method.matched - told));
+  parts.push_back(fmt::format("{} unchanged", method.matched - matched_with_changes));
   std::string text = fmt::format("operators: {}", fmt::join(parts, ", "));
   if (method.equal_weights + method.weights.size() > 0)
     text += fmt::format("; weights: {} equal, {} with other contents", method.equal_weights,
@@ -156,9 +158,9 @@ Document SayDiff(const ProgramDiff& diff, const std::string& baseline, const std
     document.answers.push_back(
         {"No difference in anything that is compared, but the files' bytes differ", "", Tone::kUnsure});
   }
-  document.sections.push_back({"", Level::kUsual, {PropertiesOf("file_properties", diff.properties)}});
+  document.sections.push_back({"", Level::kUsual, {MakePropertiesTable("file_properties", diff.properties)}});
   for (const MethodDiff& method : diff.methods) {
-    document.sections.push_back(MethodSayer(method).Say());
+    document.sections.push_back(MethodDiffSection(method).Say());
     if (!method.in_baseline || !method.in_candidate) continue;
     if (!diff.same_bytes) {
       const std::string name = diff.methods.size() > 1 ? method.name + ": " : "";

@@ -14,7 +14,7 @@
 namespace etprof::say {
 namespace {
 
-struct Words {
+struct ValueFormatter {
   std::string operator()(const Nothing&) const { return kUndefined; }
   std::string operator()(const std::string& text) const { return text; }
   std::string operator()(const Duration& duration) const { return FormatDuration(duration.ns); }
@@ -48,17 +48,17 @@ struct Words {
   }
 };
 
-// The same in a text whose times have one unit and as many digits.
-struct ScaledWords {
+// As ValueFormatter, for a text whose times share one unit and number of digits.
+struct ScaledValueFormatter {
   const TimeScale& scale;
 
-  std::string operator()(const auto& value) const { return Words()(value); }
+  std::string operator()(const auto& value) const { return ValueFormatter()(value); }
   std::string operator()(const Time& time) const { return scale.Text(time.ns); }
   std::string operator()(const TimeBounds& bounds) const {
     return fmt::format("[{}, {}] {}", scale.Number(bounds.low_ns), scale.Number(bounds.high_ns), scale.unit);
   }
   std::string operator()(const PartTime& part) const {
-    // Of equal remainders the larger part's is rounded up, as in a table by falling time.
+    // Parts with equal remainders are rounded up in the order of a table by decreasing time.
     std::vector<std::size_t> order(part.parts_ns.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return part.parts_ns[i]; });
@@ -132,7 +132,7 @@ std::vector<const Section*> SectionsOf(const Document& document) {
   return sections;
 }
 
-std::string TextOf(const Cell& cell) { return std::visit(Words(), cell.value); }
+std::string TextOf(const Cell& cell) { return std::visit(ValueFormatter(), cell.value); }
 
 Tone ToneOf(const Cell& cell) {
   const auto* speedup = std::get_if<Speedup>(&cell.value);
@@ -154,7 +154,7 @@ std::string TextOf(const Text& text, const std::optional<Span>& span) {
   const TimeScale scale = span ? ScaleFor(span->smallest_ns, span->largest_ns) : TimeScale();
   std::string words;
   for (const Cell::Value& piece : text.pieces())
-    words += span ? std::visit(ScaledWords{scale}, piece) : std::visit(Words(), piece);
+    words += span ? std::visit(ScaledValueFormatter{scale}, piece) : std::visit(ValueFormatter(), piece);
   return words;
 }
 

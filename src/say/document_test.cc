@@ -6,14 +6,14 @@
 namespace etprof::say {
 namespace {
 
-// "0.833 of 1.526 ms (55%)", in the unit and with the digits of what is as long as `whole`.
+// "0.833 of 1.526 ms (55%)", in the unit and with the digits for times up to `whole`.
 std::string PartOf(double whole, std::vector<double> parts, std::size_t index) {
   const double part = parts[index];
   return TextOf(Say("{} of {} ({})", PartTime{std::move(parts), index}, Time{whole}, Share{part / whole}),
                 Span{whole, whole});
 }
 
-TEST(Text, HasTimesInOneUnitWithAsManyDigits) {
+TEST(Text, PrintsTimesInOneUnitWithEqualDigits) {
   EXPECT_EQ(PartOf(1'526'343, {832'960}, 0), "0.833 of 1.526 ms (55%)");
   EXPECT_EQ(PartOf(41'300'000, {2'009'000}, 0), "2.01 of 41.30 ms (4.9%)");
   EXPECT_EQ(PartOf(805'700, {80'570}, 0), "80.6 of 805.7 µs (10%)");
@@ -22,20 +22,21 @@ TEST(Text, HasTimesInOneUnitWithAsManyDigits) {
   EXPECT_EQ(TextOf(TimeBounds{9'000, 1'000'400}, Span{1'500'000, 1'500'000}), "[0.009, 1.000] ms");
 }
 
-TEST(Text, WithoutADocumentsTimesEachHasItsOwnUnit) {
+TEST(Text, EachTimeHasItsOwnUnitWithoutSpan) {
   EXPECT_EQ(TextOf(Say("{} and {}", Time{1'500}, Time{2'500'000}), {}), "1.50 µs and 2.50 ms");
   EXPECT_EQ(TextOf(Say("{}", Duration{1'500}), Span{1e6, 1e6}), "1.50 µs");
 }
 
-TEST(Text, APartHasTheDigitsOfItsRowInATableThatAddsUp) {
-  // 0.56570, 0.33055 and 0.18965 ms are 1.0859, which is 1.086 and not 0.566 + 0.331 + 0.190.
+TEST(Text, PartHasTheDigitsOfItsTableRow) {
+  // 0.56570, 0.33055, and 0.18965 ms add up to 1.0859, which prints as 1.086, but 0.566 + 0.331 + 0.190 =
+  // 1.087.
   const std::vector<double> parts = {330'550, 565'700, 189'650};
   EXPECT_EQ(PartOf(1'085'900, parts, 0), "0.330 of 1.086 ms (30%)");
   EXPECT_EQ(PartOf(1'085'900, parts, 1), "0.566 of 1.086 ms (52%)");
   EXPECT_EQ(PartOf(1'085'900, parts, 2), "0.190 of 1.086 ms (17%)");
 }
 
-TEST(Text, NeverRoundsATimeToNothing) {
+TEST(Text, NeverRoundsATimeToZero) {
   const Span span{1'526'343, 1'526'343};
   EXPECT_EQ(TextOf(Time{34.9}, span), "<0.001 ms");
   EXPECT_EQ(TextOf(Time{600}, span), "0.001 ms");
@@ -43,7 +44,7 @@ TEST(Text, NeverRoundsATimeToNothing) {
   EXPECT_EQ(PartOf(1'526'343, {34.9}, 0), "<0.001 of 1.526 ms (<0.1%)");
 }
 
-TEST(Text, KeepsValuesApartFromWords) {
+TEST(Text, KeepsValuesSeparateFromWords) {
   const Text text = Say("{} takes {}{}", "a", Time{5}, ".") + " More: " + Joined({Count{3}, "x"});
   EXPECT_EQ(TextOf(text, {}), "a takes 5 ns. More: 3, x");
   ASSERT_EQ(text.pieces().size(), 5U);

@@ -15,8 +15,8 @@ Tone ToneOfCheck(DoctorCheck::State state) {
                                                  : Tone::kUnsure;
 }
 
-// A screen has no room for a remedy beside what was found: it is the line below.
-Table NeedsOf(const DoctorGroup& group) {
+// A screen has no room for a column of remedies, so it shows each on the line below.
+Table MakeChecksTableOfGroup(const DoctorGroup& group) {
   Table table{
       .id = "checks",
       .columns = {Left("state"), Left("check"), Left("found"), Left("remedy").Wraps().At(Level::kPage)}};
@@ -29,7 +29,7 @@ Table NeedsOf(const DoctorGroup& group) {
   return table;
 }
 
-std::string MissingOf(const DoctorGroup& group) {
+std::string MissingNames(const DoctorGroup& group) {
   std::vector<std::string> names;
   for (const DoctorCheck& check : group.checks) {
     if (check.state == DoctorCheck::State::kMissing) AddOnce(check.name, names);
@@ -44,12 +44,12 @@ Document SayExamination(const Examination& found) {
   document.title = "etprof doctor";
   document.sections_are = "commands";
   document.concludes = true;
-  const std::string missing = MissingOf(found.groups.front());
+  const std::string missing = MissingNames(found.groups.front());
   document.answers = {missing.empty() ? Answer{"this machine can measure", "", Tone::kGood}
                                       : Answer{"this machine cannot measure: no " + missing, "", Tone::kBad}};
   for (const DoctorGroup& group : found.groups) {
-    document.sections.push_back({group.title, Level::kUsual, {NeedsOf(group)}});
-    if (const std::string lacks = MissingOf(group); !lacks.empty())
+    document.sections.push_back({group.title, Level::kUsual, {MakeChecksTableOfGroup(group)}});
+    if (const std::string lacks = MissingNames(group); !lacks.empty())
       document.notes.push_back({fmt::format("{} (no {})", group.title, lacks), "not ready"});
   }
   return document;

@@ -15,25 +15,25 @@ namespace etprof::say {
 namespace {
 
 constexpr std::size_t kUsualRuns = 10;
-constexpr std::size_t kPointsOfChart = 60;
+constexpr std::size_t kMaxChartPoints = 60;
 constexpr std::size_t kUsualChangedOperators = 5;
-constexpr std::size_t kShownCommit = 12;
+constexpr std::size_t kCommitHashDigits = 12;
 
-// A hash is long, a name is not cut.
+// Shortens hashes; names stay whole.
 std::string CommitText(const std::string& commit) {
   const bool is_hash =
       commit.size() == 40 && commit.find_first_not_of("0123456789abcdef") == std::string::npos;
-  return is_hash ? commit.substr(0, kShownCommit) : commit;
+  return is_hash ? commit.substr(0, kCommitHashDigits) : commit;
 }
 
-std::optional<double> MiddleOf(const Trend& trend, std::size_t run, bool of_operators) {
+std::optional<double> TrendMiddle(const Trend& trend, std::size_t run, bool of_operators) {
   if (of_operators) return trend.data.points[run].self.mean;
   const auto& value = trend.runs[run].latency;
   return value ? std::optional(value->middle) : std::nullopt;
 }
 
-// "between 1f0c (old level) and 83aa (new level), most likely 83aa". `run_sd`: what the changed runs differ
-// by.
+// "between 1f0c (old level) and 83aa (new level), most likely 83aa". `run_sd` is the standard deviation of
+// the runs that changed.
 std::string PlaceText(const Trend& trend, const TrendChange& change, std::optional<double> run_sd) {
   const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
   std::size_t candidates = 0;
@@ -45,9 +45,9 @@ std::string PlaceText(const Trend& trend, const TrendChange& change, std::option
   if (candidates <= 1) return "at " + commit(change.at);
   std::string text = fmt::format("after {} and not after {}, most likely at {}", commit(change.before),
                                  commit(change.after), commit(change.at));
-  // A commit is found where a run lies a fifth of the change from its level
-  // (bench/results/statistics/change_point.md).
-  // More launches take away of its spread only what launches explain.
+  // A commit can be identified if a run is within a fifth of the change from its level
+  // (bench/results/statistics/change_point.md). More launches reduce only the part of the spread that
+  // launches explain.
   const double fixed = std::pow(trend.between_sd.value_or(0), 2);
   const double wanted = std::pow(std::log1p(change.growth) / 5, 2) - fixed;
   const double factor = run_sd && wanted > 0 ? (*run_sd * *run_sd - fixed) / wanted : 0;
@@ -89,14 +89,14 @@ std::string NoiseText(const Trend& trend, double smallest) {
   return text;
 }
 
-// What a series that cannot show a change needs; "": nothing.
+// What a series needs in order to detect a change; "" if it already can.
 std::string NeedText(const Trend& trend, double smallest) {
   if (trend.decision != GateDecision::kInconclusive) return "";
   if (trend.more_runs) {
     return fmt::format("needs at least {} to detect a change of {}",
                        CountedText(*trend.more_runs, "more measurement"), SmallestText(smallest));
   }
-  // Half of their variance at least.
+  // Launches explain at least half of the variance.
   const bool launches_explain =
       trend.run_sd && 2 * std::pow(trend.between_sd.value_or(0), 2) <= std::pow(*trend.run_sd, 2);
   return fmt::format("cannot detect a change of {} with any number of such measurements: {}",
@@ -106,8 +106,8 @@ std::string NeedText(const Trend& trend, double smallest) {
                                         "steadier, or measure a reference with them");
 }
 
-// Of one change: where, how large, and why.
-std::vector<Table::Column> ColumnsOfChange() {
+// Columns that describe a change: place, size, and cause.
+std::vector<Table::Column> ChangeColumns() {
   return {Left("commit", "most likely at"),
           Left("after").Goes(2),
           Left("not_after", "not after").Goes(2),
@@ -115,7 +115,7 @@ std::vector<Table::Column> ColumnsOfChange() {
           Left("cause"),
           Left("differs").Goes(1)};
 }
-std::vector<Cell> CellsOf(const Trend& trend, const TrendChange& change) {
+std::vector<Cell> ChangeCells(const Trend& trend, const TrendChange& change) {
   const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
   const Tone tone = !change.counts ? Tone::kPlain : change.low > 0 ? Tone::kBad : Tone::kGood;
   return {commit(change.at),
@@ -127,20 +127,20 @@ std::vector<Cell> CellsOf(const Trend& trend, const TrendChange& change) {
 }
 
 Table ChangesTable(const Trend& trend) {
-  Table table{.id = "changes", .columns = ColumnsOfChange(), .level = Level::kPage};
-  for (const TrendChange& change : trend.changes) table.rows.emplace_back(CellsOf(trend, change));
+  Table table{.id = "changes", .columns = ChangeColumns(), .level = Level::kPage};
+  for (const TrendChange& change : trend.changes) table.rows.emplace_back(ChangeCells(trend, change));
   return table;
 }
 
 Table OperatorsTable(const Trend& trend) {
-  Table table{"operator_changes", "", ColumnsOfChange()};
+  Table table{"operator_changes", "", ChangeColumns()};
   table.columns.insert(table.columns.begin(),
                        {Left("operator"), Left("key").Goes(2), Right("share", "of an inference").Goes(1)});
   table.level = Level::kPage;
   for (const OperatorTrend& op : trend.operators) {
     for (const TrendChange& change : op.changes) {
       std::vector<Cell> cells = {op.name, op.key, Share{op.share}};
-      std::ranges::move(CellsOf(trend, change), std::back_inserter(cells));
+      std::ranges::move(ChangeCells(trend, change), std::back_inserter(cells));
       table.rows.emplace_back(std::move(cells));
     }
   }
@@ -161,11 +161,11 @@ List OperatorsList(const Trend& trend) {
   return list;
 }
 
-Cell BoundsOf(const std::optional<TrendValue>& value) {
+Cell BoundsCell(const std::optional<TrendValue>& value) {
   return value && value->low ? Cell(TimeBounds{*value->low, *value->high}) : Cell();
 }
 
-Cell RatioOf(const std::optional<TrendValue>& value) {
+Cell RelativeCell(const std::optional<TrendValue>& value) {
   return value ? Cell(Number{value->middle, "", value->low, value->high}) : Cell();
 }
 
@@ -177,7 +177,7 @@ Table RunsTable(const Trend& trend, bool of_operators) {
                   Right("relative", "/ reference").Goes(7), Right("launches").Goes(5), Right("clean").Goes(4),
                   Right("capped").Goes(2), Right("temperature").Goes(1), Left("note", "")}};
   table.usual_rows = kUsualRuns;
-  for (std::size_t i = trend.runs.size(); i-- > 0;) {  // the newest first
+  for (std::size_t i = trend.runs.size(); i-- > 0;) {  // newest first
     const TrendPoint& point = trend.data.points[i];
     const TrendRun& run = trend.runs[i];
     std::string note;
@@ -186,8 +186,8 @@ Table RunsTable(const Trend& trend, bool of_operators) {
     }
     const HistoryConditions& conditions = point.conditions;
     table.rows.push_back({CommitText(point.commit), UtcOfUnix(point.measured_at),
-                          Maybe<Time>(MiddleOf(trend, i, of_operators)),
-                          of_operators ? Cell() : BoundsOf(run.latency), RatioOf(run.relative),
+                          Maybe<Time>(TrendMiddle(trend, i, of_operators)),
+                          of_operators ? Cell() : BoundsCell(run.latency), RelativeCell(run.relative),
                           Count{run.launches}, ShareOf(run.clean_runs, run.runs),
                           ShareOf(conditions.capped_rounds, conditions.rounds),
                           conditions.celsius ? Cell(Number{*conditions.celsius, "°C"}) : Cell(), note});
@@ -195,16 +195,16 @@ Table RunsTable(const Trend& trend, bool of_operators) {
   return table;
 }
 
-Chart ChartOf(const Trend& trend, bool of_operators) {
+Chart MakeTrendChart(const Trend& trend, bool of_operators) {
   Chart::Series times{
       of_operators ? "self time" : "latency", {}, [](double ns) { return Cell(Duration{ns}); }};
   Chart::Series relative{"/ reference", {}, [](double ratio) { return Cell(Number{ratio, ""}); }};
-  const std::size_t from = trend.runs.size() > kPointsOfChart ? trend.runs.size() - kPointsOfChart : 0;
+  const std::size_t from = trend.runs.size() > kMaxChartPoints ? trend.runs.size() - kMaxChartPoints : 0;
   std::vector<std::string> points;
   for (std::size_t i = from; i < trend.runs.size(); ++i) {
     const TrendPoint& point = trend.data.points[i];
     points.push_back(fmt::format("{}, {}", CommitText(point.commit), UtcOfUnix(point.measured_at)));
-    times.values.push_back(MiddleOf(trend, i, of_operators));
+    times.values.push_back(TrendMiddle(trend, i, of_operators));
     const auto& ratio = trend.runs[i].relative;
     relative.values.push_back(ratio ? std::optional(ratio->middle) : std::nullopt);
   }
@@ -233,7 +233,7 @@ std::string RunsText(const Trend& trend) {
   return text;
 }
 
-Section SectionOf(const Trend& trend, const HistoryReport& history, bool gate) {
+Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool gate) {
   Section section{NameOf(trend.data.key), Level::kUsual};
   std::string text = fmt::format("{}; {}.", RunsText(trend), NoiseText(trend, history.smallest));
   if (trend.relative) text += " Changes are of the ratio to the reference.";
@@ -255,13 +255,13 @@ Section SectionOf(const Trend& trend, const HistoryReport& history, bool gate) {
                                                      CountedText(trend.judged_operators, "operator"))});
   }
   if (gate) section.parts.emplace_back(OperatorsTable(trend));
-  section.parts.emplace_back(ChartOf(trend, !history.operator_name.empty()));
+  section.parts.emplace_back(MakeTrendChart(trend, !history.operator_name.empty()));
   section.parts.emplace_back(ChangesTable(trend));
   if (!gate) section.parts.emplace_back(RunsTable(trend, !history.operator_name.empty()));
   return section;
 }
 
-std::string ResultOf(const Trend& trend, bool gate) {
+std::string TrendResultText(const Trend& trend, bool gate) {
   if (trend.of_reference) return "reference";
   if (gate) return ResultText(trend.decision);
   return trend.decision == GateDecision::kFail           ? "slower"
@@ -284,23 +284,25 @@ Table SeriesTable(const HistoryReport& history, bool gate) {
       last = Change{change.growth, change.low, change.high};
     }
     const Tone tone = trend.of_reference ? Tone::kPlain : ToneOf(trend.decision);
-    table.rows.push_back({NameOf(trend.data.key), Count{trend.runs.size()},
-                          Maybe<Time>(MiddleOf(trend, trend.runs.size() - 1, !history.operator_name.empty())),
-                          Maybe<Share>(trend.run_sd), Count{trend.changes.size()}, last,
-                          Cell(ResultOf(trend, gate), tone)});
+    table.rows.push_back(
+        {NameOf(trend.data.key), Count{trend.runs.size()},
+         Maybe<Time>(TrendMiddle(trend, trend.runs.size() - 1, !history.operator_name.empty())),
+         Maybe<Share>(trend.run_sd), Count{trend.changes.size()}, last,
+         Cell(TrendResultText(trend, gate), tone)});
   }
   return table;
 }
 
-Document DocumentOf(const HistoryReport& history, const std::string& file, bool gate) {
+Document MakeTrendsDocument(const HistoryReport& history, const std::string& file, bool gate) {
   Document document;
   document.title = gate ? "etprof history check" : "etprof history";
   document.sections_are = "series";
   document.facts = {file, CountedText(history.trends.size(), "series", "series")};
   if (!history.operator_name.empty()) document.facts.push_back("self time of " + history.operator_name);
   document.sections.push_back({"", Level::kUsual, {SeriesTable(history, gate)}});
-  for (const Trend& trend : history.trends) document.sections.push_back(SectionOf(trend, history, gate));
-  if (history.trends.empty()) {  // without rows, so that CSV has every id of any history
+  for (const Trend& trend : history.trends)
+    document.sections.push_back(MakeTrendSection(trend, history, gate));
+  if (history.trends.empty()) {  // tables without rows, so that CSV offers every id
     const Trend none;
     document.sections.push_back(
         {"", Level::kUsual, {ChangesTable(none), gate ? OperatorsTable(none) : RunsTable(none, false)}});
@@ -319,12 +321,12 @@ Document DocumentOf(const HistoryReport& history, const std::string& file, bool 
   return document;
 }
 
-std::size_t CountOf(const HistoryReport& history, GateDecision decision) {
+std::size_t CountDecisions(const HistoryReport& history, GateDecision decision) {
   return static_cast<std::size_t>(std::ranges::count_if(
       history.trends, [&](const Trend& trend) { return !trend.of_reference && trend.decision == decision; }));
 }
 
-std::string MessageOf(const Trend& trend, const HistoryReport& history) {
+std::string TrendMessage(const Trend& trend, const HistoryReport& history) {
   std::string text;
   for (const TrendChange& change : trend.changes) {
     if (change.counts && change.low > 0)
@@ -338,15 +340,15 @@ std::string MessageOf(const Trend& trend, const HistoryReport& history) {
 }  // namespace
 
 Document SayHistory(const HistoryReport& history, const std::string& file) {
-  return DocumentOf(history, file, false);
+  return MakeTrendsDocument(history, file, false);
 }
 
 Document SayHistoryCheck(const HistoryReport& history, const std::string& file, bool require_conclusive) {
-  Document document = DocumentOf(history, file, true);
+  Document document = MakeTrendsDocument(history, file, true);
   document.concludes = true;
-  const std::size_t failed = CountOf(history, GateDecision::kFail);
-  const std::size_t open = CountOf(history, GateDecision::kInconclusive);
-  const std::size_t judged = failed + open + CountOf(history, GateDecision::kPass);
+  const std::size_t failed = CountDecisions(history, GateDecision::kFail);
+  const std::size_t open = CountDecisions(history, GateDecision::kInconclusive);
+  const std::size_t judged = failed + open + CountDecisions(history, GateDecision::kPass);
   std::string text;
   if (judged == 0) {
     text = "no series to judge";
@@ -373,7 +375,7 @@ TestSuite TestSuiteOf(const HistoryReport& history, const std::string& file, boo
   for (const Trend& trend : history.trends) {
     newest = std::max(newest, trend.data.points.back().measured_at);
     if (trend.of_reference) continue;
-    TestSuite::Case one{NameOf(trend.data.key), TestSuite::Outcome::kPassed, "", MessageOf(trend, history),
+    TestSuite::Case one{NameOf(trend.data.key), TestSuite::Outcome::kPassed, "", TrendMessage(trend, history),
                         ""};
     Judge(trend.decision, require_conclusive, one);
     one.details = fmt::format("{}; {}\n", RunsText(trend), NoiseText(trend, history.smallest));

@@ -18,15 +18,15 @@ namespace etprof::say {
 namespace {
 
 constexpr std::size_t kUsualSteps = 20;
-constexpr std::size_t kUsualTensors = 8;  // inputs, and outputs
+constexpr std::size_t kUsualTensors = 8;  // for inputs, and for outputs
 constexpr std::size_t kUsualMissing = 8;
 
-// "12 Add, 3 Conv2d": XNNPACK's types without their prefix.
-std::string CountsText(const Counts& counts, bool one_too) {
+// "12 Add, 3 Conv2d", without the prefix of XNNPACK's types. `print_ones` prints counts of 1, too.
+std::string NodeCountsText(const Counts& counts, bool print_ones) {
   std::string text;
   for (const auto& [name, count] : counts) {
     if (!text.empty()) text += ", ";
-    if (count > 1 || one_too) text += fmt::format("{} ", count);
+    if (count > 1 || print_ones) text += fmt::format("{} ", count);
     text += name.starts_with("XNN") ? name.substr(3) : name;
   }
   return text;
@@ -40,7 +40,7 @@ std::string ShapeText(const ProgramTensor& tensor) {
   return ShapeText(tensor.shape) + AtRunTime(tensor.dynamism);
 }
 
-Table TensorsOf(const Method& method) {
+Table MakeTensorsTable(const Method& method) {
   Table table{.id = "tensors", .columns = {Left("role", "tensor"), Left("type"), Left("shape")}};
   const auto add = [&](const std::vector<std::size_t>& indices, const char* role) {
     for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -55,14 +55,14 @@ Table TensorsOf(const Method& method) {
   return table;
 }
 
-// "fp16 / fp32": of what it computes and of its weights; of one type alone "fp32".
+// The types of a delegate's tensors and of its weights: "fp16 / fp32"; "fp32" if they are the same.
 std::string TypesText(const DelegateSummary& delegate) {
   const std::string tensors = fmt::format("{}", fmt::join(delegate.tensor_types, " "));
   const std::string weights = fmt::format("{}", fmt::join(delegate.weight_types, " "));
   return weights.empty() || weights == tensors ? tensors : tensors + " / " + weights;
 }
 
-Table StepsOf(const Method& method, const MethodSummary& summary) {
+Table MakeStepsTable(const Method& method, const MethodSummary& summary) {
   Table table{.id = "steps",
               .columns = {Left("step"), Right("instructions", "at").Goes(3), Right("nodes").Goes(2),
                           Right("macs", "MACs"), Right("share_of_macs", "% of MACs"), Right("weights"),
@@ -73,8 +73,13 @@ Table StepsOf(const Method& method, const MethodSummary& summary) {
     const std::string place =
         step.first == step.last ? fmt::format("{}", step.first) : fmt::format("{}-{}", step.first, step.last);
     const Cell none = std::string();
-    std::vector<Cell> cells = {CountsText(step.what, false), place, none, Maybe<Amount>(step.macs),
-                               Maybe<Share>(share),          none,  none};
+    std::vector<Cell> cells = {NodeCountsText(step.what, false),
+                               place,
+                               none,
+                               Maybe<Amount>(step.macs),
+                               Maybe<Share>(share),
+                               none,
+                               none};
     if (step.delegate) {
       const DelegateSummary& delegate = summary.delegates[*step.delegate];
       cells[0] = fmt::format("{} #{}", method.delegates[*step.delegate].backend, *step.delegate);
@@ -89,7 +94,7 @@ Table StepsOf(const Method& method, const MethodSummary& summary) {
   return table;
 }
 
-Counts NodesOf(const MethodSummary& summary) {
+Counts CountNodes(const MethodSummary& summary) {
   std::map<std::string, std::size_t> types;
   for (const DelegateSummary& delegate : summary.delegates)
     for (const auto& [name, count] : delegate.node_types) types[name] += count;
@@ -98,42 +103,45 @@ Counts NodesOf(const MethodSummary& summary) {
   return nodes;
 }
 
-// Operators of one reason together: "4 aten::expand_copy.out: XNNPACK has no such operator".
+// One fact per reason, with its operators: "4 aten::expand_copy.out: XNNPACK has no such operator".
 void AddNotDelegated(const MethodSummary& summary, Facts& facts) {
   std::map<std::string, Counts> by_reason;
   std::size_t between = 0;
-  for (const PortableOperator& one : summary.operators) {
-    by_reason[one.why].emplace_back(one.name, one.calls);
-    between += one.between;
+  for (const PortableOperator& entry : summary.operators) {
+    by_reason[entry.why].emplace_back(entry.name, entry.calls);
+    between += entry.between;
   }
   const auto add = [&](std::string text) { facts.Add("not delegated", std::move(text)); };
-  for (const auto& [why, counts] : by_reason) add(CountsText(counts, true) + (why.empty() ? "" : ": " + why));
+  for (const auto& [why, counts] : by_reason)
+    add(NodeCountsText(counts, true) + (why.empty() ? "" : ": " + why));
   if (between > 0) add(fmt::format("{} of them between two delegates", between));
 }
 
-// What multiplies matrices, by the kernels that it would have on a CPU with SME2.
+// The matrix multiplications, by the kernels that they would run on a CPU with SME2.
 void AddWithSme2(const MethodSummary& summary, Facts& facts) {
   const std::optional<std::int64_t> macs = summary.facts.matrix_macs.Whole();
   bool first = true;
-  for (const KleidiaiCount& one : summary.kleidiai) {
+  for (const KleidiaiCount& entry : summary.kleidiai) {
     using Kernels = KleidiaiUse::Kernels;
     std::string words =
-        first ? fmt::format("{} of {} that multiply matrices", one.count, summary.facts.matrix_operators)
-              : fmt::format("{} more", one.count);
+        first ? fmt::format("{} of {} that multiply matrices", entry.count, summary.facts.matrix_operators)
+              : fmt::format("{} more", entry.count);
     first = false;
-    if (const auto share = etprof::Share(one.macs, macs))
+    if (const auto share = etprof::Share(entry.macs, macs))
       words += fmt::format(" ({} of MACs)", PercentText(*share));
-    words += one.use.kernels == Kernels::kSme        ? " would run KleidiAI's SME2 kernels"
-             : one.use.kernels == Kernels::kKleidiai ? " would run KleidiAI's kernels for CPUs without SME2: "
-             : one.use.kernels == Kernels::kUnknown  ? ": not known"
-             : one.use.kernels == Kernels::kOwn      ? " would run XNNPACK's own: "
-                                                     : " would run portable kernels: ";
-    words += one.use.why + (one.use.change.empty() ? "" : "; " + one.use.change);
+    words += entry.use.kernels == Kernels::kSme ? " would run KleidiAI's SME2 kernels"
+             : entry.use.kernels == Kernels::kKleidiai
+                 ? " would run KleidiAI's kernels for CPUs without SME2: "
+             : entry.use.kernels == Kernels::kUnknown ? ": not known"
+             : entry.use.kernels == Kernels::kOwn     ? " would run XNNPACK's own: "
+                                                      : " would run portable kernels: ";
+    words += entry.use.why + (entry.use.change.empty() ? "" : "; " + entry.use.change);
     facts.Add("with SME2", std::move(words));
   }
 }
 
-// What a method takes beside the file, and how much of the planned is in use at once.
+// The memory that a method needs in addition to the file, and the largest part of the planned memory that is
+// in use at once.
 void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optional<Bytes> packed,
                Bytes repacked, Facts& facts) {
   std::string words = TextOf(Size{planned});
@@ -156,7 +164,7 @@ void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optio
   }
 }
 
-// The tensors that are in use where most is.
+// The tensors in use at the peak of the planned memory.
 Table PeakTable(const Method& method, const PlannedPeak& peak) {
   Table table{
       "planned_peak",
@@ -180,7 +188,7 @@ Table PeakTable(const Method& method, const PlannedPeak& peak) {
   return table;
 }
 
-Section SectionOf(const Method& method, const Program& program) {
+Section MakeMethodSection(const Method& method, const Program& program) {
   const MethodSummary summary = Summarize(method, program);
   std::string macs = TextOf(Maybe<Amount>(summary.facts.macs.Whole()));
   if (const auto share = summary.facts.macs.ExactShare())
@@ -196,20 +204,21 @@ Section SectionOf(const Method& method, const Program& program) {
       words += fmt::format(": {} for each of {} tokens", TextOf(Size{*each}), *state->tokens);
     facts.Add("state", std::move(words));
   }
-  if (const Counts nodes = NodesOf(summary); !nodes.empty())
-    facts.Add("XNNPACK nodes", CountsText(nodes, true));
+  if (const Counts nodes = CountNodes(summary); !nodes.empty())
+    facts.Add("XNNPACK nodes", NodeCountsText(nodes, true));
   AddNotDelegated(summary, facts);
   AddWithSme2(summary, facts);
   if (summary.dynamic) facts.Add("note", "shapes that change at run time are counted at their upper bound");
   if (summary.jumps) facts.Add("note", "the method branches: MACs count each instruction once");
-  Section section{
-      method.name, Level::kUsual, {std::move(facts), TensorsOf(method), StepsOf(method, summary)}};
+  Section section{method.name,
+                  Level::kUsual,
+                  {std::move(facts), MakeTensorsTable(method), MakeStepsTable(method, summary)}};
   if (peak) section.parts.emplace_back(PeakTable(method, *peak));
   return section;
 }
 
-// The constants that methods without instructions give.
-Table MetadataOf(const Program& program) {
+// The constants that methods without instructions return.
+Table MakeMethodMetadataTable(const Program& program) {
   Table table{
       .id = "metadata", .title = "Metadata", .columns = {Left("method"), Left("value"), Left("type")}};
   for (const Method& method : program.methods) {
@@ -227,7 +236,7 @@ Table MetadataOf(const Program& program) {
   return table;
 }
 
-// What the program expects in a .ptd, and whether it is there.
+// How many names the program expects in a .ptd, and whether the given .ptd has them.
 std::string ExternalText(const std::vector<std::string>& names, const DataFile* data) {
   const std::string expected = fmt::format("{} names of data are expected in a .ptd", names.size());
   if (data == nullptr) return expected + " (--data FILE.ptd checks whether they are there)";
@@ -235,8 +244,8 @@ std::string ExternalText(const std::vector<std::string>& names, const DataFile* 
   return expected + (missing == 0 ? ": all are there" : fmt::format(": {} are missing", missing));
 }
 
-Document DocumentOf(const std::string& file, Bytes bytes,
-                    const std::vector<std::pair<const char*, Bytes>>& parts) {
+Document MakeFileDocument(const std::string& file, Bytes bytes,
+                          const std::vector<std::pair<const char*, Bytes>>& parts) {
   Document document;
   document.title = std::filesystem::path(file).filename().string();
   document.facts = {TextOf(Size{bytes})};
@@ -250,11 +259,11 @@ Document DocumentOf(const std::string& file, Bytes bytes,
 }  // namespace
 
 Document SayInspect(const Program& program, const std::string& file, const DataFile* data) {
-  Document document = DocumentOf(file, program.file_bytes,
-                                 {{"program", InstructionBytes(program)},
-                                  {"delegates' payloads", PayloadBytes(program)},
-                                  {"delegates' named data", NamedDataBytes(program)},
-                                  {"other constants", program.constant_bytes + program.mutable_bytes}});
+  Document document = MakeFileDocument(file, program.file_bytes,
+                                       {{"program", InstructionBytes(program)},
+                                        {"delegates' payloads", PayloadBytes(program)},
+                                        {"delegates' named data", NamedDataBytes(program)},
+                                        {"other constants", program.constant_bytes + program.mutable_bytes}});
   std::vector<Part>& parts = document.sections.front().parts;
   if (const std::vector<std::string> names = ExternalNames(program); !names.empty()) {
     parts.insert(parts.begin(), Paragraph{ExternalText(names, data)});
@@ -268,16 +277,18 @@ Document SayInspect(const Program& program, const std::string& file, const DataF
         "Bundled program: {} of {}.{}", CountedText(tests.count, "test case"), tests.method,
         tests.count > 0 ? " A measurement uses the first one's inputs, and compares the outputs." : "")});
   }
-  if (Table metadata = MetadataOf(program); !metadata.rows.empty()) parts.emplace_back(std::move(metadata));
+  if (Table metadata = MakeMethodMetadataTable(program); !metadata.rows.empty())
+    parts.emplace_back(std::move(metadata));
   for (const Method& method : program.methods)
-    if (!method.IsMetadata()) document.sections.push_back(SectionOf(method, program));
+    if (!method.IsMetadata()) document.sections.push_back(MakeMethodSection(method, program));
   return document;
 }
 
 Document SayInspect(const DataFile& data, const std::string& file) {
   Bytes all = 0;
   for (const DataSegment& segment : data.segments) all = Sum(all, segment.bytes).value_or(all);
-  Document document = DocumentOf(file, data.file_bytes, {{"list", data.flatbuffer_bytes}, {"data", all}});
+  Document document =
+      MakeFileDocument(file, data.file_bytes, {{"list", data.flatbuffer_bytes}, {"data", all}});
   Table table{.id = "data",
               .columns = {Left("name").Keeps(Table::Keep::kEnd), Left("type"), Left("shape"), Right("size")}};
   for (const DataFileEntry& entry : data.entries) {

@@ -13,22 +13,22 @@ using xnnpack::KernelStatus;
 
 constexpr std::size_t kUsualRows = 40;
 
-std::string KernelOf(const xnnpack::OperatorUse& op) {
+std::string KernelName(const xnnpack::OperatorUse& op) {
   if (!op.kernel.empty()) return op.kernel;
   if (op.candidates.empty()) return "not proven: " + op.reason;
   return fmt::format("not proven: one of {}: {}", op.candidates.size(), op.reason);
 }
 
-Cell TileOf(const xnnpack::OperatorUse& op) {
+Cell TileCell(const xnnpack::OperatorUse& op) {
   if (!op.tile) return {};
   return fmt::format("{}x{} of {}x{}", op.tile->mr, op.tile->nr, op.tile->m, op.tile->n);
 }
 
-std::string SmeOf(const std::optional<xnnpack::Microkernel>& kernel) {
+std::string SmeText(const std::optional<xnnpack::Microkernel>& kernel) {
   return !kernel || !kernel->HasSme() ? "" : kernel->HasSme2() ? "SME2" : "SME";
 }
 
-std::string WhatIsProven(const KernelView& view) {
+std::string ProofSummary(const KernelView& view) {
   std::string text =
       fmt::format("{} microkernels: {} proven to have run, {} registered (use unknown), {} superseded.",
                   view.use.kernels.size(), view.Count(KernelStatus::kUsed),
@@ -46,19 +46,19 @@ std::string WhatIsProven(const KernelView& view) {
   return text;
 }
 
-Table OperatorsOf(const KernelView& view) {
+Table MakeOperatorUsesTable(const KernelView& view) {
   Table table{
       "operators", "Operators", {Names("operator"), Left("tile").Goes(1), Left("microkernel").Wraps()}};
   for (const xnnpack::OperatorUse& op : view.use.operators)
-    table.rows.push_back({op.name, TileOf(op), KernelOf(op)});
+    table.rows.push_back({op.name, TileCell(op), KernelName(op)});
   table.usual_rows = kUsualRows;
   table.name_columns = 24;
   return table;
 }
 
-Table KernelsOf(const KernelView& view, std::initializer_list<KernelStatus> statuses) {
+Table MakeMicrokernelsTable(const KernelView& view, std::initializer_list<KernelStatus> statuses) {
   Table table{.id = "kernels",
-              // The name has in it what goes on a narrow screen.
+              // The name of a microkernel contains all columns that are dropped first.
               .columns = {Left("microkernel"), Left("status"), Left("operation").Goes(6),
                           Left("data_types", "data types").Goes(5), Left("shape").Goes(4),
                           Left("instruction_set", "instruction set").Goes(3), Left("variant").Goes(1),
@@ -71,7 +71,7 @@ Table KernelsOf(const KernelView& view, std::initializer_list<KernelStatus> stat
       const xnnpack::Microkernel& k = kernel.parsed ? *kernel.parsed : none;
       table.rows.push_back({kernel.name, std::string(NameOf(status)), kernel.parsed ? k.op : kernel.role,
                             k.DataTypes(), kernel.parsed ? k.Shape() : std::string(), k.Isa(), k.variant,
-                            SmeOf(kernel.parsed),
+                            SmeText(kernel.parsed),
                             status == KernelStatus::kSuperseded ? kernel.superseded_by
                             : kernel.configs.empty()            ? std::string()
                                                                 : kernel.configs.front()});
@@ -80,18 +80,19 @@ Table KernelsOf(const KernelView& view, std::initializer_list<KernelStatus> stat
   return table;
 }
 
-Section SectionOf(const KernelView& view) {
-  Table kernels = KernelsOf(view, {KernelStatus::kUsed, KernelStatus::kRegistered});
+Section MakeKernelsSection(const KernelView& view) {
+  Table kernels = MakeMicrokernelsTable(view, {KernelStatus::kUsed, KernelStatus::kRegistered});
   kernels.title = "Microkernels";
-  Table superseded = KernelsOf(view, {KernelStatus::kSuperseded});
+  Table superseded = MakeMicrokernelsTable(view, {KernelStatus::kSuperseded});
   superseded.title = "Superseded";
   superseded.level = Level::kFolded;
   return {view.label,
           Level::kUsual,
-          {Paragraph{WhatIsProven(view)}, OperatorsOf(view), std::move(kernels), std::move(superseded)}};
+          {Paragraph{ProofSummary(view)}, MakeOperatorUsesTable(view), std::move(kernels),
+           std::move(superseded)}};
 }
 
-Section SectionOf(const KernelComparison& comparison) {
+Section MakeKernelsSection(const KernelComparison& comparison) {
   const std::string &off = comparison.baseline_label, &on = comparison.candidate_label;
   Section section{fmt::format("{} against {}", on, off),
                   Level::kUsual,
@@ -106,7 +107,7 @@ Section SectionOf(const KernelComparison& comparison) {
       .id = "compared_kernels",
       .columns = {Left("microkernel"), Left("baseline", off), Left("candidate", on), Left("sme", "SME")}};
   for (const auto& row : comparison.kernels)
-    kernels.rows.push_back({row.kernel, status(row.baseline), status(row.candidate), SmeOf(row.parsed)});
+    kernels.rows.push_back({row.kernel, status(row.baseline), status(row.candidate), SmeText(row.parsed)});
   section.parts.emplace_back(std::move(kernels));
   Table operators{.id = "compared_operators",
                   .columns = {{"baseline_operator", "operator, " + off},
@@ -123,7 +124,7 @@ Section SectionOf(const KernelComparison& comparison) {
   return section;
 }
 
-Section SectionOf(const OperatorEvidence& evidence) {
+Section MakeKernelsSection(const OperatorEvidence& evidence) {
   const std::string &off = evidence.baseline_label, &on = evidence.candidate_label;
   Section section{
       fmt::format("Operators of {} and {}", off, on),
@@ -162,9 +163,10 @@ Document SayKernels(const KernelReport& report) {
     section.title = "Watched: " + section.title;
     document.sections.push_back(std::move(section));
   }
-  for (const KernelView& view : report.views) document.sections.push_back(SectionOf(view));
-  if (report.comparison) document.sections.push_back(SectionOf(*report.comparison));
-  for (const OperatorEvidence& evidence : report.evidence) document.sections.push_back(SectionOf(evidence));
+  for (const KernelView& view : report.views) document.sections.push_back(MakeKernelsSection(view));
+  if (report.comparison) document.sections.push_back(MakeKernelsSection(*report.comparison));
+  for (const OperatorEvidence& evidence : report.evidence)
+    document.sections.push_back(MakeKernelsSection(evidence));
   document.notes = NotesOf(report.notes);
   document.method =
       "From kernel-log runs, which show kernels but not times. Used: an operator's kind, data types and tile "

@@ -17,17 +17,17 @@ namespace {
 
 using stats::Verdict;
 
-constexpr double kPortableWorthSaying = 0.01;
-constexpr double kWorthALevelsRow = 0.01;  // of the latency
-constexpr std::size_t kManyLevels = 8;     // with more, one screen has no room for operators
+constexpr double kMinPortableShare = 0.01;
+constexpr double kMinLadderRowShare = 0.01;  // share of the latency below which a row is hidden on screens
+constexpr std::size_t kMaxLevelsWithOperators = 8;  // with more levels, a screen has no room for operators
 constexpr std::size_t kUsualLadderOperators = 5;
 constexpr std::size_t kUsualSwings = 1;
-constexpr std::size_t kMostLevelsNamed = 4;  // levels or settings
-constexpr std::size_t kMostEffects = 3;
+constexpr std::size_t kMaxNamedLevels = 4;  // levels or settings
+constexpr std::size_t kMaxNamedEffects = 3;
 constexpr int kEffectsWidth = 26;
 
-// "a", "a and b", "a, b, and c"; of more than `most` "a, b, and 3 more".
-std::string Listed(std::vector<std::string> items, std::size_t most = SIZE_MAX) {
+// "a", "a and b", "a, b, and c"; if there are more than `most`: "a, b, and 3 more".
+std::string JoinWithAnd(std::vector<std::string> items, std::size_t most = SIZE_MAX) {
   if (items.size() > most) {
     items[most] = fmt::format("{} more", items.size() - most);
     items.resize(most + 1);
@@ -36,8 +36,8 @@ std::string Listed(std::vector<std::string> items, std::size_t most = SIZE_MAX) 
   return fmt::format("{}", fmt::join(items, items.size() == 2 ? " and " : ", "));
 }
 
-// "██▃": its time from level to level. "·" where there is none.
-std::string BarsOf(const std::vector<LadderCell>& cells) {
+// The times of a row over the levels as bars: "██▃"; "·" for an absent time.
+std::string LevelBars(const std::vector<LadderCell>& cells) {
   static const char* const kHeights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   double largest = 0;
   for (const LadderCell& cell : cells) largest = std::max(largest, cell.ns.value_or(0));
@@ -49,16 +49,16 @@ std::string BarsOf(const std::vector<LadderCell>& cells) {
   return bars;
 }
 
-class LadderText {
+class LadderDocument {
  public:
-  explicit LadderText(const Report& report) : report_(report), ladder_(*report.ladder) {}
+  explicit LadderDocument(const Report& report) : report_(report), ladder_(*report.ladder) {}
 
   std::vector<Answer> Answers() const {
     if (report_.emulated)
       return {{"Emulated CPU: timings are not meaningful; operator names and structure are.", "",
                Tone::kUnknown}};
-    std::vector<Answer> answers = {{EffectOfLevels(), "", Tone::kPlain}};
-    if (ladder_.best) answers.push_back(Fastest(*ladder_.best));
+    std::vector<Answer> answers = {{EffectsSentence(), "", Tone::kPlain}};
+    if (ladder_.best) answers.push_back(FastestAnswer(*ladder_.best));
     return answers;
   }
 
@@ -74,7 +74,7 @@ class LadderText {
     categories.level = Level::kPage;
     main.parts.emplace_back(std::move(categories));
     Table operators = Rows("ladder_operators", "operator", ladder_.operators);
-    if (ladder_.levels.size() > kManyLevels) operators.level = Level::kPage;
+    if (ladder_.levels.size() > kMaxLevelsWithOperators) operators.level = Level::kPage;
     operators.usual_rows = kUsualLadderOperators;
     operators.elsewhere = "operators in the tables by level";
     main.parts.emplace_back(std::move(operators));
@@ -88,11 +88,11 @@ class LadderText {
   }
 
  private:
-  // What a level does to the latency, over the numbers of threads.
+  // The effect of a level on the latency, at each number of threads.
   struct Effect {
     std::size_t level = 0;
-    std::map<Verdict, std::vector<std::size_t>> threads = {};  // their indices
-    double most = 1;                                           // the largest ratio where it is faster
+    std::map<Verdict, std::vector<std::size_t>> threads = {};  // indices of the numbers of threads
+    double most = 1;  // the largest ratio among the verdicts "faster"
 
     bool Has(Verdict verdict) const { return threads.contains(verdict); }
   };
@@ -115,16 +115,16 @@ class LadderText {
   const std::string& NameOf(std::size_t level) const { return ladder_.levels[level].name; }
 
   std::string NameOf(const LadderSetting& setting) const {
-    return NameOf(setting.level) + At({setting.threads});
+    return NameOf(setting.level) + AtThreads({setting.threads});
   }
 
-  // " at 1 thread", " at 1 and 4 threads"; of one number of threads "".
-  std::string At(const std::vector<std::size_t>& threads) const {
+  // " at 1 thread", " at 1 and 4 threads"; "" if the ladder has only one number of threads.
+  std::string AtThreads(const std::vector<std::size_t>& threads) const {
     if (ladder_.threads.size() == 1) return "";
     if (threads.size() == 1) return " at " + CountedText(ladder_.threads[threads.front()], "thread");
     std::vector<std::string> counts;
     for (const std::size_t t : threads) counts.push_back(std::to_string(ladder_.threads[t]));
-    return " at " + Listed(counts) + " threads";
+    return " at " + JoinWithAnd(counts) + " threads";
   }
 
   std::string RatioAt(std::size_t level, std::size_t threads) const {
@@ -132,19 +132,20 @@ class LadderText {
     return ratio ? RatioText(*ratio) : kUndefined;
   }
 
-  // "1.62x over sse4_1", of several numbers of threads "1.62x over sse4_1 at 1 thread, 1.58x at 2 threads".
-  std::string SpeedupOf(const Effect& effect) const {
+  // "1.62x over sse4_1", or for several numbers of threads "1.62x over sse4_1 at 1 thread, 1.58x at 2
+  // threads".
+  std::string SpeedupText(const Effect& effect) const {
     const std::vector<std::size_t>& faster = effect.threads.at(Verdict::kFaster);
     const std::size_t first = faster.front();
     std::string text = fmt::format("{} over {}{}", RatioAt(effect.level, first),
-                                   NameOf(ladder_.Below(effect.level)), At({first}));
+                                   NameOf(ladder_.Below(effect.level)), AtThreads({first}));
     for (std::size_t i = 1; i < faster.size(); ++i)
-      text += ", " + RatioAt(effect.level, faster[i]) + At({faster[i]});
+      text += ", " + RatioAt(effect.level, faster[i]) + AtThreads({faster[i]});
     return text;
   }
 
   // "avx speeds up inference most: 1.62x over sse4_1, then fma3 1.21x. sme2 slows it down (0.59x)."
-  std::string EffectOfLevels() const {
+  std::string EffectsSentence() const {
     std::vector<Effect> effects = Effects();
     std::vector<std::string> sentences;
     const auto any = [&](Verdict verdict) {
@@ -154,20 +155,20 @@ class LadderText {
     for (const Effect& effect : effects) {
       if (!effect.Has(Verdict::kSlower)) continue;
       const std::vector<std::size_t>& slower = effect.threads.at(Verdict::kSlower);
-      sentences.push_back(fmt::format("{} slows down inference{} ({}).", NameOf(effect.level), At(slower),
-                                      RatioAt(effect.level, slower.back())));
+      sentences.push_back(fmt::format("{} slows down inference{} ({}).", NameOf(effect.level),
+                                      AtThreads(slower), RatioAt(effect.level, slower.back())));
     }
     std::erase_if(effects, [](const Effect& effect) { return !effect.Has(Verdict::kFaster); });
     std::ranges::stable_sort(effects, std::greater(), &Effect::most);
     if (!effects.empty()) {
       std::string text = fmt::format("{} speeds up inference{}: {}", NameOf(effects[0].level),
-                                     effects.size() > 1 ? " most" : "", SpeedupOf(effects[0]));
+                                     effects.size() > 1 ? " most" : "", SpeedupText(effects[0]));
       std::vector<std::string> others;
       for (std::size_t i = 1; i < effects.size(); ++i)
         others.push_back(fmt::format("{} {}{}", NameOf(effects[i].level),
                                      effects[i].threads[Verdict::kFaster].size() > 1 ? "up to " : "",
                                      RatioText(effects[i].most)));
-      if (!others.empty()) text += ", then " + Listed(others, kMostLevelsNamed);
+      if (!others.empty()) text += ", then " + JoinWithAnd(others, kMaxNamedLevels);
       sentences.insert(sentences.begin(), text + ".");
     } else if (sentences.empty()) {
       sentences.push_back(all_same ? fmt::format("No level changes latency by more than {}.", Margin())
@@ -180,13 +181,13 @@ class LadderText {
     return ladder_.latency.At(of).ns.value_or(std::numeric_limits<double>::infinity());
   }
 
-  Answer Fastest(const LadderBest& best) const {
+  Answer FastestAnswer(const LadderBest& best) const {
     const auto with_median = [&](const LadderSetting& of) {
       const auto ns = ladder_.latency.At(of).ns;
       return ns ? Say("{}, {}", NameOf(of), Time{*ns}) : Text(NameOf(of));
     };
     const Text setting = with_median(best.setting);
-    std::map<Verdict, std::vector<std::string>> others;  // that are not significantly slower
+    std::map<Verdict, std::vector<std::string>> others;  // settings that are not significantly slower
     LadderSetting lowest = best.setting;
     const LadderBest::Other* next = nullptr;
     for (const LadderBest::Other& other : best.others) {
@@ -197,7 +198,7 @@ class LadderText {
         continue;
       }
       std::string item = NameOf(other.setting);
-      // One that spans more than a factor of four says nothing in so much room.
+      // An interval that spans more than a factor of four is too wide to be worth its room.
       if (verdict != Verdict::kContended && other.against.estimate &&
           other.against.estimate->half_width() < 1)
         item += " " + IntervalText(other.against);
@@ -213,7 +214,7 @@ class LadderText {
                                         {Verdict::kInconclusive, "Statistically tied with"},
                                         {Verdict::kContended, "Not compared, contended"}}) {
       if (others.contains(verdict))
-        rest.push_back(fmt::format("{}: {}.", what, Listed(others[verdict], kMostLevelsNamed)));
+        rest.push_back(fmt::format("{}: {}.", what, JoinWithAnd(others[verdict], kMaxNamedLevels)));
     }
     if (next != nullptr) {
       const VerdictWords words = WordsOf(next->against);
@@ -224,43 +225,44 @@ class LadderText {
 
   std::string Margin() const { return fmt::format("{:.3g}%", MarginOf(report_) * 100); }
 
-  // Levels without an effect that is shown, and what else must be known: levels that did not run, kernels
-  // that no mask reaches, drift.
+  // Levels without a visible effect, and caveats: levels that did not run, kernels that ignore the mask,
+  // drift.
   std::vector<std::string> Paragraphs() const {
     std::vector<std::string> texts;
     std::map<Verdict, std::vector<std::string>>
-        without;                       // levels, each by what keeps it from having one most
-    std::vector<std::string> waiting;  // of the inconclusive ones those that more launches do not decide
+        without_effect;                    // levels, keyed by the main reason why they have no effect
+    std::vector<std::string> undecidable;  // inconclusive levels that more launches cannot decide
     constexpr Verdict kWithout[] = {Verdict::kContended, Verdict::kInconclusive, Verdict::kSame};
     for (const Effect& effect : Effects()) {
       if (effect.Has(Verdict::kFaster) || effect.Has(Verdict::kSlower) || report_.emulated) continue;
       const auto why = std::ranges::find_if(kWithout, [&](Verdict of) { return effect.Has(of); });
       if (why == std::end(kWithout)) continue;
-      const bool waits =
+      const bool is_undecidable =
           *why == Verdict::kInconclusive && std::ranges::none_of(effect.threads.at(*why), [&](std::size_t t) {
             return ladder_.latency.cells[t][effect.level].over_below->MoreLaunchesMayDecide(
                 MarginOf(report_));
           });
-      (waits ? waiting : without[*why]).push_back(NameOf(effect.level));
+      (is_undecidable ? undecidable : without_effect[*why]).push_back(NameOf(effect.level));
     }
     const auto add = [&](const std::vector<std::string>& of, const std::string& before, const char* after) {
       if (of.empty()) return;
-      texts.push_back(
-          before + (of.size() > kMostLevelsNamed ? fmt::format("{} levels", of.size()) : Listed(of)) + after);
+      texts.push_back(before +
+                      (of.size() > kMaxNamedLevels ? fmt::format("{} levels", of.size()) : JoinWithAnd(of)) +
+                      after);
     };
-    add(without[Verdict::kSame], fmt::format("Same within {}: ", Margin()), ".");
-    add(without[Verdict::kInconclusive], "Inconclusive for ", "; increase --max-seconds.");
-    add(waiting, "Inconclusive for ",
+    add(without_effect[Verdict::kSame], fmt::format("Same within {}: ", Margin()), ".");
+    add(without_effect[Verdict::kInconclusive], "Inconclusive for ", "; increase --max-seconds.");
+    add(undecidable, "Inconclusive for ",
         ": the threads waited for a processor. Measure again on an idle machine.");
-    add(without[Verdict::kContended], "Contended at ", ": measure again on an idle machine.");
+    add(without_effect[Verdict::kContended], "Contended at ", ": measure again on an idle machine.");
     std::map<std::string, std::vector<std::string>> failed;
     for (const LadderLevel& level : ladder_.levels) {
       if (!level.error.empty()) failed[level.error].push_back(level.name);
     }
     for (const auto& [error, names] : failed)
       texts.push_back(
-          fmt::format("{} {} not run: {}", Listed(names), names.size() == 1 ? "does" : "do", error));
-    if (ladder_.portable_share >= kPortableWorthSaying) {
+          fmt::format("{} {} not run: {}", JoinWithAnd(names), names.size() == 1 ? "does" : "do", error));
+    if (ladder_.portable_share >= kMinPortableShare) {
       texts.push_back(fmt::format("Kernels outside of XNNPACK take {} of the time at {} and ignore the mask.",
                                   PercentText(ladder_.portable_share), NameOf(ladder_.Highest())));
     }
@@ -273,7 +275,7 @@ class LadderText {
   List Swings() const {
     List list{"Depends on the number of threads", {}, kUsualSwings};
     for (const LadderSwing& swing : ladder_.swings) {
-      if (swing.of == LadderSwing::Of::kLatency) continue;  // the answer has it
+      if (swing.of == LadderSwing::Of::kLatency) continue;  // the answer already says so
       const LadderRow& row = ladder_.RowOf(swing);
       const auto where = [&](const std::vector<std::size_t>& threads) {
         std::vector<std::string> parts;
@@ -281,7 +283,7 @@ class LadderText {
           parts.push_back(fmt::format("{} ({})", CountedText(ladder_.threads[t], "thread"),
                                       TextOf(OrBlank<Speedup>(row.cells[t][swing.level].over_below))));
         }
-        return Listed(parts);
+        return JoinWithAnd(parts);
       };
       list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.",
                                           NameOf(swing.level), row.name, where(swing.helps),
@@ -319,7 +321,7 @@ class LadderText {
     return table;
   }
 
-  // A time for each number of threads, with a speedup beside it.
+  // Adds a column of times and a column of speedups for each number of threads.
   void AddThreads(const char* over, Table& table) const {
     for (const int threads : ladder_.threads) {
       const std::string id = fmt::format("threads_{}", threads);
@@ -327,8 +329,8 @@ class LadderText {
       table.columns.push_back(Right(id + over, ""));
     }
   }
-  Row OverThreads(const std::string& name, const LadderRow& of, std::size_t level,
-                  const auto& speedup) const {
+  Row MakeThreadsRow(const std::string& name, const LadderRow& of, std::size_t level,
+                     const auto& speedup) const {
     Row row{name};
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
       row.cells.push_back(Maybe<Time>(of.cells[t][level].ns));
@@ -337,24 +339,24 @@ class LadderText {
     return row;
   }
 
-  Cell ScalingOf(const LadderRow& row, const LadderSetting& setting) const {
+  Cell ScalingCell(const LadderRow& row, const LadderSetting& setting) const {
     const auto& over = row.At(setting).over_fewest;
     return over ? Cell(Speedup{*over, EfficiencyAt(ladder_, row, setting)}) : Cell("");
   }
 
-  // Of several numbers of threads: a level a line.
+  // For several numbers of threads: one row per level.
   Table Settings() const {
     Table table{.id = "ladder_settings", .columns = {Left("level")}, .level = Level::kBrief};
     AddThreads("_over_below", table);
     table.columns.push_back(Right("scaling").Goes(1));
     const LadderRow& latency = ladder_.latency;
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-      Row row = OverThreads(NameOf(l), latency, l, [&](const LadderSetting& at) {
+      Row row = MakeThreadsRow(NameOf(l), latency, l, [&](const LadderSetting& at) {
         return OrBlank<Speedup>(latency.At(at).over_below);
       });
-      Cell scaling("");  // of the most threads that have one
+      Cell scaling("");  // at the largest number of threads that has a value
       for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
-        if (latency.cells[t][l].over_fewest) scaling = ScalingOf(latency, {l, t});
+        if (latency.cells[t][l].over_fewest) scaling = ScalingCell(latency, {l, t});
       }
       row.cells.push_back(std::move(scaling));
       table.rows.push_back(std::move(row));
@@ -367,7 +369,7 @@ class LadderText {
     AddThreads("_scaling", table);
     const auto add = [&](const std::string& name, const LadderRow& of, std::size_t l) {
       table.rows.push_back(
-          OverThreads(name, of, l, [&](const LadderSetting& at) { return ScalingOf(of, at); }));
+          MakeThreadsRow(name, of, l, [&](const LadderSetting& at) { return ScalingCell(of, at); }));
     };
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) add(NameOf(l), ladder_.latency, l);
     for (const LadderRow& row : ladder_.groups)
@@ -375,8 +377,8 @@ class LadderText {
     return table;
   }
 
-  // Of one number of threads lowest and highest level, and how the time changes over the levels; of several
-  // which levels change it at each.
+  // A table of rows. For one number of threads, it has the lowest and the highest level, and bars over all
+  // levels; for several, it names the levels that change the time at each.
   Table Rows(const char* id, const char* title, const std::vector<LadderRow>& rows) const {
     using Of = LadderRow;
     const std::size_t lowest = ladder_.Lowest(), highest = ladder_.Highest();
@@ -390,7 +392,7 @@ class LadderText {
         {Right("over_lowest", "speedup"),
          [=](const Of& of) { return OrBlank<Speedup>(of.cells[0][highest].over_lowest); }, one},
         {Left("levels").Goes(1),
-         [&](const Of& of) { return report_.emulated ? Cell("") : Cell(BarsOf(of.cells[0])); }, one}};
+         [&](const Of& of) { return report_.emulated ? Cell("") : Cell(LevelBars(of.cells[0])); }, one}};
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
       const int threads = ladder_.threads[t];
       shown.push_back({one ? Left("changed_by", "changed by")
@@ -401,22 +403,22 @@ class LadderText {
     table.Fill(shown, rows);
     for (std::size_t i = 1; i < table.columns.size(); ++i) table.columns[i].most = kEffectsWidth;
     for (std::size_t i = 0; i < rows.size(); ++i)
-      table.rows[i].level = IsWorthARow(rows[i]) ? Level::kUsual : Level::kPage;
+      table.rows[i].level = IsShownOnScreens(rows[i]) ? Level::kUsual : Level::kPage;
     return table;
   }
 
-  bool IsWorthARow(const LadderRow& row) const {
+  bool IsShownOnScreens(const LadderRow& row) const {
     for (std::size_t t = 0; t < row.cells.size(); ++t) {
       for (std::size_t l = 0; l < row.cells[t].size(); ++l) {
         const auto& whole = ladder_.latency.cells[t][l].ns;
-        if (whole && row.cells[t][l].ns.value_or(0) >= kWorthALevelsRow * *whole) return true;
+        if (whole && row.cells[t][l].ns.value_or(0) >= kMinLadderRowShare * *whole) return true;
       }
     }
     return false;
   }
 
-  // "sme2 4.00x", "only sme2", "avx 1.62x, fma3 1.21x, +2"; without any "same" where every level is shown to
-  // change nothing.
+  // "sme2 4.00x", "only sme2", "avx 1.62x, fma3 1.21x, +2"; "same" if every level is compared and none
+  // changes the time.
   Cell ChangedBy(const LadderRow& row, std::size_t threads) const {
     struct Change {
       std::string text;
@@ -435,18 +437,18 @@ class LadderText {
     }
     std::ranges::stable_sort(changes, std::greater(), &Change::size);
     std::vector<std::string> items;
-    if (std::string only = Only(row, threads); !only.empty()) items.push_back(std::move(only));
+    if (std::string only = OnlyAtLevels(row, threads); !only.empty()) items.push_back(std::move(only));
     for (Change& change : changes) items.push_back(std::move(change.text));
     if (items.empty()) return compared && all_same ? Cell("same") : Cell();
-    if (items.size() > kMostEffects) {
-      items[kMostEffects] = fmt::format("+{}", items.size() - kMostEffects);
-      items.resize(kMostEffects + 1);
+    if (items.size() > kMaxNamedEffects) {
+      items[kMaxNamedEffects] = fmt::format("+{}", items.size() - kMaxNamedEffects);
+      items.resize(kMaxNamedEffects + 1);
     }
     return fmt::format("{}", fmt::join(items, ", "));
   }
 
-  // "only from sme2", "only up to sme", "only sme": where a row is not at every level; else empty.
-  std::string Only(const LadderRow& row, std::size_t threads) const {
+  // "only from sme2", "only up to sme", "only sme" if the row is not at every level; else "".
+  std::string OnlyAtLevels(const LadderRow& row, std::size_t threads) const {
     std::vector<std::size_t> measured, with;
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       if (!ladder_.Measured({l, threads})) continue;
@@ -465,10 +467,10 @@ class LadderText {
     }
     std::vector<std::string> names;
     for (const std::size_t l : with) names.push_back(NameOf(l));
-    return "only " + Listed(names);
+    return "only " + JoinWithAnd(names);
   }
 
-  // One number of threads, every level.
+  // All levels at one number of threads.
   Section ByLevel(std::size_t t) const {
     const bool one = ladder_.threads.size() == 1;
     Section section{
@@ -506,9 +508,9 @@ class LadderText {
 
 }  // namespace
 
-std::vector<Answer> LadderAnswers(const Report& report) { return LadderText(report).Answers(); }
+std::vector<Answer> LadderAnswers(const Report& report) { return LadderDocument(report).Answers(); }
 std::vector<Section> SayLadder(const Report& report) {
-  return report.ladder ? LadderText(report).Sections() : std::vector<Section>();
+  return report.ladder ? LadderDocument(report).Sections() : std::vector<Section>();
 }
 
 }  // namespace etprof::say

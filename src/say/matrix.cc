@@ -16,12 +16,12 @@ namespace {
 
 constexpr std::size_t kMatrixOperators = 15, kUsualMatrixOperators = 5;
 
-class MatrixText {
+class MatrixSection {
  public:
-  MatrixText(const Report& report, const Matrix& matrix)
+  MatrixSection(const Report& report, const Matrix& matrix)
       : report_(report), matrix_(matrix), baseline_(report.experiments[matrix.baseline]) {}
 
-  Section All() const {
+  Section Make() const {
     Section section{matrix_.threads ? "Threads: " + report_.run.experiments[baseline_.index].name
                                     : "Compared with " + baseline_.label,
                     Level::kUsual};
@@ -35,14 +35,14 @@ class MatrixText {
                             UndefinedText(report_) + " ≈: too few independent runs for an interval.",
                         Level::kPage}
             : Paragraph{"Next to each time: the speedup. " + UndefinedText(report_), Level::kPage});
-    Table table = Columns("", "self time");
+    Table table = MakeColumns("", "self time");
     for (const MatrixRow& row : matrix_.groups) AddRow(row, row.name, Level::kUsual, table);
     AddRow(matrix_.latency, matrix_.latency.name, Level::kUsual, table);
     AddCosts<Time>("Load", &SideCosts::load, table);
     AddCosts<Size>("Peak memory", &SideCosts::peak_memory, table);
     section.parts.emplace_back(std::move(table));
 
-    Table operators = Columns("_operators", "operator");
+    Table operators = MakeColumns("_operators", "operator");
     operators.usual_rows = kMatrixOperators;
     operators.elsewhere = "operators in analysis_summary.json";
     const auto names = baseline_.profile ? std::optional<OperatorNames>(*baseline_.profile) : std::nullopt;
@@ -51,17 +51,18 @@ class MatrixText {
              operators.rows.size() < kUsualMatrixOperators ? Level::kUsual : Level::kPage, operators);
     }
     section.parts.emplace_back(std::move(operators));
-    section.AddUnlessEmpty(NoFaster());
+    section.AddUnlessEmpty(OperatorsWithoutSpeedup());
     return section;
   }
 
  private:
-  // Of a thread sweep: the operators that most threads make no faster, and why, where that was watched.
-  List NoFaster() const {
+  // For a thread sweep: the operators that the most threads do not speed up, and why, if that was watched.
+  List OperatorsWithoutSpeedup() const {
     List list{"No faster with more threads", {}, kUsualMatrixOperators};
     if (!matrix_.threads || !baseline_.profile || matrix_.candidates.empty()) return list;
-    const ReportExperiment& most = report_.experiments[matrix_.candidates.back()];
-    const std::span<const WatchedRow> watched = RowsOf(report_.watched, report_.run.experiments[most.index]);
+    const ReportExperiment& most_threads = report_.experiments[matrix_.candidates.back()];
+    const std::span<const WatchedRow> watched =
+        RowsOf(report_.watched, report_.run.experiments[most_threads.index]);
     const OperatorNames names(*baseline_.profile);
     for (const MatrixRow& row : matrix_.operators) {
       if (!row.op || row.against.empty()) continue;
@@ -72,15 +73,15 @@ class MatrixText {
           std::ranges::find(watched, KeyText(baseline_.profile->operators[*row.op].key), &WatchedRow::key);
       const std::string cause = found == watched.end() ? "" : CauseText(found->threads);
       list.items.emplace_back(fmt::format("{}{}: {} with {} {} with {}{}", row.name, names.Where(*row.op),
-                                          same ? "as fast" : "slower", CountedText(most.threads, "thread"),
-                                          same ? "as" : "than", baseline_.threads,
-                                          cause.empty() ? "" : " (" + cause + ")"));
+                                          same ? "as fast" : "slower",
+                                          CountedText(most_threads.threads, "thread"), same ? "as" : "than",
+                                          baseline_.threads, cause.empty() ? "" : " (" + cause + ")"));
     }
     return list;
   }
 
-  // The baseline's times, and of each candidate times with the speedup beside them.
-  Table Columns(const char* id, const char* title) const {
+  // A column of the baseline's times, and for each candidate columns of times and speedups.
+  Table MakeColumns(const char* id, const char* title) const {
     Table table{fmt::format("{}_{}{}", matrix_.threads ? "threads" : "matrix", matrix_.baseline, id),
                 "",
                 {Left("name", title)}};
@@ -133,7 +134,7 @@ class MatrixText {
 }  // namespace
 
 std::vector<Section> SayMatrix(const Report& report, const Matrix& matrix) {
-  return {MatrixText(report, matrix).All()};
+  return {MatrixSection(report, matrix).Make()};
 }
 
 }  // namespace etprof::say

@@ -11,21 +11,21 @@ namespace {
 
 constexpr std::size_t kUsualPayoffRows = 5, kUsualStops = 3;
 
-class PayoffText {
+class PayoffSection {
  public:
-  PayoffText(const Report& report, const Payoff& payoff) : report_(report), payoff_(payoff) {}
+  PayoffSection(const Report& report, const Payoff& payoff) : report_(report), payoff_(payoff) {}
 
-  Section All() const {
-    List stops = Stops();
-    // Of many levels the ladder's own tables and list have the rest.
-    const bool said = report_.ladder && report_.ladder->levels.size() > 2 && stops.items.empty();
+  Section Make() const {
+    List stops = MakeStopsList();
+    // For more than two levels, the ladder's own tables and list have the other speedups.
+    const bool shown_by_ladder = report_.ladder && report_.ladder->levels.size() > 2 && stops.items.empty();
     Section section{fmt::format("{} compared with {} by threads", payoff_.candidate, payoff_.baseline),
-                    said              ? Level::kPage
+                    shown_by_ladder   ? Level::kPage
                     : payoff_.Stops() ? Level::kBrief
                                       : Level::kUsual};
     if (!payoff_.interleaved) section.parts.emplace_back(Paragraph{kNotInterleaved});
     section.AddUnlessEmpty(std::move(stops));
-    section.parts.emplace_back(Gains());
+    section.parts.emplace_back(MakeSpeedupsTable());
     section.parts.emplace_back(Paragraph{
         "Speedup at each number of threads. No longer: the first number of threads from which on the "
         "verdict is same or slower, where fewer threads were faster. " +
@@ -35,11 +35,11 @@ class PayoffText {
   }
 
  private:
-  // What the ladder's own list does not say.
-  List Stops() const {
+  // The stops that the ladder's own list of swings does not contain.
+  List MakeStopsList() const {
     List list{"No longer pays off with more threads", {}, kUsualStops, false, Level::kBrief};
     const auto add = [&](const PayoffRow& row, const std::string& what) {
-      if (!row.stops || SwingsIn(row)) return;
+      if (!row.stops || IsListedAsSwing(row)) return;
       std::vector<std::string> gains;
       for (std::size_t t = 0; t < row.gain.size(); ++t) {
         gains.push_back(fmt::format("{} {}", CountedText(payoff_.threads[t], "thread"),
@@ -53,7 +53,7 @@ class PayoffText {
     return list;
   }
 
-  bool SwingsIn(const PayoffRow& row) const {
+  bool IsListedAsSwing(const PayoffRow& row) const {
     if (!report_.ladder) return false;
     return std::ranges::any_of(report_.ladder->swings, [&](const LadderSwing& swing) {
       return report_.ladder->levels[swing.level].name == payoff_.candidate &&
@@ -61,7 +61,7 @@ class PayoffText {
     });
   }
 
-  Table Gains() const {
+  Table MakeSpeedupsTable() const {
     Table table{.id = "isa_threads", .columns = {Names("name", "")}};
     for (std::size_t t = 0; t < payoff_.threads.size(); ++t) {
       const std::string id = fmt::format("threads_{}", payoff_.threads[t]);
@@ -82,7 +82,7 @@ class PayoffText {
       table.rows.push_back(std::move(row));
     };
     add(payoff_.latency, Level::kBrief);
-    // What stops first, since that is the question; else by time.
+    // Rows that stop paying off come first, since they are the question; the others follow by time.
     for (const bool stops : {true, false}) {
       for (const PayoffRow& row : payoff_.operators) {
         if (row.stops.has_value() == stops)
@@ -102,7 +102,7 @@ std::vector<Section> SayPayoffs(const Report& report) {
   std::vector<Section> sections;
   for (const Payoff& payoff : report.payoffs) {
     if (report.ladder && report.ladder->levels.size() > 2 && !payoff.Stops()) continue;
-    sections.push_back(PayoffText(report, payoff).All());
+    sections.push_back(PayoffSection(report, payoff).Make());
   }
   return sections;
 }

@@ -9,17 +9,17 @@
 namespace etprof::say {
 namespace {
 
-Cell ResultOfStep(QuickTestStep::State state) {
+Cell StepResultCell(QuickTestStep::State state) {
   return state == QuickTestStep::State::kPassed   ? Cell("ok", Tone::kGood)
          : state == QuickTestStep::State::kFailed ? Cell("FAILED", Tone::kBad)
                                                   : Cell();
 }
 
-Table StepsOfTest(const QuickTestResult& result) {
+Table MakeTestStepsTable(const QuickTestResult& result) {
   Table table{.id = "steps",
               .columns = {Left("step"), Left("result"), Right("time"), Left("said", "").Wraps()}};
   for (const QuickTestStep& step : result.steps) {
-    table.rows.push_back({step.name, ResultOfStep(step.state),
+    table.rows.push_back({step.name, StepResultCell(step.state),
                           step.seconds > 0 ? Cell(Duration{1e9 * step.seconds}) : Cell(""),
                           step.said.empty() ? "not tried" : step.said});
   }
@@ -45,7 +45,7 @@ Document SayQuickTest(const QuickTestResult& result) {
   document.title = "etprof quick-test";
   document.concludes = true;
   document.answers = {TestAnswer(result)};
-  document.sections = {{"", Level::kUsual, {StepsOfTest(result)}}};
+  document.sections = {{"", Level::kUsual, {MakeTestStepsTable(result)}}};
   return document;
 }
 

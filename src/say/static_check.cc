@@ -20,7 +20,7 @@ Cell FactCell(FactInfo::Unit unit, double value) {
   return unit == FactInfo::Unit::kBytes ? Cell(Size{value}) : Cell(Count{value});
 }
 
-// With all digits that tell it from `other`.
+// The value with all digits that distinguish it from `other`.
 std::string ExactFact(FactInfo::Unit unit, double value, double other) {
   if (unit == FactInfo::Unit::kBytes) return FormatCount(static_cast<std::int64_t>(value)) + " B";
   std::string text;
@@ -31,16 +31,16 @@ std::string ExactFact(FactInfo::Unit unit, double value, double other) {
   return text;
 }
 
-// So that it does not look like `other`, which it is not.
-Cell FactBeside(FactInfo::Unit unit, double value, double other) {
+// The value with more digits if it would print like `other` but differs.
+Cell DistinctFactCell(FactInfo::Unit unit, double value, double other) {
   Cell cell = FactCell(unit, value);
   if (value == other || TextOf(cell) != TextOf(FactCell(unit, other))) return cell;
   return ExactFact(unit, value, other);
 }
 
-// A number, or what it lies between.
+// A number, or the range that contains it.
 Cell RangeCell(FactInfo::Unit unit, const FactRange& range, double other) {
-  if (range.IsExact()) return FactBeside(unit, range.low, other);
+  if (range.IsExact()) return DistinctFactCell(unit, range.low, other);
   return fmt::format("{} to {}", TextOf(FactCell(unit, range.low)), TextOf(FactCell(unit, range.high)));
 }
 
@@ -52,7 +52,7 @@ Cell CandidateCell(const StaticItem& item) {
 }
 std::string AllowedText(const StaticItem& item) {
   return fmt::format("at {} {}", item.is_least ? "least" : "most",
-                     TextOf(FactBeside(item.unit, item.allowed, item.candidate.low)));
+                     TextOf(DistinctFactCell(item.unit, item.allowed, item.candidate.low)));
 }
 
 // "forward: portable operators: 0 -> 3, allowed at most 0: FAIL (why)"
@@ -63,7 +63,7 @@ std::string ItemText(const StaticItem& item) {
                      item.why.empty() ? "" : fmt::format(" ({})", item.why));
 }
 
-Table ItemsOf(const StaticCheck& check, const std::string& method, bool changes) {
+Table MakeItemsTable(const StaticCheck& check, const std::string& method, bool changes) {
   std::vector<StaticItem> items;
   std::ranges::copy_if(check.items, std::back_inserter(items), [&](const StaticItem& item) {
     return item.method == method && item.baseline.has_value() == changes;
@@ -94,11 +94,11 @@ void AddOperators(const char* title, const std::vector<StaticOperator>& operator
   section.AddUnlessEmpty(std::move(list));
 }
 
-Section SectionOf(const StaticCheck& check, const std::string& method) {
+Section MakeStaticSection(const StaticCheck& check, const std::string& method) {
   Section section{method.empty() ? "file" : method, Level::kUsual};
   for (const bool changes : {true, false}) {
     if (changes && check.baseline.empty()) continue;
-    section.parts.emplace_back(ItemsOf(check, method, changes));
+    section.parts.emplace_back(MakeItemsTable(check, method, changes));
   }
   List why{"why"};
   for (const StaticItem& item : check.items) {
@@ -111,8 +111,8 @@ Section SectionOf(const StaticCheck& check, const std::string& method) {
   return section;
 }
 
-// The file's own last. Of a check of nothing, too: the tables are there.
-std::vector<std::string> MethodsOf(const StaticCheck& check) {
+// The methods in the check, then "" for the whole file. An empty check has "", so that its tables exist.
+std::vector<std::string> CheckedMethods(const StaticCheck& check) {
   std::vector<std::string> methods;
   bool of_file = false;
   for (const StaticItem& item : check.items) {
@@ -139,7 +139,7 @@ std::string ChecksText(const StaticCheck& check) {
                      check.items.size(), "check");
 }
 
-std::string DetailsOf(const StaticCheck& check, const StaticItem& item) {
+std::string ItemDetails(const StaticCheck& check, const StaticItem& item) {
   std::string text = ItemText(item) + "\n";
   if (item.decision == GateDecision::kPass) return text;
   Section section;
@@ -167,7 +167,8 @@ Document SayStaticCheck(const StaticCheck& check) {
   document.facts.push_back((check.baseline.empty() ? "" : "candidate ") + FileName(check.candidate));
   document.concludes = true;
   document.answers = {Headline(check.decision, check.require_conclusive, false, ChecksText(check))};
-  for (const std::string& method : MethodsOf(check)) document.sections.push_back(SectionOf(check, method));
+  for (const std::string& method : CheckedMethods(check))
+    document.sections.push_back(MakeStaticSection(check, method));
   document.notes = NotesOf(check.notes);
   document.method = "Nothing was run: the numbers are those of the files.";
   return document;
@@ -182,7 +183,7 @@ TestSuite TestSuiteOf(const StaticCheck& check) {
     TestSuite::Case& of = suite.cases.emplace_back();
     of.name = item.Subject() + (item.baseline ? "" : " (limit)");
     of.message = ItemText(item);
-    of.details = DetailsOf(check, item);
+    of.details = ItemDetails(check, item);
     Judge(item.decision, check.require_conclusive, of);
     if (item.decision == GateDecision::kFail && !item.baseline) of.type = "limit";
   }

@@ -22,44 +22,44 @@ struct Peaks;
 }
 }  // namespace etprof
 
-// What commands say of other subjects than a run (say/run/report.h) and a gate (say/gates.h).
+// Documents about subjects other than a run (say/run/report.h) and a gate (say/gates.h).
 namespace etprof::say {
 
-// What a CPU has, and what can be measured with it.
+// The features of a CPU, and what can be measured with it.
 Document SayCpuFeatures(const CpuFeatures& cpu);
 
-// Which devices there are, and how each is. `notes`: why others may be missing.
+// The devices and their states. `notes` say why others may be missing.
 Document SayDeviceList(const std::vector<DeviceSurvey>& devices, const std::vector<std::string>& notes);
 
-// Peak compute and bandwidth of a device, as they were measured.
+// The measured peak compute and bandwidth of a device.
 Document SayPeaks(const protocol::Peaks& peaks, const std::string& device, bool emulated);
 
-// What one model or several do on several devices. The headings are those of the SME2 profiling kit.
+// One or several models on several devices. The headings are those of the SME2 profiling kit.
 Document SayDevices(const DevicesReport& report);
-// What the device's runners saw of the CPU, else what its system says: "sme2 sme i8mm ...".
+// CPU features as seen by the device's runners, else as reported by its system: "sme2 sme i8mm ...".
 std::vector<std::string> FeaturesOfRun(const Report& run);
-// What a comparison between devices, or between runs of one, cannot know.
+// What comparisons between devices, or between runs of one device, cannot exclude.
 std::string UnpairedText(std::size_t distinct_devices);
 
-// What is in a .pte: sizes, then each method's inputs, outputs and steps in program order. `data`: the .ptd
-// that may have what it expects there; null: none was given.
+// The contents of a .pte: sizes, then each method's inputs, outputs, and steps in program order. `data` is
+// the .ptd in which its external data are looked up; null: none was given.
 Document SayInspect(const Program& program, const std::string& file, const DataFile* data);
-// What is in a .ptd: its size and every piece of data, by its name.
+// The contents of a .ptd: its size and every piece of data with its name.
 Document SayInspect(const DataFile& data, const std::string& file);
 
-// What differs between two programs: operator by operator, with what each takes where both were measured.
-// Of equal ones every table is empty. `warnings`: what the reader has to know.
+// The differences between two programs, operator by operator, with times if both were measured. Equal
+// programs give empty tables. `warnings` are for the reader.
 Document SayDiff(const ProgramDiff& diff, const std::string& baseline, const std::string& candidate,
                  const std::vector<std::string>& warnings);
 
-// What commands need, a group of them a section, and whether this machine can measure.
+// The requirements of the commands, one section per group, and whether this machine can measure.
 Document SayExamination(const Examination& found);
-// How far a small model came, step by step.
+// The steps of the quick test and their results.
 Document SayQuickTest(const QuickTestResult& result);
-// What is wrong with results directories, each a section.
+// Problems with results directories, one section each.
 Document SayValidations(const Validations& validations);
 
-// A log is a section, then what differs between two, then what the operators' names prove.
+// One section per log, then the differences between two logs, then what the operators' names prove.
 Document SayKernels(const KernelReport& report);
 
 }  // namespace etprof::say

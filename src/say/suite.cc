@@ -13,25 +13,25 @@ namespace {
 
 constexpr std::size_t kUsualSuiteOperators = 10, kMostSuiteOperators = 50, kUsualSuiteFailures = 10;
 
-std::string NameOfCell(const SuiteCellReport& cell) {
+std::string SuiteCellName(const SuiteCellReport& cell) {
   return NameOfProgram(cell.model, cell.dtype) + " on " + cell.device;
 }
 
-// A pair, or a variant, by the labels of its sides.
-std::string NameOfPair(const auto& pair) {
+// Names a pair or a variant by the labels of its two variants.
+std::string PairName(const auto& pair) {
   return fmt::format("{} against {}", pair.candidate_label, pair.baseline_label);
 }
 
-class SuiteText {
+class SuiteDocument {
  public:
-  explicit SuiteText(const SuiteReport& suite) : suite_(suite) {
+  explicit SuiteDocument(const SuiteReport& suite) : suite_(suite) {
     for (const SuiteCellReport& cell : suite.cells) {
       const std::pair row(cell.model, cell.dtype);
       if (std::ranges::find(programs_, row) == programs_.end()) programs_.push_back(row);
     }
   }
 
-  Document All() const {
+  Document Make() const {
     Document document;
     document.title = "etprof suite";
     document.sections_are = "section";
@@ -40,25 +40,26 @@ class SuiteText {
     document.facts.push_back(fmt::format("{}", fmt::join(suite_.devices, ", ")));
     document.concludes = true;
     document.answers = {Conclusion()};
-    document.sections.push_back({"Latency", Level::kUsual, {Latency()}});
+    document.sections.push_back({"Latency", Level::kUsual, {MakeLatencyTable()}});
     for (const auto& [variant, name] : Variants())
-      document.sections.push_back({name, Level::kUsual, {VerdictsOf(variant)}});
-    if (!suite_.variants.empty()) document.sections.push_back(Worth());
+      document.sections.push_back({name, Level::kUsual, {MakeVerdictsTable(variant)}});
+    if (!suite_.variants.empty()) document.sections.push_back(MakeVariantsSection());
     if (!suite_.dtypes.empty())
       document.sections.push_back(
           {"Speedup by data type",
            Level::kUsual,
-           {Dtypes(),
+           {MakeDtypesTable(),
             Paragraph{"The data types of a model were measured one after the other: their intervals "
                       "allow for drift.",
                       Level::kPage}}});
-    if (suite_.limit) document.sections.push_back({"Limit", Level::kUsual, {Gate()}});
-    document.sections.push_back({"Slowest operators", Level::kUsual, {Operators()}});
-    if (Table failures = Failures(); !failures.rows.empty())
+    if (suite_.limit) document.sections.push_back({"Limit", Level::kUsual, {MakeLimitTable()}});
+    document.sections.push_back({"Slowest operators", Level::kUsual, {MakeOperatorsTable()}});
+    if (Table failures = MakeFailuresTable(); !failures.rows.empty())
       document.sections.push_back({"Failures", Level::kBrief, {std::move(failures)}});
-    document.sections.push_back({"Cells", Level::kPage, {Cells()}});
-    if (Section absent = Absent(); !absent.parts.empty()) document.sections.push_back(std::move(absent));
-    document.notes = Notes();
+    document.sections.push_back({"Cells", Level::kPage, {MakeCellsTable()}});
+    if (Section absent = MakeEmptyTables(); !absent.parts.empty())
+      document.sections.push_back(std::move(absent));
+    document.notes = MakeNotes();
     document.method = fmt::format(
         "The variants of a cell were interleaved. All verdicts are one family, whose false discovery rate is "
         "controlled at {:g}% (Benjamini-Hochberg). Their intervals are adjusted for that. A variant's "
@@ -93,15 +94,15 @@ class SuiteText {
   }
 
  private:
-  const SuiteCellReport* CellOf(const std::pair<std::string, std::string>& program,
-                                const std::string& device) const {
+  const SuiteCellReport* FindCell(const std::pair<std::string, std::string>& program,
+                                  const std::string& device) const {
     const auto found = std::ranges::find_if(suite_.cells, [&](const SuiteCellReport& cell) {
       return cell.model == program.first && cell.dtype == program.second && cell.device == device;
     });
     return found == suite_.cells.end() ? nullptr : &*found;
   }
 
-  // Programs by devices, with what `cell_of` makes of each cell.
+  // A table of programs by devices; `cell_of` makes the cell of each suite cell.
   Table Matrix(const std::string& id, const auto& cell_of) const {
     Table table{.id = id, .columns = {Left("model"), Left("dtype", "type")}};
     table.columns.front().keep = Table::Keep::kDifference;
@@ -110,7 +111,7 @@ class SuiteText {
     for (const auto& program : programs_) {
       Row row{program.first, program.second};
       for (const std::string& device : suite_.devices) {
-        const SuiteCellReport* const cell = CellOf(program, device);
+        const SuiteCellReport* const cell = FindCell(program, device);
         row.cells.push_back(cell == nullptr ? Cell("") : cell_of(*cell));
       }
       table.rows.push_back(std::move(row));
@@ -118,53 +119,53 @@ class SuiteText {
     return table;
   }
 
-  static Cell Unsure(stats::Verdict verdict) {
+  static Cell UnsureVerdict(stats::Verdict verdict) {
     return Cell(std::string(etprof::NameOf(verdict)), Tone::kUnsure);
   }
 
-  static Cell StateOf(const SuiteCellReport& cell) {
-    if (cell.Contended()) return Unsure(stats::Verdict::kContended);
+  static Cell StatusCell(const SuiteCellReport& cell) {
+    if (cell.Contended()) return UnsureVerdict(stats::Verdict::kContended);
     if (cell.status == SuiteCellStatus::kMeasured) return {};
     return Cell(std::string(etprof::NameOf(cell.status)),
                 cell.status == SuiteCellStatus::kFailed ? Tone::kBad : Tone::kUnsure);
   }
 
-  Table Latency() const {
+  Table MakeLatencyTable() const {
     return Matrix("latency", [](const SuiteCellReport& cell) {
-      return cell.latency_ns ? Cell(Duration{*cell.latency_ns}) : StateOf(cell);
+      return cell.latency_ns ? Cell(Duration{*cell.latency_ns}) : StatusCell(cell);
     });
   }
 
-  // Each once, with the name that its first pair gives it.
+  // The distinct variants, named as in their first pair.
   std::vector<std::pair<std::string, std::string>> Variants() const {
     std::vector<std::pair<std::string, std::string>> variants;
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         const bool known = std::ranges::find(variants, pair.variant,
                                              &std::pair<std::string, std::string>::first) != variants.end();
-        if (!known) variants.emplace_back(pair.variant, "Speedup: " + NameOfPair(pair));
+        if (!known) variants.emplace_back(pair.variant, "Speedup: " + PairName(pair));
       }
     }
     return variants;
   }
 
-  static const SuitePair* PairOf(const SuiteCellReport& cell, const std::string& variant) {
+  static const SuitePair* FindPair(const SuiteCellReport& cell, const std::string& variant) {
     const auto found = std::ranges::find(cell.pairs, variant, &SuitePair::variant);
     return found == cell.pairs.end() ? nullptr : &*found;
   }
 
-  Table VerdictsOf(const std::string& variant) const {
+  Table MakeVerdictsTable(const std::string& variant) const {
     return Matrix("verdicts", [&](const SuiteCellReport& cell) {
-      const SuitePair* const pair = PairOf(cell, variant);
-      if (pair == nullptr) return StateOf(cell);
+      const SuitePair* const pair = FindPair(cell, variant);
+      if (pair == nullptr) return StatusCell(cell);
       const stats::Verdict verdict = pair->latency.verdict;
       if (verdict == stats::Verdict::kEmulated || verdict == stats::Verdict::kContended)
-        return Unsure(verdict);
+        return UnsureVerdict(verdict);
       return Cell(Speedup{pair->latency});
     });
   }
 
-  Table Worths() const {
+  Table MakeVariantsTable() const {
     Table table{
         .id = "variants",
         .columns = {Left("variant"), Left("device"), Right("geometric_mean", "geometric mean"),
@@ -175,7 +176,7 @@ class SuiteText {
       quantity.estimate = variant.estimate;
       quantity.verdict = variant.verdict;
       table.rows.push_back(
-          {NameOfPair(variant), variant.device.empty() ? "all" : variant.device,
+          {PairName(variant), variant.device.empty() ? "all" : variant.device,
            variant.ratio ? Cell(Ratio{*variant.ratio}) : Cell(),
            variant.estimate ? Cell(Interval{quantity}) : Cell(),
            variant.estimate ? std::string(etprof::NameOf(variant.verdict)) : "needs two models",
@@ -184,15 +185,16 @@ class SuiteText {
     return table;
   }
 
-  Section Worth() const {
+  Section MakeVariantsSection() const {
     return {"Speedup by variant",
             Level::kBrief,
-            {Worths(), Paragraph{"The interval's unit is the model: the ratios of a model's data types (and "
-                                 "devices) are averaged first.",
-                                 Level::kPage}}};
+            {MakeVariantsTable(),
+             Paragraph{"The interval's unit is the model: the ratios of a model's data types (and "
+                       "devices) are averaged first.",
+                       Level::kPage}}};
   }
 
-  Table Dtypes() const {
+  Table MakeDtypesTable() const {
     Table table{.id = "dtypes",
                 .columns = {Left("model"), Left("device"), Left("dtype", "type"), Left("against"),
                             Right("latency").Goes(2), Right("baseline").Goes(1), Right("speedup"),
@@ -207,20 +209,20 @@ class SuiteText {
     return table;
   }
 
-  Table Gate() const {
+  Table MakeLimitTable() const {
     Table table{.id = "limit",
                 .columns = {Left("cell"), Left("pair").Goes(1), Right("change"), Left("result")}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         const GateVerdict& gate = pair.gate;
-        table.rows.push_back({NameOfCell(cell), NameOfPair(pair),
+        table.rows.push_back({SuiteCellName(cell), PairName(pair),
                               ChangeCell(gate.growth, gate.low, gate.high), ResultCell(gate.decision)});
       }
     }
     return table;
   }
 
-  Table Operators() const {
+  Table MakeOperatorsTable() const {
     Table table{.id = "operators",
                 .columns = {Left("operator"), Left("model"), Left("dtype", "type"), Left("device").Goes(1),
                             Right("self", "self time"), Right("share", "% of total")}};
@@ -243,7 +245,7 @@ class SuiteText {
     return table;
   }
 
-  Table Failures() const {
+  Table MakeFailuresTable() const {
     Table table{
         .id = "failures",
         .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("status"), Left("reason")}};
@@ -257,23 +259,23 @@ class SuiteText {
     return table;
   }
 
-  // The tables that this suite has nothing for: without rows, so that CSV has every id of any suite.
-  Section Absent() const {
+  // Tables without data in this suite, without rows, so that CSV offers every id.
+  Section MakeEmptyTables() const {
     Section section{"", Level::kUsual};
     const auto add = [&](bool absent, Table table) {
       table.rows.clear();
       if (absent) section.parts.emplace_back(std::move(table));
     };
-    add(Variants().empty(), VerdictsOf(""));
-    add(suite_.variants.empty(), Worths());
-    add(suite_.dtypes.empty(), Dtypes());
-    add(!suite_.limit, Gate());
-    add(Failures().rows.empty(), Failures());
+    add(Variants().empty(), MakeVerdictsTable(""));
+    add(suite_.variants.empty(), MakeVariantsTable());
+    add(suite_.dtypes.empty(), MakeDtypesTable());
+    add(!suite_.limit, MakeLimitTable());
+    add(MakeFailuresTable().rows.empty(), MakeFailuresTable());
     return section;
   }
 
-  // A row a pair, for those who go on with the numbers.
-  Table Cells() const {
+  // One row per pair, for further processing.
+  Table MakeCellsTable() const {
     Table table{.id = "cells",
                 .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("pair"),
                             Right("baseline"), Right("candidate"), Right("speedup"), Right("interval"),
@@ -281,7 +283,7 @@ class SuiteText {
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         table.rows.push_back(
-            {cell.model, cell.dtype, cell.device, NameOfPair(pair), Maybe<Duration>(pair.latency.baseline_ns),
+            {cell.model, cell.dtype, cell.device, PairName(pair), Maybe<Duration>(pair.latency.baseline_ns),
              Maybe<Duration>(pair.latency.candidate_ns), Speedup{pair.latency}, Interval{pair.latency},
              std::string(etprof::NameOf(pair.latency.verdict)), Count{pair.launches}, cell.folder});
       }
@@ -294,7 +296,7 @@ class SuiteText {
     return table;
   }
 
-  std::vector<Note> Notes() const {
+  std::vector<Note> MakeNotes() const {
     std::vector<Note> notes;
     if (std::ranges::any_of(suite_.cells, &SuiteCellReport::emulated))
       notes.push_back({"Where a CPU was emulated, timings are not meaningful."});
@@ -302,18 +304,18 @@ class SuiteText {
       for (const SuitePair& pair : cell.pairs) {
         if (!pair.why_not.empty() && !cell.emulated)
           notes.push_back(
-              {fmt::format("{}: {}: {}", NameOfCell(cell), NameOfPair(pair), pair.why_not), "warning"});
+              {fmt::format("{}: {}: {}", SuiteCellName(cell), PairName(pair), pair.why_not), "warning"});
       }
     }
     return notes;
   }
 
   const SuiteReport& suite_;
-  std::vector<std::pair<std::string, std::string>> programs_;  // models with types, in order
+  std::vector<std::pair<std::string, std::string>> programs_;  // distinct models with data types, in order
 };
 
-std::string LineOf(const SuitePair& pair, const std::optional<double>& limit) {
-  std::string text = fmt::format("{}: {}", NameOfPair(pair), etprof::NameOf(pair.latency.verdict));
+std::string PairLine(const SuitePair& pair, const std::optional<double>& limit) {
+  std::string text = fmt::format("{}: {}", PairName(pair), etprof::NameOf(pair.latency.verdict));
   if (pair.latency.Told())
     text += fmt::format(", {} {}", TextOf(Cell(Speedup{pair.latency})), TextOf(Cell(Interval{pair.latency})));
   if (!limit) return text;
@@ -322,7 +324,7 @@ std::string LineOf(const SuitePair& pair, const std::optional<double>& limit) {
 
 }  // namespace
 
-Document SaySuite(const SuiteReport& suite) { return SuiteText(suite).All(); }
+Document SaySuite(const SuiteReport& suite) { return SuiteDocument(suite).Make(); }
 
 TestSuite TestSuiteOf(const SuiteReport& suite) {
   TestSuite tests;
@@ -333,7 +335,7 @@ TestSuite TestSuiteOf(const SuiteReport& suite) {
   using Outcome = TestSuite::Outcome;
   for (const SuiteCellReport& cell : suite.cells) {
     tests.seconds += cell.seconds;
-    TestSuite::Case of{NameOfCell(cell), Outcome::kPassed, "", "", ""};
+    TestSuite::Case of{SuiteCellName(cell), Outcome::kPassed, "", "", ""};
     if (cell.status != SuiteCellStatus::kMeasured || !cell.reason.empty()) {
       const bool failed =
           cell.status == SuiteCellStatus::kFailed || cell.status == SuiteCellStatus::kMeasured;
@@ -344,11 +346,11 @@ TestSuite TestSuiteOf(const SuiteReport& suite) {
       if (cell.pairs.empty()) continue;
     }
     for (const SuitePair& pair : cell.pairs) {
-      const std::string line = LineOf(pair, suite.limit);
-      TestSuite::Case made{NameOfCell(cell) + ": " + NameOfPair(pair), Outcome::kPassed, "", line,
-                           line + "\n"};
-      if (suite.limit) Judge(pair.gate.decision, suite.require_conclusive, made);
-      tests.cases.push_back(std::move(made));
+      const std::string line = PairLine(pair, suite.limit);
+      TestSuite::Case test_case{SuiteCellName(cell) + ": " + PairName(pair), Outcome::kPassed, "", line,
+                                line + "\n"};
+      if (suite.limit) Judge(pair.gate.decision, suite.require_conclusive, test_case);
+      tests.cases.push_back(std::move(test_case));
     }
     if (cell.pairs.empty()) tests.cases.push_back(of);
   }

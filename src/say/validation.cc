@@ -23,7 +23,7 @@ Tone ValidityTone(const Validation& of) {
   return !of.AllWell() ? Tone::kBad : of.findings.empty() ? Tone::kGood : Tone::kUnsure;
 }
 
-// A screen has no room for a problem beside the file: it is the line below.
+// A screen has no room for a column of problems, so it shows each on the line below.
 Table ValidationFindings(const Validation& of) {
   Table table{
       .id = "findings",

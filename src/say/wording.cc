@@ -20,7 +20,7 @@ namespace etprof {
 namespace {
 
 // "−14%", "+3.2%", "0%".
-std::string Signed(double relative) {
+std::string SignedPercentText(double relative) {
   const double percent = std::fabs(relative * 100);
   if (percent < 0.05) return "0%";
   return fmt::format("{}{:.{}f}%", relative < 0 ? "−" : "+", percent, percent < 9.95 ? 1 : 0);
@@ -30,8 +30,8 @@ bool Differs(stats::Verdict verdict) {
   return verdict == stats::Verdict::kFaster || verdict == stats::Verdict::kSlower;
 }
 
-// Digits enough that the width can be seen. Bounds far from what can be measured are not told to the digit.
-std::string Interval(double low, double high) {
+// Prints enough digits to show the width. Bounds far beyond what can be measured are cut.
+std::string IntervalOrEmpty(double low, double high) {
   if (!std::isfinite(low) || !std::isfinite(high)) return "";
   const double width = high - low;
   int decimals = 2;
@@ -77,7 +77,7 @@ TimeScale ScaleFor(double smallest, double largest) {
 std::vector<std::int64_t> AddingUpUnits(const std::vector<std::vector<double>>& groups_ns,
                                         const TimeScale& scale) {
   std::vector<std::int64_t> all;
-  double left = 0;  // of the sums so far, what their rounded parts are short of
+  double left = 0;  // what the rounded parts of the sums so far lack
   for (const std::vector<double>& group : groups_ns) {
     std::vector<double> units;
     for (const double value : group) units.push_back(value * UnitsPerNs(scale));
@@ -109,7 +109,7 @@ std::string RatioText(double ratio) {
   if (!std::isfinite(ratio)) return kUndefined;
   if (ratio >= 99.5) return fmt::format("{:.0f}x", ratio);
   if (ratio > 0 && ratio < 0.0995) return fmt::format("{:.2g}x", ratio);
-  constexpr double kOne = 5e-6;  // from 1: not told apart
+  constexpr double kOne = 5e-6;  // differences from 1 below this are not printed
   int decimals = 2;
   while (std::fabs(ratio - 1) >= kOne && std::fabs(ratio - 1) < 0.5 * std::pow(10, -decimals)) ++decimals;
   return fmt::format("{:.{}f}x", ratio, decimals);
@@ -140,10 +140,11 @@ VerdictWords WordsOf(const Quantity& quantity) {
     return {kUndefined, ""};
   }
   const stats::RatioEstimate& estimate = *quantity.estimate;
-  const std::string interval = Interval(estimate.low(), estimate.high());
+  const std::string interval = IntervalOrEmpty(estimate.low(), estimate.high());
   if (quantity.verdict == stats::Verdict::kFaster) return {TimesText(estimate.ratio(), "faster"), interval};
   if (quantity.verdict == stats::Verdict::kSlower)
-    return {TimesText(1 / estimate.ratio(), "slower"), Interval(1 / estimate.high(), 1 / estimate.low())};
+    return {TimesText(1 / estimate.ratio(), "slower"),
+            IntervalOrEmpty(1 / estimate.high(), 1 / estimate.low())};
   if (quantity.verdict == stats::Verdict::kSame) return {"same", interval};
   return {"inconclusive, " + RatioText(estimate.ratio()), interval};
 }
@@ -153,9 +154,9 @@ std::string VerdictAgainst(const Quantity& quantity, const std::string& baseline
   if (Differs(quantity.verdict)) return verdict + " than " + baseline;
   if (quantity.verdict == stats::Verdict::kSame) return verdict + " as " + baseline;
   if (quantity.verdict != stats::Verdict::kInconclusive || verdict == kUndefined) return verdict;
-  // What the ratio is against stands after it.
-  const std::size_t behind = verdict.ends_with(kNoInterval) ? kNoInterval.size() : 0;
-  verdict.insert(verdict.size() - behind, " compared with " + baseline);
+  // The baseline's name goes after the ratio.
+  const std::size_t suffix_size = verdict.ends_with(kNoInterval) ? kNoInterval.size() : 0;
+  verdict.insert(verdict.size() - suffix_size, " compared with " + baseline);
   return verdict;
 }
 
@@ -177,7 +178,7 @@ std::string GainText(const Quantity& quantity) {
 
 std::string IntervalText(const Quantity& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated || !quantity.estimate) return kUndefined;
-  const std::string interval = Interval(quantity.estimate->low(), quantity.estimate->high());
+  const std::string interval = IntervalOrEmpty(quantity.estimate->low(), quantity.estimate->high());
   return interval.empty() ? kUndefined : interval;
 }
 
@@ -194,16 +195,16 @@ std::string PaceText(const ReportExperiment& experiment) {
 std::string CostVerdict(const SideCost& cost) {
   if (!cost.estimate) return "";
   if (cost.verdict == stats::Verdict::kSame) return "same";
-  return Differs(cost.verdict) ? Signed(1 / cost.estimate->ratio() - 1) : "";
+  return Differs(cost.verdict) ? SignedPercentText(1 / cost.estimate->ratio() - 1) : "";
 }
 
 std::string CostInterval(const SideCost& cost) {
   if (!cost.estimate || cost.verdict == stats::Verdict::kEmulated) return kUndefined;
-  // The change is of candidate over baseline, the estimate of baseline over candidate: both ends turn over.
+  // The change is candidate over baseline and the estimate baseline over candidate, so the ends are swapped.
   const double low = 1 / cost.estimate->high() - 1;
   const double high = 1 / cost.estimate->low() - 1;
   if (!std::isfinite(low) || !std::isfinite(high)) return kUndefined;
-  return fmt::format("[{}, {}]", Signed(low), high > 100 ? ">+10000%" : Signed(high));
+  return fmt::format("[{}, {}]", SignedPercentText(low), high > 100 ? ">+10000%" : SignedPercentText(high));
 }
 
 std::string SampleText(const Comparison& comparison, bool interleaved) {
@@ -225,7 +226,7 @@ std::string MethodToTell(const Report& report) {
 }
 
 std::string ModelText(const Report& report) {
-  // "mobilenet_v3_small_xnnpack_fp32" says its backend and data type itself; say each thing once.
+  // "mobilenet_v3_small_xnnpack_fp32" already contains the backend and the data type, so remove them.
   std::string text = report.models_share.empty() ? report.model_id : report.models_share;
   const std::string suffix = "_" + report.backend + "_" + report.dtype;
   if (!report.backend.empty() && text.ends_with(suffix)) text.resize(text.size() - suffix.size());

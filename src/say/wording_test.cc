@@ -23,7 +23,7 @@ Quantity Ratio(double low, double high, stats::Verdict verdict) {
   return quantity;
 }
 
-TEST(Words, SayTheVerdictWithItsInterval) {
+TEST(Words, ShowTheVerdictWithItsInterval) {
   const VerdictWords faster = WordsOf(Ratio(1.82, 1.86, stats::Verdict::kFaster));
   EXPECT_EQ(faster.verdict, "1.84x faster");
   EXPECT_EQ(faster.interval, "[1.82, 1.86]");
@@ -31,13 +31,13 @@ TEST(Words, SayTheVerdictWithItsInterval) {
   EXPECT_EQ(WordsOf(Ratio(0.997, 1.004, stats::Verdict::kSame)).interval, "[0.997, 1.004]");
 }
 
-TEST(Words, TurnASlowerSideOver) {
+TEST(Words, InvertRatioAndIntervalOfSlowdowns) {
   const VerdictWords slower = WordsOf(Ratio(0.5, 0.5 / 0.9, stats::Verdict::kSlower));
   EXPECT_EQ(slower.verdict, "1.90x slower");
   EXPECT_EQ(slower.interval, "[1.80, 2.00]");
 }
 
-TEST(Words, NeverSayOnceAsSlow) {
+TEST(Words, NeverPrintOneTimesSlower) {
   for (double far = 1e-12; far < 2; far *= 1.7) {
     const std::string slower = WordsOf(Ratio(1 / (1 + far), 1 / (1 + far), stats::Verdict::kSlower)).verdict;
     const std::string faster = WordsOf(Ratio(1 + far, 1 + far, stats::Verdict::kFaster)).verdict;
@@ -48,7 +48,7 @@ TEST(Words, NeverSayOnceAsSlow) {
   }
 }
 
-TEST(Words, SayWhatStandsForNoSpeedup) {
+TEST(Words, ExplainUndefinedSpeedups) {
   Report report;
   EXPECT_EQ(UndefinedText(report), "");
   const auto add = [&](stats::Verdict verdict) {
@@ -56,14 +56,14 @@ TEST(Words, SayWhatStandsForNoSpeedup) {
   };
   add(stats::Verdict::kContended);
   EXPECT_EQ(UndefinedText(report), "—: contended.");
-  add(stats::Verdict::kSame);  // of which an operator may be inconclusive
+  add(stats::Verdict::kSame);  // operators of such a pair may still be inconclusive
   EXPECT_EQ(UndefinedText(report), "—: contended or inconclusive.");
   report.comparisons.clear();
   add(stats::Verdict::kEmulated);
   EXPECT_EQ(UndefinedText(report), "—: emulated.");
 }
 
-TEST(Words, NeverTakeAnInconclusiveRatioForAGain) {
+TEST(Words, ShowNoSpeedupForInconclusiveRatios) {
   const Quantity quantity = Ratio(0.95, 1.2, stats::Verdict::kInconclusive);
   EXPECT_EQ(GainText(quantity), kUndefined);
   EXPECT_EQ(IntervalText(quantity), "[0.95, 1.20]");
@@ -73,7 +73,7 @@ TEST(Words, NeverTakeAnInconclusiveRatioForAGain) {
   EXPECT_EQ(IntervalText(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
 }
 
-TEST(Words, SayWhenThereIsNoInterval) {
+TEST(Words, StateMissingIntervals) {
   Quantity quantity;
   quantity.baseline_ns = 2e6;
   quantity.candidate_ns = 1e6;
@@ -88,8 +88,9 @@ SideCost Cost(double low, double high, stats::Verdict verdict) {
   return cost;
 }
 
-// A ratio is before over after, a change after over before: the change lies within the interval beside it.
-TEST(Costs, AreChangesThatLieWithinTheirIntervals) {
+// A ratio is baseline over candidate, a change candidate over baseline; the change must be within its
+// interval.
+TEST(Costs, ChangesAreWithinTheirIntervals) {
   const SideCost more = Cost(0.74, 0.98, stats::Verdict::kSlower);  // 0.852
   EXPECT_EQ(CostVerdict(more), "+17%");
   EXPECT_EQ(CostInterval(more), "[+2.0%, +35%]");
@@ -101,7 +102,7 @@ TEST(Costs, AreChangesThatLieWithinTheirIntervals) {
   EXPECT_EQ(CostInterval(slightly), "[+2.8%, +3.6%]");
 }
 
-TEST(Costs, ClaimNothingThatIsNotKnown) {
+TEST(Costs, UnknownChangesAreEmpty) {
   EXPECT_EQ(CostVerdict(Cost(0.9, 1.1, stats::Verdict::kInconclusive)), "");
   EXPECT_EQ(CostInterval(Cost(0.89, 1.09, stats::Verdict::kInconclusive)), "[−8.3%, +12%]");
   EXPECT_EQ(CostVerdict(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "same");
@@ -111,18 +112,18 @@ TEST(Costs, ClaimNothingThatIsNotKnown) {
   EXPECT_EQ(CostInterval(SideCost()), kUndefined);
 }
 
-TEST(AddingUpUnits, AreThoseOfTheSum) {
+TEST(AddingUpUnits, AddUpToTheRoundedSum) {
   const TimeScale scale{1e6, "ms", 2};
-  // 3.33.. x 3 would print 3.33 three times and miss a hundredth.
+  // Rounded separately, 3 x 3.33 would lack 0.01.
   EXPECT_EQ(AddingUpUnits({{10e6 / 3, 10e6 / 3, 10e6 / 3}}, scale),
             (std::vector<std::int64_t>{334, 333, 333}));
   EXPECT_EQ(AddingUpUnits({{1e6, -0.25e6}}, scale), (std::vector<std::int64_t>{100, -25}));
   EXPECT_EQ(scale.OfUnits(-25), "−0.25");
   EXPECT_TRUE(AddingUpUnits({}, scale).empty());
-  // 1.004 + 1.004 = 2.008, and 2.012 with what follows: 2.01 both times.
+  // 1.004 + 1.004 = 2.008, and with the next part 2.012: both sums print as 2.01.
   EXPECT_EQ(AddingUpUnits({{1.004e6, 1.004e6}, {}, {0.004e6}}, scale),
             (std::vector<std::int64_t>{101, 100, 0}));
-  // 0.004 of it was printed with the first sum, so that the second is 2.02 all the same.
+  // The first sum was printed 0.004 too low, so the second sum is 2.02.
   EXPECT_EQ(AddingUpUnits({{2.004e6}, {0.012e6}}, scale), (std::vector<std::int64_t>{200, 2}));
 }
 
@@ -149,13 +150,13 @@ TEST(Numbers, HaveSensibleDigits) {
   EXPECT_EQ(RatioText(0.123), "0.12x");
   EXPECT_EQ(RatioText(0.002875), "0.0029x");
   EXPECT_EQ(RatioText(1.013), "1.01x");
-  EXPECT_EQ(RatioText(1.0004), "1.0004x");  // never as if nothing had changed
+  EXPECT_EQ(RatioText(1.0004), "1.0004x");  // a change is never printed as 1.00x
   EXPECT_EQ(RatioText(0.9968), "0.997x");
   EXPECT_EQ(RatioText(1), "1.00x");
   EXPECT_EQ(RelativeText(0.0042), "0.42%");
 }
 
-TEST(Tail, IsNotAQuantileThatFewRunsCannotShow) {
+TEST(Tail, NeedsEnoughRunsForAQuantile) {
   stats::Distribution few;
   few.n = 99;
   few.max = 7;
@@ -165,7 +166,7 @@ TEST(Tail, IsNotAQuantileThatFewRunsCannotShow) {
   EXPECT_STREQ(TailOf(few).name, "p99");
 }
 
-TEST(HeaderText, NamesTheMethodWhereItMustBeTold) {
+TEST(HeaderText, NamesAMethodOtherThanForward) {
   Report report;
   report.model_id = "llm";
   EXPECT_EQ(HeaderText(report), "llm");
@@ -181,11 +182,11 @@ TEST(HeaderText, NamesTheMethodWhereItMustBeTold) {
   const std::vector<say::Fact> facts = say::RunFacts(report).facts;
   EXPECT_TRUE(std::ranges::any_of(
       facts, [](const say::Fact& fact) { return fact.name == "Method" && fact.value == "decode"; }));
-  report.bare = true;  // a file of events alone: which method ran is not known
+  report.bare = true;  // a bare trace does not say which method ran
   EXPECT_EQ(MethodToTell(report), "");
 }
 
-TEST(VerdictAgainst, SaysAgainstWhat) {
+TEST(VerdictAgainst, NamesTheBaseline) {
   Quantity quantity;
   EXPECT_EQ(VerdictAgainst(quantity, "off"), kUndefined);
   quantity.baseline_ns = 2;

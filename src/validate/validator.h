@@ -19,6 +19,7 @@
 namespace etprof {
 
 // Checks all invariants of a results directory (AllChecks). It only reads, and reports all problems.
+//
 //   Validator validator(folder);
 //   for each ETDump that could be read: validator.CheckTrace(data, trace, profile);
 //   for each file that analysis derives from the run, if can_rebuild(): validator.CheckDerived(file, render);
@@ -29,7 +30,7 @@ class Validator {
   // `folder` is a results directory.
   Validator(const std::filesystem::path& folder, std::string etprof_version);
 
-  // As it was loaded; for whoever reads its ETDumps.
+  // The run as loaded, for callers that read its ETDumps.
   const RunData& run() const { return run_; }
   // The directory was written by another tool, or is a folder of ETDumps: missing files that only etprof
   // writes are warnings.

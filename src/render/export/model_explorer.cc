@@ -198,8 +198,7 @@ class GraphRenderer {
       std::string path;                                        // path of the module
       std::map<std::size_t, std::pair<double, double>> times;  // by experiment: mean ns, share
       std::optional<std::int64_t> macs = 0;
-      ProgramTensor::Shape shapes =
-          ProgramTensor::Shape::kStatic;  // the least certain of the shapes that `macs` is based on
+      ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;  // the least certain shape behind `macs`
     };
     std::map<std::string, Sum> sums;
     for (const ModelNode& node : graph_.nodes) {

@@ -22,10 +22,9 @@ struct ScreenTable {
     int goes = 0;        // drop priority: 1 is dropped first, then 2, ...; 0: never
   };
   struct Cell {
-    std::string text;             // a single line (OneLine)
-    std::string_view color = {};  // as in Paint
-    std::optional<double> bar =
-        {};  // length of a bar at the end of the row, drawn if there is room; relative to the table's largest
+    std::string text;                // a single line (OneLine)
+    std::string_view color = {};     // as in Paint
+    std::optional<double> bar = {};  // length of the row's bar, relative to the table's largest
   };
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;              // every row has columns.size() cells

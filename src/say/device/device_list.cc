@@ -51,7 +51,7 @@ std::string ClustersText(const DeviceProperties& properties) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-Facts FactsOf(const DeviceSurvey& device) {
+Facts MakeDeviceFacts(const DeviceSurvey& device) {
   Facts facts{"device", ""};
   facts.Add("problem", device.problem);
   facts.Add("remedy", device.remedy);
@@ -101,7 +101,7 @@ Document SayDeviceList(const std::vector<DeviceSurvey>& devices, const std::vect
   }
   document.sections = {{"", Level::kUsual, {std::move(table)}}};
   for (const DeviceSurvey& device : devices)
-    document.sections.push_back({device.name, Level::kUsual, {FactsOf(device)}});
+    document.sections.push_back({device.name, Level::kUsual, {MakeDeviceFacts(device)}});
   return document;
 }
 

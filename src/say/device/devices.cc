@@ -51,30 +51,30 @@ std::string ConfidenceText(const Quantity& quantity) {
   return fmt::format("{:.3g}% CI {}", 100 * quantity.estimate->confidence, interval);
 }
 
-class DevicesText {
+class DevicesDocument {
  public:
-  explicit DevicesText(const DevicesReport& report) : report_(report) {}
+  explicit DevicesDocument(const DevicesReport& report) : report_(report) {}
 
-  Document All() const {
+  Document Make() const {
     Document document;
-    document.title = Title();
+    document.title = MakeTitle();
     document.sections_are = "section";
     for (const ModelSection& model : report_.models) AddAnswers(model, document.answers);
     document.notes_title = "Measurement quality";
-    document.notes = Notes();
+    document.notes = MakeNotes();
     document.usual_notes = kUsualWarnings;
-    document.sections.push_back(Devices());
+    document.sections.push_back(MakeDevicesSection());
     for (const ModelSection& model : report_.models) {
-      document.sections.push_back(Latency(model));
-      if (!model.pairs.empty()) document.sections.push_back(Speedups(model));
-      const DeviceRow* usual = RowToShow(model);
+      document.sections.push_back(MakeLatencySection(model));
+      if (!model.pairs.empty()) document.sections.push_back(MakeSpeedupsSection(model));
+      const DeviceRow* row_to_show = RowToShow(model);
       for (const DeviceRow& row : model.experiments) {
-        Section section = Categories(model, row);
-        if (&row != usual) section.level = Level::kPage;
+        Section section = MakeCategoriesSection(model, row);
+        if (&row != row_to_show) section.level = Level::kPage;
         document.sections.push_back(std::move(section));
       }
     }
-    document.appendix.push_back(Runs());
+    document.appendix.push_back(MakeRunsSection());
     return document;
   }
 
@@ -85,17 +85,17 @@ class DevicesText {
   static std::string NameOf(const DeviceColumn& device) {
     return device.name + (device.emulated ? " (emulated)" : "");
   }
-  // In front of what is of one model.
-  std::string Of(const ModelSection& model) const {
+  // The prefix of texts about one model, if there are several.
+  std::string ModelPrefix(const ModelSection& model) const {
     return report_.models.size() > 1 ? model.title + ": " : "";
   }
 
-  std::string Title() const {
+  std::string MakeTitle() const {
     if (!report_.title.empty()) return report_.title;
     std::vector<std::string> models;
     for (const ModelSection& model : report_.models) models.push_back(model.title);
     const bool a_device_each = report_.distinct_devices == report_.runs.size();
-    // A title with a method has a comma of its own.
+    // A title with a method contains a comma.
     return fmt::format("{}{}{}", fmt::join(models, "; "), a_device_each ? " on " : ": ",
                        CountText(report_.runs.size(), report_.distinct_devices));
   }
@@ -103,7 +103,7 @@ class DevicesText {
   void AddAnswers(const ModelSection& model, std::vector<Answer>& answers) const {
     for (std::size_t device = 0; device < model.devices.size(); ++device) {
       const Report& run = RunOf(model, device);
-      const std::string where = Of(model) + NameOf(model.devices[device]) + ", ";
+      const std::string where = ModelPrefix(model) + NameOf(model.devices[device]) + ", ";
       for (const ReportComparison& pair : run.comparisons) {
         const Quantity& latency = pair.comparison.latency;
         answers.push_back({where + pair.comparison.candidate_label + ": " +
@@ -117,7 +117,7 @@ class DevicesText {
     }
   }
 
-  Section Devices() const {
+  Section MakeDevicesSection() const {
     Table table{.id = "devices",
                 .columns = {Left("device"), Left("platform"), Left("cpu", "CPU"),
                             Left("features").Goes(2).Most(kFeaturesWidth), Left("governor").Goes(3),
@@ -131,7 +131,7 @@ class DevicesText {
     return {"Devices", Level::kUsual, {std::move(table)}};
   }
 
-  // Of the median over the device's launches, or why there is none.
+  // The interval of the median over the device's launches, or why there is none.
   static Cell MedianBounds(const ExperimentData& data, const ReportExperiment& experiment) {
     if (!experiment.latency.p50) return std::string();
     if (data.emulated) return "emulated";
@@ -140,38 +140,39 @@ class DevicesText {
     return TimeBounds{experiment.interval->low, experiment.interval->high};
   }
 
-  Section Latency(const ModelSection& model) const {
+  Section MakeLatencySection(const ModelSection& model) const {
     Table table{.id = "latency",
                 .columns = {Left("experiment"), Left("device"), Right("median"),
                             Left("median", "95% CI").Goes(4), Left("against", "compared with").Goes(2),
                             Right("speedup"), Left("speedup", "CI").Goes(3), Right("launches").Goes(1)}};
     List differences{"different configurations"};
-    std::set<std::string> firsts;  // that others are compared with
+    std::set<std::string> firsts;  // the devices that others are compared with
     for (const DeviceRow& row : model.experiments) {
       for (std::size_t device = 0; device < row.cells.size(); ++device) {
         const ReportExperiment* experiment = report_.ExperimentOf(model, row, device);
         if (experiment == nullptr) continue;
         const Quantity& quantity = row.cells[device].against_first;
-        const bool against = row.first && device != *row.first && quantity.candidate_ns;
-        if (against) firsts.insert(model.devices[*row.first].name);
+        const bool is_compared = row.first && device != *row.first && quantity.candidate_ns;
+        if (is_compared) firsts.insert(model.devices[*row.first].name);
         table.rows.push_back(
             {RowName(row), NameOf(model.devices[device]), Maybe<Time>(experiment->latency.p50),
              MedianBounds(RunOf(model, device).run.experiments[experiment->index], *experiment),
-             against ? Cell(NameOf(model.devices[*row.first])) : Cell(""),
-             against ? Cell(Speedup{quantity}) : Cell(""), against ? Cell(Interval{quantity}) : Cell(""),
+             is_compared ? Cell(NameOf(model.devices[*row.first])) : Cell(""),
+             is_compared ? Cell(Speedup{quantity}) : Cell(""),
+             is_compared ? Cell(Interval{quantity}) : Cell(""),
              experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell()});
       }
       for (const std::string& difference : row.differences)
         differences.items.emplace_back(RowName(row) + ": " + difference);
     }
     if (firsts.size() == 1) table.columns[5].title = "vs. " + *firsts.begin();
-    Section section{Of(model) + "Latency across platforms", Level::kUsual, {std::move(table)}};
+    Section section{ModelPrefix(model) + "Latency across platforms", Level::kUsual, {std::move(table)}};
     if (!firsts.empty()) section.parts.emplace_back(Paragraph{UnpairedText(model.distinct_devices)});
     section.AddUnlessEmpty(std::move(differences));
     return section;
   }
 
-  Section Speedups(const ModelSection& model) const {
+  Section MakeSpeedupsSection(const ModelSection& model) const {
     Table table{.id = "speedups",
                 .columns = {Left("comparison"), Left("device"), Right("baseline").Goes(3),
                             Right("candidate").Goes(3), Right("speedup"), Left("speedup", "CI").Goes(2),
@@ -192,7 +193,7 @@ class DevicesText {
                               std::string(etprof::NameOf(latency.verdict)), std::move(sample)});
       }
     }
-    return {Of(model) + "Speedup per platform",
+    return {ModelPrefix(model) + "Speedup per platform",
             Level::kUsual,
             {Paragraph{interleaved ? "Variants are compared on the same device, where they were interleaved."
                                    : "Variants are compared on the same device. They were interleaved where "
@@ -201,7 +202,7 @@ class DevicesText {
              std::move(table)}};
   }
 
-  // The one that most devices measured; of those the last, which a comparison's candidate is.
+  // The experiment that most devices measured; among equals the last, which is a comparison's candidate.
   static const DeviceRow* RowToShow(const ModelSection& model) {
     const DeviceRow* best = nullptr;
     std::ptrdiff_t most = 1;
@@ -215,8 +216,8 @@ class DevicesText {
     return best;
   }
 
-  // Mean self times, with their shares of each device's whole inference.
-  Section Categories(const ModelSection& model, const DeviceRow& row) const {
+  // Mean self times, and their shares of each device's whole inference.
+  Section MakeCategoriesSection(const ModelSection& model, const DeviceRow& row) const {
     const std::size_t index = static_cast<std::size_t>(&model - report_.models.data());
     Table table{index == 0 ? "categories" : fmt::format("categories_{}", index + 1),
                 "",
@@ -256,10 +257,11 @@ class DevicesText {
       add("Method::execute", Row::Role::kSum,
           [](const ReportExperiment& experiment) { return *experiment.MeanExecute(); });
     }
-    return {Of(model) + "Categories per platform: " + RowName(row), Level::kUsual, {std::move(table)}};
+    return {
+        ModelPrefix(model) + "Categories per platform: " + RowName(row), Level::kUsual, {std::move(table)}};
   }
 
-  std::vector<Note> Notes() const {
+  std::vector<Note> MakeNotes() const {
     std::vector<Note> notes;
     if (report_.emulated)
       notes.push_back(
@@ -274,7 +276,7 @@ class DevicesText {
     return notes;
   }
 
-  Section Runs() const {
+  Section MakeRunsSection() const {
     Facts facts{"runs", ""};
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       const RunData& run = report_.runs[i].run;
@@ -291,7 +293,7 @@ class DevicesText {
 
 }  // namespace
 
-Document SayDevices(const DevicesReport& report) { return DevicesText(report).All(); }
+Document SayDevices(const DevicesReport& report) { return DevicesDocument(report).Make(); }
 
 std::vector<std::string> FeaturesOfRun(const Report& run) {
   for (const ExperimentData& data : run.run.experiments) {

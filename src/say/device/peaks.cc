@@ -8,7 +8,7 @@
 namespace etprof::say {
 namespace {
 
-// How far the middle one of the tries was from the best: what others on the machine took.
+// How far the median of the tries is below the best: an estimate of interference by other processes.
 Cell BelowBest(const protocol::Rate& rate) {
   return rate.best > 0 ? Cell(Share{1 - rate.median / rate.best}) : Cell();
 }

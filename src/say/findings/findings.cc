@@ -22,22 +22,23 @@ using finding::TypeTime;
 
 using Lines = std::vector<Text>;
 
-constexpr std::size_t kEvidenceLines = 5;
+constexpr std::size_t kMaxEvidenceLines = 5;
 
 // "0.833 of 1.526 ms (55%)"
-Text Of(const TimePart& part) {
+Text TimePartText(const TimePart& part) {
   return Say("{} of {} ({})", PartTime{{part.ns}, 0}, Time{part.whole_ns}, Share{part.share()});
 }
 
-Text IfFree(const finding::UpperBound& bound) {
+Text UpperBoundText(const finding::UpperBound& bound) {
   return bound ? Say(" Upper bound if eliminated: {}.", Ratio{*bound}) : Text();
 }
 
-// A line of each; of many, the first ones, and how many `more` there are.
+// One line per element; if there are too many, the first ones and the number of the others, which `more`
+// names.
 Lines FirstLines(const auto& all, const char* more, const auto& line_of) {
   Lines lines;
   for (const auto& one : all) {
-    if (lines.size() == kEvidenceLines) {
+    if (lines.size() == kMaxEvidenceLines) {
       lines.push_back("and " + CountedText(all.size() - lines.size(), more));
       break;
     }
@@ -46,7 +47,7 @@ Lines FirstLines(const auto& all, const char* more, const auto& line_of) {
   return lines;
 }
 
-Lines LinesOf(const finding::TypeTimes& types) {
+Lines EvidenceLines(const finding::TypeTimes& types) {
   return FirstLines(types, "more type", [](const TypeTime& type) {
     return Say("{}: {}, {}{}{}", type.type, CountedText(type.operators, "operator"), Time{type.ns},
                type.not_delegated.empty() ? "" : "; ",
@@ -84,9 +85,9 @@ Text LikelyCause(const finding::TracedApart& apart) {
   return "";
 }
 
-const char* UnitOf(bool bursts) { return bursts ? "burst" : "run"; }
+const char* SampleUnit(bool bursts) { return bursts ? "burst" : "run"; }
 
-Lines LinesOf(const finding::ConditionChanges& changes) {
+Lines EvidenceLines(const finding::ConditionChanges& changes) {
   constexpr std::pair<const char*, const char*> kConditions[] = {{"CPU clock", "GHz"},
                                                                  {"clock's cap", "GHz"},
                                                                  {"temperature", "degrees C"},
@@ -105,10 +106,10 @@ Lines LinesOf(const finding::ConditionChanges& changes) {
   return lines;
 }
 
-// Each finding has its words in a function of its own.
-class Wording {
+// Makes the text of each kind of finding.
+class FindingFormatter {
  public:
-  Wording(const Report& report, const Insight& insight)
+  FindingFormatter(const Report& report, const Insight& insight)
       : report_(report), experiment_(report.experiments[insight.experiment]) {
     if (insight.pair) pair_ = &report.comparisons[*insight.pair];
   }
@@ -141,12 +142,12 @@ class Wording {
   }
 
   FindingWords operator()(const finding::Bottleneck& of) const {
-    Text text = Say("{}: {}, {}.{}", GroupName(of.group), OfGroup(of.group, of.time),
-                    CountedText(of.operators, "operator"), IfFree(of.bound));
+    Text text = Say("{}: {}, {}.{}", GroupName(of.group), GroupTimeText(of.group, of.time),
+                    CountedText(of.operators, "operator"), UpperBoundText(of.bound));
     if (of.costliest)
       text += Say(" Most expensive: {}, {}.", NameWithLayer(of.costliest->op), Time{of.costliest->ns});
     return {
-        text, LinesOf(of.types),
+        text, EvidenceLines(of.types),
         "share = mean self time of the group / mean Method::execute of the same traced runs; upper bound = "
         "1 / (1 - share)"};
   }
@@ -155,7 +156,7 @@ class Wording {
     Lines bounds, evidence;
     for (const auto& [category, time, bound] : of.categories) {
       if (bounds.size() < 3) bounds.push_back(Say("{} {}", category, Ratio{bound}));
-      evidence.push_back(Say("{}: {}, {}", category, Of(time), Ratio{bound}));
+      evidence.push_back(Say("{}: {}, {}", category, TimePartText(time), Ratio{bound}));
     }
     return {
         Say("Upper bounds per category (Amdahl's law): {}.", Joined(bounds)), std::move(evidence),
@@ -174,50 +175,50 @@ class Wording {
       return {
           Say("No delegate was called: all of {} ran as ExecuTorch's own kernels ({}): {}. Export the model "
               "with a backend's partitioner, as `etprof export` does with XNNPACK's.",
-              CountedText(of.operators, "operator"), names(of.types, 3), Of(of.time)),
-          LinesOf(of.types), "sum of the mean self times of kernels; no DELEGATE_CALL in the trace"};
+              CountedText(of.operators, "operator"), names(of.types, 3), TimePartText(of.time)),
+          EvidenceLines(of.types), "sum of the mean self times of kernels; no DELEGATE_CALL in the trace"};
     }
     Text text = Say("{} not delegated ({}): {}.", CountedText(of.operators, "operator is", "operators are"),
-                    names(of.types, 3), Of(of.time));
+                    names(of.types, 3), TimePartText(of.time));
     if (of.boundaries_ns > 0) {
       text += Say(" {} {} delegates, which takes another {} for calls and conversions.",
                   of.operators == 1 ? "It divides the model into" : "They divide the model into",
                   std::to_string(experiment_.delegate_calls), Time{of.boundaries_ns});
-      // No upper bound: a network of attention gained 1.70x [1.59, 1.81] where these times are 1.55x, since
-      // the operators of one delegate run faster than those of many.
+      // This is not called an upper bound: a network of attention gained 1.70x [1.59, 1.81] where these times
+      // give 1.55x, since the operators of one delegate run faster than those of many.
       if (of.bound)
         text += Say(" If all of this took no time: {}, and more where delegates join.", Ratio{*of.bound});
     } else {
-      text += IfFree(of.bound);
+      text += UpperBoundText(of.bound);
     }
     const auto has = [&](std::string_view type) {
       return std::ranges::find(of.types, type, &TypeTime::type) != of.types.end();
     };
-    // What torch.export makes of softmax in scaled_dot_product_attention.
+    // torch.export creates these operators from the softmax in scaled_dot_product_attention.
     if (has("any.out") && has("full_like.out") && has("where.self_out")) {
       text +=
           Say(" These are of attention: `etprof.wrappers.attention` exports it without them "
               "(docs/guides/models.md#wrappers).");
     }
-    TypeTime could;
+    TypeTime takeable;
     for (const TypeTime& type : of.takeable) {
-      could.operators += type.operators;
-      could.ns += type.ns;
+      takeable.operators += type.operators;
+      takeable.ns += type.ns;
     }
-    if (could.operators > 0) {
+    if (takeable.operators > 0) {
       const TypeTime& costliest = of.takeable.front();
       text += Say(" XNNPACK can take {} ({}, {}) in another form. {}.",
-                  of.operators == 1                 ? "it"
-                  : could.operators == of.operators ? "all of them"
-                                                    : std::to_string(could.operators) + " of them",
-                  names(of.takeable, 1), Time{could.ns},
+                  of.operators == 1                    ? "it"
+                  : takeable.operators == of.operators ? "all of them"
+                                                       : std::to_string(takeable.operators) + " of them",
+                  names(of.takeable, 1), Time{takeable.ns},
                   costliest.not_delegated.empty()
                       ? fmt::format("Data type, shape, or the partitioner kept {} out",
-                                    could.operators == 1 ? "it" : "them")
+                                    takeable.operators == 1 ? "it" : "them")
                       : costliest.type + ": " + costliest.not_delegated.front());
     }
     return {
-        text, LinesOf(of.types),
+        text, EvidenceLines(of.types),
         "sum of the mean self times of native_call_ kernels; boundaries: delegate overhead without that of "
         "one call, and data movement at the edges of delegates; without both = 1 / (1 - share of both); what "
         "XNNPACK can take is its partitioner's list"};
@@ -236,20 +237,21 @@ class Wording {
           sum.ns, Say("{} ({})", CountedText(sum.operators, NameIn(kMoves, kind), many), Time{sum.ns}));
     }
     std::ranges::stable_sort(parts, std::greater(), [](const auto& one) { return one.first; });
-    Lines lines = LinesOf(of.types), texts;
+    Lines lines = EvidenceLines(of.types), texts;
     for (const auto& [ns, part_text] : parts) {
       texts.push_back(part_text);
       lines.push_back(Say("of these {}", part_text));
     }
     const bool mostly = parts.size() > 1 && parts.front().first >= of.time.ns / 2;
-    Text text = Say("{}: {}, {}{}.", GroupName(Group::kDataMovement), OfGroup(Group::kDataMovement, of.time),
-                    mostly ? "mostly " : "", mostly ? texts.front() : Joined(texts));
+    Text text =
+        Say("{}: {}, {}{}.", GroupName(Group::kDataMovement), GroupTimeText(Group::kDataMovement, of.time),
+            mostly ? "mostly " : "", mostly ? texts.front() : Joined(texts));
     if (of.operators_at_edges > 0) {
       text += Say(" {} ({}) {} at a delegate boundary.", CountedText(of.operators_at_edges, "operator"),
                   Time{of.at_edges_ns}, of.operators_at_edges == 1 ? "sits" : "sit");
     }
     return {
-        text + IfFree(of.bound), std::move(lines),
+        text + UpperBoundText(of.bound), std::move(lines),
         "sum of the mean self times of transposes, reshapes, copies and conversions / mean Method::execute "
         "of the same traced runs; upper bound = 1 / (1 - share); at a boundary: those that a delegate call "
         "begins or ends with, and those that run portable between two delegate calls"};
@@ -260,7 +262,7 @@ class Wording {
     const bool packs = experiment_.steady_runs == 0 && experiment_.first_runs > 0;
     return {
         Say("Delegate overhead: {} in {}, excluding operators.{}{}",
-            OfGroup(Group::kDelegateOverhead, of.time), CountedText(of.calls, "call"),
+            GroupTimeText(Group::kDelegateOverhead, of.time), CountedText(of.calls, "call"),
             of.tracing_ns > 0 ? tracing : Text(),
             packs ? " A first inference packs weights in it; steady ones do not." : ""),
         {Say("{} per call", Duration{of.time.ns / static_cast<double>(of.calls)})},
@@ -291,8 +293,8 @@ class Wording {
     const std::size_t types = experiment_.unknown_operators.size();
     return {Say("{} not in the category table and {} as Other: {}.",
                 CountedText(types, "operator type is", "operator types are"), types == 1 ? "counts" : "count",
-                Of(of.time)),
-            LinesOf(of.types), "sum of the mean self times of these operators"};
+                TimePartText(of.time)),
+            EvidenceLines(of.types), "sum of the mean self times of these operators"};
   }
 
   FindingWords operator()(const finding::PackedKernels& of) const {
@@ -335,14 +337,15 @@ class Wording {
       }
     }
     return {Say("{} without KleidiAI's SME2 kernels: {}. Another export can use them; see the details.",
-                CountedText(of.operators, "matrix multiplication", "matrix multiplications"), Of(of.time)),
+                CountedText(of.operators, "matrix multiplication", "matrix multiplications"),
+                TimePartText(of.time)),
             std::move(evidence), "sum of the mean self times of these operators"};
   }
 
   FindingWords operator()(const finding::HalfAsFloat& of) const {
     return {Say("{} of fp16 computed as fp32: {}. The CPU features in use have no fp16 arithmetic, so that "
                 "fp16 saves memory and no time. Compare with fp32 or int8.",
-                CountedText(of.operators, "operator"), Of(of.time)),
+                CountedText(of.operators, "operator"), TimePartText(of.time)),
             {},
             "sum of the mean self times of operators with fp16 operands, for which none of the instructions "
             "that the peaks were measured with multiplies fp16"};
@@ -365,8 +368,8 @@ class Wording {
             "2009)"};
   }
 
-  // A cause that the trace contradicts is not named: a slower machine slows all operators.
-  Text CauseOfChange(const finding::ConfinedTo& operators, bool slower) const {
+  // Causes that the trace contradicts are not named: a slower machine slows all operators.
+  Text CauseOfChangeText(const finding::ConfinedTo& operators, bool slower) const {
     if (operators.empty()) {
       return slower ? "Likely cause: thermal throttling or another process."
                     : "Likely cause: a rising clock, or another process that ended.";
@@ -379,12 +382,12 @@ class Wording {
         Time{largest.after_ns});
   }
 
-  Lines LinesOfChange(const finding::ConfinedTo& operators,
-                      const finding::ConditionChanges& conditions) const {
+  Lines ChangeEvidence(const finding::ConfinedTo& operators,
+                       const finding::ConditionChanges& conditions) const {
     Lines lines = FirstLines(operators, "more operator", [&](const finding::OperatorShift& of) {
       return Say("{}: {} before, {} after", NameWithLayer(of.op), Time{of.before_ns}, Time{of.after_ns});
     });
-    std::ranges::move(LinesOf(conditions), std::back_inserter(lines));
+    std::ranges::move(EvidenceLines(conditions), std::back_inserter(lines));
     return lines;
   }
 
@@ -392,18 +395,18 @@ class Wording {
     const double change = of.after_ns / of.before_ns - 1;
     return {
         Say("Latency {} by {} at {} {} of {} ({}, previously {}). {}", change > 0 ? "increased" : "decreased",
-            Share{std::fabs(change)}, UnitOf(of.of_bursts), Count{of.from}, Count{of.last}, Time{of.after_ns},
-            Time{of.before_ns}, CauseOfChange(of.operators, change > 0)),
-        LinesOfChange(of.operators, of.conditions),
+            Share{std::fabs(change)}, SampleUnit(of.of_bursts), Count{of.from}, Count{of.last},
+            Time{of.after_ns}, Time{of.before_ns}, CauseOfChangeText(of.operators, change > 0)),
+        ChangeEvidence(of.operators, of.conditions),
         "the cut in time that leaves the least variance, reported if Ashman's D is 4 or more and the change "
         "is 3% or more; at stake: (high - low) x share of high"};
   }
 
   FindingWords operator()(const finding::LatencyTrend& of) const {
     return {Say("Latency drifted {} by {} during the measurement ({} {}s). {}", of.change > 0 ? "up" : "down",
-                Share{std::fabs(of.change)}, Count{of.count}, UnitOf(of.of_bursts),
-                CauseOfChange(of.operators, of.change > 0)),
-            LinesOfChange(of.operators, of.conditions),
+                Share{std::fabs(of.change)}, Count{of.count}, SampleUnit(of.of_bursts),
+                CauseOfChangeText(of.operators, of.change > 0)),
+            ChangeEvidence(of.operators, of.conditions),
             "Theil's slope over 20 stretches in the order of time, reported if Kendall's p < 0.01 and the "
             "change is 3% or more"};
   }
@@ -411,8 +414,8 @@ class Wording {
   FindingWords operator()(const finding::LatencyLevels& of) const {
     return {Say("Latency is bimodal: {} in {} of the {}s, {} in the others. Likely cause: two clock "
                 "frequencies or a shared CPU.",
-                Time{of.low_ns}, Share{1 - of.share_high}, UnitOf(of.of_bursts), Time{of.high_ns}),
-            LinesOf(of.conditions),
+                Time{of.low_ns}, Share{1 - of.share_high}, SampleUnit(of.of_bursts), Time{of.high_ns}),
+            EvidenceLines(of.conditions),
             "Otsu's split, reported if Ashman's D is 5 or more; at stake: (high - low) x share of high"};
   }
 
@@ -425,7 +428,7 @@ class Wording {
     const std::string quota = of.throttled ? QuotaText(report_.run.device->limits) : "";
     const auto& load = report_.run.other_load_during;
     const std::string cause = !quota.empty() ? quota : load ? LoadUsersText(*load) : "";
-    // With no clean launch there is no reason to expect more of others.
+    // If no launch was clean, more launches are unlikely to help.
     const bool more_time = pair_->comparison.launches > 0;
     return {
         fmt::format("Contended: {}{}. No speedup is reported. {}{}{}.", CleanText(pair_->comparison),
@@ -460,10 +463,10 @@ class Wording {
                     of.baseline.empty() || of.candidate.empty() ? "may differ" : "differ", Baseline().label,
                     or_unknown(of.baseline), experiment_.label, or_unknown(of.candidate));
     if (of.portable) {
-      text +=
-          Say(" Kernels outside of delegates: {}. They can differ by the compiler alone.", Of(*of.portable));
+      text += Say(" Kernels outside of delegates: {}. They can differ by the compiler alone.",
+                  TimePartText(*of.portable));
     }
-    return {text, LinesOf(of.types),
+    return {text, EvidenceLines(of.types),
             "compilers as etprof-build.json or the files' .comment sections name them"};
   }
 
@@ -498,11 +501,11 @@ class Wording {
           " Traced runs take {} time than untraced ones in {} and {} in {}. {}", GapText(of.baseline->gap),
           comparison.baseline_label, GapText(of.candidate->gap), comparison.candidate_label,
           LikelyCause(apart(*of.baseline) > apart(*of.candidate) ? *of.baseline : *of.candidate));
-      for (const auto& [side, told] :
+      for (const auto& [side, traced_gap] :
            {std::pair{&Baseline(), *of.baseline}, std::pair{&experiment_, *of.candidate}}) {
         words.evidence.push_back(Say("{}: mean of traced runs {}, median of untraced runs {}. {}",
-                                     side->label, Time{told.gap.traced}, Time{told.gap.untraced},
-                                     LikelyCause(told)));
+                                     side->label, Time{traced_gap.gap.traced}, Time{traced_gap.gap.untraced},
+                                     LikelyCause(traced_gap)));
       }
     }
     words.text += " Use the measured speedup: those of groups and operators are distorted.";
@@ -519,15 +522,16 @@ class Wording {
  private:
   const ReportExperiment& Baseline() const { return report_.experiments[pair_->baseline]; }
 
-  // "0.565 of 1.086 ms (52%)", as the group's row in the table of self times, whose rows add up as printed.
-  Text OfGroup(Group group, const TimePart& part) const {
+  // "0.565 of 1.086 ms (52%)", with the digits of the group's row in the table of self times, whose rows add
+  // up as printed.
+  Text GroupTimeText(Group group, const TimePart& part) const {
     PartTime time{{}, static_cast<std::size_t>(group)};
     for (const AdditiveRow& row : experiment_.groups.rows)
       time.parts_ns.push_back(MeanOf(row.total, experiment_.groups.runs));
     return Say("{} of {} ({})", std::move(time), Time{part.whole_ns}, Share{part.share()});
   }
 
-  // "GEMM #1 (blocks.0.mlp)": names repeat from delegate to delegate.
+  // "GEMM #1 (blocks.0.mlp)": names repeat in every delegate.
   std::string NameWithLayer(std::size_t op) const {
     const std::string& name = experiment_.profile->operators[op].name;
     const std::string layer = LayerOf(*experiment_.profile, op).value_or("");
@@ -536,13 +540,13 @@ class Wording {
 
   const Report& report_;
   const ReportExperiment& experiment_;
-  const ReportComparison* pair_ = nullptr;  // of a pair's finding: there
+  const ReportComparison* pair_ = nullptr;  // set for findings about a pair
 };
 
 }  // namespace
 
 FindingWords SayFinding(const Report& report, const Insight& insight) {
-  FindingWords words = std::visit(Wording(report, insight), insight.what);
+  FindingWords words = std::visit(FindingFormatter(report, insight), insight.what);
   const std::size_t subjects =
       report.comparisons.empty() ? report.experiments.size() : report.comparisons.size();
   const bool names_both = std::holds_alternative<finding::TracedRatioApart>(insight.what);

@@ -15,14 +15,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// A finding as it is printed.
-struct Printed {
+// The printed texts of a finding.
+struct PrintedFinding {
   std::string text;
   std::vector<std::string> evidence;
   std::string formula;
   double at_stake = 0;
 
-  Printed(const Report& report, const Insight& insight) : at_stake(insight.at_stake) {
+  PrintedFinding(const Report& report, const Insight& insight) : at_stake(insight.at_stake) {
     const FindingWords words = SayFinding(report, insight);
     const Span span = SpanOfLatencies(report);
     text = TextOf(words.text, span);
@@ -31,10 +31,10 @@ struct Printed {
   }
 };
 
-std::optional<Printed> FindInsight(const Report& report, std::string_view kind) {
+std::optional<PrintedFinding> FindInsight(const Report& report, std::string_view kind) {
   const auto found = std::ranges::find(report.insights, kind, &Insight::kind);
   if (found == report.insights.end()) return std::nullopt;
-  return Printed(report, *found);
+  return PrintedFinding(report, *found);
 }
 
 Report ReportOfRuns(const std::vector<example::Inference>& runs) {
@@ -43,7 +43,7 @@ Report ReportOfRuns(const std::vector<example::Inference>& runs) {
   return Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
 }
 
-TEST(Findings, ShowTheShiftOfTheBottleneckWithItsShares) {
+TEST(Findings, ShowTheBottleneckShiftWithShares) {
   const Report report = example::MakePair();
   const auto shift = FindInsight(report, finding::BottleneckShift::kKind);
   ASSERT_TRUE(shift);
@@ -52,7 +52,7 @@ TEST(Findings, ShowTheShiftOfTheBottleneckWithItsShares) {
   EXPECT_THAT(shift->text, HasSubstr("Convolution is still the largest, at 47%"));
 }
 
-TEST(Findings, CallNoGroupTheLargestThatAnOverheadExceeds) {
+TEST(Findings, LargestGroupIsQualifiedIfAnOverheadIsLarger) {
   Report report = example::MakePair();
   const auto found = std::ranges::find(report.insights, finding::BottleneckShift::kKind, &Insight::kind);
   ASSERT_NE(found, report.insights.end());
@@ -60,12 +60,12 @@ TEST(Findings, CallNoGroupTheLargestThatAnOverheadExceeds) {
   shift.grown.group = Group::kFrameworkOverhead;
   shift.grown.candidate.ns = shift.to.candidate.ns + 1;
   found->what = shift;
-  EXPECT_THAT(Printed(report, *found).text,
+  EXPECT_THAT(PrintedFinding(report, *found).text,
               HasSubstr("Convolution is still the largest group of operators, at 47%"));
 }
 
-// The shares move by as much, but one of the intervals does not exclude that nothing did.
-TEST(Findings, ClaimNoShiftThatTheIntervalsDoNotShow) {
+// The shares change as much, but one of the intervals includes no change.
+TEST(Findings, ReportNoInsignificantShift) {
   Report report = example::MakePair();
   for (DeltaRow& row : report.comparisons[0].comparison.groups) {
     if (row.name == GroupName(Group::kGemm) && row.quantity.estimate) row.quantity.estimate->log_high = 2;
@@ -77,8 +77,8 @@ TEST(Findings, ClaimNoShiftThatTheIntervalsDoNotShow) {
   EXPECT_FALSE(FindInsight(report, finding::BottleneckShift::kKind));
 }
 
-// 400 us stand in the calls' self time; what traced runs take longer than untraced ones is not theirs.
-TEST(Findings, TakeTheTracersCostOffTheDelegates) {
+// 400 us are the calls' self time. The additional time of traced runs is not the delegates'.
+TEST(Findings, SubtractTracingOverheadFromDelegates) {
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) run.overhead = 400'000;
   std::vector<std::optional<Profile>> profiles;
@@ -98,8 +98,8 @@ TEST(Findings, TakeTheTracersCostOffTheDelegates) {
   EXPECT_FALSE(FindInsight(report, finding::DelegateOverhead::kKind));
 }
 
-// In the first run of a process it is weight packing for the most part.
-TEST(Findings, DoNotBlameADelegateCallForItsFirstRun) {
+// In the first run of a process, most of the time is weight packing.
+TEST(Findings, ExplainDelegateOverheadOfFirstRuns) {
   std::vector<example::Inference> runs = example::Inferences(1, 4'000'000);
   runs[0].overhead = 2'000'000;
   const Report report = ReportOfRuns(runs);
@@ -107,8 +107,8 @@ TEST(Findings, DoNotBlameADelegateCallForItsFirstRun) {
               HasSubstr("A first inference packs weights in it; steady ones do not."));
 }
 
-// The table of self times adds up as printed, and the finding has its digits.
-TEST(Findings, OfAGroupHaveTheDigitsOfItsRow) {
+// A finding has the digits of the table of self times, which adds up as printed.
+TEST(Findings, HaveTheDigitsOfTheGroupsRow) {
   std::vector<example::Inference> runs(8);
   for (example::Inference& run : runs)
     run.delegate = {{"Fully Connected (NC, F32) GEMM #1", 2'565'700},
@@ -120,7 +120,7 @@ TEST(Findings, OfAGroupHaveTheDigitsOfItsRow) {
   EXPECT_THAT(FindInsight(report, finding::Bottleneck::kKind)->text, HasSubstr("GEMM: 2.566 of 5.086 ms"));
 }
 
-TEST(Findings, NameTheCompilersOfTwoRunners) {
+TEST(Findings, NameDifferentCompilers) {
   Report report = example::MakePair();
   ExperimentData& off = report.run.experiments[0];
   ExperimentData& on = report.run.experiments[1];
@@ -131,7 +131,7 @@ TEST(Findings, NameTheCompilersOfTwoRunners) {
   };
   off.runner_sha256 = "00";
   on.runner_sha256 = "01";
-  EXPECT_EQ(text(), "");  // nothing is known
+  EXPECT_EQ(text(), "");  // no compiler is known
   on.runner_built = RunnerBuilt{"native", "GCC 12.2.0", {}};
   EXPECT_THAT(text(),
               HasSubstr("compilers may differ: off is built with an unknown compiler, on with GCC 12.2.0."));
@@ -144,14 +144,14 @@ TEST(Findings, NameTheCompilersOfTwoRunners) {
       HasSubstr("compilers differ: off is built with GCC 13.3.1, on with GCC 12.2.0. Kernels outside of "
                 "delegates: 0.200 of 2.144 ms (9.3%). They can differ by the compiler alone."));
   EXPECT_NEAR(FindInsight(report, finding::CompilersDiffer::kKind)->at_stake, 200'000, 1'000);
-  off.runner_sha256 = "01";  // one runner
+  off.runner_sha256 = "01";  // both variants use the same runner
   EXPECT_EQ(text(), "");
   off.runner_sha256 = "00";
   off.runner_built->compiler = "GCC 12.2.0";
   EXPECT_EQ(text(), "");
 }
 
-TEST(Findings, NameWhatIsFarBelowTheRoofs) {
+TEST(Findings, NameOperatorsFarBelowTheRoofline) {
   Report report = example::MakePair();
   RooflineRow far, near;
   const auto named = [&](const std::string& name) {
@@ -200,11 +200,11 @@ TEST(Findings, NameWhatIsFarBelowTheRoofs) {
   EXPECT_FALSE(FindInsight(report, finding::BelowRoofline::kKind));
 }
 
-TEST(Findings, BoundWhatDataMovementCouldGive) {
+TEST(Findings, BoundTheSpeedupOfDataMovement) {
   const Report report = example::MakePair();
   const auto layout = FindInsight(report, finding::DataMoved::kKind);
   ASSERT_TRUE(layout);
-  // 400 004 of 2 144 014 ns are 18.7%, which leaves 1 / (1 - 0.187) = 1.229.
+  // 400 004 of 2 144 014 ns are 18.7%: 1 / (1 - 0.187) = 1.229.
   EXPECT_THAT(layout->text, HasSubstr("Data Movement: 0.400 of 2.144 ms (19%), 2 transposes (0.400 ms)."));
   EXPECT_THAT(layout->text, HasSubstr("Upper bound if eliminated: 1.23x."));
   EXPECT_NEAR(layout->at_stake, 400'004, 1);
@@ -217,7 +217,7 @@ TEST(Findings, NamePortableOperatorsWithTheirTime) {
   EXPECT_THAT(portable->text, HasSubstr("1 operator is not delegated (mean.out): 0.200 of 2.144 ms (9.3%)."));
 }
 
-TEST(Findings, SayWhatXnnpackCouldTakeOfThePortableOperators) {
+TEST(Findings, NamePortableOperatorsThatXnnpackCanTake) {
   const Report report = example::MakePair();
   EXPECT_THAT(FindInsight(report, finding::NotDelegated::kKind)->text,
               HasSubstr("XNNPACK can take it (mean.out, 0.200 ms) in another form."));
@@ -237,8 +237,8 @@ TEST(Findings, NameTheSubstituteForAttention) {
               HasSubstr("`etprof.wrappers.attention` exports it without them"));
 }
 
-// One delegate would be called once, and convert layouts at its own ends only.
-TEST(Findings, CountWhatDividingTheModelIntoDelegatesCosts) {
+// A single delegate would be called once, and convert layouts only at its own ends.
+TEST(Findings, CountTheCostOfDividingIntoDelegates) {
   handmade::TraceBuilder trace;
   Nanoseconds now = 1000;
   for (int run = 0; run < 8; ++run) {
@@ -277,7 +277,7 @@ TEST(Findings, CountWhatDividingTheModelIntoDelegatesCosts) {
   EXPECT_THAT(FindInsight(whole, finding::NotDelegated::kKind)->text, Not(HasSubstr("divides")));
 }
 
-TEST(Findings, SayWhereNothingWasDelegated) {
+TEST(Findings, ReportThatNothingWasDelegated) {
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) {
     run.kernels = {{"mul.out", 3'200'001}, {"linear.out", 300'001}};
@@ -294,7 +294,7 @@ TEST(Findings, SayWhereNothingWasDelegated) {
   EXPECT_THAT(portable->text, Not(HasSubstr("Upper bound")));
 }
 
-// Where the program says it, the reason takes the place of what it might be.
+// A reason stated by the program replaces the guess.
 TEST(Findings, SayWhyPortableOperatorsAreNotDelegated) {
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) run.kernels = {{"mul.Scalar_out", 200'001}, {"argmax.out", 100'001}};
@@ -330,7 +330,7 @@ TEST(Findings, CountTheLayoutChangesAtTheEdgesOfDelegates) {
               HasSubstr("1 operator (0.300 ms) sits at a delegate boundary."));
 }
 
-TEST(Findings, BoundWhatEachCategoryCouldGive) {
+TEST(Findings, BoundTheSpeedupOfEachCategory) {
   const Report report = example::MakePair();
   const auto amdahl = FindInsight(report, finding::UpperBounds::kKind);
   ASSERT_TRUE(amdahl);
@@ -341,21 +341,21 @@ TEST(Findings, BoundWhatEachCategoryCouldGive) {
   EXPECT_THAT(amdahl->evidence, testing::Contains(HasSubstr("REDUCTION: 0.200 of 2.144 ms (9.3%), 1.10x")));
 }
 
-// Share, time and bound are of one set of runs: each follows from the printed others.
-TEST(Findings, ABoundIsOneOverOneLessItsShare) {
+// Share, time, and bound come from the same runs: each follows from the other printed numbers.
+TEST(Findings, BoundFollowsFromTheShare) {
   const Report report = example::MakePair();
   const auto bottleneck = FindInsight(report, finding::Bottleneck::kKind);
   ASSERT_TRUE(bottleneck);
-  // 1 / (1 - 1.002 / 2.144) = 1.877. The untraced median of 2.004 ms would have given 2.00x.
+  // 1 / (1 - 1.002 / 2.144) = 1.877. The untraced median of 2.004 ms would give 2.00x.
   EXPECT_EQ(bottleneck->text,
             "Convolution: 1.002 of 2.144 ms (47%), 1 operator. Upper bound if eliminated: 1.88x.");
 }
 
-TEST(Findings, SayHowManyMoreThereAreThanTheyList) {
+TEST(Findings, CountUnlistedEvidence) {
   const Report report = example::MakePair();
   finding::SlowerOperators slower;
   slower.operators.assign(7, {0, 1e6, 2e6});
-  const Printed found(report, {slower, 0, report.comparisons[0].candidate, 0});
+  const PrintedFinding found(report, {slower, 0, report.comparisons[0].candidate, 0});
   ASSERT_EQ(found.evidence.size(), 6U);
   EXPECT_EQ(found.evidence.back(), "and 2 more operators");
 }
@@ -377,7 +377,7 @@ TEST(Findings, NameTheSlowerOperatorsWithTheirSum) {
   EXPECT_THAT(found->evidence, testing::Each(HasSubstr(": 0.100 ms before, 0.250 ms after")));
 }
 
-// The pair's report with the candidate's bursts changed: entry i of `factors` scales burst i in time.
+// The report of a pair with modified bursts of the candidate: entry i of `factors` scales burst i in time.
 Report WithBursts(const std::vector<double>& factors, std::vector<RoundConditions> conditions = {}) {
   RunData run;
   run.model_id = "net";
@@ -396,7 +396,7 @@ Report WithBursts(const std::vector<double>& factors, std::vector<RoundCondition
   return Assemble(std::move(run), std::move(profiles));
 }
 
-TEST(Findings, SayWhenLatencyRoseAndWhatTheClockDid) {
+TEST(Findings, ReportALatencyStepAndTheClock) {
   std::vector<double> rising;
   for (int i = 0; i < 40; ++i) rising.push_back(1 + 0.2 * i / 39);
   const Report report = WithBursts(rising);
@@ -406,7 +406,7 @@ TEST(Findings, SayWhenLatencyRoseAndWhatTheClockDid) {
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.86 GHz, then 2.61 GHz")));
 }
 
-TEST(Findings, SayHowTheDeviceWasMeanwhile) {
+TEST(Findings, ReportTheDevicesConditions) {
   std::vector<double> rising;
   for (int i = 0; i < 40; ++i) rising.push_back(1 + 0.2 * i / 39);
   std::vector<RoundConditions> conditions;
@@ -427,7 +427,7 @@ TEST(Findings, SayHowTheDeviceWasMeanwhile) {
                                                       "skin: 31.00 degrees C, then 44.00 degrees C"}));
 }
 
-TEST(Findings, SayWhenLatencyHasTwoLevels) {
+TEST(Findings, ReportBimodalLatency) {
   const Report report = WithBursts({1, 1, 1.4});
   const auto noise = FindInsight(report, finding::LatencyStep::kKind);
   ASSERT_TRUE(noise);
@@ -436,7 +436,7 @@ TEST(Findings, SayWhenLatencyHasTwoLevels) {
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 3.00 GHz, then 2.14 GHz")));
 }
 
-TEST(Findings, SayFromWhichBurstOnTheDeviceThrottles) {
+TEST(Findings, ReportTheBurstAtWhichThrottlingBegins) {
   std::vector<double> factors;
   for (int i = 0; i < 40; ++i) factors.push_back((i < 26 ? 1 : 1.4) * (1 + 0.002 * (i % 3)));
   const Report report = WithBursts(factors);
@@ -446,7 +446,7 @@ TEST(Findings, SayFromWhichBurstOnTheDeviceThrottles) {
               HasSubstr("Latency increased by 40% at burst 27 of 40 (2.806 ms, previously 2.004 ms). "
                         "Likely cause: thermal throttling"));
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.99 GHz, then 2.14 GHz")));
-  // The trend and the two levels that this is, too, are not said again.
+  // The data also have a trend and two levels, which are not reported again.
   EXPECT_EQ(std::count_if(report.insights.begin(), report.insights.end(),
                           [](const Insight& i) { return i.kind() == finding::LatencyStep::kKind; }),
             1);
@@ -456,8 +456,8 @@ TEST(Findings, SayFromWhichBurstOnTheDeviceThrottles) {
               HasSubstr("Latency decreased by 29% at burst 15 of 40"));
 }
 
-// The log of one process has no bursts: its runs are looked at, counted with those of the warm-up.
-TEST(Findings, SayFromWhichRunOnASingleProcessThrottles) {
+// The log of one process has no bursts, so its runs are examined, counted from the warmup runs on.
+TEST(Findings, ReportTheRunAtWhichThrottlingBegins) {
   RunData run;
   run.model_id = "net";
   run.experiments = {example::MakeExperiment("on", 2'000'000)};
@@ -476,7 +476,7 @@ TEST(Findings, SayFromWhichRunOnASingleProcessThrottles) {
               HasSubstr("Latency increased by 30% at run 24 of 63 (2.600 ms, previously 2.000 ms)"));
 }
 
-TEST(Findings, SayNothingOfNoiseWhereThereIsLittle) {
+TEST(Findings, IgnoreSmallNoise) {
   EXPECT_FALSE(FindInsight(WithBursts({1, 1.001, 0.999}), finding::LatencyStep::kKind));
   EXPECT_FALSE(FindInsight(example::MakePair(), finding::LatencyStep::kKind));
 }
@@ -490,17 +490,17 @@ TEST(Findings, AreRankedByTheTimeAtStake) {
   }
 }
 
-TEST(Findings, EveryOneHasANumber) {
+TEST(Findings, EachContainsANumber) {
   for (const Report& report : {example::MakePair(), example::MakeBare()}) {
     for (const Insight& insight : report.insights) {
-      const Printed words(report, insight);
+      const PrintedFinding words(report, insight);
       EXPECT_NE(words.text.find_first_of("0123456789"), std::string::npos) << words.text;
       EXPECT_FALSE(words.formula.empty()) << words.text;
     }
   }
 }
 
-TEST(Findings, SayWhoTookTheProcessor) {
+TEST(Findings, NameProcessesThatCauseContention) {
   Report report = example::MakePair();
   Comparison& comparison = report.comparisons[0].comparison;
   comparison.latency.verdict = stats::Verdict::kContended;
@@ -516,13 +516,13 @@ TEST(Findings, SayWhoTookTheProcessor) {
       "Contended: 80 of 200 runs of off and 200 of 200 runs of on had a processor whenever they wanted one; "
       "cc1plus used 1.9 of 2 cores. No speedup is reported. Stop the other processes, or allow more time "
       "(--max-seconds).");
-  // Where no launch was clean, more time is not said to help.
+  // If no launch was clean, more time is not recommended.
   comparison.launches = 0;
   report.insights = FindInsights(report);
   EXPECT_THAT(FindInsight(report, finding::Contended::kKind)->text, Not(HasSubstr("more time")));
 }
 
-TEST(Findings, SayThatAQuotaTookTheProcessor) {
+TEST(Findings, NameTheQuotaThatCausesContention) {
   Report report = example::MakePair();
   report.comparisons[0].comparison.latency.verdict = stats::Verdict::kContended;
   OtherLoad& load = report.run.other_load_during.emplace();
@@ -550,7 +550,7 @@ TEST(Findings, SayThatAQuotaTookTheProcessor) {
   EXPECT_THAT(FindInsight(report, finding::Contended::kKind)->text, HasSubstr("python used 2.0 of 2 cores"));
 }
 
-TEST(Findings, SayThatCpuTimeDisagrees) {
+TEST(Findings, ReportDisagreeingCpuTime) {
   Report report = example::MakePair();
   report.experiments[0].cpu_time = 5e6;
   report.experiments[1].cpu_time = 4e6;
@@ -559,8 +559,8 @@ TEST(Findings, SayThatCpuTimeDisagrees) {
               HasSubstr("2.50x in wall time [2.50, 2.50], 1.25x in CPU time"));
 }
 
-// The candidate's traced mean is 2 144 014 ns, its fastest traced run 2 142 000.
-std::string SaidOfTracing(double median, double fastest) {
+// The candidate's traced mean is 2 144 014 ns, its fastest traced run takes 2 142 000 ns.
+std::string TracingFindingText(double median, double fastest) {
   Report report = example::MakePair();
   report.experiments[1].latency.p50 = median;
   report.experiments[1].latency.min = fastest;
@@ -568,21 +568,21 @@ std::string SaidOfTracing(double median, double fastest) {
   return FindInsight(report, finding::TracedApart::kKind)->text;
 }
 
-TEST(Findings, SayWhatSetsTracedTimesApart) {
-  EXPECT_EQ(SaidOfTracing(1'500'000, 2'140'000),
+TEST(Findings, ExplainSlowerTracedRuns) {
+  EXPECT_EQ(TracingFindingText(1'500'000, 2'140'000),
             "Traced runs take 2.144 ms (mean), 43% more than the untraced median of 1.500 ms. Operator times "
             "are from traced runs, so no upper bounds are reported. Likely cause: disturbed traced runs (the "
             "fastest takes 2.142 ms). Measure again on an idle machine or with more traced runs (--runs).");
   EXPECT_THAT(
-      SaidOfTracing(1'500'000, 1'495'000),
+      TracingFindingText(1'500'000, 1'495'000),
       HasSubstr("Likely cause: a slower machine during traced runs (even the fastest takes 2.142 ms)."));
-  EXPECT_THAT(SaidOfTracing(3'000'000, 2'000'000),
+  EXPECT_THAT(TracingFindingText(3'000'000, 2'000'000),
               HasSubstr("29% less than the untraced median of 3.000 ms. Operator times are from traced runs, "
                         "so no upper bounds are reported. Likely cause: disturbed untraced runs."));
   Report report = example::MakePair();
   const Insight tracer{
       finding::TracedApart{{2.2e6, 1.9e6}, {finding::TracingCause::Kind::kTracer, 2.1e6, 1'800, 100}}};
-  EXPECT_THAT(Printed(report, tracer).text,
+  EXPECT_THAT(PrintedFinding(report, tracer).text,
               HasSubstr("Likely cause: tracing overhead, about 1.80 µs for each of 100 events."));
 }
 
@@ -595,7 +595,7 @@ Report WithHeadline(double ratio) {
   return report;
 }
 
-TEST(Findings, SayWhyTablesDoNotAddUpToTheSpeedup) {
+TEST(Findings, ExplainTablesThatDoNotMatchTheSpeedup) {
   Report report = WithHeadline(4);
   report.insights = FindInsights(report);
   const std::string text = FindInsight(report, finding::TracedApart::kKind)->text;
@@ -603,7 +603,7 @@ TEST(Findings, SayWhyTablesDoNotAddUpToTheSpeedup) {
               HasSubstr("Operator and group times of off and on add up to 2.40x (5.144 ms to 2.144 ms), "
                         "not to the measured speedup of 4.00x. Traced runs take 2.8% more time than "
                         "untraced ones in off and 7.0% more in on. "));
-  EXPECT_THAT(text, Not(HasSubstr("No upper bounds")));  // each side's times agree
+  EXPECT_THAT(text, Not(HasSubstr("No upper bounds")));  // the times of each variant agree
   report.experiments[1].latency.p50 = 1e6;
   report.insights = FindInsights(report);
   EXPECT_THAT(FindInsight(report, finding::TracedApart::kKind)->text,
@@ -617,7 +617,7 @@ TEST(Findings, SayWhyTablesDoNotAddUpToTheSpeedup) {
   EXPECT_THAT(of_traces, Not(HasSubstr("Likely cause")));
 }
 
-TEST(Findings, NothingIsSaidOfNothing) { EXPECT_TRUE(Assemble({}, {}).insights.empty()); }
+TEST(Findings, AreEmptyForAnEmptyRun) { EXPECT_TRUE(Assemble({}, {}).insights.empty()); }
 
 }  // namespace
 }  // namespace etprof::say

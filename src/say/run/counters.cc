@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kUsualOperators = 20;
 
-// What orders operators: processor time, else cycles, else what there is.
+// The order of operators: by processor time, else by cycles, else by instructions.
 double Cost(const CountersRow& row) {
   for (const char* const counter : {"task_clock_ns", "cycles", "instructions"}) {
     if (const auto mean = row.Mean(counter)) return *mean;
@@ -19,7 +19,7 @@ double Cost(const CountersRow& row) {
   return 0;
 }
 
-bool Is(const CountersRow& row, const char* kind) {
+bool IsOfKind(const CountersRow& row, const char* kind) {
   return row.key.find(std::string("/") + kind + "/") != std::string::npos;
 }
 
@@ -32,7 +32,7 @@ std::optional<double> PercentOfCycles(const CountersRow& row, const char* counte
   return part && cycles && *cycles > 0 ? std::optional(100 * *part / *cycles) : std::nullopt;
 }
 
-Cell Plain(const std::optional<double>& value) { return value ? Cell(Number{*value, ""}) : Cell(); }
+Cell NumberCell(const std::optional<double>& value) { return value ? Cell(Number{*value, ""}) : Cell(); }
 
 struct CounterColumn {
   const char *id, *title;
@@ -42,36 +42,37 @@ struct CounterColumn {
 constexpr CounterColumn kColumns[] = {
     {"task_clock", "processor time",
      [](const CountersRow& row) { return Maybe<Duration>(row.Mean("task_clock_ns")); }},
-    {"ghz", "GHz", [](const CountersRow& row) { return Plain(Scaled(row.EffectiveFrequency(), 1e-9)); }},
+    {"ghz", "GHz", [](const CountersRow& row) { return NumberCell(Scaled(row.EffectiveFrequency(), 1e-9)); }},
     {"instructions_per_cycle", "instructions per cycle",
-     [](const CountersRow& row) { return Plain(row.InstructionsPerCycle()); }},
+     [](const CountersRow& row) { return NumberCell(row.InstructionsPerCycle()); }},
     {"cache_misses_per_1000", "cache misses per 1000",
-     [](const CountersRow& row) { return Plain(row.CacheMissesPerThousand()); }},
+     [](const CountersRow& row) { return NumberCell(row.CacheMissesPerThousand()); }},
     {"branch_misses_per_1000", "branch misses per 1000",
-     [](const CountersRow& row) { return Plain(row.BranchMissesPerThousand()); }},
+     [](const CountersRow& row) { return NumberCell(row.BranchMissesPerThousand()); }},
     {"stalled_frontend_percent", "frontend stalls",
-     [](const CountersRow& row) { return Plain(PercentOfCycles(row, "stalled_cycles_frontend")); }},
+     [](const CountersRow& row) { return NumberCell(PercentOfCycles(row, "stalled_cycles_frontend")); }},
     {"stalled_backend_percent", "backend stalls",
-     [](const CountersRow& row) { return Plain(PercentOfCycles(row, "stalled_cycles_backend")); }},
-    {"page_faults", "page faults", [](const CountersRow& row) { return Plain(row.Mean("page_faults")); }},
+     [](const CountersRow& row) { return NumberCell(PercentOfCycles(row, "stalled_cycles_backend")); }},
+    {"page_faults", "page faults",
+     [](const CountersRow& row) { return NumberCell(row.Mean("page_faults")); }},
     {"context_switches", "switches",
-     [](const CountersRow& row) { return Plain(row.Mean("context_switches")); }},
+     [](const CountersRow& row) { return NumberCell(row.Mean("context_switches")); }},
     {"cpu_migrations", "migrations",
-     [](const CountersRow& row) { return Plain(row.Mean("cpu_migrations")); }}};
+     [](const CountersRow& row) { return NumberCell(row.Mean("cpu_migrations")); }}};
 
-// The whole method, then the operators with the most processor time.
-std::vector<const CountersRow*> Ordered(const std::vector<CountersRow>& all) {
-  std::vector<const CountersRow*> rows =
-      Falling(all, Cost, [](const CountersRow& row) { return Is(row, "kernel") || Is(row, "backend"); });
+// The whole method, then the operators by decreasing processor time.
+std::vector<const CountersRow*> OrderRows(const std::vector<CountersRow>& all) {
+  std::vector<const CountersRow*> rows = Falling(
+      all, Cost, [](const CountersRow& row) { return IsOfKind(row, "kernel") || IsOfKind(row, "backend"); });
   for (const CountersRow& row : all) {
-    if (Is(row, "method")) rows.insert(rows.begin(), &row);
+    if (IsOfKind(row, "method")) rows.insert(rows.begin(), &row);
   }
   return rows;
 }
 
-// The columns that any row has. Where a screen is too narrow, the last go first.
-Table TableOf(const std::vector<CountersRow>& all) {
-  const std::vector<const CountersRow*> rows = Ordered(all);
+// The columns for which any row has a value. On a narrow screen, the last ones are dropped first.
+Table MakeCountersTable(const std::vector<CountersRow>& all) {
+  const std::vector<const CountersRow*> rows = OrderRows(all);
   Table table{.id = "counters", .columns = {Left("operator")}};
   table.rows.resize(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.emplace_back(rows[i]->name);
@@ -79,9 +80,9 @@ Table TableOf(const std::vector<CountersRow>& all) {
     std::vector<Cell> cells;
     for (const CountersRow* const row : rows) cells.push_back(column.cell(*row));
     if (std::ranges::all_of(cells, [](const Cell& cell) { return IsNothing(cell); })) continue;
-    const int goes =
+    const int drop_priority =
         table.columns.size() == 1 ? 0 : static_cast<int>(std::size(kColumns) - table.columns.size());
-    table.columns.push_back({column.id, column.title, true, goes});
+    table.columns.push_back({column.id, column.title, true, drop_priority});
     for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(std::move(cells[i]));
   }
   table.usual_rows = kUsualOperators + 1;
@@ -98,7 +99,7 @@ Document SayCounters(const RunData& run) {
   std::set<std::filesystem::path> seen;
   for (const ExperimentData& data : run.experiments) {
     if (!data.counters.empty() && seen.insert(CountersFile(data)).second)
-      document.sections.push_back({data.label, Level::kUsual, {TableOf(data.counters)}});
+      document.sections.push_back({data.label, Level::kUsual, {MakeCountersTable(data.counters)}});
   }
   document.method =
       "Means over separate runs, in which the counters were read at every operator boundary "

@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::size_t kUsualValues = 5;
 
-// As the delegate counts it, in the size that suits it.
+// The value with the delegate's own unit.
 Cell ValueCell(const ReportedValue& reported) {
   if (!reported.values.p50) return {};
   const double value = *reported.values.p50;
@@ -22,7 +22,7 @@ Cell ValueCell(const ReportedValue& reported) {
   return {Amount{value}, tone};
 }
 
-Table ReportedBy(const ReportExperiment& experiment) {
+Table MakeReportedValuesTable(const ReportExperiment& experiment) {
   Table table{
       .id = "report_delegate_values",
       .columns = {Names("name"), Left("delegate").Goes(2), Right("instruction").Goes(1).At(Level::kPage),
@@ -37,7 +37,7 @@ Table ReportedBy(const ReportExperiment& experiment) {
   return table;
 }
 
-Table MetadataOf(const ReportExperiment& experiment) {
+Table MakeDelegateMetadataTable(const ReportExperiment& experiment) {
   Table table{
       .id = "delegate_metadata",
       .columns = {Names("event"), Left("delegate").Goes(2), Right("instruction").Goes(1),
@@ -67,11 +67,11 @@ std::vector<Section> SayDelegateValues(const Report& report) {
                       "estimate is not measured."});
       }
       if (several) values.parts.emplace_back(label);
-      values.parts.emplace_back(ReportedBy(experiment));
+      values.parts.emplace_back(MakeReportedValuesTable(experiment));
     }
     if (!experiment.profile->metadata.empty()) {
       if (several) metadata.parts.emplace_back(label);
-      metadata.parts.emplace_back(MetadataOf(experiment));
+      metadata.parts.emplace_back(MakeDelegateMetadataTable(experiment));
     }
   }
   std::vector<Section> sections;

@@ -22,8 +22,8 @@ constexpr KindColumn kKinds[] = {{"outer_product_instructions", "outer products"
                                  {"neon_instructions", "NEON"},
                                  {"scalar_instructions", "scalar"}};
 
-// The whole method, its operators by falling count, and what is in none of them.
-std::vector<InstructionsRow> Ordered(const std::vector<InstructionsRow>& all) {
+// The whole method, its operators by decreasing count, and the instructions outside of operators.
+std::vector<InstructionsRow> OrderRows(const std::vector<InstructionsRow>& all) {
   const InstructionsRow* const method = MethodInstructions(all);
   std::vector<InstructionsRow> rows;
   for (const InstructionsRow& row : all) {
@@ -42,20 +42,20 @@ std::vector<InstructionsRow> Ordered(const std::vector<InstructionsRow>& all) {
   return rows;
 }
 
-Table TableOf(const std::vector<InstructionsRow>& all) {
-  const std::vector<InstructionsRow> rows = Ordered(all);
+Table MakeInstructionsTable(const std::vector<InstructionsRow>& all) {
+  const std::vector<InstructionsRow> rows = OrderRows(all);
   Table table{.id = "instructions",
               .columns = {Left("operator"), Right("instructions"), Right("share", "% of all")}};
   const double whole = rows.empty() ? 0 : rows.front().instructions;
   for (const InstructionsRow& row : rows)
     table.rows.push_back(
         {row.name, Amount(row.instructions), Share{whole > 0 ? row.instructions / whole : 0}});
-  int goes = static_cast<int>(std::size(kKinds));
+  int drop_priority = static_cast<int>(std::size(kKinds));
   for (const KindColumn& kind : kKinds) {
     const auto count = [&](const InstructionsRow& row) { return row.Kind(kind.counter).value_or(0); };
-    --goes;
+    --drop_priority;
     if (std::ranges::all_of(rows, [&](const InstructionsRow& row) { return count(row) == 0; })) continue;
-    table.columns.push_back({kind.counter, kind.title, true, goes});
+    table.columns.push_back({kind.counter, kind.title, true, drop_priority});
     for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.emplace_back(Amount(count(rows[i])));
   }
   table.usual_rows = kUsualCounted + 1;
@@ -74,7 +74,7 @@ Document SayInstructions(const RunData& run) {
     document.sections.push_back(
         {fmt::format("{}, counted by {}", data.label, data.instructions.front().SourceText()),
          Level::kUsual,
-         {TableOf(data.instructions)}});
+         {MakeInstructionsTable(data.instructions)}});
   }
   document.method =
       "Executed in one run of one thread. A count is no latency: memory, clocks, and threads are not in it "

@@ -24,15 +24,15 @@ constexpr NamedValue<MemoryOwner> kOwners[] = {
     {MemoryOwner::kXnnpack, "XNNPACK, other"},     {MemoryOwner::kLibraries, "code and libraries"},
     {MemoryOwner::kStacks, "main thread's stack"}, {MemoryOwner::kRest, "rest"}};
 
-// What the program alone says of it; `join` may be null.
-Cell Estimate(MemoryOwner owner, const ProgramJoin* join) {
-  std::optional<Bytes> least;
-  if (join != nullptr && owner == MemoryOwner::kPlanned) least = join->planned;
-  if (join != nullptr && owner == MemoryOwner::kWeights) least = join->packed_at_least;
-  return OrBlank<Size>(least);
+// The size computed from the program alone; `join` may be null.
+Cell EstimateCell(MemoryOwner owner, const ProgramJoin* join) {
+  std::optional<Bytes> at_least;
+  if (join != nullptr && owner == MemoryOwner::kPlanned) at_least = join->planned;
+  if (join != nullptr && owner == MemoryOwner::kWeights) at_least = join->packed_at_least;
+  return OrBlank<Size>(at_least);
 }
 
-Table OwnersOf(const MemoryReport& memory, const ProgramJoin* join) {
+Table MakeOwnersTable(const MemoryReport& memory, const ProgramJoin* join) {
   Table table{
       .id = "memory",
       .columns = {Left("owner", "resident"), Right("loaded").Goes(3), Right("first_run", "first run").Goes(2),
@@ -54,13 +54,13 @@ Table OwnersOf(const MemoryReport& memory, const ProgramJoin* join) {
     const protocol::MemoryPart& part = memory.moments.back().parts[i];
     add(
         NameIn(kOwners, part.owner), [i](const auto& moment) { return moment.parts.at(i).resident; },
-        Size{part.bytes}, Estimate(part.owner, join));
+        Size{part.bytes}, EstimateCell(part.owner, join));
   }
   add("resident set size", [](const auto& moment) { return moment.rss_bytes; }, std::string(), std::string());
   return table;
 }
 
-Table CreatedIn(const MemoryReport& memory) {
+Table MakeCreatedOperatorsTable(const MemoryReport& memory) {
   Table table{.id = "packed_weights",
               .columns = {Names("operator", "created operator"), Right("delegate").At(Level::kPage),
                           Left("function", "created by").At(Level::kPage), Right("bytes", "allocated"),
@@ -82,7 +82,7 @@ constexpr NamedValue<protocol::LoadPart> kParts[] = {
     {protocol::LoadPart::kPack, "packing by KleidiAI"},
     {protocol::LoadPart::kRest, "rest"}};
 
-Table LoadOf(const protocol::LoadTimes& load) {
+Table MakeLoadTable(const protocol::LoadTimes& load) {
   Table table{.id = "load_time", .columns = {Left("part", "load time"), Right("time"), Right("share")}};
   const auto add = [&](std::string_view name, std::int64_t ns, Row::Role role) {
     const auto total = static_cast<double>(load.total_ns), part = static_cast<double>(ns);
@@ -90,15 +90,15 @@ Table LoadOf(const protocol::LoadTimes& load) {
         Row({std::string(name), Time{part}, total > 0 ? Cell(Share{part / total}) : Cell()}, role));
   };
   for (const protocol::LoadTime& part : load.parts) {
-    if (part.part == protocol::LoadPart::kPack && part.ns == 0) continue;  // of other CPUs
+    if (part.part == protocol::LoadPart::kPack && part.ns == 0) continue;  // 0 on CPUs without KleidiAI
     add(NameIn(kParts, part.part), part.ns, Row::Role::kPart);
   }
   add("load", load.total_ns, Row::Role::kSum);
   return table;
 }
 
-// Of several delegates: which of them share.
-Table DelegatesOf(const MemoryReport& memory) {
+// For several delegates: which of them share memory.
+Table MakeDelegateMemoryTable(const MemoryReport& memory) {
   Table table{.id = "delegate_memory",
               .columns = {Right("delegate"), Right("workspace"), Right("workspace_bytes", "its size"),
                           Left("shared_with", "shared with"), Left("packed_weights", "packed weights")}};
@@ -120,19 +120,19 @@ Table DelegatesOf(const MemoryReport& memory) {
   return table;
 }
 
-// What the file still takes beside the weights that were packed from it.
-std::string TwiceText(const MemoryReport& memory) {
+// A note if the file's pages are still in memory next to the packed weights.
+std::string FileAndPackedText(const MemoryReport& memory) {
   const protocol::MemoryMoment& last = memory.moments.back();
   const std::int64_t file = last.Resident(MemoryOwner::kProgram),
                      packed = last.Resident(MemoryOwner::kWeights);
-  if (file < packed / 10) return "";  // ExecuTorch gives back what was packed
+  if (file < packed / 10) return "";  // ExecuTorch released the packed part of the file
   return fmt::format(
       "{} of the program's file are in memory next to {} of packed weights. The system can take the file's "
       "pages back, not the packed ones.",
       FormatBytes(static_cast<double>(file)), FormatBytes(static_cast<double>(packed)));
 }
 
-// Weights that are in memory more than once.
+// A note about weights that are in memory more than once.
 std::string CopiesText(const MemoryReport& memory) {
   std::int64_t copies = 0, bytes = 0;
   const protocol::CreatedOperator* largest = nullptr;
@@ -156,7 +156,8 @@ Cell SizeChange(std::int64_t baseline, std::int64_t candidate) {
   return {sign + FormatBytes(std::abs(static_cast<double>(candidate - baseline)))};
 }
 
-Section ChangeIn(const ReportComparison& pair, const MemoryReport& baseline, const MemoryReport& candidate) {
+Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport& baseline,
+                                const MemoryReport& candidate) {
   const Comparison& comparison = pair.comparison;
   const auto columns = [&](const char* id, const char* title) {
     return std::vector<Table::Column>{{.id = id, .title = title, .keep = Table::Keep::kName},
@@ -203,12 +204,14 @@ std::vector<Section> SayMemory(const Report& report) {
           FindWatched(report.watched, report.run.experiments[one.index]) == &experiment)
         join = &*one.profile->program;
     }
-    Section section{experiment.label, Level::kUsual, {OwnersOf(*experiment.memory, join)}};
-    if (experiment.memory->load) section.parts.emplace_back(LoadOf(*experiment.memory->load));
-    for (const std::string& text : {TwiceText(*experiment.memory), CopiesText(*experiment.memory)})
+    Section section{experiment.label, Level::kUsual, {MakeOwnersTable(*experiment.memory, join)}};
+    if (experiment.memory->load) section.parts.emplace_back(MakeLoadTable(*experiment.memory->load));
+    for (const std::string& text : {FileAndPackedText(*experiment.memory), CopiesText(*experiment.memory)})
       if (!text.empty()) section.parts.emplace_back(Paragraph{text});
-    if (experiment.memory->delegates.size() > 1) section.parts.emplace_back(DelegatesOf(*experiment.memory));
-    if (!experiment.memory->operators.empty()) section.parts.emplace_back(CreatedIn(*experiment.memory));
+    if (experiment.memory->delegates.size() > 1)
+      section.parts.emplace_back(MakeDelegateMemoryTable(*experiment.memory));
+    if (!experiment.memory->operators.empty())
+      section.parts.emplace_back(MakeCreatedOperatorsTable(*experiment.memory));
     sections.push_back(std::move(section));
   }
   for (const ReportComparison& pair : report.comparisons) {
@@ -220,7 +223,7 @@ std::vector<Section> SayMemory(const Report& report) {
     const MemoryReport* const baseline = memory_of(pair.baseline);
     const MemoryReport* const candidate = memory_of(pair.candidate);
     if (baseline != nullptr && candidate != nullptr && baseline != candidate)
-      sections.push_back(ChangeIn(pair, *baseline, *candidate));
+      sections.push_back(MakeMemoryChangeSection(pair, *baseline, *candidate));
   }
   if (!sections.empty()) {
     sections.front().parts.emplace_back(Paragraph{

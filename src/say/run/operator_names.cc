@@ -8,8 +8,8 @@ namespace etprof {
 
 OperatorNames::OperatorNames(const Profile& profile) : profile_(profile) {
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    ++named_[Plain(op)];
-    ++named_here_[{Plain(op), LayerOf(profile, op).value_or("")}];
+    ++count_by_name_[Plain(op)];
+    ++count_by_name_and_layer_[{Plain(op), LayerOf(profile, op).value_or("")}];
   }
 }
 
@@ -20,11 +20,11 @@ std::string OperatorNames::Plain(std::size_t op) const {
 
 std::string OperatorNames::Where(std::size_t op) const {
   const std::string name = Plain(op);
-  if (named_.at(name) < 2) return "";
+  if (count_by_name_.at(name) < 2) return "";
   const std::string layer = LayerOf(profile_, op).value_or("");
   const int call = profile_.operators[op].call_index;
   std::string where = layer;
-  if ((layer.empty() || named_here_.at({name, layer}) > 1) && call >= 0)
+  if ((layer.empty() || count_by_name_and_layer_.at({name, layer}) > 1) && call >= 0)
     where += fmt::format("{}call {}", layer.empty() ? "" : ", ", call);
   return where.empty() ? "" : " (" + where + ")";
 }

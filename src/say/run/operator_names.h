@@ -7,24 +7,24 @@
 
 namespace etprof {
 
-// What the operators of a profile are called in tables. Events of different delegates and kernels may have
-// one name ("Fully Connected (NC, F32) GEMM #1"): of these it is said which is meant. Plain text.
+// The names of a profile's operators in tables. Events of different delegates and kernels may share a name
+// ("Fully Connected (NC, F32) GEMM #1"); a location then distinguishes them. Names are plain text.
 class OperatorNames {
  public:
   explicit OperatorNames(const Profile& profile);
 
-  // "Convolution (NHWC, F32) IGEMM #2"; a framework span's row is what it takes beside its children:
+  // "Convolution (NHWC, F32) IGEMM #2". A framework span's row has the time besides its children:
   // "DELEGATE_CALL (overhead)".
   std::string Plain(std::size_t op) const;
-  // Where another operator has that name: " (features.3, call 7)", the layer where it is known, the call
-  // where layers do not tell them apart. Else "".
+  // If another operator has the same name: " (features.3, call 7)", with the layer if it is known, and the
+  // call if layers do not distinguish them. Else "".
   std::string Where(std::size_t op) const;
   std::string Of(std::size_t op) const { return Plain(op) + Where(op); }
 
  private:
   const Profile& profile_;
-  std::map<std::string, int> named_;                               // how many have a plain name
-  std::map<std::pair<std::string, std::string>, int> named_here_;  // and in one layer
+  std::map<std::string, int> count_by_name_;  // number of operators with each plain name
+  std::map<std::pair<std::string, std::string>, int> count_by_name_and_layer_;  // the same within each layer
 };
 
 }  // namespace etprof

@@ -5,7 +5,7 @@
 namespace etprof {
 namespace {
 
-TEST(OperatorNames, SayWhichOnlyWhereSeveralHaveOneName) {
+TEST(OperatorNames, AddLocationsOnlyToDuplicateNames) {
   Profile profile;
   const auto add = [&](const char* name, int call) {
     Operator& op = profile.operators.emplace_back();
@@ -25,7 +25,7 @@ TEST(OperatorNames, SayWhichOnlyWhereSeveralHaveOneName) {
   EXPECT_EQ(calls.Of(2), "GEMM #1 (call 4)");
   EXPECT_EQ(calls.Plain(2), "GEMM #1");
 
-  // Where the layer is known it says more; where two are of one layer, the call tells them apart.
+  // A known layer is used; if two operators are in the same layer, the call distinguishes them.
   ProgramJoin join;
   join.operators.resize(profile.operators.size());
   for (const char* const path : {"block.0", "block.1", ""}) {
@@ -45,11 +45,11 @@ TEST(OperatorNames, SayWhichOnlyWhereSeveralHaveOneName) {
   EXPECT_EQ(layers.Of(2), "GEMM #1 (block.1)");
   EXPECT_EQ(layers.Of(3), "cumsum.out (block.0, call 2)");
   EXPECT_EQ(layers.Of(4), "cumsum.out (block.0, call 3)");
-  EXPECT_EQ(layers.Of(5), "cumsum.out (call 7)");  // of the model itself: that is no name
+  EXPECT_EQ(layers.Of(5), "cumsum.out (call 7)");  // the layer of the model itself has no name
 }
 
-// What brackets a span is called so, of an operator and of a call alike.
-TEST(OperatorNames, AFrameworksSpanIsItsOverhead) {
+// Framework spans of an operator and of a call are both named as overhead.
+TEST(OperatorNames, FrameworkSpanIsNamedOverhead) {
   Profile profile;
   for (const int call : {0, 1}) {
     Operator& op = profile.operators.emplace_back();

@@ -15,15 +15,15 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kFindings = 3;
-constexpr std::size_t kLadderFindings = 1;  // a ladder's own answer takes the room
-constexpr std::size_t kWarnings = 3;
+constexpr std::size_t kMaxFindings = 3;
+constexpr std::size_t kMaxLadderFindings = 1;  // a ladder's answer needs the room
+constexpr std::size_t kMaxWarnings = 3;
 
 void Append(std::vector<Section> more, std::vector<Section>& sections) {
   std::move(more.begin(), more.end(), std::back_inserter(sections));
 }
 
-// Of a thread sweep whose matrix is not shown.
+// The efficiency of a thread sweep whose matrix is not shown; else "".
 std::string EfficiencyText(const Report& report, const ReportComparison& pair) {
   for (const Matrix& matrix : report.matrices) {
     if (!matrix.threads || !IsOnePair(report, matrix) || matrix.baseline != pair.baseline ||
@@ -36,7 +36,7 @@ std::string EfficiencyText(const Report& report, const ReportComparison& pair) {
   return "";
 }
 
-Answer AnswerOf(const Report& report, const ReportComparison& pair) {
+Answer MakePairAnswer(const Report& report, const ReportComparison& pair) {
   const Comparison& comparison = pair.comparison;
   const Quantity& latency = comparison.latency;
   const std::string &candidate = comparison.candidate_label, &baseline = comparison.baseline_label;
@@ -79,7 +79,7 @@ std::string MeasuredText(const Report& report) {
   return text;
 }
 
-// The table with what a finding is about: that of groups where none is named.
+// The table that shows a kind of finding; other kinds are shown by the table of groups.
 constexpr NamedValue<std::string_view> kFindingTables[] = {
     {finding::NotDelegated::kKind, "portable"},
     {finding::DataMoved::kKind, "report_operators"},
@@ -97,15 +97,15 @@ constexpr NamedValue<std::string_view> kFindingTables[] = {
 
 std::vector<Section> SayFindings(const Report& report) {
   if (report.insights.empty()) return {};
-  // A screen's lines: warnings about the measurement take the place of the last finding.
+  // Screens have few lines: warnings about the measurement replace the last finding.
   const std::size_t shown =
-      report.ladder ? kLadderFindings : kFindings - (report.warnings.size() > 1 ? 1 : 0);
+      report.ladder ? kMaxLadderFindings : kMaxFindings - (report.warnings.size() > 1 ? 1 : 0);
   List list{"", {}, shown, true};
   for (const Insight& insight : report.insights) {
     auto [text, details, formula] = SayFinding(report, insight);
     if (!formula.empty()) details.push_back("How: " + formula);
     const char* const table = NameIn(kFindingTables, insight.kind());
-    // Each finding has its own bound.
+    // The other findings already state their own bounds.
     const bool repeats = insight.kind() == finding::UpperBounds::kKind;
     list.items.emplace_back(std::move(text), std::move(details), repeats ? Level::kPage : Level::kUsual,
                             *table != '\0'  ? table
@@ -128,7 +128,7 @@ std::string LargestGroup(const ReportExperiment& experiment) {
          PercentText(static_cast<double>(largest->total) / static_cast<double>(experiment.groups.total));
 }
 
-// Two decimals always, so that the product of the printed factors is the printed speedup.
+// Always two decimals, so that the product of the printed factors is the printed speedup.
 std::string FactorTimes(double factor) { return fmt::format("{:.{}f}x", factor, factor < 99.5 ? 2 : 0); }
 
 }  // namespace
@@ -195,7 +195,7 @@ Document SayReport(const Report& report) {
     document.answers = LadderAnswers(report);
   } else {
     for (const ReportComparison& pair : report.comparisons)
-      document.answers.push_back(AnswerOf(report, pair));
+      document.answers.push_back(MakePairAnswer(report, pair));
   }
   document.measured = MeasuredText(report);
   document.span = SpanOfLatencies(report);
@@ -211,14 +211,14 @@ Document SayReport(const Report& report) {
   Append(SayPayoffs(report), sections);
   document.notes_title = "Measurement quality";
   document.notes = SayQuality(report);
-  document.usual_notes = kWarnings;
+  document.usual_notes = kMaxWarnings;
   document.hint = "Use --all for every operator, finding, and note.";
   if (const std::string undefined = UndefinedText(report); !undefined.empty())
     document.hint += " " + undefined;
   std::vector<Section>& appendix = document.appendix;
   for (const auto say : {SayConditions, SayPlaces, SayMatrixKernels}) Append(say(report), appendix);
   for (const By by : {By::kCategory, By::kKernel, By::kLayer, By::kSource, By::kDelegate}) {
-    // A bare trace need not say that its layers are not known.
+    // For a bare trace, it is obvious that layers are unknown.
     const bool known =
         (by != By::kLayer && by != By::kSource) ||
         std::ranges::any_of(report.experiments, [](const auto& one) { return !one.layers.empty(); });
@@ -268,15 +268,15 @@ void AddExperiments(const Report& report, const std::string& from, Document& lis
   }
   for (const std::string& warning : report.warnings) {
     Note note{warning, "warning"};
-    const auto said = [&](const Note& of) { return TextOf(of, {}) == TextOf(note, {}); };
-    if (std::ranges::none_of(list.notes, said)) list.notes.push_back(std::move(note));
+    const auto is_known = [&](const Note& of) { return TextOf(of, {}) == TextOf(note, {}); };
+    if (std::ranges::none_of(list.notes, is_known)) list.notes.push_back(std::move(note));
   }
 }
 
 std::string FactorsText(const ReportComparison& pair) {
   if (!pair.factors) return "";
   const SpeedupFactors& factors = *pair.factors;
-  // Of the slower variant: there they matter most.
+  // The share in the slower variant, where these operators matter most.
   const bool slower = pair.comparison.latency.verdict == stats::Verdict::kSlower;
   const double share = slower ? factors.share_of_candidate : factors.share_of_baseline;
   constexpr double kSame = 0.005;

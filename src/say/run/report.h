@@ -8,44 +8,45 @@
 
 namespace etprof::say {
 
-// The report of a run: verdicts, latencies, where the time goes, findings, how far to trust it, conditions.
+// The report of a run: verdicts, latencies, time breakdown, findings, measurement quality, and conditions.
 Document SayReport(const Report& report);
 
-// What is shown by itself on demand (--by NAME), and stands at the end of every report where there is some of
-// it.
+// A part of the report that --by NAME shows on its own. Every report that has data for it ends with it.
 struct ReportView {
   const char* name;
   Document (*say)(const Report& report);
-  const char* prefix;      // of its sections' titles in a report, which are labels; "": they are titles
-  const char* nothing;     // why there may be none, and what to do
-  bool breakdown = false;  // of the time (SayBreakdownBy), whose small rows are shown, too
+  const char*
+      prefix;  // prefix of its sections' titles in a report, where these are labels; "": they are titles
+  const char* nothing;     // why it may be empty, and what to do
+  bool breakdown = false;  // a breakdown of the time (SayBreakdownBy): all rows are shown, even small ones
 };
 std::span<const ReportView> ReportViews();
 
-// What was measured, on what, and how: model, device, system, schedule. Only what is known.
+// What was measured, where, and how: model, device, system, schedule. Only known facts.
 Facts RunFacts(const Report& report);
-// What ran, and how it was set up: mask, CPUs, runner, versions, hashes, command line. Only what is known.
+// What ran and its settings: mask, CPUs, runner, versions, hashes, command line. Only known facts.
 Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment);
 
-// Of the medians: of the times in texts about a report, and of tables that end with a median.
+// The range of the median latencies, for times in texts about a report, and for tables that end with a
+// median.
 Span SpanOfLatencies(const Report& report);
 
-// A finding in words.
+// A finding as text.
 struct FindingWords {
-  Text text;                   // one or two sentences, with its numbers and their units
+  Text text;                   // one or two sentences with numbers and units
   std::vector<Text> evidence;  // "Transpose (ND, X32): 14 operators, 0.62 ms"
-  std::string formula;         // how its numbers come about
+  std::string formula;         // how the numbers are computed
 };
 
-// `insight` is one of the report's.
+// `insight` must be one of the report's.
 FindingWords SayFinding(const Report& report, const Insight& insight);
 
-// Adds a line for each experiment of a report to a list of many reports, which can go then. `from` (a results
-// directory; "": none) precedes the labels.
+// Adds a line per experiment of the report to `list`, a list of many reports; the report can be freed
+// afterwards. `from` (a results directory; "": none) precedes the labels.
 void AddExperiments(const Report& report, const std::string& from, Document& list);
 
-// "Of 1.62x in 32 compute-bound operators (68% of avx512 off), 1.86x is peak performance (fp32) and 0.87x is
-// worse use of it (55% to 48% of peak).": ReportComparison::factors as a sentence, "" where there are none.
+// ReportComparison::factors as a sentence, "" if there are none: "Of 1.62x in 32 compute-bound operators (68%
+// of avx512 off), 1.86x is peak performance (fp32) and 0.87x is worse use of it (55% to 48% of peak)."
 std::string FactorsText(const ReportComparison& pair);
 
 }  // namespace etprof::say

@@ -11,16 +11,16 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kTopOperators = 5, kPageOperators = 15, kMostChanged = 10;
-// Of the whole. Operators above kAlwaysListed are on a page however many there are; inconclusive differences
-// below kWorthListing are not.
-constexpr double kAlwaysListed = 0.05, kWorthListing = 0.001;
+constexpr std::size_t kTopOperators = 5, kPageOperators = 15, kMaxChangedOperators = 10;
+// Shares of the whole. A page always lists operators above kAlwaysListedShare, and never lists inconclusive
+// differences below kMinListedShare.
+constexpr double kAlwaysListedShare = 0.05, kMinListedShare = 0.001;
 
-std::string PlaceOf(const Operator& op) {
+std::string RunsOn(const Operator& op) {
   return op.portable ? "portable" : op.backend.empty() ? "delegate" : op.backend;
 }
 
-Table OperatorsOf(const ReportExperiment& experiment, const std::string& suffix) {
+Table MakeOperatorsTable(const ReportExperiment& experiment, const std::string& suffix) {
   const auto page = [](const char* id, const char* title, bool right, int goes) {
     return Table::Column{.id = id, .title = title, .right = right, .goes = goes, .level = Level::kPage};
   };
@@ -37,7 +37,7 @@ Table OperatorsOf(const ReportExperiment& experiment, const std::string& suffix)
     const Operator& op = experiment.profile->operators[of.op];
     Row row{op.name + names.Where(of.op),
             std::string(GroupName(op.category.group)),
-            PlaceOf(op),
+            RunsOn(op),
             op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(),
             Time{of.mean_self},
             Share{of.share},
@@ -45,70 +45,70 @@ Table OperatorsOf(const ReportExperiment& experiment, const std::string& suffix)
             of.self.n >= stats::kLeastForP99 ? Maybe<Time>(of.self.p99) : Cell(),
             Maybe<Share>(of.self.cv)};
     if (i >= kTopOperators) row.level = Level::kPage;
-    if (i >= kPageOperators && of.share < kAlwaysListed) row.level = Level::kFolded;
+    if (i >= kPageOperators && of.share < kAlwaysListedShare) row.level = Level::kFolded;
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-// What differs between the variants of a pair.
-class ChangesOfPair {
+// The differences between the variants of a pair.
+class PairChanges {
  public:
-  ChangesOfPair(const Report& report, const ReportComparison& pair)
+  PairChanges(const Report& report, const ReportComparison& pair)
       : report_(report),
         pair_(pair),
         comparison_(pair.comparison),
-        before_(*report.experiments[pair.baseline].profile),
-        after_(*report.experiments[pair.candidate].profile),
+        baseline_names_(*report.experiments[pair.baseline].profile),
+        candidate_names_(*report.experiments[pair.candidate].profile),
         changes_(Falling(
             comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); },
             [](const OperatorMatch& match) { return match.baseline && match.candidate; })) {}
 
-  Section Say() {
+  Section MakeSection() {
     Section section{"", Level::kPage};
     const auto has = [](stats::Verdict verdict) {
       return [verdict](const OperatorMatch& of) { return of.quantity.verdict == verdict; };
     };
-    section.AddUnlessEmpty(Changed("Largest speedups", has(stats::Verdict::kFaster)));
-    section.AddUnlessEmpty(Changed("Largest slowdowns", has(stats::Verdict::kSlower)));
-    const double least = kWorthListing * MeanOf(comparison_.baseline_total, comparison_.baseline_runs);
-    section.AddUnlessEmpty(Changed(report_.emulated ? "Largest differences (emulated CPU: not meaningful)"
-                                                    : "Largest inconclusive differences",
-                                   [&](const OperatorMatch& of) {
-                                     const stats::Verdict verdict = of.quantity.verdict;
-                                     return std::fabs(Saved(of)) >= least &&
-                                            (verdict == stats::Verdict::kInconclusive ||
-                                             verdict == stats::Verdict::kEmulated);
-                                   }));
+    section.AddUnlessEmpty(MakeChangedTable("Largest speedups", has(stats::Verdict::kFaster)));
+    section.AddUnlessEmpty(MakeChangedTable("Largest slowdowns", has(stats::Verdict::kSlower)));
+    const double least = kMinListedShare * MeanOf(comparison_.baseline_total, comparison_.baseline_runs);
+    section.AddUnlessEmpty(MakeChangedTable(
+        report_.emulated ? "Largest differences (emulated CPU: not meaningful)"
+                         : "Largest inconclusive differences",
+        [&](const OperatorMatch& of) {
+          const stats::Verdict verdict = of.quantity.verdict;
+          return std::fabs(Saved(of)) >= least &&
+                 (verdict == stats::Verdict::kInconclusive || verdict == stats::Verdict::kEmulated);
+        }));
     if (differs_) {
       section.parts.emplace_back(Paragraph{
           fmt::format("Speedups are {} and can differ slightly from the ratio of the two means shown.",
                       comparison_.pairing == Pairing::kLaunches ? "geometric means of per-launch ratios"
                                                                 : "ratios of the runs' medians")});
     }
-    section.AddUnlessEmpty(InOneVariant());
-    section.AddUnlessEmpty(All());
+    section.AddUnlessEmpty(MakeOneVariantTable());
+    section.AddUnlessEmpty(MakeAllTable());
     return section;
   }
 
  private:
-  double Before(const OperatorMatch& match) const {
+  double BaselineTime(const OperatorMatch& match) const {
     return MeanOf(match.baseline_total, comparison_.baseline_runs);
   }
-  double After(const OperatorMatch& match) const {
+  double CandidateTime(const OperatorMatch& match) const {
     return MeanOf(match.candidate_total, comparison_.candidate_runs);
   }
 
-  double Saved(const OperatorMatch& match) const { return Before(match) - After(match); }
-  // Of the variant that has the operator.
-  Cell BeforeCell(const OperatorMatch& match) const {
-    return match.baseline ? Cell(Time{Before(match)}) : Cell("");
+  double Saved(const OperatorMatch& match) const { return BaselineTime(match) - CandidateTime(match); }
+  // Cells of the two variants; empty if the variant does not have the operator.
+  Cell BaselineTimeCell(const OperatorMatch& match) const {
+    return match.baseline ? Cell(Time{BaselineTime(match)}) : Cell("");
   }
-  Cell AfterCell(const OperatorMatch& match) const {
-    return match.candidate ? Cell(Time{After(match)}) : Cell("");
+  Cell CandidateTimeCell(const OperatorMatch& match) const {
+    return match.candidate ? Cell(Time{CandidateTime(match)}) : Cell("");
   }
 
-  Table Empty(const std::string& title) const {
+  Table MakeEmptyTable(const std::string& title) const {
     return {"changed_operators",
             title + TitleSuffix(report_, pair_),
             {Names("operator", "Operator"), VariantColumn("baseline", comparison_.baseline_label),
@@ -116,34 +116,36 @@ class ChangesOfPair {
              Right("speedup"), Left("interval", "95% CI").Goes(2)}};
   }
 
-  // Of a table with those columns.
-  Row RowOf(std::string name, const OperatorMatch& match) const {
+  // A row of a table with the columns of MakeEmptyTable.
+  Row MakeRow(std::string name, const OperatorMatch& match) const {
     const bool both = match.baseline && match.candidate;
     return {std::move(name),
-            BeforeCell(match),
-            AfterCell(match),
+            BaselineTimeCell(match),
+            CandidateTimeCell(match),
             both ? Cell(Time{Saved(match)}) : Cell(""),
             both ? Cell(Speedup{match.quantity}) : Cell(""),
             both ? Cell(Interval{match.quantity}) : Cell("")};
   }
 
-  Table Changed(const char* title, const auto& keep) {
-    Table table = Empty(title);
+  Table MakeChangedTable(const char* title, const auto& selects) {
+    Table table = MakeEmptyTable(title);
     for (const OperatorMatch* const match : changes_) {
-      if (table.rows.size() == kMostChanged || !keep(*match)) continue;
-      // The speedup as printed is not what a reader gets who divides the two means.
+      if (table.rows.size() == kMaxChangedOperators || !selects(*match)) continue;
+      // Whether the printed speedup differs from the quotient of the two printed means.
       const std::string speedup = GainText(match->quantity);
-      differs_ = differs_ || (speedup.ends_with('x') && speedup != RatioText(Before(*match) / After(*match)));
-      const std::string from = before_.Plain(*match->baseline), to = after_.Of(*match->candidate);
-      const bool one_name = from == after_.Plain(*match->candidate);
-      table.rows.push_back(RowOf(one_name ? to : from + " → " + to, *match));
+      differs_ = differs_ || (speedup.ends_with('x') &&
+                              speedup != RatioText(BaselineTime(*match) / CandidateTime(*match)));
+      const std::string from = baseline_names_.Plain(*match->baseline),
+                        to = candidate_names_.Of(*match->candidate);
+      const bool one_name = from == candidate_names_.Plain(*match->candidate);
+      table.rows.push_back(MakeRow(one_name ? to : from + " → " + to, *match));
     }
     return table;
   }
 
  public:
-  // What was inserted, removed, moved, or changed, by the time that it makes.
-  Table InProgram() const {
+  // Operators that were inserted, removed, moved, or changed, by decreasing difference in time.
+  Table MakeProgramChangesTable() const {
     Table table{
         "program_changes",
         "Changes of the program" + TitleSuffix(report_, pair_),
@@ -151,20 +153,20 @@ class ChangesOfPair {
          VariantColumn("candidate", comparison_.candidate_label).Goes(1), Right("delta", "difference")}};
     table.usual_rows = kTopOperators;
     table.elsewhere = "in `--csv=comparison`";
-    const auto delta = [&](const OperatorMatch& match) { return After(match) - Before(match); };
+    const auto delta = [&](const OperatorMatch& match) { return CandidateTime(match) - BaselineTime(match); };
     const std::vector<const OperatorMatch*> changed = Falling(
         comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(delta(match)); },
         [](const OperatorMatch& match) { return match.change.has_value(); });
     for (const OperatorMatch* const match : changed) {
       table.rows.push_back(
-          {match->change->Text(), BeforeCell(*match), AfterCell(*match), Time{delta(*match)}});
+          {match->change->Text(), BaselineTimeCell(*match), CandidateTimeCell(*match), Time{delta(*match)}});
       if (table.rows.size() > kPageOperators) table.rows.back().level = Level::kFolded;
     }
     return table;
   }
 
  private:
-  Table InOneVariant() const {
+  Table MakeOneVariantTable() const {
     Table table{"in_one_variant",
                 "Operators present in only one variant" + TitleSuffix(report_, pair_),
                 {Names("operator", "Operator"), Left("variant", "only in"),
@@ -176,22 +178,24 @@ class ChangesOfPair {
       const bool before = match->baseline.has_value();
       const std::size_t op = before ? *match->baseline : *match->candidate;
       const Profile& profile = *report_.experiments[before ? pair_.baseline : pair_.candidate].profile;
-      table.rows.push_back({(before ? before_ : after_).Of(op),
+      table.rows.push_back({(before ? baseline_names_ : candidate_names_).Of(op),
                             before ? comparison_.baseline_label : comparison_.candidate_label,
                             LayerOf(profile, op).value_or(""), Time{std::fabs(Saved(*match))}});
     }
     return table;
   }
 
-  // Those of one variant, too. A page has the tables above.
-  Table All() const {
-    Table table = Empty("All operators");
+  // All operators, including those of one variant. Pages show the tables above instead.
+  Table MakeAllTable() const {
+    Table table = MakeEmptyTable("All operators");
     table.id = "compared_operators";
     table.elsewhere = "in `--csv=comparison`";
     const std::vector<const OperatorMatch*> matches =
         Falling(comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); });
     for (const OperatorMatch* const match : matches) {
-      Row row = RowOf(match->candidate ? after_.Of(*match->candidate) : before_.Of(*match->baseline), *match);
+      Row row = MakeRow(
+          match->candidate ? candidate_names_.Of(*match->candidate) : baseline_names_.Of(*match->baseline),
+          *match);
       row.level = Level::kFolded;
       table.rows.push_back(std::move(row));
     }
@@ -201,12 +205,13 @@ class ChangesOfPair {
   const Report& report_;
   const ReportComparison& pair_;
   const Comparison& comparison_;
-  OperatorNames before_, after_;
-  std::vector<const OperatorMatch*> changes_;  // of both variants, by what they save or cost
+  OperatorNames baseline_names_, candidate_names_;
+  std::vector<const OperatorMatch*>
+      changes_;  // operators of both variants, by decreasing absolute difference
   bool differs_ = false;
 };
 
-Table PlacesOf(const ReportExperiment& experiment, const std::string& suffix) {
+Table MakePlacesTable(const ReportExperiment& experiment, const std::string& suffix) {
   Table table{
       "places",
       "Delegated and portable" + suffix,
@@ -222,7 +227,7 @@ Table PlacesOf(const ReportExperiment& experiment, const std::string& suffix) {
   return table;
 }
 
-Table PortableOf(const ReportExperiment& experiment) {
+Table MakePortableTable(const ReportExperiment& experiment) {
   Table table{.id = "portable",
               .columns = {Left("operator", "Portable operator"), Left("category").Goes(1),
                           Left("module").Goes(3), Left("source", "line").Goes(4), Right("mean", "self time"),
@@ -252,10 +257,10 @@ std::vector<Section> SayOperators(const Report& report) {
   if (!report.ladder) {
     for (const ReportComparison& pair : report.comparisons) {
       if (HasTimes(report.experiments[pair.baseline]) && HasTimes(report.experiments[pair.candidate])) {
-        ChangesOfPair changes(report, pair);
-        if (Table of_program = changes.InProgram(); !of_program.rows.empty())
+        PairChanges changes(report, pair);
+        if (Table of_program = changes.MakeProgramChangesTable(); !of_program.rows.empty())
           sections.push_back({"", Level::kUsual, {std::move(of_program)}});
-        sections.push_back(changes.Say());
+        sections.push_back(changes.MakeSection());
       }
     }
   }
@@ -263,7 +268,7 @@ std::vector<Section> SayOperators(const Report& report) {
     const ReportExperiment& experiment = report.experiments[i];
     if (experiment.operators.empty() || !HasTimes(experiment)) continue;
     Section section{"", IsAlone(report, i) ? Level::kUsual : Level::kPage};
-    section.parts.emplace_back(OperatorsOf(experiment, TitleSuffix(report, experiment)));
+    section.parts.emplace_back(MakeOperatorsTable(experiment, TitleSuffix(report, experiment)));
     section.parts.emplace_back(
         Paragraph{"\"call\" numbers the delegate and operator calls of an inference from 0.", Level::kPage});
     if (!experiment.unknown_operators.empty()) {
@@ -281,8 +286,8 @@ std::vector<Section> SayPlaces(const Report& report) {
   for (const std::size_t i : Subjects(report)) {
     const ReportExperiment& experiment = report.experiments[i];
     if (!HasTimes(experiment)) continue;
-    Section section{"", Level::kPage, {PlacesOf(experiment, TitleSuffix(report, experiment))}};
-    Table portable = PortableOf(experiment);
+    Section section{"", Level::kPage, {MakePlacesTable(experiment, TitleSuffix(report, experiment))}};
+    Table portable = MakePortableTable(experiment);
     if (portable.rows.empty()) {
       section.parts.emplace_back(Paragraph{"No operator runs outside a delegate."});
     } else {

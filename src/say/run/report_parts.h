@@ -8,89 +8,92 @@
 #include "report/report.h"
 #include "say/document.h"
 
-// What SayReport is made of.
+// The parts from which SayReport makes the report.
 namespace etprof::say {
 
-// The pair whose tables a screen shows: the one that changes most. Null without any.
+// The pair whose tables a screen shows: the pair with the largest change. Null if there is no pair.
 const ReportComparison* LeadingPair(const Report& report);
-// A thread sweep of two: the tables of the pair say more than a matrix of one column.
+// Whether the matrix has two experiments and is a pair of the report, whose tables say more than its single
+// column.
 bool IsOnePair(const Report& report, const Matrix& matrix);
-// Whether a matrix on the screen shows the experiment already.
+// Whether a matrix on the screen already shows the experiment.
 bool InMatrix(const Report& report, std::size_t experiment);
-// The experiment whose tables a screen shows because it is the only one.
+// Whether a screen shows the experiment's tables because it is the only one.
 bool IsAlone(const Report& report, std::size_t experiment);
-bool HasTimes(const ReportExperiment& experiment);  // a trace with runs to make tables of
-// ": on compared with off", where there are several pairs; else "".
+bool HasTimes(
+    const ReportExperiment& experiment);  // whether it has a trace with runs, from which tables are made
+// ": on compared with off" if there are several pairs; else "".
 std::string TitleSuffix(const Report& report, const ReportComparison& pair);
-// ": on", where there are several experiments; else "".
+// ": on" if there are several experiments; else "".
 std::string TitleSuffix(const Report& report, const ReportExperiment& experiment);
-double MarginOf(const Report& report);  // within which a difference is none
+double MarginOf(const Report& report);  // largest relative difference that counts as the same
 
-// Pointers to those of `all` that `take` keeps, by falling `key`.
+// Pointers to the elements of `all` for which `take` is true, by decreasing `key`.
 template <typename T>
 std::vector<const T*> Falling(const std::vector<T>& all, const auto& key, const auto& take) {
-  std::vector<const T*> taken;
-  for (const T& one : all) {
-    if (take(one)) taken.push_back(&one);
+  std::vector<const T*> selected;
+  for (const T& element : all) {
+    if (take(element)) selected.push_back(&element);
   }
-  std::ranges::stable_sort(taken, std::ranges::greater(), [&](const T* one) { return key(*one); });
-  return taken;
+  std::ranges::stable_sort(selected, std::ranges::greater(), [&](const T* element) { return key(*element); });
+  return selected;
 }
 template <typename T>
 std::vector<const T*> Falling(const std::vector<T>& all, const auto& key) {
   return Falling(all, key, [](const T&) { return true; });
 }
 
-std::vector<Section> SayLatencies(const Report& report);  // with their distributions
-std::vector<Section> SayStartup(const Report& report);    // load, first inference and memory, pair by pair
+std::vector<Section> SayLatencies(const Report& report);  // including distributions
+std::vector<Section> SayStartup(const Report& report);    // load, first inference, and memory of each pair
 std::vector<Section> SaySelfTimes(const Report& report);  // by group
-std::vector<Section> SayOperators(const Report& report);  // the most expensive ones, and what changed
-// What delegates report that is not host time.
+std::vector<Section> SayOperators(const Report& report);  // the most expensive operators, and changes
+// Values that delegates report and that are not host time.
 std::vector<Section> SayDelegateValues(const Report& report);
 std::vector<Section> SayPlaces(const Report& report);      // delegated and portable
 std::vector<Note> SayQuality(const Report& report);        // precision, runs, warnings, trace warnings
-std::vector<Section> SayConditions(const Report& report);  // and experiments
+std::vector<Section> SayConditions(const Report& report);  // conditions and experiments
 std::vector<Section> SayMatrixKernels(const Report& report);
 
-// Where the time goes by what the model is made of. A section for each pair, of both sides, and for each
-// other experiment; of a ladder for the setting that one would ship. Layers are a tree: a module's time is
-// that of all in it. What is small is in folded rows. Where layers are not known, a section says why; empty
-// where nothing can be said.
+// Time breakdown by parts of the model. One section per pair (both variants), and one per other experiment; a
+// ladder has one for the setting to deploy. Layers form a tree: a module's time includes everything inside.
+// Small rows are folded. If layers are unknown, a section says why; empty if there is nothing to show.
 enum class By { kLayer, kSource, kDelegate, kKernel, kCategory };
 std::vector<Section> SayBreakdownBy(const Report& report, By by);
 
-// "10 min: 12.1 ms in the first minute, 15.9 ms in the last: 1.31x slower [1.30, 1.33]", latency, clock and
-// temperature over time, and a table of ten stretches of the time: of each experiment that was sustained.
+// For each experiment measured with --sustained: "10 min: 12.1 ms in the first minute, 15.9 ms in the last:
+// 1.31x slower [1.30, 1.33]", charts of latency, clock, and temperature over time, and a table of ten time
+// stretches.
 std::vector<Section> SaySustained(const Report& report);
 
-// Of a report that has a ladder: what its levels change, and which setting is the fastest.
+// For a report with a ladder: the effect of its levels, and the fastest setting.
 std::vector<Answer> LadderAnswers(const Report& report);
-// What a screen shows of it, then every number of threads by itself; without a ladder nothing.
+// The ladder's tables: what a screen shows, then each number of threads separately. Empty without a ladder.
 std::vector<Section> SayLadder(const Report& report);
-// Several experiments against one baseline, or a thread sweep: a row a group and costly operator, a column an
-// experiment.
+// A matrix of several experiments compared with one baseline, or of a thread sweep: one row per group and
+// expensive operator, one column per experiment.
 std::vector<Section> SayMatrix(const Report& report, const Matrix& matrix);
-// What each level of the ISA gains at each number of threads, and where it no longer pays off. Of a ladder of
-// more than two levels only those that stop: its own tables have every gain.
+// The speedup of each ISA level at each number of threads, and where it stops paying off. For a ladder with
+// more than two levels, only the levels that stop: its own tables have every speedup.
 std::vector<Section> SayPayoffs(const Report& report);
 
-// How far operators are from what the machine can do, an experiment a section: those that are told of a pair
-// or a ladder, and folded the others. Empty where no roofs are known.
+// How far operators are from the machine's roofline, one section per experiment; the sections of experiments
+// that no pair or ladder highlights are folded. Empty if no roofs are known.
 std::vector<Section> SayRoofline(const Report& report);
-// Whose memory is whose: of each watched experiment a section, then of each pair of them what one holds more.
+// Memory by owner: one section per watched experiment, then for each pair of them which owners hold more.
 std::vector<Section> SayMemory(const Report& report);
 
-// Of the experiments of a run that have some, each a section: the whole method, then the operators by falling
-// processor time. Of a program of several methods the experiments share a file: it is there once.
+// Counters (SayInstructions: instructions) of the run's experiments that have them, one section each: the
+// whole method, then operators by decreasing processor time. Experiments with several methods share a file,
+// which is shown once.
 Document SayCounters(const RunData& run);
 Document SayInstructions(const RunData& run);
 
-// An experiment is a section: what computed each operator, by what the runner saw called. Without a watched
-// run (--watch) there is none.
+// One section per experiment: the code that computed each operator, by the functions that the runner saw
+// called. Empty without a watched run (--watch).
 std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments);
-// The same, of how the threads shared the operators: those with the most time first.
+// One section per experiment: how the threads shared the operators, by decreasing time.
 std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiments);
-// Why threads make an operator no faster: one clause; "": they do, or it is not known.
+// Why more threads do not speed up an operator, as a clause; "" if they do, or if the cause is unknown.
 std::string CauseText(const ThreadUse& use);
 
 }  // namespace etprof::say

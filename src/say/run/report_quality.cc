@@ -12,10 +12,10 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kMostNamed = 3;
-constexpr double kHardlyAny = 0.02;  // of the runs
+constexpr std::size_t kMaxNamedPairs = 3;
+constexpr double kMinDisturbedShare = 0.02;  // share of the runs
 
-// "±1.0% (avx512 on), ±5.5% (avx2 on)": each pair has an interval of its own.
+// "±1.0% (avx512 on), ±5.5% (avx2 on)": each pair has its own interval.
 std::string WidthsText(const Report& report) {
   std::vector<const ReportComparison*> known;
   for (const ReportComparison& pair : report.comparisons) {
@@ -24,7 +24,7 @@ std::string WidthsText(const Report& report) {
   if (known.empty()) return "";
   const auto width = [](const ReportComparison* pair) { return "±" + RelativeText(*pair->half_width); };
   if (report.comparisons.size() == 1) return width(known.front());
-  // By the candidate, and where it is in several pairs by both variants.
+  // A pair is named by its candidate, or by both variants if the candidate is in several pairs.
   const auto name = [&](const ReportComparison* pair) {
     const std::string& candidate = pair->comparison.candidate_label;
     const auto is_candidate = [&](const ReportComparison& of) {
@@ -35,7 +35,7 @@ std::string WidthsText(const Report& report) {
                : fmt::format("{} compared with {}", candidate, pair->comparison.baseline_label);
   };
   std::vector<std::string> widths;
-  if (known.size() <= kMostNamed) {
+  if (known.size() <= kMaxNamedPairs) {
     for (const ReportComparison* const pair : known)
       widths.push_back(fmt::format("{} ({})", width(pair), name(pair)));
     return fmt::format("{}", fmt::join(widths, ", "));
@@ -71,7 +71,7 @@ std::string PrecisionText(const Report& report) {
   return text;
 }
 
-// What the median is of, where that is not all untraced runs.
+// Which runs the median covers, unless it covers all untraced runs.
 std::string RunsText(const ReportExperiment& experiment) {
   const stats::Distribution& all = experiment.latency_of_all;
   std::vector<std::string> parts;
@@ -113,7 +113,7 @@ std::string RunsText(const ReportExperiment& experiment) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-// What somebody who uses the device as it is meets, where that is not what the clean runs show.
+// The tail latency that users of the device see, if it differs from the clean runs.
 Text TailsOfAllRuns(const Report& report) {
   std::vector<Text> tails;
   bool disturbed = false;
@@ -122,7 +122,7 @@ Text TailsOfAllRuns(const Report& report) {
     const Tail tail = TailOf(all);
     if (all.n == 0 || !tail.value) return {};
     const double lost = static_cast<double>(all.n - experiment.clean_runs) / static_cast<double>(all.n);
-    disturbed = disturbed || lost > kHardlyAny;
+    disturbed = disturbed || lost > kMinDisturbedShare;
     const bool several = report.experiments.size() > 1;
     tails.push_back(Say("{}{} {}", several ? experiment.label + ' ' : "", tail.name, Time{*tail.value}));
   }
@@ -132,7 +132,7 @@ Text TailsOfAllRuns(const Report& report) {
 void AddRuns(const Report& report, std::vector<Note>& notes) {
   std::vector<std::string> texts;
   for (const ReportExperiment& experiment : report.experiments) texts.push_back(RunsText(experiment));
-  // The same for all is said once.
+  // A text that is the same for all experiments appears once.
   const bool alike =
       std::ranges::all_of(texts, [&](const std::string& text) { return text == texts.front(); });
   for (std::size_t i = 0; i < texts.size() && (i == 0 || !alike); ++i) {
@@ -162,7 +162,7 @@ void AddDisturbed(const Report& report, std::vector<Note>& notes) {
 }
 
 void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
-  std::set<std::string> said;
+  std::set<std::string> known_warnings;
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.profile) continue;
     for (const HealthEntry& entry : experiment.profile->health.entries()) {
@@ -171,13 +171,13 @@ void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
           fmt::format("{}: {} x {}: {}", experiment.label, entry.count, entry.name, entry.explanation);
       if (entry.amount != 0) text += Say(", {}", Duration{static_cast<double>(entry.amount)});
       if (!entry.first_place.empty()) text += " (first: " + entry.first_place + ")";
-      const bool again = !said.insert(experiment.label + entry.name).second;
-      notes.push_back({text, "trace", info || again ? Level::kPage : Level::kUsual});
+      const bool is_repeated = !known_warnings.insert(experiment.label + entry.name).second;
+      notes.push_back({text, "trace", info || is_repeated ? Level::kPage : Level::kUsual});
     }
   }
 }
 
-Table ExperimentsOf(const Report& report) {
+Table MakeExperimentsTable(const Report& report) {
   Table table{.id = "experiments",
               .columns = {Left("experiment").Keeps(Table::Keep::kDifference), Right("threads"),
                           Left("disabled_features", "disabled CPU features"), Left("cpus", "CPUs").Goes(2),
@@ -195,8 +195,8 @@ Table ExperimentsOf(const Report& report) {
   return table;
 }
 
-// What the table above has no column for, too: commands, runners, inputs.
-Table FactsOfExperiments(const Report& report) {
+// All conditions, including those without a column in MakeExperimentsTable: commands, runners, inputs.
+Table MakeConditionsTable(const Report& report) {
   Table table{
       "experiment_conditions",
       "Conditions of each experiment",
@@ -211,7 +211,7 @@ Table FactsOfExperiments(const Report& report) {
   return table;
 }
 
-Table KernelsOf(const ReportExperiment& experiment) {
+Table MakeMatrixKernelsTable(const ReportExperiment& experiment) {
   using Of = MatrixKernelRow;
   const std::vector<Of>& rows = experiment.matrix_kernels;
   const double scaled = experiment.latency.p50.value_or(0);
@@ -247,8 +247,8 @@ std::vector<Section> SayConditions(const Report& report) {
     section.parts.emplace_back(
         Paragraph{"Only the ETDump is known: no device, no schedule, no untraced latency."});
   }
-  section.AddUnlessEmpty(ExperimentsOf(report));
-  section.AddUnlessEmpty(FactsOfExperiments(report));
+  section.AddUnlessEmpty(MakeExperimentsTable(report));
+  section.AddUnlessEmpty(MakeConditionsTable(report));
   if (section.parts.empty()) return {};
   return {std::move(section)};
 }
@@ -267,7 +267,7 @@ std::vector<Section> SayMatrixKernels(const Report& report) {
                   (experiment.kernel_evidence.empty()
                        ? "no operator of KleidiAI's SME kernels"
                        : fmt::format("{}", fmt::join(experiment.kernel_evidence, ", ")))});
-    section.parts.emplace_back(KernelsOf(experiment));
+    section.parts.emplace_back(MakeMatrixKernelsTable(experiment));
   }
   if (section.parts.empty()) return {};
   return {std::move(section)};

@@ -32,14 +32,14 @@ const Row& RowNamed(const Table& table, const std::string& name) {
   throw std::runtime_error("no row " + name);
 }
 
-std::string NoteOf(const Document& document, const std::string& label) {
+std::string FindNote(const Document& document, const std::string& label) {
   for (const Note& note : document.notes) {
     if (note.label == label) return TextOf(note.text, document.span);
   }
   return "";
 }
 
-TEST(SayReport, AFindingLeadsToATableThatIsThere) {
+TEST(SayReport, FindingsLinkToExistingTables) {
   for (const Report& report : {example::MakePair(), example::MakeBare()}) {
     const Document document = SayReport(report);
     std::size_t findings = 0;
@@ -67,7 +67,7 @@ TEST(SayReport, AnswersWithAnInterval) {
   EXPECT_EQ(document.measured, "10 interleaved launches x 4 rounds in 31 s");
 }
 
-TEST(SayReport, AnswersWhatever) {
+TEST(SayReport, AnswersForEveryVerdict) {
   Report report = example::MakePair();
   Quantity& latency = report.comparisons[0].comparison.latency;
   const auto answer = [&](stats::Verdict verdict) {
@@ -85,7 +85,7 @@ TEST(SayReport, AnswersWhatever) {
   EXPECT_EQ(answer(stats::Verdict::kSlower).tone, Tone::kBad);
 }
 
-TEST(SayReport, EveryPairHasItsAnswer) {
+TEST(SayReport, AnswersEveryPair) {
   RunData run = example::MakePair().run;
   run.experiments.push_back(example::MakeExperiment("slow", 2'004'000));
   for (const std::size_t baseline : {std::size_t{2}, std::size_t{0}}) {
@@ -101,8 +101,8 @@ TEST(SayReport, EveryPairHasItsAnswer) {
   EXPECT_EQ(TextOf(document.answers[2].text, {}), "slow is 2.49x faster than off");
 }
 
-// By falling time of the candidate; small groups are one row of a screen.
-TEST(SayReport, SelfTimesFallAndEndInTheMedian) {
+// Groups are sorted by decreasing time of the candidate; a screen merges small groups into one row.
+TEST(SayReport, SelfTimesAreSortedAndEndWithTheMedian) {
   const Document document = SayReport(example::MakePair());
   const Table& table = TableNamed(document, "self_times");
   std::vector<std::string> names;
@@ -116,48 +116,49 @@ TEST(SayReport, SelfTimesFallAndEndInTheMedian) {
   EXPECT_EQ(RowNamed(table, "Median latency").role, Row::Role::kSum);
 }
 
-// The first pair's interval says nothing of the others'.
-TEST(SayReport, EachPairHasItsPrecision) {
+// The first pair's interval does not apply to the others.
+TEST(SayReport, ReportsThePrecisionOfEachPair) {
   Report report = example::MakePair();
   report.noise_floor.reset();
   report.comparisons.front().half_width = 0.01;
-  EXPECT_THAT(NoteOf(SayReport(report), "precision"), HasSubstr("±1.0% (half-width of the 95% CI): smaller"));
+  EXPECT_THAT(FindNote(SayReport(report), "precision"),
+              HasSubstr("±1.0% (half-width of the 95% CI): smaller"));
   report.comparisons.resize(3, report.comparisons.front());
   report.comparisons[1].half_width = 0.055;
   report.comparisons[1].comparison.candidate_label = "avx2 on";
   report.comparisons[2].half_width.reset();
   report.comparisons[2].comparison.candidate_label = "int8";
-  EXPECT_THAT(NoteOf(SayReport(report), "precision"), HasSubstr("±1.0% (on), ±5.5% (avx2 on) (half"));
+  EXPECT_THAT(FindNote(SayReport(report), "precision"), HasSubstr("±1.0% (on), ±5.5% (avx2 on) (half"));
   report.comparisons[1].comparison.candidate_label = "on";
   report.comparisons[1].comparison.baseline_label = "avx2 off";
-  EXPECT_THAT(NoteOf(SayReport(report), "precision"),
+  EXPECT_THAT(FindNote(SayReport(report), "precision"),
               HasSubstr("±1.0% (on compared with off), ±5.5% (on compared with avx2 off) (half"));
   report.comparisons[1].comparison.candidate_label = "avx2 on";
   report.comparisons.resize(6, report.comparisons.front());
-  EXPECT_THAT(NoteOf(SayReport(report), "precision"),
+  EXPECT_THAT(FindNote(SayReport(report), "precision"),
               HasSubstr("±1.0% at best, ±5.5% at worst (avx2 on) (half"));
   report.noise_floor = 0.012;
-  EXPECT_EQ(NoteOf(SayReport(report), "precision"), "noise floor on this machine: 1.2% (A/A).");
+  EXPECT_EQ(FindNote(SayReport(report), "precision"), "noise floor on this machine: 1.2% (A/A).");
 }
 
-TEST(SayReport, SaysWhatAMedianIsOf) {
-  EXPECT_EQ(NoteOf(SayReport(example::MakeBare()), "runs"),
+TEST(SayReport, NamesTheRunsOfAMedian) {
+  EXPECT_EQ(FindNote(SayReport(example::MakeBare()), "runs"),
             "median of 7 traced steady runs, tracing overhead included; 1 first excluded");
   Report report = example::MakePair();
   report.experiments[1].clean_runs = 150;
-  EXPECT_EQ(NoteOf(SayReport(report), "runs"), "on: median of 150 clean runs of 200");
+  EXPECT_EQ(FindNote(SayReport(report), "runs"), "on: median of 150 clean runs of 200");
   report.experiments[1].clean_runs = 0;
-  EXPECT_THAT(NoteOf(SayReport(report), "runs"), HasSubstr("on: contended: none of 200 untraced runs"));
+  EXPECT_THAT(FindNote(SayReport(report), "runs"), HasSubstr("on: contended: none of 200 untraced runs"));
 }
 
-TEST(SayReport, SaysThatTheOnlyRunIsTheFirst) {
+TEST(SayReport, MarksASingleFirstRun) {
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(example::MakeTrace(example::Inferences(1, 4'000'000)), {}));
   const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
-  EXPECT_EQ(NoteOf(SayReport(report), "runs"), "1 traced run, the first of its process");
+  EXPECT_EQ(FindNote(SayReport(report), "runs"), "1 traced run, the first of its process");
 }
 
-// What is between them is no cost of tracing where one of them was disturbed.
+// If one of the two is disturbed, their difference is not tracing overhead.
 TEST(SayReport, DisturbedRunsAreNotCalledTracingOverhead) {
   Report report = example::MakePair();
   EXPECT_EQ(TracerRowName(report.experiments[0]), "Tracing overhead");
@@ -168,7 +169,7 @@ TEST(SayReport, DisturbedRunsAreNotCalledTracingOverhead) {
   EXPECT_EQ(TextOf(table.rows.at(table.rows.size() - 2).cells.front()), "Mean to median");
 }
 
-TEST(SayReport, OneRoundIsNoRounds) {
+TEST(SayReport, UsesTheSingularForOneRound) {
   Report report = example::MakePair();
   report.comparisons.clear();
   report.run.schedule.launches = 14;
@@ -176,8 +177,8 @@ TEST(SayReport, OneRoundIsNoRounds) {
   EXPECT_THAT(SayReport(report).measured, HasSubstr("14 launches x 1 round in"));
 }
 
-// A speedup as printed that is not the ratio of the two means beside it is explained; else nothing is.
-TEST(SayReport, ASpeedupThatIsNoQuotientSaysSo) {
+// A printed speedup that differs from the quotient of the printed means is explained; others are not.
+TEST(SayReport, ExplainsSpeedupsThatDifferFromTheQuotient) {
   const auto explained = [](const Report& report) {
     for (const Section& section : SayReport(report).sections) {
       for (const auto& part : section.parts) {
@@ -200,7 +201,7 @@ TEST(SayReport, ASpeedupThatIsNoQuotientSaysSo) {
   EXPECT_THAT(explained(report), HasSubstr("ratios of the runs' medians"));
 }
 
-TEST(SayReport, OperatorsOfOneNameAreToldApart) {
+TEST(SayReport, DistinguishesOperatorsOfTheSameName) {
   Report report = example::MakePair();
   Profile& profile = *report.experiments[1].profile;
   const std::vector<OperatorRow>& rows = report.experiments[1].operators;
@@ -213,13 +214,13 @@ TEST(SayReport, OperatorsOfOneNameAreToldApart) {
   }
 }
 
-const Cell& CellOf(const Table& table, std::size_t row, const std::string& column) {
+const Cell& FindCell(const Table& table, std::size_t row, const std::string& column) {
   const auto found = std::ranges::find(table.columns, column, &Table::Column::id);
   if (found == table.columns.end()) throw std::runtime_error("no column " + column);
   return table.rows.at(row).cells.at(static_cast<std::size_t>(found - table.columns.begin()));
 }
 
-TEST(SayReport, OperatorsOfOneVariantHaveTheirLayerAndFallByTheirTime) {
+TEST(SayReport, SortsOperatorsOfOneVariantByTimeAndNamesTheirLayer) {
   Report report = example::MakePair();
   std::vector<OperatorMatch>& matches = report.comparisons[0].comparison.operators;
   for (OperatorMatch& match : matches) {
@@ -233,29 +234,29 @@ TEST(SayReport, OperatorsOfOneVariantHaveTheirLayerAndFallByTheirTime) {
   for (OperatorSource& source : program.operators) source.place = 0;
   const Table table = TableNamed(SayReport(report), "in_one_variant");
   ASSERT_GT(table.rows.size(), 2U);
-  EXPECT_EQ(TextOf(CellOf(table, 0, "layer")), "features.0");
-  const auto time = [&](std::size_t row) { return std::get<Time>(CellOf(table, row, "mean").value).ns; };
+  EXPECT_EQ(TextOf(FindCell(table, 0, "layer")), "features.0");
+  const auto time = [&](std::size_t row) { return std::get<Time>(FindCell(table, row, "mean").value).ns; };
   for (std::size_t row = 1; row < table.rows.size(); ++row) EXPECT_LE(time(row), time(row - 1));
 }
 
-// Of a pair a screen has the speedup's interval, and pages those of the two medians, too.
-TEST(SayReport, EachMedianHasItsIntervalAndItsMemory) {
+// For a pair, a screen shows the interval of the speedup; pages also show those of the two medians.
+TEST(SayReport, ShowsTheIntervalAndMemoryOfEachMedian) {
   Report report = example::MakePair();
   report.experiments[0].interval = LatencyInterval{4.9e6, 5.1e6, 0.95, 10};
   report.experiments[1].peak_rss = 30'600'000;
   const Document document = SayReport(report);
   const Table& table = TableNamed(document, "report_latency");
-  EXPECT_EQ(std::get<TimeBounds>(CellOf(table, 0, "interval").value).high_ns, 5.1e6);
+  EXPECT_EQ(std::get<TimeBounds>(FindCell(table, 0, "interval").value).high_ns, 5.1e6);
   EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->level, Level::kPage);
-  EXPECT_TRUE(IsNothing(CellOf(table, 0, "peak_memory")));
-  EXPECT_EQ(std::get<Size>(CellOf(table, 1, "peak_memory").value).bytes, 30.6e6);
+  EXPECT_TRUE(IsNothing(FindCell(table, 0, "peak_memory")));
+  EXPECT_EQ(std::get<Size>(FindCell(table, 1, "peak_memory").value).bytes, 30.6e6);
   const Document bare = SayReport(example::MakeBare());
   const std::vector<Table::Column>& columns = TableNamed(bare, "report_latency").columns;
   EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->level, Level::kUsual);
   EXPECT_EQ(std::ranges::find(columns, "peak_memory", &Table::Column::id), columns.end());
 }
 
-TEST(SayReport, ModulesOfAPairHaveTheirOwnTime) {
+TEST(SayReport, ShowsTheOwnTimeOfModulesInAPair) {
   Report report = example::MakePair();
   report.comparisons[0].layers.resize(2);
   report.comparisons[0].layers[1].depth = 1;
@@ -268,12 +269,12 @@ TEST(SayReport, ModulesOfAPairHaveTheirOwnTime) {
   }
   const Document document = SayReport(report);
   const Table& table = TableNamed(document, "compared_by_layer");
-  EXPECT_EQ(std::get<Time>(CellOf(table, 1, "baseline_own").value).ns, 1000);
-  EXPECT_EQ(std::get<Time>(CellOf(table, 1, "candidate_own").value).ns, 2000);
-  EXPECT_EQ(TextOf(CellOf(table, 0, "candidate_own")), "");
+  EXPECT_EQ(std::get<Time>(FindCell(table, 1, "baseline_own").value).ns, 1000);
+  EXPECT_EQ(std::get<Time>(FindCell(table, 1, "candidate_own").value).ns, 2000);
+  EXPECT_EQ(TextOf(FindCell(table, 0, "candidate_own")), "");
 }
 
-TEST(SayReport, ManyReportsAreALineAnExperiment) {
+TEST(SayReport, ListsManyReportsWithOneLinePerExperiment) {
   Document list;
   AddExperiments(example::MakePair(), "runs/a", list);
   AddExperiments(example::MakeBare(), "", list);
@@ -286,7 +287,7 @@ TEST(SayReport, ManyReportsAreALineAnExperiment) {
   EXPECT_EQ(TextOf(table.rows[2].cells[0]), "net");
 }
 
-// 4x, of which the peak is 2x.
+// A speedup of 4x, of which 2x comes from the peak.
 Report WithFactors(double candidate_of_peak) {
   Report report = example::MakePair();
   SpeedupFactors& factors = report.comparisons[0].factors.emplace();
@@ -302,7 +303,7 @@ Report WithFactors(double candidate_of_peak) {
   return report;
 }
 
-TEST(SayReport, OfWhatIsNotDelegatedWhereItIsWhatItCostsAndWhy) {
+TEST(SayReport, ShowsPlaceTimeAndReasonOfPortableOperators) {
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) run.kernels = {{"mul.Scalar_out", 200'001}, {"argmax.out", 100'001}};
   Profile profile = Attribute(example::MakeTrace(runs), {});
@@ -328,7 +329,7 @@ TEST(SayReport, OfWhatIsNotDelegatedWhereItIsWhatItCostsAndWhy) {
   EXPECT_THAT(texts("argmax.out"), HasSubstr("|||100 µs|"));
 }
 
-TEST(FactorsText, SaysBothFactors) {
+TEST(FactorsText, NamesBothFactors) {
   EXPECT_EQ(
       FactorsText(WithFactors(0.85).comparisons[0]),
       "Of 4.59x in 7 compute-bound operators (78% of off), 2.00x is peak performance (fp32) and 2.30x is "

@@ -9,48 +9,49 @@
 namespace etprof::say {
 namespace {
 
-constexpr double kWorthAGroupsRow = 0.02;  // of the whole: on a screen smaller groups are one row
+constexpr double kMinGroupShare = 0.02;  // share of the whole below which a screen merges groups into one row
 constexpr auto kVariant = Table::Keep::kDifference;
 
-// A row of a table of self times: a time of one variant, or of both.
+// A row of a table of self times, for one variant or both.
 struct SelfTime {
   std::string name;
   std::int64_t operators = 0;
-  double before = 0, after = 0;  // mean, ns
+  double baseline = 0, candidate = 0;  // mean, ns
   const Quantity* quantity = nullptr;
   Row::Role role = Row::Role::kPart;
-  bool group = true;  // or several, with a share of the whole
+  bool group = true;  // one or several groups, whose share of the whole is shown
 };
 
-// What a table of self times is of. `before` alone: one experiment.
-struct Sides {
-  const ReportExperiment& before;
-  const ReportExperiment* after = nullptr;
+// The experiments in a table of self times: a pair, or only `baseline`.
+struct Variants {
+  const ReportExperiment& baseline;
+  const ReportExperiment* candidate = nullptr;
   const Quantity* latency = nullptr;
 
-  const ReportExperiment& Subject() const { return after != nullptr ? *after : before; }
+  const ReportExperiment& Subject() const { return candidate != nullptr ? *candidate : baseline; }
   std::string TracerRow() const {
-    const std::string name = TracerRowName(before);
-    return after != nullptr && name == kTracingOverhead ? TracerRowName(*after) : name;
+    const std::string name = TracerRowName(baseline);
+    return candidate != nullptr && name == kTracingOverhead ? TracerRowName(*candidate) : name;
   }
   bool Disturbed() const {
-    return before.TablesAreDisturbed() || (after != nullptr && after->TablesAreDisturbed());
+    return baseline.TablesAreDisturbed() || (candidate != nullptr && candidate->TablesAreDisturbed());
   }
 };
 
-double WholeOf(const ReportExperiment& experiment) { return experiment.MeanExecute().value_or(0); }
+double TotalTime(const ReportExperiment& experiment) { return experiment.MeanExecute().value_or(0); }
 
-bool IsSmall(const SelfTime& of, const Sides& sides) {
-  return of.before < kWorthAGroupsRow * WholeOf(sides.before) &&
-         (sides.after == nullptr || of.after < kWorthAGroupsRow * WholeOf(*sides.after));
+bool IsSmall(const SelfTime& of, const Variants& variants) {
+  return of.baseline < kMinGroupShare * TotalTime(variants.baseline) &&
+         (variants.candidate == nullptr || of.candidate < kMinGroupShare * TotalTime(*variants.candidate));
 }
 
-// By falling time; the small ones are one row of a screen, then the sums down to the median latency.
-std::vector<SelfTime> RowsOf(const Sides& sides, std::vector<SelfTime> times) {
-  const bool pair = sides.after != nullptr;
-  std::erase_if(times, [](const SelfTime& of) { return of.before == 0 && of.after == 0; });
-  std::ranges::stable_sort(times, std::greater(), pair ? &SelfTime::after : &SelfTime::before);
-  const auto is_small = [&](const SelfTime& of) { return IsSmall(of, sides); };
+// Rows by decreasing time. A screen merges the small ones into one row. Then the sums down to the median
+// latency follow.
+std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<SelfTime> times) {
+  const bool pair = variants.candidate != nullptr;
+  std::erase_if(times, [](const SelfTime& of) { return of.baseline == 0 && of.candidate == 0; });
+  std::ranges::stable_sort(times, std::greater(), pair ? &SelfTime::candidate : &SelfTime::baseline);
+  const auto is_small = [&](const SelfTime& of) { return IsSmall(of, variants); };
   const auto small = std::ranges::count_if(times, is_small);
   const bool has_other = std::ranges::any_of(
       times, [&](const SelfTime& of) { return of.name == GroupName(Group::kOther) && !is_small(of); });
@@ -59,55 +60,59 @@ std::vector<SelfTime> RowsOf(const Sides& sides, std::vector<SelfTime> times) {
   rest.role = Row::Role::kRest;
   SelfTime whole{.name = kTracedTotal, .role = Row::Role::kSum, .group = false};
   for (const SelfTime& of : times) {
-    whole.before += of.before;
-    whole.after += of.after;
+    whole.baseline += of.baseline;
+    whole.candidate += of.candidate;
     if (!is_small(of)) continue;
-    rest.before += of.before;
-    rest.after += of.after;
+    rest.baseline += of.baseline;
+    rest.candidate += of.candidate;
   }
   if (small >= 2) times.push_back(rest);
   times.push_back(whole);
-  const bool known = sides.before.tracer && (!pair || sides.after->tracer);
+  const bool known = variants.baseline.tracer && (!pair || variants.candidate->tracer);
   if (known) {
-    times.push_back({.name = sides.TracerRow(),
-                     .before = *sides.before.tracer,
-                     .after = pair ? *sides.after->tracer : 0,
+    times.push_back({.name = variants.TracerRow(),
+                     .baseline = *variants.baseline.tracer,
+                     .candidate = pair ? *variants.candidate->tracer : 0,
                      .group = false});
   }
-  if (sides.before.latency.p50 && (!pair || sides.after->latency.p50)) {
+  if (variants.baseline.latency.p50 && (!pair || variants.candidate->latency.p50)) {
     times.push_back({.name = "Median latency",
-                     .before = *sides.before.latency.p50,
-                     .after = pair ? *sides.after->latency.p50 : 0,
-                     .quantity = sides.latency,
+                     .baseline = *variants.baseline.latency.p50,
+                     .candidate = pair ? *variants.candidate->latency.p50 : 0,
+                     .quantity = variants.latency,
                      .role = known ? Row::Role::kSum : Row::Role::kPlain,
                      .group = false});
   }
   return times;
 }
 
-// Both variants where there are two: time, share, time, saved, speedup, interval, share.
-Table SelfTimesOf(const Report& report, const Sides& sides, const std::vector<SelfTime>& times) {
+// The columns for a pair are time, share, time, saved, speedup, interval, share.
+Table MakeSelfTimesTable(const Report& report, const Variants& variants, const std::vector<SelfTime>& times) {
   using Of = SelfTime;
-  const bool pair = sides.after != nullptr;
-  const auto before = [](const Of& of) { return Time{of.before}; };
+  const bool pair = variants.candidate != nullptr;
+  const auto baseline = [](const Of& of) { return Time{of.baseline}; };
   const auto is_compared = [](const Of& of) { return of.group && of.quantity != nullptr; };
   Table table{.id = "self_times", .span = SpanOfLatencies(report)};
   table.Fill<Of>(
       {{Left("name", "Self time"), &Of::name},
        {Right("operators").Goes(1).At(Level::kPage),
         [](const Of& of) { return of.operators > 0 ? Cell(Count{of.operators}) : Cell(""); }, !pair},
-       {Right("mean"), before, !pair},
-       {VariantColumn("baseline", sides.before.label), before, pair},
+       {Right("mean"), baseline, !pair},
+       {VariantColumn("baseline", variants.baseline.label), baseline, pair},
        {Right("baseline_share", "% of baseline").Goes(2).At(Level::kPage),
-        [&](const Of& of) { return is_compared(of) ? ShareOf(of.before, WholeOf(sides.before)) : Cell(""); },
+        [&](const Of& of) {
+          return is_compared(of) ? ShareOf(of.baseline, TotalTime(variants.baseline)) : Cell("");
+        },
         pair},
-       {VariantColumn("candidate", sides.Subject().label), [](const Of& of) { return Time{of.after}; }, pair},
+       {VariantColumn("candidate", variants.Subject().label), [](const Of& of) { return Time{of.candidate}; },
+        pair},
        {Right("saved").Goes(1).At(Level::kPage),
-        [&](const Of& of) { return is_compared(of) ? Cell(Time{of.before - of.after}) : Cell(""); }, pair},
+        [&](const Of& of) { return is_compared(of) ? Cell(Time{of.baseline - of.candidate}) : Cell(""); },
+        pair},
        {Right("speedup"),
         [&](const Of& of) {
           Cell speedup = OrBlank<Speedup>(of.quantity);
-          if (of.role == Row::Role::kPart && IsSmall(of, sides)) speedup.level = Level::kPage;
+          if (of.role == Row::Role::kPart && IsSmall(of, variants)) speedup.level = Level::kPage;
           return speedup;
         },
         pair},
@@ -115,19 +120,20 @@ Table SelfTimesOf(const Report& report, const Sides& sides, const std::vector<Se
         [](const Of& of) { return OrBlank<Interval>(of.quantity); }, pair},
        {Right("share", "% of total").Goes(4).Bars(),
         [&](const Of& of) {
-          return of.group ? ShareOf(pair ? of.after : of.before, WholeOf(sides.Subject())) : Cell("");
+          return of.group ? ShareOf(pair ? of.candidate : of.baseline, TotalTime(variants.Subject()))
+                          : Cell("");
         }}},
       times);
   const bool has_rest = std::ranges::find(times, Row::Role::kRest, &Of::role) != times.end();
   for (std::size_t i = 0; i < times.size(); ++i) {
     table.rows[i].role = times[i].role;
-    if (has_rest && times[i].group && times[i].role == Row::Role::kPart && IsSmall(times[i], sides))
+    if (has_rest && times[i].group && times[i].role == Row::Role::kPart && IsSmall(times[i], variants))
       table.rows[i].level = Level::kPage;
   }
   return table;
 }
 
-std::vector<SelfTime> TimesOf(const Comparison& comparison) {
+std::vector<SelfTime> MakeSelfTimes(const Comparison& comparison) {
   std::vector<SelfTime> times;
   for (const DeltaRow& row : comparison.groups) {
     times.push_back({row.name, 0, MeanOf(row.baseline_total, comparison.baseline_runs),
@@ -136,55 +142,55 @@ std::vector<SelfTime> TimesOf(const Comparison& comparison) {
   return times;
 }
 
-std::vector<SelfTime> TimesOf(const Breakdown& breakdown) {
+std::vector<SelfTime> MakeSelfTimes(const Breakdown& breakdown) {
   std::vector<SelfTime> times;
   for (const AdditiveRow& row : breakdown.rows)
     times.push_back({row.name, row.operators, MeanOf(row.total, breakdown.runs)});
   return times;
 }
 
-std::string LegendOf(const Sides& sides) {
-  std::string runs = std::to_string(sides.before.common_runs);
-  if (sides.after != nullptr) runs += " and " + std::to_string(sides.after->common_runs);
+std::string LegendText(const Variants& variants) {
+  std::string runs = std::to_string(variants.baseline.common_runs);
+  if (variants.candidate != nullptr) runs += " and " + std::to_string(variants.candidate->common_runs);
   return fmt::format(
       "Means over {} traced steady runs within Tukey's fences. Each column adds up as printed: \"{}\" leads "
       "from the traced total to the median latency. \"same\": no difference larger than the margin. \"—\": "
       "inconclusive.",
-      runs, sides.TracerRow());
+      runs, variants.TracerRow());
 }
 
-void AddSelfTimes(const Report& report, const Sides& sides, std::vector<SelfTime> groups,
+void AddSelfTimes(const Report& report, const Variants& variants, std::vector<SelfTime> groups,
                   const std::string& suffix, bool usual, std::vector<Section>& sections) {
-  Table table = SelfTimesOf(report, sides, RowsOf(sides, std::move(groups)));
+  Table table = MakeSelfTimesTable(report, variants, MakeSelfTimeRows(variants, std::move(groups)));
   table.title = "Self time by group" + suffix;
   sections.push_back({"",
-                      usual && !sides.Disturbed() ? Level::kBrief : Level::kPage,
-                      {std::move(table), Paragraph{LegendOf(sides), Level::kPage}}});
+                      usual && !variants.Disturbed() ? Level::kBrief : Level::kPage,
+                      {std::move(table), Paragraph{LegendText(variants), Level::kPage}}});
 }
 
-// A column each.
-Section SideBySide(const Report& report) {
+// A column for each experiment.
+Section MakeSideBySideSection(const Report& report) {
   Table table{"side_by_side", "Self time side by side", {Left("name", "Self time")}};
   table.span = SpanOfLatencies(report);
-  std::vector<const ReportExperiment*> sides;
+  std::vector<const ReportExperiment*> variants;
   for (const ReportExperiment& experiment : report.experiments) {
     if (!HasTimes(experiment)) continue;
-    sides.push_back(&experiment);
+    variants.push_back(&experiment);
     table.columns.push_back(VariantColumn(experiment.label, experiment.label));
   }
-  if (sides.empty()) return {};
-  // The last ones are left out first.
+  if (variants.empty()) return {};
+  // The last columns are dropped first.
   for (std::size_t i = 1; i < table.columns.size(); ++i)
     table.columns[i].goes = static_cast<int>(table.columns.size() - i);
   const auto add = [&](const std::string& name, Row::Role role, const auto& value) {
     std::vector<Cell> cells = {name};
-    for (const ReportExperiment* const side : sides) cells.push_back(value(*side));
+    for (const ReportExperiment* const side : variants) cells.push_back(value(*side));
     table.rows.push_back({std::move(cells), role});
   };
-  const std::vector<AdditiveRow>& groups = sides.front()->groups.rows;
+  const std::vector<AdditiveRow>& groups = variants.front()->groups.rows;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (std::ranges::any_of(sides, [&](const auto* side) { return side->groups.rows[i].total != 0; }))
+    if (std::ranges::any_of(variants, [&](const auto* side) { return side->groups.rows[i].total != 0; }))
       order.push_back(i);
   }
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return groups[i].total; });
@@ -195,9 +201,9 @@ Section SideBySide(const Report& report) {
   }
   add(kTracedTotal, Row::Role::kSum,
       [](const ReportExperiment& side) { return Maybe<Time>(side.MeanExecute()); });
-  add(TracerRowName(*sides.front()), Row::Role::kPart,
+  add(TracerRowName(*variants.front()), Row::Role::kPart,
       [](const ReportExperiment& side) { return Maybe<Time>(side.tracer); });
-  if (std::ranges::any_of(sides, [](const auto* side) { return side->run_classes.empty(); })) {
+  if (std::ranges::any_of(variants, [](const auto* side) { return side->run_classes.empty(); })) {
     add("Median latency", Row::Role::kSum,
         [](const ReportExperiment& side) { return Maybe<Time>(side.latency.p50); });
   }
@@ -218,13 +224,13 @@ std::vector<Section> SayLatencies(const Report& report) {
   const auto& all = report.experiments;
   const bool p99 =
       std::ranges::all_of(all, [](const auto& one) { return one.latency.n >= stats::kLeastForP99; });
-  const bool pairs = !report.comparisons.empty();  // then a screen has the intervals of these
+  const bool pairs = !report.comparisons.empty();  // a screen then shows the intervals of the pairs
   const auto page = [](const char* id, const char* title, int goes) {
     return Right(id, title).Goes(goes).At(Level::kPage);
   };
   const bool memory = std::ranges::any_of(all, [](const auto& one) { return one.peak_rss.has_value(); });
   const bool intervals = std::ranges::any_of(all, [](const auto& one) { return one.interval.has_value(); });
-  // An experiment, or a class of its runs.
+  // A row: an experiment, or a class of its runs.
   struct Of {
     const ReportExperiment& of;
     std::string label;
@@ -237,7 +243,7 @@ std::vector<Section> SayLatencies(const Report& report) {
       rows.push_back({one, fmt::format("{}, {}", one.label, of.name), of.latency});
   }
   using Latencies = stats::Distribution;
-  // Nothing where so few runs do not show it.
+  // Nothing if there are too few runs for this statistic.
   const auto time = [](std::optional<double> Latencies::*of, std::int64_t least = 0) {
     return [=](const Of& one) { return one.latency.n >= least ? Maybe<Time>(one.latency.*of) : Cell(); };
   };
@@ -250,7 +256,7 @@ std::vector<Section> SayLatencies(const Report& report) {
         [&](const Of& one) {
           return one.of.interval ? Cell(TimeBounds{one.of.interval->low, one.of.interval->high})
                  : intervals     ? Cell()
-                                 : Cell("");  // no column without any
+                                 : Cell("");  // "" everywhere hides the column
         }},
        {page("mean", "mean", 8), time(&Latencies::mean)},
        {page("p90", "p90", 7), time(&Latencies::p90, stats::kLeastForP90)},
@@ -325,21 +331,21 @@ std::vector<Section> SaySelfTimes(const Report& report) {
   if (report.ladder) return {};
   std::vector<Section> sections;
   for (const ReportComparison& pair : report.comparisons) {
-    const ReportExperiment &before = report.experiments[pair.baseline],
-                           &after = report.experiments[pair.candidate];
-    if (!HasTimes(before) || !HasTimes(after)) continue;
+    const ReportExperiment &baseline = report.experiments[pair.baseline],
+                           &candidate = report.experiments[pair.candidate];
+    if (!HasTimes(baseline) || !HasTimes(candidate)) continue;
     const Comparison& comparison = pair.comparison;
     const bool usual = &pair == LeadingPair(report) &&
                        !(InMatrix(report, pair.baseline) && InMatrix(report, pair.candidate));
-    AddSelfTimes(report, {before, &after, &comparison.latency}, TimesOf(comparison),
+    AddSelfTimes(report, {baseline, &candidate, &comparison.latency}, MakeSelfTimes(comparison),
                  TitleSuffix(report, pair), usual, sections);
   }
   if (report.comparisons.empty() && report.matrices.empty() && report.experiments.size() > 1)
-    sections.push_back(SideBySide(report));
+    sections.push_back(MakeSideBySideSection(report));
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const ReportExperiment& experiment = report.experiments[i];
     if (InPair(report, i) || !HasTimes(experiment)) continue;
-    AddSelfTimes(report, {experiment}, TimesOf(experiment.groups), TitleSuffix(report, experiment),
+    AddSelfTimes(report, {experiment}, MakeSelfTimes(experiment.groups), TitleSuffix(report, experiment),
                  IsAlone(report, i), sections);
   }
   return sections;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kLetteredRows = 10, kPageRows = 20;
 constexpr int kLayerColumns = 16;
 
-// An amount over the time, billions a second, at the time's interval.
+// The rate in billions per second, with bounds from the time's interval.
 Cell Rate(double amount, const OperatorTime& time) {
   if (amount == 0) return std::string();
   Number rate{amount / time.ns, ""};
@@ -50,7 +50,7 @@ Table RooflineTable(const ReportExperiment& experiment) {
   return table;
 }
 
-Roofs RoofsOf(const Roofline& roofline) {
+Roofs MakeRooflineChart(const Roofline& roofline) {
   Roofs roofs{"FLOP/B", "FLOP/s", {}, {}, kLetteredRows};
   for (const Roof& roof : roofline.roofs) {
     if (roof.per_second <= 0) continue;
@@ -95,13 +95,13 @@ std::vector<Section> SayRoofline(const Report& report) {
   std::vector<Section> sections;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const ReportExperiment& experiment = report.experiments[i];
-    const bool told = !any || std::ranges::find(subjects, i) != subjects.end();
-    if (!experiment.roofline || (!told && report.ladder)) continue;
+    const bool is_highlighted = !any || std::ranges::find(subjects, i) != subjects.end();
+    if (!experiment.roofline || (!is_highlighted && report.ladder)) continue;
     const Roofline& roofline = *experiment.roofline;
     sections.push_back(
         {report.experiments.size() > 1 ? "Roofline: " + experiment.label : "Roofline",
-         told ? Level::kPage : Level::kFolded,
-         {Paragraph{RooflineText(roofline)}, RoofsOf(roofline), RooflineTable(experiment),
+         is_highlighted ? Level::kPage : Level::kFolded,
+         {Paragraph{RooflineText(roofline)}, MakeRooflineChart(roofline), RooflineTable(experiment),
           Paragraph{"Sorted by the potential saving: what an operator would save at its roofline, the lower "
                     "of compute (the fastest instructions that the mask allows) and memory (where its "
                     "tensors fit). A multiply-add is 2 FLOPs.",

@@ -9,22 +9,22 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kPoints = 60;  // of a chart: a screen has no more columns for it
+constexpr std::size_t kMaxSustainedPoints = 60;  // points of a chart; a screen has room for no more
 constexpr std::size_t kStretches = 10;
 
 // "10 min", "59.8 s".
-std::string Length(double seconds) {
+std::string LengthText(double seconds) {
   return seconds >= 120 ? fmt::format("{:.3g} min", seconds / 60) : fmt::format("{:.3g} s", seconds);
 }
 
 Cell Gigahertz(double mhz) { return Number{mhz / 1e3, "GHz"}; }
 Cell Celsius(double celsius) { return Number{celsius, "°C"}; }
 
-Chart ChartOf(const Sustained& sustained) {
+Chart MakeSustainedChart(const Sustained& sustained) {
   Chart::Series latency{"latency", {}, [](double ns) { return Cell(Duration{ns}); }};
   Chart::Series clock{"clock", {}, Gigahertz}, cap{"its cap", {}, Gigahertz};
   Chart::Series temperature{"temperature", {}, Celsius};
-  for (const SustainedPoint& point : Condensed(sustained, kPoints)) {
+  for (const SustainedPoint& point : Condensed(sustained, kMaxSustainedPoints)) {
     latency.values.emplace_back(point.median_ns);
     clock.values.push_back(point.mhz);
     cap.values.push_back(point.cap_mhz);
@@ -33,7 +33,7 @@ Chart ChartOf(const Sustained& sustained) {
   return {{std::move(latency), std::move(clock), std::move(cap), std::move(temperature)}};
 }
 
-Table TableOf(const Sustained& sustained) {
+Table MakeSustainedTable(const Sustained& sustained) {
   Table table{
       .id = "sustained",
       .columns = {Right("until"), Right("runs"), Right("median"), Right("p95"), Right("frequency", "clock"),
@@ -41,7 +41,7 @@ Table TableOf(const Sustained& sustained) {
       .level = Level::kPage};
   const double length = sustained.seconds / static_cast<double>(kStretches);
   for (const SustainedPoint& point : Condensed(sustained, kStretches)) {
-    table.rows.push_back({Length(length * std::ceil(point.seconds / length)), Count{point.runs},
+    table.rows.push_back({LengthText(length * std::ceil(point.seconds / length)), Count{point.runs},
                           Time{point.median_ns}, Time{point.p95_ns},
                           point.mhz ? Gigahertz(*point.mhz) : Cell(),
                           point.cap_mhz ? Gigahertz(*point.cap_mhz) : Cell(),
@@ -51,9 +51,9 @@ Table TableOf(const Sustained& sustained) {
 }
 
 Text SustainedText(const Sustained& sustained) {
-  Text text = Length(sustained.seconds);
+  Text text = LengthText(sustained.seconds);
   if (!sustained.first_ns || !sustained.last_ns) return text;
-  const std::string window = sustained.window_seconds == 60 ? "minute" : Length(sustained.window_seconds);
+  const std::string window = sustained.window_seconds == 60 ? "minute" : LengthText(sustained.window_seconds);
   text += Say(": {} in the first {}, {} in the last", Time{*sustained.first_ns}, window,
               Time{*sustained.last_ns});
   if (!sustained.change) return text;
@@ -79,7 +79,8 @@ std::vector<Section> SaySustained(const Report& report) {
     const Sustained& sustained = *experiment.sustained;
     sections.push_back({experiment.label + ", sustained",
                         Level::kUsual,
-                        {Paragraph{SustainedText(sustained)}, ChartOf(sustained), TableOf(sustained)}});
+                        {Paragraph{SustainedText(sustained)}, MakeSustainedChart(sustained),
+                         MakeSustainedTable(sustained)}});
   }
   return sections;
 }

@@ -4,7 +4,7 @@
 namespace etprof::say {
 namespace {
 
-Document DocumentOf(std::vector<Section> sections, const Report& report) {
+Document MakeViewDocument(std::vector<Section> sections, const Report& report) {
   Document document;
   document.span = SpanOfLatencies(report);
   document.sections = std::move(sections);
@@ -12,8 +12,8 @@ Document DocumentOf(std::vector<Section> sections, const Report& report) {
 }
 
 template <By by>
-Document SayBy(const Report& report) {
-  return DocumentOf(SayBreakdownBy(report, by), report);
+Document MakeBreakdownDocument(const Report& report) {
+  return MakeViewDocument(SayBreakdownBy(report, by), report);
 }
 
 constexpr const char* kNotTraced = "no run was traced";
@@ -21,23 +21,23 @@ constexpr const char* kNoLayers = "layers need the .pte that ran (--model)";
 constexpr const char* kNotWatched = "no calls were watched in this run (etprof profile --watch)";
 
 constexpr ReportView kReportViews[] = {
-    {"layer", SayBy<By::kLayer>, "", kNoLayers, true},
-    {"source", SayBy<By::kSource>, "", kNoLayers, true},
-    {"delegate", SayBy<By::kDelegate>, "", kNotTraced, true},
-    {"kernel", SayBy<By::kKernel>, "", kNotTraced, true},
-    {"category", SayBy<By::kCategory>, "", kNotTraced, true},
-    {"roofline", [](const Report& report) { return DocumentOf(SayRoofline(report), report); }, "",
+    {"layer", MakeBreakdownDocument<By::kLayer>, "", kNoLayers, true},
+    {"source", MakeBreakdownDocument<By::kSource>, "", kNoLayers, true},
+    {"delegate", MakeBreakdownDocument<By::kDelegate>, "", kNotTraced, true},
+    {"kernel", MakeBreakdownDocument<By::kKernel>, "", kNotTraced, true},
+    {"category", MakeBreakdownDocument<By::kCategory>, "", kNotTraced, true},
+    {"roofline", [](const Report& report) { return MakeViewDocument(SayRoofline(report), report); }, "",
      "a roofline needs the machine's peaks (a run without --no-peaks), the .pte that ran (--model), and "
      "shapes that do not change at run time"},
     {"counters", [](const Report& report) { return SayCounters(report.run); },
      "Counters: ", "no counters were read in this run (etprof profile --counters)"},
     {"instructions", [](const Report& report) { return SayInstructions(report.run); },
      "Instructions: ", "no instructions were counted in this run (etprof profile --instructions)"},
-    {"proven", [](const Report& report) { return DocumentOf(SayProven(report.watched), report); },
+    {"proven", [](const Report& report) { return MakeViewDocument(SayProven(report.watched), report); },
      "Proven kernels: ", kNotWatched},
-    {"threads", [](const Report& report) { return DocumentOf(SayThreads(report.watched), report); },
+    {"threads", [](const Report& report) { return MakeViewDocument(SayThreads(report.watched), report); },
      "Threads: ", kNotWatched},
-    {"memory", [](const Report& report) { return DocumentOf(SayMemory(report), report); },
+    {"memory", [](const Report& report) { return MakeViewDocument(SayMemory(report), report); },
      "Memory: ", "no memory was watched in this run (etprof profile --watch, on Linux or Android)"}};
 
 }  // namespace

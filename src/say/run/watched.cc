@@ -11,26 +11,26 @@ namespace etprof::say {
 namespace {
 
 constexpr std::size_t kUsualWatched = 20;
-constexpr std::size_t kMostNames = 2;
+constexpr std::size_t kMaxNames = 2;
 constexpr std::size_t kUsualCauses = 5;
 
 using Functions = std::vector<const ProvenFunction*>;
 
-std::string NamesOf(const Functions& kernels) {
+std::string FunctionNames(const Functions& kernels) {
   std::vector<std::string> names;
   for (const ProvenFunction* const function : kernels) names.push_back(function->name);
-  const std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
+  const std::size_t more = names.size() > kMaxNames ? names.size() - kMaxNames : 0;
   names.resize(names.size() - more);
   return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(", and {} more", more) : "");
 }
 
-std::int64_t CallsOf(const Functions& kernels) {
+std::int64_t CountCalls(const Functions& kernels) {
   std::int64_t calls = 0;
   for (const ProvenFunction* const function : kernels) calls += function->Calls();
   return calls;
 }
 
-std::int64_t ThreadsOf(const Functions& kernels) {
+std::int64_t CountThreads(const Functions& kernels) {
   std::int64_t threads = 0;
   for (const ProvenFunction* const function : kernels) threads = std::max(threads, function->Threads());
   return threads;
@@ -67,8 +67,8 @@ std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments
         continue;
       }
       const Functions kernels = row.Kernels();
-      table.rows.push_back(
-          {row.name, row.code, NamesOf(kernels), Count{CallsOf(kernels)}, Count{ThreadsOf(kernels)}});
+      table.rows.push_back({row.name, row.code, FunctionNames(kernels), Count{CountCalls(kernels)},
+                            Count{CountThreads(kernels)}});
     }
     table.usual_rows = kUsualWatched;
     table.elsewhere = "in its `_watch.json`";
