@@ -63,7 +63,7 @@ void AddAllOption(CLI::App& app, View& view) {
 void AddFileOptions(CLI::App& app, View& view) {
   for (const DocumentFormat& format : kDocumentFormats) {
     app.add_option(fmt::format("--{}", format.name), view.files[format.name],
-                   fmt::format("Write the result {}", format.is))
+                   fmt::format("Write the result {}", format.help))
         ->type_name("FILE");
   }
 }

@@ -35,7 +35,7 @@ TerminalOptions MakeTerminalOptions(const View& view, const std::string& more) {
 
 void ShowBy(const Report& report, View view) {
   const say::ReportView& by = *std::ranges::find(say::ReportViews(), view.by, &say::ReportView::name);
-  say::Document document = by.say(report);
+  say::Document document = by.make(report);
   view.all = view.all || by.breakdown;
   (document.title.empty() ? document.title : document.facts.emplace_back()) = HeaderText(report);
   if (document.sections.empty()) document.notes = {{std::string("nothing to show: ") + by.nothing}};

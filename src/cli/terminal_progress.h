@@ -66,9 +66,8 @@ class TerminalProgress : public WorkflowProgress {
   void Waiting(std::size_t device, const std::string& text);
   void WriteAbove(const std::string& line);
   void Draw(bool at_once);
-  int NameWidth() const;  // columns of the longest name and the gap to the text
-  std::string EraseSequence()
-      const;  // escape sequence that moves the cursor to the first drawn line and erases all drawn lines
+  int NameWidth() const;              // columns of the longest name and the gap to the text
+  std::string EraseSequence() const;  // moves the cursor to the first drawn line and erases from there on
   std::string WithDeviceName(std::size_t device, const std::string& text) const;
 
   const InterruptionScope interruption_;

@@ -38,7 +38,7 @@ void RenderDocumentHtml(const say::Document& document, std::ostream& out);
 // command that has a document then has an option for it (cli/show.h).
 struct DocumentFormat {
   const char* name;  // name of the option: "html"
-  const char* is;    // text of the option's help: "as a page, ..."
+  const char* help;  // text of the option's help: "as a page, ..."
   void (*render)(const say::Document& document, std::ostream& out);
 };
 inline constexpr DocumentFormat kDocumentFormats[] = {

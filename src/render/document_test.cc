@@ -457,7 +457,7 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
   for (say::Document document : example::Documents()) {
     SCOPED_TRACE(document.title);
     for (say::Table* const table : TablesIn(document)) {
-      for (say::Table::Column& column : table->columns) column.most = 0;  // there is room for all texts
+      for (say::Table::Column& column : table->columns) column.max_width = 0;  // there is room for all texts
     }
     const Json page = JsonOf(document);
     say::Document nothing_elsewhere = document;

@@ -42,7 +42,7 @@ class MethodDiffSection {
   explicit MethodDiffSection(const MethodDiff& method)
       : method_(method), measured_(method.baseline && method.candidate) {}
 
-  Section Say() const {
+  Section Make() const {
     Section section{method_.name, Level::kUsual};
     if (!method_.in_baseline || !method_.in_candidate) {
       section.parts.emplace_back(
@@ -160,7 +160,7 @@ Document SayDiff(const ProgramDiff& diff, const std::string& baseline, const std
   }
   document.sections.push_back({"", Level::kUsual, {MakePropertiesTable("file_properties", diff.properties)}});
   for (const MethodDiff& method : diff.methods) {
-    document.sections.push_back(MethodDiffSection(method).Say());
+    document.sections.push_back(MethodDiffSection(method).Make());
     if (!method.in_baseline || !method.in_candidate) continue;
     if (!diff.same_bytes) {
       const std::string name = diff.methods.size() > 1 ? method.name + ": " : "";

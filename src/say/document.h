@@ -200,19 +200,18 @@ struct Table {
     // Drop priority on a narrow screen: 1 is dropped first, then 2, ...; 0: never. With --all, columns that
     // do not fit go into further tables below.
     int goes = 0;
-    bool bars = false;  // for shares and times: a screen with room draws bars, too
-    Keep keep =
-        Keep::kBeginning;         // kDifference after the first column: truncates the title, a variant's name
-    int most = 0;                 // maximum width on a screen, in columns; 0: unlimited
-    bool sums = false;            // for times: the sum over the hidden rows is printed below
-    Level level = Level::kUsual;  // kPage: shown only on pages, and on screens with --all
-    bool wraps = false;           // for the last column: long text wraps into further lines
+    bool bars = false;             // for shares and times: a screen with room draws bars, too
+    Keep keep = Keep::kBeginning;  // kDifference after the first column: applies to the title
+    int max_width = 0;             // maximum width on a screen, in columns; 0: unlimited
+    bool sums = false;             // for times: the sum over the hidden rows is printed below
+    Level level = Level::kUsual;   // kPage: shown only on pages, and on screens with --all
+    bool wraps = false;            // for the last column: long text wraps into further lines
 
     Column& Goes(int order) { return goes = order, *this; }
     Column& Keeps(Keep what) { return keep = what, *this; }
     Column& Bars() { return bars = true, *this; }
     Column& Wraps() { return wraps = true, *this; }
-    Column& Most(int width) { return most = width, *this; }
+    Column& Most(int width) { return max_width = width, *this; }
     Column& At(Level from) { return level = from, *this; }
   };
   std::string id;          // stable; tables of one id have the same columns, and are one table in CSV

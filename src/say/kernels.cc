@@ -13,7 +13,7 @@ using xnnpack::KernelStatus;
 
 constexpr std::size_t kUsualRows = 40;
 
-std::string KernelName(const xnnpack::OperatorUse& op) {
+std::string KernelText(const xnnpack::OperatorUse& op) {
   if (!op.kernel.empty()) return op.kernel;
   if (op.candidates.empty()) return "not proven: " + op.reason;
   return fmt::format("not proven: one of {}: {}", op.candidates.size(), op.reason);
@@ -50,7 +50,7 @@ Table MakeOperatorUsesTable(const KernelView& view) {
   Table table{
       "operators", "Operators", {Names("operator"), Left("tile").Goes(1), Left("microkernel").Wraps()}};
   for (const xnnpack::OperatorUse& op : view.use.operators)
-    table.rows.push_back({op.name, TileCell(op), KernelName(op)});
+    table.rows.push_back({op.name, TileCell(op), KernelText(op)});
   table.usual_rows = kUsualRows;
   table.name_columns = 24;
   return table;

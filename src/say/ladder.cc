@@ -92,7 +92,7 @@ class LadderDocument {
   struct Effect {
     std::size_t level = 0;
     std::map<Verdict, std::vector<std::size_t>> threads = {};  // indices of the numbers of threads
-    double most = 1;  // the largest ratio among the verdicts "faster"
+    double largest_ratio = 1;                                  // among the verdicts "faster"
 
     bool Has(Verdict verdict) const { return threads.contains(verdict); }
   };
@@ -106,7 +106,7 @@ class LadderDocument {
         if (!over) continue;
         effect.threads[over->verdict].push_back(t);
         if (over->verdict == Verdict::kFaster)
-          effect.most = std::max(effect.most, RatioOf(*over).value_or(1));
+          effect.largest_ratio = std::max(effect.largest_ratio, RatioOf(*over).value_or(1));
       }
     }
     return effects;
@@ -159,7 +159,7 @@ class LadderDocument {
                                       AtThreads(slower), RatioAt(effect.level, slower.back())));
     }
     std::erase_if(effects, [](const Effect& effect) { return !effect.Has(Verdict::kFaster); });
-    std::ranges::stable_sort(effects, std::greater(), &Effect::most);
+    std::ranges::stable_sort(effects, std::greater(), &Effect::largest_ratio);
     if (!effects.empty()) {
       std::string text = fmt::format("{} speeds up inference{}: {}", NameOf(effects[0].level),
                                      effects.size() > 1 ? " most" : "", SpeedupText(effects[0]));
@@ -167,7 +167,7 @@ class LadderDocument {
       for (std::size_t i = 1; i < effects.size(); ++i)
         others.push_back(fmt::format("{} {}{}", NameOf(effects[i].level),
                                      effects[i].threads[Verdict::kFaster].size() > 1 ? "up to " : "",
-                                     RatioText(effects[i].most)));
+                                     RatioText(effects[i].largest_ratio)));
       if (!others.empty()) text += ", then " + JoinWithAnd(others, kMaxNamedLevels);
       sentences.insert(sentences.begin(), text + ".");
     } else if (sentences.empty()) {
@@ -401,7 +401,7 @@ class LadderDocument {
     }
     Table table{.id = id};
     table.Fill(shown, rows);
-    for (std::size_t i = 1; i < table.columns.size(); ++i) table.columns[i].most = kEffectsWidth;
+    for (std::size_t i = 1; i < table.columns.size(); ++i) table.columns[i].max_width = kEffectsWidth;
     for (std::size_t i = 0; i < rows.size(); ++i)
       table.rows[i].level = IsShownOnScreens(rows[i]) ? Level::kUsual : Level::kPage;
     return table;

@@ -10,7 +10,7 @@ namespace etprof {
 
 struct HistoryFormat {
   const char* name;  // the option's value: "bmf"
-  const char* is;    // for the option's help: "Bencher's metric format"
+  const char* help;  // for the option's help: "Bencher's metric format"
   void (*render)(const HistoryReport& history, std::ostream& out);
 };
 // The formats:

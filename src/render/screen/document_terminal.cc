@@ -128,7 +128,7 @@ class SectionRenderer {
         const TableText::Cell& cell = of.cells[i];
         std::string words = options_.all || cell.usual ? OneLine(cell.text) : "";
         if (i == 0) words.insert(0, static_cast<std::size_t>(2 * of.depth), ' ');
-        if (column.most > 0) words = FittedTo(words, column.most, column.keep);
+        if (column.max_width > 0) words = FittedTo(words, column.max_width, column.keep);
         if (i == 0 && !letter_column.empty()) {
           const std::size_t at = screen.rows.size() - 1;
           words.insert(0, (at < letters_.size() && !letters_[at].empty() ? letters_[at] : " ") + "  ");

@@ -136,7 +136,7 @@ ModelParts MakeFlatParts(const BreakdownSubject& subject, By by) {
   return parts;
 }
 
-std::vector<BreakdownSubject> FindSubjects(const Report& report) {
+std::vector<BreakdownSubject> FindBreakdownSubjects(const Report& report) {
   std::vector<BreakdownSubject> subjects;
   const auto add = [&](BreakdownSubject one) {
     if (one.candidate->common_runs > 0 && (one.baseline == nullptr || one.baseline->common_runs > 0))
@@ -232,7 +232,7 @@ std::string AttributionText(const ReportExperiment& experiment) {
 }  // namespace
 
 std::vector<Section> SayBreakdownBy(const Report& report, By by) {
-  const std::vector<BreakdownSubject> all = FindSubjects(report);
+  const std::vector<BreakdownSubject> all = FindBreakdownSubjects(report);
   std::vector<Section> sections;
   for (const BreakdownSubject& subject : all) {
     const bool of_modules = by == By::kLayer || by == By::kSource;

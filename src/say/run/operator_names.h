@@ -19,7 +19,7 @@ class OperatorNames {
   // If another operator has the same name: " (features.3, call 7)", with the layer if it is known, and the
   // call if layers do not distinguish them. Else "".
   std::string Where(std::size_t op) const;
-  std::string Of(std::size_t op) const { return Plain(op) + Where(op); }
+  std::string FullName(std::size_t op) const { return Plain(op) + Where(op); }
 
  private:
   const Profile& profile_;

@@ -20,9 +20,9 @@ TEST(OperatorNames, AddLocationsOnlyToDuplicateNames) {
   add("cumsum.out", 3);
   add("cumsum.out", 7);
   const OperatorNames calls(profile);
-  EXPECT_EQ(calls.Of(0), "GEMM #1 (call 0)");
-  EXPECT_EQ(calls.Of(1), "GEMM #2");
-  EXPECT_EQ(calls.Of(2), "GEMM #1 (call 4)");
+  EXPECT_EQ(calls.FullName(0), "GEMM #1 (call 0)");
+  EXPECT_EQ(calls.FullName(1), "GEMM #2");
+  EXPECT_EQ(calls.FullName(2), "GEMM #1 (call 4)");
   EXPECT_EQ(calls.Plain(2), "GEMM #1");
 
   // A known layer is used; if two operators are in the same layer, the call distinguishes them.
@@ -40,12 +40,12 @@ TEST(OperatorNames, AddLocationsOnlyToDuplicateNames) {
   join.operators[5].place = 2;
   profile.program = join;
   const OperatorNames layers(profile);
-  EXPECT_EQ(layers.Of(0), "GEMM #1 (block.0)");
-  EXPECT_EQ(layers.Of(1), "GEMM #2");
-  EXPECT_EQ(layers.Of(2), "GEMM #1 (block.1)");
-  EXPECT_EQ(layers.Of(3), "cumsum.out (block.0, call 2)");
-  EXPECT_EQ(layers.Of(4), "cumsum.out (block.0, call 3)");
-  EXPECT_EQ(layers.Of(5), "cumsum.out (call 7)");  // the layer of the model itself has no name
+  EXPECT_EQ(layers.FullName(0), "GEMM #1 (block.0)");
+  EXPECT_EQ(layers.FullName(1), "GEMM #2");
+  EXPECT_EQ(layers.FullName(2), "GEMM #1 (block.1)");
+  EXPECT_EQ(layers.FullName(3), "cumsum.out (block.0, call 2)");
+  EXPECT_EQ(layers.FullName(4), "cumsum.out (block.0, call 3)");
+  EXPECT_EQ(layers.FullName(5), "cumsum.out (call 7)");  // the layer of the model itself has no name
 }
 
 // Framework spans of an operator and of a call are both named as overhead.
@@ -58,7 +58,7 @@ TEST(OperatorNames, FrameworkSpanIsNamedOverhead) {
     op.name = "DELEGATE_CALL";
     op.call_index = call;
   }
-  EXPECT_EQ(OperatorNames(profile).Of(1), "DELEGATE_CALL (overhead) (call 1)");
+  EXPECT_EQ(OperatorNames(profile).FullName(1), "DELEGATE_CALL (overhead) (call 1)");
 }
 
 }  // namespace

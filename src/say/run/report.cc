@@ -200,9 +200,9 @@ Document SayReport(const Report& report) {
   document.measured = MeasuredText(report);
   document.span = SpanOfLatencies(report);
   std::vector<Section>& sections = document.sections;
-  for (const auto say : {SayFindings, SayLatencies, SaySustained, SayStartup, SaySelfTimes, SayOperators,
-                         SayDelegateValues, SayLadder})
-    Append(say(report), sections);
+  for (const auto make : {SayFindings, SayLatencies, SaySustained, SayStartup, SaySelfTimes, SayOperators,
+                          SayDelegateValues, SayLadder})
+    Append(make(report), sections);
   for (const Matrix& matrix : report.matrices) {
     std::vector<Section> of = SayMatrix(report, matrix);
     for (Section& section : of) section.level = IsOnePair(report, matrix) ? Level::kPage : section.level;
@@ -216,7 +216,7 @@ Document SayReport(const Report& report) {
   if (const std::string undefined = UndefinedText(report); !undefined.empty())
     document.hint += " " + undefined;
   std::vector<Section>& appendix = document.appendix;
-  for (const auto say : {SayConditions, SayPlaces, SayMatrixKernels}) Append(say(report), appendix);
+  for (const auto make : {SayConditions, SayPlaces, SayMatrixKernels}) Append(make(report), appendix);
   for (const By by : {By::kCategory, By::kKernel, By::kLayer, By::kSource, By::kDelegate}) {
     // For a bare trace, it is obvious that layers are unknown.
     const bool known =
@@ -226,7 +226,7 @@ Document SayReport(const Report& report) {
   }
   for (const ReportView& view : ReportViews()) {
     if (view.breakdown) continue;
-    for (Section& section : view.say(report).sections) {
+    for (Section& section : view.make(report).sections) {
       if (*view.prefix != '\0') {
         section.title = view.prefix + section.title;
         section.level = Level::kPage;

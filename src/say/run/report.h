@@ -14,9 +14,8 @@ Document SayReport(const Report& report);
 // A part of the report that --by NAME shows on its own. Every report that has data for it ends with it.
 struct ReportView {
   const char* name;
-  Document (*say)(const Report& report);
-  const char*
-      prefix;  // prefix of its sections' titles in a report, where these are labels; "": they are titles
+  Document (*make)(const Report& report);
+  const char* prefix;      // put before its sections' titles in a report; "": nothing
   const char* nothing;     // why it may be empty, and what to do
   bool breakdown = false;  // a breakdown of the time (SayBreakdownBy): all rows are shown, even small ones
 };

@@ -136,7 +136,7 @@ class PairChanges {
       differs_ = differs_ || (speedup.ends_with('x') &&
                               speedup != RatioText(BaselineTime(*match) / CandidateTime(*match)));
       const std::string from = baseline_names_.Plain(*match->baseline),
-                        to = candidate_names_.Of(*match->candidate);
+                        to = candidate_names_.FullName(*match->candidate);
       const bool one_name = from == candidate_names_.Plain(*match->candidate);
       table.rows.push_back(MakeRow(one_name ? to : from + " → " + to, *match));
     }
@@ -178,7 +178,7 @@ class PairChanges {
       const bool before = match->baseline.has_value();
       const std::size_t op = before ? *match->baseline : *match->candidate;
       const Profile& profile = *report_.experiments[before ? pair_.baseline : pair_.candidate].profile;
-      table.rows.push_back({(before ? baseline_names_ : candidate_names_).Of(op),
+      table.rows.push_back({(before ? baseline_names_ : candidate_names_).FullName(op),
                             before ? comparison_.baseline_label : comparison_.candidate_label,
                             LayerOf(profile, op).value_or(""), Time{std::fabs(Saved(*match))}});
     }
@@ -193,9 +193,9 @@ class PairChanges {
     const std::vector<const OperatorMatch*> matches =
         Falling(comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); });
     for (const OperatorMatch* const match : matches) {
-      Row row = MakeRow(
-          match->candidate ? candidate_names_.Of(*match->candidate) : baseline_names_.Of(*match->baseline),
-          *match);
+      Row row = MakeRow(match->candidate ? candidate_names_.FullName(*match->candidate)
+                                         : baseline_names_.FullName(*match->baseline),
+                        *match);
       row.level = Level::kFolded;
       table.rows.push_back(std::move(row));
     }
@@ -206,8 +206,7 @@ class PairChanges {
   const ReportComparison& pair_;
   const Comparison& comparison_;
   OperatorNames baseline_names_, candidate_names_;
-  std::vector<const OperatorMatch*>
-      changes_;  // operators of both variants, by decreasing absolute difference
+  std::vector<const OperatorMatch*> changes_;  // operators of both variants, by decreasing difference
   bool differs_ = false;
 };
 

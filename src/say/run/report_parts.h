@@ -20,8 +20,7 @@ bool IsOnePair(const Report& report, const Matrix& matrix);
 bool InMatrix(const Report& report, std::size_t experiment);
 // Whether a screen shows the experiment's tables because it is the only one.
 bool IsAlone(const Report& report, std::size_t experiment);
-bool HasTimes(
-    const ReportExperiment& experiment);  // whether it has a trace with runs, from which tables are made
+bool HasTimes(const ReportExperiment& experiment);  // whether it has a trace with runs
 // ": on compared with off" if there are several pairs; else "".
 std::string TitleSuffix(const Report& report, const ReportComparison& pair);
 // ": on" if there are several experiments; else "".
