@@ -12,7 +12,7 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kMaxUsualChanges = 8;
+constexpr std::size_t kScreenChanges = 8;
 
 int PercentDecimals(double percent) {
   const double size = std::abs(percent);
@@ -142,11 +142,10 @@ Section MakeCheckSection(const CheckPair& pair) {
                           proven = KernelChangeLines(pair);
   section.AddUnlessEmpty(List{pair.moved.empty() ? "operators of one variant" : "operators that changed",
                               {moved.begin(), moved.end()},
-                              kMaxUsualChanges});
+                              kScreenChanges});
   section.AddUnlessEmpty(
-      List{"operators whose instructions changed", {counted.begin(), counted.end()}, kMaxUsualChanges});
-  section.AddUnlessEmpty(
-      List{"kernels that differ, proven", {proven.begin(), proven.end()}, kMaxUsualChanges});
+      List{"operators whose instructions changed", {counted.begin(), counted.end()}, kScreenChanges});
+  section.AddUnlessEmpty(List{"kernels that differ, proven", {proven.begin(), proven.end()}, kScreenChanges});
   List open{"inconclusive"};
   for (const CheckItem& item : pair.items) {
     if (!item.why_not.empty() && IsListed(item))

@@ -12,7 +12,7 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualDifferences = 30, kUsualWeights = 10;
+constexpr std::size_t kScreenDifferences = 30, kScreenWeights = 10;
 
 using Unit = ProgramProperty::Unit;
 
@@ -84,14 +84,14 @@ class MethodDiffSection {
     Side baseline, candidate;  // sums of the rows that a screen leaves out
     for (const OperatorDifference& of : method_.operators) {
       add(of.change.Text(), of.baseline, of.candidate, Row::Role::kPart);
-      if (table.rows.size() <= kUsualDifferences) continue;
+      if (table.rows.size() <= kScreenDifferences) continue;
       table.rows.back().level = Level::kPage;
       baseline.ns = baseline.ns.value_or(0) + of.baseline.ns.value_or(0);
       candidate.ns = candidate.ns.value_or(0) + of.candidate.ns.value_or(0);
     }
     if (table.rows.empty()) return table;
-    if (table.rows.size() > kUsualDifferences)
-      add(fmt::format("{} more", table.rows.size() - kUsualDifferences), baseline, candidate,
+    if (table.rows.size() > kScreenDifferences)
+      add(fmt::format("{} more", table.rows.size() - kScreenDifferences), baseline, candidate,
           Row::Role::kRest);
     if (!measured_) return table;
     add("Unchanged operators and overhead", {.ns = method_.baseline->rest_ns},
@@ -114,7 +114,7 @@ class MethodDiffSection {
     Table table{"weights",
                 "Weights with other contents",
                 {Names("operator", "Operator"), Right("baseline"), Right("candidate")}};
-    table.usual_rows = kUsualWeights;
+    table.usual_rows = kScreenWeights;
     for (const WeightDifference& of : method_.weights)
       table.rows.push_back({of.name, Size{of.baseline_bytes}, Size{of.candidate_bytes}});
     return table;

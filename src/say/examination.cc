@@ -16,7 +16,7 @@ Tone ToneOfCheck(DoctorCheck::State state) {
 }
 
 // A screen has no room for a column of remedies, so it shows each on the line below.
-Table MakeChecksTableOfGroup(const DoctorGroup& group) {
+Table MakeGroupChecksTable(const DoctorGroup& group) {
   Table table{
       .id = "checks",
       .columns = {Left("state"), Left("check"), Left("found"), Left("remedy").Wraps().At(Level::kPage)}};
@@ -48,7 +48,7 @@ Document SayExamination(const Examination& found) {
   document.answers = {missing.empty() ? Answer{"this machine can measure", "", Tone::kGood}
                                       : Answer{"this machine cannot measure: no " + missing, "", Tone::kBad}};
   for (const DoctorGroup& group : found.groups) {
-    document.sections.push_back({group.title, Level::kUsual, {MakeChecksTableOfGroup(group)}});
+    document.sections.push_back({group.title, Level::kUsual, {MakeGroupChecksTable(group)}});
     if (const std::string lacks = MissingNames(group); !lacks.empty())
       document.notes.push_back({fmt::format("{} (no {})", group.title, lacks), "not ready"});
   }

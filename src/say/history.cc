@@ -14,9 +14,9 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualRuns = 10;
+constexpr std::size_t kScreenRuns = 10;
 constexpr std::size_t kMaxChartPoints = 60;
-constexpr std::size_t kUsualChangedOperators = 5;
+constexpr std::size_t kScreenChangedOperators = 5;
 constexpr std::size_t kCommitHashDigits = 12;
 
 // Shortens hashes; names stay whole.
@@ -90,7 +90,7 @@ std::string NoiseText(const Trend& trend, double smallest) {
 }
 
 // What a series needs in order to detect a change; "" if it already can.
-std::string NeedText(const Trend& trend, double smallest) {
+std::string MissingEvidenceText(const Trend& trend, double smallest) {
   if (trend.decision != GateDecision::kInconclusive) return "";
   if (trend.more_runs) {
     return fmt::format("needs at least {} to detect a change of {}",
@@ -148,7 +148,7 @@ Table OperatorsTable(const Trend& trend) {
 }
 
 List OperatorsList(const Trend& trend) {
-  List list{"Operators that changed", {}, kUsualChangedOperators};
+  List list{"Operators that changed", {}, kScreenChangedOperators};
   for (const OperatorTrend& op : trend.operators) {
     for (const TrendChange& change : op.changes) {
       list.items.push_back({fmt::format("{} ({}, {} of an inference): {}", op.name, op.key,
@@ -176,7 +176,7 @@ Table RunsTable(const Trend& trend, bool of_operators) {
                   Right("time", of_operators ? "self time" : "latency"), Right("interval", "95% CI").Goes(6),
                   Right("relative", "/ reference").Goes(7), Right("launches").Goes(5), Right("clean").Goes(4),
                   Right("capped").Goes(2), Right("temperature").Goes(1), Left("note", "")}};
-  table.usual_rows = kUsualRuns;
+  table.usual_rows = kScreenRuns;
   for (std::size_t i = trend.runs.size(); i-- > 0;) {  // newest first
     const TrendPoint& point = trend.data.points[i];
     const TrendRun& run = trend.runs[i];
@@ -244,7 +244,7 @@ Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool 
   for (const TrendChange& change : trend.changes)
     changes.items.push_back({ChangeSentence(trend, change, trend.run_sd), {}, Level::kUsual, "changes"});
   if (trend.changes.empty()) {
-    const std::string need = trend.of_reference ? "" : NeedText(trend, history.smallest);
+    const std::string need = trend.of_reference ? "" : MissingEvidenceText(trend, history.smallest);
     changes.items.emplace_back(need.empty() ? "no change shows" : "no change shows, but the series " + need);
   }
   section.parts.emplace_back(std::move(changes));
@@ -333,7 +333,7 @@ std::string TrendMessage(const Trend& trend, const HistoryReport& history) {
       text += (text.empty() ? "" : "; ") + ChangeSentence(trend, change, trend.run_sd);
   }
   if (!text.empty()) return text;
-  const std::string need = NeedText(trend, history.smallest);
+  const std::string need = MissingEvidenceText(trend, history.smallest);
   return need.empty() ? "no slowdown shows" : need;
 }
 

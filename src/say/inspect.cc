@@ -17,9 +17,9 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualSteps = 20;
-constexpr std::size_t kUsualTensors = 8;  // for inputs, and for outputs
-constexpr std::size_t kUsualMissing = 8;
+constexpr std::size_t kScreenSteps = 20;
+constexpr std::size_t kScreenTensors = 8;  // for inputs, and for outputs
+constexpr std::size_t kScreenMissing = 8;
 
 // "12 Add, 3 Conv2d", without the prefix of XNNPACK's types. `print_ones` prints counts of 1, too.
 std::string NodeCountsText(const Counts& counts, bool print_ones) {
@@ -47,7 +47,7 @@ Table MakeTensorsTable(const Method& method) {
       const ProgramValue& value = method.values[indices[i]];
       table.rows.push_back({role, value.tensor ? value.tensor->type.name : std::string(NameOf(value.kind)),
                             value.tensor ? ShapeText(*value.tensor) : std::string()});
-      if (i >= kUsualTensors) table.rows.back().level = Level::kPage;
+      if (i >= kScreenTensors) table.rows.back().level = Level::kPage;
     }
   };
   add(method.inputs, "input");
@@ -67,7 +67,7 @@ Table MakeStepsTable(const Method& method, const MethodSummary& summary) {
               .columns = {Left("step"), Right("instructions", "at").Goes(3), Right("nodes").Goes(2),
                           Right("macs", "MACs"), Right("share_of_macs", "% of MACs"), Right("weights"),
                           Left("types").Goes(1)}};
-  table.usual_rows = kUsualSteps;
+  table.usual_rows = kScreenSteps;
   for (const Step& step : summary.steps) {
     const auto share = etprof::Share(step.macs, summary.facts.macs.Whole());
     const std::string place =
@@ -172,7 +172,7 @@ Table PeakTable(const Method& method, const PlannedPeak& peak) {
       {Left("tensor"), Right("size"), Right("first", "from"), Right("last", "to"), Left("type").Goes(1)},
       {},
       Level::kPage};
-  table.usual_rows = kUsualTensors;
+  table.usual_rows = kScreenTensors;
   const auto is_in = [](const std::vector<std::size_t>& values, std::size_t value) {
     return std::ranges::find(values, value) != values.end();
   };
@@ -267,7 +267,7 @@ Document SayInspect(const Program& program, const std::string& file, const DataF
   std::vector<Part>& parts = document.sections.front().parts;
   if (const std::vector<std::string> names = ExternalNames(program); !names.empty()) {
     parts.insert(parts.begin(), Paragraph{ExternalText(names, data)});
-    List missing{"missing", {}, kUsualMissing};
+    List missing{"missing", {}, kScreenMissing};
     for (std::string& name : data == nullptr ? std::vector<std::string>() : MissingFrom(*data, names))
       missing.items.emplace_back(std::move(name));
     if (!missing.items.empty()) parts.insert(parts.begin() + 1, std::move(missing));

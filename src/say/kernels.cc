@@ -11,7 +11,7 @@ namespace {
 
 using xnnpack::KernelStatus;
 
-constexpr std::size_t kUsualRows = 40;
+constexpr std::size_t kScreenRows = 40;
 
 std::string KernelText(const xnnpack::OperatorUse& op) {
   if (!op.kernel.empty()) return op.kernel;
@@ -51,7 +51,7 @@ Table MakeOperatorUsesTable(const KernelView& view) {
       "operators", "Operators", {Names("operator"), Left("tile").Goes(1), Left("microkernel").Wraps()}};
   for (const xnnpack::OperatorUse& op : view.use.operators)
     table.rows.push_back({op.name, TileCell(op), KernelText(op)});
-  table.usual_rows = kUsualRows;
+  table.usual_rows = kScreenRows;
   table.name_columns = 24;
   return table;
 }

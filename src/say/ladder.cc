@@ -20,8 +20,8 @@ using stats::Verdict;
 constexpr double kMinPortableShare = 0.01;
 constexpr double kMinLadderRowShare = 0.01;  // share of the latency below which a row is hidden on screens
 constexpr std::size_t kMaxLevelsWithOperators = 8;  // with more levels, a screen has no room for operators
-constexpr std::size_t kUsualLadderOperators = 5;
-constexpr std::size_t kUsualSwings = 1;
+constexpr std::size_t kScreenLadderOperators = 5;
+constexpr std::size_t kScreenSwings = 1;
 constexpr std::size_t kMaxNamedLevels = 4;  // levels or settings
 constexpr std::size_t kMaxNamedEffects = 3;
 constexpr int kEffectsWidth = 26;
@@ -75,7 +75,7 @@ class LadderDocument {
     main.parts.emplace_back(std::move(categories));
     Table operators = Rows("ladder_operators", "operator", ladder_.operators);
     if (ladder_.levels.size() > kMaxLevelsWithOperators) operators.level = Level::kPage;
-    operators.usual_rows = kUsualLadderOperators;
+    operators.usual_rows = kScreenLadderOperators;
     operators.elsewhere = "operators in the tables by level";
     main.parts.emplace_back(std::move(operators));
     Facts features{"ladder_features", ""};
@@ -273,7 +273,7 @@ class LadderDocument {
   }
 
   List Swings() const {
-    List list{"Depends on the number of threads", {}, kUsualSwings};
+    List list{"Depends on the number of threads", {}, kScreenSwings};
     for (const LadderSwing& swing : ladder_.swings) {
       if (swing.of == LadderSwing::Of::kLatency) continue;  // the answer already says so
       const LadderRow& row = ladder_.RowOf(swing);
@@ -403,11 +403,11 @@ class LadderDocument {
     table.Fill(shown, rows);
     for (std::size_t i = 1; i < table.columns.size(); ++i) table.columns[i].max_width = kEffectsWidth;
     for (std::size_t i = 0; i < rows.size(); ++i)
-      table.rows[i].level = IsShownOnScreens(rows[i]) ? Level::kUsual : Level::kPage;
+      table.rows[i].level = IsLargeEnoughForScreen(rows[i]) ? Level::kUsual : Level::kPage;
     return table;
   }
 
-  bool IsShownOnScreens(const LadderRow& row) const {
+  bool IsLargeEnoughForScreen(const LadderRow& row) const {
     for (std::size_t t = 0; t < row.cells.size(); ++t) {
       for (std::size_t l = 0; l < row.cells[t].size(); ++l) {
         const auto& whole = ladder_.latency.cells[t][l].ns;

@@ -14,7 +14,7 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kMatrixOperators = 15, kUsualMatrixOperators = 5;
+constexpr std::size_t kMatrixOperators = 15, kScreenMatrixOperators = 5;
 
 class MatrixSection {
  public:
@@ -48,7 +48,7 @@ class MatrixSection {
     const auto names = baseline_.profile ? std::optional<OperatorNames>(*baseline_.profile) : std::nullopt;
     for (const MatrixRow& row : matrix_.operators) {
       AddRow(row, row.name + (names && row.op ? names->Where(*row.op) : ""),
-             operators.rows.size() < kUsualMatrixOperators ? Level::kUsual : Level::kPage, operators);
+             operators.rows.size() < kScreenMatrixOperators ? Level::kUsual : Level::kPage, operators);
     }
     section.parts.emplace_back(std::move(operators));
     section.AddUnlessEmpty(OperatorsWithoutSpeedup());
@@ -58,7 +58,7 @@ class MatrixSection {
  private:
   // For a thread sweep: the operators that the most threads do not speed up, and why, if that was watched.
   List OperatorsWithoutSpeedup() const {
-    List list{"No faster with more threads", {}, kUsualMatrixOperators};
+    List list{"No faster with more threads", {}, kScreenMatrixOperators};
     if (!matrix_.threads || !baseline_.profile || matrix_.candidates.empty()) return list;
     const ReportExperiment& most_threads = report_.experiments[matrix_.candidates.back()];
     const std::span<const WatchedRow> watched =

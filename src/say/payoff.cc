@@ -9,7 +9,7 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualPayoffRows = 5, kUsualStops = 3;
+constexpr std::size_t kScreenPayoffRows = 5, kScreenStops = 3;
 
 class PayoffSection {
  public:
@@ -37,7 +37,7 @@ class PayoffSection {
  private:
   // The stops that the ladder's own list of swings does not contain.
   List MakeStopsList() const {
-    List list{"No longer pays off with more threads", {}, kUsualStops, false, Level::kBrief};
+    List list{"No longer pays off with more threads", {}, kScreenStops, false, Level::kBrief};
     const auto add = [&](const PayoffRow& row, const std::string& what) {
       if (!row.stops || IsListedAsSwing(row)) return;
       std::vector<std::string> gains;
@@ -86,7 +86,7 @@ class PayoffSection {
     for (const bool stops : {true, false}) {
       for (const PayoffRow& row : payoff_.operators) {
         if (row.stops.has_value() == stops)
-          add(row, table.rows.size() < kUsualPayoffRows ? Level::kUsual : Level::kPage);
+          add(row, table.rows.size() < kScreenPayoffRows ? Level::kUsual : Level::kPage);
       }
     }
     return table;

@@ -13,7 +13,7 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualNamed = 20;
+constexpr std::size_t kScreenNamed = 20;
 
 Cell FactCell(FactInfo::Unit unit, double value) {
   if (unit == FactInfo::Unit::kShare) return Share{value};
@@ -87,7 +87,7 @@ std::string OperatorText(const StaticOperator& of) {
 
 void AddOperators(const char* title, const std::vector<StaticOperator>& operators, const std::string& method,
                   Section& section) {
-  List list{title, {}, kUsualNamed};
+  List list{title, {}, kScreenNamed};
   for (const StaticOperator& of : operators) {
     if (of.method == method) list.items.emplace_back(OperatorText(of));
   }

@@ -11,7 +11,7 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualSuiteOperators = 10, kMostSuiteOperators = 50, kUsualSuiteFailures = 10;
+constexpr std::size_t kScreenSuiteOperators = 10, kMaxSuiteOperators = 50, kScreenSuiteFailures = 10;
 
 std::string SuiteCellName(const SuiteCellReport& cell) {
   return NameOfProgram(cell.model, cell.dtype) + " on " + cell.device;
@@ -227,7 +227,7 @@ class SuiteDocument {
                 .columns = {Left("operator"), Left("model"), Left("dtype", "type"), Left("device").Goes(1),
                             Right("self", "self time"), Right("share", "% of total")}};
     table.columns.front().keep = Table::Keep::kName;
-    table.usual_rows = kUsualSuiteOperators;
+    table.usual_rows = kScreenSuiteOperators;
     struct Of {
       const SuiteCellReport* cell;
       const SuiteOperator* op;
@@ -237,7 +237,7 @@ class SuiteDocument {
       for (const SuiteOperator& op : cell.operators) all.push_back({&cell, &op});
     }
     std::ranges::stable_sort(all, [](const Of& a, const Of& b) { return a.op->self_ns > b.op->self_ns; });
-    if (all.size() > kMostSuiteOperators) all.resize(kMostSuiteOperators);
+    if (all.size() > kMaxSuiteOperators) all.resize(kMaxSuiteOperators);
     for (const Of& of : all) {
       table.rows.push_back({of.op->name, of.cell->model, of.cell->dtype, of.cell->device,
                             Duration{of.op->self_ns}, Share{of.op->share}});
@@ -250,7 +250,7 @@ class SuiteDocument {
         .id = "failures",
         .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("status"), Left("reason")}};
     table.columns.back().wraps = true;
-    table.usual_rows = kUsualSuiteFailures;
+    table.usual_rows = kScreenSuiteFailures;
     for (const SuiteCellReport& cell : suite_.cells) {
       if (cell.reason.empty()) continue;
       table.rows.push_back(

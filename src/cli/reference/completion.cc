@@ -90,7 +90,7 @@ std::string ZshChoices(const std::vector<std::string>& choices) {
 }
 
 // A colon ends the name in _describe's list.
-std::string ZshDescribed(const std::string& name, const std::string& help) {
+std::string ZshDescription(const std::string& name, const std::string& help) {
   return Quoted(ReplaceAll(name, ':', "\\:") + ":" + help);
 }
 
@@ -176,11 +176,11 @@ std::string ZshCompletion(const std::vector<CommandFacts>& commands) {
   const ShellSyntax words{ZshChoices, "_files", "_path_files -/"};
   std::string options, described;
   for (const CommandFacts& command : commands) {
-    if (!command.name.empty()) described += "      " + ZshDescribed(command.name, command.summary) + "\n";
+    if (!command.name.empty()) described += "      " + ZshDescription(command.name, command.summary) + "\n";
     options += fmt::format("      {}) list=(\n", Quoted(command.name));
     for (const OptionFacts& option : command.options) {
       for (const std::string& name : option.names)
-        options += "        " + ZshDescribed(name, option.help) + "\n";
+        options += "        " + ZshDescription(name, option.help) + "\n";
     }
     options += "      ) ;;\n";
   }

@@ -47,7 +47,7 @@ class PlotCanvas {
     return row ? std::optional(kPlotRows - 1 - *row) : std::nullopt;
   }
   // The value in the middle of a column.
-  double XOf(int column) const {
+  double XAtColumn(int column) const {
     return std::pow(10, x_.low + (x_.high - x_.low) * (column + 0.5) / columns_);
   }
   std::string& Cell(int row, int column) {
@@ -113,7 +113,7 @@ void DrawLines(const std::vector<say::Roofs::Line>& lines, double highest, doubl
     if (line.level) continue;
     bool named = false;
     for (int column = 0; column < canvas.columns(); ++column) {
-      const double y = canvas.XOf(column) * line.y;
+      const double y = canvas.XAtColumn(column) * line.y;
       if (y > highest) break;
       const auto row = canvas.Row(y);
       if (!row) continue;
@@ -127,7 +127,7 @@ void DrawLines(const std::vector<say::Roofs::Line>& lines, double highest, doubl
     const auto row = line.level ? canvas.Row(line.y) : std::nullopt;
     if (!row) continue;
     for (int column = 0; column < canvas.columns(); ++column) {
-      if (steepest <= 0 || canvas.XOf(column) * steepest >= line.y) canvas.Cell(*row, column) = "─";
+      if (steepest <= 0 || canvas.XAtColumn(column) * steepest >= line.y) canvas.Cell(*row, column) = "─";
     }
     WriteOnCanvas(canvas, std::max(0, *row - 1), canvas.columns() - 1 - DisplayWidth(line.name),
                   Ascii(line.name));

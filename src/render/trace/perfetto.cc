@@ -132,7 +132,7 @@ class PerfettoTrace : public TraceWriter {
 
   void Slice(TrackId thread, int depth, SliceId slice, Nanoseconds start, Nanoseconds end,
              const std::vector<TraceArgument>& more) override {
-    CloseTo(thread, depth);
+    CloseSlicesToDepth(thread, depth);
     event_ = kinds_[slice];
     pbf_writer event(event_);
     event.add_uint64(field::event::kTrack, thread);
@@ -151,7 +151,7 @@ class PerfettoTrace : public TraceWriter {
   }
 
   void Finish() override {
-    for (const auto& [thread, ends] : open_) CloseTo(thread, 0);
+    for (const auto& [thread, ends] : open_) CloseSlicesToDepth(thread, 0);
     Flush();
   }
 
@@ -159,7 +159,7 @@ class PerfettoTrace : public TraceWriter {
   TrackId NewTrack() { return ++tracks_; }
 
   // Perfetto has no complete events: the end of a slice is a separate event, in the order of the tree.
-  void CloseTo(TrackId thread, int depth) {
+  void CloseSlicesToDepth(TrackId thread, int depth) {
     std::vector<Nanoseconds>& ends = open_[thread];
     while (static_cast<int>(ends.size()) > depth) {
       event_.clear();

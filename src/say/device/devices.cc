@@ -14,7 +14,7 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualWarnings = 3;
+constexpr std::size_t kScreenWarnings = 3;
 constexpr int kFeaturesWidth = 24;
 
 // "3 devices", "3 runs of one device", "3 runs of 2 devices".
@@ -62,15 +62,15 @@ class DevicesDocument {
     for (const ModelSection& model : report_.models) AddAnswers(model, document.answers);
     document.notes_title = "Measurement quality";
     document.notes = MakeNotes();
-    document.usual_notes = kUsualWarnings;
+    document.usual_notes = kScreenWarnings;
     document.sections.push_back(MakeDevicesSection());
     for (const ModelSection& model : report_.models) {
       document.sections.push_back(MakeLatencySection(model));
       if (!model.pairs.empty()) document.sections.push_back(MakeSpeedupsSection(model));
-      const DeviceRow* row_to_show = RowToShow(model);
+      const DeviceRow* default_row = DefaultRow(model);
       for (const DeviceRow& row : model.experiments) {
         Section section = MakeCategoriesSection(model, row);
-        if (&row != row_to_show) section.level = Level::kPage;
+        if (&row != default_row) section.level = Level::kPage;
         document.sections.push_back(std::move(section));
       }
     }
@@ -203,7 +203,7 @@ class DevicesDocument {
   }
 
   // The experiment that most devices measured; among equals the last, which is a comparison's candidate.
-  static const DeviceRow* RowToShow(const ModelSection& model) {
+  static const DeviceRow* DefaultRow(const ModelSection& model) {
     const DeviceRow* best = nullptr;
     std::ptrdiff_t most = 1;
     for (const DeviceRow& row : model.experiments) {

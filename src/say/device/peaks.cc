@@ -9,7 +9,7 @@ namespace etprof::say {
 namespace {
 
 // How far the median of the tries is below the best: an estimate of interference by other processes.
-Cell BelowBest(const protocol::Rate& rate) {
+Cell MedianBelowBest(const protocol::Rate& rate) {
   return rate.best > 0 ? Cell(Share{1 - rate.median / rate.best}) : Cell();
 }
 
@@ -22,7 +22,7 @@ Table ComputeTable(const protocol::Peaks& peaks) {
   for (const protocol::ComputePeak& peak : peaks.compute) {
     table.rows.push_back({peak.level, peak.dtype, Amount{peak.macs.best}, Amount{2 * peak.macs.best},
                           cycles > 0 ? Cell(Number{peak.macs.best / cycles, ""}) : Cell(),
-                          BelowBest(peak.macs), peak.instruction});
+                          MedianBelowBest(peak.macs), peak.instruction});
   }
   return table;
 }
@@ -34,7 +34,7 @@ Table MemoryTable(const protocol::Peaks& peaks) {
                           Right("median_below", "median below")}};
   for (const protocol::MemoryPeak& peak : peaks.memory) {
     table.rows.push_back({peak.level, peak.access, Amount{peak.bytes.best}, Size{peak.working_set_bytes},
-                          OrBlank<Size>(peak.capacity_bytes), BelowBest(peak.bytes)});
+                          OrBlank<Size>(peak.capacity_bytes), MedianBelowBest(peak.bytes)});
   }
   return table;
 }

@@ -48,12 +48,12 @@ constexpr BreakdownInfo kBreakdownInfos[] = {
     {"kernel", "By kernel", "kernel", "operators", &ReportExperiment::by_kernel,
      &ReportComparison::by_kernel},
     {"category", "By category", "category", "categories", &ReportExperiment::categories, nullptr}};
-const BreakdownInfo& InfoOf(By by) { return kBreakdownInfos[static_cast<std::size_t>(by)]; }
+const BreakdownInfo& GetBreakdownInfo(By by) { return kBreakdownInfos[static_cast<std::size_t>(by)]; }
 
 std::string ShortType(const std::string& type) { return type.substr(type.find_last_of('.') + 1); }
 
 // The name of a module relative to its parent: "0.block" for "features.0.block" in "features".
-std::string NameBelow(const std::string& path, const std::string& parent) {
+std::string RelativeModuleName(const std::string& path, const std::string& parent) {
   if (path.empty()) return "(model)";
   if (!parent.empty() && path.starts_with(parent + ".")) return path.substr(parent.size() + 1);
   return path;
@@ -83,7 +83,7 @@ ModelParts MakeLayerParts(const BreakdownSubject& subject) {
   if (subject.pair == nullptr) {
     for (const LayerRow& layer : subject.candidate->layers) {
       const std::string& parent = subject.candidate->layers[layer.parent].path;
-      parts.push_back({.name = NameBelow(layer.path, layer.depth == 0 ? "" : parent),
+      parts.push_back({.name = RelativeModuleName(layer.path, layer.depth == 0 ? "" : parent),
                        .type = ShortType(layer.type),
                        .depth = layer.depth,
                        .candidate = layer.total,
@@ -99,14 +99,15 @@ ModelParts MakeLayerParts(const BreakdownSubject& subject) {
         const auto found = std::ranges::find(variant.layers, layer.row.name, &LayerRow::path);
         return found == variant.layers.end() ? 0 : found->self;
       };
-      parts.push_back({.name = NameBelow(layer.row.name, layer.depth == 0 ? "" : parents[parents.size() - 2]),
-                       .type = ShortType(layer.type),
-                       .depth = layer.depth,
-                       .baseline = layer.row.baseline_total,
-                       .candidate = layer.row.candidate_total,
-                       .baseline_own = own(*subject.baseline),
-                       .own = own(*subject.candidate),
-                       .quantity = layer.row.quantity});
+      parts.push_back(
+          {.name = RelativeModuleName(layer.row.name, layer.depth == 0 ? "" : parents[parents.size() - 2]),
+           .type = ShortType(layer.type),
+           .depth = layer.depth,
+           .baseline = layer.row.baseline_total,
+           .candidate = layer.row.candidate_total,
+           .baseline_own = own(*subject.baseline),
+           .own = own(*subject.candidate),
+           .quantity = layer.row.quantity});
     }
   }
   AddRest(subject, parts);
@@ -116,13 +117,13 @@ ModelParts MakeLayerParts(const BreakdownSubject& subject) {
 ModelParts MakeFlatParts(const BreakdownSubject& subject, By by) {
   ModelParts parts;
   if (subject.pair == nullptr) {
-    for (const AdditiveRow& row : (subject.candidate->*InfoOf(by).breakdown).rows) {
+    for (const AdditiveRow& row : (subject.candidate->*GetBreakdownInfo(by).breakdown).rows) {
       parts.push_back({.name = row.name.empty() ? "(model)" : row.name,
                        .candidate = row.total,
                        .operators = static_cast<std::size_t>(row.operators)});
     }
   } else {
-    const auto deltas = InfoOf(by).deltas;
+    const auto deltas = GetBreakdownInfo(by).deltas;
     for (const DeltaRow& row :
          deltas != nullptr ? subject.pair->*deltas : subject.pair->comparison.categories) {
       parts.push_back({.name = row.name,
@@ -181,8 +182,8 @@ Table MakeBreakdownTable(const BreakdownSubject& subject, By by) {
   const bool tree = by == By::kLayer, pair = subject.pair != nullptr;
   const double latency = candidate.latency.p50.value_or(candidate.MeanExecute().value_or(0));
   const double other = pair ? subject.baseline->latency.p50.value_or(latency) : latency;
-  Table table{.id = fmt::format("{}by_{}", pair ? "compared_" : "", InfoOf(by).name),
-              .elsewhere = fmt::format("in `etprof analyze --csv={}`", InfoOf(by).table),
+  Table table{.id = fmt::format("{}by_{}", pair ? "compared_" : "", GetBreakdownInfo(by).name),
+              .elsewhere = fmt::format("in `etprof analyze --csv={}`", GetBreakdownInfo(by).table),
               .span = Span{std::min(latency, other), std::max(latency, other)}};
   using Of = ModelPart;
   // An operator that a variant lacks has an empty cell, not 0.
@@ -193,7 +194,7 @@ Table MakeBreakdownTable(const BreakdownSubject& subject, By by) {
   };
   const ModelParts parts = tree ? MakeLayerParts(subject) : MakeFlatParts(subject, by);
   table.Fill<Of>(
-      {{Left(InfoOf(by).name, InfoOf(by).column)
+      {{Left(GetBreakdownInfo(by).name, GetBreakdownInfo(by).column)
             .Keeps(by == By::kSource || by == By::kDelegate ? Table::Keep::kEnd : Table::Keep::kName),
         &Of::name},
        {Left("type").Goes(3).Most(kTypeColumns), &Of::type, tree},
@@ -236,7 +237,7 @@ std::vector<Section> SayBreakdownBy(const Report& report, By by) {
   std::vector<Section> sections;
   for (const BreakdownSubject& subject : all) {
     const bool of_modules = by == By::kLayer || by == By::kSource;
-    Section section{InfoOf(by).title + (all.size() > 1 ? ": " + subject.label : ""),
+    Section section{GetBreakdownInfo(by).title + (all.size() > 1 ? ": " + subject.label : ""),
                     by == By::kLayer ? Level::kPage : Level::kFolded};
     section.AddUnlessEmpty(Paragraph{of_modules ? AttributionText(*subject.candidate) : ""});
     if (!of_modules || !subject.candidate->layers.empty())

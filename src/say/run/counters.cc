@@ -9,7 +9,7 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualOperators = 20;
+constexpr std::size_t kScreenOperators = 20;
 
 // The order of operators: by processor time, else by cycles, else by instructions.
 double Cost(const CountersRow& row) {
@@ -85,7 +85,7 @@ Table MakeCountersTable(const std::vector<CountersRow>& all) {
     table.columns.push_back({column.id, column.title, true, drop_priority});
     for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(std::move(cells[i]));
   }
-  table.usual_rows = kUsualOperators + 1;
+  table.usual_rows = kScreenOperators + 1;
   table.elsewhere = "in its `_counters.csv`";
   return table;
 }

@@ -4,7 +4,7 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualValues = 5;
+constexpr std::size_t kScreenValues = 5;
 
 // The value with the delegate's own unit.
 Cell ValueCell(const ReportedValue& reported) {
@@ -27,7 +27,7 @@ Table MakeReportedValuesTable(const ReportExperiment& experiment) {
       .id = "report_delegate_values",
       .columns = {Names("name"), Left("delegate").Goes(2), Right("instruction").Goes(1).At(Level::kPage),
                   Left("kind"), Left("unit").Goes(4), Right("median"), Right("runs", "n").Goes(3)}};
-  table.usual_rows = kUsualValues;
+  table.usual_rows = kScreenValues;
   table.elsewhere = "in `--csv=delegate_values`";
   for (const ReportedValue& reported : experiment.profile->reported) {
     table.rows.push_back({reported.name, Known(reported.backend), Count{reported.instruction},

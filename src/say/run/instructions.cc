@@ -8,7 +8,7 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualCounted = 20;
+constexpr std::size_t kScreenCounted = 20;
 
 struct KindColumn {
   const char *counter, *title;
@@ -58,7 +58,7 @@ Table MakeInstructionsTable(const std::vector<InstructionsRow>& all) {
     table.columns.push_back({kind.counter, kind.title, true, drop_priority});
     for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.emplace_back(Amount(count(rows[i])));
   }
-  table.usual_rows = kUsualCounted + 1;
+  table.usual_rows = kScreenCounted + 1;
   table.elsewhere = "in its `_instructions.csv`";
   return table;
 }

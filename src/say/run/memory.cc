@@ -16,7 +16,7 @@ namespace {
 using protocol::MemoryOwner;
 using protocol::MemoryReport;
 
-constexpr std::size_t kUsualCreated = 10;
+constexpr std::size_t kScreenCreated = 10;
 
 constexpr NamedValue<MemoryOwner> kOwners[] = {
     {MemoryOwner::kProgram, "program file"},       {MemoryOwner::kPlanned, "planned tensors"},
@@ -69,7 +69,7 @@ Table MakeCreatedOperatorsTable(const MemoryReport& memory) {
     table.rows.push_back(
         {Known(op->name), Count{op->delegate}, op->function, Size{op->bytes}, Size{op->largest}});
   }
-  table.usual_rows = kUsualCreated;
+  table.usual_rows = kScreenCreated;
   table.elsewhere = "in its `_watch.json`";
   return table;
 }
@@ -115,7 +115,7 @@ Table MakeDelegateMemoryTable(const MemoryReport& memory) {
          others.empty() ? Cell("none") : Cell(fmt::format("{}", fmt::join(others, ", "))),
          one.weights_cache < 0 ? Cell("its own") : Cell(fmt::format("in cache {}", one.weights_cache))});
   }
-  table.usual_rows = kUsualCreated;
+  table.usual_rows = kScreenCreated;
   table.elsewhere = "in its `_watch.json`";
   return table;
 }
@@ -186,7 +186,7 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
   } else {
     Table operators{"packed_weights_change", "", columns("operator", "created operator")};
     for (const AllocationChange& of : *changes) add(operators, of.name, of.baseline, of.candidate);
-    operators.usual_rows = kUsualCreated;
+    operators.usual_rows = kScreenCreated;
     section.parts.emplace_back(std::move(operators));
   }
   return section;

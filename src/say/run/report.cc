@@ -129,7 +129,7 @@ std::string LargestGroup(const ReportExperiment& experiment) {
 }
 
 // Always two decimals, so that the product of the printed factors is the printed speedup.
-std::string FactorTimes(double factor) { return fmt::format("{:.{}f}x", factor, factor < 99.5 ? 2 : 0); }
+std::string FactorText(double factor) { return fmt::format("{:.{}f}x", factor, factor < 99.5 ? 2 : 0); }
 
 }  // namespace
 
@@ -284,7 +284,7 @@ std::string FactorsText(const ReportComparison& pair) {
                           : factors.use() < 1 - kSame ? "worse use"
                                                       : "the same use";
   const std::string operators =
-      fmt::format("{} in {} ({} of {})", FactorTimes(factors.ratio.ratio()),
+      fmt::format("{} in {} ({} of {})", FactorText(factors.ratio.ratio()),
                   CountedText(factors.operators, "compute-bound operator"), PercentText(share),
                   slower ? pair.comparison.candidate_label : pair.comparison.baseline_label);
   const std::string reached =
@@ -292,7 +292,7 @@ std::string FactorsText(const ReportComparison& pair) {
   if (factors.EqualPeaks())
     return fmt::format("{} is {} of an equal peak ({}, {} of it).", operators, use, factors.dtype, reached);
   return fmt::format("Of {}, {} is peak performance ({}) and {} is {} of it ({} of peak).", operators,
-                     FactorTimes(factors.peak()), factors.dtype, FactorTimes(factors.use()), use, reached);
+                     FactorText(factors.peak()), factors.dtype, FactorText(factors.use()), use, reached);
 }
 
 }  // namespace etprof::say

@@ -114,7 +114,7 @@ std::string RunsText(const ReportExperiment& experiment) {
 }
 
 // The tail latency that users of the device see, if it differs from the clean runs.
-Text TailsOfAllRuns(const Report& report) {
+Text AllRunsTailText(const Report& report) {
   std::vector<Text> tails;
   bool disturbed = false;
   for (const ReportExperiment& experiment : report.experiments) {
@@ -139,7 +139,7 @@ void AddRuns(const Report& report, std::vector<Note>& notes) {
     if (!texts[i].empty())
       notes.push_back({alike ? texts[i] : report.experiments[i].label + ": " + texts[i], "runs"});
   }
-  if (const Text tails = TailsOfAllRuns(report); !tails.empty()) notes.push_back({tails, "runs"});
+  if (const Text tails = AllRunsTailText(report); !tails.empty()) notes.push_back({tails, "runs"});
   for (const ReportExperiment& experiment : report.experiments) {
     if (experiment.traced_runs == 0) continue;
     notes.push_back(

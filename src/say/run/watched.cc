@@ -10,9 +10,9 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualWatched = 20;
+constexpr std::size_t kScreenWatched = 20;
 constexpr std::size_t kMaxNames = 2;
-constexpr std::size_t kUsualCauses = 5;
+constexpr std::size_t kScreenCauses = 5;
 
 using Functions = std::vector<const ProvenFunction*>;
 
@@ -70,7 +70,7 @@ std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments
       table.rows.push_back({row.name, row.code, FunctionNames(kernels), Count{CountCalls(kernels)},
                             Count{CountThreads(kernels)}});
     }
-    table.usual_rows = kUsualWatched;
+    table.usual_rows = kScreenWatched;
     table.elsewhere = "in its `_watch.json`";
     sections.push_back({experiment.label, Level::kUsual, {std::move(table)}});
   }
@@ -102,14 +102,14 @@ std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiment
            Maybe<Share>(use.Efficiency()), Maybe<Share>(use.BusiestShare()),
            whole > 0 ? Cell(Share{1 - static_cast<double>(use.BusyNs()) / whole}) : Cell(), CauseText(use)});
     }
-    table.usual_rows = kUsualWatched;
+    table.usual_rows = kScreenWatched;
     table.elsewhere = "in its `_watch.json`";
     List causes{"Why threads do not help"};
     for (const WatchedRow* const row : rows) {
       if (row->threads.cause)
         causes.items.emplace_back(fmt::format("{}: {}", row->name, CauseText(row->threads)));
     }
-    causes.usual_items = kUsualCauses;
+    causes.usual_items = kScreenCauses;
     Section section{experiment.label, Level::kUsual, {std::move(table)}};
     section.AddUnlessEmpty(std::move(causes));
     if (experiment.contended) {
