@@ -30,7 +30,7 @@ decltype(auto) Said(const Value& value) {
 // measurement; MessagesLost() reports the failure.
 void SayText(std::string_view text) noexcept;
 
-// Formats as fmt::print does and writes to stderr, with texts among `values` on one line (Said).
+// Formats as fmt::print does and writes to stderr, with texts among `values` on one line (MessageArgument).
 template <typename... Values>
 void Say(fmt::format_string<Values...> format, Values&&... values) {
   const fmt::string_view pattern = format;

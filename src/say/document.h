@@ -104,7 +104,7 @@ struct Cell {
   // NOLINTEND(google-explicit-constructor)
 };
 
-// An optional value as a cell of type `T`; if absent, Nothing (Maybe) or an empty cell (OrBlank).
+// An optional value as a cell of type `T`; if absent, Nothing (OptionalCell) or an empty cell (CellOrBlank).
 template <typename T>
 Cell Maybe(const auto& value) {
   return value ? Cell(T{*value}) : Cell();

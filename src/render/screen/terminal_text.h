@@ -13,8 +13,8 @@ namespace etprof {
 
 inline constexpr int kLongerInAscii = 4;  // columns reserved per line: in ASCII, a few characters become two
 
-// Calls `draw`. If the terminal shows only ASCII, converts what `draw` writes (Ascii) and narrows the width a
-// little, since "±" and "→" then take two columns.
+// Calls `draw`. If the terminal shows only ASCII, converts what `draw` writes (ToAscii) and narrows the width
+// a little, since "±" and "→" then take two columns.
 void DrawOn(const TerminalOptions& options, std::ostream& out,
             const std::function<void(const TerminalOptions&, std::ostream&)>& draw);
 
@@ -27,7 +27,8 @@ void WriteLine(std::string line, std::ostream& out);
 
 // The number of bytes of the longest prefix that takes at most `columns`.
 std::size_t BytesIn(const std::string& text, int columns);
-// Truncates text to `columns` at a code point. "…" replaces the end (Fitted) or the beginning (FittedTail).
+// Truncates text to `columns` at a code point. "…" replaces the end (TruncateEnd) or the beginning
+// (FittedTail).
 std::string Fitted(const std::string& text, int columns);
 std::string FittedTail(const std::string& text, int columns);
 // Truncates an operator's name but keeps its number, which distinguishes operators of one type: "Convolution
