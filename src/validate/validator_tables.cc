@@ -150,7 +150,9 @@ void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const
   facts.runs = static_cast<std::int64_t>(profile.runs.size());
   facts.total = ByGroup(profile).total;
   const std::filesystem::path stem = data.etdump.parent_path() / data.etdump.stem();
-  const auto next_to_etdump = [&](const char* suffix) { return std::filesystem::path(stem.string() + suffix); };
+  const auto next_to_etdump = [&](const char* suffix) {
+    return std::filesystem::path(stem.string() + suffix);
+  };
   CheckSame("timeline", next_to_etdump(kTimelineSuffix),
             [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
   CheckSame("timeline", next_to_etdump(kFirstRunTimelineSuffix),
