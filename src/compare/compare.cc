@@ -15,18 +15,19 @@
 namespace etprof {
 namespace {
 
-constexpr int kFewRounds = 9;   // fewer than this and an interval is a rough one
-constexpr double kTick = 1000;  // ns, of XNNPACK's own clock: by up to that is each of its times too short
+constexpr int kMinPreciseRounds = 9;   // intervals of fewer rounds are rough
+constexpr double kXnnpackTick = 1000;  // ns; XNNPACK's clock counts whole microseconds and rounds down
 
-using BurstPlace = std::pair<int, int>;             // launch, round
-using BurstMedians = std::map<BurstPlace, double>;  // ns
+using BurstIndex = std::pair<int, int>;             // launch, round
+using BurstMedians = std::map<BurstIndex, double>;  // ns
 
-// Times of the same thing on one side: by burst where there are rounds, and all of them in order.
+// The times of one quantity of one variant: the median of each burst, if there are rounds, and all times in
+// order.
 struct Series {
   BurstMedians bursts;
   std::vector<double> runs;
   std::map<int, std::vector<double>> runs_of_launches;
-  std::set<int> launches;  // those in which it was measured, clean or not
+  std::set<int> launches;  // all measured launches, clean or not
   Comparison::CleanRuns clean;
 };
 
@@ -47,13 +48,13 @@ Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
   return series;
 }
 
-// A profile and its runs that times are taken from: the steady ones, grouped by burst.
+// A profile and the runs whose times are compared: the steady ones, grouped by burst.
 struct SteadyRuns {
   const Profile& profile;
-  std::map<BurstPlace, std::vector<std::size_t>> bursts;
+  std::map<BurstIndex, std::vector<std::size_t>> bursts;
   std::vector<std::size_t> all;
   std::vector<int>
-      roundings;  // by operator, kTick each: how many whole-microsecond times its self time is of
+      roundings;  // by operator: the number of rounded times in its self time, each off by up to kXnnpackTick
 
   explicit SteadyRuns(const Profile& of)
       : profile(of), all(of.RunsOf(Phase::kSteady)), roundings(of.operators.size()) {
@@ -73,7 +74,7 @@ struct SteadyRuns {
   }
 };
 
-// `time_of(run)` in ns; the series over the steady runs.
+// The series of the steady runs. `time_of(run)` is in ns.
 template <typename TimeOf>
 Series SeriesOfRuns(const SteadyRuns& steady, const TimeOf& time_of) {
   Series series;
@@ -89,7 +90,7 @@ Series SeriesOfRuns(const SteadyRuns& steady, const TimeOf& time_of) {
   return series;
 }
 
-// The median of each launch that has runs.
+// The medians of all launches that have runs.
 std::vector<double> LaunchMedians(const Series& series) {
   std::vector<double> medians;
   for (const auto& [launch, runs] : series.runs_of_launches) {
@@ -98,20 +99,20 @@ std::vector<double> LaunchMedians(const Series& series) {
   return medians;
 }
 
-// Whether other processes left too few clean runs: runs were left out for it, and of the launches that both
-// sides have fewer than kLeastCleanLaunches can be compared.
+// Whether other processes left too few clean runs: some runs were left out, and fewer than
+// kLeastCleanLaunches of the launches that both variants have can be compared.
 bool IsContended(const Series& a, const Series& b, const std::optional<stats::RatioEstimate>& estimate) {
   if (a.clean.clean == a.clean.all && b.clean.clean == b.clean.all) return false;
   std::size_t measured = 0;
   for (const int launch : a.launches) measured += b.launches.contains(launch) ? 1U : 0U;
-  if (measured == 0) return !estimate;  // not paired
+  if (measured == 0) return !estimate;  // the launches were not interleaved
   const auto wanted = std::min<std::size_t>(measured, kLeastCleanLaunches);
   return !estimate || static_cast<std::size_t>(estimate->launches) < wanted;
 }
 
-// Bursts of both sides, launch by launch; a round that one side lacks is NaN there.
-std::vector<stats::LaunchBursts> Pair(const BurstMedians& baseline, const BurstMedians& candidate) {
-  std::map<BurstPlace, std::pair<double, double>> rounds;
+// The bursts of both variants by launch. A round that one variant lacks is NaN there.
+std::vector<stats::LaunchBursts> PairBursts(const BurstMedians& baseline, const BurstMedians& candidate) {
+  std::map<BurstIndex, std::pair<double, double>> rounds;
   const double missing = std::numeric_limits<double>::quiet_NaN();
   for (const auto& [place, median] : baseline) rounds[place] = {median, missing};
   for (const auto& [place, median] : candidate) {
@@ -163,18 +164,19 @@ class Comparer {
           fmt::format("the two variants are not known to be interleaved: intervals include {:.2g}% of drift",
                       100 * options_.drift));
     }
-    if (result_.pairing == Pairing::kLaunches && result_.rounds < kFewRounds && result_.latency.estimate) {
+    if (result_.pairing == Pairing::kLaunches && result_.rounds < kMinPreciseRounds &&
+        result_.latency.estimate) {
       result_.warnings.push_back(
           fmt::format("only {}: the interval is a rough one", CountedText(result_.rounds, "round")));
     }
     return std::move(result_);
   }
 
-  std::vector<DeltaRow> Sets(const std::vector<OperatorSet>& sets) {
+  std::vector<DeltaRow> CompareOperatorSets(const std::vector<OperatorSet>& sets) {
     if (!a_) return {};
     CompareLatency();
     FindContention();
-    return RowsOf(sets);
+    return MakeRows(sets);
   }
 
  private:
@@ -206,7 +208,7 @@ class Comparer {
     }
     if (result_.latency.estimate && result_.latency.estimate->launches > 0 && options_.look_confidence > 0) {
       result_.latency.estimate = stats::WithConfidence(*result_.latency.estimate, options_.look_confidence);
-      result_.latency.estimate->confidence = options_.confidence;  // what it covers, looks and all
+      result_.latency.estimate->confidence = options_.confidence;  // the coverage over all interim analyses
     }
     if (result_.latency.estimate) {
       const stats::RatioEstimate& estimate = *result_.latency.estimate;
@@ -223,7 +225,7 @@ class Comparer {
     }
   }
 
-  // Whether that is why there is no interval, where the runs are there.
+  // Warns if there is no interval because the runs depend on each other; returns whether that is so.
   bool WarnOfDependence(const std::string& label, const std::vector<double>& runs) {
     const double independent = stats::IndependentRuns(runs);
     if (runs.size() < stats::kLeastRuns || independent >= stats::kLeastIndependentRuns) return false;
@@ -240,8 +242,8 @@ class Comparer {
     return *matches_;
   }
 
-  // Of the time of traced inferences, that in which the sides do other work: operators that only one has, or
-  // that are of another type, and by how much the times of the others differ. 1: not known.
+  // The share of the time of traced inferences in which the variants do different work: operators that only
+  // one variant has or whose types differ, and the differences between the times of all others. 1: not known.
   double DifferingShare() {
     const Profile &a = a_->profile, &b = b_->profile;
     if (result_.baseline_runs == 0 || result_.candidate_runs == 0) return 1;
@@ -269,14 +271,14 @@ class Comparer {
   std::optional<stats::RatioEstimate> Estimate(const Series& a, const Series& b) const {
     if (refused_) return std::nullopt;
     const auto estimate = !a.bursts.empty() && !b.bursts.empty()
-                              ? stats::EstimateRatio(Pair(a.bursts, b.bursts), options_.confidence)
-                              : EstimateApart(a, b);
+                              ? stats::EstimateRatio(PairBursts(a.bursts, b.bursts), options_.confidence)
+                              : EstimateUnpaired(a, b);
     if (!estimate) return estimate;
     return WithErrorOfWaiting(*estimate, baseline_.waited_share, candidate_.waited_share, differing_);
   }
 
-  // Of files that do not know their launches, the runs alone.
-  std::optional<stats::RatioEstimate> EstimateApart(const Series& a, const Series& b) const {
+  // Compares the medians of the launches; files without launches are compared run by run.
+  std::optional<stats::RatioEstimate> EstimateUnpaired(const Series& a, const Series& b) const {
     const std::vector<double> of_a = LaunchMedians(a), of_b = LaunchMedians(b);
     if (std::min(of_a.size(), of_b.size()) >= std::size_t{stats::kLeastLaunches})
       return stats::EstimateLaunchesWithDrift(of_a, of_b, options_.confidence, options_.drift);
@@ -321,18 +323,18 @@ class Comparer {
                                      [](const Operator& op) { return std::string_view(op.category.name); });
   }
 
-  // The same of the traced runs.
+  // Sets contended_ if too few traced runs are clean.
   void FindContention() {
-    const auto whole = [](const SteadyRuns& steady_runs) {
-      Series series = SeriesOfTotals(steady_runs);
-      for (const ProfiledRun& run : steady_runs.profile.runs) {
+    const auto whole = [](const SteadyRuns& steady) {
+      Series series = SeriesOfTotals(steady);
+      for (const ProfiledRun& run : steady.profile.runs) {
         const bool steady = run.label.phase == Phase::kSteady;
         if (!steady && run.label.phase != Phase::kDisturbed) continue;
         if (run.label.round >= 0) series.launches.insert(run.label.launch);
         series.clean.clean += steady ? 1 : 0;
         ++series.clean.all;
       }
-      if (series.clean.clean == 0) series.bursts.clear();  // they were made of disturbed runs
+      if (series.clean.clean == 0) series.bursts.clear();  // their bursts are of disturbed runs
       return series;
     };
     const Series of_a = whole(*a_), of_b = whole(*b_);
@@ -349,7 +351,7 @@ class Comparer {
     });
   }
 
-  // Totals and times of a row that is made of these operators of the sides.
+  // Fills the totals and times of a row from these operators of the variants.
   template <typename Row>
   void Measure(const std::vector<std::size_t>& of_a, const std::vector<std::size_t>& of_b, Row& row) const {
     for (const std::size_t op : of_a) row.baseline_total += a_->profile.statistics[op].total_self;
@@ -373,17 +375,17 @@ class Comparer {
     if (quantity.estimate && !IsResolved(quantity)) quantity.estimate = stats::Unresolved(*quantity.estimate);
   }
 
-  // Of the logarithm of a mean self time, at most: times in whole microseconds, and what is left of a time
-  // without them, are wrong by up to one of them each, in every run the same. Infinite: the mean is no more
-  // than that.
+  // The largest error of the logarithm of a mean self time. Times in whole microseconds are wrong by up to
+  // one microsecond each, in every run the same, and so are differences of such times. Infinite: the mean is
+  // no larger than the error.
   static double RoundingError(const SteadyRuns& steady, const std::vector<std::size_t>& operators,
                               double mean) {
     double error = 0;
-    for (const std::size_t op : operators) error += kTick * steady.roundings[op];
+    for (const std::size_t op : operators) error += kXnnpackTick * steady.roundings[op];
     return error < mean ? -std::log1p(-error / mean) : std::numeric_limits<double>::infinity();
   }
 
-  // By the means that tables show, and by the times that the ratio is one of.
+  // Both the means that tables show and the times of the ratio must differ.
   static bool IsResolved(const Quantity& quantity) {
     const auto differ = [](const std::optional<double>& a, const std::optional<double>& b) {
       return !a || !b || std::abs(*a - *b) >= static_cast<double>(kLeastDifference);
@@ -392,7 +394,7 @@ class Comparer {
            differ(quantity.estimate->baseline(), quantity.estimate->candidate());
   }
 
-  std::vector<DeltaRow> RowsOf(const std::vector<OperatorSet>& sets) const {
+  std::vector<DeltaRow> MakeRows(const std::vector<OperatorSet>& sets) const {
     std::vector<DeltaRow> rows;
     for (const OperatorSet& set : sets)
       Measure(set.baseline, set.candidate, rows.emplace_back(DeltaRow{set.name, 0, 0, {}}));
@@ -419,13 +421,13 @@ class Comparer {
           sets.push_back({name, members(a_->profile, name), members(b_->profile, name)});
       }
     }
-    std::vector<DeltaRow> rows = RowsOf(sets);
-    // It closes every breakdown, and this one too.
+    std::vector<DeltaRow> rows = MakeRows(sets);
+    // "Clipped" is the last row of every breakdown.
     rows.push_back({"Clipped", rows_a.rows.back().total, rows_b.rows.back().total, {}});
     return rows;
   }
 
-  // Verdicts with the false discovery rate controlled over all rows that have an estimate.
+  // Decides the verdicts and controls the false discovery rate over all rows that have an estimate.
   template <typename Row>
   void JudgeTogether(std::vector<Row>& rows) const {
     std::vector<stats::Judged> judged;
@@ -440,14 +442,14 @@ class Comparer {
   const Side& baseline_;
   const Side& candidate_;
   const CompareOptions& options_;
-  std::optional<SteadyRuns> a_, b_;               // of sides that both have a profile, else none
-  std::optional<std::vector<NodePair>> matches_;  // of their operators, once they are asked for
-  double differing_ = 1;                          // DifferingShare; 1 also where they ran in other ways
-  bool emulated_;                                 // times mean nothing
-  bool refused_;                                  // they are not to be compared
-  bool contended_ = false;                        // too few runs are clean
-  bool unpaired_ = false;                         // a side has no rounds
-  bool dependent_ = false;  // the latency has no interval, as its runs follow one another
+  std::optional<SteadyRuns> a_, b_;               // absent unless both variants have a profile
+  std::optional<std::vector<NodePair>> matches_;  // pairs of operators, once computed
+  double differing_ = 1;                          // DifferingShare(); 1 if the settings differ
+  bool emulated_;                                 // the times are not meaningful
+  bool refused_;                                  // the times must not be compared
+  bool contended_ = false;                        // too few clean runs
+  bool unpaired_ = false;                         // a variant has no rounds
+  bool dependent_ = false;  // the latency has no interval, since its runs depend on each other
   Comparison result_;
 };
 
@@ -459,7 +461,7 @@ Comparison Compare(const Side& baseline, const Side& candidate, const CompareOpt
 
 std::vector<DeltaRow> CompareSets(const Side& baseline, const Side& candidate,
                                   const std::vector<OperatorSet>& sets, const CompareOptions& options) {
-  return Comparer(baseline, candidate, options).Sets(sets);
+  return Comparer(baseline, candidate, options).CompareOperatorSets(sets);
 }
 
 }  // namespace etprof

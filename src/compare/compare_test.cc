@@ -16,20 +16,20 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 const std::string kData = ETPROF_TEST_DATA;
 
-struct Simulated {
+struct SimulatedVariant {
   Profile profile;
   std::vector<UntracedBurst> bursts;
 };
 
-// 10 launches of 7 rounds with 2 traced runs each: a convolution of `convolution` ns and an addition of 1000
-// ns, with 1 % of noise; seeded. Other processes disturb every run of the first `disturbed` launches, traced
-// or not. Operators' times are whole ticks (ns), as much as was over.
-Simulated Simulate(double convolution, unsigned seed, int disturbed = 0, Nanoseconds tick = 1) {
+// Simulates 10 launches of 7 rounds with 2 traced runs each: a convolution of `convolution` ns and an
+// addition of 1000 ns, with 1 % of noise; seeded. Other processes disturb every run of the first `disturbed`
+// launches, traced or not. The operators' times are rounded down to whole ticks (ns).
+SimulatedVariant Simulate(double convolution, unsigned seed, int disturbed = 0, Nanoseconds tick = 1) {
   std::mt19937 generator(seed);
   std::normal_distribution<double> noise(0, 0.01);
   TraceBuilder builder;
   AttributeOptions options;
-  Simulated result;
+  SimulatedVariant result;
   Nanoseconds at = 0;
   for (int launch = 0; launch < 10; ++launch) {
     const double launch_effect = noise(generator);
@@ -55,21 +55,21 @@ Simulated Simulate(double convolution, unsigned seed, int disturbed = 0, Nanosec
   return result;
 }
 
-// Exact integers: the deltas of the rows add up to the delta of the whole.
-__extension__ typedef __int128 Wide;
-Wide Delta(const Comparison& comparison, Nanoseconds baseline, Nanoseconds candidate) {
-  return static_cast<Wide>(candidate) * comparison.baseline_runs -
-         static_cast<Wide>(baseline) * comparison.candidate_runs;
+// The deltas of the rows add up exactly to the total delta, so compute them as integers.
+__extension__ typedef __int128 Int128;
+Int128 Delta(const Comparison& comparison, Nanoseconds baseline, Nanoseconds candidate) {
+  return static_cast<Int128>(candidate) * comparison.baseline_runs -
+         static_cast<Int128>(baseline) * comparison.candidate_runs;
 }
 
 void ExpectDeltasAddUp(const Comparison& comparison) {
-  const Wide whole = Delta(comparison, comparison.baseline_total, comparison.candidate_total);
-  Wide operators = Delta(comparison, comparison.baseline_clipped, comparison.candidate_clipped);
+  const Int128 whole = Delta(comparison, comparison.baseline_total, comparison.candidate_total);
+  Int128 operators = Delta(comparison, comparison.baseline_clipped, comparison.candidate_clipped);
   for (const OperatorMatch& match : comparison.operators)
     operators += Delta(comparison, match.baseline_total, match.candidate_total);
   EXPECT_TRUE(operators == whole);
   for (const auto* rows : {&comparison.groups, &comparison.categories}) {
-    Wide sum = 0;
+    Int128 sum = 0;
     for (const DeltaRow& row : *rows) sum += Delta(comparison, row.baseline_total, row.candidate_total);
     EXPECT_TRUE(sum == whole);
   }
@@ -82,9 +82,9 @@ const DeltaRow& RowNamed(const std::vector<DeltaRow>& rows, const std::string& n
   throw std::runtime_error("no row " + name);
 }
 
-TEST(Compare, FindsWhichOperatorCarriesTheGain) {
-  const Simulated slow = Simulate(10'000, 1);
-  const Simulated fast = Simulate(4'000, 2);
+TEST(Compare, FindsTheOperatorThatBecameFaster) {
+  const SimulatedVariant slow = Simulate(10'000, 1);
+  const SimulatedVariant fast = Simulate(4'000, 2);
   const Comparison comparison =
       Compare({"off", &slow.profile, slow.bursts}, {"on", &fast.profile, fast.bursts});
   EXPECT_EQ(comparison.pairing, Pairing::kLaunches);
@@ -101,10 +101,10 @@ TEST(Compare, FindsWhichOperatorCarriesTheGain) {
 }
 
 TEST(Compare, TooFewCleanLaunchesAreContendedAndHaveNoRatio) {
-  const Simulated fast = Simulate(4'000, 2);
+  const SimulatedVariant fast = Simulate(4'000, 2);
   for (const int disturbed : {5, 9, 10}) {
     SCOPED_TRACE(disturbed);
-    const Simulated slow = Simulate(10'000, 1, disturbed);
+    const SimulatedVariant slow = Simulate(10'000, 1, disturbed);
     const Comparison comparison =
         Compare({"off", &slow.profile, slow.bursts}, {"on", &fast.profile, fast.bursts});
     EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kContended);
@@ -126,9 +126,9 @@ TEST(Compare, TooFewCleanLaunchesAreContendedAndHaveNoRatio) {
   }
 }
 
-TEST(Compare, WhoHadToWaitIsKnownLessWell) {
-  const Simulated slow = Simulate(10'000, 1);
-  const Simulated fast = Simulate(4'000, 2);
+TEST(Compare, WaitingWidensTheIntervals) {
+  const SimulatedVariant slow = Simulate(10'000, 1);
+  const SimulatedVariant fast = Simulate(4'000, 2);
   Side off{"off", &slow.profile, slow.bursts};
   Side on{"on", &fast.profile, fast.bursts};
   off.settings = "-sme2";
@@ -143,7 +143,7 @@ TEST(Compare, WhoHadToWaitIsKnownLessWell) {
   expect_longer(quiet.latency, busy.latency);
   EXPECT_EQ(busy.latency.verdict, stats::Verdict::kFaster);
   EXPECT_EQ(RowNamed(busy.groups, "Convolution").quantity.estimate->systematic_error, 0.5 * kErrorOfWaiting);
-  // What is the same on a quiet machine is not known to be the same on this one, unless it does the same work
+  // A model that is the same on a quiet machine is inconclusive here, unless both variants do the same work
   // in the same way.
   const Comparison same = Compare({"a", &slow.profile, slow.bursts}, {"b", &slow.profile, slow.bursts});
   EXPECT_EQ(same.latency.verdict, stats::Verdict::kSame);
@@ -152,18 +152,20 @@ TEST(Compare, WhoHadToWaitIsKnownLessWell) {
   const Comparison alike = Compare(off, {"b", &slow.profile, slow.bursts});
   EXPECT_EQ(alike.latency.verdict, stats::Verdict::kSame);
   EXPECT_EQ(alike.latency.estimate->systematic_error, 0);
-  // More launches decide between the two, and not what is the same but for an error of theirs all.
+  // More launches may decide between off and on, but do not shorten an interval that only a shared error
+  // makes too long.
   EXPECT_TRUE(busy.latency.MoreLaunchesMayDecide(0.01));
   off.settings = "-sme2";
   EXPECT_FALSE(Compare(off, {"b", &slow.profile, slow.bursts}).latency.MoreLaunchesMayDecide(0.01));
   off.settings = "";
-  // Of other work by its share: the convolution needs 6 of 10 us less, and what else there is nothing less.
+  // The error is weighted by the differing share: the convolution takes 6 of 10 us less, and all else is
+  // equal.
   EXPECT_NEAR(Compare(off, on).latency.estimate->systematic_error, 0.57 * 0.5 * kErrorOfWaiting, 0.01);
 }
 
 TEST(Compare, SixCleanLaunchesAreEnough) {
-  const Simulated fast = Simulate(4'000, 2);
-  const Simulated slow = Simulate(10'000, 1, 4);
+  const SimulatedVariant fast = Simulate(4'000, 2);
+  const SimulatedVariant slow = Simulate(10'000, 1, 4);
   const Comparison comparison =
       Compare({"off", &slow.profile, slow.bursts}, {"on", &fast.profile, fast.bursts});
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kFaster);
@@ -173,17 +175,17 @@ TEST(Compare, SixCleanLaunchesAreEnough) {
   ExpectDeltasAddUp(comparison);
 }
 
-TEST(Compare, FewLaunchesThatAreCleanAreNotContended) {
-  Simulated slow = Simulate(10'000, 1);
-  Simulated fast = Simulate(4'000, 2);
-  for (Simulated* side : {&slow, &fast}) {
+TEST(Compare, FewCleanLaunchesAreNotContended) {
+  SimulatedVariant slow = Simulate(10'000, 1);
+  SimulatedVariant fast = Simulate(4'000, 2);
+  for (SimulatedVariant* side : {&slow, &fast}) {
     std::erase_if(side->bursts, [](const UntracedBurst& burst) { return burst.launch >= 3; });
     for (UntracedBurst& burst : side->bursts) burst.runs = 2;
   }
   const Comparison comparison = Compare({"off", nullptr, slow.bursts}, {"on", nullptr, fast.bursts});
   EXPECT_EQ(comparison.launches, 3);
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kFaster);
-  // With one of them disturbed two are left, which are not all that were measured.
+  // With one launch disturbed, only two of the three measured launches are left.
   for (UntracedBurst& burst : slow.bursts) {
     if (burst.launch == 0) burst.latency.clear();
   }
@@ -191,17 +193,17 @@ TEST(Compare, FewLaunchesThatAreCleanAreNotContended) {
             stats::Verdict::kContended);
 }
 
-TEST(Compare, AnEmulatedCpuIsSaidBeforeContention) {
-  const Simulated slow = Simulate(10'000, 1, 10);
+TEST(Compare, EmulationPrecedesContention) {
+  const SimulatedVariant slow = Simulate(10'000, 1, 10);
   Side side{"off", &slow.profile, slow.bursts};
   side.emulated = true;
   const Comparison comparison = Compare(side, side);
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kEmulated);
 }
 
-TEST(Compare, TheSameExperimentTwiceIsNotFasterOrSlower) {
-  const Simulated a = Simulate(10'000, 3);
-  const Simulated b = Simulate(10'000, 4);
+TEST(Compare, AnExperimentIsNotFasterThanItself) {
+  const SimulatedVariant a = Simulate(10'000, 3);
+  const SimulatedVariant b = Simulate(10'000, 4);
   const Comparison comparison = Compare({"a", &a.profile, a.bursts}, {"a again", &b.profile, b.bursts});
   EXPECT_LE(comparison.latency.estimate->log_low, 0);
   EXPECT_GE(comparison.latency.estimate->log_high, 0);
@@ -212,7 +214,7 @@ TEST(Compare, TheSameExperimentTwiceIsNotFasterOrSlower) {
   ExpectDeltasAddUp(comparison);
 }
 
-const OperatorMatch& ConvolutionOf(const Simulated& baseline, const Comparison& comparison) {
+const OperatorMatch& ConvolutionOf(const SimulatedVariant& baseline, const Comparison& comparison) {
   for (const OperatorMatch& match : comparison.operators) {
     if (match.baseline && baseline.profile.operators[*match.baseline].name.starts_with("Convolution")) {
       return match;
@@ -221,14 +223,14 @@ const OperatorMatch& ConvolutionOf(const Simulated& baseline, const Comparison& 
   throw std::runtime_error("no convolution");
 }
 
-// Every launch has the same 200 ns, as with a memory layout. No number of launches shows that it means
-// nothing.
-TEST(Compare, ADifferenceBelowWhatTracingResolvesIsNotCalled) {
-  const Simulated low = Simulate(300, 5);
-  const Simulated high = Simulate(500, 6);
+// A memory layout can cause the same difference of 200 ns in every launch, so no number of launches makes it
+// significant.
+TEST(Compare, DoesNotCallADifferenceBelowTheResolution) {
+  const SimulatedVariant low = Simulate(300, 5);
+  const SimulatedVariant high = Simulate(500, 6);
   for (const bool is_slower : {true, false}) {
-    const Simulated& a = is_slower ? low : high;
-    const Simulated& b = is_slower ? high : low;
+    const SimulatedVariant& a = is_slower ? low : high;
+    const SimulatedVariant& b = is_slower ? high : low;
     const Comparison comparison = Compare({"a", &a.profile, a.bursts}, {"copy", &b.profile, b.bursts});
     for (const Quantity& quantity :
          {ConvolutionOf(a, comparison).quantity, RowNamed(comparison.groups, "Convolution").quantity}) {
@@ -239,15 +241,16 @@ TEST(Compare, ADifferenceBelowWhatTracingResolvesIsNotCalled) {
       EXPECT_GE(quantity.estimate->log_high, 0);
       EXPECT_EQ(quantity.estimate->p_value, 1);
     }
-    // It is no discovery either: a comparison of two operators that found one would show 95%.
+    // It does not count as a discovery either: with one discovery among two operators, the confidence would
+    // be 95%.
     EXPECT_DOUBLE_EQ(ConvolutionOf(a, comparison).quantity.estimate->confidence, 1 - 0.05 / 2);
     ExpectDeltasAddUp(comparison);
   }
 }
 
-TEST(Compare, ADifferenceAboveWhatTracingResolvesIsCalled) {
-  const Simulated slow = Simulate(100'000, 5);
-  const Simulated fast = Simulate(80'000, 6);
+TEST(Compare, CallsADifferenceAboveTheResolution) {
+  const SimulatedVariant slow = Simulate(100'000, 5);
+  const SimulatedVariant fast = Simulate(80'000, 6);
   const Comparison comparison = Compare({"a", &slow.profile, slow.bursts}, {"b", &fast.profile, fast.bursts});
   const Quantity& quantity = ConvolutionOf(slow, comparison).quantity;
   EXPECT_EQ(quantity.verdict, stats::Verdict::kFaster);
@@ -255,10 +258,10 @@ TEST(Compare, ADifferenceAboveWhatTracingResolvesIsCalled) {
   EXPECT_GT(quantity.estimate->log_low, 0);
 }
 
-// 9.6 µs that read 9, against 7.3 that read 7.
-TEST(Compare, TimesInWholeMicrosecondsHaveAnIntervalThatHoldsWhatIsBetween) {
-  const Simulated slow = Simulate(9'600, 1, 0, 1000);
-  const Simulated fast = Simulate(7'300, 2, 0, 1000);
+// 9.6 µs are recorded as 9 µs, and 7.3 µs as 7 µs.
+TEST(Compare, IntervalsCoverTheRoundingToMicroseconds) {
+  const SimulatedVariant slow = Simulate(9'600, 1, 0, 1000);
+  const SimulatedVariant fast = Simulate(7'300, 2, 0, 1000);
   const Comparison comparison = Compare({"off", &slow.profile, {}}, {"on", &fast.profile, {}});
   const Quantity& convolution = RowNamed(comparison.groups, "Convolution").quantity;
   ASSERT_TRUE(convolution.estimate.has_value());
@@ -266,30 +269,30 @@ TEST(Compare, TimesInWholeMicrosecondsHaveAnIntervalThatHoldsWhatIsBetween) {
   EXPECT_GT(convolution.estimate->high(), 9.6 / 7.3);
   EXPECT_GT(convolution.estimate->low(), 1);
   EXPECT_EQ(convolution.verdict, stats::Verdict::kFaster);
-  // The clock of a nanosecond has no such error.
-  const Simulated exact_slow = Simulate(9'600, 1);
-  const Simulated exact_fast = Simulate(7'300, 2);
+  // A clock of nanoseconds has no such error.
+  const SimulatedVariant exact_slow = Simulate(9'600, 1);
+  const SimulatedVariant exact_fast = Simulate(7'300, 2);
   const Comparison exact = Compare({"off", &exact_slow.profile, {}}, {"on", &exact_fast.profile, {}});
   EXPECT_LT(RowNamed(exact.groups, "Convolution").quantity.estimate->high(), 1.34);
 }
 
-TEST(Compare, OneTickOfWholeMicrosecondsIsNoEvidence) {
+TEST(Compare, OneMicrosecondOfRoundedTimesIsNoEvidence) {
   for (const auto& [a, b] : {std::pair{2'600, 1'600}, std::pair{4'600, 3'600}}) {
     SCOPED_TRACE(a);
-    const Simulated slow = Simulate(a, 1, 0, 1000);
-    const Simulated fast = Simulate(b, 2, 0, 1000);
+    const SimulatedVariant slow = Simulate(a, 1, 0, 1000);
+    const SimulatedVariant fast = Simulate(b, 2, 0, 1000);
     const Comparison comparison = Compare({"off", &slow.profile, {}}, {"on", &fast.profile, {}});
     const Quantity& convolution = RowNamed(comparison.groups, "Convolution").quantity;
     EXPECT_EQ(convolution.verdict, stats::Verdict::kInconclusive);
-    // A time of one tick can be of any length below the next one.
+    // A recorded time of one microsecond can be anything below two.
     EXPECT_EQ(convolution.estimate.has_value(), a != 2'600);
     EXPECT_EQ(convolution.too_short, a == 2'600);
   }
 }
 
-// 60 runs of which the later ones take ever longer are no 60 measurements, of an operator no more than of the
-// whole.
-TEST(Compare, WhereTheLatencyDriftsNoOperatorHasAnInterval) {
+// 60 runs whose times grow steadily are not 60 independent measurements, neither for an operator nor for the
+// total.
+TEST(Compare, GivesNoIntervalsIfTheLatencyDrifts) {
   const auto drifting = [](double convolution) {
     TraceBuilder builder;
     AttributeOptions options;
@@ -318,9 +321,9 @@ TEST(Compare, WhereTheLatencyDriftsNoOperatorHasAnInterval) {
   }
 }
 
-TEST(Compare, SetsHaveTheSameFloor) {
-  const Simulated low = Simulate(300, 5);
-  const Simulated high = Simulate(500, 6);
+TEST(Compare, OperatorSetsHaveTheSameResolution) {
+  const SimulatedVariant low = Simulate(300, 5);
+  const SimulatedVariant high = Simulate(500, 6);
   const std::vector<OperatorSet> sets = {{"layer", {0}, {0}}};
   const DeltaRow row =
       CompareSets({"a", &low.profile, low.bursts}, {"copy", &high.profile, high.bursts}, sets).at(0);
@@ -328,7 +331,7 @@ TEST(Compare, SetsHaveTheSameFloor) {
   EXPECT_GE(row.quantity.estimate->log_high, 0);
 }
 
-TEST(Compare, FilesWithoutRoundsAreUnpairedAndSaySo) {
+TEST(Compare, FilesWithoutRoundsAreUnpaired) {
   const Profile off = Attribute(ReadEtdumpFile(kData + "/sme2_emulated/toy_cnn.sme2_off.etdump"), {});
   const Profile on = Attribute(ReadEtdumpFile(kData + "/sme2_emulated/toy_cnn.sme2_on.etdump"), {});
   const Comparison comparison = Compare({"off", &off, {}}, {"on", &on, {}});
@@ -337,10 +340,10 @@ TEST(Compare, FilesWithoutRoundsAreUnpairedAndSaySo) {
   ExpectDeltasAddUp(comparison);
 }
 
-// Launches of two sessions have no rounds in common, but each of them is a process of its own.
-TEST(Compare, LaunchesThatWereNotPairedAreComparedAsLaunchesWithDrift) {
-  const Simulated slow = Simulate(10'000, 1);
-  const Simulated fast = Simulate(4'000, 2);
+// Launches of two sessions have no common rounds, but each is a separate process.
+TEST(Compare, UnpairedLaunchesIncludeDrift) {
+  const SimulatedVariant slow = Simulate(10'000, 1);
+  const SimulatedVariant fast = Simulate(4'000, 2);
   const auto apart = [](std::vector<UntracedBurst> bursts) {
     for (UntracedBurst& burst : bursts) burst.round = -1;
     return bursts;
@@ -364,14 +367,14 @@ TEST(Compare, LaunchesThatWereNotPairedAreComparedAsLaunchesWithDrift) {
   const Comparison usual = Compare(a, b);
   EXPECT_NEAR(usual.latency.estimate->standard_error,
               std::hypot(expected->standard_error, std::sqrt(2) * stats::kDriftBetweenMeasurements), 1e-12);
-  // A model against itself is not certainly the same, measured at another time.
+  // Compared with itself at another time, a model is not significantly the same.
   EXPECT_EQ(Compare(a, a, options).latency.verdict, stats::Verdict::kSame);
   EXPECT_EQ(Compare(a, a).latency.verdict, stats::Verdict::kInconclusive);
 }
 
-TEST(Compare, AnEmulatedSideGivesNoOtherVerdict) {
-  const Simulated slow = Simulate(10'000, 1);
-  const Simulated fast = Simulate(4'000, 2);
+TEST(Compare, AnEmulatedVariantGivesNoOtherVerdict) {
+  const SimulatedVariant slow = Simulate(10'000, 1);
+  const SimulatedVariant fast = Simulate(4'000, 2);
   Side candidate{"on", &fast.profile, fast.bursts};
   candidate.emulated = true;
   const Comparison comparison = Compare({"off", &slow.profile, slow.bursts}, candidate);
@@ -385,21 +388,20 @@ TEST(Compare, AnEmulatedSideGivesNoOtherVerdict) {
     EXPECT_EQ(match.quantity.verdict, stats::Verdict::kEmulated);
 }
 
-TEST(Compare, TheTimesOfATraceEnabledRunAreRefused) {
-  const Simulated slow = Simulate(10'000, 1);
-  const Simulated fast = Simulate(4'000, 2);
+TEST(Compare, RefusesTimesOfAKernelLogRun) {
+  const SimulatedVariant slow = Simulate(10'000, 1);
+  const SimulatedVariant fast = Simulate(4'000, 2);
   Side candidate{"on", &fast.profile, fast.bursts};
   candidate.trace_enabled = true;
   const Comparison comparison = Compare({"off", &slow.profile, slow.bursts}, candidate);
   EXPECT_FALSE(comparison.latency.estimate.has_value());
-  EXPECT_FALSE(
-      comparison.latency.baseline_ns.has_value());  // nor a quotient that somebody could take for one
+  EXPECT_FALSE(comparison.latency.baseline_ns.has_value());  // not even a quotient of two times
   EXPECT_FALSE(comparison.latency.candidate_ns.has_value());
   EXPECT_THAT(comparison.warnings, Contains(HasSubstr("on is a kernel-log run")));
 }
 
-TEST(Compare, OperatorsOfOneSideStandThereWithTheirTime) {
-  const Simulated plain = Simulate(10'000, 1);
+TEST(Compare, ListsOperatorsOfOneProfileWithTheirTime) {
+  const SimulatedVariant plain = Simulate(10'000, 1);
   TraceBuilder builder;
   AttributeOptions options;
   for (int run = 0; run < 8; ++run) {
@@ -431,9 +433,9 @@ TEST(Compare, OperatorsOfOneSideStandThereWithTheirTime) {
   ExpectDeltasAddUp(comparison);
 }
 
-TEST(Compare, ASideWithoutRunsGivesNoEstimateAndNoCrash) {
+TEST(Compare, AVariantWithoutRunsHasNoEstimate) {
   const Profile empty = Attribute(Trace{}, {});
-  const Simulated some = Simulate(10'000, 1);
+  const SimulatedVariant some = Simulate(10'000, 1);
   const Comparison comparison = Compare({"none", &empty, {}}, {"some", &some.profile, some.bursts});
   EXPECT_FALSE(comparison.latency.estimate.has_value());
   EXPECT_EQ(comparison.pairing, Pairing::kNone);

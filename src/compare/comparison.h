@@ -18,96 +18,102 @@
 
 namespace etprof {
 
-// One side of a comparison: an experiment's profile and, where it was measured by etprof, its untraced
-// latencies.
+// The recorded untraced runs of one burst.
 struct UntracedBurst {
   int launch = 0;
   int round = 0;
-  std::vector<Nanoseconds> latency;  // the clean ones of the recorded runs, in order
-  std::int64_t runs = 0;             // recorded, clean or not
+  std::vector<Nanoseconds> latency;  // ns; the clean runs only, in order
+  std::int64_t runs = 0;             // number of recorded runs, clean or not
 };
-// The least number of launches in which both sides have clean runs for an interval, where other launches lack
-// them: with fewer the verdict is "contended". (With five, an interval is twice as wide as with ten.)
+// If some launches lack clean runs, an interval needs at least this many launches in which both variants have
+// clean runs; with fewer the verdict is "contended". (With five launches, an interval is twice as wide as
+// with ten.)
 inline constexpr int kLeastCleanLaunches = 6;
 
-// A busy machine's clean runs are not quite those of a quiet one: whoever ran in between leaves caches and
-// clocks in another state, and of times that vary the short ones stay clean, in every launch alike, so that
-// an interval of the launches does not show it. Where both sides do the same work in the same way, it
-// concerns both alike, and their ratio is that of a quiet machine: beside loops and compilers, a model
-// against itself, and against one with 12 or 19% more work, is off by less than what launches explain, while
-// the ratio of an extension off and on is off by up to 23% where the threads waited for half of the time
-// (bench/results/statistics/waiting.md). So the largest such error of a ratio's logarithm is this, for the
-// share of the time that the threads of the side that waited more had to wait (Side::waited_share), and for
-// the share of the time in which the sides differ (Comparer::DifferingShare in compare.cc).
+// The bias of a ratio that was measured while threads waited for a processor. Clean runs on a busy machine
+// differ slightly from runs on a quiet machine: other processes leave caches and clocks in another state, and
+// if the times vary, the short runs are more likely to be clean. Both happen in all launches alike, so an
+// interval over launches does not show it. If both variants do the same work in the same way, the bias
+// cancels in their ratio. Next to busy loops and compilers, the ratio of a model to itself, or to a model
+// with 12 or 19% more work, is wrong by less than the spread of the launches. The ratio of an extension off
+// and on is wrong by up to 23% when the threads waited for half of the time
+// (bench/results/statistics/waiting.md). The largest such error of a ratio's logarithm is this factor, times
+// the larger share of time that the threads of a variant waited (Side::waited_share), times the share of time
+// in which the variants differ (Comparer::DifferingShare in compare.cc).
 inline constexpr double kErrorOfWaiting = 0.5;
 
-// The estimate of sides that waited for these shares of their time, and differ in this share of it.
+// Widens the estimate for variants that waited for these shares of their time and differ in the share
+// `differing`.
 inline stats::RatioEstimate WithErrorOfWaiting(const stats::RatioEstimate& estimate, double baseline_waited,
                                                double candidate_waited, double differing) {
   const double error = kErrorOfWaiting * std::max(baseline_waited, candidate_waited) * differing;
   return error > 0 ? stats::WithSystematicError(estimate, error) : estimate;
 }
 
+// One variant of a comparison: the profile of an experiment and, if etprof measured it, its untraced
+// latencies.
 struct Side {
   std::string label;                  // "sme2 off"
-  const Profile* profile = nullptr;   // may be null: no trace (a foreign runner without one)
-  std::vector<UntracedBurst> bursts;  // empty: compare by the traces' Method::execute, and say so
+  const Profile* profile = nullptr;   // null: no trace, as from some third-party runners
+  std::vector<UntracedBurst> bursts;  // empty: Method::execute of the traces is compared, with a warning
   bool emulated = false;
-  bool trace_enabled = false;  // the kit's "trace-enabled" run: evidence of kernels, its times are refused
-  bool mixed = false;          // its traced runs do different work: no one time stands for them
-  std::string settings = {};   // how it ran: sides of other ones do nothing in the same way
-  double waited_share = 0;     // of the bursts' time: for which the threads wanted a processor and had none
+  bool trace_enabled = false;  // a kernel-log run: shows which kernels ran; its times are not compared
+  bool mixed = false;          // its traced runs do different work, so its times are not compared
+  std::string settings = {};   // how it ran; variants with different settings count as doing different work
+  double waited_share = 0;  // share of the bursts' time in which threads were runnable but had no processor
 };
 
-// The smallest difference between two mean self times that can be called faster or slower. Smaller ones are
-// unresolved (stats::Unresolved). The self time of a framework span contains the recording of its children,
-// and every self time contains a reading of the clock. What that costs depends on where things lie in memory.
-// Measured on a two-core x86-64 machine, MobileNetV3-Small: recording costs 385 ns for each event (traced
-// less untraced latency; median of 20 launches, which range from 241 to 755 ns). Between 20 layouts of
-// memory, the median self time of the same OPERATOR_CALL (150 ns) differs by 95 ns for the median one of 18,
-// and by up to 239 ns. etprof-runner draws the layout (runner/timing/layout.h). Other runners do not, and
-// names of different lengths remain a systematic difference.
+// The smallest difference between two mean self times that can be called faster or slower. Smaller
+// differences are unresolved (stats::Unresolved). The self time of a framework span contains the recording of
+// its children, and every self time contains a reading of the clock. The cost of both depends on the memory
+// layout. Measured on a two-core x86-64 machine, MobileNetV3-Small: recording costs 385 ns for each event
+// (traced less untraced latency; median of 20 launches, which range from 241 to 755 ns). Between 20 memory
+// layouts, the median self time of the same OPERATOR_CALL (150 ns) differs by 95 ns for the median one of 18,
+// and by up to 239 ns. etprof-runner randomizes the layout (runner/timing/layout.h). Other runners do not, so
+// names of different lengths cause a systematic difference.
 inline constexpr Nanoseconds kLeastDifference = 250;
 
 struct CompareOptions {
   double confidence = 0.95;
-  // The level the headline's interval is taken at so that it covers `confidence` although a stop rule looked
-  // several times (stats/ratio/stop_rule.h); 0: there was no looking, `confidence` itself.
+  // The confidence level of the headline's interval that covers `confidence` in spite of the interim analyses
+  // of a stop rule (stats/ratio/stop_rule.h). 0: there was no interim analysis, so `confidence` itself is
+  // used.
   double look_confidence = 0;
   double margin = 0.01;  // "same" lies within +-margin
   double false_discovery = 0.05;
-  // Of sides that were not measured interleaved (stats::WithDrift).
+  // The drift assumed between variants that were not measured interleaved (stats::WithDrift).
   double drift = stats::kDriftBetweenMeasurements;
-  std::uint64_t seed = 1;  // of the bootstrap where there are no rounds
-  // Which operators belong together, where the caller knows, as MatchOperators; null: that.
+  std::uint64_t seed = 1;  // seed of the bootstrap, which is used if there are no rounds
+  // The pairs of operators, if the caller has them already; null: the result of MatchOperators.
   const std::vector<NodePair>* matches = nullptr;
 };
 
 enum class Pairing {
   kLaunches,  // interleaved launches of etprof: the paired estimate
-  kUnpaired,  // measured apart: launches of each side, or the runs of files without any; with usual drift
-  kNone,      // too few runs on a side for any interval
+  kUnpaired,  // not interleaved: launches of each variant, or runs of files without launches; includes drift
+  kNone,      // a variant has too few runs for any interval
 };
 template <>
 inline constexpr NamedValue<Pairing> kNames<Pairing>[] = {
     {Pairing::kLaunches, "launches"}, {Pairing::kUnpaired, "unpaired"}, {Pairing::kNone, "none"}};
 
-struct Quantity {  // a time of one side against the other; ratio = baseline / candidate, > 1: the candidate
-                   // is faster
+// A time of both variants. Ratio = baseline / candidate; above 1 the candidate is faster.
+struct Quantity {
   std::optional<double> baseline_ns,
-      candidate_ns;  // see the place where it stands: median latency or mean self time
+      candidate_ns;  // median latency or mean self time, see the member's owner
   std::optional<stats::RatioEstimate>
-      estimate;  // absent where a side has no time or there are too few launches
+      estimate;  // absent: a variant has no time, or there are too few launches
   stats::Verdict verdict = stats::Verdict::kInconclusive;
-  bool too_short = false;  // for the clock: of whole microseconds its times have no part that is sure
+  bool too_short =
+      false;  // the clock counts whole microseconds, and the rounding error is as large as the time
 
-  // None of an emulated CPU, whose timings are not meaningful.
+  // Absent on an emulated CPU, since its timings are not meaningful.
   std::optional<stats::RatioEstimate> Told() const {
     return verdict == stats::Verdict::kEmulated ? std::nullopt : estimate;
   }
 
-  // Whether more launches may end an inconclusive verdict: none shorten what the interval is longer by for an
-  // error that all launches share.
+  // Whether more launches may end an inconclusive verdict. They do not shorten the part of the interval that
+  // stands for an error that all launches share.
   bool MoreLaunchesMayDecide(double margin) const {
     if (!estimate) return true;
     const double error = estimate->systematic_error;
@@ -124,7 +130,7 @@ struct Quantity {  // a time of one side against the other; ratio = baseline / c
   }
 };
 
-// A quantity without its times.
+// The ratio, its interval, and the verdict of a quantity, without its times.
 struct Gain {
   const Quantity& quantity;
 
@@ -135,26 +141,26 @@ struct Gain {
   }
 };
 
-// Exact sums over each side's common set of runs: mean = total / runs. The delta of a row is
+// Exact sums over the common set of runs of each variant: mean = total / runs. The delta of a row is
 // candidate_total * baseline_runs - baseline_total * candidate_runs over baseline_runs * candidate_runs.
 struct DeltaRow {
   std::string name;
   Nanoseconds baseline_total = 0, candidate_total = 0;
-  Quantity quantity;  // of mean self time
+  Quantity quantity;  // mean self times
 };
 
 struct OperatorMatch {
   std::optional<std::size_t> baseline,
-      candidate;  // indices into the profiles' operators; absent: only on the other side
+      candidate;  // indices into the profiles' operators; absent: the operator is only in the other profile
   Nanoseconds baseline_total = 0, candidate_total = 0;
-  Quantity quantity;  // of mean self time; verdicts are false-discovery controlled over all operators of the
-                      // comparison
-  double match_score = 0;               // of a pair: as in NodePair (match_nodes.h)
-  std::uint16_t evidence = 0;           // likewise
-  std::optional<ProgramChange> change;  // of the program; absent: none, or not known
+  Quantity quantity;  // mean self times; the verdicts control the false discovery rate over all operators
+  double match_score = 0;      // NodePair::score (match_nodes.h) of a pair
+  std::uint16_t evidence = 0;  // NodePair::evidence of a pair
+  std::optional<ProgramChange>
+      change;  // change of the operator in the program; absent: unchanged, or not known
 };
 
-// What a latency is measured on.
+// The source of a latency.
 constexpr std::string_view LatencyFrom(bool from_trace) { return from_trace ? "trace" : "untraced"; }
 inline constexpr About kLatencyFrom{.meaning = "`trace` where there are no untraced runs",
                                     .choices = "untraced|trace"};
@@ -162,40 +168,42 @@ inline constexpr About kLatencyFrom{.meaning = "`trace` where there are no untra
 struct Comparison {
   std::string baseline_label, candidate_label;
   Pairing pairing = Pairing::kNone;
-  Quantity latency;  // of the headline: medians of untraced runs (or of traced, see latency_from_trace)
+  Quantity latency;  // the headline: medians of untraced runs (of traced runs if latency_from_trace)
   bool latency_from_trace = false;
   int launches = 0, rounds = 0;
-  // Untraced recorded runs: those whose threads had a processor whenever they wanted one, of all. Only the
-  // clean ones are compared.
+  // Counts of untraced recorded runs. In a clean run, the threads had a processor whenever they were
+  // runnable. Only clean runs are compared.
   struct CleanRuns {
     std::int64_t clean = 0, all = 0;
   };
   CleanRuns baseline_clean, candidate_clean;
   std::int64_t baseline_runs = 0, candidate_runs = 0;   // sizes of the two common sets
   Nanoseconds baseline_total = 0, candidate_total = 0;  // Method::execute over them
-  std::vector<DeltaRow> groups;          // as ByGroup: they add up to the totals, and so do their deltas
-  std::vector<DeltaRow> categories;      // as ByCategory, the union of both sides
-  std::vector<OperatorMatch> operators;  // all operators of both sides, each once, plus nothing else
-  Nanoseconds baseline_clipped = 0, candidate_clipped = 0;  // the row that completes `operators`
+  std::vector<DeltaRow>
+      groups;  // rows of ByGroup; the rows add up to the totals, and their deltas to the total delta
+  std::vector<DeltaRow> categories;                         // rows of ByCategory, the union of both profiles
+  std::vector<OperatorMatch> operators;                     // all operators of both profiles, each once
+  Nanoseconds baseline_clipped = 0, candidate_clipped = 0;  // truncated time, which is in no operator
   std::vector<std::string> warnings;
 };
 
 Comparison Compare(const Side& baseline, const Side& candidate, const CompareOptions& options = {});
 
-// Operators of both sides that are taken together, as those of a layer: indices into the profiles' operators.
+// Operators that are compared as a whole, such as those of a layer: indices into the profiles' operators.
 struct OperatorSet {
   std::string name;
   std::vector<std::size_t> baseline, candidate;
 };
 
-// A row for each set, of the sum of its operators' self times; verdicts are false-discovery controlled over
-// the sets, which may overlap. Empty where a side has no profile.
+// One row for each set, with the sum of its operators' self times. The verdicts control the false discovery
+// rate over the sets, which may overlap. Empty if a variant has no profile.
 std::vector<DeltaRow> CompareSets(const Side& baseline, const Side& candidate,
                                   const std::vector<OperatorSet>& sets, const CompareOptions& options = {});
 
-// Matching alone: one alignment of all operators (match_nodes.h), by their modules, lines, shapes, weights
-// and dataflow where both sides' programs are known, else by what they do and in which order; then the calls
-// that hold them. Running numbers of XNNPACK's say nothing. Pairs are of the profiles' operators.
+// Matches the operators of two profiles without comparing times. One alignment of all operators
+// (match_nodes.h) uses modules, source lines, shapes, weights, and dataflow if both programs are known,
+// else only the operations and their order. Then the calls that contain the operators are matched.
+// XNNPACK's running numbers are ignored. Pairs are indices into the profiles' operators.
 std::vector<NodePair> MatchOperators(const Profile& baseline, const Profile& candidate);
 
 }  // namespace etprof

@@ -15,8 +15,8 @@ double UpperTail(double t, double degrees_of_freedom) {
   return t >= 0 ? half : 1 - half;
 }
 
-// P(at least so large a growth, were it the limit's, and the growth measured wrong by `error`): small where
-// the candidate is certainly beyond it.
+// P(growth at least as large as measured | true growth = limit, systematic error = `error`). Small values
+// show that the candidate is beyond the limit.
 double BeyondP(const GateClaim& claim, double error) {
   const stats::RatioEstimate& estimate = *claim.estimate;
   const double beyond = -estimate.log_ratio - std::log1p(claim.limit) - error;
@@ -24,21 +24,22 @@ double BeyondP(const GateClaim& claim, double error) {
   return UpperTail(beyond / estimate.standard_error, estimate.degrees_of_freedom);
 }
 
-struct OneSide {
+struct RejectedClaims {
   std::vector<double> adjusted;
-  double level = 0;  // of the one-sided bounds
+  double level = 0;  // confidence level of the one-sided bounds
 };
 
-OneSide Reject(const std::vector<double>& p_values, double q) {
-  OneSide side;
-  side.adjusted = stats::BenjaminiHochberg(p_values);
-  const auto rejected = std::ranges::count_if(side.adjusted, [&](double p) { return p <= q; });
-  side.level = 1 - stats::FalseCoverageConfidence(static_cast<std::size_t>(rejected), p_values.size(), q);
-  return side;
+RejectedClaims RejectClaims(const std::vector<double>& p_values, double q) {
+  RejectedClaims rejected_claims;
+  rejected_claims.adjusted = stats::BenjaminiHochberg(p_values);
+  const auto rejected = std::ranges::count_if(rejected_claims.adjusted, [&](double p) { return p <= q; });
+  rejected_claims.level =
+      1 - stats::FalseCoverageConfidence(static_cast<std::size_t>(rejected), p_values.size(), q);
+  return rejected_claims;
 }
 
 // The half-width of a one-sided bound at `level`.
-double Reach(const stats::RatioEstimate& estimate, double level) {
+double BoundHalfWidth(const stats::RatioEstimate& estimate, double level) {
   if (estimate.standard_error == 0) return estimate.systematic_error;
   return estimate.systematic_error +
          stats::CriticalValue(1 - 2 * level, estimate.degrees_of_freedom) * estimate.standard_error;
@@ -65,8 +66,8 @@ std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const Ga
     pass_p.push_back(claim.estimate ? 1 - BeyondP(claim, -error) : 1);
   }
   const double q = options.false_discovery * options.look_share;
-  const OneSide fail = Reject(fail_p, q);
-  const OneSide pass = Reject(pass_p, q);
+  const RejectedClaims fail = RejectClaims(fail_p, q);
+  const RejectedClaims pass = RejectClaims(pass_p, q);
   std::vector<GateVerdict> verdicts;
   for (std::size_t i = 0; i < claims.size(); ++i) {
     GateVerdict verdict;
@@ -75,9 +76,9 @@ std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const Ga
     if (claims[i].estimate) {
       const stats::RatioEstimate& estimate = *claims[i].estimate;
       verdict.growth = std::expm1(0 - estimate.log_ratio);  // no growth is 0, not -0
-      verdict.low = std::expm1(0 - estimate.log_ratio - Reach(estimate, fail.level));
+      verdict.low = std::expm1(0 - estimate.log_ratio - BoundHalfWidth(estimate, fail.level));
       if (!estimate.resolved) verdict.low = std::min({*verdict.low, 0.0, claims[i].limit});
-      verdict.high = std::expm1(0 - estimate.log_ratio + Reach(estimate, pass.level));
+      verdict.high = std::expm1(0 - estimate.log_ratio + BoundHalfWidth(estimate, pass.level));
       if (verdict.fail_p <= q) {
         verdict.decision = GateDecision::kFail;
       } else if (verdict.pass_p <= q) {

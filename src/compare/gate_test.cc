@@ -15,7 +15,7 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-// Effects of launches as compare and check take them: log(baseline / candidate).
+// Launch effects as `compare` and `check` use them: log(baseline / candidate).
 std::vector<double> Effects(std::mt19937_64& random, double growth, double sd, int launches) {
   std::normal_distribution<double> normal(-std::log1p(growth), sd);
   std::vector<double> effects;
@@ -23,11 +23,11 @@ std::vector<double> Effects(std::mt19937_64& random, double growth, double sd, i
   return effects;
 }
 
-GateClaim ClaimOf(std::span<const double> effects, double limit) {
+GateClaim MakeClaim(std::span<const double> effects, double limit) {
   return {stats::EstimateRatio(effects, 0.95), limit};
 }
 
-TEST(Gate, WhatIsRequiredAndWhatCouldNotBeMeasured) {
+TEST(Gate, ConclusiveDecisionsAndErrors) {
   using enum GateDecision;
   for (const GateDecision decision : {kPass, kFail, kInconclusive})
     EXPECT_EQ(Required(decision, false), decision);
@@ -39,9 +39,9 @@ TEST(Gate, WhatIsRequiredAndWhatCouldNotBeMeasured) {
   EXPECT_EQ(ResultName(kFail, true), "fail");
 }
 
-// All launches alike.
-GateClaim Certain(double growth, double limit = 0.02) {
-  return ClaimOf(std::vector<double>(10, -std::log1p(growth)), limit);
+// A claim whose launches all have the same growth.
+GateClaim ClaimWithoutSpread(double growth, double limit = 0.02) {
+  return MakeClaim(std::vector<double>(10, -std::log1p(growth)), limit);
 }
 
 std::vector<GateDecision> Decisions(const std::vector<GateVerdict>& verdicts) {
@@ -50,23 +50,23 @@ std::vector<GateDecision> Decisions(const std::vector<GateVerdict>& verdicts) {
   return decisions;
 }
 
-TEST(Gate, MoreLaunchesDecideNoiseAndNotWhatAllOfThemShare) {
+TEST(Gate, MoreLaunchesDoNotReduceASharedError) {
   std::mt19937_64 random(3);
-  GateClaim claim = ClaimOf(Effects(random, 0.015, 0.03, 20), 0.02);
+  GateClaim claim = MakeClaim(Effects(random, 0.015, 0.03, 20), 0.02);
   GateVerdict verdict = JudgeClaims({&claim, 1}).front();
   ASSERT_EQ(verdict.decision, GateDecision::kInconclusive);
   EXPECT_TRUE(MayBeDecided(claim, verdict, 160));
   EXPECT_FALSE(MayBeDecided(claim, verdict, 20)) << "no more than there are";
-  // The bounds are farther away than any noise.
+  // The systematic error is larger than any noise.
   claim.estimate = stats::WithSystematicError(*claim.estimate, 0.2);
   verdict = JudgeClaims({&claim, 1}).front();
   EXPECT_FALSE(MayBeDecided(claim, verdict, 1e9));
-  // What is decided stays so.
-  const GateClaim certain = Certain(0.10);
+  // A decided claim stays decided.
+  const GateClaim certain = ClaimWithoutSpread(0.10);
   EXPECT_FALSE(MayBeDecided(certain, JudgeClaims({&certain, 1}).front(), 160));
 }
 
-TEST(Gate, NoGrowthIsPlainZero) {
+TEST(Gate, NoGrowthIsPositiveZero) {
   const GateClaim claim{stats::RatioEstimate(), 0.02};
   const GateVerdict verdict = JudgeClaims({&claim, 1}).front();
   EXPECT_EQ(verdict.decision, GateDecision::kPass);
@@ -74,7 +74,11 @@ TEST(Gate, NoGrowthIsPlainZero) {
 }
 
 TEST(Gate, WithoutSpreadTheEstimateDecides) {
-  const std::vector<GateClaim> claims = {Certain(0), Certain(0.01), Certain(0.10), Certain(-0.5), {}};
+  const std::vector<GateClaim> claims = {ClaimWithoutSpread(0),
+                                         ClaimWithoutSpread(0.01),
+                                         ClaimWithoutSpread(0.10),
+                                         ClaimWithoutSpread(-0.5),
+                                         {}};
   const std::vector<GateVerdict> verdicts = JudgeClaims(claims);
   EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kPass, GateDecision::kPass, GateDecision::kFail,
                                                GateDecision::kPass, GateDecision::kInconclusive));
@@ -84,55 +88,55 @@ TEST(Gate, WithoutSpreadTheEstimateDecides) {
   EXPECT_FALSE(verdicts[4].growth || verdicts[4].low || verdicts[4].high);
 }
 
-TEST(Gate, AnErrorOfAllLaunchesAlikeIsLeftToBothSides) {
-  const auto doubted = [](double growth) {
-    GateClaim claim = Certain(growth, 0.02);
+TEST(Gate, ASharedErrorWidensBothBounds) {
+  const auto make_claim = [](double growth) {
+    GateClaim claim = ClaimWithoutSpread(growth, 0.02);
     claim.estimate = stats::WithSystematicError(*claim.estimate, 0.025);
     return claim;
   };
   const std::vector<GateVerdict> verdicts =
-      JudgeClaims(std::vector{doubted(-0.01), doubted(0.0), doubted(0.04), doubted(0.05)});
+      JudgeClaims(std::vector{make_claim(-0.01), make_claim(0.0), make_claim(0.04), make_claim(0.05)});
   EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kPass, GateDecision::kInconclusive,
                                                GateDecision::kInconclusive, GateDecision::kFail));
   EXPECT_NEAR(*verdicts[3].low, std::expm1(std::log1p(0.05) - 0.025), 1e-12);
   EXPECT_NEAR(*verdicts[3].high, std::expm1(std::log1p(0.05) + 0.025), 1e-12);
 }
 
-TEST(Gate, NothingToJudge) { EXPECT_TRUE(JudgeClaims({}).empty()); }
+TEST(Gate, DecidesNoClaims) { EXPECT_TRUE(JudgeClaims({}).empty()); }
 
-TEST(Gate, ALimitOfNothingAndOneAtTheLimit) {
-  EXPECT_THAT(Decisions(JudgeClaims(std::vector{Certain(0, 0), Certain(0.001, 0)})),
+TEST(Gate, ALimitOfZeroAllowsNoGrowth) {
+  EXPECT_THAT(Decisions(JudgeClaims(std::vector{ClaimWithoutSpread(0, 0), ClaimWithoutSpread(0.001, 0)})),
               ElementsAre(GateDecision::kPass, GateDecision::kFail));
 }
 
-// A growth of two thirds that the measurement does not resolve: it fails nothing, and passes no limit below
-// it. It takes no room from, and gives none to, what is resolved.
-TEST(Gate, WhatIsNotResolvedDoesNotFail) {
-  GateClaim unresolved = Certain(2.0 / 3);
+// An unresolved growth of two thirds does not fail and does not pass a lower limit. It does not affect the
+// thresholds of resolved claims.
+TEST(Gate, UnresolvedClaimsDoNotFail) {
+  GateClaim unresolved = ClaimWithoutSpread(2.0 / 3);
   unresolved.estimate = stats::Unresolved(*unresolved.estimate);
-  const std::vector<GateVerdict> verdicts = JudgeClaims(std::vector{unresolved, Certain(0.10)});
+  const std::vector<GateVerdict> verdicts = JudgeClaims(std::vector{unresolved, ClaimWithoutSpread(0.10)});
   EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kInconclusive, GateDecision::kFail));
   EXPECT_NEAR(*verdicts[0].growth, 2.0 / 3, 1e-12);
   EXPECT_EQ(*verdicts[0].low, 0);
-  GateClaim within = Certain(0.01);
+  GateClaim within = ClaimWithoutSpread(0.01);
   within.estimate = stats::Unresolved(*within.estimate);
   EXPECT_THAT(Decisions(JudgeClaims(std::vector{within})), ElementsAre(GateDecision::kPass));
 }
 
-// By hand: effects -0.10 and -0.06, mean -0.08, standard error 0.02, one degree of freedom. Beyond the limit
-// by t = (0.08 - log 1.02) / 0.02 = 3.0099; P(T >= t) = 1/2 - atan(t) / pi = 0.1021 (Cauchy).
-TEST(Gate, TwoLaunchesByHand) {
+// Computed by hand: effects -0.10 and -0.06, mean -0.08, standard error 0.02, one degree of freedom. Beyond
+// the limit by t = (0.08 - log 1.02) / 0.02 = 3.0099; P(T >= t) = 1/2 - atan(t) / pi = 0.1021 (Cauchy).
+TEST(Gate, MatchesAHandCalculationOfTwoLaunches) {
   const std::vector<double> effects = {-0.10, -0.06};
-  const GateVerdict verdict = JudgeClaims(std::vector{ClaimOf(effects, 0.02)})[0];
+  const GateVerdict verdict = JudgeClaims(std::vector{MakeClaim(effects, 0.02)})[0];
   EXPECT_NEAR(verdict.fail_p, 0.1021, 1e-4);
   EXPECT_NEAR(verdict.pass_p, 0.8979, 1e-4);
   EXPECT_EQ(verdict.decision, GateDecision::kInconclusive);
-  // The bound at 5 %, one-sided: tan(0.45 pi) = 6.3138 standard errors.
+  // The one-sided bound at 5 % is tan(0.45 pi) = 6.3138 standard errors.
   EXPECT_NEAR(*verdict.low, std::expm1(0.08 - 6.3138 * 0.02), 1e-5);
   EXPECT_NEAR(*verdict.high, std::expm1(0.08 + 6.3138 * 0.02), 1e-5);
 }
 
-// Whatever is judged together, the bounds say what the decision says.
+// Bounds and decisions agree for any set of claims.
 TEST(Gate, BoundsAndDecisionsAgree) {
   std::mt19937_64 random(1);
   int decided = 0;
@@ -140,7 +144,7 @@ TEST(Gate, BoundsAndDecisionsAgree) {
     std::vector<GateClaim> claims;
     for (int j = 0; j < 1 + i % 12; ++j) {
       const double growth = 0.01 * static_cast<double>(random() % 6);
-      claims.push_back(ClaimOf(Effects(random, growth, 0.02, 10), 0.02));
+      claims.push_back(MakeClaim(Effects(random, growth, 0.02, 10), 0.02));
     }
     for (const GateVerdict& verdict : JudgeClaims(claims)) {
       EXPECT_EQ(verdict.decision == GateDecision::kFail, *verdict.low >= 0.02);
@@ -151,47 +155,48 @@ TEST(Gate, BoundsAndDecisionsAgree) {
   EXPECT_GT(decided, 500);
 }
 
-// The more is judged together, the stronger the evidence that one failure takes.
+// The more claims are decided together, the more evidence a failure needs.
 TEST(Gate, OneAmongManyNeedsMoreEvidence) {
   std::mt19937_64 random(2);
-  const GateClaim suspect = ClaimOf(std::vector<double>{-0.03, -0.05, -0.02, -0.06, -0.01, -0.05}, 0.02);
+  const GateClaim suspect = MakeClaim(std::vector<double>{-0.03, -0.05, -0.02, -0.06, -0.01, -0.05}, 0.02);
   EXPECT_EQ(JudgeClaims(std::vector{suspect})[0].decision, GateDecision::kFail);
-  std::vector<GateClaim> claims(40, ClaimOf(Effects(random, 0, 0.02, 10), 0.02));
+  std::vector<GateClaim> claims(40, MakeClaim(Effects(random, 0, 0.02, 10), 0.02));
   claims.push_back(suspect);
   EXPECT_EQ(JudgeClaims(claims).back().decision, GateDecision::kInconclusive);
 }
 
-struct Errors {
+struct ErrorRates {
   double any_failure = 0;     // share of invocations with a false failure
-  double false_failures = 0;  // mean share of false ones among the failures
-  double false_passes = 0;    // likewise of the passes
-  double found = 0;           // share of what is beyond its limit that failed
+  double false_failures = 0;  // mean share of false failures among the failures
+  double false_passes = 0;    // mean share of false passes among the passes
+  double found = 0;           // share of the claims beyond their limit that failed
   double launches = 0;        // mean number of launches at the end
 };
 
 struct Simulation {
   int claims = 1;
-  int beyond = 0;  // so many of them lie beyond the limit by `by`, the others exactly at it
+  int beyond = 0;  // number of claims that lie beyond the limit by `by`; the others lie at the limit
   double by = 0.05;
-  int within = 0;        // and so many far within it
-  double shared_sd = 0;  // of what all claims of a launch have in common
-  bool looking = false;  // the stop rule's looks until all is decided; else 14 launches
+  int within = 0;        // number of claims far within the limit
+  double shared_sd = 0;  // standard deviation of the effect that all claims of a launch share
+  bool interim_analyses =
+      false;  // analyze at the stop rule's launches until all is decided; else once, at 14 launches
   double look_share = 1;
   int invocations = 1000;
 };
 
-Errors Simulate(const Simulation& s) {
+ErrorRates Simulate(const Simulation& s) {
   constexpr double kLimit = 0.02, kSd = 0.02;
-  const std::vector<int> looks = s.looking ? stats::MakeStopRule().looks : std::vector<int>{14};
+  const std::vector<int> analyses = s.interim_analyses ? stats::MakeStopRule().looks : std::vector<int>{14};
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
-  Errors errors;
+  ErrorRates errors;
   const auto count = static_cast<std::size_t>(s.claims);
   for (int i = 0; i < s.invocations; ++i) {
     std::vector<std::vector<double>> effects(count);
     std::vector<GateVerdict> verdicts;
-    for (const int look : looks) {
-      while (effects[0].size() < static_cast<std::size_t>(look)) {
+    for (const int num_launches : analyses) {
+      while (effects[0].size() < static_cast<std::size_t>(num_launches)) {
         const double shared = s.shared_sd * normal(random);
         for (int j = 0; j < s.claims; ++j) {
           const double growth = j < s.beyond ? kLimit + s.by : j < s.beyond + s.within ? -0.2 : kLimit;
@@ -199,7 +204,7 @@ Errors Simulate(const Simulation& s) {
         }
       }
       std::vector<GateClaim> claims;
-      for (const auto& of_claim : effects) claims.push_back(ClaimOf(of_claim, kLimit));
+      for (const auto& of_claim : effects) claims.push_back(MakeClaim(of_claim, kLimit));
       verdicts = JudgeClaims(claims, {.false_discovery = 0.05, .look_share = s.look_share});
       if (std::none_of(verdicts.begin(), verdicts.end(),
                        [](const GateVerdict& v) { return v.decision == GateDecision::kInconclusive; }))
@@ -211,7 +216,7 @@ Errors Simulate(const Simulation& s) {
       failures += decision == GateDecision::kFail;
       passes += decision == GateDecision::kPass;
       false_failures += decision == GateDecision::kFail && j >= s.beyond;
-      // At the limit a pass is the error too: it could as well be a hair beyond.
+      // A pass at the limit counts as an error, since the growth could be just beyond the limit.
       false_passes += decision == GateDecision::kPass && (j < s.beyond || j >= s.beyond + s.within);
     }
     errors.any_failure += false_failures > 0;
@@ -227,51 +232,55 @@ Errors Simulate(const Simulation& s) {
 }
 
 // 1000 invocations: three standard errors of a share of 5 % are 2 %. The seed is fixed.
-constexpr double kAtMost = 0.05 + 0.02;
+constexpr double kMaxErrorRate = 0.05 + 0.02;
 
-TEST(GateSimulation, NothingBeyondItsLimit) {
+TEST(GateSimulation, FailsRarelyIfNothingIsBeyondItsLimit) {
   for (const int claims : {1, 5, 20}) {
-    const Errors errors = Simulate({.claims = claims});
-    EXPECT_LT(errors.any_failure, kAtMost) << claims;
-    EXPECT_GT(errors.any_failure, 0.03) << claims;  // and no stricter than was said
-    EXPECT_LT(errors.false_passes, kAtMost) << claims;
+    const ErrorRates errors = Simulate({.claims = claims});
+    EXPECT_LT(errors.any_failure, kMaxErrorRate) << claims;
+    EXPECT_GT(errors.any_failure, 0.03) << claims;  // not stricter than specified
+    EXPECT_LT(errors.false_passes, kMaxErrorRate) << claims;
   }
 }
 
-TEST(GateSimulation, OperatorsOfOneModelMoveTogether) {
-  const Errors errors = Simulate({.claims = 20, .shared_sd = 0.03});
-  EXPECT_LT(errors.any_failure, kAtMost);
-  EXPECT_LT(errors.false_passes, kAtMost);
+TEST(GateSimulation, ControlsErrorsOfCorrelatedClaims) {
+  const ErrorRates errors = Simulate({.claims = 20, .shared_sd = 0.03});
+  EXPECT_LT(errors.any_failure, kMaxErrorRate);
+  EXPECT_LT(errors.false_passes, kMaxErrorRate);
 }
 
-TEST(GateSimulation, AmongTrueFailuresAndManyPasses) {
-  const Errors errors = Simulate({.claims = 24, .beyond = 4, .within = 12});
-  EXPECT_LT(errors.false_failures, kAtMost);
-  EXPECT_LT(errors.false_passes, kAtMost);
+TEST(GateSimulation, ControlsErrorsAmongTrueFailuresAndPasses) {
+  const ErrorRates errors = Simulate({.claims = 24, .beyond = 4, .within = 12});
+  EXPECT_LT(errors.false_failures, kMaxErrorRate);
+  EXPECT_LT(errors.false_passes, kMaxErrorRate);
   EXPECT_GT(errors.found, 0.95);
 }
 
-// What holding the two directions apart is for: with one procedure over both, the certain passes would make
-// room, and 10 claims at their limit would then each fail at up to 1.7 %.
+// This is why the two directions have separate procedures: with one procedure over both, the certain passes
+// would make room, and 10 claims at their limit would each fail at up to 1.7 %.
 TEST(GateSimulation, CertainPassesMakeNoRoomForFalseFailures) {
-  const Errors errors = Simulate({.claims = 30, .within = 20});
-  EXPECT_LT(errors.any_failure, kAtMost);
+  const ErrorRates errors = Simulate({.claims = 30, .within = 20});
+  EXPECT_LT(errors.any_failure, kMaxErrorRate);
 }
 
-TEST(GateSimulation, LookingUntilAllIsDecided) {
+TEST(GateSimulation, ControlsErrorsOfInterimAnalyses) {
   for (const int claims : {1, 4}) {
-    const Errors errors =
-        Simulate({.claims = claims, .looking = true, .look_share = kLookShare, .invocations = 600});
+    const ErrorRates errors =
+        Simulate({.claims = claims, .interim_analyses = true, .look_share = kLookShare, .invocations = 600});
     EXPECT_LT(errors.any_failure, 0.05 + 0.027) << claims;
     EXPECT_LT(errors.false_passes, 0.05 + 0.027) << claims;
   }
-  // Without the share, looking nine times decides falsely four times too often.
-  EXPECT_GT(Simulate({.looking = true, .invocations = 600}).any_failure, 0.12);
+  // Without kLookShare, nine analyses decide falsely four times too often.
+  EXPECT_GT(Simulate({.interim_analyses = true, .invocations = 600}).any_failure, 0.12);
 }
 
-TEST(GateSimulation, ADecisionComesEarlyWhereItCan) {
-  const Errors errors = Simulate(
-      {.claims = 4, .beyond = 2, .within = 2, .looking = true, .look_share = kLookShare, .invocations = 300});
+TEST(GateSimulation, DecidesClearClaimsEarly) {
+  const ErrorRates errors = Simulate({.claims = 4,
+                                      .beyond = 2,
+                                      .within = 2,
+                                      .interim_analyses = true,
+                                      .look_share = kLookShare,
+                                      .invocations = 300});
   EXPECT_GT(errors.found, 0.99);
   EXPECT_LT(errors.launches, 15);
 }

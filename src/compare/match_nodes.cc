@@ -11,45 +11,48 @@ namespace etprof {
 namespace {
 
 using Bits = std::uint16_t;
-constexpr Bits Bit(Evidence evidence) { return static_cast<Bits>(evidence); }
+constexpr Bits ToBit(Evidence evidence) { return static_cast<Bits>(evidence); }
 
-// What speaks for a pair where both sides know it: `agree` where it is the same, else `differ`. Contents of
-// weights are never the same by chance, a module's path seldom; a path is renumbered where a layer is
-// inserted before it, which is why it is not worth more than shapes and weights together.
-struct Worth {
+// The weight of a property that is known for both nodes of a pair: `agree` if it is equal, else `differ`.
+// Contents of weights are never equal by chance, and module paths are seldom. A path is renumbered if a layer
+// is inserted before it, so a path weighs no more than shapes and weights together.
+struct EvidenceWeight {
   double agree, differ;
 };
-constexpr double kOfKind = 1, kRenumbered = 1, kOfPlace = 0.1, kOfFamily = 0.5;
-constexpr Worth kOfModule = {3, -1.5}, kOfLine = {0.75, 0}, kOfShapes = {1.5, -0.5}, kOfWeights = {1.5, -1},
-                kOfSettings = {0.5, -0.5}, kOfContents = {5, -1}, kOfType = {1, 0},
-                kOfOrigin = {2.5, -0.5},  // what has no constants: those of what it is computed from
-    kOfNeighbor = {0.75, 0};              // before it, and behind it
+constexpr double kKindWeight = 1, kRenumberedWeight = 1, kPositionWeight = 0.1, kFamilyWeight = 0.5;
+constexpr EvidenceWeight kModuleWeight = {3, -1.5}, kLineWeight = {0.75, 0}, kShapesWeight = {1.5, -0.5},
+                         kWeightsWeight = {1.5, -1}, kSettingsWeight = {0.5, -0.5}, kContentsWeight = {5, -1},
+                         kTypeWeight = {1, 0},
+                         kOriginWeight = {2.5,
+                                          -0.5},  // contents that a node without constants is computed from
+    kNeighborWeight = {0.75, 0};                  // producers or consumers
 
-// Of the tables of scores: one byte each, and as many scores are computed.
-constexpr std::size_t kMostMatchCells = std::size_t{1} << 25U;
+// The maximum size of a score table: one byte per cell, and one score is computed per cell.
+constexpr std::size_t kMaxMatchCells = std::size_t{1} << 25U;
 
 constexpr int kUnknown = -1;
 
-// The same text has the same number on both sides.
-class Numbers {
+// Assigns ids to texts; equal texts of both lists have the same id.
+class TextIds {
  public:
   int Of(const std::string& text) {
-    return numbers_.try_emplace(text, static_cast<int>(numbers_.size())).first->second;
+    return text_ids_.try_emplace(text, static_cast<int>(text_ids_.size())).first->second;
   }
   int OfKnown(const std::string& text) { return text.empty() ? kUnknown : Of(text); }
 
  private:
-  std::unordered_map<std::string, int> numbers_;
+  std::unordered_map<std::string, int> text_ids_;
 };
 
 struct Features {
-  int kind = 0, type = kUnknown, family = kUnknown, module = kUnknown, unnumbered = kUnknown, line = kUnknown;
+  int kind = 0, type = kUnknown, family = kUnknown, module = kUnknown, unnumbered_module = kUnknown,
+      line = kUnknown;
   int shapes = kUnknown, weights = kUnknown, settings = kUnknown, contents = kUnknown, place = kUnknown;
   int origin = kUnknown, before = kUnknown, after = kUnknown;
 };
 
-// "features.3.conv" and "features.4.conv" are one.
-std::string Unnumbered(const std::string& path) {
+// "features.3.conv" and "features.4.conv" become equal.
+std::string WithoutNumbers(const std::string& path) {
   std::string text;
   for (const char c : path) {
     const bool digit = c >= '0' && c <= '9';
@@ -65,16 +68,16 @@ class NodeMatcher {
     for (const MatchNode& node : a) paths[0].push_back(node.placed ? node.module : "");
     for (const MatchNode& node : b) paths[1].push_back(node.placed ? node.module : "");
     const ModulePrefixes prefixes = CommonModules(paths[0], paths[1]);
-    a_ = FeaturesOf(a, prefixes.baseline);
-    b_ = FeaturesOf(b, prefixes.candidate);
-    of_a_.assign(a_.size(), kNone);
-    of_b_.assign(b_.size(), kNone);
+    a_ = MakeFeatures(a, prefixes.baseline);
+    b_ = MakeFeatures(b, prefixes.candidate);
+    partner_of_a_.assign(a_.size(), kNone);
+    partner_of_b_.assign(b_.size(), kNone);
   }
 
   std::vector<NodePair> Run() {
     AlignRange({0, a_.size(), 0, b_.size()}, 0);
     FindMoved();
-    return InOrder();
+    return MakeOrderedPairs();
   }
 
  private:
@@ -83,25 +86,25 @@ class NodeMatcher {
     std::size_t a, end_a, b, end_b;
   };
 
-  std::vector<Features> FeaturesOf(std::span<const MatchNode> nodes, const std::string& prefix) {
+  std::vector<Features> MakeFeatures(std::span<const MatchNode> nodes, const std::string& prefix) {
     std::vector<Features> all(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const MatchNode& node = nodes[i];
       Features& of = all[i];
-      of.kind = numbers_.Of(node.kind);
-      of.type = numbers_.OfKnown(node.type);
-      of.family = numbers_.OfKnown(node.family);
+      of.kind = text_ids_.Of(node.kind);
+      of.type = text_ids_.OfKnown(node.type);
+      of.family = text_ids_.OfKnown(node.family);
       if (node.placed) {
         const std::string path = WithoutPrefix(node.module, prefix);
-        of.module = numbers_.Of(path);
-        of.unnumbered = numbers_.Of(Unnumbered(path));
+        of.module = text_ids_.Of(path);
+        of.unnumbered_module = text_ids_.Of(WithoutNumbers(path));
       }
-      of.line = numbers_.OfKnown(node.line);
-      of.shapes = numbers_.OfKnown(node.shapes);
-      of.weights = numbers_.OfKnown(node.weights);
-      of.settings = numbers_.OfKnown(node.settings);
-      of.contents = numbers_.OfKnown(node.contents);
-      of.place = numbers_.OfKnown(node.place);
+      of.line = text_ids_.OfKnown(node.line);
+      of.shapes = text_ids_.OfKnown(node.shapes);
+      of.weights = text_ids_.OfKnown(node.weights);
+      of.settings = text_ids_.OfKnown(node.settings);
+      of.contents = text_ids_.OfKnown(node.contents);
+      of.place = text_ids_.OfKnown(node.place);
     }
     FindNeighbors(nodes, all);
     std::vector<int> origins(nodes.size(), kUnknown);
@@ -115,7 +118,7 @@ class NodeMatcher {
     return all;
   }
 
-  // What a node reads from, and what reads it, by their kinds, shapes and weights.
+  // Describes the producers and consumers of each node by their kinds, shapes, and weights.
   void FindNeighbors(std::span<const MatchNode> nodes, std::vector<Features>& all) {
     const auto text = [&](std::size_t i) {
       return std::to_string(all[i].kind) + '/' + std::to_string(all[i].shapes) + '/' +
@@ -137,7 +140,7 @@ class NodeMatcher {
       std::ranges::sort(texts);
       std::string joined;
       for (const std::string& one : texts) joined += one;
-      return numbers_.Of("neighbors " + joined);
+      return text_ids_.Of("neighbors " + joined);
     };
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       all[i].before = number(before[i]);
@@ -145,40 +148,40 @@ class NodeMatcher {
     }
   }
 
-  // What speaks for the pair, and how much; not above 0: these two are not matched.
+  // The total weight of the evidence for the pair. Nodes with a score of 0 or less are not matched.
   static double Score(const Features& p, const Features& q, Bits* evidence = nullptr) {
     if (p.kind != q.kind) return 0;
-    Bits bits = Bit(Evidence::kKind);
-    double score = kOfKind;
-    const auto weigh = [&](int x, int y, Worth worth, Evidence of) {
+    Bits bits = ToBit(Evidence::kKind);
+    double score = kKindWeight;
+    const auto weigh = [&](int x, int y, EvidenceWeight worth, Evidence of) {
       if (x == kUnknown || y == kUnknown) return;
       score += x == y ? worth.agree : worth.differ;
-      if (x == y) bits = static_cast<Bits>(bits | Bit(of));
+      if (x == y) bits = static_cast<Bits>(bits | ToBit(of));
     };
-    weigh(p.module, q.module, kOfModule, Evidence::kModule);
-    if (p.module != q.module && p.unnumbered != kUnknown && p.unnumbered == q.unnumbered)
-      score += kRenumbered - kOfModule.differ;
-    weigh(p.line, q.line, kOfLine, Evidence::kLine);
-    weigh(p.shapes, q.shapes, kOfShapes, Evidence::kShapes);
-    weigh(p.weights, q.weights, kOfWeights, Evidence::kWeights);
-    weigh(p.settings, q.settings, kOfSettings, Evidence::kSettings);
-    weigh(p.contents, q.contents, kOfContents, Evidence::kContents);
-    weigh(p.origin, q.origin, kOfOrigin, Evidence::kDataflow);
-    weigh(p.type, q.type, kOfType, Evidence::kType);
-    if (p.type != q.type && p.family != kUnknown && p.family == q.family) score += kOfFamily;
-    weigh(p.before, q.before, kOfNeighbor, Evidence::kDataflow);
-    weigh(p.after, q.after, kOfNeighbor, Evidence::kDataflow);
-    if (p.place != kUnknown && p.place == q.place) score += kOfPlace;
+    weigh(p.module, q.module, kModuleWeight, Evidence::kModule);
+    if (p.module != q.module && p.unnumbered_module != kUnknown && p.unnumbered_module == q.unnumbered_module)
+      score += kRenumberedWeight - kModuleWeight.differ;
+    weigh(p.line, q.line, kLineWeight, Evidence::kLine);
+    weigh(p.shapes, q.shapes, kShapesWeight, Evidence::kShapes);
+    weigh(p.weights, q.weights, kWeightsWeight, Evidence::kWeights);
+    weigh(p.settings, q.settings, kSettingsWeight, Evidence::kSettings);
+    weigh(p.contents, q.contents, kContentsWeight, Evidence::kContents);
+    weigh(p.origin, q.origin, kOriginWeight, Evidence::kDataflow);
+    weigh(p.type, q.type, kTypeWeight, Evidence::kType);
+    if (p.type != q.type && p.family != kUnknown && p.family == q.family) score += kFamilyWeight;
+    weigh(p.before, q.before, kNeighborWeight, Evidence::kDataflow);
+    weigh(p.after, q.after, kNeighborWeight, Evidence::kDataflow);
+    if (p.place != kUnknown && p.place == q.place) score += kPositionWeight;
     if (evidence != nullptr) *evidence = bits;
     return score;
   }
 
   void Pair(std::size_t i, std::size_t j) {
-    of_a_[i] = j;
-    of_b_[j] = i;
+    partner_of_a_[i] = j;
+    partner_of_b_[j] = i;
   }
 
-  static bool Alike(const Features& p, const Features& q) {
+  static bool AreIdentical(const Features& p, const Features& q) {
     const auto key = [](const Features& of) {
       return std::array{of.kind,    of.type,     of.module,   of.line,   of.shapes,
                         of.weights, of.settings, of.contents, of.before, of.after};
@@ -186,8 +189,8 @@ class NodeMatcher {
     return key(p) == key(q);
   }
 
-  // What two nodes must share to be an anchor, from the most that can be asked for to the least.
-  static std::array<int, 4> LabelOf(const Features& of, std::size_t level) {
+  // The properties that two nodes must share to be an anchor, from the strictest level to the weakest.
+  static std::array<int, 4> AnchorLabel(const Features& of, std::size_t level) {
     switch (level) {
       case 0:
         return of.contents == kUnknown ? std::array{kUnknown, 0, 0, 0}
@@ -202,35 +205,36 @@ class NodeMatcher {
         return {of.kind, of.shapes, of.before, of.after};
     }
   }
-  static constexpr std::size_t kLevels = 4;
+  static constexpr std::size_t kAnchorLevels = 4;
 
-  // Two that are alike in everything that can be compared have no better partner: at both ends of a range
-  // they are matched at once.
+  // Nodes that agree in all properties have no better partner, so they are matched at once at both ends of a
+  // range.
   void AlignRange(Range range, std::size_t level) {
     for (;;) {
-      while (range.a < range.end_a && range.b < range.end_b && Alike(a_[range.a], b_[range.b]))
+      while (range.a < range.end_a && range.b < range.end_b && AreIdentical(a_[range.a], b_[range.b]))
         Pair(range.a++, range.b++);
       while (range.a < range.end_a && range.b < range.end_b &&
-             Alike(a_[range.end_a - 1], b_[range.end_b - 1]))
+             AreIdentical(a_[range.end_a - 1], b_[range.end_b - 1]))
         Pair(--range.end_a, --range.end_b);
       const std::size_t n = range.end_a - range.a, m = range.end_b - range.b;
       if (n == 0 || m == 0) return;
-      if (n <= kMostMatchCells / m) return AlignAll(range);
-      if (level < kLevels) return Split(range, level);
-      // Nothing tells them apart: piece by piece, of which the first half stays, as it knows what follows.
+      if (n <= kMaxMatchCells / m) return AlignAll(range);
+      if (level < kAnchorLevels) return Split(range, level);
+      // Nothing distinguishes the nodes, so align piece by piece. Only the first half of each piece is kept,
+      // since its alignment considered what follows.
       const std::size_t side = std::clamp<std::size_t>((std::size_t{1} << 27U) / std::max(n, m), 64, 4096);
       const Range piece = {range.a, range.a + std::min(n, side), range.b, range.b + std::min(m, side)};
       AlignAll(piece);
       if (side >= std::max(n, m)) return;
       std::size_t next_a = range.a, next_b = range.b;
       for (std::size_t i = piece.a; i < piece.end_a; ++i) {
-        if (of_a_[i] == kNone) continue;
+        if (partner_of_a_[i] == kNone) continue;
         if (i < piece.a + side / 2) {
           next_a = i + 1;
-          next_b = of_a_[i] + 1;
+          next_b = partner_of_a_[i] + 1;
         } else {
-          of_b_[of_a_[i]] = kNone;
-          of_a_[i] = kNone;
+          partner_of_b_[partner_of_a_[i]] = kNone;
+          partner_of_a_[i] = kNone;
         }
       }
       const bool stuck = next_a == range.a;
@@ -239,16 +243,17 @@ class NodeMatcher {
     }
   }
 
-  // Between nodes whose label no other one has, on both sides, in the longest order that both share.
+  // Aligns the ranges between anchors: nodes whose label is unique on both sides, in the longest common
+  // order.
   void Split(Range range, std::size_t level) {
-    std::map<std::array<int, 4>, std::array<std::size_t, 4>> labels;  // how many, and where: a and b
+    std::map<std::array<int, 4>, std::array<std::size_t, 4>> labels;  // count and index in a, then in b
     for (std::size_t i = range.a; i < range.end_a; ++i) {
-      std::array<std::size_t, 4>& of = labels[LabelOf(a_[i], level)];
+      std::array<std::size_t, 4>& of = labels[AnchorLabel(a_[i], level)];
       ++of[0];
       of[1] = i;
     }
     for (std::size_t j = range.b; j < range.end_b; ++j) {
-      std::array<std::size_t, 4>& of = labels[LabelOf(b_[j], level)];
+      std::array<std::size_t, 4>& of = labels[AnchorLabel(b_[j], level)];
       ++of[2];
       of[3] = j;
     }
@@ -258,7 +263,7 @@ class NodeMatcher {
         anchors.emplace_back(of[1], of[3]);
     }
     std::ranges::sort(anchors);
-    anchors = LongestRise(anchors);
+    anchors = LongestIncreasing(anchors);
     std::size_t a = range.a, b = range.b;
     for (const auto& [i, j] : anchors) {
       AlignRange({a, i, b, j}, level + 1);
@@ -269,10 +274,11 @@ class NodeMatcher {
     AlignRange({a, range.end_a, b, range.end_b}, level + 1);
   }
 
-  // The longest part of the pairs, which rise in their first numbers, that rises in the second ones too.
-  static std::vector<std::pair<std::size_t, std::size_t>> LongestRise(
+  // The longest subsequence of the pairs that increases in the second numbers, too. The first numbers
+  // increase.
+  static std::vector<std::pair<std::size_t, std::size_t>> LongestIncreasing(
       const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
-    std::vector<std::size_t> tails;  // of the best sequence of each length: its last pair
+    std::vector<std::size_t> tails;  // by length: the last pair of the best sequence
     std::vector<std::size_t> previous(pairs.size(), kNone);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       const auto place = std::ranges::lower_bound(tails, pairs[i].second, {},
@@ -283,11 +289,11 @@ class NodeMatcher {
       else
         *place = i;
     }
-    std::vector<std::pair<std::size_t, std::size_t>> rise;
+    std::vector<std::pair<std::size_t, std::size_t>> increasing;
     for (std::size_t at = tails.empty() ? kNone : tails.back(); at != kNone; at = previous[at])
-      rise.push_back(pairs[at]);
-    std::ranges::reverse(rise);
-    return rise;
+      increasing.push_back(pairs[at]);
+    std::ranges::reverse(increasing);
+    return increasing;
   }
 
   void AlignAll(Range range) {
@@ -329,29 +335,29 @@ class NodeMatcher {
     }
   }
 
-  // Of what has no partner in order.
+  // Pairs nodes that have no partner in order.
   void FindMoved() {
     moved_.assign(a_.size(), false);
     struct Candidate {
       double score;
       std::size_t a, b;
     };
-    std::unordered_map<int, std::vector<std::size_t>> left;
+    std::unordered_map<int, std::vector<std::size_t>> unmatched_b;
     for (std::size_t j = 0; j < b_.size(); ++j) {
-      if (of_b_[j] == kNone) left[b_[j].kind].push_back(j);
+      if (partner_of_b_[j] == kNone) unmatched_b[b_[j].kind].push_back(j);
     }
-    constexpr std::size_t kMostTries = std::size_t{1} << 22U;
+    constexpr std::size_t kMaxTries = std::size_t{1} << 22U;
     std::vector<Candidate> candidates;
-    std::size_t tries = 0;
+    std::size_t num_tries = 0;
     for (std::size_t i = 0; i < a_.size(); ++i) {
-      const auto same_kind = left.find(a_[i].kind);
-      if (of_a_[i] != kNone || same_kind == left.end()) continue;
-      tries += same_kind->second.size();
-      if (tries > kMostTries) break;
+      const auto same_kind = unmatched_b.find(a_[i].kind);
+      if (partner_of_a_[i] != kNone || same_kind == unmatched_b.end()) continue;
+      num_tries += same_kind->second.size();
+      if (num_tries > kMaxTries) break;
       for (const std::size_t j : same_kind->second) {
         Bits evidence = 0;
         const double score = Score(a_[i], b_[j], &evidence);
-        const auto has = [&](Evidence of) { return (evidence & Bit(of)) != 0; };
+        const auto has = [&](Evidence of) { return (evidence & ToBit(of)) != 0; };
         const bool strong = has(Evidence::kModule) || has(Evidence::kContents) ||
                             (has(Evidence::kShapes) && has(Evidence::kWeights));
         if (score > 0 && strong) candidates.push_back({score, i, j});
@@ -359,40 +365,40 @@ class NodeMatcher {
     }
     std::ranges::stable_sort(candidates, std::ranges::greater(), &Candidate::score);
     for (const Candidate& one : candidates) {
-      if (of_a_[one.a] != kNone || of_b_[one.b] != kNone) continue;
+      if (partner_of_a_[one.a] != kNone || partner_of_b_[one.b] != kNone) continue;
       Pair(one.a, one.b);
       moved_[one.a] = true;
     }
   }
 
-  std::vector<NodePair> InOrder() const {
+  std::vector<NodePair> MakeOrderedPairs() const {
     std::vector<NodePair> pairs;
     std::size_t next = 0;
-    const auto only_until = [&](std::size_t end) {
+    const auto add_unmatched_until = [&](std::size_t end) {
       for (; next < end; ++next) {
-        if (of_b_[next] == kNone) pairs.push_back({std::nullopt, next});
+        if (partner_of_b_[next] == kNone) pairs.push_back({std::nullopt, next});
       }
     };
     for (std::size_t i = 0; i < a_.size(); ++i) {
-      if (of_a_[i] == kNone) {
+      if (partner_of_a_[i] == kNone) {
         pairs.push_back({i, std::nullopt});
         continue;
       }
-      if (!moved_[i]) only_until(of_a_[i]);
-      NodePair pair{i, of_a_[i]};
-      pair.score = Score(a_[i], b_[of_a_[i]], &pair.evidence);
+      if (!moved_[i]) add_unmatched_until(partner_of_a_[i]);
+      NodePair pair{i, partner_of_a_[i]};
+      pair.score = Score(a_[i], b_[partner_of_a_[i]], &pair.evidence);
       pair.moved = moved_[i];
-      if (!pair.moved) pair.evidence = static_cast<Bits>(pair.evidence | Bit(Evidence::kOrder));
+      if (!pair.moved) pair.evidence = static_cast<Bits>(pair.evidence | ToBit(Evidence::kOrder));
       pairs.push_back(pair);
     }
-    only_until(b_.size());
+    add_unmatched_until(b_.size());
     return pairs;
   }
 
-  Numbers numbers_;
+  TextIds text_ids_;
   std::vector<Features> a_, b_;
-  std::vector<std::size_t> of_a_, of_b_;  // the partner's number; kNone: none
-  std::vector<bool> moved_;               // of a's
+  std::vector<std::size_t> partner_of_a_, partner_of_b_;  // index of the partner, or kNone
+  std::vector<bool> moved_;                               // by node of a
 };
 
 }  // namespace

@@ -9,25 +9,25 @@
 
 namespace etprof {
 
-// An operator of a profile, or a node of a program, as something that has a counterpart in another one. Texts
-// are only ever compared; "" is "not known", and says nothing.
+// An operator of a profile or a node of a program, which is to be matched with its counterpart in another
+// profile or program. The texts are only compared with each other; "" is "not known" and is no evidence.
 struct MatchNode {
-  std::string kind;                    // what it does, "Conv2d": nodes of different kinds are not matched
-  std::string type;                    // how: "Convolution (NHWC, F32) IGEMM"
-  std::string family;                  // the type without its data types
-  bool placed = false;                 // the module is known
-  std::string module;                  // its path; "" is the model itself
-  std::string line;                    // "model.py:12"
-  std::string shapes;                  // of what it reads and writes, constants apart
-  std::string weights;                 // of its constants
-  std::string settings;                // stride, padding
-  std::string contents;                // of its constants
-  std::string place;                   // in its program: where it would be, were nothing changed
-  bool connected = false;              // the producers are known
-  std::vector<std::size_t> producers;  // in the same list
+  std::string kind;        // the operation, "Conv2d"; nodes of different kinds are not matched
+  std::string type;        // its implementation, "Convolution (NHWC, F32) IGEMM"
+  std::string family;      // the type without its data types
+  bool placed = false;     // the module is known
+  std::string module;      // module path; "" is the model itself
+  std::string line;        // "model.py:12"
+  std::string shapes;      // shapes of inputs and outputs without constants
+  std::string weights;     // shape of its weights
+  std::string settings;    // stride, padding, ...
+  std::string contents;    // names of its constants' contents; equal names mean equal bytes
+  std::string place;       // position in its program, which is the same in both if nothing changed
+  bool connected = false;  // the producers are known
+  std::vector<std::size_t> producers;  // indices into the same list
 };
 
-// What speaks for a match: bits of NodePair::evidence.
+// The evidence for a match, as bits of NodePair::evidence.
 enum class Evidence : std::uint16_t {
   kKind = 1U << 0U,
   kModule = 1U << 1U,
@@ -37,29 +37,28 @@ enum class Evidence : std::uint16_t {
   kSettings = 1U << 5U,
   kContents = 1U << 6U,
   kType = 1U << 7U,
-  kDataflow =
-      1U << 8U,       // what stands before it, and what behind: by dataflow where it is known, else in order
-  kOrder = 1U << 9U,  // not moved
+  kDataflow = 1U << 8U,  // the neighbors agree: in the dataflow if known, else in the order
+  kOrder = 1U << 9U,     // the pair was not moved
 };
 inline constexpr std::string_view kEvidenceChoices =
     "kind|module|line|shapes|weights|settings|contents|type|dataflow|order";
-// Of kEvidenceChoices, which are named bit by bit.
+// The names of the set bits, which are in kEvidenceChoices in the order of the bits.
 std::vector<std::string> EvidenceNames(std::uint16_t evidence);
 
 struct NodePair {
   std::optional<std::size_t> baseline, candidate;
-  double score = 0;            // of what agrees, less what contradicts; above 0
-  std::uint16_t evidence = 0;  // of a pair
-  bool moved = false;          // the other pairs' order is not its own
+  double score = 0;            // weight of the evidence for the pair less that against it; above 0 for a pair
+  std::uint16_t evidence = 0;  // bits of Evidence; 0 without a counterpart
+  bool moved = false;          // out of order with respect to the other pairs
 
   bool Has(Evidence of) const { return (evidence & static_cast<std::uint16_t>(of)) != 0; }
 };
 
-// All nodes of both sides, each once, in an order that keeps that of both but for what moved. One alignment
-// of the two sequences, of the highest total score (Needleman & Wunsch 1970, gaps cost nothing); where the
-// table of its scores would be too large, in pieces between pairs that are alike as no others are. Then what
-// is left over on both sides is taken for moved where modules, contents, or shapes and weights say so.
-// Module paths are compared without what wrappers put before them (module_paths.h).
+// All nodes of both lists, each once, in an order that keeps the order of both lists except for moved nodes.
+// The nodes are aligned with the highest total score (Needleman & Wunsch 1970, gaps cost nothing). If the
+// table of scores would be too large, the alignment is done in pieces between uniquely similar pairs. Then
+// the nodes left over on both sides are paired as moved if their modules, contents, or shapes and weights
+// agree. Module paths are compared without the prefixes of wrappers (module_paths.h).
 std::vector<NodePair> MatchNodes(std::span<const MatchNode> baseline, std::span<const MatchNode> candidate);
 
 }  // namespace etprof

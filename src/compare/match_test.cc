@@ -12,10 +12,10 @@ namespace {
 using ::etprof::handmade::TraceBuilder;
 const std::string kTraces = ETPROF_TEST_DATA;
 
-Profile ProfileOfFile(const std::string& name) { return Attribute(ReadEtdumpFile(kTraces + "/" + name), {}); }
+Profile ReadProfile(const std::string& name) { return Attribute(ReadEtdumpFile(kTraces + "/" + name), {}); }
 
-// A run of delegates with these operators, 10 ns each.
-Profile ProfileOfDelegates(const std::vector<std::vector<std::string>>& delegates) {
+// A run of delegate calls with these operators, 10 ns each.
+Profile MakeDelegatesProfile(const std::vector<std::vector<std::string>>& delegates) {
   TraceBuilder builder;
   builder.Block("Execute");
   Nanoseconds at = 0;
@@ -33,9 +33,9 @@ Profile ProfileOfDelegates(const std::vector<std::vector<std::string>>& delegate
   return Attribute(builder.Take(), {});
 }
 
-Profile ProfileOf(const std::vector<std::string>& operators) { return ProfileOfDelegates({operators}); }
+Profile MakeProfile(const std::vector<std::string>& operators) { return MakeDelegatesProfile({operators}); }
 
-std::vector<std::string> Describe(const Profile& a, const Profile& b) {
+std::vector<std::string> MatchLines(const Profile& a, const Profile& b) {
   std::vector<std::string> lines;
   for (const NodePair& pair : MatchOperators(a, b)) {
     const std::string left = pair.baseline ? a.operators[*pair.baseline].name : "-";
@@ -45,11 +45,11 @@ std::vector<std::string> Describe(const Profile& a, const Profile& b) {
   return lines;
 }
 
-class SmeTwins : public ::testing::TestWithParam<const char*> {};
+class SmePairs : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(SmeTwins, EveryOperatorOfTheEmulatedRunsHasItsTwin) {
-  const Profile off = ProfileOfFile(std::string("sme2_emulated/") + GetParam() + ".sme2_off.etdump");
-  const Profile on = ProfileOfFile(std::string("sme2_emulated/") + GetParam() + ".sme2_on.etdump");
+TEST_P(SmePairs, MatchesEveryOperatorOfTheEmulatedRuns) {
+  const Profile off = ReadProfile(std::string("sme2_emulated/") + GetParam() + ".sme2_off.etdump");
+  const Profile on = ReadProfile(std::string("sme2_emulated/") + GetParam() + ".sme2_on.etdump");
   const std::vector<NodePair> pairs = MatchOperators(off, on);
   std::size_t renamed = 0;
   for (const NodePair& pair : pairs) {
@@ -60,67 +60,67 @@ TEST_P(SmeTwins, EveryOperatorOfTheEmulatedRunsHasItsTwin) {
   }
   EXPECT_EQ(pairs.size(), off.operators.size());
   EXPECT_EQ(pairs.size(), on.operators.size());
-  EXPECT_GT(renamed, 0U);  // else this would have tested nothing
+  EXPECT_GT(renamed, 0U);  // otherwise the test would be void
 }
 
-INSTANTIATE_TEST_SUITE_P(DataTypes, SmeTwins, ::testing::Values("toy_cnn", "toy_fp16", "toy_q8"));
+INSTANTIATE_TEST_SUITE_P(DataTypes, SmePairs, ::testing::Values("toy_cnn", "toy_fp16", "toy_q8"));
 
-TEST(MatchOperators, APackingOperatorOfOneSideStaysAloneAndShiftsNothing) {
-  const Profile off = ProfileOf({"Convolution (NHWC, F32) IGEMM #1", "Fully Connected (NC, F32) GEMM #1",
-                                 "Fully Connected (NC, F32) GEMM #2"});
-  const Profile on = ProfileOf({"Convolution (NHWC, PF32) IGEMM #1", "Pack LH (PF32) #1",
-                                "Fully Connected (NC, PF32) GEMM #1", "Fully Connected (NC, F32) GEMM #1"});
-  EXPECT_EQ(Describe(off, on), (std::vector<std::string>{
-                                   "Convolution (NHWC, F32) IGEMM #1 | Convolution (NHWC, PF32) IGEMM #1",
-                                   "- | Pack LH (PF32) #1",
-                                   "Fully Connected (NC, F32) GEMM #1 | Fully Connected (NC, PF32) GEMM #1",
-                                   "Fully Connected (NC, F32) GEMM #2 | Fully Connected (NC, F32) GEMM #1",
-                                   "DELEGATE_CALL | DELEGATE_CALL", "Method::execute | Method::execute"}));
+TEST(MatchOperators, LeavesAPackingOperatorUnmatched) {
+  const Profile off = MakeProfile({"Convolution (NHWC, F32) IGEMM #1", "Fully Connected (NC, F32) GEMM #1",
+                                   "Fully Connected (NC, F32) GEMM #2"});
+  const Profile on = MakeProfile({"Convolution (NHWC, PF32) IGEMM #1", "Pack LH (PF32) #1",
+                                  "Fully Connected (NC, PF32) GEMM #1", "Fully Connected (NC, F32) GEMM #1"});
+  EXPECT_EQ(MatchLines(off, on), (std::vector<std::string>{
+                                     "Convolution (NHWC, F32) IGEMM #1 | Convolution (NHWC, PF32) IGEMM #1",
+                                     "- | Pack LH (PF32) #1",
+                                     "Fully Connected (NC, F32) GEMM #1 | Fully Connected (NC, PF32) GEMM #1",
+                                     "Fully Connected (NC, F32) GEMM #2 | Fully Connected (NC, F32) GEMM #1",
+                                     "DELEGATE_CALL | DELEGATE_CALL", "Method::execute | Method::execute"}));
 }
 
 TEST(MatchOperators, DifferentOperationsAreNeverMatched) {
-  const Profile a = ProfileOf({"Add (ND) #1"});
-  const Profile b = ProfileOf({"Multiply (ND) #1"});
-  EXPECT_EQ(Describe(a, b),
+  const Profile a = MakeProfile({"Add (ND) #1"});
+  const Profile b = MakeProfile({"Multiply (ND) #1"});
+  EXPECT_EQ(MatchLines(a, b),
             (std::vector<std::string>{"Add (ND) #1 | -", "- | Multiply (ND) #1",
                                       "DELEGATE_CALL | DELEGATE_CALL", "Method::execute | Method::execute"}));
 }
 
-TEST(MatchOperators, ADelegateThatReplacesManyIsNoneOfThem) {
+TEST(MatchOperators, DoesNotMatchOneDelegateWithTheManyThatItReplaces) {
   const Profile many =
-      ProfileOfDelegates({{"Convolution (NHWC, F32) IGEMM #1"}, {"Add (ND) #1"}, {"Multiply (ND) #1"}});
-  const Profile one = ProfileOf({"Convolution (NHWC, F32) IGEMM #1", "Add (ND) #1", "Multiply (ND) #1"});
-  EXPECT_EQ(Describe(many, one),
+      MakeDelegatesProfile({{"Convolution (NHWC, F32) IGEMM #1"}, {"Add (ND) #1"}, {"Multiply (ND) #1"}});
+  const Profile one = MakeProfile({"Convolution (NHWC, F32) IGEMM #1", "Add (ND) #1", "Multiply (ND) #1"});
+  EXPECT_EQ(MatchLines(many, one),
             (std::vector<std::string>{"Convolution (NHWC, F32) IGEMM #1 | Convolution (NHWC, F32) IGEMM #1",
                                       "DELEGATE_CALL | -", "Add (ND) #1 | Add (ND) #1", "DELEGATE_CALL | -",
                                       "Multiply (ND) #1 | Multiply (ND) #1", "DELEGATE_CALL | -",
                                       "- | DELEGATE_CALL", "Method::execute | Method::execute"}));
-  // In the other direction, too.
-  for (const std::string& line : Describe(one, many)) EXPECT_NE(line, "DELEGATE_CALL | DELEGATE_CALL");
-  // One that only grew by an operator is still the same.
-  const Profile grown = ProfileOfDelegates(
+  // The same holds in the other direction.
+  for (const std::string& line : MatchLines(one, many)) EXPECT_NE(line, "DELEGATE_CALL | DELEGATE_CALL");
+  // A delegate with one operator more is still matched.
+  const Profile grown = MakeDelegatesProfile(
       {{"Convolution (NHWC, F32) IGEMM #1", "Clamp (ND) #1"}, {"Add (ND) #1"}, {"Multiply (ND) #1"}});
-  const Profile base = ProfileOfDelegates(
+  const Profile base = MakeDelegatesProfile(
       {{"Convolution (NHWC, F32) IGEMM #1", "Sigmoid (ND) #1", "Clamp (ND) #1"}, {"Multiply (ND) #1"}});
-  const std::vector<std::string> lines = Describe(base, grown);
+  const std::vector<std::string> lines = MatchLines(base, grown);
   EXPECT_EQ(std::ranges::count(lines, "DELEGATE_CALL | DELEGATE_CALL"), 2);
   EXPECT_EQ(std::ranges::count(lines, "- | DELEGATE_CALL"), 1);
 }
 
-TEST(MatchOperators, LayersOfOpenvinoAreNobodyElsesOperators) {
-  const Profile a = ProfileOf({"Convolution (NHWC, F32) IGEMM #1"});
-  const Profile b = ProfileOf({"Convolution: conv (brgconv_avx512_f32)"});
-  EXPECT_EQ(Describe(a, b),
+TEST(MatchOperators, DoesNotMatchOpenvinoLayersWithXnnpackOperators) {
+  const Profile a = MakeProfile({"Convolution (NHWC, F32) IGEMM #1"});
+  const Profile b = MakeProfile({"Convolution: conv (brgconv_avx512_f32)"});
+  EXPECT_EQ(MatchLines(a, b),
             (std::vector<std::string>{"Convolution (NHWC, F32) IGEMM #1 | -",
                                       "- | Convolution: conv (brgconv_avx512_f32)",
                                       "DELEGATE_CALL | DELEGATE_CALL", "Method::execute | Method::execute"}));
-  EXPECT_EQ(Describe(b, b)[0],
+  EXPECT_EQ(MatchLines(b, b)[0],
             "Convolution: conv (brgconv_avx512_f32) | Convolution: conv (brgconv_avx512_f32)");
 }
 
-TEST(MatchOperators, EveryOperatorOfBothSidesStandsThereOnce) {
-  const Profile a = ProfileOfFile("sme2_emulated/toy_cnn.sme2_off.etdump");
-  const Profile b = ProfileOfFile("sme2_emulated/toy_q8.sme2_on.etdump");  // another model: few twins
+TEST(MatchOperators, ListsEveryOperatorOfBothProfilesOnce) {
+  const Profile a = ReadProfile("sme2_emulated/toy_cnn.sme2_off.etdump");
+  const Profile b = ReadProfile("sme2_emulated/toy_q8.sme2_on.etdump");  // another model: few pairs
   std::vector<int> seen_a(a.operators.size(), 0);
   std::vector<int> seen_b(b.operators.size(), 0);
   for (const NodePair& pair : MatchOperators(a, b)) {

@@ -11,10 +11,10 @@ bool IsBelow(std::string_view path, std::string_view prefix) {
          (path.starts_with(prefix) && path.size() > prefix.size() && path[prefix.size()] == '.');
 }
 
-using Paths = std::map<std::string, std::size_t>;  // how often each occurs
+using Paths = std::map<std::string, std::size_t>;  // number of occurrences of each path
 
-// "", and what at least half of the paths begin with.
-std::vector<std::string> PrefixesOf(const Paths& paths) {
+// "" and all prefixes of at least half of the paths.
+std::vector<std::string> CommonPrefixes(const Paths& paths) {
   std::size_t all = 0;
   std::map<std::string, std::size_t> below;
   for (const auto& [path, count] : paths) {
@@ -32,7 +32,7 @@ std::vector<std::string> PrefixesOf(const Paths& paths) {
   return prefixes;
 }
 
-Paths Stripped(const Paths& paths, const std::string& prefix) {
+Paths StripPrefix(const Paths& paths, const std::string& prefix) {
   Paths stripped;
   for (const auto& [path, count] : paths) stripped[WithoutPrefix(path, prefix)] += count;
   return stripped;
@@ -54,19 +54,20 @@ ModulePrefixes CommonModules(const std::vector<std::string>& baseline,
   };
   const Paths a = count(baseline), b = count(candidate);
   ModulePrefixes best;
-  std::size_t most = 0;
-  for (const std::string& of_a : PrefixesOf(a)) {
-    const Paths left = Stripped(a, of_a);
-    for (const std::string& of_b : PrefixesOf(b)) {
-      std::size_t same = 0;
-      for (const auto& [path, times] : Stripped(b, of_b)) {
-        if (const auto found = left.find(path); found != left.end()) same += std::min(times, found->second);
+  std::size_t most_equal = 0;
+  for (const std::string& prefix_a : CommonPrefixes(a)) {
+    const Paths stripped_a = StripPrefix(a, prefix_a);
+    for (const std::string& prefix_b : CommonPrefixes(b)) {
+      std::size_t num_equal = 0;
+      for (const auto& [path, times] : StripPrefix(b, prefix_b)) {
+        if (const auto found = stripped_a.find(path); found != stripped_a.end())
+          num_equal += std::min(times, found->second);
       }
-      const bool shorter = of_a.size() + of_b.size() < best.baseline.size() + best.candidate.size();
-      if (same < most || (same == most && !(shorter && most > 0))) continue;
-      if (same == 0) continue;
-      most = same;
-      best = {of_a, of_b};
+      const bool shorter = prefix_a.size() + prefix_b.size() < best.baseline.size() + best.candidate.size();
+      if (num_equal < most_equal || (num_equal == most_equal && !(shorter && most_equal > 0))) continue;
+      if (num_equal == 0) continue;
+      most_equal = num_equal;
+      best = {prefix_a, prefix_b};
     }
   }
   return best;

@@ -5,17 +5,17 @@
 
 namespace etprof {
 
-// What wrappers put before the paths of modules, "module" of "module.features.0" ("" for nothing).
+// The prefixes that wrappers add to module paths: "module" of "module.features.0" ("" for no wrapper).
 struct ModulePrefixes {
   std::string baseline, candidate;
 };
 
-// The prefixes without which the most paths of both sides are the same, the shortest ones of several; each
-// stands before at least half of its side's paths. Paths may repeat: each counts.
+// Finds the prefixes without which the largest number of paths is equal in both lists; of several, the
+// shortest. Each prefix begins at least half of the paths of its list. Repeated paths count repeatedly.
 ModulePrefixes CommonModules(const std::vector<std::string>& baseline,
                              const std::vector<std::string>& candidate);
 
-// "features.0" of "module.features.0"; what does not begin with the prefix stays.
+// "features.0" for "module.features.0"; a path that does not begin with the prefix is returned unchanged.
 std::string WithoutPrefix(const std::string& path, const std::string& prefix);
 
 }  // namespace etprof

@@ -5,7 +5,7 @@
 namespace etprof {
 namespace {
 
-TEST(CommonModules, FindsWhatAWrapperPutsBeforeThePaths) {
+TEST(CommonModules, FindsThePrefixOfAWrapper) {
   const std::vector<std::string> plain = {"conv1", "layer1.0", "layer1.1", "fc"};
   std::vector<std::string> wrapped;
   for (const std::string& path : plain) wrapped.push_back("module.net." + path);
@@ -18,20 +18,20 @@ TEST(CommonModules, FindsWhatAWrapperPutsBeforeThePaths) {
   EXPECT_EQ(prefixes.candidate, "");
 }
 
-TEST(CommonModules, OfOneModelThereAreNone) {
+TEST(CommonModules, FindsNoPrefixForEqualPaths) {
   const std::vector<std::string> paths = {"model.a.0", "model.a.1", "model.b"};
   const ModulePrefixes prefixes = CommonModules(paths, paths);
   EXPECT_EQ(prefixes.baseline, "");
   EXPECT_EQ(prefixes.candidate, "");
 }
 
-TEST(CommonModules, TwoWrappersMayBeDifferentOnes) {
+TEST(CommonModules, FindsTwoDifferentPrefixes) {
   const ModulePrefixes prefixes = CommonModules({"module.a.x", "module.b.y"}, {"model.a.x", "model.b.y"});
   EXPECT_EQ(prefixes.baseline, "module");
   EXPECT_EQ(prefixes.candidate, "model");
 }
 
-TEST(WithoutPrefix, TakesWholeNamesOnly) {
+TEST(WithoutPrefix, RemovesWholeNamesOnly) {
   EXPECT_EQ(WithoutPrefix("module.a", "module"), "a");
   EXPECT_EQ(WithoutPrefix("module", "module"), "");
   EXPECT_EQ(WithoutPrefix("modules.a", "module"), "modules.a");

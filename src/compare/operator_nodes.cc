@@ -19,7 +19,7 @@ std::string SizesKey(const OperatorTensor& tensor) {
   return fmt::format("{}", fmt::join(sizes, "x"));
 }
 
-// Of the largest constant.
+// The sizes of the largest constant.
 std::string WeightsKey(const OperatorTensors& tensors) {
   const OperatorTensor* weights = WeightsOf(tensors);
   return weights == nullptr ? "" : "of " + SizesKey(*weights);
@@ -28,7 +28,7 @@ std::string WeightsKey(const OperatorTensors& tensors) {
 }  // namespace
 
 std::string ShapesKey(const OperatorTensors& tensors) {
-  const auto side = [](const std::vector<OperatorTensor>& of) {
+  const auto join_keys = [](const std::vector<OperatorTensor>& of) {
     std::vector<std::string> keys;
     for (const OperatorTensor& tensor : of) {
       if (!tensor.constant) keys.push_back(SizesKey(tensor));
@@ -36,7 +36,7 @@ std::string ShapesKey(const OperatorTensors& tensors) {
     return fmt::format("{}", fmt::join(keys, ", "));
   };
   if (tensors.inputs.empty() && tensors.outputs.empty()) return "";
-  return side(tensors.inputs) + " | " + side(tensors.outputs);
+  return join_keys(tensors.inputs) + " | " + join_keys(tensors.outputs);
 }
 
 void DescribeNode(const OperatorTensors& tensors, const NodeIdentity& identity, MatchNode& node) {
@@ -68,7 +68,7 @@ std::vector<MatchNode> NodesOfOperators(const Profile& profile, const std::vecto
         std::string(OperationOf(op.type)) + op.type.substr(std::min(op.type.size(), op.type.find(')')));
     node.place =
         fmt::format("{} {} {} {}", op.key.chain, op.key.instruction, op.key.ordinal, op.key.occurrence);
-    // The runtime's own events are called what they are called.
+    // Events of the runtime keep their names.
     node.kind = IsOperator(op) ? KindOf(OperationOf(op.type)) : "event " + op.type;
     if (source != nullptr) {
       if (!source->identity.kind.empty()) node.kind = source->identity.kind;
@@ -84,8 +84,8 @@ std::vector<MatchNode> NodesOfOperators(const Profile& profile, const std::vecto
         if (place[producer] < operators.size()) node.producers.push_back(place[producer]);
       }
     }
-    // A backend cuts the model into layers of its own: without their modules they are nobody else's
-    // operators.
+    // OpenVINO cuts the model into its own layers. Without their modules, they have no counterparts in other
+    // backends.
     if (!node.placed && delegates::ParseOpenvinoLayer(op.name)) node.kind = "OpenVINO " + node.kind;
     nodes.push_back(std::move(node));
   }

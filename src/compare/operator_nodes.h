@@ -11,22 +11,21 @@
 
 namespace etprof {
 
-// "64x96x128, 64 | 96x128": sizes above 1, sorted, since backends order dimensions each in its own way;
-// inputs and outputs, constants apart. "" for none.
+// "64x96x128, 64 | 96x128": shapes of the inputs and outputs without constants. Sizes of 1 are omitted, and
+// sizes are sorted, since each backend orders dimensions differently. "" if there are no tensors.
 std::string ShapesKey(const OperatorTensors& tensors);
 
-// What a node is matched by of its own, whichever backend runs it; its kind, type and place are not among it.
+// Fills the members of `node` that do not depend on the backend: shapes, weights, settings, and contents.
 void DescribeNode(const OperatorTensors& tensors, const NodeIdentity& identity, MatchNode& node);
 
-// Whether the profile was joined to the program that it is of.
+// Whether the profile was joined to its program.
 bool IsProgramKnown(const Profile& profile);
 
-// "Convolution (NHWC, PF32) IGEMM" -> "Convolution": what the operator does, whatever its layout, data type
-// and kernel.
+// "Convolution (NHWC, PF32) IGEMM" -> "Convolution": the operation without layout, data type, and kernel.
 std::string_view OperationOf(std::string_view type);
 
-// The operators as nodes to be matched, by their program where it is known of the profile, and
-// `with_program`.
+// The operators as nodes for MatchNodes. With `with_program`, they include what the program tells of them, if
+// it is known.
 std::vector<MatchNode> NodesOfOperators(const Profile& profile, const std::vector<std::size_t>& operators,
                                         bool with_program);
 

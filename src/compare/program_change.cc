@@ -11,7 +11,7 @@
 namespace etprof {
 namespace {
 
-std::string TypesOf(const OperatorTensors& tensors) {
+std::string DataTypes(const OperatorTensors& tensors) {
   std::vector<std::string> types;
   const auto add = [&](const OperatorTensor& tensor) {
     if (!tensor.constant && std::ranges::find(types, tensor.type.name) == types.end())
@@ -22,20 +22,21 @@ std::string TypesOf(const OperatorTensors& tensors) {
   return fmt::format("{}", fmt::join(types, " "));
 }
 
-std::string TypeOfWeights(const OperatorTensors& tensors) {
+std::string WeightsDataType(const OperatorTensors& tensors) {
   const OperatorTensor* weights = WeightsOf(tensors);
   return weights == nullptr ? "" : weights->type.name;
 }
 
-// PyTorch's names, so that the same type reads the same on both sides of a change of the backend.
-std::string CommonType(std::string type) {
+// The names of data types in PyTorch, so that a type has the same name before and after a change of the
+// backend.
+std::string PyTorchTypeName(std::string type) {
   for (const auto& [from, to] : {std::pair("float32", "fp32"), std::pair("float16", "fp16")}) {
     if (type == from) return to;
   }
   return type;
 }
 
-// Without constants and types.
+// The shapes without constants and data types.
 std::string ShapesText(const std::vector<OperatorTensor>& tensors) {
   OperatorTensors shapes;
   for (OperatorTensor tensor : tensors) {
@@ -47,10 +48,10 @@ std::string ShapesText(const std::vector<OperatorTensor>& tensors) {
   return text;
 }
 
-std::string OrNone(const std::string& text) { return text.empty() ? "none" : text; }
+std::string TextOrNone(const std::string& text) { return text.empty() ? "none" : text; }
 
-// Absent of none, and of what the program does not know.
-std::optional<ChangedNode> NodeOfOperator(const Profile& profile, const std::optional<std::size_t>& index) {
+// Absent without an operator, and for operators that the program does not have.
+std::optional<ChangedNode> MakeChangedNode(const Profile& profile, const std::optional<std::size_t>& index) {
   if (!index || !IsOperator(profile.operators[*index])) return std::nullopt;
   const Operator& op = profile.operators[*index];
   const OperatorSource& source = profile.program->operators[*index];
@@ -90,7 +91,7 @@ std::string NameOfNode(const ChangedNode& node) {
 std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& b) {
   std::vector<std::string> differences;
   const auto add = [&](const char* what, const std::string& from, const std::string& to) {
-    if (from != to) differences.push_back(fmt::format("{}{} → {}", what, OrNone(from), OrNone(to)));
+    if (from != to) differences.push_back(fmt::format("{}{} → {}", what, TextOrNone(from), TextOrNone(to)));
   };
   const bool one_backend = a.backend == b.backend;
   add("delegate ", a.backend, b.backend);
@@ -98,7 +99,7 @@ std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& 
   OperatorTensors of_a = a.tensors, of_b = b.tensors;
   const bool known = !of_a.outputs.empty() && !of_b.outputs.empty();
   if (!one_backend) {
-    // Backends write a node down each in their own way: what comes out is the same.
+    // Backends record the inputs of a node differently; only the first output is comparable.
     for (OperatorTensors* tensors : {&of_a, &of_b}) {
       tensors->inputs.clear();
       if (!tensors->outputs.empty()) tensors->outputs.resize(1);
@@ -114,8 +115,8 @@ std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& 
   }
   if (known) {
     const auto type = [](const OperatorTensors& tensors) {
-      std::string types = CommonType(TypesOf(tensors));
-      const std::string weights = CommonType(TypeOfWeights(tensors));
+      std::string types = PyTorchTypeName(DataTypes(tensors));
+      const std::string weights = PyTorchTypeName(WeightsDataType(tensors));
       return weights.empty() || weights == types ? types : types + " / " + weights;
     };
     add("type ", type(of_a), type(of_b));
@@ -123,7 +124,7 @@ std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& 
   if (!one_backend) return differences;
   add("settings ", a.identity.settings, b.identity.settings);
   add("fused activation ", a.identity.bounds, b.identity.bounds);
-  // Conversions of types are said by the type.
+  // Conversions are already reported as the type.
   const auto fused = [](std::vector<std::string> kinds) {
     std::erase(kinds, "Convert");
     return fmt::format("{}", fmt::join(kinds, " "));
@@ -150,8 +151,8 @@ std::optional<ProgramChange> ChangeOf(const Profile& baseline, const Profile& ca
                                       std::optional<std::size_t> in_baseline,
                                       std::optional<std::size_t> in_candidate, bool moved) {
   if (!IsProgramKnown(baseline) || !IsProgramKnown(candidate)) return std::nullopt;
-  const std::optional<ChangedNode> a = NodeOfOperator(baseline, in_baseline);
-  const std::optional<ChangedNode> b = NodeOfOperator(candidate, in_candidate);
+  const std::optional<ChangedNode> a = MakeChangedNode(baseline, in_baseline);
+  const std::optional<ChangedNode> b = MakeChangedNode(candidate, in_candidate);
   if ((in_baseline && !a) || (in_candidate && !b)) return std::nullopt;
   return ChangeOf(a ? &*a : nullptr, b ? &*b : nullptr, moved);
 }
