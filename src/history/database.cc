@@ -12,7 +12,7 @@
 namespace etprof {
 namespace {
 
-Error Damaged(const std::filesystem::path& file, std::string_view reason) {
+Error DamagedError(const std::filesystem::path& file, std::string_view reason) {
   return Error(ExitCode::kBadInput, fmt::format("is damaged: {}", reason))
       .InFile(file.string())
       .Remedy("restore it from a copy, or add the runs again to a new file");
@@ -20,13 +20,13 @@ Error Damaged(const std::filesystem::path& file, std::string_view reason) {
 
 constexpr const char* kReadSchema = "SELECT count(*) FROM sqlite_schema";
 
-// The longest text is `by_launch`, some 10 bytes per launch.
+// The longest text is `by_launch`, about 10 bytes per launch.
 constexpr int kMaxRowBytes = 4 << 20;
-// Reading all of a history takes some 30 steps per byte.
+// Reading a whole history takes about 30 steps per byte.
 constexpr std::uint64_t kMinSteps = 50'000'000, kStepsPerByte = 200;
-constexpr int kStepsOfCallback = 10'000;
+constexpr int kStepsPerCallback = 10'000;
 
-std::filesystem::path JournalOf(std::filesystem::path file) { return file += "-journal"; }
+std::filesystem::path JournalPath(std::filesystem::path file) { return file += "-journal"; }
 
 std::uint32_t BigEndianAt(ByteView bytes, std::size_t at) {
   std::uint32_t value = 0;
@@ -34,9 +34,9 @@ std::uint32_t BigEndianAt(ByteView bytes, std::size_t at) {
   return value;
 }
 
-// Refuses side files of `path` with which SQLite would do more than roll back this one file. `file` is for
-// people.
-void RequireHarmlessSideFiles(const std::filesystem::path& path, const std::filesystem::path& file) {
+// Rejects side files of `path` with which SQLite would do more than roll back this one file. `file` is the
+// name for messages.
+void RejectDangerousSideFiles(const std::filesystem::path& path, const std::filesystem::path& file) {
   namespace fs = std::filesystem;
   const auto refuse = [&](const char* suffix, std::string_view problem) {
     throw Error(ExitCode::kBadInput,
@@ -47,25 +47,26 @@ void RequireHarmlessSideFiles(const std::filesystem::path& path, const std::file
   std::error_code error;
   fs::path wal = path;
   wal += "-wal";
-  // SQLite reads it even where the header of the database says that there is none.
+  // SQLite reads the log even if the header of the database says that there is none.
   if (fs::symlink_status(wal, error).type() != fs::file_type::not_found)
     refuse("-wal", "(a write-ahead log), which etprof does not write");
-  const fs::path journal = JournalOf(path);
+  const fs::path journal = JournalPath(path);
   const fs::file_type type = fs::symlink_status(journal, error).type();
   if (type == fs::file_type::not_found) return;
   if (type != fs::file_type::regular) refuse("-journal", "that is not a regular file");
   const MappedFile mapped = MappedFile::Open(journal, kMostTable);
   const ByteView bytes = mapped.bytes();
-  // https://www.sqlite.org/fileformat2.html#the_rollback_journal: the header, and, as readSuperJournal() of
-  // SQLite's pager.c has it, the end of a journal that names a super-journal, which SQLite deletes.
+  // https://www.sqlite.org/fileformat2.html#the_rollback_journal describes the header. A journal that names a
+  // super-journal, which SQLite deletes, ends with the magic bytes (readSuperJournal() in SQLite's pager.c).
   constexpr std::string_view kMagic("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
   constexpr std::size_t kHeader = 28;
   const auto is_magic = [&](std::size_t at) {
     return std::memcmp(bytes.data() + at, kMagic.data(), kMagic.size()) == 0;
   };
-  if (bytes.size() < kHeader) return;  // too short for either
+  if (bytes.size() < kHeader) return;  // too short for a header or a super-journal
   if (is_magic(bytes.size() - kMagic.size())) refuse("-journal", "that makes SQLite delete another file");
-  // All pages that a transaction removed are in the journal, so the old size cannot be larger than both.
+  // The journal contains all pages that a transaction removed, so the old size cannot exceed the sum of both
+  // files.
   const std::uint64_t old_size = std::uint64_t{BigEndianAt(bytes, 16)} * BigEndianAt(bytes, 24);
   if (is_magic(0) && old_size > bytes.size() + fs::file_size(path)) refuse("-journal", "that is damaged");
 }
@@ -78,11 +79,11 @@ Database::Database(std::filesystem::path file, Mode mode, double busy_seconds)
                     : mode == Mode::kWrite ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   try {
-    // SQLite looks for side files where a link leads, so that is where they are checked.
+    // SQLite looks for side files next to a link's target, so check there.
     const std::filesystem::path path = std::filesystem::weakly_canonical(std::filesystem::absolute(file_));
-    RequireHarmlessSideFiles(path, file_);
+    RejectDangerousSideFiles(path, file_);
     Open(path, flags);
-    // A file that may not be written is opened all the same.
+    // SQLite opens a file without write permission as read-only.
     if (mode != Mode::kRead && sqlite3_db_readonly(handle_, "main") == 1) Fail(SQLITE_READONLY);
     if (mode == Mode::kRead) {
       const int code = sqlite3_exec(handle_, kReadSchema, nullptr, nullptr, nullptr);
@@ -106,7 +107,7 @@ void Database::Open(const std::filesystem::path& path, int flags) {
   if (code != SQLITE_OK) Fail(code);
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, static_cast<int>(1000 * busy_seconds_));
-  // What https://www.sqlite.org/security.html advises for files that others made.
+  // https://www.sqlite.org/security.html recommends these options for untrusted files.
   for (const auto& [option, value] :
        {std::pair(SQLITE_DBCONFIG_DEFENSIVE, 1), std::pair(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
         std::pair(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0), std::pair(SQLITE_DBCONFIG_ENABLE_VIEW, 0)})
@@ -115,27 +116,27 @@ void Database::Open(const std::filesystem::path& path, int flags) {
   sqlite3_limit(handle_, SQLITE_LIMIT_ATTACHED, 0);
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
-  max_steps_ = (kMinSteps + kStepsPerByte * (error ? 0 : size)) / kStepsOfCallback;
+  max_steps_ = (kMinSteps + kStepsPerByte * (error ? 0 : size)) / kStepsPerCallback;
   const auto count = [](void* database) {
     auto& of = *static_cast<Database*>(database);
     return static_cast<int>(++of.steps_ > of.max_steps_);
   };
-  sqlite3_progress_handler(handle_, kStepsOfCallback, count, this);
+  sqlite3_progress_handler(handle_, kStepsPerCallback, count, this);
   Execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;");
 }
 
 void Database::OpenRecoveredCopy(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
-  const fs::path journal = JournalOf(path);
+  const fs::path journal = JournalPath(path);
   const fs::path folder = MakeTemporaryFolder("etprof-history-", "a copy of a history");
   const fs::path copy = folder / "history.sqlite";
   try {
     const fs::file_time_type before = fs::last_write_time(journal);
-    fs::copy_file(journal, JournalOf(copy));
+    fs::copy_file(journal, JournalPath(copy));
     fs::copy_file(path, copy);
     // A writer that recovers the file at the same time removes the journal at its end.
     if (fs::last_write_time(journal) != before) throw fs::filesystem_error("it was changed", path, {});
-    RequireHarmlessSideFiles(copy, file_);
+    RejectDangerousSideFiles(copy, file_);
     Open(copy, SQLITE_OPEN_READWRITE);
     Execute(kReadSchema);  // rolls back
   } catch (const fs::filesystem_error&) {
@@ -167,7 +168,7 @@ std::int64_t Database::Number(std::string_view sql) {
 
 void Database::RequireWhole() {
   Statement check(*this, "PRAGMA quick_check(1)");
-  if (check.Step() && check.Text(0) != "ok") throw Damaged(file_, check.Text(0));
+  if (check.Step() && check.Text(0) != "ok") throw DamagedError(file_, check.Text(0));
 }
 
 std::vector<std::string> Database::Schema() {
@@ -191,11 +192,11 @@ void Database::Fail(int code) const {
   const std::string reason = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
   const int primary = code & 0xff;
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) {
-    throw Damaged(file_, reason);
+    throw DamagedError(file_, reason);
   }
   if (primary == SQLITE_TOOBIG || primary == SQLITE_INTERRUPT) {
-    throw Damaged(file_, primary == SQLITE_TOOBIG ? "a text is too long"
-                                                  : "reading it takes too long for a file of its size");
+    throw DamagedError(file_, primary == SQLITE_TOOBIG ? "a text is too long"
+                                                       : "reading it takes too long for a file of its size");
   }
   if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED) {
     throw Error(ExitCode::kDeviceFailed, "is in use: another process writes to it")

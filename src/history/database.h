@@ -12,27 +12,27 @@ struct sqlite3_stmt;
 
 namespace etprof {
 
-// SQLite, as little of it as the history needs. What SQLite reports is thrown as Error that names the file:
-// kDeviceFailed where it could not be written or is in use, kBadInput where it is damaged.
+// The subset of SQLite that the history needs. Errors of SQLite are thrown as Error with the file's name:
+// kDeviceFailed if the file cannot be written or is in use, kBadInput if it is damaged.
 //
-// The file may come from somebody else, with side files that make SQLite delete, create, or follow others. So
-// only a regular file is opened, with at most a rollback journal that concerns this file alone, and the work
-// of all statements together is bounded by the size of the file.
+// The file may come from an untrusted source, with side files that make SQLite delete, create, or follow
+// other files. So only a regular file is opened, with at most a rollback journal that concerns this file
+// alone, and the total work of all statements is bounded by the size of the file.
 class Database {
  public:
-  // kRead changes nothing on disk: an interrupted transaction is rolled back in a temporary copy.
+  // kRead changes nothing on disk: it rolls back an interrupted transaction in a temporary copy.
   enum class Mode { kRead, kWrite, kCreate };
-  // Waits for another process that writes for up to `busy_seconds`.
+  // Waits up to `busy_seconds` while another process writes.
   Database(std::filesystem::path file, Mode mode, double busy_seconds = 60);
-  // An empty one in memory.
+  // Opens an empty database in memory.
   Database();
   Database(Database&&) = delete;
   ~Database();
 
   void Execute(const char* sql);
-  // The first column of the first row; 0 without one.
+  // Returns the first column of the first row; 0 if there is no row.
   std::int64_t Number(std::string_view sql);
-  // Throws where any page is damaged. Reads all of the file.
+  // Throws if any page is damaged. Reads the whole file.
   void RequireWhole();
   // Throws unless the file has exactly the tables and indices of `expected`.
   void RequireSchemaOf(Database& expected);
@@ -43,16 +43,17 @@ class Database {
  private:
   void Open(const std::filesystem::path& path, int flags);
   void OpenRecoveredCopy(const std::filesystem::path& path);
-  // A line for each table, index, and whatever else a schema may have.
+  // Returns one line for each table, index, and other element of the schema.
   std::vector<std::string> Schema();
 
-  std::filesystem::path file_;  // as the user names it
+  std::filesystem::path file_;  // as the user named the file
   sqlite3* handle_ = nullptr;
   double busy_seconds_ = 0;
-  std::uint64_t steps_ = 0, max_steps_ = 0;  // of SQLite's virtual machine, in units of kStepsOfCallback
+  std::uint64_t steps_ = 0,
+                max_steps_ = 0;  // steps of SQLite's virtual machine, in units of kStepsPerCallback
 };
 
-// One prepared statement. Columns are read from 0.
+// A prepared statement. Columns are counted from 0.
 class Statement {
  public:
   Statement(Database& database, std::string_view sql);
@@ -65,9 +66,9 @@ class Statement {
     (BindAt(++place, values), ...);
     return *this;
   }
-  // Whether there is a row.
+  // Returns whether there is another row.
   bool Step();
-  // To its end, then ready to be bound again.
+  // Steps to the end, then resets the statement for new values.
   void Run();
   void Reset();
 
@@ -84,7 +85,7 @@ class Statement {
   void BindAt(int place, double number);
   template <typename T>
   void BindAt(int place, const std::optional<T>& value) {
-    if (value) BindAt(place, *value);  // else it stays null
+    if (value) BindAt(place, *value);  // an unbound parameter is null
   }
 
  private:
@@ -92,8 +93,8 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-// Everything between its making and Commit() is done, or, after an exception or a kill, nothing of it. Other
-// writers wait for it.
+// Either all changes between the constructor and Commit() are made or, after an exception or a kill, none.
+// Other writers wait for the transaction.
 class Transaction {
  public:
   explicit Transaction(Database& database);

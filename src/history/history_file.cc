@@ -19,12 +19,12 @@
 namespace etprof {
 namespace {
 
-// In the file's header, by which it is known: "ETPH".
+// "ETPH" in the file's header identifies a history.
 constexpr std::uint32_t kApplicationId = 0x45545048;
 constexpr std::uint32_t kVersion = 3;
 
-// Times of launches and sums of operators are integers of nanoseconds. `result` is found by series and time,
-// its launches and operators by their result.
+// Times are integers in nanoseconds. The indices find results by series and time, and launches and operators
+// by their result.
 constexpr const char* kSchema = R"sql(
 CREATE TABLE machine(
   id INTEGER PRIMARY KEY, platform TEXT NOT NULL, cpu_model TEXT NOT NULL, cores INTEGER NOT NULL,
@@ -60,21 +60,20 @@ CREATE TABLE operator_time(
   result INTEGER NOT NULL REFERENCES result(id), operator INTEGER NOT NULL REFERENCES operator(id),
   self_ns INTEGER NOT NULL, PRIMARY KEY(result, operator)) WITHOUT ROWID;
 )sql";
-// What version 2 adds. `by_launch` is a JSON array of integers, in the order of the launches.
-constexpr const char* kSchemaOf2 = R"sql(
+// Additions of version 2. `by_launch` is a JSON array of integers in the order of the launches.
+constexpr const char* kSchemaAdditions2 = R"sql(
 ALTER TABLE launch ADD COLUMN traced_ns INTEGER;
 ALTER TABLE operator_time ADD COLUMN by_launch TEXT;
 )sql";
-constexpr const char* kSchemaOf3 = R"sql(
+constexpr const char* kSchemaAdditions3 = R"sql(
 CREATE TABLE acceptance(
   series INTEGER NOT NULL REFERENCES series(id), commit_name TEXT NOT NULL, reason TEXT NOT NULL,
   at INTEGER NOT NULL, PRIMARY KEY(series, commit_name)) WITHOUT ROWID;
 )sql";
-constexpr std::array kSchemas = {kSchema, kSchemaOf2, kSchemaOf3};  // what each version adds
+constexpr std::array kSchemas = {kSchema, kSchemaAdditions2, kSchemaAdditions3};  // additions of each version
 static_assert(kSchemas.size() == kVersion);
 
-// Statements are prepared only for tables that etprof made: a view or a trigger of somebody else may run for
-// ever.
+// Statements are prepared only for tables that etprof created: a foreign view or trigger may run forever.
 void RequireSchema(Database& database, std::int64_t version) {
   Database expected;
   for (std::size_t i = 0; i < kSchemas.size() && std::cmp_less(i, version); ++i)
@@ -88,8 +87,8 @@ std::uint32_t BigEndian(const char* at) {
   return value;
 }
 
-// Looks at the header without SQLite, which might repair a file of somebody else. Whether there is anything
-// in it (https://www.sqlite.org/fileformat2.html#the_database_header).
+// Checks the header without SQLite, which might repair a foreign file. Returns whether the file has any
+// content (https://www.sqlite.org/fileformat2.html#the_database_header).
 bool RequireHistory(const std::filesystem::path& file) {
   std::array<char, 100> header{};
   std::ifstream in(file, std::ios::binary);
@@ -121,8 +120,7 @@ void RequireRegular(const std::filesystem::path& file) {
       .Remedy("give the history with `--history FILE`; `etprof history add` creates one");
 }
 
-// Whether there is anything in a file that may be added to. Throws for what is none of ours, and where none
-// can be created.
+// Returns whether the file has any content. Throws if the file is not a history, or if it cannot be created.
 bool HasHistory(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::absolute(file, error).parent_path();
@@ -141,7 +139,7 @@ bool HasHistory(const std::filesystem::path& file) {
         .InFile(file.string())
         .Remedy("remove the link, or name another file");
   }
-  if (::access(folder.c_str(), W_OK) != 0) {  // SQLite makes its journal there
+  if (::access(folder.c_str(), W_OK) != 0) {  // SQLite creates its journal there
     throw Error(ExitCode::kDeviceFailed, "cannot be created: its folder may not be written")
         .InFile(file.string())
         .Remedy("make the folder writable, or name another file with `--history FILE`");
@@ -150,7 +148,7 @@ bool HasHistory(const std::filesystem::path& file) {
 }
 
 // "[1,22,0]"; empty for anything else.
-std::vector<Nanoseconds> NumbersIn(std::string_view text) {
+std::vector<Nanoseconds> ParseNanoseconds(std::string_view text) {
   std::vector<Nanoseconds> numbers;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -164,32 +162,32 @@ std::vector<Nanoseconds> NumbersIn(std::string_view text) {
   return at != end && *at == ']' ? numbers : std::vector<Nanoseconds>();
 }
 
-// As MachineIdentity and SeriesKey have them.
+// The columns in the order of the members of MachineIdentity and SeriesKey.
 constexpr const char* kMachineColumns =
     "platform, cpu_model, os, kernel, virtualization, power_mode, governors, cores";
 constexpr const char* kSeriesColumns = "model, method, experiment, threads, settings, device";
 
-// Of a HistoryFilter's model, device, and experiment.
+// Parameters: model, device, and experiment of a HistoryFilter.
 constexpr const char* kSeriesFilter =
     "instr(lower(model), lower(?1)) > 0 AND instr(lower(device), lower(?2)) > 0 AND "
     "instr(lower(experiment), lower(?3)) > 0";
 
-// Of a row with kMachineColumns from `first` on.
-MachineIdentity MachineIn(const Statement& row, int first) {
+// Reads kMachineColumns, which begin at column `first`.
+MachineIdentity ReadMachine(const Statement& row, int first) {
   return {row.Text(first),     row.Text(first + 1),
           row.Text(first + 2), row.Text(first + 3),
           row.Text(first + 4), row.Text(first + 5),
           row.Text(first + 6), static_cast<int>(row.Integer(first + 7))};
 }
 
-// What LaunchesIn reads of a result; in place of {}: SinceVersion2("traced_ns").
-constexpr const char* kLaunches =
+// Query for ReadLaunches; {} stands for SinceVersion2("traced_ns").
+constexpr const char* kSelectLaunches =
     "SELECT launch, latency_ns, clean_runs, runs, log_relative, {} FROM launch WHERE result = ?1 ORDER BY "
     "launch";
 
-// Of a result, by a statement of kLaunches.
-std::vector<HistoryLaunch> LaunchesIn(Statement& launches, std::int64_t result) {
-  // No measurement gives more; sums of what a damaged file says fit.
+// Reads the launches of a result. `launches`: a statement of kSelectLaunches.
+std::vector<HistoryLaunch> ReadLaunches(Statement& launches, std::int64_t result) {
+  // No measurement has more runs, and sums of values from a damaged file do not overflow.
   const auto runs_in = [&](int column) {
     return std::clamp<std::int64_t>(launches.Integer(column), 0, 1'000'000'000'000);
   };
@@ -203,8 +201,8 @@ std::vector<HistoryLaunch> LaunchesIn(Statement& launches, std::int64_t result) 
   return found;
 }
 
-// Of a row with kSeriesColumns from `first` on.
-SeriesKey SeriesIn(const Statement& row, int first) {
+// Reads kSeriesColumns, which begin at column `first`.
+SeriesKey ReadSeriesKey(const Statement& row, int first) {
   return {row.Text(first),     row.Text(first + 1),
           row.Text(first + 2), static_cast<int>(row.Integer(first + 3)),
           row.Text(first + 4), row.Text(first + 5)};
@@ -221,10 +219,10 @@ HistoryFile::HistoryFile(const std::filesystem::path& file, Database::Mode mode)
 }
 
 void HistoryFile::CreateTables() {
-  // What is committed survives a loss of power, too.
+  // Committed data survives a power loss.
   database_.Execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
   Transaction transaction(database_);
-  // Also where another process has just made them.
+  // Another process may have just created the tables.
   std::int64_t version = 0;
   if (database_.Number("SELECT count(*) FROM sqlite_schema") > 0) {
     version = database_.Number("PRAGMA user_version");
@@ -259,12 +257,13 @@ HistoryFile HistoryFile::OpenToRead(const std::filesystem::path& file) {
   return {file, Database::Mode::kRead};
 }
 
-std::int64_t HistoryFile::IdOf(const char* table, const char* columns,
-                               const std::vector<std::string>& values) {
-  std::string places;
-  for (std::size_t i = 1; i <= values.size(); ++i) places += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
-  const std::string find = fmt::format("SELECT id FROM {} WHERE ({}) = ({})", table, columns, places);
-  const std::string add = fmt::format("INSERT INTO {}({}) VALUES({})", table, columns, places);
+std::int64_t HistoryFile::FindOrAddRow(const char* table, const char* columns,
+                                       const std::vector<std::string>& values) {
+  std::string placeholders;
+  for (std::size_t i = 1; i <= values.size(); ++i)
+    placeholders += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
+  const std::string find = fmt::format("SELECT id FROM {} WHERE ({}) = ({})", table, columns, placeholders);
+  const std::string add = fmt::format("INSERT INTO {}({}) VALUES({})", table, columns, placeholders);
   for (const std::string* const sql : {&find, &add}) {
     Statement statement(database_, *sql);
     for (std::size_t i = 0; i < values.size(); ++i) statement.BindAt(static_cast<int>(i) + 1, values[i]);
@@ -273,16 +272,17 @@ std::int64_t HistoryFile::IdOf(const char* table, const char* columns,
   return database_.LastRowId();
 }
 
-std::int64_t HistoryFile::IdOfSeries(const SeriesKey& key) {
-  return IdOf(
+std::int64_t HistoryFile::FindOrAddSeries(const SeriesKey& key) {
+  return FindOrAddRow(
       "series", kSeriesColumns,
       {key.model, key.method, key.experiment, fmt::format("{}", key.threads), key.settings, key.device});
 }
 
 void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const HistoryResult& result) {
-  const std::int64_t series = IdOfSeries(result.series);
-  const std::int64_t artifact = IdOf("artifact", "model_sha256, runner_sha256, executorch_version",
-                                     {result.model_sha256, result.runner_sha256, result.executorch_version});
+  const std::int64_t series = FindOrAddSeries(result.series);
+  const std::int64_t artifact =
+      FindOrAddRow("artifact", "model_sha256, runner_sha256, executorch_version",
+                   {result.model_sha256, result.runner_sha256, result.executorch_version});
   Statement add(database_,
                 "INSERT INTO result(series, run, time, measured_at, artifact, operator_runs) "
                 "VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
@@ -300,7 +300,7 @@ void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const Hi
   Statement add_time(
       database_, "INSERT INTO operator_time(result, operator, self_ns, by_launch) VALUES(?1, ?2, ?3, ?4)");
   for (const HistoryOperator& op : result.operators) {
-    const std::int64_t name = IdOf("operator", "key, name", {op.key, op.name});
+    const std::int64_t name = FindOrAddRow("operator", "key, name", {op.key, op.name});
     const auto by_launch = op.by_launch.empty()
                                ? std::nullopt
                                : std::optional(fmt::format("[{}]", fmt::join(op.by_launch, ",")));
@@ -335,9 +335,9 @@ HistoryFile::Added HistoryFile::Add(HistoryRun run, OfOther of_other) {
       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)");
   const HistoryConditions& conditions = run.conditions;
   const MachineIdentity& of = run.machine;
-  const std::int64_t machine = IdOf("machine", kMachineColumns,
-                                    {of.platform, of.cpu_model, of.os, of.kernel, of.virtualization,
-                                     of.power_mode, of.governors, fmt::format("{}", of.cores)});
+  const std::int64_t machine = FindOrAddRow("machine", kMachineColumns,
+                                            {of.platform, of.cpu_model, of.os, of.kernel, of.virtualization,
+                                             of.power_mode, of.governors, fmt::format("{}", of.cores)});
   add.Bind(run.identity, run.commit, run.time, run.measured_at, run.etprof_version, run.reference, machine,
            launches, conditions.rounds, conditions.hot_rounds, conditions.capped_rounds,
            conditions.repeated_bursts, conditions.celsius, conditions.load, conditions.frequency_khz)
@@ -357,7 +357,7 @@ void HistoryFile::DeleteRun(std::int64_t run) {
   }
 }
 
-std::string HistoryFile::CommitNamed(const std::string& start) {
+std::string HistoryFile::ExpandCommit(const std::string& start) {
   Statement find(database_,
                  "SELECT DISTINCT commit_name FROM run WHERE instr(commit_name, ?1) = 1 ORDER BY 1");
   find.Bind(start);
@@ -378,7 +378,7 @@ void HistoryFile::AddAcceptance(std::int64_t series, const Acceptance& acceptanc
   add.Bind(series, acceptance.commit, acceptance.reason, acceptance.at).Run();
 }
 
-std::vector<Acceptance> HistoryFile::AcceptancesOf(std::int64_t series) {
+std::vector<Acceptance> HistoryFile::ReadAcceptances(std::int64_t series) {
   std::vector<Acceptance> found;
   if (version_ < 3) return found;
   Statement find(database_,
@@ -391,7 +391,7 @@ std::vector<Acceptance> HistoryFile::AcceptancesOf(std::int64_t series) {
 std::vector<SeriesKey> HistoryFile::Accept(const HistoryFilter& filter, const std::string& commit,
                                            const std::string& reason, UnixTime at) {
   Transaction transaction(database_);
-  const std::string name = CommitNamed(commit);
+  const std::string name = ExpandCommit(commit);
   std::vector<SeriesKey> accepted;
   Statement find(database_,
                  fmt::format("SELECT id, {} FROM series WHERE {} AND EXISTS(SELECT 1 FROM result JOIN run ON "
@@ -401,7 +401,7 @@ std::vector<SeriesKey> HistoryFile::Accept(const HistoryFilter& filter, const st
   find.Bind(filter.model, filter.device, filter.experiment, name);
   while (find.Step()) {
     AddAcceptance(find.Integer(0), {name, reason, at});
-    accepted.push_back(SeriesIn(find, 1));
+    accepted.push_back(ReadSeriesKey(find, 1));
   }
   if (accepted.empty()) {
     throw Error(ExitCode::kUsage, fmt::format("no series that matches the filters has commit `{}`", name))
@@ -414,7 +414,7 @@ std::vector<SeriesKey> HistoryFile::Accept(const HistoryFilter& filter, const st
 
 std::int64_t HistoryFile::Delete(const std::string& commit) {
   Transaction transaction(database_);
-  const std::string name = CommitNamed(commit);
+  const std::string name = ExpandCommit(commit);
   std::vector<std::int64_t> runs;
   Statement find(database_, "SELECT id FROM run WHERE commit_name = ?1");
   find.Bind(name);
@@ -430,8 +430,8 @@ std::int64_t HistoryFile::Merge(HistoryFile& other) {
   Transaction transaction(database_);
   Statement series(other.database_, fmt::format("SELECT id, {} FROM series", kSeriesColumns));
   while (series.Step()) {
-    for (const Acceptance& acceptance : other.AcceptancesOf(series.Integer(0)))
-      AddAcceptance(IdOfSeries(SeriesIn(series, 1)), acceptance);
+    for (const Acceptance& acceptance : other.ReadAcceptances(series.Integer(0)))
+      AddAcceptance(FindOrAddSeries(ReadSeriesKey(series, 1)), acceptance);
   }
   transaction.Commit();
   return CountRuns() - before;
@@ -455,7 +455,7 @@ std::vector<HistoryRun> HistoryFile::Runs() {
     run.reference = find.Text(5);
     run.conditions = {find.Integer(6),    find.Integer(7),    find.Integer(8),      find.Integer(9),
                       find.MaybeReal(10), find.MaybeReal(11), find.MaybeInteger(12)};
-    run.machine = MachineIn(find, 14);
+    run.machine = ReadMachine(find, 14);
     ReadResults(find.Integer(13), run);
   }
   return runs;
@@ -468,7 +468,7 @@ void HistoryFile::ReadResults(std::int64_t run_id, HistoryRun& run) {
                   "FROM result JOIN series ON series.id = result.series JOIN artifact ON artifact.id = "
                   "result.artifact WHERE run = ?1 ORDER BY result.id",
                   kSeriesColumns));
-  Statement launches(database_, fmt::format(kLaunches, SinceVersion2("traced_ns")));
+  Statement launches(database_, fmt::format(kSelectLaunches, SinceVersion2("traced_ns")));
   Statement operators(database_,
                       fmt::format("SELECT key, name, self_ns, {} FROM operator_time JOIN operator ON "
                                   "operator.id = operator WHERE result = ?1 ORDER BY operator",
@@ -480,12 +480,12 @@ void HistoryFile::ReadResults(std::int64_t run_id, HistoryRun& run) {
     result.model_sha256 = find.Text(2);
     result.runner_sha256 = find.Text(3);
     result.executorch_version = find.Text(4);
-    result.series = SeriesIn(find, 5);
-    result.launches = LaunchesIn(launches, find.Integer(0));
+    result.series = ReadSeriesKey(find, 5);
+    result.launches = ReadLaunches(launches, find.Integer(0));
     operators.Bind(find.Integer(0));
     while (operators.Step()) {
       result.operators.push_back(
-          {operators.Text(0), operators.Text(1), operators.Integer(2), NumbersIn(operators.Text(3))});
+          {operators.Text(0), operators.Text(1), operators.Integer(2), ParseNanoseconds(operators.Text(3))});
     }
     operators.Reset();
   }
@@ -506,41 +506,42 @@ std::vector<SeriesKey> HistoryFile::OfOtherOperators(const std::string& identity
           kOperators, kSeriesColumns));
   std::vector<SeriesKey> found;
   find.Bind(identity);
-  while (find.Step()) found.push_back(SeriesIn(find, 0));
+  while (find.Step()) found.push_back(ReadSeriesKey(find, 0));
   return found;
 }
 
 namespace {
 
-// What tells two machines of one name apart; "": not known. Another kernel, governor, or power mode is the
-// same machine.
-std::string HardwareOf(const MachineIdentity& machine) {
+// The hardware distinguishes machines with the same name; "": not known. Another kernel, governor, or power
+// mode does not make another machine.
+std::string HardwareName(const MachineIdentity& machine) {
   std::string text = machine.cpu_model;
   if (machine.cores > 0) text += (text.empty() ? "" : ", ") + CountedText(machine.cores, "core");
   return text;
 }
 
-// The points at these places, on a device of another name.
-TrendData PartOf(const TrendData& all, const std::vector<std::size_t>& places, const std::string& device) {
+// A series with only these points, on a device of another name.
+TrendData SelectPoints(const TrendData& all, const std::vector<std::size_t>& indices,
+                       const std::string& device) {
   TrendData part;
   part.key = all.key;
   part.key.device = device;
   part.earlier = all.earlier;
   part.accepted = all.accepted;
-  for (const std::size_t i : places) part.points.push_back(all.points[i]);
+  for (const std::size_t i : indices) part.points.push_back(all.points[i]);
   for (const OperatorTimes& op : all.operators) {
     OperatorTimes& times = part.operators.emplace_back(OperatorTimes{op.key, op.name, op.share, {}});
-    for (const std::size_t i : places) times.times.push_back(op.times[i]);
+    for (const std::size_t i : indices) times.times.push_back(op.times[i]);
   }
   return part;
 }
 
-// A series for each machine that it was measured on: where several have one name, as every "local" of a CI,
-// they are called by their hardware, too.
-std::vector<TrendData> ByMachine(std::vector<TrendData> trends) {
-  std::map<std::string, std::set<std::string>> known;  // hardware, by the device's name
+// Splits each series by machine. If several machines have the same name, as every "local" of a CI, the
+// hardware is appended to the name.
+std::vector<TrendData> SplitByMachine(std::vector<TrendData> trends) {
+  std::map<std::string, std::set<std::string>> known;  // hardware by device name
   for (const TrendData& trend : trends) {
-    for (const TrendPoint& point : trend.points) known[trend.key.device].insert(HardwareOf(point.machine));
+    for (const TrendPoint& point : trend.points) known[trend.key.device].insert(HardwareName(point.machine));
   }
   for (auto& [device, hardware] : known) hardware.erase("");
   std::vector<TrendData> found;
@@ -551,10 +552,10 @@ std::vector<TrendData> ByMachine(std::vector<TrendData> trends) {
     }
     std::map<std::string, std::vector<std::size_t>> machines;
     for (std::size_t i = 0; i < trend.points.size(); ++i)
-      machines[HardwareOf(trend.points[i].machine)].push_back(i);
-    for (const auto& [hardware, places] : machines) {
+      machines[HardwareName(trend.points[i].machine)].push_back(i);
+    for (const auto& [hardware, indices] : machines) {
       const std::string name = hardware.empty() ? "unknown machine" : hardware;
-      found.push_back(PartOf(trend, places, fmt::format("{} ({})", trend.key.device, name)));
+      found.push_back(SelectPoints(trend, indices, fmt::format("{} ({})", trend.key.device, name)));
     }
   }
   return found;
@@ -571,14 +572,14 @@ std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
   find.Bind(filter.model, filter.device, filter.experiment);
   while (find.Step()) {
     TrendData trend;
-    trend.key = SeriesIn(find, 1);
-    trend.accepted = AcceptancesOf(find.Integer(0));
+    trend.key = ReadSeriesKey(find, 1);
+    trend.accepted = ReadAcceptances(find.Integer(0));
     ReadPoints(find.Integer(0), filter, trend);
     if (!filter.operator_name.empty()) ReadNamedOperators(filter, trend);
     if (filter.operators) ReadOperators(trend);
     if (!trend.points.empty()) trends.push_back(std::move(trend));
   }
-  return ByMachine(std::move(trends));
+  return SplitByMachine(std::move(trends));
 }
 
 void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, TrendData& trend) {
@@ -591,7 +592,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
                   "JOIN artifact ON artifact.id = result.artifact WHERE series = ?1 "
                   "ORDER BY result.time DESC, result.measured_at DESC, result.id DESC LIMIT ?2",
                   kMachineColumns));
-  Statement launches(database_, fmt::format(kLaunches, SinceVersion2("traced_ns")));
+  Statement launches(database_, fmt::format(kSelectLaunches, SinceVersion2("traced_ns")));
   Statement reference(
       database_,
       "SELECT model_sha256, runner_sha256, result.id FROM result JOIN series ON series.id = result.series "
@@ -604,7 +605,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
     std::map<int, Nanoseconds> traced;  // by launch
     std::optional<double> mean;
   };
-  std::map<std::int64_t, Reference> references;  // by result: read once, whatever refers to it
+  std::map<std::int64_t, Reference> references;  // by result; each is read once
   while (find.Step()) {
     TrendPoint point;
     point.result = find.Integer(0);
@@ -612,7 +613,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
     point.time = find.Integer(2);
     point.measured_at = find.Integer(3);
     point.reference = find.Text(4);
-    point.machine = MachineIn(find, 5);
+    point.machine = ReadMachine(find, 5);
     point.conditions = {find.Integer(13),   find.Integer(14),   find.Integer(15),     find.Integer(16),
                         find.MaybeReal(17), find.MaybeReal(18), find.MaybeInteger(19)};
     point.model_sha256 = find.Text(20);
@@ -628,13 +629,13 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
       }
       reference.Reset();
     }
-    point.launches = LaunchesIn(launches, point.result);
-    // Relative to the reference are self times only where they are asked for.
+    point.launches = ReadLaunches(launches, point.result);
+    // The reference's times are needed for self times only.
     if (of_reference && (filter.operators || !filter.operator_name.empty())) {
       const auto [found, is_new] = references.try_emplace(*of_reference);
       auto& [traced, mean] = found->second;
       if (is_new) {
-        for (const HistoryLaunch& launch : LaunchesIn(launches, *of_reference))
+        for (const HistoryLaunch& launch : ReadLaunches(launches, *of_reference))
           traced[launch.index] = launch.traced.value_or(0);
         all_self.Bind(*of_reference);
         if (all_self.Step() && all_self.Real(0) > 0) mean = all_self.Real(0);
@@ -668,9 +669,9 @@ void HistoryFile::ReadNamedOperators(const HistoryFilter& filter, TrendData& tre
     while (find.Step()) {
       sum += find.Real(0);
       runs = find.Real(1);
-      const std::vector<Nanoseconds> of_one = NumbersIn(find.Text(2));
-      by_launch = by_launch && of_one.size() == launches.size();
-      for (std::size_t i = 0; i < launches.size() && by_launch; ++i) launches[i] += of_one[i];
+      const std::vector<Nanoseconds> operator_times = ParseNanoseconds(find.Text(2));
+      by_launch = by_launch && operator_times.size() == launches.size();
+      for (std::size_t i = 0; i < launches.size() && by_launch; ++i) launches[i] += operator_times[i];
     }
     find.Reset();
     if (runs <= 0) continue;
@@ -718,7 +719,7 @@ void HistoryFile::ReadOperators(TrendData& trend) {
     times.times.resize(trend.points.size());
     for (const Row& row : of_op) {
       if (row.runs <= 0) continue;
-      std::vector<Nanoseconds> by_launch = NumbersIn(row.by_launch);
+      std::vector<Nanoseconds> by_launch = ParseNanoseconds(row.by_launch);
       if (by_launch.size() != trend.points[row.point].launches.size()) by_launch.clear();
       times.times[row.point] = {row.self / row.runs, std::move(by_launch)};
     }

@@ -49,7 +49,7 @@ class HistoryFileTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  // All regular files of the folder.
+  // The contents of all regular files in the folder.
   std::map<fs::path, std::string> Contents() const {
     std::map<fs::path, std::string> contents;
     for (const auto& entry : fs::directory_iterator(folder_)) {
@@ -57,7 +57,7 @@ class HistoryFileTest : public testing::Test {
     }
     return contents;
   }
-  // However it is opened, the Error says why, and no file is changed.
+  // All ways to open the file throw an Error and leave all files unchanged.
   void ExpectRefused() const {
     const auto before = Contents();
     EXPECT_THROW(HistoryFile::OpenToRead(file_), Error);
@@ -71,7 +71,7 @@ class HistoryFileTest : public testing::Test {
 
 using Added = HistoryFile::Added;
 
-TEST_F(HistoryFileTest, MachinesOfOneNameAreApart) {
+TEST_F(HistoryFileTest, SplitsMachinesOfTheSameName) {
   {
     HistoryFile file = HistoryFile::OpenToAdd(file_);
     for (int i = 0; i < 6; ++i) {
@@ -96,7 +96,7 @@ TEST_F(HistoryFileTest, MachinesOfOneNameAreApart) {
   }
 }
 
-TEST_F(HistoryFileTest, WhatIsNotKnownOfAMachineMakesItNoOther) {
+TEST_F(HistoryFileTest, UnknownPropertiesDoNotSplitMachines) {
   {
     HistoryFile file = HistoryFile::OpenToAdd(file_);
     for (int i = 0; i < 4; ++i) {
@@ -111,7 +111,7 @@ TEST_F(HistoryFileTest, WhatIsNotKnownOfAMachineMakesItNoOther) {
   EXPECT_EQ(trends[0].points.size(), 4U);
 }
 
-TEST_F(HistoryFileTest, KeepsWhatWasAddedInTheOrderOfCommits) {
+TEST_F(HistoryFileTest, ReturnsRunsInTheOrderOfCommits) {
   {
     HistoryFile history = HistoryFile::OpenToAdd(file_);
     for (const int number : {2, 1, 3}) EXPECT_EQ(history.Add(MakeRun(number)), Added::kNew);
@@ -134,7 +134,7 @@ TEST_F(HistoryFileTest, KeepsWhatWasAddedInTheOrderOfCommits) {
   EXPECT_EQ(point.launches[3].log_relative, std::nullopt);
 }
 
-TEST_F(HistoryFileTest, FiltersAndLeavesOutWhatIsEarlier) {
+TEST_F(HistoryFileTest, FiltersAndLimitsRuns) {
   HistoryFile history = HistoryFile::OpenToAdd(file_);
   for (int number = 0; number < 5; ++number) history.Add(MakeRun(number));
   const std::vector<TrendData> last = history.Trends({.model = "NE", .operator_name = "AD", .last = 2});
@@ -146,7 +146,7 @@ TEST_F(HistoryFileTest, FiltersAndLeavesOutWhatIsEarlier) {
   EXPECT_TRUE(history.Trends({.device = "pi"}).empty());
 }
 
-TEST_F(HistoryFileTest, KeepsSelfTimesByLaunchBesideTheReference) {
+TEST_F(HistoryFileTest, StoresSelfTimesByLaunchWithTheReference) {
   HistoryFile history = HistoryFile::OpenToAdd(file_);
   HistoryRun run = MakeRun(1);
   run.reference = "fixed";
@@ -171,16 +171,16 @@ TEST_F(HistoryFileTest, KeepsSelfTimesByLaunchBesideTheReference) {
   EXPECT_EQ(mul.times[0].mean, 100);
   EXPECT_THAT(mul.times[0].by_launch, testing::ElementsAre(100, 0, 102, 99));
   EXPECT_THAT(mul.times[1].by_launch, testing::IsEmpty());
-  // Of several together only where all of them are known by launch.
+  // Several operators together have times by launch only if each of them has.
   EXPECT_THAT(history.Trends({.operator_name = "mul"})[0].points[0].self.by_launch,
               testing::ElementsAre(100, 0, 102, 99));
   const SelfTime both = history.Trends({.operator_name = "forward"})[0].points[0].self;
-  EXPECT_EQ(both.mean, std::nullopt);  // a part of a key is none
+  EXPECT_EQ(both.mean, std::nullopt);  // a part of a key does not match
   const SelfTime all = history.Trends({.operator_name = "l"})[0].points[0].self;
   EXPECT_EQ(all.mean, 100);
 }
 
-TEST_F(HistoryFileTest, AcceptsUpToACommitOfTheSeriesThatHaveIt) {
+TEST_F(HistoryFileTest, AcceptsOnlySeriesThatHaveTheCommit) {
   {
     HistoryFile history = HistoryFile::OpenToAdd(file_);
     for (const int number : {1, 2, 12}) history.Add(MakeRun(number));
@@ -215,7 +215,7 @@ TEST_F(HistoryFileTest, DeletesTheRunsOfACommit) {
   EXPECT_EQ(history.Add(MakeRun(1)), Added::kNew);
 }
 
-TEST_F(HistoryFileTest, MergesWhatIsNewAndReadsItAlike) {
+TEST_F(HistoryFileTest, MergesNewRuns) {
   const fs::path other = folder_ / "other.sqlite";
   {
     HistoryFile history = HistoryFile::OpenToAdd(other);
@@ -272,7 +272,7 @@ TEST_F(HistoryFileTest, ReadsAFileOfVersion1AndAddsToIt) {
   EXPECT_THAT(trend.operators.at(0).times.at(1).by_launch, testing::ElementsAre(1, 2, 3, 4));
 }
 
-TEST_F(HistoryFileTest, KnowsWhatTheReferenceWas) {
+TEST_F(HistoryFileTest, StoresTheFilesOfTheReference) {
   HistoryFile history = HistoryFile::OpenToAdd(file_);
   HistoryRun run = MakeRun(1);
   run.reference = "fixed";
@@ -286,7 +286,7 @@ TEST_F(HistoryFileTest, KnowsWhatTheReferenceWas) {
   EXPECT_EQ(trends.at(0).points.at(0).reference_runner_sha256, "fixed runner");
 }
 
-TEST_F(HistoryFileTest, ARunIsThereOnce) {
+TEST_F(HistoryFileTest, StoresARunOnce) {
   HistoryFile history = HistoryFile::OpenToAdd(file_);
   EXPECT_EQ(history.Add(MakeRun(1)), Added::kNew);
   EXPECT_EQ(history.Add(MakeRun(1)), Added::kAlreadyThere);
@@ -306,27 +306,27 @@ TEST_F(HistoryFileTest, ARunIsThereOnce) {
   EXPECT_EQ(history.Trends({})[0].points[0].time, 1001);
 }
 
-TEST_F(HistoryFileTest, RefusesOtherFilesAndLeavesThemAsTheyAre) {
-  const auto refused = [&](const auto& open) {
+TEST_F(HistoryFileTest, RefusesOtherFilesAndLeavesThemUnchanged) {
+  const auto expect_unchanged = [&](const auto& open) {
     const std::string before = ReadTextFile(file_);
     EXPECT_THROW(open(file_), Error);
     EXPECT_EQ(ReadTextFile(file_), before);
   };
   std::ofstream(file_) << "a text";
-  refused(HistoryFile::OpenToAdd);
-  refused(HistoryFile::OpenToRead);
+  expect_unchanged(HistoryFile::OpenToAdd);
+  expect_unchanged(HistoryFile::OpenToRead);
   fs::remove(file_);
   { Database(file_, Database::Mode::kCreate).Execute("CREATE TABLE other(x)"); }
-  refused(HistoryFile::OpenToAdd);
-  refused(HistoryFile::OpenToRead);
+  expect_unchanged(HistoryFile::OpenToAdd);
+  expect_unchanged(HistoryFile::OpenToRead);
   fs::remove(file_);
   { HistoryFile::OpenToAdd(file_).Add(MakeRun(1)); }
   { Database(file_, Database::Mode::kWrite).Execute("PRAGMA user_version = 4"); }
-  refused(HistoryFile::OpenToAdd);
-  refused(HistoryFile::OpenToRead);
+  expect_unchanged(HistoryFile::OpenToAdd);
+  expect_unchanged(HistoryFile::OpenToRead);
 }
 
-TEST_F(HistoryFileTest, KnowsThatACommitHasTwoModelsOfTheSameName) {
+TEST_F(HistoryFileTest, FindsTwoModelsOfTheSameNameInACommit) {
   HistoryFile history = HistoryFile::OpenToAdd(file_);
   HistoryRun first = MakeRun(1), again = MakeRun(2), other = MakeRun(3), untraced = MakeRun(4),
              later = MakeRun(5);
@@ -340,13 +340,13 @@ TEST_F(HistoryFileTest, KnowsThatACommitHasTwoModelsOfTheSameName) {
   history.Add(untraced);
   EXPECT_THAT(history.OfOtherOperators(untraced.identity), testing::IsEmpty());
   history.Add(later);
-  EXPECT_THAT(history.OfOtherOperators(later.identity), testing::IsEmpty());  // a commit of its own
+  EXPECT_THAT(history.OfOtherOperators(later.identity), testing::IsEmpty());  // another commit
   history.Add(other);
   EXPECT_THAT(history.OfOtherOperators(other.identity), testing::ElementsAre(first.results[0].series));
   EXPECT_THAT(history.OfOtherOperators(first.identity), testing::ElementsAre(first.results[0].series));
 }
 
-TEST_F(HistoryFileTest, SaysBeforehandThatItIsDamaged) {
+TEST_F(HistoryFileTest, ReportsDamageBeforeAdding) {
   HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
   HistoryFile::RequireAddable(file_);
   const std::uintmax_t size = fs::file_size(file_);
@@ -368,12 +368,12 @@ TEST_F(HistoryFileTest, SaysBeforehandThatItIsDamaged) {
   EXPECT_EQ(ReadTextFile(file_), before);
 }
 
-TEST_F(HistoryFileTest, SaysBeforehandThatItMayNotBeWritten) {
+TEST_F(HistoryFileTest, ReportsMissingPermissionBeforeAdding) {
   HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
   fs::permissions(file_, fs::perms(0444));
   fs::permissions(folder_, fs::perms(0555));
   // Root may write everything.
-  const auto code_for_a_user = [](const fs::path& file) {
+  const auto exit_code_as_user = [](const fs::path& file) {
     const pid_t child = ::fork();
     if (child == 0) {
       if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(1);
@@ -388,12 +388,12 @@ TEST_F(HistoryFileTest, SaysBeforehandThatItMayNotBeWritten) {
     EXPECT_EQ(::waitpid(child, &status, 0), child);
     return WEXITSTATUS(status);
   };
-  EXPECT_EQ(code_for_a_user(file_), static_cast<int>(ExitCode::kDeviceFailed));
-  EXPECT_EQ(code_for_a_user(folder_ / "new.sqlite"), static_cast<int>(ExitCode::kDeviceFailed));
+  EXPECT_EQ(exit_code_as_user(file_), static_cast<int>(ExitCode::kDeviceFailed));
+  EXPECT_EQ(exit_code_as_user(folder_ / "new.sqlite"), static_cast<int>(ExitCode::kDeviceFailed));
   fs::permissions(folder_, fs::perms(0777));
   fs::permissions(file_, fs::perms(0666));
-  EXPECT_EQ(code_for_a_user(file_), 0);
-  EXPECT_EQ(code_for_a_user(folder_ / "new.sqlite"), 0);
+  EXPECT_EQ(exit_code_as_user(file_), 0);
+  EXPECT_EQ(exit_code_as_user(folder_ / "new.sqlite"), 0);
 }
 
 TEST_F(HistoryFileTest, ReadingCreatesNothing) {
@@ -402,12 +402,13 @@ TEST_F(HistoryFileTest, ReadingCreatesNothing) {
   std::ofstream{file_};
   EXPECT_THROW(HistoryFile::OpenToRead(file_), Error);
   EXPECT_EQ(fs::file_size(file_), 0U);
-  EXPECT_EQ(HistoryFile::OpenToAdd(file_).Add(MakeRun(1)), Added::kNew);  // a killed creation left that
+  EXPECT_EQ(HistoryFile::OpenToAdd(file_).Add(MakeRun(1)),
+            Added::kNew);  // a killed creation leaves an empty file
   fs::permissions(file_, fs::perms::owner_read);
   EXPECT_EQ(HistoryFile::OpenToRead(file_).CountRuns(), 1);
 }
 
-TEST_F(HistoryFileTest, ConcurrentWritersAllLand) {
+TEST_F(HistoryFileTest, StoresAllRunsOfConcurrentWriters) {
   constexpr int kWriters = 4, kRuns = 12;
   std::vector<pid_t> children;
   for (int writer = 0; writer < kWriters; ++writer) {
@@ -418,7 +419,7 @@ TEST_F(HistoryFileTest, ConcurrentWritersAllLand) {
         for (int i = 0; i < kRuns; ++i) {
           HistoryFile history = HistoryFile::OpenToAdd(file_);
           history.Add(MakeRun(writer * kRuns + i));
-          history.Add(MakeRun(1000));  // all of them
+          history.Add(MakeRun(1000));  // the same run in all writers
         }
       } catch (...) {
         failed = 1;
@@ -435,7 +436,7 @@ TEST_F(HistoryFileTest, ConcurrentWritersAllLand) {
   EXPECT_EQ(HistoryFile::OpenToRead(file_).CountRuns(), kWriters * kRuns + 1);
 }
 
-TEST_F(HistoryFileTest, AFullDiskLosesNothingThatWasThere) {
+TEST_F(HistoryFileTest, AFullDiskLosesNoStoredRun) {
   for (int i = 0; i < 3; ++i) HistoryFile::OpenToAdd(file_).Add(MakeRun(i));
   const pid_t child = ::fork();
   if (child == 0) {
@@ -456,7 +457,7 @@ TEST_F(HistoryFileTest, AFullDiskLosesNothingThatWasThere) {
   EXPECT_EQ(HistoryFile::OpenToAdd(file_).Add(MakeRun(3, 20'000)), Added::kNew);
 }
 
-TEST_F(HistoryFileTest, IsReadAfterAWriterWasKilledHalfway) {
+TEST_F(HistoryFileTest, ReadsAfterAWriterWasKilled) {
   HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
   const pid_t child = ::fork();
   if (child == 0) {
@@ -483,7 +484,7 @@ std::string BigEndian(std::uint32_t value) {
   return bytes;
 }
 
-// A journal as a killed writer leaves it that changes nothing, and makes SQLite delete a file
+// A journal as of a killed writer that changes nothing but makes SQLite delete a file
 // (https://www.sqlite.org/fileformat2.html#the_rollback_journal).
 std::string JournalThatDeletes(const fs::path& victim, std::uint32_t pages) {
   const std::string magic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", name = victim.string();
@@ -496,14 +497,14 @@ std::string JournalThatDeletes(const fs::path& victim, std::uint32_t pages) {
          BigEndian(static_cast<std::uint32_t>(name.size())) + BigEndian(sum) + magic;
 }
 
-TEST_F(HistoryFileTest, AJournalOfSomebodyElseDeletesNothing) {
+TEST_F(HistoryFileTest, ForeignJournalsDeleteNothing) {
   HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
   const fs::path journal = file_.string() + "-journal", victim = folder_ / "thesis.txt";
   const auto pages = static_cast<std::uint32_t>(fs::file_size(file_) / 4096);
   std::ofstream(victim) << "precious";
   std::string bytes = JournalThatDeletes(victim, pages);
   std::string huge = bytes.substr(0, 512);
-  huge.replace(16, 4, "\xff\xff\xff\xff");  // pages that the file is to have
+  huge.replace(16, 4, "\xff\xff\xff\xff");  // number of pages of the rolled-back file
   std::string not_hot = bytes;
   not_hot[0] = '\0';
   for (const std::string& text : {bytes, not_hot, huge}) {
@@ -521,7 +522,7 @@ TEST_F(HistoryFileTest, AJournalOfSomebodyElseDeletesNothing) {
   ExpectRefused();
 }
 
-TEST_F(HistoryFileTest, FollowsALinkToAHistoryOnly) {
+TEST_F(HistoryFileTest, FollowsLinksToHistoriesOnly) {
   const fs::path link = folder_ / "link", target = folder_ / "sub" / "target";
   fs::create_directory(target.parent_path());
   fs::create_symlink(target, link);
@@ -533,11 +534,11 @@ TEST_F(HistoryFileTest, FollowsALinkToAHistoryOnly) {
   HistoryFile::OpenToAdd(target).Add(MakeRun(1));
   HistoryFile::OpenToAdd(link).Add(MakeRun(2));
   EXPECT_EQ(HistoryFile::OpenToRead(link).CountRuns(), 2);
-  std::ofstream(target.string() + "-wal") << "x";  // SQLite looks there
+  std::ofstream(target.string() + "-wal") << "x";  // SQLite looks next to the target
   EXPECT_THROW(HistoryFile::OpenToRead(link), Error);
 }
 
-TEST_F(HistoryFileTest, RefusesASchemaOfSomebodyElse) {
+TEST_F(HistoryFileTest, RefusesForeignSchemas) {
   for (const char* const sql :
        {"ALTER TABLE series RENAME TO s; CREATE VIEW series AS WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL "
         "SELECT "
@@ -555,7 +556,7 @@ TEST_F(HistoryFileTest, RefusesASchemaOfSomebodyElse) {
   }
 }
 
-// As of a file that passes all other checks, but was made to keep SQLite busy.
+// A query as of a file that passes all other checks but keeps SQLite busy.
 TEST_F(HistoryFileTest, BoundsTheWorkOfAllStatements) {
   HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
   Database database(file_, Database::Mode::kRead);
@@ -570,7 +571,7 @@ TEST_F(HistoryFileTest, BoundsTheWorkOfAllStatements) {
   }
 }
 
-TEST_F(HistoryFileTest, RefusesTextsThatAreTooLong) {
+TEST_F(HistoryFileTest, RefusesTooLongTexts) {
   HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
   { Database(file_, Database::Mode::kWrite).Execute("UPDATE run SET commit_name = hex(zeroblob(2000000))"); }
   EXPECT_NO_THROW(HistoryFile::OpenToRead(file_).Trends({}));
@@ -581,8 +582,8 @@ TEST_F(HistoryFileTest, RefusesTextsThatAreTooLong) {
   EXPECT_THROW(HistoryFile::OpenToRead(file_).Trends({}), Error);
 }
 
-// Killed at any moment, what was reported as added is there, and nothing is there in part.
-TEST_F(HistoryFileTest, AKillLosesNothingThatWasThere) {
+// After a kill at any moment, every run that was reported as added is stored completely.
+TEST_F(HistoryFileTest, AKillLosesNoStoredRun) {
   int reported = 0;
   for (int attempt = 0; attempt < 12; ++attempt) {
     std::array<int, 2> ends{};

@@ -19,7 +19,7 @@
 namespace etprof {
 namespace {
 
-std::string SettingsOf(const ExperimentData& data) {
+std::string SettingsText(const ExperimentData& data) {
   std::vector<std::string> parts;
   if (!data.isa.empty()) parts.push_back("isa=" + data.isa);
   if (!data.cpus.empty()) parts.push_back("cpus=" + data.cpus);
@@ -27,15 +27,15 @@ std::string SettingsOf(const ExperimentData& data) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
-MachineIdentity MachineOf(const RunData& run) {
+MachineIdentity MakeMachineIdentity(const RunData& run) {
   const DeviceProperties device = run.device.value_or(DeviceProperties());
   return {run.platform,      device.cpu_model,         device.os,   device.kernel, device.virtualization,
           device.power_mode, GovernorText(run.device), device.cores};
 }
 
-bool Counts(const Launch& launch) { return launch.status != Launch::Status::kFailed; }
+bool HasTimes(const Launch& launch) { return launch.status != Launch::Status::kFailed; }
 
-// Median over the rounds that both have; absent: they share none.
+// The median over the rounds that both have; absent: they have no common rounds.
 std::optional<double> LogRelative(const std::map<int, double>& rounds,
                                   const std::map<int, double>& reference) {
   std::vector<double> logs;
@@ -47,44 +47,44 @@ std::optional<double> LogRelative(const std::map<int, double>& rounds,
   return stats::Median(logs);
 }
 
-std::vector<HistoryLaunch> LaunchesOf(const ExperimentData& data, const ExperimentData* reference) {
+std::vector<HistoryLaunch> MakeHistoryLaunches(const ExperimentData& data, const ExperimentData* reference) {
   std::map<int, std::map<int, double>> rounds_of_reference;
   if (reference != nullptr) {
     for (const Launch& launch : reference->launches) {
-      if (Counts(launch)) rounds_of_reference[launch.index] = launch.CleanRounds();
+      if (HasTimes(launch)) rounds_of_reference[launch.index] = launch.CleanRounds();
     }
   }
   std::vector<HistoryLaunch> launches;
   for (const Launch& launch : data.launches) {
-    if (!Counts(launch)) continue;
-    HistoryLaunch kept;
-    kept.index = launch.index;
+    if (!HasTimes(launch)) continue;
+    HistoryLaunch entry;
+    entry.index = launch.index;
     for (const Burst& burst : launch.bursts) {
-      kept.runs += static_cast<std::int64_t>(burst.recorded.size());
-      kept.clean_runs += static_cast<std::int64_t>(burst.CleanLatencies().size());
+      entry.runs += static_cast<std::int64_t>(burst.recorded.size());
+      entry.clean_runs += static_cast<std::int64_t>(burst.CleanLatencies().size());
     }
-    if (kept.runs == 0) continue;
-    if (const auto latency = launch.CleanLatency()) kept.latency = std::llround(*latency);
+    if (entry.runs == 0) continue;
+    if (const auto latency = launch.CleanLatency()) entry.latency = std::llround(*latency);
     if (reference != nullptr)
-      kept.log_relative = LogRelative(launch.CleanRounds(), rounds_of_reference[launch.index]);
-    launches.push_back(kept);
+      entry.log_relative = LogRelative(launch.CleanRounds(), rounds_of_reference[launch.index]);
+    launches.push_back(entry);
   }
   std::ranges::sort(launches, {}, &HistoryLaunch::index);
   return launches;
 }
 
-// What traced runs say of each launch: the median over its rounds of the medians of their clean runs.
-class TracedLaunches {
+// The traced time of each launch: the median over its rounds of the medians of their clean runs.
+class TracedTimes {
  public:
-  TracedLaunches(const Profile& profile, const std::vector<HistoryLaunch>& launches) : launches_(launches) {
+  TracedTimes(const Profile& profile, const std::vector<HistoryLaunch>& launches) : launches_(launches) {
     for (std::size_t run = 0; run < profile.runs.size(); ++run) {
       const RunLabel& label = profile.runs[run].label;
       if (label.phase == Phase::kSteady && label.round >= 0) runs_[label.launch][label.round].push_back(run);
     }
   }
 
-  // By launch; 0: none. `time_of(run)` is in ns.
-  std::vector<Nanoseconds> Of(const auto& time_of) const {
+  // Times by launch; 0: no runs. `time_of(run)` is in ns.
+  std::vector<Nanoseconds> ByLaunch(const auto& time_of) const {
     std::vector<Nanoseconds> times;
     for (const HistoryLaunch& launch : launches_) {
       std::vector<double> medians;
@@ -106,10 +106,11 @@ class TracedLaunches {
   std::map<int, std::map<int, std::vector<std::size_t>>> runs_;
 };
 
-void KeepOperators(const Profile& profile, std::int64_t common_runs, HistoryResult& result) {
-  const TracedLaunches traced(profile, result.launches);
-  const std::vector<Nanoseconds> totals = traced.Of([&](std::size_t run) { return profile.runs[run].total; });
-  bool by_launch = false;  // it is known of which launch a run is
+void AddOperators(const Profile& profile, std::int64_t common_runs, HistoryResult& result) {
+  const TracedTimes traced(profile, result.launches);
+  const std::vector<Nanoseconds> totals =
+      traced.ByLaunch([&](std::size_t run) { return profile.runs[run].total; });
+  bool by_launch = false;  // the runs have known launches
   for (std::size_t i = 0; i < totals.size(); ++i) {
     if (totals[i] > 0) result.launches[i].traced = totals[i];
     by_launch = by_launch || totals[i] > 0;
@@ -119,15 +120,15 @@ void KeepOperators(const Profile& profile, std::int64_t common_runs, HistoryResu
   double all = 0;
   for (std::size_t op = 0; op < count; ++op) all += static_cast<double>(profile.statistics[op].total_self);
   for (std::size_t op = 0; op < count; ++op) {
-    HistoryOperator kept{KeyText(profile.operators[op].key), profile.operators[op].name,
-                         profile.statistics[op].total_self};
-    if (by_launch && static_cast<double>(kept.total_self) >= kLeastShareByLaunch * all)
-      kept.by_launch = traced.Of([self = profile.Self(op)](std::size_t run) { return self[run]; });
-    result.operators.push_back(std::move(kept));
+    HistoryOperator entry{KeyText(profile.operators[op].key), profile.operators[op].name,
+                          profile.statistics[op].total_self};
+    if (by_launch && static_cast<double>(entry.total_self) >= kLeastShareByLaunch * all)
+      entry.by_launch = traced.ByLaunch([self = profile.Self(op)](std::size_t run) { return self[run]; });
+    result.operators.push_back(std::move(entry));
   }
 }
 
-HistoryConditions ConditionsIn(const RunData& run) {
+HistoryConditions SummarizeConditions(const RunData& run) {
   HistoryConditions conditions;
   conditions.rounds = static_cast<std::int64_t>(run.conditions.size());
   conditions.hot_rounds = std::ranges::count_if(run.conditions, &RoundConditions::hot);
@@ -149,8 +150,8 @@ HistoryConditions ConditionsIn(const RunData& run) {
   return conditions;
 }
 
-// A resumed measurement keeps its first launch, and nanoseconds make that one of a kind.
-std::string IdentityOf(const RunData& run) {
+// A resumed measurement keeps its first launch, whose times in nanoseconds make it unique.
+std::string MeasurementIdentity(const RunData& run) {
   std::string text = fmt::format("{}\n{}\n{}\n", run.generated_at, run.config_hash,
                                  run.device ? run.device->name : run.platform);
   for (const ExperimentData& data : run.experiments) {
@@ -167,7 +168,7 @@ std::string IdentityOf(const RunData& run) {
   return Sha256HexOfText(text);
 }
 
-const ExperimentData* ReferenceOf(const RunData& run, const RecordOptions& options) {
+const ExperimentData* FindReference(const RunData& run, const RecordOptions& options) {
   if (options.reference.empty()) return nullptr;
   std::vector<std::string> names;
   for (const ExperimentData& data : run.experiments) {
@@ -216,22 +217,22 @@ std::string DifferencesOf(const MachineIdentity& before, const MachineIdentity& 
 Recorded RecordOf(const Report& report, const RecordOptions& options) {
   const RunData& run = report.run;
   Recorded recorded;
-  HistoryRun& kept = recorded.run;
+  HistoryRun& entry = recorded.run;
   const std::optional<std::int64_t> measured_at = UnixOfUtc(run.generated_at);
   if (!measured_at) {
     throw Error(ExitCode::kBadInput, "does not say when it was measured: it is not a run of etprof")
         .InFile(run.folder.string())
         .Remedy("add results directories that `etprof profile` or `etprof run` wrote");
   }
-  const ExperimentData* const reference = ReferenceOf(run, options);
-  kept.identity = IdentityOf(run);
-  kept.commit = options.commit;
-  kept.measured_at = *measured_at;
-  kept.time = options.time.value_or(*measured_at);
-  kept.etprof_version = run.etprof_version;
-  kept.reference = options.reference;
-  kept.machine = MachineOf(run);
-  kept.conditions = ConditionsIn(run);
+  const ExperimentData* const reference = FindReference(run, options);
+  entry.identity = MeasurementIdentity(run);
+  entry.commit = options.commit;
+  entry.measured_at = *measured_at;
+  entry.time = options.time.value_or(*measured_at);
+  entry.etprof_version = run.etprof_version;
+  entry.reference = options.reference;
+  entry.machine = MakeMachineIdentity(run);
+  entry.conditions = SummarizeConditions(run);
   const bool interleaved = run.schedule.interleaved && run.schedule.sustained_seconds == 0;
   if (reference != nullptr && !interleaved) {
     recorded.left_out.push_back(
@@ -258,7 +259,7 @@ Recorded RecordOf(const Report& report, const RecordOptions& options) {
                      run.method,
                      data.name,
                      data.threads,
-                     SettingsOf(data),
+                     SettingsText(data),
                      !run.device                                             ? run.platform
                      : run.device->name == "local" && !options.local.empty() ? options.local
                                                                              : run.device->name};
@@ -266,15 +267,15 @@ Recorded RecordOf(const Report& report, const RecordOptions& options) {
     result.runner_sha256 = data.runner_sha256;
     result.executorch_version = data.executorch_version;
     const bool relative = reference != nullptr && interleaved && &data != reference;
-    result.launches = LaunchesOf(data, relative ? reference : nullptr);
+    result.launches = MakeHistoryLaunches(data, relative ? reference : nullptr);
     if (result.launches.empty()) {
       leave_out("no launch has times");
       continue;
     }
-    if (experiment.profile) KeepOperators(*experiment.profile, experiment.common_runs, result);
-    kept.results.push_back(std::move(result));
+    if (experiment.profile) AddOperators(*experiment.profile, experiment.common_runs, result);
+    entry.results.push_back(std::move(result));
   }
-  if (kept.results.empty()) {
+  if (entry.results.empty()) {
     throw Error(ExitCode::kBadInput, recorded.left_out.empty()
                                          ? "has no experiment with times"
                                          : "has no times to keep: " + recorded.left_out.front())

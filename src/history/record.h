@@ -11,19 +11,19 @@ namespace etprof {
 
 struct RecordOptions {
   std::string commit;
-  std::optional<UnixTime> time;  // of the commit; absent: when it was measured
-  std::string reference;         // an experiment of every run; "": none
-  std::string local = {};        // what series call the device "local"; "": that
-  std::string model = {};        // what series call the run's model; "": the stem of its file name
+  std::optional<UnixTime> time;  // time of the commit; absent: time of the measurement
+  std::string reference;         // experiment that launches are compared with; "": none
+  std::string local = {};        // name for the device "local" in series; "": "local"
+  std::string model = {};        // name for the model in series; "": stem of its file name
 };
 
 struct Recorded {
   HistoryRun run;
-  std::vector<std::string> left_out;  // clauses: experiments whose times are not kept, and why
+  std::vector<std::string> left_out;  // clauses that name experiments without stored times, and the reason
 };
 
-// What the history keeps of a run. Throws Error (kBadInput) where it has no launch with times, or does not
-// say when it was measured; kUsage where the reference is no experiment of it.
+// Reduces a run to what the history stores. Throws Error (kBadInput) if the run has no launch with times or
+// no time of measurement; kUsage if it does not have the reference experiment.
 Recorded RecordOf(const Report& report, const RecordOptions& options);
 
 }  // namespace etprof

@@ -11,7 +11,7 @@
 namespace etprof {
 namespace {
 
-Report MakeMeasured() {
+Report MakeMeasuredReport() {
   Report report = example::MakePair();
   report.run.generated_at = "2026-01-02T03:04:05Z";
   report.run.device.emplace();
@@ -22,8 +22,8 @@ Report MakeMeasured() {
   return report;
 }
 
-TEST(Record, KeepsLaunchesAndSumsThatAddUp) {
-  const Report report = MakeMeasured();
+TEST(Record, StoresLaunchesAndSumsThatAddUp) {
+  const Report report = MakeMeasuredReport();
   const Recorded recorded = RecordOf(report, {.commit = "abc", .time = 77, .reference = ""});
   EXPECT_THAT(recorded.left_out, testing::IsEmpty());
   const HistoryRun& run = recorded.run;
@@ -39,13 +39,13 @@ TEST(Record, KeepsLaunchesAndSumsThatAddUp) {
   EXPECT_EQ(off.launches[3].clean_runs, 20);
   EXPECT_NEAR(static_cast<double>(*off.launches[3].latency), 5'000'000, 9'000);
   EXPECT_EQ(off.launches[3].log_relative, std::nullopt);
-  // Self times of all spans are Method::execute.
+  // The self times of all spans add up to Method::execute.
   Nanoseconds sum = 0, total = 0;
   for (const HistoryOperator& op : off.operators) sum += op.total_self;
   const Profile& profile = *report.experiments[0].profile;
   for (const std::size_t i : profile.CommonSet()) total += profile.runs[i].total;
   EXPECT_EQ(sum, total);
-  // By launch, for those that are a part of the time worth looking at.
+  // Only operators with a sufficient share have times by launch.
   for (const HistoryOperator& op : off.operators) {
     const bool large = static_cast<double>(op.total_self) >= kLeastShareByLaunch * static_cast<double>(sum);
     EXPECT_EQ(op.by_launch.size(), large ? off.launches.size() : 0) << op.name;
@@ -65,8 +65,8 @@ TEST(Record, KeepsLaunchesAndSumsThatAddUp) {
   EXPECT_EQ(off.operator_runs, static_cast<std::int64_t>(profile.CommonSet().size()));
 }
 
-TEST(Record, IsRelativeToTheReferenceOfTheSameRounds) {
-  const Report report = MakeMeasured();
+TEST(Record, ComparesWithTheReferenceInTheSameRounds) {
+  const Report report = MakeMeasuredReport();
   const HistoryRun run = RecordOf(report, {.commit = "abc", .time = {}, .reference = "off"}).run;
   EXPECT_EQ(run.time, run.measured_at);
   EXPECT_EQ(run.results[0].launches[0].log_relative, std::nullopt);
@@ -80,8 +80,8 @@ TEST(Record, IsRelativeToTheReferenceOfTheSameRounds) {
   EXPECT_EQ(kept.run.results[1].launches[0].log_relative, std::nullopt);
 }
 
-TEST(Record, ItsIdentityIsTheMeasurements) {
-  const Report report = MakeMeasured();
+TEST(Record, ResumedMeasurementsKeepTheirIdentity) {
+  const Report report = MakeMeasuredReport();
   const auto identity = [](const Report& of) {
     return RecordOf(of, {.commit = "abc", .time = {}, .reference = ""}).run.identity;
   };
@@ -93,9 +93,9 @@ TEST(Record, ItsIdentityIsTheMeasurements) {
   EXPECT_NE(identity(other), identity(report));
 }
 
-TEST(Record, RefusesWhatHasNoTimes) {
+TEST(Record, RefusesRunsWithoutTimes) {
   EXPECT_THROW(RecordOf(example::MakePair(), {.commit = "abc", .time = {}, .reference = ""}), Error);
-  Report report = MakeMeasured();
+  Report report = MakeMeasuredReport();
   report.run.experiments[0].trace_enabled = true;
   report.run.experiments[1].emulated = true;
   EXPECT_THROW(RecordOf(report, {.commit = "abc", .time = {}, .reference = ""}), Error);
@@ -105,7 +105,7 @@ TEST(Record, RefusesWhatHasNoTimes) {
   EXPECT_EQ(recorded.run.results.size(), 1U);
 }
 
-TEST(Machines, SayWhatDiffers) {
+TEST(MachineIdentityTest, DescribesDifferences) {
   MachineIdentity before, after;
   before.kernel = "Linux 6.1";
   before.cores = 4;

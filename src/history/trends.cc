@@ -18,10 +18,10 @@
 namespace etprof {
 namespace {
 
-// ln of the largest ratio of two times: of 2^63 - 1 ns and of 1 ns. A larger one was not measured.
+// ln of the largest possible ratio of two times, 2^63 - 1 ns and 1 ns. Larger values were not measured.
 constexpr double kMaxLogRatio = 43.7;
 
-TrendValue ValueOf(const std::vector<double>& logs) {
+TrendValue MakeTrendValue(const std::vector<double>& logs) {
   const stats::MiddleMean mean = stats::MiddleMeanOf(logs);
   TrendValue value{std::exp(mean.log), std::nullopt, std::nullopt};
   if (!mean.standard_error || mean.degrees_of_freedom < 1) return value;
@@ -29,7 +29,7 @@ TrendValue ValueOf(const std::vector<double>& logs) {
                           ? 0
                           : *mean.standard_error * stats::CriticalValue(0.95, mean.degrees_of_freedom);
   const double low = std::exp(mean.log - half), high = std::exp(mean.log + half);
-  if (low == 0 || !std::isfinite(high)) return value;  // no interval of any use
+  if (low == 0 || !std::isfinite(high)) return value;  // the interval would be unbounded
   value.low = low;
   value.high = high;
   return value;
@@ -52,11 +52,11 @@ std::vector<double> RelativeLogs(const TrendPoint& point) {
   return logs;
 }
 
-TrendRun RunOf(const TrendPoint& point) {
+TrendRun MakeTrendRun(const TrendPoint& point) {
   TrendRun run;
   const std::vector<double> latency = LatencyLogs(point), relative = RelativeLogs(point);
-  if (!latency.empty()) run.latency = ValueOf(latency);
-  if (!relative.empty()) run.relative = ValueOf(relative);
+  if (!latency.empty()) run.latency = MakeTrendValue(latency);
+  if (!relative.empty()) run.relative = MakeTrendValue(relative);
   run.launches = static_cast<std::int64_t>(latency.size());
   for (const HistoryLaunch& launch : point.launches) {
     run.clean_runs += launch.clean_runs;
@@ -65,7 +65,7 @@ TrendRun RunOf(const TrendPoint& point) {
   return run;
 }
 
-// In what two runs of a series differ, but for the device.
+// The differences between two runs of a series, except for the device.
 std::string DifferencesOf(const TrendPoint& before, const TrendPoint& after) {
   std::vector<std::string> parts;
   const auto add = [&](const char* name, const std::string& a, const std::string& b) {
@@ -80,8 +80,8 @@ std::string DifferencesOf(const TrendPoint& before, const TrendPoint& after) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// ln of each launch's value; none: the run has none of that kind.
-using LogsOf = std::function<std::vector<double>(const TrendPoint&)>;
+// ln of the value of each launch; empty: the run has no such value.
+using PointLogs = std::function<std::vector<double>(const TrendPoint&)>;
 
 std::vector<double> SelfLogs(const SelfTime& self, const TrendPoint& point, bool relative) {
   std::vector<double> logs;
@@ -93,22 +93,23 @@ std::vector<double> SelfLogs(const SelfTime& self, const TrendPoint& point, bool
     logs.push_back(std::log(static_cast<double>(self.by_launch[i])) -
                    (relative ? std::log(static_cast<double>(reference(i))) : 0));
   }
-  // Of which launch a run was is not always known.
+  // The launches of the runs are not always known.
   if (!logs.empty() || !self.mean || *self.mean <= 0) return logs;
   const double log = std::log(relative ? *self.mean / point.reference_mean.value_or(0) : *self.mean);
   return std::abs(log) <= kMaxLogRatio ? std::vector{log} : logs;
 }
 
-// The runs of a series that are judged by something.
-struct Judged {
+// The runs of a series that are tested for changes.
+struct TestedRuns {
   std::vector<stats::RunLaunches> runs;
-  std::vector<std::size_t> of_run;  // index into TrendData::points
+  std::vector<std::size_t> point_of_run;  // index into TrendData::points
   bool relative = false;
 };
 
-// Those relative to one reference where enough are, else all times.
-Judged Collect(const std::vector<TrendPoint>& points, const LogsOf& relative, const LogsOf& absolute) {
-  Judged judged;
+// Selects the runs with the most frequent reference if they are enough, else all times.
+TestedRuns SelectRuns(const std::vector<TrendPoint>& points, const PointLogs& relative,
+                      const PointLogs& absolute) {
+  TestedRuns tested;
   std::map<std::string, std::size_t> references;
   std::size_t all = 0;
   for (const TrendPoint& point : points) {
@@ -119,12 +120,12 @@ Judged Collect(const std::vector<TrendPoint>& points, const LogsOf& relative, co
   for (const auto& [name, count] : references) {
     if (count > (reference.empty() ? 0 : references[reference])) reference = name;
   }
-  judged.relative = !reference.empty() && references[reference] >= std::min(all, stats::kLeastRunsOfSeries);
+  tested.relative = !reference.empty() && references[reference] >= std::min(all, stats::kLeastRunsOfSeries);
   std::string commit;
   std::int64_t group = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
     std::vector<double> logs;
-    if (!judged.relative) {
+    if (!tested.relative) {
       logs = absolute(points[i]);
     } else if (points[i].reference == reference) {
       logs = relative(points[i]);
@@ -132,48 +133,50 @@ Judged Collect(const std::vector<TrendPoint>& points, const LogsOf& relative, co
     if (logs.empty()) continue;
     if (points[i].commit != commit) ++group;
     commit = points[i].commit;
-    judged.runs.push_back({std::move(logs), group});
-    judged.of_run.push_back(i);
+    tested.runs.push_back({std::move(logs), group});
+    tested.point_of_run.push_back(i);
   }
-  return judged;
+  return tested;
 }
 
-Judged CollectOperator(const TrendData& data, const OperatorTimes& op) {
+TestedRuns SelectOperatorRuns(const TrendData& data, const OperatorTimes& op) {
   const auto logs = [&](bool relative) {
     return [&, relative](const TrendPoint& point) {
       const auto at = static_cast<std::size_t>(&point - data.points.data());
       return SelfLogs(op.times[at], point, relative);
     };
   };
-  return Collect(data.points, logs(true), logs(false));
+  return SelectRuns(data.points, logs(true), logs(false));
 }
 
-// Whether the change begins with a run of such a commit, or before one.
+// Whether the change begins at or before a run of such a commit.
 template <typename IsCommit>
-bool IsUpTo(const TrendChange& change, const std::vector<TrendPoint>& points, const IsCommit& is_commit) {
+bool BeginsAtOrBefore(const TrendChange& change, const std::vector<TrendPoint>& points,
+                      const IsCommit& is_commit) {
   return std::any_of(points.begin() + static_cast<std::ptrdiff_t>(change.at), points.end(),
                      [&](const TrendPoint& point) { return is_commit(point.commit); });
 }
 
-// TrendChange::accepted; the newest reason that is given.
-std::optional<std::string> WhyAccepted(const TrendChange& change, const TrendData& data,
-                                       const std::string& since) {
+// TrendChange::accepted, with the newest reason.
+std::optional<std::string> AcceptanceReason(const TrendChange& change, const TrendData& data,
+                                            const std::string& since) {
   std::optional<std::string> why;
   const auto is_since = [&](const std::string& commit) { return commit.starts_with(since); };
-  if (!since.empty() && IsUpTo(change, data.points, is_since)) why = "";
+  if (!since.empty() && BeginsAtOrBefore(change, data.points, is_since)) why = "";
   for (const Acceptance& acceptance : data.accepted) {
-    if (IsUpTo(change, data.points, [&](const std::string& commit) { return commit == acceptance.commit; }))
+    if (BeginsAtOrBefore(change, data.points,
+                         [&](const std::string& commit) { return commit == acceptance.commit; }))
       why = acceptance.reason;
   }
   return why;
 }
 
-TrendChange ChangeOf(const stats::LevelChange& found, const Judged& judged, const Trend& trend,
-                     const TrendOptions& options, bool of_operator) {
+TrendChange MakeTrendChange(const stats::LevelChange& found, const TestedRuns& tested, const Trend& trend,
+                            const TrendOptions& options, bool of_operator) {
   TrendChange change;
-  change.before = judged.of_run[found.earliest - 1];
-  change.at = judged.of_run[found.at];
-  change.after = judged.of_run[found.latest];
+  change.before = tested.point_of_run[found.earliest - 1];
+  change.at = tested.point_of_run[found.at];
+  change.after = tested.point_of_run[found.latest];
   change.growth = std::expm1(found.log_size);
   change.low = std::expm1(found.log_low);
   change.high = std::expm1(found.log_high);
@@ -188,31 +191,32 @@ TrendChange ChangeOf(const stats::LevelChange& found, const Judged& judged, cons
   }
   const bool same_reference = before.reference_model_sha256 == after.reference_model_sha256 &&
                               before.reference_runner_sha256 == after.reference_runner_sha256;
-  if (judged.relative && !same_reference) differs.emplace_back("the reference's model or runner");
+  if (tested.relative && !same_reference) differs.emplace_back("the reference's model or runner");
   if (of_operator && before.operators_digest != after.operators_digest)
     differs.emplace_back("the model's operators, so this may be another one of the same name");
   change.differs = fmt::format("{}", fmt::join(differs, ", "));
   if (!device.empty()) {
     change.cause = ChangeCause::kDevice;
-  } else if (judged.relative && same_reference) {
+  } else if (tested.relative && same_reference) {
     change.cause = ChangeCause::kCode;
   } else if (trend.of_reference && code.empty()) {
     change.cause = ChangeCause::kMachine;
   }
-  const bool of_code = change.cause == ChangeCause::kCode || change.cause == ChangeCause::kUnknown;
+  const bool may_be_code = change.cause == ChangeCause::kCode || change.cause == ChangeCause::kUnknown;
   const bool is_large = std::abs(found.log_size) >= std::log1p(options.smallest);
-  change.accepted = WhyAccepted(change, trend.data, options.since);
-  change.counts = of_code && is_large && !change.accepted;
+  change.accepted = AcceptanceReason(change, trend.data, options.since);
+  change.counts = may_be_code && is_large && !change.accepted;
   return change;
 }
 
-void Decide(const stats::ChangePoints& found, std::size_t runs, double smallest, double level, Trend& trend) {
+void DecideSeries(const stats::ChangePoints& found, std::size_t runs, double smallest, double level,
+                  Trend& trend) {
   const double log_smallest = std::log1p(smallest);
   trend.shows_after = stats::RunsToShow(found, log_smallest, level);
   const bool can_show = runs >= stats::kLeastRunsOfSeries && trend.shows_after &&
                         *trend.shows_after <= std::max(found.last_runs, std::size_t{2});
   if (!can_show) {
-    // As if more runs like these followed.
+    // Assume that more runs like these follow.
     stats::ChangePoints longer = found;
     const std::size_t least = runs < stats::kLeastRunsOfSeries ? stats::kLeastRunsOfSeries - runs : 1;
     for (std::size_t more = least; more <= 1000 && !trend.more_runs; ++more) {
@@ -228,64 +232,65 @@ void Decide(const stats::ChangePoints& found, std::size_t runs, double smallest,
                               : GateDecision::kInconclusive;
 }
 
-// By the latency, or the self times that were asked for.
-void JudgeSeries(Trend& trend, const HistoryReport& report, double level) {
+// Tests the latency, or the self times of report.operator_name.
+void FindSeriesChanges(Trend& trend, const HistoryReport& report, double level) {
   const bool of_operators = !report.operator_name.empty();
-  const auto logs = [&](bool relative) -> LogsOf {
+  const auto logs = [&](bool relative) -> PointLogs {
     return [=](const TrendPoint& point) {
       return of_operators ? SelfLogs(point.self, point, relative)
              : relative   ? RelativeLogs(point)
                           : LatencyLogs(point);
     };
   };
-  const Judged judged = Collect(trend.data.points, logs(true), logs(false));
+  const TestedRuns tested = SelectRuns(trend.data.points, logs(true), logs(false));
   stats::ChangePointOptions options;
   options.level = level;
-  const stats::ChangePoints found = stats::FindChangePoints(judged.runs, options);
-  trend.relative = judged.relative;
-  trend.unused_runs = trend.data.points.size() - judged.runs.size();
+  const stats::ChangePoints found = stats::FindChangePoints(tested.runs, options);
+  trend.relative = tested.relative;
+  trend.unused_runs = trend.data.points.size() - tested.runs.size();
   trend.run_sd = found.run_sd;
   trend.between_sd = found.between_sd;
   for (const stats::LevelChange& change : found.changes)
-    trend.changes.push_back(ChangeOf(change, judged, trend, report, false));
-  Decide(found, judged.runs.size(), report.smallest, level, trend);
+    trend.changes.push_back(MakeTrendChange(change, tested, trend, report, false));
+  DecideSeries(found, tested.runs.size(), report.smallest, level, trend);
 }
 
-// Of all series together: those whose first split Benjamini and Hochberg's procedure takes.
-void JudgeOperators(HistoryReport& report, double level) {
-  struct One {
+// Tests the operators of all series together. Benjamini and Hochberg's procedure selects operators by their
+// first split.
+void FindOperatorChanges(HistoryReport& report, double level) {
+  struct TestedOperator {
     Trend* trend = nullptr;
     const OperatorTimes* op = nullptr;
-    Judged judged;
+    TestedRuns tested;
     std::vector<TrendChange> changes;
   };
-  std::vector<One> all;
+  std::vector<TestedOperator> all;
   std::vector<std::vector<stats::RunLaunches>> series;
   for (Trend& trend : report.trends) {
     for (const OperatorTimes& op : trend.data.operators) {
       if (trend.of_reference) continue;
-      One one{&trend, &op, CollectOperator(trend.data, op), {}};
-      if (one.judged.runs.size() < stats::kLeastRunsOfSeries) continue;
+      TestedOperator one{&trend, &op, SelectOperatorRuns(trend.data, op), {}};
+      if (one.tested.runs.size() < stats::kLeastRunsOfSeries) continue;
       ++trend.judged_operators;
-      series.push_back(std::move(one.judged.runs));
+      series.push_back(std::move(one.tested.runs));
       all.push_back(std::move(one));
     }
   }
   const std::vector<double> p_values = stats::PValuesOfChanges(series, level);
   const std::vector<double> adjusted = stats::BenjaminiHochberg(p_values);
-  const auto taken = std::ranges::count_if(adjusted, [&](double p_value) { return p_value <= level; });
+  const auto num_rejected = std::ranges::count_if(adjusted, [&](double p_value) { return p_value <= level; });
   ParallelFor(all.size(), 0, [&](std::size_t i) {
     if (adjusted[i] > level) return;
     stats::ChangePointOptions options;
-    options.level = level * static_cast<double>(taken) / static_cast<double>(all.size());
+    options.level = level * static_cast<double>(num_rejected) / static_cast<double>(all.size());
     options.p_value = p_values[i];
     for (const stats::LevelChange& change : stats::FindChangePoints(series[i], options).changes)
-      all[i].changes.push_back(ChangeOf(change, all[i].judged, *all[i].trend, report, true));
+      all[i].changes.push_back(MakeTrendChange(change, all[i].tested, *all[i].trend, report, true));
   });
-  for (One& one : all) {
+  for (TestedOperator& one : all) {
     if (one.changes.empty()) continue;
     one.trend->operators.push_back(
-        {one.op->key, one.op->name, one.op->share, one.judged.relative, std::move(one.changes)});
+        {one.op->key, one.op->name, one.op->share, one.tested.relative, std::move(one.changes)});
   }
   for (Trend& trend : report.trends)
     std::ranges::stable_sort(trend.operators, std::greater<>(), &OperatorTrend::share);
@@ -304,17 +309,17 @@ HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operato
   HistoryReport report;
   static_cast<TrendOptions&>(report) = options;
   report.operator_name = operator_name;
-  bool knows_since = options.since.empty();
+  bool has_since = options.since.empty();
   for (TrendData& one : data) {
     Trend trend;
     for (const TrendPoint& point : one.points) {
-      trend.runs.push_back(RunOf(point));
-      knows_since = knows_since || point.commit.starts_with(options.since);
+      trend.runs.push_back(MakeTrendRun(point));
+      has_since = has_since || point.commit.starts_with(options.since);
     }
     trend.data = std::move(one);
     report.trends.push_back(std::move(trend));
   }
-  if (!knows_since) {
+  if (!has_since) {
     throw Error(ExitCode::kUsage,
                 fmt::format("no measurement of commit `{}` is among those shown", options.since))
         .Remedy("give a commit of the history, and more with `--last N`");
@@ -323,19 +328,20 @@ HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operato
     trend.of_reference = std::ranges::any_of(
         report.trends, [&](const Trend& other) { return IsReferenceOf(trend.data.key, other.data); });
   }
-  // Each of the series has an equal part of theirs (Bonferroni).
+  // Each series gets an equal part of the series' level (Bonferroni).
   const double level =
       kPartOfSeries * options.level / static_cast<double>(std::max<std::size_t>(report.trends.size(), 1));
-  bool without = false;
-  ParallelFor(report.trends.size(), 0, [&](std::size_t i) { JudgeSeries(report.trends[i], report, level); });
+  bool lacks_reference = false;
+  ParallelFor(report.trends.size(), 0,
+              [&](std::size_t i) { FindSeriesChanges(report.trends[i], report, level); });
   if (!report.trends.empty()) report.decision = GateDecision::kPass;
   for (const Trend& trend : report.trends) {
     if (trend.of_reference) continue;
     report.decision = Together(report.decision, trend.decision);
-    without = without || !trend.relative;
+    lacks_reference = lacks_reference || !trend.relative;
   }
-  JudgeOperators(report, (1 - kPartOfSeries) * options.level);
-  if (without) {
+  FindOperatorChanges(report, (1 - kPartOfSeries) * options.level);
+  if (lacks_reference) {
     report.notes.emplace_back(
         "Without a reference, a change of the machine cannot be told from one of the code: measure a model "
         "that does not change in every measurement, and name its experiment with `--reference` when "

@@ -12,13 +12,16 @@
 namespace etprof {
 namespace {
 
-// Runs whose machine and code have known effects, in launches of a candidate and a reference.
-struct Made {
+// Simulated runs with known effects of the machine and the code, with launches of a candidate and a
+// reference.
+struct SimulatedRuns {
   int runs = 30;
   double noise = 0.02;
   int launches = 20;
-  std::function<double(int)> code = [](int) { return 0.0; };     // log effect on the candidate
-  std::function<double(int)> machine = [](int) { return 0.0; };  // on both
+  std::function<double(int)> code = [](int) {
+    return 0.0;
+  };  // effect on the logarithm of the candidate's latency
+  std::function<double(int)> machine = [](int) { return 0.0; };  // effect on both
   std::mt19937_64 random{5};
 
   std::vector<TrendData> Data(bool with_reference = true) {
@@ -48,10 +51,10 @@ struct Made {
   }
 };
 
-TEST(Trends, AChangeOfTheCodeFails) {
-  Made made;
-  made.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
-  const HistoryReport report = FindTrends(made.Data(), "");
+TEST(Trends, ChangesOfTheCodeFail) {
+  SimulatedRuns simulated;
+  simulated.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
+  const HistoryReport report = FindTrends(simulated.Data(), "");
   EXPECT_EQ(report.decision, GateDecision::kFail);
   const Trend& base = report.trends[0];
   ASSERT_EQ(base.changes.size(), 1U);
@@ -68,9 +71,9 @@ TEST(Trends, AChangeOfTheCodeFails) {
   EXPECT_EQ(base.runs[0].clean_runs, 180);
 }
 
-TEST(Trends, RatiosThatWereNotMeasuredAreNotShown) {
+TEST(Trends, IgnoresImpossibleRatios) {
   for (const double hostile : {700.0, 1e308, -1e308, std::numeric_limits<double>::infinity()}) {
-    std::vector<TrendData> data = Made().Data();
+    std::vector<TrendData> data = SimulatedRuns().Data();
     for (HistoryLaunch& launch : data[0].points[3].launches) launch.log_relative = hostile;
     const HistoryReport report = FindTrends(data, "");
     EXPECT_FALSE(report.trends[0].runs[3].relative) << hostile;
@@ -81,18 +84,18 @@ TEST(Trends, RatiosThatWereNotMeasuredAreNotShown) {
   }
 }
 
-TEST(Trends, AFasterOneDoesNot) {
-  Made made;
-  made.code = [](int i) { return i >= 18 ? -0.03 : 0.0; };
-  const HistoryReport report = FindTrends(made.Data(), "", {.smallest = 0.03, .since = ""});
+TEST(Trends, FasterCodePasses) {
+  SimulatedRuns simulated;
+  simulated.code = [](int i) { return i >= 18 ? -0.03 : 0.0; };
+  const HistoryReport report = FindTrends(simulated.Data(), "", {.smallest = 0.03, .since = ""});
   EXPECT_EQ(report.decision, GateDecision::kPass);
   EXPECT_EQ(report.trends[0].changes.size(), 1U);
 }
 
-TEST(Trends, AChangeOfTheMachineIsTheReferencesToo) {
-  Made made;
-  made.machine = [](int i) { return i >= 12 ? 0.2 : 0.0; };
-  const HistoryReport report = FindTrends(made.Data(), "");
+TEST(Trends, ChangesOfTheMachineShowInTheReference) {
+  SimulatedRuns simulated;
+  simulated.machine = [](int i) { return i >= 12 ? 0.2 : 0.0; };
+  const HistoryReport report = FindTrends(simulated.Data(), "");
   EXPECT_EQ(report.decision, GateDecision::kPass);
   EXPECT_THAT(report.trends[0].changes, testing::IsEmpty());
   ASSERT_EQ(report.trends[1].changes.size(), 1U);
@@ -100,20 +103,20 @@ TEST(Trends, AChangeOfTheMachineIsTheReferencesToo) {
   EXPECT_EQ(report.trends[1].changes[0].cause, ChangeCause::kMachine);
 }
 
-TEST(Trends, WithoutAReferenceNobodyKnows) {
-  Made made;
-  made.machine = [](int i) { return i >= 12 ? 0.2 : 0.0; };
-  const HistoryReport report = FindTrends(made.Data(false), "");
+TEST(Trends, WithoutAReferenceTheCauseIsUnknown) {
+  SimulatedRuns simulated;
+  simulated.machine = [](int i) { return i >= 12 ? 0.2 : 0.0; };
+  const HistoryReport report = FindTrends(simulated.Data(false), "");
   EXPECT_EQ(report.decision, GateDecision::kFail);
   ASSERT_EQ(report.trends[0].changes.size(), 1U);
   EXPECT_EQ(report.trends[0].changes[0].cause, ChangeCause::kUnknown);
   EXPECT_THAT(report.notes, testing::ElementsAre(testing::HasSubstr("reference")));
 }
 
-TEST(Trends, AnotherDeviceIsNamed) {
-  Made made;
-  made.code = [](int i) { return i >= 15 ? 0.2 : 0.0; };
-  std::vector<TrendData> data = made.Data();
+TEST(Trends, NamesAnotherDevice) {
+  SimulatedRuns simulated;
+  simulated.code = [](int i) { return i >= 15 ? 0.2 : 0.0; };
+  std::vector<TrendData> data = simulated.Data();
   for (TrendData& one : data) {
     for (std::size_t i = 15; i < one.points.size(); ++i) one.points[i].machine.kernel = "6.6";
   }
@@ -124,20 +127,20 @@ TEST(Trends, AnotherDeviceIsNamed) {
   EXPECT_EQ(report.trends[0].changes[0].differs, "kernel 6.1 -> 6.6");
 }
 
-TEST(Trends, AReferenceThatChangedIsNone) {
-  Made made;
-  made.machine = [](int i) { return i >= 12 ? 0.2 : 0.0; };
-  std::vector<TrendData> data = made.Data();
+TEST(Trends, AChangedReferenceHasAnUnknownCause) {
+  SimulatedRuns simulated;
+  simulated.machine = [](int i) { return i >= 12 ? 0.2 : 0.0; };
+  std::vector<TrendData> data = simulated.Data();
   for (std::size_t i = 12; i < data[1].points.size(); ++i) data[1].points[i].model_sha256 = "another";
   const HistoryReport report = FindTrends(data, "");
   EXPECT_EQ(report.trends[1].changes.at(0).cause, ChangeCause::kUnknown);
   EXPECT_EQ(report.trends[1].changes.at(0).differs, "the model's file");
 }
 
-TEST(Trends, NorIsWhatIsRelativeToIt) {
-  Made made;
-  made.code = [](int i) { return i >= 15 ? 0.2 : 0.0; };
-  std::vector<TrendData> data = made.Data();
+TEST(Trends, RatiosToAChangedReferenceHaveAnUnknownCause) {
+  SimulatedRuns simulated;
+  simulated.code = [](int i) { return i >= 15 ? 0.2 : 0.0; };
+  std::vector<TrendData> data = simulated.Data();
   for (std::size_t i = 0; i < data[0].points.size(); ++i)
     data[0].points[i].reference_runner_sha256 = i >= 15 ? "new" : "old";
   const HistoryReport report = FindTrends(data, "");
@@ -145,42 +148,44 @@ TEST(Trends, NorIsWhatIsRelativeToIt) {
   EXPECT_EQ(report.trends[0].changes.at(0).differs, "the reference's model or runner");
 }
 
-TEST(Trends, ChangesUpToACommitCanBeAccepted) {
-  Made made;
-  made.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
-  EXPECT_EQ(FindTrends(made.Data(), "", {.smallest = 0.025, .since = "c20"}).decision, GateDecision::kPass);
-  EXPECT_EQ(FindTrends(made.Data(), "", {.smallest = 0.025, .since = "c16"}).decision, GateDecision::kFail);
-  EXPECT_THROW(FindTrends(made.Data(), "", {.since = "none"}), Error);
+TEST(Trends, AcceptsChangesUpToACommit) {
+  SimulatedRuns simulated;
+  simulated.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
+  EXPECT_EQ(FindTrends(simulated.Data(), "", {.smallest = 0.025, .since = "c20"}).decision,
+            GateDecision::kPass);
+  EXPECT_EQ(FindTrends(simulated.Data(), "", {.smallest = 0.025, .since = "c16"}).decision,
+            GateDecision::kFail);
+  EXPECT_THROW(FindTrends(simulated.Data(), "", {.since = "none"}), Error);
 }
 
-TEST(Trends, ChangesOfASeriesCanBeAcceptedWithAReason) {
-  Made made;
-  made.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
+TEST(Trends, AcceptsChangesOfASeriesWithAReason) {
+  SimulatedRuns simulated;
+  simulated.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
   const auto check = [&](const std::string& commit) {
-    std::vector<TrendData> data = made.Data();
+    std::vector<TrendData> data = simulated.Data();
     data[0].accepted = {{"c1", "older", 1}, {commit, "exact batch norm", 2}};
     return FindTrends(std::move(data), "", {.smallest = 0.025, .since = ""});
   };
   const HistoryReport accepted = check("c20");
   EXPECT_EQ(accepted.decision, GateDecision::kPass);
   EXPECT_EQ(accepted.trends[0].changes.at(0).accepted, "exact batch norm");
-  // Neither c16 nor c1, which c18 begins with, is at the change or after it.
+  // Neither c16 nor c1 (a prefix of c18) is at or after the change.
   const HistoryReport open = check("c16");
   EXPECT_EQ(open.decision, GateDecision::kFail);
   EXPECT_EQ(open.trends[0].changes.at(0).accepted, std::nullopt);
 }
 
-TEST(Trends, ACertainChangeThatIsTooSmallIsShownAndPasses) {
-  Made made;
-  made.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
-  const HistoryReport report = FindTrends(made.Data(), "", {.smallest = 0.04, .since = ""});
+TEST(Trends, SmallSignificantChangesPass) {
+  SimulatedRuns simulated;
+  simulated.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
+  const HistoryReport report = FindTrends(simulated.Data(), "", {.smallest = 0.04, .since = ""});
   EXPECT_EQ(report.decision, GateDecision::kPass);
   ASSERT_EQ(report.trends[0].changes.size(), 1U);
   EXPECT_FALSE(report.trends[0].changes[0].counts);
 }
 
-// A clock's tick: 1 ns of 1 ms.
-TEST(Trends, NoSpreadMakesNoFailureOfATick) {
+// The change is one clock tick: 1 ns of 1 ms.
+TEST(Trends, AClockTickWithoutSpreadDoesNotFail) {
   TrendData data;
   data.key = {"net", "forward", "base", 1, "", "local"};
   for (int i = 0; i < 20; ++i) {
@@ -193,44 +198,44 @@ TEST(Trends, NoSpreadMakesNoFailureOfATick) {
   EXPECT_NE(FindTrends({data}, "").decision, GateDecision::kFail);
 }
 
-// Of 40 series each that drift and have no change, by the correlation of neighbors.
-TEST(Trends, DriftIsNoChange) {
+// 40 drifting series without a change, for each correlation of neighbors.
+TEST(Trends, DriftRarelyFails) {
   for (const double correlation : {0.0, 0.5, 0.8, 0.95}) {
     std::mt19937_64 random(17);
     std::normal_distribution<double> normal;
     int failed = 0;
     for (int i = 0; i < 40; ++i) {
       double drift = normal(random);
-      Made made;
-      made.random.seed(static_cast<std::uint64_t>(i));
+      SimulatedRuns simulated;
+      simulated.random.seed(static_cast<std::uint64_t>(i));
       std::vector<double> drifts;
-      for (int run = 0; run < made.runs; ++run) {
+      for (int run = 0; run < simulated.runs; ++run) {
         drifts.push_back(0.02 * drift);
         drift = correlation * drift + std::sqrt(1 - correlation * correlation) * normal(random);
       }
-      made.machine = [&](int run) { return drifts[static_cast<std::size_t>(run)]; };
-      failed += FindTrends(made.Data(false), "").decision == GateDecision::kFail ? 1 : 0;
+      simulated.machine = [&](int run) { return drifts[static_cast<std::size_t>(run)]; };
+      failed += FindTrends(simulated.Data(false), "").decision == GateDecision::kFail ? 1 : 0;
     }
     EXPECT_LE(failed, 4) << correlation;
   }
 }
 
-TEST(Trends, TooFewRunsSayHowManyMore) {
-  Made made;
-  made.runs = 4;
-  const HistoryReport few = FindTrends(made.Data(), "");
+TEST(Trends, ReportsHowManyMoreRunsAreNeeded) {
+  SimulatedRuns simulated;
+  simulated.runs = 4;
+  const HistoryReport few = FindTrends(simulated.Data(), "");
   EXPECT_EQ(few.decision, GateDecision::kInconclusive);
   EXPECT_GE(few.trends[0].more_runs.value(), 4U);
-  made.runs = 30;
-  made.noise = 0.06;
-  const HistoryReport noisy = FindTrends(made.Data(), "");
+  simulated.runs = 30;
+  simulated.noise = 0.06;
+  const HistoryReport noisy = FindTrends(simulated.Data(), "");
   EXPECT_EQ(noisy.decision, GateDecision::kInconclusive);
   EXPECT_GT(noisy.trends[0].more_runs.value(), 10U);
 }
 
-TEST(Trends, OfOperators) {
-  Made made;
-  std::vector<TrendData> data = made.Data(false);
+TEST(Trends, FindsChangesOfANamedOperator) {
+  SimulatedRuns simulated;
+  std::vector<TrendData> data = simulated.Data(false);
   for (std::size_t i = 0; i < data[0].points.size(); ++i)
     data[0].points[i].self.mean = 1e5 + static_cast<double>(i % 3) * 100 + (i >= 10 ? 2e4 : 0);
   const HistoryReport report = FindTrends(data, "GEMM");
@@ -239,33 +244,33 @@ TEST(Trends, OfOperators) {
   EXPECT_NEAR(report.trends[0].changes[0].growth, 0.2, 0.01);
 }
 
-// Operators of a candidate that is measured with a reference: self times by launch, with known effects.
-struct MadeOperators {
-  Made made;
+// Operators of a candidate that is measured with a reference: self times by launch with known effects.
+struct SimulatedOperators {
+  SimulatedRuns simulated;
   int count = 10;
   double noise = 0.03;
   std::function<double(int, int)> effect = [](int, int) { return 0.0; };  // log, by operator and run
 
   std::vector<TrendData> Data(bool by_launch = true) {
-    std::vector<TrendData> data = made.Data();
+    std::vector<TrendData> data = simulated.Data();
     std::normal_distribution<double> normal;
     TrendData& base = data[0];
     for (int op = 0; op < count; ++op) {
       OperatorTimes times{"forward/" + std::to_string(op), "op " + std::to_string(op), 1.0 / count, {}};
-      for (int i = 0; i < made.runs; ++i) {
+      for (int i = 0; i < simulated.runs; ++i) {
         TrendPoint& point = base.points[static_cast<std::size_t>(i)];
         point.reference_mean = 0;
         for (const HistoryLaunch& launch : data[1].points[static_cast<std::size_t>(i)].launches)
-          *point.reference_mean += static_cast<double>(*launch.latency) / made.launches;
+          *point.reference_mean += static_cast<double>(*launch.latency) / simulated.launches;
         SelfTime self;
         double sum = 0;
         if (op == 0) point.reference_traced.clear();
         for (const HistoryLaunch& launch : data[1].points[static_cast<std::size_t>(i)].launches) {
           if (op == 0) point.reference_traced.push_back(*launch.latency);
           const double log = std::log(static_cast<double>(*launch.latency) / count) + effect(op, i) +
-                             noise * normal(made.random);
+                             noise * normal(simulated.random);
           self.by_launch.push_back(std::llround(std::exp(log)));
-          sum += std::exp(log) / made.launches;
+          sum += std::exp(log) / simulated.launches;
         }
         self.mean = sum;
         if (!by_launch) self.by_launch.clear();
@@ -277,10 +282,10 @@ struct MadeOperators {
   }
 };
 
-TEST(Trends, AnOperatorThatChangedIsNamedWithItsCause) {
-  MadeOperators operators;
-  // The machine changes, too: the reference takes that out.
-  operators.made.machine = [](int i) { return i >= 12 ? 0.1 : 0.0; };
+TEST(Trends, FindsTheOperatorThatChangedAndItsCause) {
+  SimulatedOperators operators;
+  // The machine changes, too, which the ratio to the reference cancels.
+  operators.simulated.machine = [](int i) { return i >= 12 ? 0.1 : 0.0; };
   operators.effect = [](int op, int i) { return op == 3 && i >= 18 ? 0.2 : 0.0; };
   for (const bool by_launch : {true, false}) {
     const HistoryReport report = FindTrends(operators.Data(by_launch), "");
@@ -297,13 +302,13 @@ TEST(Trends, AnOperatorThatChangedIsNamedWithItsCause) {
     EXPECT_EQ(change.cause, ChangeCause::kCode);
     EXPECT_LE(change.low, std::expm1(0.2));
     EXPECT_GE(change.high, std::expm1(0.2));
-    // They decide nothing.
+    // Operators do not affect the decision.
     EXPECT_EQ(report.decision, GateDecision::kPass);
   }
 }
 
-TEST(Trends, AnOperatorWithoutAReferenceMayBeTheMachines) {
-  MadeOperators operators;
+TEST(Trends, WithoutAReferenceTheCauseOfAnOperatorIsUnknown) {
+  SimulatedOperators operators;
   operators.effect = [](int op, int i) { return op == 3 && i >= 18 ? 0.2 : 0.0; };
   std::vector<TrendData> data = operators.Data();
   for (TrendPoint& point : data[0].points) {
@@ -320,22 +325,22 @@ TEST(Trends, AnOperatorWithoutAReferenceMayBeTheMachines) {
   EXPECT_THAT(base.operators[0].changes.at(0).differs, testing::HasSubstr("another one of the same name"));
 }
 
-TEST(Trends, OperatorsThatDidNotChangeRarelySeemTo) {
-  int alarms = 0, series = 0;
+TEST(Trends, UnchangedOperatorsRarelyAlarm) {
+  int num_alarms = 0, series = 0;
   for (int i = 0; i < 60; ++i) {
-    MadeOperators operators;
-    operators.made.random.seed(static_cast<std::uint64_t>(i) + 1000);
-    operators.made.launches = 6;
+    SimulatedOperators operators;
+    operators.simulated.random.seed(static_cast<std::uint64_t>(i) + 1000);
+    operators.simulated.launches = 6;
     const HistoryReport report = FindTrends(operators.Data(), "");
     ++series;
-    alarms += report.trends[0].operators.empty() && report.trends[0].changes.empty() &&
-                      report.trends[1].changes.empty()
-                  ? 0
-                  : 1;
+    num_alarms += report.trends[0].operators.empty() && report.trends[0].changes.empty() &&
+                          report.trends[1].changes.empty()
+                      ? 0
+                      : 1;
   }
-  // Of 60 whole reports at 5 %, 8 or more have a chance of 1 %; the seeds are fixed. Of 4400 that were
-  // counted once, 4.1 % showed any change, and 0.8 % one of an operator.
-  EXPECT_LT(alarms, 8) << "of " << series;
+  // With 60 reports at 5 %, the chance of 8 or more alarms is 1 %; the seeds are fixed. Of 4400 reports, 4.1
+  // % showed any change, and 0.8 % a change of an operator.
+  EXPECT_LT(num_alarms, 8) << "of " << series;
 }
 
 }  // namespace
