@@ -21,13 +21,13 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kRunsAPart = 2048;  // a thread costs more to start than fewer take
-constexpr std::size_t kRunsTogether = 8;  // as many times as a processor's cache line holds
+constexpr std::size_t kMinRunsPerThread = 2048;  // fewer runs take less time than the start of a thread
+constexpr std::size_t kRunsPerBatch = 8;         // number of times in a cache line
 constexpr std::string_view kKernelPrefix = "native_call_";
 
 // "Convolution (NHWC, F32) IGEMM #1" -> "Convolution (NHWC, F32) IGEMM", "native_call_mean.out" ->
 // "mean.out", "Convolution: aten_conv (brgconv_avx512_f32)" -> "Convolution (brgconv_avx512_f32)".
-std::string TypeOfName(std::string_view name) {
+std::string OperatorType(std::string_view name) {
   if (const auto layer = delegates::ParseOpenvinoLayer(name))
     return fmt::format("{} ({})", layer->type, layer->executed);
   if (name.starts_with(kKernelPrefix)) name.remove_prefix(kKernelPrefix.size());
@@ -39,7 +39,7 @@ std::string TypeOfName(std::string_view name) {
   return std::string(name);
 }
 
-Category CategoryOf(SpanKind kind, std::string_view name) {
+Category SpanCategory(SpanKind kind, std::string_view name) {
   switch (kind) {
     case SpanKind::kMethod:
     case SpanKind::kOperatorCall:
@@ -54,40 +54,40 @@ Category CategoryOf(SpanKind kind, std::string_view name) {
   return Categorize(name);
 }
 
-// One run of the trace: where it is.
-struct RunPlace {
+// The location of a run in the trace.
+struct RunLocation {
   std::uint32_t block = 0;
-  std::uint32_t first = 0;   // event of the block where it begins
+  std::uint32_t first = 0;   // event of the block with which it begins
   std::uint32_t kind = 0;    // index into Runs::kinds
-  std::uint32_t number = 0;  // among all complete runs of the file, from 0
+  std::uint32_t number = 0;  // number among all complete runs of the file, from 0
 };
 
-// All runs whose events say the same beside their times; the first of them.
-struct RunKind {
-  std::uint32_t layout = 0;  // of the trace
+// Runs whose events are equal except for their times; refers to the first of them.
+struct RunVariant {
+  std::uint32_t layout = 0;  // index into Trace::layouts
   Segment segment;
 };
 
-// The runs of a trace, and what else its blocks hold.
+// The runs of a trace and other contents of its blocks.
 struct Runs {
-  std::vector<RunKind> kinds;
-  std::vector<RunPlace> places;
-  std::optional<Nanoseconds> load_method;  // of the first block that has it
-  std::int64_t initialized = 0;            // Method::init events: methods, times launches
+  std::vector<RunVariant> kinds;
+  std::vector<RunLocation> places;
+  std::optional<Nanoseconds> load_method;  // ns, of the first block that has the event
+  std::int64_t initialized = 0;            // number of Method::init events: methods times launches
   Health health;
 };
 
-// What a layout holds: its runs, each ending with its Method::execute (children come first).
+// The runs of a layout, each ending with its Method::execute (children come first), and its load events.
 struct LayoutContents {
-  std::vector<std::uint32_t> kinds;           // of its runs, in order
-  std::vector<std::uint32_t> first;           // event where each begins
+  std::vector<std::uint32_t> kinds;           // kinds of the runs, in order
+  std::vector<std::uint32_t> first;           // first event of each run
   std::int32_t load_program = -1, init = -1;  // events; -1: none
   std::int64_t initialized = 0;
-  bool incomplete = false;  // events after the last run that are not those of loading
+  bool incomplete = false;  // the events after the last run are not those of loading
 };
 
-// What the events of a segment say, as a key to look it up by.
-std::string KeyOf(const Trace::Layout& layout, Segment segment) {
+// A lookup key of the events of a segment, without their times.
+std::string EventsKey(const Trace::Layout& layout, Segment segment) {
   std::string key;
   const auto append = [&](const auto& column) {
     const auto* first = reinterpret_cast<const char*>(column.data() + segment.first);
@@ -102,10 +102,10 @@ std::string KeyOf(const Trace::Layout& layout, Segment segment) {
   return key;
 }
 
-using KindsByKey = std::unordered_map<std::string, std::uint32_t>;
+using VariantsByKey = std::unordered_map<std::string, std::uint32_t>;
 
-LayoutContents ContentsOf(const Trace& trace, std::uint32_t index, std::vector<RunKind>& kinds,
-                          KindsByKey& known_kinds) {
+LayoutContents ReadLayout(const Trace& trace, std::uint32_t index, std::vector<RunVariant>& kinds,
+                          VariantsByKey& known_kinds) {
   LayoutContents contents;
   const Trace::Layout& layout = trace.layouts[index];
   const auto count = static_cast<std::uint32_t>(layout.size());
@@ -114,9 +114,9 @@ LayoutContents ContentsOf(const Trace& trace, std::uint32_t index, std::vector<R
     if (layout.source[event] == Trace::Source::kDelegate) continue;
     const std::string_view name = trace.NameOf(layout, event);
     if (name == "Method::execute") {
-      const RunKind kind{index, {first, event + 1 - first}};
+      const RunVariant kind{index, {first, event + 1 - first}};
       const auto [known, is_new] =
-          known_kinds.try_emplace(KeyOf(layout, kind.segment), static_cast<std::uint32_t>(kinds.size()));
+          known_kinds.try_emplace(EventsKey(layout, kind.segment), static_cast<std::uint32_t>(kinds.size()));
       if (is_new) kinds.push_back(kind);
       contents.kinds.push_back(known->second);
       contents.first.push_back(first);
@@ -134,10 +134,10 @@ LayoutContents ContentsOf(const Trace& trace, std::uint32_t index, std::vector<R
 
 Runs FindRuns(const Trace& trace) {
   Runs runs;
-  KindsByKey known_kinds;
+  VariantsByKey known_kinds;
   std::vector<LayoutContents> contents;
   for (std::uint32_t layout = 0; layout < trace.layouts.size(); ++layout)
-    contents.push_back(ContentsOf(trace, layout, runs.kinds, known_kinds));
+    contents.push_back(ReadLayout(trace, layout, runs.kinds, known_kinds));
   for (std::uint32_t index = 0; index < trace.blocks.size(); ++index) {
     const Trace::Block& block = trace.blocks[index];
     const LayoutContents& found = contents[block.layout];
@@ -155,14 +155,14 @@ Runs FindRuns(const Trace& trace) {
       const std::size_t at = block.first_event + static_cast<std::size_t>(event);
       return trace.end[at] - trace.start[at];
     };
-    // The first contains the second.
+    // Program::load_method contains Method::init.
     const Nanoseconds load = std::max(duration(found.load_program), duration(found.init));
     if (load >= 0 && !runs.load_method) runs.load_method = load;
   }
   return runs;
 }
 
-// Builds the profile of some of a trace's runs.
+// Builds the profile of selected runs of a trace.
 class Attributor {
  public:
   Attributor(const Trace& trace, const Runs& runs, const AttributeOptions& options)
@@ -174,92 +174,93 @@ class Attributor {
     profile_.health.AddAll(runs.health);
   }
 
-  Profile Run(const std::vector<RunPlace>& places) {
+  Profile Run(const std::vector<RunLocation>& places) {
     profile_.runs.reserve(places.size());
     places_.reserve(places.size());
-    FindDisordered(places);
+    FindOrderedRuns(places);
     for (std::size_t run = 0; run < places.size(); ++run) AddRun(places[run], run);
     FillMatrix();
     NameOpaqueCalls();
     NameUnloggedKernels();
     LabelRuns();
     MarkCommonSet();
-    AddReported();
+    AddReportedValues();
     AddMetadata();
     DescribeProfile(profile_, options_.threads);
     return std::move(profile_);
   }
 
  private:
-  // What the events of a run are, for one tree that its kind has taken.
+  // A span tree of a kind of runs, and its layout in the profile.
   struct Tree {
     std::vector<std::int32_t> parent;
     std::uint32_t layout = 0;  // index into profile_.layouts
   };
 
-  const Nanoseconds* StartOf(const RunPlace& place) const {
+  const Nanoseconds* StartTimes(const RunLocation& place) const {
     return trace_.start.data() + trace_.blocks[place.block].first_event + place.first;
   }
-  const Nanoseconds* EndOf(const RunPlace& place) const {
+  const Nanoseconds* EndTimes(const RunLocation& place) const {
     return trace_.end.data() + trace_.blocks[place.block].first_event + place.first;
   }
 
-  // Tells the runs whose spans keep order from those that need a tree of their own.
-  void FindDisordered(const std::vector<RunPlace>& places) {
+  // Finds the runs whose spans are ordered, which share a tree; all others need their own tree.
+  void FindOrderedRuns(const std::vector<RunLocation>& places) {
     ordered_trees_.resize(runs_.kinds.size());
-    for (const RunPlace& place : places) {
+    for (const RunLocation& place : places) {
       auto& tree = ordered_trees_[place.kind];
       if (tree) continue;
-      const RunKind& kind = runs_.kinds[place.kind];
+      const RunVariant& kind = runs_.kinds[place.kind];
       tree.emplace(trace_, trace_.layouts[kind.layout], kind.segment);
     }
     ordered_.resize(places.size());
-    ParallelForParts(places.size(), kRunsAPart, options_.threads, [&](std::size_t first, std::size_t end) {
-      for (std::size_t run = first; run < end; ++run) {
-        const RunPlace& place = places[run];
-        ordered_[run] = ordered_trees_[place.kind]->Holds(StartOf(place), EndOf(place)) ? 1 : 0;
-      }
-    });
+    ParallelForParts(
+        places.size(), kMinRunsPerThread, options_.threads, [&](std::size_t first, std::size_t end) {
+          for (std::size_t run = first; run < end; ++run) {
+            const RunLocation& place = places[run];
+            ordered_[run] = ordered_trees_[place.kind]->Holds(StartTimes(place), EndTimes(place)) ? 1 : 0;
+          }
+        });
     trees_.resize(runs_.kinds.size());
     ordered_layouts_.resize(runs_.kinds.size());
   }
 
-  void AddRun(const RunPlace& place, std::size_t index) {
+  void AddRun(const RunLocation& place, std::size_t index) {
     ProfiledRun run;
     run.block = place.block;
     run.first_event = place.first;
     const OrderedTree& ordered = *ordered_trees_[place.kind];
     if (ordered_[index] != 0) {
-      run.total = EndOf(place)[ordered.size() - 1] - StartOf(place)[ordered.size() - 1];
+      run.total = EndTimes(place)[ordered.size() - 1] - StartTimes(place)[ordered.size() - 1];
       std::optional<std::uint32_t>& layout = ordered_layouts_[place.kind];
-      if (!layout) layout = LayoutFor(place.kind, ordered.kind(), ordered.parent());
+      if (!layout) layout = FindOrAddLayout(place.kind, ordered.kind(), ordered.parent());
       run.layout = *layout;
     } else {
       const Segment segment{place.first, runs_.kinds[place.kind].segment.count};
       BuildSpanTree(trace_, place.block, segment, profile_.health, tree_);
       run.total = tree_.duration.back();
       run.clipped = tree_.clipped;
-      run.layout = LayoutFor(place.kind, tree_.kind, tree_.parent);
+      run.layout = FindOrAddLayout(place.kind, tree_.kind, tree_.parent);
       disordered_.push_back({index, tree_.duration, tree_.self});
     }
     profile_.runs.push_back(run);
     places_.push_back(place);
   }
 
-  std::uint32_t LayoutFor(std::uint32_t kind, const std::vector<SpanKind>& kinds,
-                          const std::vector<std::int32_t>& parent) {
+  std::uint32_t FindOrAddLayout(std::uint32_t kind, const std::vector<SpanKind>& kinds,
+                                const std::vector<std::int32_t>& parent) {
     for (const Tree& known : trees_[kind]) {
       if (known.parent == parent) return known.layout;
     }
     const auto layout = static_cast<std::uint32_t>(profile_.layouts.size());
-    profile_.layouts.push_back(NameOperators(runs_.kinds[kind], kinds, parent));
+    profile_.layouts.push_back(FindOrAddOperators(runs_.kinds[kind], kinds, parent));
     trees_[kind].push_back({parent, layout});
     return layout;
   }
 
-  // Names the operators of a run by their identity, and adds those that are new: the operator of each event.
-  std::vector<std::int32_t> NameOperators(const RunKind& run, const std::vector<SpanKind>& kinds,
-                                          const std::vector<std::int32_t>& parents) {
+  // Identifies the operators of a run, adds new ones to the profile, and returns the operator of each event.
+  std::vector<std::int32_t> FindOrAddOperators(const RunVariant& run, const std::vector<SpanKind>& kinds,
+                                               const std::vector<std::int32_t>& parents) {
     const Trace::Layout& columns = trace_.layouts[run.layout];
     const std::size_t first = run.segment.first;
     const std::size_t count = kinds.size();
@@ -281,8 +282,9 @@ class Attributor {
         call_of[i] = call_of[static_cast<std::size_t>(parent)];
       }
     }
-    std::map<std::tuple<std::int32_t, std::int32_t, SpanKind>, std::int32_t> occurrences;  // of calls
-    // Of all but the ordinal: events outside any call may have the instruction of a call's own.
+    std::map<std::tuple<std::int32_t, std::int32_t, SpanKind>, std::int32_t>
+        occurrences;  // number of calls so far
+    // By key without ordinal: events outside of any call may have the same instruction as a call.
     std::map<OperatorKey, std::int32_t> ordinals;
     std::vector<std::int32_t> occurrence(count, 0);
     for (std::size_t position = 0; position < count; ++position) {
@@ -305,7 +307,7 @@ class Attributor {
       op.call_index = call >= 0 ? call_index[static_cast<std::size_t>(call)] : -1;
       op.name = trace_.NameOf(columns, first + position);
       if (kind == SpanKind::kBackend) op.backend = BackendOfEvent(columns, first + position);
-      operators[position] = FindOrAdd(std::move(op));
+      operators[position] = FindOrAddOperator(std::move(op));
       if (kind == SpanKind::kDelegateCall && !columns.backend.empty())
         call_backend_[static_cast<std::size_t>(operators[position])] = columns.backend[first + position];
     }
@@ -320,7 +322,7 @@ class Attributor {
     return operators;
   }
 
-  std::int32_t FindOrAdd(Operator op) {
+  std::int32_t FindOrAddOperator(Operator op) {
     const auto [known, is_new] =
         by_key_.try_emplace(op.key, static_cast<std::int32_t>(profile_.operators.size()));
     if (!is_new) {
@@ -333,9 +335,9 @@ class Attributor {
       }
       return known->second;
     }
-    op.type = TypeOfName(op.name);
-    op.category = CategoryOf(op.key.kind, op.name);
-    // What most delegates name are their own steps, and no operators that a table knows.
+    op.type = OperatorType(op.name);
+    op.category = SpanCategory(op.key.kind, op.name);
+    // Most delegates name internal steps rather than operators of the table.
     const delegates::Delegate* const delegate = delegates::OfBackend(op.backend);
     if (delegate != nullptr && !delegate->names_operators) {
       op.category = delegate->read({op.name}).moves_data
@@ -354,8 +356,8 @@ class Attributor {
     return xnnpack ? std::string(delegates::kXnnpack.backend) : "";
   }
 
-  // A call of another delegate than XNNPACK, none of whose time is in spans of its own, is no overhead: it is
-  // all that is known of the time that the delegate takes.
+  // A call of a delegate other than XNNPACK without child spans is not overhead: its time is all that is
+  // known of the delegate.
   void NameOpaqueCalls() {
     for (const auto& [op, name] : call_backend_) {
       if (has_children_[op] != 0 || name == kNoName) continue;
@@ -368,8 +370,8 @@ class Attributor {
     }
   }
 
-  // A kernel whose library was built without ET_EVENT_TRACER_ENABLED, or one of ExecuTorch's primitives, logs
-  // nothing within its OPERATOR_CALL: the call's time is the kernel's.
+  // A kernel logs nothing within its OPERATOR_CALL if its library was built without ET_EVENT_TRACER_ENABLED,
+  // or if it is a primitive of ExecuTorch. Then the call's time is the kernel's.
   void NameUnloggedKernels() {
     for (std::size_t op = 0; op < profile_.operators.size(); ++op) {
       Operator& call = profile_.operators[op];
@@ -383,12 +385,13 @@ class Attributor {
   void FillMatrix() {
     const std::size_t operators = profile_.operators.size();
     const std::size_t runs = profile_.runs.size();
-    std::uint32_t rows = 0;
+    std::uint32_t num_rows = 0;
     for (const std::uint8_t has : has_children_)
-      profile_.duration_row.push_back(has != 0 ? rows++ : Profile::kNoRow);
-    // Runs repeat each other. Where each has operators of its own, the table would be nearly empty and huge.
-    constexpr std::size_t kMostCells = std::size_t{1} << 24;
-    if (operators * runs > std::max(kMostCells, 64 * trace_.event_count())) {
+      profile_.duration_row.push_back(has != 0 ? num_rows++ : Profile::kNoRow);
+    // Runs normally have the same operators. If each has different ones, the table would be huge and almost
+    // empty.
+    constexpr std::size_t kMaxCells = std::size_t{1} << 24;
+    if (operators * runs > std::max(kMaxCells, 64 * trace_.event_count())) {
       throw Error(
           ExitCode::kBadInput,
           fmt::format("{} runs with {} different operators have too little in common to be one model's", runs,
@@ -396,43 +399,44 @@ class Attributor {
           .Remedy("measure again with fewer runs");
     }
     profile_.self.resize(operators * runs);
-    profile_.duration.resize(rows * runs);
-    // Where every run has every operator, each cell is written below.
+    profile_.duration.resize(num_rows * runs);
+    // If every run has every operator, all cells are written below.
     for (const std::vector<std::int32_t>& layout : profile_.layouts) {
       if (layout.size() == operators) continue;
       std::ranges::fill(profile_.self, Profile::kAbsent);
       std::ranges::fill(profile_.duration, Profile::kAbsent);
       break;
     }
-    ParallelForParts(runs, kRunsAPart, options_.threads, [&](std::size_t first, std::size_t end) {
+    ParallelForParts(runs, kMinRunsPerThread, options_.threads, [&](std::size_t first, std::size_t end) {
       std::vector<Nanoseconds> duration, self;
       for (std::size_t run = first; run < end;) {
-        // The next ones of one kind: rows of the table are written a cache line at a time.
-        std::size_t together = 0;
+        // Take the following runs of the same kind, so that rows of the table are written one cache line at a
+        // time.
+        std::size_t batch_size = 0;
         const auto is_like_first = [&](std::size_t other) {
           return other < end && ordered_[other] != 0 && places_[other].kind == places_[run].kind;
         };
-        while (together < kRunsTogether && is_like_first(run + together)) ++together;
-        if (together == 0) {
+        while (batch_size < kRunsPerBatch && is_like_first(run + batch_size)) ++batch_size;
+        if (batch_size == 0) {
           ++run;
           continue;
         }
         const OrderedTree& tree = *ordered_trees_[places_[run].kind];
-        duration.resize(kRunsTogether * tree.size());
-        self.resize(kRunsTogether * tree.size());
-        for (std::size_t i = 0; i < together; ++i) {
-          tree.Times(StartOf(places_[run + i]), EndOf(places_[run + i]), duration.data() + i * tree.size(),
-                     self.data() + i * tree.size());
+        duration.resize(kRunsPerBatch * tree.size());
+        self.resize(kRunsPerBatch * tree.size());
+        for (std::size_t i = 0; i < batch_size; ++i) {
+          tree.Times(StartTimes(places_[run + i]), EndTimes(places_[run + i]),
+                     duration.data() + i * tree.size(), self.data() + i * tree.size());
         }
-        Store(run, together, duration.data(), self.data());
-        run += together;
+        Store(run, batch_size, duration.data(), self.data());
+        run += batch_size;
       }
     });
     for (const Disordered& run : disordered_) Store(run.index, 1, run.duration.data(), run.self.data());
   }
 
-  // Writes runs of one layout into the table, from `first` on: times of all events of the first, then the
-  // next.
+  // Writes `count` runs of one layout into the table, beginning with run `first`. The times of all events of
+  // a run are consecutive.
   void Store(std::size_t first, std::size_t count, const Nanoseconds* duration, const Nanoseconds* self) {
     const std::size_t runs = profile_.runs.size();
     const std::vector<std::int32_t>& layout = profile_.layouts[profile_.runs[first].layout];
@@ -502,14 +506,14 @@ class Attributor {
     }
   }
 
-  // What delegates report of the runs that the tables are made of, one by one.
-  void AddReported() {
-    std::vector<std::uint32_t> described;  // numbers of runs
-    for (const std::size_t run : profile_.DescribedRuns()) described.push_back(places_[run].number);
+  // Collects the values that delegates report in the described runs.
+  void AddReportedValues() {
+    std::vector<std::uint32_t> described_numbers;  // RunLocation::number
+    for (const std::size_t run : profile_.DescribedRuns()) described_numbers.push_back(places_[run].number);
     for (const Trace::Reported& reported : trace_.reported) {
       std::vector<double> values;
       for (std::size_t i = 0; i < reported.run.size(); ++i) {
-        if (std::ranges::binary_search(described, reported.run[i]))
+        if (std::ranges::binary_search(described_numbers, reported.run[i]))
           values.push_back(static_cast<double>(reported.value[i]));
       }
       if (values.empty()) continue;
@@ -527,16 +531,16 @@ class Attributor {
   const Runs& runs_;
   const AttributeOptions& options_;
   Profile profile_;
-  std::vector<RunPlace> places_;
+  std::vector<RunLocation> places_;
   std::vector<std::optional<OrderedTree>> ordered_trees_;      // by kind of run
   std::vector<std::uint8_t> ordered_;                          // by run
   std::vector<std::vector<Tree>> trees_;                       // by kind of run
-  std::vector<std::optional<std::uint32_t>> ordered_layouts_;  // of the runs whose spans keep order, likewise
+  std::vector<std::optional<std::uint32_t>> ordered_layouts_;  // by kind of run, for ordered runs
   std::vector<Disordered> disordered_;
   SpanTree tree_;
   std::map<OperatorKey, std::int32_t> by_key_;
   std::vector<std::uint8_t> has_children_;      // by operator
-  std::map<std::size_t, NameId> call_backend_;  // by operator, of DELEGATE_CALLs
+  std::map<std::size_t, NameId> call_backend_;  // by operator, for DELEGATE_CALLs
 };
 
 }  // namespace
@@ -584,15 +588,16 @@ Profile Attribute(const Trace& trace, const AttributeOptions& options) {
 
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options) {
   Runs runs = FindRuns(trace);
-  std::map<std::uint32_t, std::size_t> method_of;  // kind of run to method, in the order of their first runs
-  std::vector<std::vector<RunPlace>> methods;
-  const bool one = !options.labels.empty() || runs.initialized < 2;
-  for (const RunPlace& place : runs.places) {
-    const auto [known, is_new] = method_of.try_emplace(one ? 0 : place.kind, methods.size());
+  std::map<std::uint32_t, std::size_t>
+      method_of_kind;  // from kind of run to method, in the order of the first runs
+  std::vector<std::vector<RunLocation>> methods;
+  const bool single_method = !options.labels.empty() || runs.initialized < 2;
+  for (const RunLocation& place : runs.places) {
+    const auto [known, is_new] = method_of_kind.try_emplace(single_method ? 0 : place.kind, methods.size());
     if (is_new) methods.emplace_back();
     methods[known->second].push_back(place);
   }
-  if (!one && methods.size() == 1) {
+  if (!single_method && methods.size() == 1) {
     runs.health.Add(
         "methods_alike", HealthEntry::Severity::kDataLoss,
         "methods were initialized, and all runs look alike: if they are of different ones, the tables mix "
@@ -602,9 +607,9 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
   if (methods.empty()) methods.emplace_back();
   std::vector<Profile> profiles;
   for (std::size_t method = 0; method < methods.size(); ++method) {
-    AttributeOptions own = options;
-    if (methods.size() > 1) own.method = fmt::format("method {}", method + 1);
-    profiles.push_back(Attributor(trace, runs, own).Run(methods[method]));
+    AttributeOptions method_options = options;
+    if (methods.size() > 1) method_options.method = fmt::format("method {}", method + 1);
+    profiles.push_back(Attributor(trace, runs, method_options).Run(methods[method]));
   }
   return profiles;
 }

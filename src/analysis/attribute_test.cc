@@ -17,8 +17,7 @@ namespace {
 using ::etprof::handmade::TraceBuilder;
 const std::string kData = ETPROF_TEST_DATA;
 
-// What must hold for every profile whatsoever: the rows add up, run by run and table by table, and no self
-// time is negative.
+// Invariants of all profiles: the rows add up in each run and table, and no self time is negative.
 void ExpectAddsUp(const Profile& profile) {
   for (std::size_t run = 0; run < profile.runs.size(); ++run) {
     Nanoseconds sum = profile.runs[run].clipped;
@@ -38,21 +37,21 @@ void ExpectAddsUp(const Profile& profile) {
   }
 }
 
-const Operator& OperatorNamed(const Profile& profile, const std::string& name, SpanKind kind) {
+const Operator& FindOperator(const Profile& profile, const std::string& name, SpanKind kind) {
   for (const Operator& op : profile.operators) {
     if (op.name == name && op.key.kind == kind) return op;
   }
   throw std::runtime_error("no operator " + name);
 }
 
-Nanoseconds SelfOf(const Profile& profile, const std::string& name, std::size_t run = 0) {
+Nanoseconds FindSelfTime(const Profile& profile, const std::string& name, std::size_t run = 0) {
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     if (profile.operators[op].name == name) return profile.Self(op)[run];
   }
   return -2;
 }
 
-// One delegate with two operators, then a portable kernel.
+// Adds a run of a delegate call with two operators and a portable kernel.
 TraceBuilder& AddRun(TraceBuilder& builder, Nanoseconds at) {
   return builder.Block("Execute")
       .Backend(0, "Convolution (NHWC, F32) IGEMM #1", at + 10, at + 40)
@@ -63,26 +62,26 @@ TraceBuilder& AddRun(TraceBuilder& builder, Nanoseconds at) {
       .Framework(-1, "Method::execute", at, at + 80);
 }
 
-TEST(Attribute, SelfTimeIsASpanLessItsChildren) {
+TEST(Attribute, SelfTimeExcludesChildren) {
   TraceBuilder builder;
   AddRun(builder, 1000);
   const Profile profile = Attribute(builder.Take(), {});
   ASSERT_EQ(profile.runs.size(), 1U);
-  EXPECT_EQ(SelfOf(profile, "Convolution (NHWC, F32) IGEMM #1"), 30);
-  EXPECT_EQ(SelfOf(profile, "Add (ND) #1"), 10);
-  EXPECT_EQ(SelfOf(profile, "DELEGATE_CALL"), 55 - 40);
-  EXPECT_EQ(SelfOf(profile, "native_call_mean.out"), 8);
-  EXPECT_EQ(SelfOf(profile, "OPERATOR_CALL"), 11 - 8);
-  EXPECT_EQ(SelfOf(profile, "Method::execute"), 80 - 55 - 11);
+  EXPECT_EQ(FindSelfTime(profile, "Convolution (NHWC, F32) IGEMM #1"), 30);
+  EXPECT_EQ(FindSelfTime(profile, "Add (ND) #1"), 10);
+  EXPECT_EQ(FindSelfTime(profile, "DELEGATE_CALL"), 55 - 40);
+  EXPECT_EQ(FindSelfTime(profile, "native_call_mean.out"), 8);
+  EXPECT_EQ(FindSelfTime(profile, "OPERATOR_CALL"), 11 - 8);
+  EXPECT_EQ(FindSelfTime(profile, "Method::execute"), 80 - 55 - 11);
   ExpectAddsUp(profile);
-  EXPECT_TRUE(OperatorNamed(profile, "native_call_mean.out", SpanKind::kKernel).portable);
-  EXPECT_EQ(OperatorNamed(profile, "native_call_mean.out", SpanKind::kKernel).type, "mean.out");
-  EXPECT_EQ(OperatorNamed(profile, "Add (ND) #1", SpanKind::kBackend).backend, "XnnpackBackend");
-  EXPECT_EQ(OperatorNamed(profile, "Add (ND) #1", SpanKind::kBackend).type, "Add (ND)");
+  EXPECT_TRUE(FindOperator(profile, "native_call_mean.out", SpanKind::kKernel).portable);
+  EXPECT_EQ(FindOperator(profile, "native_call_mean.out", SpanKind::kKernel).type, "mean.out");
+  EXPECT_EQ(FindOperator(profile, "Add (ND) #1", SpanKind::kBackend).backend, "XnnpackBackend");
+  EXPECT_EQ(FindOperator(profile, "Add (ND) #1", SpanKind::kBackend).type, "Add (ND)");
 }
 
-// ExecuTorch's registration of custom kernels logs "ns::op.overload", and a kernel may log steps of its own.
-TEST(Attribute, KernelsAreWhatRunsInAnOperatorCallWhateverTheirName) {
+// ExecuTorch's registration of custom kernels logs "ns::op.overload", and a kernel may log additional steps.
+TEST(Attribute, FindsKernelsInOperatorCallsByPosition) {
   TraceBuilder builder;
   builder.Block("Execute")
       .Framework(0, "scout::slow.out", 2, 92)
@@ -96,18 +95,18 @@ TEST(Attribute, KernelsAreWhatRunsInAnOperatorCallWhateverTheirName) {
       .Framework(-1, "between", 101, 102)
       .Framework(-1, "Method::execute", 0, 110);
   const Profile profile = Attribute(builder.Take(), {});
-  EXPECT_EQ(SelfOf(profile, "scout::slow.out"), 90);
-  EXPECT_EQ(OperatorNamed(profile, "scout::slow.out", SpanKind::kKernel).type, "scout::slow.out");
-  EXPECT_EQ(SelfOf(profile, "inner step"), 2);
-  EXPECT_EQ(OperatorNamed(profile, "inner step", SpanKind::kKernel).category.name, "OTHER");
+  EXPECT_EQ(FindSelfTime(profile, "scout::slow.out"), 90);
+  EXPECT_EQ(FindOperator(profile, "scout::slow.out", SpanKind::kKernel).type, "scout::slow.out");
+  EXPECT_EQ(FindSelfTime(profile, "inner step"), 2);
+  EXPECT_EQ(FindOperator(profile, "inner step", SpanKind::kKernel).category.name, "OTHER");
   for (const char* other : {"MOVE_CALL", "host scope of a backend", "between"}) {
-    EXPECT_EQ(OperatorNamed(profile, other, SpanKind::kOther).category.group, Group::kFrameworkOverhead)
+    EXPECT_EQ(FindOperator(profile, other, SpanKind::kOther).category.group, Group::kFrameworkOverhead)
         << other;
   }
   ExpectAddsUp(profile);
 }
 
-TEST(Attribute, ACallWithoutEventsIsItsKernels) {
+TEST(Attribute, ACallWithoutEventsIsAnUnloggedKernel) {
   TraceBuilder builder;
   builder.Block("Execute")
       .Framework(0, "OPERATOR_CALL", 1, 8)
@@ -115,15 +114,15 @@ TEST(Attribute, ACallWithoutEventsIsItsKernels) {
       .Framework(1, "OPERATOR_CALL", 8, 10)
       .Framework(-1, "Method::execute", 0, 10);
   const Profile profile = Attribute(builder.Take(), {});
-  const Operator& unlogged = OperatorNamed(profile, std::string(kUnloggedKernel), SpanKind::kOperatorCall);
+  const Operator& unlogged = FindOperator(profile, std::string(kUnloggedKernel), SpanKind::kOperatorCall);
   EXPECT_TRUE(IsUnloggedKernel(unlogged) && IsOperator(unlogged) && unlogged.portable);
-  EXPECT_EQ(SelfOf(profile, std::string(kUnloggedKernel)), 7);
-  EXPECT_FALSE(IsOperator(OperatorNamed(profile, "OPERATOR_CALL", SpanKind::kOperatorCall)));
-  EXPECT_EQ(SelfOf(profile, "OPERATOR_CALL"), 1);
+  EXPECT_EQ(FindSelfTime(profile, std::string(kUnloggedKernel)), 7);
+  EXPECT_FALSE(IsOperator(FindOperator(profile, "OPERATOR_CALL", SpanKind::kOperatorCall)));
+  EXPECT_EQ(FindSelfTime(profile, "OPERATOR_CALL"), 1);
   ExpectAddsUp(profile);
 }
 
-TEST(Attribute, NamesThatRecurInAnotherDelegateAreOtherOperators) {
+TEST(Attribute, DistinguishesDelegatesWithTheSameNames) {
   TraceBuilder builder;
   builder.Block("Execute")
       .Backend(0, "Fully Connected (NC, F32) GEMM #1", 1, 3)
@@ -139,7 +138,7 @@ TEST(Attribute, NamesThatRecurInAnotherDelegateAreOtherOperators) {
   EXPECT_EQ(keys.count("forward/2/backend/0"), 1U);
 }
 
-TEST(Attribute, AnInstructionThatRunsAgainIsAnOccurrence) {
+TEST(Attribute, NumbersRepeatedInstructions) {
   TraceBuilder builder;
   builder.Block("Execute");
   for (int i = 0; i < 2; ++i) {
@@ -153,7 +152,7 @@ TEST(Attribute, AnInstructionThatRunsAgainIsAnOccurrence) {
   EXPECT_EQ(KeyText(profile.operators[2].key), "forward/3/kernel/0/again1");
 }
 
-TEST(Attribute, AnEventOutsideAnyCallIsNoneOfACallsOwn) {
+TEST(Attribute, EventsOutsideOfCallsAreSeparateOperators) {
   TraceBuilder builder;
   builder.Block("Execute")
       .Backend(0, "Add (ND) #1", 10, 20)
@@ -165,7 +164,7 @@ TEST(Attribute, AnEventOutsideAnyCallIsNoneOfACallsOwn) {
   ExpectAddsUp(profile);
 }
 
-TEST(Attribute, RunsWithNothingInCommonAreRefusedBeforeTheyFillTheMemory) {
+TEST(Attribute, RefusesRunsWithNothingInCommon) {
   TraceBuilder builder;
   for (int run = 0; run < 5000; ++run) {
     builder.Block("Execute");
@@ -178,7 +177,7 @@ TEST(Attribute, RunsWithNothingInCommonAreRefusedBeforeTheyFillTheMemory) {
   EXPECT_THROW(Attribute(trace, {}), Error);
 }
 
-TEST(Attribute, TheSameOperatorIsOneRowInEveryRun) {
+TEST(Attribute, AssignsTheSameRowInEveryRun) {
   TraceBuilder builder;
   for (int run = 0; run < 6; ++run) AddRun(builder, 1000 * run);
   const Profile profile = Attribute(builder.Take(), {});
@@ -189,7 +188,7 @@ TEST(Attribute, TheSameOperatorIsOneRowInEveryRun) {
   ExpectAddsUp(profile);
 }
 
-TEST(Attribute, ARunWithAnotherPathHasItsOwnOperatorsAndTheRestIsAbsent) {
+TEST(Attribute, MarksAbsentOperatorsOfOtherPaths) {
   TraceBuilder builder;
   AddRun(builder, 0);
   builder.Block("Execute")
@@ -199,14 +198,14 @@ TEST(Attribute, ARunWithAnotherPathHasItsOwnOperatorsAndTheRestIsAbsent) {
   AddRun(builder, 1000);
   const Profile profile = Attribute(builder.Take(), {});
   EXPECT_EQ(profile.operators.size(), 8U);
-  EXPECT_EQ(SelfOf(profile, "native_call_neg.out", 0), Profile::kAbsent);
-  EXPECT_EQ(SelfOf(profile, "native_call_neg.out", 1), 2);
-  EXPECT_EQ(SelfOf(profile, "Add (ND) #1", 1), Profile::kAbsent);
-  EXPECT_EQ(SelfOf(profile, "Add (ND) #1", 2), 10);
+  EXPECT_EQ(FindSelfTime(profile, "native_call_neg.out", 0), Profile::kAbsent);
+  EXPECT_EQ(FindSelfTime(profile, "native_call_neg.out", 1), 2);
+  EXPECT_EQ(FindSelfTime(profile, "Add (ND) #1", 1), Profile::kAbsent);
+  EXPECT_EQ(FindSelfTime(profile, "Add (ND) #1", 2), 10);
   ExpectAddsUp(profile);
 }
 
-TEST(Attribute, WhatSticksOutOverlapsOrRunsBackwardsIsClippedCountedAndAddsUp) {
+TEST(Attribute, ClipsIrregularSpans) {
   TraceBuilder builder;
   builder.Block("Execute")
       .Backend(0, "A (ND) #1", 10, 40)
@@ -216,9 +215,9 @@ TEST(Attribute, WhatSticksOutOverlapsOrRunsBackwardsIsClippedCountedAndAddsUp) {
       .Framework(0, "DELEGATE_CALL", 5, 70)
       .Framework(-1, "Method::execute", 0, 80);
   const Profile profile = Attribute(builder.Take(), {});
-  EXPECT_EQ(SelfOf(profile, "B (ND) #1"), 20);  // as measured
-  EXPECT_EQ(SelfOf(profile, "D (ND) #1"), 0);
-  EXPECT_EQ(SelfOf(profile, "DELEGATE_CALL"), 65 - 30 - 10 - 15);
+  EXPECT_EQ(FindSelfTime(profile, "B (ND) #1"), 20);  // as measured
+  EXPECT_EQ(FindSelfTime(profile, "D (ND) #1"), 0);
+  EXPECT_EQ(FindSelfTime(profile, "DELEGATE_CALL"), 65 - 30 - 10 - 15);
   EXPECT_EQ(profile.runs[0].clipped, -(10 + 20));
   EXPECT_EQ(profile.health.CountOf("siblings_overlap"), 1);
   EXPECT_EQ(profile.health.CountOf("child_outside_parent"), 1);
@@ -227,7 +226,7 @@ TEST(Attribute, WhatSticksOutOverlapsOrRunsBackwardsIsClippedCountedAndAddsUp) {
   EXPECT_EQ(ByGroup(profile).rows.back().total, -30);
 }
 
-TEST(Attribute, ChildrenThatAreLoggedOutOfOrderAreNotClipped) {
+TEST(Attribute, DoesNotClipChildrenInAnotherOrder) {
   TraceBuilder builder;
   builder.Block("Execute")
       .Backend(0, "B (ND) #1", 20, 30)
@@ -236,10 +235,10 @@ TEST(Attribute, ChildrenThatAreLoggedOutOfOrderAreNotClipped) {
       .Framework(-1, "Method::execute", 0, 50);
   const Profile profile = Attribute(builder.Take(), {});
   EXPECT_EQ(profile.runs[0].clipped, 0);
-  EXPECT_EQ(SelfOf(profile, "DELEGATE_CALL"), 15);
+  EXPECT_EQ(FindSelfTime(profile, "DELEGATE_CALL"), 15);
 }
 
-TEST(Attribute, ABackendsNestedEventsNestAndItsEmptyOnesStaySiblings) {
+TEST(Attribute, NestsEventsOfABackend) {
   TraceBuilder builder;
   builder.Block("Execute")
       .Backend(0, "inner", 12, 18)
@@ -249,13 +248,13 @@ TEST(Attribute, ABackendsNestedEventsNestAndItsEmptyOnesStaySiblings) {
       .Framework(0, "DELEGATE_CALL", 5, 40)
       .Framework(-1, "Method::execute", 0, 50);
   const Profile profile = Attribute(builder.Take(), {});
-  EXPECT_EQ(SelfOf(profile, "outer"), 4);
+  EXPECT_EQ(FindSelfTime(profile, "outer"), 4);
   EXPECT_EQ(profile.operators[static_cast<std::size_t>(profile.operators[0].parent)].name, "outer");
   EXPECT_EQ(profile.operators[static_cast<std::size_t>(profile.operators[2].parent)].name, "DELEGATE_CALL");
   ExpectAddsUp(profile);
 }
 
-TEST(Attribute, TheTablesAreMadeOfSteadyRunsWithinTukeysFences) {
+TEST(Attribute, CommonSetIsWithinTukeysFences) {
   TraceBuilder builder;
   AttributeOptions options;
   for (int run = 0; run < 10; ++run) {
@@ -268,7 +267,7 @@ TEST(Attribute, TheTablesAreMadeOfSteadyRunsWithinTukeysFences) {
   EXPECT_EQ(ByGroup(profile).total, 8 * 100 + 1 + 2 + 3 + 4 + 6 + 7 + 8 + 9);
 }
 
-TEST(Attribute, LoadTimeIsNeverPartOfARun) {
+TEST(Attribute, ExcludesLoadTime) {
   TraceBuilder builder;
   builder.Block("Default").Framework(-1, "Method::init", 10, 30).Framework(-1, "Program::load_method", 5, 40);
   AddRun(builder, 100);
@@ -278,7 +277,7 @@ TEST(Attribute, LoadTimeIsNeverPartOfARun) {
   EXPECT_EQ(profile.health.CountOf("run_incomplete"), 0);
 }
 
-TEST(Attribute, ARunThatWasStoppedInTheMiddleIsSaidAndLeftOut) {
+TEST(Attribute, ReportsIncompleteRuns) {
   TraceBuilder builder;
   AddRun(builder, 0);
   builder.Block("Execute").Backend(0, "Add (ND) #1", 100, 110);
@@ -287,7 +286,7 @@ TEST(Attribute, ARunThatWasStoppedInTheMiddleIsSaidAndLeftOut) {
   EXPECT_EQ(profile.health.CountOf("run_incomplete"), 1);
 }
 
-TEST(Attribute, LabelsThatDoNotFitAreSaidNotUsed) {
+TEST(Attribute, ReportsLabelsThatDoNotFit) {
   TraceBuilder builder;
   AddRun(builder, 0);
   AddRun(builder, 1000);
@@ -298,14 +297,14 @@ TEST(Attribute, LabelsThatDoNotFitAreSaidNotUsed) {
   EXPECT_EQ(profile.runs[0].label.phase, Phase::kFirst);
 }
 
-TEST(Attribute, AnEmptyTraceIsAnEmptyProfile) {
+TEST(Attribute, AnEmptyTraceGivesAnEmptyProfile) {
   const Profile profile = Attribute(Trace{}, {});
   EXPECT_TRUE(profile.runs.empty());
   EXPECT_EQ(ByGroup(profile).total, 0);
 }
 
-// The shortcut for ordered runs must never give what the tree does not.
-void ExpectShortcutAgrees(const Trace& trace, int& held) {
+// If a run is ordered, OrderedTree must give the same result as BuildSpanTree.
+void ExpectOrderedTreeAgrees(const Trace& trace, int& num_ordered) {
   for (std::uint32_t block = 0; block < trace.blocks.size(); ++block) {
     const Trace::Layout& layout = trace.LayoutOf(trace.blocks[block]);
     if (layout.size() == 0 || !trace.IsFramework(layout, layout.size() - 1, "Method::execute")) continue;
@@ -317,7 +316,7 @@ void ExpectShortcutAgrees(const Trace& trace, int& held) {
     SpanTree tree;
     BuildSpanTree(trace, block, run, health, tree);
     if (!ordered.Holds(start, end)) continue;
-    ++held;
+    ++num_ordered;
     EXPECT_EQ(ordered.parent(), tree.parent);
     EXPECT_EQ(ordered.kind(), tree.kind);
     EXPECT_EQ(tree.clipped, 0);
@@ -329,14 +328,14 @@ void ExpectShortcutAgrees(const Trace& trace, int& held) {
   }
 }
 
-TEST(OrderedTree, AgreesWithTheTreeOfEveryRunThatItHoldsFor) {
+TEST(OrderedTree, AgreesWithTheTreeOfEveryOrderedRun) {
   std::mt19937 random(3);
-  int held = 0;
+  int num_ordered = 0;
   constexpr int kRuns = 20'000;
   for (int i = 0; i < kRuns; ++i) {
     TraceBuilder builder;
     builder.Block("Execute");
-    // Small times, so that spans touch, overlap, nest, stick out or are empty about as often as not.
+    // Small times make spans touch, overlap, nest, exceed their parents, or be empty about half of the time.
     const auto time = [&](int most) {
       return static_cast<Nanoseconds>(random() % static_cast<unsigned>(most));
     };
@@ -353,13 +352,13 @@ TEST(OrderedTree, AgreesWithTheTreeOfEveryRunThatItHoldsFor) {
       builder.Framework(call, "DELEGATE_CALL", begin, now);
     }
     builder.Framework(-1, "Method::execute", 10 + time(2), now + time(2));
-    ExpectShortcutAgrees(builder.Take(), held);
+    ExpectOrderedTreeAgrees(builder.Take(), num_ordered);
   }
-  EXPECT_GT(held, kRuns / 20);       // the shortcut is taken ...
-  EXPECT_LT(held, kRuns * 19 / 20);  // ... and not always
+  EXPECT_GT(num_ordered, kRuns / 20);       // some runs are ordered ...
+  EXPECT_LT(num_ordered, kRuns * 19 / 20);  // ... but not all
 }
 
-TEST(Attribute, OtherInstructionsStandNextToCalls) {
+TEST(Attribute, OtherInstructionsAreSiblingsOfCalls) {
   TraceBuilder builder;
   for (int run = 0; run < 4; ++run) {
     const Nanoseconds at = run * 1000;
@@ -382,7 +381,7 @@ TEST(Attribute, OtherInstructionsStandNextToCalls) {
   EXPECT_EQ(profile.Self(method)[0], 200 - 40 - 10 - 40 - 10);
 }
 
-TEST(AttributeMethods, SaysWhereSeveralLookAlike) {
+TEST(AttributeMethods, ReportsMethodsThatLookAlike) {
   TraceBuilder builder;
   builder.Block("Default");
   for (int i = 0; i < 2; ++i) builder.Framework(-1, "Method::init", 1 + i, 2 + i);
@@ -396,7 +395,7 @@ TEST(AttributeMethods, SaysWhereSeveralLookAlike) {
   EXPECT_EQ(AttributeMethods(trace, options)[0].health.CountOf("methods_alike"), 0);
 }
 
-TEST(AttributeMethods, TellsMethodsApartByTheirEventsWhereSeveralWereInitialized) {
+TEST(AttributeMethods, DistinguishesMethodsByTheirEvents) {
   const auto trace_with = [](int methods) {
     TraceBuilder builder;
     builder.Block("Default");
@@ -420,15 +419,15 @@ TEST(AttributeMethods, TellsMethodsApartByTheirEventsWhereSeveralWereInitialized
   EXPECT_EQ(profiles[0].operators.size(), 6U);
   EXPECT_EQ(profiles[1].operators.size(), 3U);
   EXPECT_EQ(profiles[1].operators[0].key.method, "method 2");
-  // One method that took two ways is one method.
+  // One method with two execution paths stays one method.
   EXPECT_EQ(AttributeMethods(trace_with(1), {}).size(), 1U);
-  // So it is where the runs are known.
+  // The same holds if the labels describe the runs.
   AttributeOptions options;
   options.labels.resize(12);
   EXPECT_EQ(AttributeMethods(two_methods, options).size(), 1U);
 }
 
-TEST(Attribute, DescribesOperatorsGroupsAndTheWhole) {
+TEST(Attribute, DescribesOperatorsGroupsAndTotals) {
   TraceBuilder builder;
   for (int run = 0; run < 30; ++run) AddRun(builder, 1000 + run * 1000);
   const Profile profile = Attribute(builder.Take(), {});
@@ -452,7 +451,7 @@ TEST(Attribute, DescribesOperatorsGroupsAndTheWhole) {
 
 class RealTraces : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(RealTraces, AddUpAndNothingIsClipped) {
+TEST_P(RealTraces, AddUpWithoutClipping) {
   const Profile profile = Attribute(ReadEtdumpFile(kData + "/" + GetParam()), {});
   EXPECT_GE(profile.runs.size(), 4U);
   ExpectAddsUp(profile);

@@ -8,9 +8,9 @@
 namespace etprof {
 namespace {
 
-// Adds the rows up by `row_of` (operator -> index into `rows`) and closes with the "Clipped" row.
+// Sums self times into rows by `row_of` (operator -> index into `rows`) and appends the "Clipped" row.
 template <typename RowOf>
-Breakdown AddUp(const Profile& profile, std::vector<AdditiveRow> rows, const RowOf& row_of) {
+Breakdown SumRows(const Profile& profile, std::vector<AdditiveRow> rows, const RowOf& row_of) {
   Breakdown breakdown;
   const std::vector<std::size_t> runs = profile.CommonSet();
   breakdown.runs = static_cast<std::int64_t>(runs.size());
@@ -34,7 +34,7 @@ Breakdown AddUp(const Profile& profile, std::vector<AdditiveRow> rows, const Row
 Breakdown ByGroup(const Profile& profile) {
   std::vector<AdditiveRow> rows;
   for (const Group group : kAllGroups) rows.push_back({std::string(GroupName(group)), 0, 0});
-  return AddUp(profile, std::move(rows), [&](std::size_t op) {
+  return SumRows(profile, std::move(rows), [&](std::size_t op) {
     return static_cast<std::size_t>(profile.operators[op].category.group);
   });
 }
@@ -47,14 +47,14 @@ Breakdown ByCategory(const Profile& profile) {
     row = rows.size();
     rows.push_back({std::string(name), 0, 0});
   }
-  return AddUp(profile, std::move(rows),
-               [&](std::size_t op) { return index.at(profile.operators[op].category.name); });
+  return SumRows(profile, std::move(rows),
+                 [&](std::size_t op) { return index.at(profile.operators[op].category.name); });
 }
 
 Breakdown ByOperator(const Profile& profile) {
   std::vector<AdditiveRow> rows;
   for (const Operator& op : profile.operators) rows.push_back({op.name, 0, 0});
-  return AddUp(profile, std::move(rows), [](std::size_t op) { return op; });
+  return SumRows(profile, std::move(rows), [](std::size_t op) { return op; });
 }
 
 namespace {
@@ -63,7 +63,7 @@ bool IsOverhead(const Operator& op) {
   return op.category.group == Group::kFrameworkOverhead || op.category.group == Group::kDelegateOverhead;
 }
 
-// Rows in the order in which their operators first run, then what has no row of its own, then the overheads.
+// Rows in the order in which their operators first run, then operators without a row, then the overheads.
 Breakdown ByNameInOrder(const Profile& profile,
                         std::optional<std::string> (*name_of)(const Profile&, std::size_t)) {
   std::map<std::string, std::size_t> index;
@@ -84,7 +84,7 @@ Breakdown ByNameInOrder(const Profile& profile,
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     if (IsOverhead(profile.operators[op])) add(name(op));
   }
-  return AddUp(profile, std::move(rows), [&](std::size_t op) { return index.at(name(op)); });
+  return SumRows(profile, std::move(rows), [&](std::size_t op) { return index.at(name(op)); });
 }
 
 }  // namespace
@@ -134,8 +134,8 @@ Breakdown ByPlace(const Profile& profile) {
     row = rows.size();
     rows.push_back({name, 0, 0});
   }
-  return AddUp(profile, std::move(rows),
-               [&](std::size_t op) { return index.at(name_of(profile.operators[op])); });
+  return SumRows(profile, std::move(rows),
+                 [&](std::size_t op) { return index.at(name_of(profile.operators[op])); });
 }
 
 }  // namespace etprof

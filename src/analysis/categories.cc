@@ -10,39 +10,38 @@
 namespace etprof {
 namespace {
 
-// What is left of an operator's name when everything is taken off that says how, and not what: XNNPACK's
-// layout, data types, microkernel kind and number; ExecuTorch's "native_call_", namespace, overload, and the
-// leading underscore and trailing "_copy" or "_backward" that variants of one ATen operator carry.
-// "native_call_permute_copy.out" -> "permute", "Convolution (NHWC, F32) IGEMM #1" -> "Convolution".
+// An operator's name without implementation details: without XNNPACK's layout, data types, microkernel kind,
+// and number; without ExecuTorch's "native_call_", namespace, overload, and the leading underscore and
+// trailing "_copy" or "_backward" of variants of an ATen operator. "native_call_permute_copy.out" ->
+// "permute", "Convolution (NHWC, F32) IGEMM #1" -> "Convolution".
 struct Stem {
   std::string text;
   std::string kind;  // XNNPACK's microkernel kind: "IGEMM", "DWConv", "Reduce2", or ""
 };
 
-// How a convolution of OpenVINO was executed (oneDNN's names of implementations) tells whether it is
-// depthwise or 1x1. XNNPACK runs the latter as fully connected layers, and calls them so: they are GEMM in
-// both.
-Stem StemOfLayer(const delegates::OpenvinoLayer& layer) {
+// The implementation name (from oneDNN) shows whether a convolution of OpenVINO is depthwise or 1x1. XNNPACK
+// runs 1x1 convolutions as fully connected layers, so they are GEMM in both.
+Stem OpenvinoStem(const delegates::OpenvinoLayer& layer) {
   if (layer.type != "Convolution" && layer.type != "GroupConvolution") return {std::string(layer.type), ""};
   if (layer.executed.find("_1x1") != std::string_view::npos) return {"Fully Connected", ""};
   return {"Convolution", layer.executed.find("_dw") != std::string_view::npos ? "DWConv" : ""};
 }
 
-bool Strip(std::string_view& text, std::string_view prefix) {
+bool RemovePrefix(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
   return true;
 }
 
-bool StripEnd(std::string_view& text, std::string_view suffix) {
+bool RemoveSuffix(std::string_view& text, std::string_view suffix) {
   if (text.size() <= suffix.size() || !text.ends_with(suffix)) return false;
   text.remove_suffix(suffix.size());
   return true;
 }
 
-Stem StemOf(std::string_view name) {
+Stem ParseStem(std::string_view name) {
   Stem stem;
-  if (const auto layer = delegates::ParseOpenvinoLayer(name)) return StemOfLayer(*layer);
+  if (const auto layer = delegates::ParseOpenvinoLayer(name)) return OpenvinoStem(*layer);
   if (const auto operator_name = xnnpack::ParseOperatorName(name)) {
     if (name.find(" (") != std::string_view::npos) return {operator_name->type, operator_name->kind};
     name = name.substr(0, name.rfind(" #"));
@@ -51,7 +50,7 @@ Stem StemOf(std::string_view name) {
     stem.text = std::string(name);
     return stem;
   }
-  Strip(name, "native_call_");
+  RemovePrefix(name, "native_call_");
   if (const std::size_t scope = name.rfind("::"); scope != std::string_view::npos &&
                                                   name != "Method::execute" && name != "Method::init" &&
                                                   name != "Program::load_method") {
@@ -61,24 +60,24 @@ Stem StemOf(std::string_view name) {
     name = name.substr(0, dot);
   while (name.size() > 1 && name.front() == '_') name.remove_prefix(1);
   while (name.size() > 1 && name.back() == '_') name.remove_suffix(1);
-  StripEnd(name, "_copy");
-  StripEnd(name, "_backward");
+  RemoveSuffix(name, "_copy");
+  RemoveSuffix(name, "_backward");
   stem.text = std::string(name);
   return stem;
 }
 
-struct Row {
+struct CategoryRow {
   std::string_view category;
   Group group;
-  // Stems, separated by '|'. Those with capitals are XNNPACK's (`xnn_operator_type_to_string`, and the names
-  // of the unary and binary operators that it prints for its elementwise kernels); the others are ATen's,
-  // ExecuTorch's own libraries' and, at the end of a row, what other kernel libraries call the same. Those
-  // on lines of their own are OpenVINO's (src/plugins/intel_cpu/src/cpu_types.cpp), if nobody else's.
+  // Stems, separated by '|'. Capitalized stems are XNNPACK's (`xnn_operator_type_to_string`, and the names of
+  // the unary and binary operators that it prints for its elementwise kernels). The others are from ATen,
+  // ExecuTorch's own libraries, and, at the end of a row, other kernel libraries. Stems on separate lines are
+  // only OpenVINO's (src/plugins/intel_cpu/src/cpu_types.cpp).
   std::string_view stems;
 };
 
-// The one table. Convolutions are told apart by XNNPACK's microkernel kind, below.
-constexpr Row kTable[] = {
+// All categories. ConvolutionCategory distinguishes convolutions by XNNPACK's microkernel kind.
+constexpr CategoryRow kTable[] = {
     {"CONV_STANDARD", Group::kConvolution, "Convolution|convolution|conv1d|conv2d|conv3d|quantized_conv"},
     {"CONV_DEPTHWISE", Group::kConvolution, "Depthwise Convolution|depthwise_conv2d"},
     {"CONV_TRANSPOSED", Group::kConvolution,
@@ -88,7 +87,7 @@ constexpr Row kTable[] = {
      "Fully Connected|Dynamic Fully Connected|Batch Matrix Multiply|"
      "addmm|bmm|baddbmm|linear|matmul|mm|mixed_linear|mixed_mm|dot|mv|addmv|quantized_linear|"
      "FullyConnected|MatMul|GatherMatmul"},
-    // Attention fused into one kernel, and recurrent layers: matrix products are what their time goes to.
+    // Matrix products take most of the time of fused attention kernels and of recurrent layers.
     {"ATTENTION", Group::kGemm,
      "Scaled Dot-Product Attention|scaled_dot_product_attention|sdpa|sdpa_with_kv_cache|custom_sdpa|"
      "custom_quantized_sdpa|flash_attention|"
@@ -166,37 +165,37 @@ constexpr Row kTable[] = {
      "Resize Bilinear|grid_sampler_2d|upsample_bilinear2d|upsample_bilinear2d_aa|upsample_nearest2d|"
      "upsample_bicubic2d|"
      "GridSample|Interpolate"},
-    // A change of data type reads and writes every element and computes next to nothing: it moves data.
+    // A change of data type reads and writes every element and computes almost nothing, so it moves data.
     {"QUANT", Group::kDataMovement,
      "Convert|choose_qparams|choose_qparams_per_token_asymmetric|dequantize_per_channel|dequantize_per_"
      "tensor|"
      "dequantize_per_token|quantize_per_channel|quantize_per_tensor|quantize_per_token|to|to_dim_order|"
      "FakeQuantize"},
-    // Fourier transforms fit nowhere else; known all the same.
+    // Fourier transforms are in no other category, but they are known.
     {"OTHER", Group::kOther, "fft_c2r|fft_r2c|fft_c2c"},
     {"framework", Group::kFrameworkOverhead,
      "Method::execute|Method::init|Program::load_method|OPERATOR_CALL"},
     {"framework", Group::kDelegateOverhead, "DELEGATE_CALL"},
 };
 
-// XNNPACK's kinds of convolution: what it prints after the data types (`xnn_microkernel_type_to_string`). A
-// GEMM convolution is 1x1 with stride 1, so pointwise; SPMM is the same on sparse weights; VMulCAddC
-// multiplies and shifts each channel by itself.
-constexpr Category ConvolutionOfKind(std::string_view kind) {
+// XNNPACK prints the kind of a convolution after the data types (`xnn_microkernel_type_to_string`). A GEMM
+// convolution is 1x1 with stride 1, so pointwise; SPMM is the same with sparse weights; VMulCAddC multiplies
+// and shifts each channel separately.
+constexpr Category ConvolutionCategory(std::string_view kind) {
   if (kind == "DWConv" || kind == "VMulCAddC") return {"CONV_DEPTHWISE", Group::kConvolution, true};
   if (kind == "GEMM" || kind == "SPMM") return {"CONV_POINTWISE", Group::kConvolution, true};
   if (kind == "Subconv2D") return {"CONV_TRANSPOSED", Group::kConvolution, true};
   return {"CONV_STANDARD", Group::kConvolution, true};
 }
 
-const std::unordered_map<std::string, Category>& Index() {
+const std::unordered_map<std::string, Category>& CategoryIndex() {
   static const std::unordered_map<std::string, Category> index = [] {
-    std::unordered_map<std::string, Category> made;
-    for (const Row& row : kTable) {
+    std::unordered_map<std::string, Category> new_index;
+    for (const CategoryRow& row : kTable) {
       for (const std::string_view stem : SplitAt(row.stems, '|'))
-        made.emplace(std::string(stem), Category{row.category, row.group, true});
+        new_index.emplace(std::string(stem), Category{row.category, row.group, true});
     }
-    return made;
+    return new_index;
   }();
   return index;
 }
@@ -213,13 +212,13 @@ constexpr NamedValue<Group> kGroups[] = {{Group::kConvolution, "Convolution"},
 
 std::string_view GroupName(Group group) { return NameIn(kGroups, group); }
 
-std::string OperatorStem(std::string_view operator_name) { return StemOf(operator_name).text; }
+std::string OperatorStem(std::string_view operator_name) { return ParseStem(operator_name).text; }
 
 Category Categorize(std::string_view operator_name) {
-  const Stem stem = StemOf(operator_name);
-  const auto found = Index().find(stem.text);
-  if (found == Index().end()) return {"OTHER", Group::kOther, false};
-  if (stem.text == "Convolution") return ConvolutionOfKind(stem.kind);
+  const Stem stem = ParseStem(operator_name);
+  const auto found = CategoryIndex().find(stem.text);
+  if (found == CategoryIndex().end()) return {"OTHER", Group::kOther, false};
+  if (stem.text == "Convolution") return ConvolutionCategory(stem.kind);
   return found->second;
 }
 

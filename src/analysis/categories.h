@@ -6,7 +6,7 @@
 
 namespace etprof {
 
-// The kit's headline groups, then what is not an operator. In the order of the tables.
+// The main groups of operators, followed by the overheads, in the order of the tables.
 enum class Group {
   kConvolution,
   kGemm,
@@ -27,16 +27,15 @@ std::string_view GroupName(Group group);
 struct Category {
   std::string_view name;
   Group group = Group::kOther;
-  bool known = true;  // false: no pattern of the table matched, "OTHER"
+  bool known = true;  // false: not in the table, so "OTHER"
 };
 
-// The category of an operator by its name alone: XNNPACK's ("Convolution (NHWC, F32) IGEMM #1") or
-// ExecuTorch's
+// The category of an operator, from its name in XNNPACK ("Convolution (NHWC, F32) IGEMM #1") or ExecuTorch
 // ("native_call_permute_copy.out", "aten::permute_copy.out").
 Category Categorize(std::string_view operator_name);
 
-// What is left of an operator's name when what says how, and not what, is taken off: "Convolution" of
-// "Convolution (NHWC, F32) IGEMM #1", "permute" of "native_call_permute_copy.out".
+// An operator's name without implementation details: "Convolution" for "Convolution (NHWC, F32) IGEMM #1",
+// "permute" for "native_call_permute_copy.out".
 std::string OperatorStem(std::string_view operator_name);
 
 }  // namespace etprof

@@ -11,9 +11,9 @@ struct Case {
   Group group;
 };
 
-class CategoryOf : public testing::TestWithParam<Case> {};
+class CategorizeNames : public testing::TestWithParam<Case> {};
 
-TEST_P(CategoryOf, IsFoundByName) {
+TEST_P(CategorizeNames, FindsTheCategory) {
   const Category category = Categorize(GetParam().name);
   EXPECT_EQ(category.name, GetParam().category) << GetParam().name;
   EXPECT_EQ(category.group, GetParam().group) << GetParam().name;
@@ -21,7 +21,7 @@ TEST_P(CategoryOf, IsFoundByName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Xnnpack, CategoryOf,
+    Xnnpack, CategorizeNames,
     testing::Values(Case{"Convolution (NHWC, F32) IGEMM #1", "CONV_STANDARD", Group::kConvolution},
                     Case{"Convolution (NHWC, F32) GEMM #12", "CONV_POINTWISE", Group::kConvolution},
                     Case{"Convolution (NHWC, QC8) DWConv #3", "CONV_DEPTHWISE", Group::kConvolution},
@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Add (ND, F32) #1", "ELEMENTWISE", Group::kElementwise}));
 
 INSTANTIATE_TEST_SUITE_P(
-    ExecuTorch, CategoryOf,
+    ExecuTorch, CategorizeNames,
     testing::Values(Case{"native_call_permute_copy.out", "DATA_MOVEMENT", Group::kDataMovement},
                     Case{"aten::_softmax.out", "ACTIVATION", Group::kElementwise},
                     Case{"aten::_to_copy.out", "QUANT", Group::kDataMovement},
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"OPERATOR_CALL", "framework", Group::kFrameworkOverhead},
                     Case{"DELEGATE_CALL", "framework", Group::kDelegateOverhead}));
 
-TEST(Categorize, SaysWhenItDoesNotKnow) {
+TEST(Categorize, MarksUnknownNames) {
   for (const char* name : {"", "native_call_", "my_ops::wobble.out", "Frobnicate (NC, F32) #1", "#", " (",
                            "::", ".", "____", "native_call_.out", "17"}) {
     const Category category = Categorize(name);
@@ -65,7 +65,7 @@ TEST(Categorize, SaysWhenItDoesNotKnow) {
   }
 }
 
-TEST(Categories, OpenvinosLayers) {
+TEST(Categories, CategorizesOpenvinoLayers) {
   EXPECT_EQ(Categorize("Convolution: a (brgconv_avx512_f32)").name, "CONV_STANDARD");
   EXPECT_EQ(Categorize("Convolution: a (jit_avx2_1x1_f32)").name, "GEMM");
   EXPECT_EQ(Categorize("GroupConvolution: a (brgconv_avx512_dw_f32)").name, "CONV_DEPTHWISE");

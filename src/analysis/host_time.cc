@@ -20,35 +20,39 @@ class HostTimeKeeper {
   void Run() {
     starts_.resize(trace_.layouts.size());
     for (const Trace::Block& block : trace_.blocks) starts_[block.layout].push_back(block.first_event);
-    // A backend whose events are in another unit anywhere is not believed elsewhere: the first pass finds it.
-    for (const bool looking : {true, false}) {
-      looking_ = looking;
+    // The first pass finds backends with events in another unit, since none of their events count as host
+    // time.
+    for (const bool scanning : {true, false}) {
+      scanning_ = scanning;
       plans_.clear();
-      for (std::size_t layout = 0; layout < trace_.layouts.size(); ++layout) plans_.push_back(PlanOf(layout));
+      for (std::size_t layout = 0; layout < trace_.layouts.size(); ++layout)
+        plans_.push_back(PlanLayout(layout));
     }
-    const bool all_host = std::ranges::all_of(plans_, [](const Plan& plan) { return plan.series.empty(); });
+    const bool all_host =
+        std::ranges::all_of(plans_, [](const LayoutPlan& plan) { return plan.series.empty(); });
     if (all_host) return;
     MoveEvents();
-    for (std::size_t i = 0; i < plans_.size(); ++i) Shrink(trace_.layouts[i], plans_[i]);
+    for (std::size_t i = 0; i < plans_.size(); ++i) RemoveMovedEvents(trace_.layouts[i], plans_[i]);
   }
 
  private:
-  // What becomes of a layout's events.
-  struct Plan {
-    std::vector<std::int32_t> series;  // by event: in Trace::reported; kHost, kNoRun. Empty: all are kHost
-    std::uint32_t runs = 0;            // complete ones
-    std::vector<std::uint32_t> run;    // by event: complete runs before it
+  // The destination of each event of a layout.
+  struct LayoutPlan {
+    std::vector<std::int32_t>
+        series;              // by event: index into Trace::reported, kHost, or kNoRun; empty: all kHost
+    std::uint32_t runs = 0;  // number of complete runs
+    std::vector<std::uint32_t> run;  // by event: number of complete runs before it
   };
-  static constexpr std::size_t kMaxSampledRuns = 64;  // of a layout, to compare durations
+  static constexpr std::size_t kMaxSampledRuns = 64;  // runs of a layout for the comparison of durations
   static constexpr std::int32_t kHost = -1;
-  static constexpr std::int32_t kNoRun = -2;  // no host time, and in no complete run
+  static constexpr std::int32_t kNoRun = -2;  // not host time, and in no complete run
 
-  // A place of the program, and which of the events there that are called alike.
-  using Place = std::tuple<NameId, NameId, ValueKind, std::int32_t, std::int32_t, std::int32_t>;
+  // Backend, event name, kind, chain, instruction, and the ordinal among events of the same name.
+  using SeriesKey = std::tuple<NameId, NameId, ValueKind, std::int32_t, std::int32_t, std::int32_t>;
 
-  Plan PlanOf(std::size_t index) {
+  LayoutPlan PlanLayout(std::size_t index) {
     Trace::Layout& layout = trace_.layouts[index];
-    Plan plan;
+    LayoutPlan plan;
     layout.backend.assign(layout.size(), kNoName);
     plan.run.resize(layout.size());
     ordinals_.clear();
@@ -63,24 +67,25 @@ class HostTimeKeeper {
       }
       const std::string& name = trace_.NameOf(layout, event);
       if (name == "DELEGATE_CALL") {
-        layout.backend[event] = Decide(index, event, plan);
+        layout.backend[event] = AssignPendingEvents(index, event, plan);
       } else {
-        Decide(index, layout.size(), plan);
+        AssignPendingEvents(index, layout.size(), plan);
       }
       if (name == "Method::execute") {
         ++plan.runs;
         ordinals_.clear();
       }
     }
-    Decide(index, layout.size(), plan);
+    AssignPendingEvents(index, layout.size(), plan);
     for (std::size_t event = 0; event < plan.series.size(); ++event) {
       if (plan.series[event] != kHost && plan.run[event] == plan.runs) plan.series[event] = kNoRun;
     }
     return plan;
   }
 
-  // Whose the pending events are, which end with the call (or are in none): its backend, by name.
-  NameId Decide(std::size_t index, std::size_t call, Plan& plan) {
+  // Finds the backend of the pending events, which end with the call (or are in no call), assigns them to it,
+  // and returns its name.
+  NameId AssignPendingEvents(std::size_t index, std::size_t call, LayoutPlan& plan) {
     Trace::Layout& layout = trace_.layouts[index];
     const std::size_t of = pending_.empty() ? call : pending_.front();
     if (of >= layout.size()) return kNoName;
@@ -88,50 +93,52 @@ class HostTimeKeeper {
     const delegates::Delegate* delegate = delegates::OfBackend(backend);
     if ((backend.empty() || delegate != nullptr) && !pending_.empty()) {
       delegates::Evidence evidence;
-      for (const std::size_t event : pending_) evidence.Add(WritersOf(layout, event));
+      for (const std::size_t event : pending_) evidence.Add(FindWriters(layout, event));
       if (delegate == nullptr || !evidence.MayBeOf(*delegate)) {
         delegate = evidence.Owner();
-        if (!backend.empty()) NoteAnother(backend, trace_.NameOf(layout, pending_.front()));
+        if (!backend.empty()) NoteWrongDelegate(backend, trace_.NameOf(layout, pending_.front()));
         backend = delegate == nullptr ? "" : delegate->backend;
       }
     }
     if (backend.empty() && pending_.empty()) return kNoName;
-    // Which the program names: events whose writer is not known could be estimates of one that etprof knows.
+    // Only if the program names the delegate: events of an unknown writer could be estimates of a delegate
+    // that etprof knows.
     const bool unregistered = delegate == nullptr && !backend.empty();
     const NameId id = trace_.names.Intern(backend);
-    if (looking_) {
-      if (HostTimesOutlast(delegate, index, call)) of_another_unit_.insert(id);
+    if (scanning_) {
+      if (ExceedsCall(delegate, index, call)) other_unit_backends_.insert(id);
       if (unregistered) {
         for (const std::size_t event : pending_)
-          if (!LiesInCall(index, event, call)) outside_call_.insert(PlaceOf(layout, event, id));
+          if (!LiesInCall(index, event, call)) outside_call_.insert(MakeEventPlace(layout, event, id));
       }
       pending_.clear();
       return id;
     }
-    const bool another_unit = of_another_unit_.contains(id);
+    const bool other_unit = other_unit_backends_.contains(id);
     for (const std::size_t event : pending_) {
       const delegates::Reading& reading = Read(delegate, layout, event, event == pending_.back());
       layout.backend[event] = id;
-      if (Trace::Metadata* const metadata = MetadataOf(layout, event)) metadata->backend = backend;
+      if (Trace::Metadata* const metadata = FindMetadata(layout, event)) metadata->backend = backend;
       const bool host = reading.kind == ValueKind::kHostTime;
-      if (host && !another_unit) continue;
-      if (unregistered && !outside_call_.contains(PlaceOf(layout, event, id))) {
+      if (host && !other_unit) continue;
+      if (unregistered && !outside_call_.contains(MakeEventPlace(layout, event, id))) {
         NoteUnregistered(backend, trace_.NameOf(layout, event));
         continue;
       }
-      if (host) NoteAnotherUnit(backend, trace_.NameOf(layout, event));
+      if (host) NoteOtherUnit(backend, trace_.NameOf(layout, event));
       if (delegate == nullptr) NoteUnknown(backend, trace_.NameOf(layout, event));
       plan.series.resize(layout.size(), kHost);
-      plan.series[event] = host ? SeriesOf(layout, event, id, {ValueKind::kDeviceTime, {}, reading.name})
-                                : SeriesOf(layout, event, id, reading);
+      plan.series[event] =
+          host ? FindOrAddSeries(layout, event, id, {ValueKind::kDeviceTime, {}, reading.name})
+               : FindOrAddSeries(layout, event, id, reading);
     }
     pending_.clear();
     return id;
   }
 
-  // Whether one of the pending events that are host times takes longer than the call that it is in, in most
-  // runs: by half, since the clocks of both may be coarse.
-  bool HostTimesOutlast(const delegates::Delegate* delegate, std::size_t index, std::size_t call) {
+  // Whether a pending event of host time is longer than its call in most runs, by at least half, since both
+  // clocks may be coarse.
+  bool ExceedsCall(const delegates::Delegate* delegate, std::size_t index, std::size_t call) {
     const Trace::Layout& layout = trace_.layouts[index];
     if (call >= layout.size()) return false;
     std::vector<std::size_t> timed;
@@ -153,12 +160,12 @@ class HostTimeKeeper {
   }
 
   using EventPlace = std::tuple<NameId, std::int32_t, std::int32_t, NameId>;
-  static EventPlace PlaceOf(const Trace::Layout& layout, std::size_t event, NameId backend) {
+  static EventPlace MakeEventPlace(const Trace::Layout& layout, std::size_t event, NameId backend) {
     return {backend, layout.chain[event], layout.instruction[event], layout.name[event]};
   }
 
-  // Whether an event begins and ends within its call, in every run of the layout: what is no time of the
-  // host's clock does not, since that clock counts from the start of the machine.
+  // Whether an event begins and ends within its call in every run of the layout. A value that is not a time
+  // of the host clock does not, since that clock counts from the start of the machine.
   bool LiesInCall(std::size_t index, std::size_t event, std::size_t call) const {
     if (call >= trace_.layouts[index].size()) return false;
     return std::ranges::all_of(starts_[index], [&](std::size_t start) {
@@ -169,27 +176,27 @@ class HostTimeKeeper {
   }
 
   bool IsDelegatesOwn(NameId name) {
-    const auto [known, is_new] = own_.try_emplace(name);
+    const auto [known, is_new] = is_delegates_own_.try_emplace(name);
     if (is_new) known->second = delegates::IsDelegatesOwn(trace_.names.Text(name));
     return known->second;
   }
 
-  delegates::Event EventOf(const Trace::Layout& layout, std::size_t event, bool last) const {
-    const Trace::Metadata* const metadata = MetadataOf(layout, event);
+  delegates::Event MakeEvent(const Trace::Layout& layout, std::size_t event, bool last) const {
+    const Trace::Metadata* const metadata = FindMetadata(layout, event);
     return {trace_.NameOf(layout, event), layout.delegate_id[event] != -1, last,
             metadata == nullptr ? std::string_view() : metadata->first};
   }
 
-  Trace::Metadata* MetadataOf(const Trace::Layout& layout, std::size_t event) const {
+  Trace::Metadata* FindMetadata(const Trace::Layout& layout, std::size_t event) const {
     if (trace_.metadata.empty()) return nullptr;
     const auto found = trace_.metadata.find({layout.instruction[event], trace_.NameOf(layout, event)});
     return found == trace_.metadata.end() ? nullptr : &found->second;
   }
 
-  delegates::Writers WritersOf(const Trace::Layout& layout, std::size_t event) {
+  delegates::Writers FindWriters(const Trace::Layout& layout, std::size_t event) {
     const auto [known, is_new] = writers_.try_emplace(
         {layout.name[event], layout.delegate_id[event] != -1, layout.instruction[event]});
-    if (is_new) known->second = delegates::WritersOf(EventOf(layout, event, false));
+    if (is_new) known->second = delegates::WritersOf(MakeEvent(layout, event, false));
     return known->second;
   }
 
@@ -197,12 +204,12 @@ class HostTimeKeeper {
                                  std::size_t event, bool last) {
     const auto [known, is_new] =
         readings_.try_emplace({delegate, layout.name[event], layout.delegate_id[event] != -1, last});
-    if (is_new) known->second = delegates::Read(delegate, EventOf(layout, event, last));
+    if (is_new) known->second = delegates::Read(delegate, MakeEvent(layout, event, last));
     return known->second;
   }
 
-  std::int32_t SeriesOf(const Trace::Layout& layout, std::size_t event, NameId backend,
-                        const delegates::Reading& reading) {
+  std::int32_t FindOrAddSeries(const Trace::Layout& layout, std::size_t event, NameId backend,
+                               const delegates::Reading& reading) {
     const std::int32_t chain = layout.chain[event], instruction = layout.instruction[event];
     const NameId name = layout.name[event];
     const std::int32_t ordinal = ordinals_[{chain, instruction, name}]++;
@@ -236,7 +243,7 @@ class HostTimeKeeper {
                       1, backend + ": " + event);
   }
 
-  void NoteAnotherUnit(const std::string& backend, const std::string& event) {
+  void NoteOtherUnit(const std::string& backend, const std::string& event) {
     trace_.health.Add("delegate_unit", HealthEntry::Severity::kError,
                       "events of a delegate last longer than the calls that they are in: their unit is not "
                       "that of the framework's events. They are listed as the file has them, and are part of "
@@ -244,16 +251,16 @@ class HostTimeKeeper {
                       1, backend + ": " + event);
   }
 
-  void NoteAnother(const std::string& backend, const std::string& event) {
-    if (looking_) return;
+  void NoteWrongDelegate(const std::string& backend, const std::string& event) {
+    if (scanning_) return;
     trace_.health.Add("delegate_differs", HealthEntry::Severity::kError,
                       "events that the program's delegate does not write: the program is not the one that "
                       "ran, and the events are read without it",
                       1, backend + ": " + event);
   }
 
-  // Values are what the file has: no clock's factor is theirs.
-  std::int64_t InTheFile(Nanoseconds value) const {
+  // The value as recorded in the file, without the clock's scale.
+  std::int64_t UnscaledValue(Nanoseconds value) const {
     if (trace_.delegate_nanoseconds_per_tick == 1.0) return value;
     return std::llround(static_cast<double>(value) / trace_.delegate_nanoseconds_per_tick);
   }
@@ -262,7 +269,7 @@ class HostTimeKeeper {
     std::size_t to = 0;
     std::uint32_t runs = 0;
     for (Trace::Block& block : trace_.blocks) {
-      const Plan& plan = plans_[block.layout];
+      const LayoutPlan& plan = plans_[block.layout];
       const std::size_t from = std::exchange(block.first_event, to);
       for (std::size_t event = 0; event < block.event_count; ++event) {
         const Nanoseconds start = trace_.start[from + event], end = trace_.end[from + event];
@@ -274,7 +281,7 @@ class HostTimeKeeper {
         } else if (series >= 0 && start <= end) {
           Trace::Reported& reported = trace_.reported[static_cast<std::size_t>(series)];
           reported.run.push_back(runs + plan.run[event]);
-          reported.value.push_back(InTheFile(end - start));
+          reported.value.push_back(UnscaledValue(end - start));
         }
       }
       block.event_count = static_cast<std::uint32_t>(to - block.first_event);
@@ -284,7 +291,7 @@ class HostTimeKeeper {
     trace_.end.resize(to);
   }
 
-  static void Shrink(Trace::Layout& layout, const Plan& plan) {
+  static void RemoveMovedEvents(Trace::Layout& layout, const LayoutPlan& plan) {
     if (plan.series.empty()) return;
     const auto keep = [&](auto& column) {
       std::size_t to = 0;
@@ -303,17 +310,17 @@ class HostTimeKeeper {
 
   Trace& trace_;
   const BackendOf& backend_of_;
-  bool looking_ = false;  // for backends of another unit: nothing is noted nor moved
-  std::set<NameId> of_another_unit_;
+  bool scanning_ = false;  // in the first pass, nothing is reported or moved
+  std::set<NameId> other_unit_backends_;
   std::set<EventPlace> outside_call_;             // events of unregistered delegates, in any run
   std::vector<std::vector<std::size_t>> starts_;  // by layout: the first events of its blocks
-  std::vector<Plan> plans_;                       // by layout
-  std::vector<std::size_t> pending_;              // events of a layout whose delegate is not decided yet
-  std::map<std::tuple<std::int32_t, std::int32_t, NameId>, std::int32_t> ordinals_;  // in this run
-  std::map<Place, std::int32_t> series_;
-  // What is known of names.
-  std::map<NameId, bool> own_;
-  std::map<std::tuple<NameId, bool, std::int32_t>, delegates::Writers> writers_;  // at an instruction
+  std::vector<LayoutPlan> plans_;                 // by layout
+  std::vector<std::size_t> pending_;              // events of a layout whose delegate is not yet known
+  std::map<std::tuple<std::int32_t, std::int32_t, NameId>, std::int32_t> ordinals_;  // in the current run
+  std::map<SeriesKey, std::int32_t> series_;
+  // Caches by event name.
+  std::map<NameId, bool> is_delegates_own_;
+  std::map<std::tuple<NameId, bool, std::int32_t>, delegates::Writers> writers_;  // also by instruction
   std::map<std::tuple<const delegates::Delegate*, NameId, bool, bool>, delegates::Reading> readings_;
 };
 
@@ -322,11 +329,11 @@ class HostTimeKeeper {
 BackendOf BackendsOf(const Program& program, const std::string& method) {
   const bool named = MethodNamed(program, method) != nullptr;
   std::map<std::pair<std::int32_t, std::int32_t>, std::string> backends;  // "": methods differ
-  for (const Method& one : program.methods) {
-    if (named && one.name != method) continue;
-    for (const Instruction& instruction : one.instructions) {
+  for (const Method& program_method : program.methods) {
+    if (named && program_method.name != method) continue;
+    for (const Instruction& instruction : program_method.instructions) {
       if (instruction.kind != Instruction::Kind::kDelegate) continue;
-      const std::string& backend = one.delegates[instruction.target].backend;
+      const std::string& backend = program_method.delegates[instruction.target].backend;
       const auto [known, is_new] = backends.try_emplace({instruction.chain, instruction.index}, backend);
       if (!is_new && known->second != backend) known->second.clear();
     }

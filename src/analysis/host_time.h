@@ -9,19 +9,20 @@
 
 namespace etprof {
 
-// The backend that an instruction calls; "" where that is not known.
+// Returns the backend that an instruction calls; "" if not known.
 using BackendOf = std::function<std::string(std::int32_t chain, std::int32_t instruction)>;
 
-// Of the method of that name, or of all where none has it, as far as they agree.
+// Returns the backends of the method with that name. If no method has the name, returns the backends on which
+// all methods agree.
 BackendOf BackendsOf(const Program& program, const std::string& method);
 
-// Leaves only events in a trace whose times are the host clock's: what else delegates write is moved to
-// `reported`, by the delegate that `backend_of` names, or else by what its events look like with certainty
-// (delegates/delegate.h). Where these contradict the one that is named, they decide. Of a delegate that
-// etprof does not know only what begins and ends within its call stays, and `health` says so; of events whose
-// delegate is not known nothing does; nor of one whose events last longer than the calls that they
-// are in, for they are in another unit than the framework's. Fills Layout::backend. Works on layouts, so that
-// it takes next to no time where all is host time.
+// Leaves only events with times of the host clock in a trace, and moves all other events of delegates to
+// `reported`. The delegate of an event is the one that `backend_of` returns, else the one that the event
+// certainly belongs to by its form (delegates/delegate.h). If the form contradicts `backend_of`, the form
+// decides. Events of a delegate that etprof does not know stay if they begin and end within its call, and
+// `health` has an entry. Events of an unknown delegate are moved, and so are events of a delegate whose
+// events last longer than their calls, since their unit differs from the framework's. Fills Layout::backend.
+// The work is done per layout, so it takes almost no time if all events are host time.
 void KeepHostTime(Trace& trace, const BackendOf& backend_of = {});
 
 }  // namespace etprof

@@ -14,7 +14,7 @@ bool HasWholeMicroseconds(const Profile& profile) {
       ++seen;
     }
   }
-  return seen >= 3;  // by chance, once in 10^9
+  return seen >= 3;  // the probability by chance is 10^-9
 }
 
 bool IsOfXnnpack(const Operator& op) {

@@ -6,30 +6,30 @@
 
 namespace etprof {
 
-// A delegate's call that has no spans of its own: all of its time is the delegate's.
+// A delegate call without child spans: all of its time is the delegate's.
 inline bool IsOpaqueCall(const Operator& op) {
   return op.key.kind == SpanKind::kDelegateCall && op.category.group != Group::kDelegateOverhead;
 }
 
-// The name of an operator of which only the OPERATOR_CALL is in the trace.
+// The name of an operator if the trace has only its OPERATOR_CALL.
 inline constexpr std::string_view kUnloggedKernel = "kernel that logs no event";
 
-// An OPERATOR_CALL without spans of its own: all of its time is the kernel's.
+// An OPERATOR_CALL without child spans: all of its time is the kernel's.
 inline bool IsUnloggedKernel(const Operator& op) {
   return op.key.kind == SpanKind::kOperatorCall && op.category.group != Group::kFrameworkOverhead;
 }
 
-// What a report lists as an operator: what computes, not the framework's spans around it.
+// Whether reports list the span as an operator: it computes, unlike the framework's spans around it.
 inline bool IsOperator(const Operator& op) {
   return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend || IsOpaqueCall(op) ||
          IsUnloggedKernel(op);
 }
 
-// An operator within a delegate of XNNPACK.
+// An operator in an XNNPACK delegate.
 bool IsOfXnnpack(const Operator& op);
 
-// Whether XNNPACK's own clock timed its operators: it gives whole microseconds, which says little of an
-// operator that takes two.
+// Whether XNNPACK's own clock timed its operators. The clock has a resolution of 1 µs, which is coarse for
+// operators that take 2 µs.
 bool HasWholeMicroseconds(const Profile& profile);
 
 }  // namespace etprof

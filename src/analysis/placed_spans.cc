@@ -23,9 +23,9 @@ void SpanPlacer::Place(std::size_t run_index, std::vector<PlacedSpan>& spans) {
   for (std::size_t i = 0; i < method; ++i) {
     const std::int32_t parent_op = profile_.operators[static_cast<std::size_t>(operators[i])].parent;
     const std::int32_t parent = parent_op < 0 ? -1 : position_of_[static_cast<std::size_t>(parent_op)];
-    // Parents come after their children; what has none in this run is the method's.
-    const auto own = static_cast<std::int32_t>(i);
-    children_[parent > own ? static_cast<std::size_t>(parent) : method].push_back(
+    // Parents come after their children; spans without a parent in this run are children of the method.
+    const auto this_position = static_cast<std::int32_t>(i);
+    children_[parent > this_position ? static_cast<std::size_t>(parent) : method].push_back(
         static_cast<std::uint32_t>(i));
   }
   for (const std::int32_t op : operators) position_of_[static_cast<std::size_t>(op)] = -1;
@@ -33,7 +33,7 @@ void SpanPlacer::Place(std::size_t run_index, std::vector<PlacedSpan>& spans) {
   struct Open {
     std::size_t position;
     std::size_t next_child;
-    Nanoseconds from, end;  // from: where the next child may start at the earliest
+    Nanoseconds from, end;  // from: the earliest start of the next child
   };
   std::vector<Open> open;
   const auto enter = [&](std::size_t position, Nanoseconds low, Nanoseconds high) {

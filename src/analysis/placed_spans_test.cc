@@ -13,13 +13,13 @@ namespace {
 using ::etprof::handmade::TraceBuilder;
 const std::string kToy = ETPROF_TEST_DATA "/toy_cnn.t1.etdump";
 
-std::vector<PlacedSpan> Placed(const Trace& trace, const Profile& profile, std::size_t run = 0) {
+std::vector<PlacedSpan> PlaceSpans(const Trace& trace, const Profile& profile, std::size_t run = 0) {
   std::vector<PlacedSpan> spans;
   SpanPlacer(trace, profile).Place(run, spans);
   return spans;
 }
 
-// Every span lies within the one above it, and after the one before it.
+// Every span lies within its parent and after its previous sibling.
 void ExpectNested(const std::vector<PlacedSpan>& spans) {
   std::vector<PlacedSpan> open;
   Nanoseconds last_end = 0;
@@ -40,7 +40,7 @@ void ExpectNested(const std::vector<PlacedSpan>& spans) {
   }
 }
 
-TEST(PlacedSpans, ParentsBeforeChildrenAsTheyWereRecorded) {
+TEST(PlacedSpans, PlacesParentsBeforeChildren) {
   const Trace trace = TraceBuilder()
                           .Block("Execute")
                           .Backend(0, "Convolution (NHWC, F32) IGEMM #1", 110, 140)
@@ -51,7 +51,7 @@ TEST(PlacedSpans, ParentsBeforeChildrenAsTheyWereRecorded) {
                           .Framework(-1, "Method::execute", 100, 180)
                           .Take();
   const Profile profile = Attribute(trace, {});
-  const std::vector<PlacedSpan> spans = Placed(trace, profile);
+  const std::vector<PlacedSpan> spans = PlaceSpans(trace, profile);
   ASSERT_EQ(spans.size(), 6U);
   const std::vector<std::pair<std::string, int>> expected = {
       {"Method::execute", 0}, {"DELEGATE_CALL", 1}, {"Convolution (NHWC, F32) IGEMM #1", 2},
@@ -67,7 +67,7 @@ TEST(PlacedSpans, ParentsBeforeChildrenAsTheyWereRecorded) {
   ExpectNested(spans);
 }
 
-TEST(PlacedSpans, WhatSticksOutOverlapsOrRunsBackwardsIsDrawnInsideAndSaid) {
+TEST(PlacedSpans, ClampsAndMarksIrregularSpans) {
   const Trace trace = TraceBuilder()
                           .Block("Execute")
                           .Backend(0, "Add (ND) #1", 90, 120)
@@ -76,7 +76,7 @@ TEST(PlacedSpans, WhatSticksOutOverlapsOrRunsBackwardsIsDrawnInsideAndSaid) {
                           .Framework(0, "DELEGATE_CALL", 105, 160)
                           .Framework(-1, "Method::execute", 100, 155)
                           .Take();
-  const std::vector<PlacedSpan> spans = Placed(trace, Attribute(trace, {}));
+  const std::vector<PlacedSpan> spans = PlaceSpans(trace, Attribute(trace, {}));
   ASSERT_EQ(spans.size(), 5U);
   ExpectNested(spans);
   const std::vector<std::pair<Nanoseconds, Nanoseconds>> expected = {
@@ -88,7 +88,7 @@ TEST(PlacedSpans, WhatSticksOutOverlapsOrRunsBackwardsIsDrawnInsideAndSaid) {
   }
 }
 
-TEST(PlacedSpans, SiblingsThatTheFileHasInAnotherOrderStandInThatOfTime) {
+TEST(PlacedSpans, SortsSiblingsByTime) {
   const Trace trace = TraceBuilder()
                           .Block("Execute")
                           .Backend(0, "Add (ND) #1", 140, 150)
@@ -96,14 +96,14 @@ TEST(PlacedSpans, SiblingsThatTheFileHasInAnotherOrderStandInThatOfTime) {
                           .Framework(0, "DELEGATE_CALL", 105, 160)
                           .Framework(-1, "Method::execute", 100, 180)
                           .Take();
-  const std::vector<PlacedSpan> spans = Placed(trace, Attribute(trace, {}));
+  const std::vector<PlacedSpan> spans = PlaceSpans(trace, Attribute(trace, {}));
   ASSERT_EQ(spans.size(), 4U);
   EXPECT_EQ(spans[2].start, 110);
   EXPECT_EQ(spans[3].start, 140);
   EXPECT_TRUE(spans[2].as_recorded && spans[3].as_recorded);
 }
 
-TEST(PlacedSpans, EveryEventOfARealTraceOnceAndAsRecorded) {
+TEST(PlacedSpans, PlacesEachEventOfARealTraceAsRecorded) {
   const Trace trace = ReadEtdumpFile(kToy);
   const Profile profile = Attribute(trace, {});
   SpanPlacer placer(trace, profile);
@@ -117,7 +117,7 @@ TEST(PlacedSpans, EveryEventOfARealTraceOnceAndAsRecorded) {
   }
 }
 
-// Times of no sense at all still nest.
+// Spans nest even if their times are random.
 TEST(PlacedSpans, RandomTimesNest) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
@@ -131,7 +131,7 @@ TEST(PlacedSpans, RandomTimesNest) {
     builder.Framework(-1, "Method::execute", time(), time());
     const Trace trace = builder.Take();
     const Profile profile = Attribute(trace, {});
-    const std::vector<PlacedSpan> spans = Placed(trace, profile);
+    const std::vector<PlacedSpan> spans = PlaceSpans(trace, profile);
     EXPECT_EQ(spans.size(), trace.event_count());
     ExpectNested(spans);
   }

@@ -24,22 +24,22 @@ enum class SpanKind : std::uint8_t {
   kMethod,        // Method::execute; its self time is framework overhead
   kOperatorCall,  // OPERATOR_CALL; its self time is framework overhead, or all the time of an unlogged kernel
   kDelegateCall,  // DELEGATE_CALL; its self time is delegate overhead, or all the time of an opaque delegate
-  kKernel,        // a kernel outside of delegates: native_call_<aten op>, or a custom one's own name
-  kBackend,       // a delegate's own operator
+  kKernel,        // a kernel outside of delegates: native_call_<aten op>, or the name of a custom kernel
+  kBackend,       // an operator in a delegate
   kOther,         // any other framework event inside Method::execute
 };
 std::string_view SpanKindName(
     SpanKind kind);  // "method", "operator_call", "delegate_call", "kernel", "backend", "other"
 
-// What makes an operator the same one in every run. The name alone does not: XNNPACK numbers its operators
-// anew in every delegate.
+// Identifies an operator in all runs. The name is not sufficient: XNNPACK numbers operators separately in
+// each delegate.
 struct OperatorKey {
   std::string method;  // "forward"
   std::int32_t chain = 0;
   std::int32_t instruction = 0;  // -1 for Method::execute
   SpanKind kind = SpanKind::kMethod;
-  std::int32_t ordinal = 0;     // place within the call, counted from 0 (of backend operators and kernels)
-  std::int32_t occurrence = 0;  // how many times this instruction had run before in the same run (loops)
+  std::int32_t ordinal = 0;     // position in the call, counted from 0 (backend operators and kernels)
+  std::int32_t occurrence = 0;  // number of earlier executions of the instruction in the same run (loops)
   auto operator<=>(const OperatorKey&) const = default;
   bool operator==(const OperatorKey&) const = default;
 };
@@ -51,19 +51,19 @@ struct Operator {
   std::string name;  // as ExecuTorch's Inspector shows it
   std::string
       type;  // the name without XNNPACK's number and without native_call_: "Convolution (NHWC, F32) IGEMM"
-  std::string backend;  // of a delegate's: "XnnpackBackend" where that is known or evident; else ""
+  std::string backend;  // the delegate's backend, "XnnpackBackend", if known or evident; else ""
   Category category;
   std::int32_t parent = -1;  // index into Profile::operators; -1 for Method::execute
   std::int32_t call_index =
-      -1;  // which delegate or operator call of the run this belongs to, in order; -1 for the method
+      -1;  // number of the delegate or operator call in the run, counted from 0; -1 for the method
   bool portable = false;  // a kernel that is not delegated
 };
 
 enum class Phase : std::uint8_t {
   kFirst,   // the first run of a process: weight packing, page faults
-  kWarmup,  // before the latency was level
+  kWarmup,  // before the latency stabilized
   kSteady,
-  kDisturbed,  // steady, but its threads had to wait for a processor: no table is made of it
+  kDisturbed,  // steady, but its threads waited for a processor; not used for tables
 };
 template <>
 inline constexpr NamedValue<Phase> kNames<Phase>[] = {{Phase::kFirst, "first"},
@@ -71,40 +71,40 @@ inline constexpr NamedValue<Phase> kNames<Phase>[] = {{Phase::kFirst, "first"},
                                                       {Phase::kSteady, "steady"},
                                                       {Phase::kDisturbed, "disturbed"}};
 
-// What is known of a traced run from outside the ETDump.
+// Information about a traced run from outside the ETDump.
 struct RunLabel {
-  int launch = 0;  // which process, counted from 0
-  int round = 0;   // which round of that launch; -1: none
+  int launch = 0;  // number of the process, counted from 0
+  int round = 0;   // number of the round in the launch; -1: no rounds
   Phase phase = Phase::kSteady;
 };
 
 struct ProfiledRun {
   RunLabel label;
-  std::uint32_t block = 0;        // of the trace
-  std::uint32_t first_event = 0;  // of the block, where the run begins
-  std::uint32_t layout = 0;       // index into Profile::layouts, which says what the events are
+  std::uint32_t block = 0;        // index into the trace's blocks
+  std::uint32_t first_event = 0;  // event of the block with which the run begins
+  std::uint32_t layout = 0;       // index into Profile::layouts, which identifies the events
   Nanoseconds total = 0;          // Method::execute
-  Nanoseconds clipped = 0;        // <= 0: what spans claimed outside their parent or twice
-  bool in_common_set = false;     // one of the runs that tables which must add up are made of
+  Nanoseconds clipped = 0;        // <= 0; the time of spans outside their parent or counted twice
+  bool in_common_set = false;     // the run is used for tables that add up
 };
 
-// How the self time of one operator, or of several together, is spread over the runs.
+// The distribution of the self time of one operator, or of several together, over the runs.
 struct SpanStatistics {
-  std::int64_t runs = 0;       // of the common set that it ran in
-  Nanoseconds total_self = 0;  // sums over the common set
+  std::int64_t runs = 0;       // number of runs of the common set in which it ran
+  Nanoseconds total_self = 0;  // ns; sum over the common set
   Nanoseconds total_duration = 0;
-  stats::Distribution self;  // over all steady runs that it ran in (of the common set where none is steady)
+  stats::Distribution self;  // over all steady runs in which it ran (of the common set if no run is steady)
 };
 
-// What a delegate reports that is not host time (Trace::Reported): never added to times or compared with
-// them.
+// A value that a delegate reports other than host time (Trace::Reported). It is never added to times or
+// compared with times.
 struct ReportedValue {
   std::string backend;  // "": not known
   std::string name;
   ValueKind kind = ValueKind::kUnknown;
   std::string unit;  // "": not known
   std::int32_t instruction = 0;
-  stats::Distribution values;  // in that unit, over the runs that DescribedRuns are
+  stats::Distribution values;  // in `unit`, over DescribedRuns()
 
   static constexpr const char* kSchemaName = "delegate_value";
   static void Describe(auto& v) {
@@ -125,15 +125,15 @@ struct ReportedValue {
   }
 };
 
-// What a delegate adds to its events beside a number, in all runs.
+// Metadata that a delegate adds to its events besides a number, over all runs.
 struct DelegateMetadata {
   std::string backend;  // "": not known
   std::string event;
   std::int32_t instruction = 0;
   std::int64_t events = 0;
-  std::size_t size = 0;  // of the first event's, bytes
-  std::string text;      // the first event's; "": it is no text, or more than Trace::Metadata::kMost
-  bool varies = false;   // not all events have the same
+  std::size_t size = 0;  // bytes; size of the first event's metadata
+  std::string text;      // metadata of the first event; "": not text, or longer than Trace::Metadata::kMost
+  bool varies = false;   // the events have different metadata
 
   static constexpr const char* kSchemaName = "delegate_metadata";
   static void Describe(auto& v) {
@@ -148,36 +148,37 @@ struct DelegateMetadata {
   }
 };
 
-// Where the time of one experiment goes. Self times of run r: for every operator `Self(op, r)`; their sum
-// over the operators plus `runs[r].clipped` is `runs[r].total` exactly.
+// The time breakdown of one experiment. `Self(op)[r]` is the self time of an operator in run r; the sum over
+// the operators plus `runs[r].clipped` is exactly `runs[r].total`.
 struct Profile {
   std::string experiment;
   std::string model_id;
   std::vector<Operator>
       operators;  // in the order of their end in the first run they occur in, parents after children
   std::vector<ProfiledRun> runs;  // every complete traced run, in the file's order
-  // What a run's events are: entry i is the operator (index into `operators`) of the run's event i.
+  // The operators of a run's events: entry i is the operator (index into `operators`) of the run's event i.
   std::vector<std::vector<std::int32_t>> layouts;
-  // operators.size() x runs.size(), row-major by operator; kAbsent where an operator did not run in that run.
+  // operators.size() x runs.size(), row-major by operator; kAbsent if an operator did not run in that run.
   static constexpr Nanoseconds kAbsent = -1;
   Column<Nanoseconds> self;
-  // The same of durations, but only of operators that have children in some run: of the others duration and
-  // self time are one. Entry i of `duration_row` is operator i's row; kNoRow where it has none.
+  // The same for durations, but only for operators that have children in some run: for all others, duration
+  // and self time are equal. Entry i of `duration_row` is the row of operator i, or kNoRow.
   static constexpr std::uint32_t kNoRow = 0xffffffff;
   std::vector<std::uint32_t> duration_row;
   Column<Nanoseconds> duration;
   std::optional<Nanoseconds>
       load_method;  // Method::init + Program::load_method of the first block that has them
-  // Made by Attribute of what is above.
-  std::vector<SpanStatistics> statistics;                               // by operator
-  std::vector<stats::Distribution> groups;                              // self time of a run, by kAllGroups
-  std::vector<std::pair<std::string, stats::Distribution>> categories;  // likewise, by name
-  stats::Distribution whole;                                            // Method::execute of the steady runs
+  // Attribute computes the following members from those above.
+  std::vector<SpanStatistics> statistics;   // by operator
+  std::vector<stats::Distribution> groups;  // self time per run, in the order of kAllGroups
+  std::vector<std::pair<std::string, stats::Distribution>> categories;  // self time per run, by category name
+  stats::Distribution whole;  // time of Method::execute in the steady runs
   std::vector<ReportedValue> reported;
   std::vector<DelegateMetadata> metadata;
   Health health;
-  std::optional<ProgramJoin> program;  // JoinProgram (join.h), where which .pte ran is known
-  SampledRuns sampled;                 // SampleRuns; empty: not asked for
+  std::optional<ProgramJoin>
+      program;          // result of JoinProgram (join.h); absent: the .pte that ran is not known
+  SampledRuns sampled;  // result of SampleRuns; empty: not requested
 
   std::span<const Nanoseconds> Self(std::size_t op) const {
     return {self.data() + op * runs.size(), runs.size()};
@@ -187,29 +188,30 @@ struct Profile {
     return {duration.data() + duration_row[op] * runs.size(), runs.size()};
   }
   std::vector<std::size_t> RunsOf(Phase phase) const;
-  std::vector<std::size_t> CommonSet() const;      // indices into runs
-  std::vector<std::size_t> DescribedRuns() const;  // the steady ones; the common set where there is none
+  std::vector<std::size_t> CommonSet() const;  // indices into runs
+  std::vector<std::size_t> DescribedRuns()
+      const;  // indices of the steady runs, or of the common set if no run is steady
 };
 
 // Builds the Profile of a trace. `labels` has one entry for each run (block with a Method::execute, in
-// order), or is empty: then the first run of the file is kFirst and the warm-up is found from the latencies
-// (stats/level.h), with at least `minimum_warmup` runs of it. Odd traces do not throw, what is odd is in
-// Profile::health; only one whose runs have nothing in common does (Error, kBadInput), since its table would
-// be quadratic in the file.
+// order). If `labels` is empty, the first run of the file is kFirst, and the warm-up is derived from the
+// latencies (stats/level.h), with at least `minimum_warmup` runs. Irregular traces do not throw; they are
+// reported in Profile::health. Only a trace whose runs have nothing in common throws (Error, kBadInput),
+// since its table would be quadratic in the file.
 struct AttributeOptions {
   std::string experiment;
   std::string model_id;
   std::string method = "forward";
   std::vector<RunLabel> labels;
   int minimum_warmup = 0;
-  std::size_t threads = 0;  // at most; 0: as many as the machine has cores. The result is the same.
+  std::size_t threads = 0;  // maximum number; 0: one per core. The result does not depend on it.
 };
 Profile Attribute(const Trace& trace, const AttributeOptions& options);
 
-// The same for a trace of which nothing else is known: one Profile for each method, in the order of their
-// first runs. An ETDump does not name methods; where several were initialized (Method::init), runs whose
-// events differ in more than their times are taken for different methods, as ExecuTorch's Inspector does.
-// With one method, or when `options.labels` says what the runs are, it is Attribute's.
+// Builds one Profile for each method, in the order of their first runs, for a trace whose methods are not
+// known. An ETDump does not name methods. If several were initialized (Method::init), runs whose events
+// differ in more than their times are assigned to different methods, as in ExecuTorch's Inspector. With one
+// method, or if `options.labels` describes the runs, the result is that of Attribute.
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options);
 
 // A table whose rows add up: integer sums of self time over the common set of runs.
@@ -226,16 +228,18 @@ struct Breakdown {
 Breakdown ByGroup(const Profile& profile);     // kAllGroups in order, then "Clipped"
 Breakdown ByCategory(const Profile& profile);  // fine categories present, by name, then "Clipped"
 Breakdown ByOperator(const Profile& profile);  // row i is operators[i]; the last row is "Clipped"
-// By the innermost module, in the order in which the modules first run: its path ("features.0.0"; "" is the
-// model). Then kNotAttributed, where an operator has no module, the overheads and "Clipped".
+// Breakdown by the innermost module, in the order in which the modules first run. The name is the path
+// ("features.0.0"; "" is the model). Then follow kNotAttributed (operators without a module), the overheads,
+// and "Clipped".
 Breakdown ByLayer(const Profile& profile);
-// By the model's line: "model.py:142", likewise.
+// Breakdown by source line, "model.py:142", ordered like ByLayer.
 Breakdown BySourceLine(const Profile& profile);
-// By the delegate: "XnnpackBackend at instruction 3", or "portable", likewise.
+// Breakdown by delegate, "XnnpackBackend at instruction 3" or "portable", ordered like ByLayer.
 Breakdown ByDelegate(const Profile& profile);
-// By the kind of kernel: "Convolution (NHWC, F32) IGEMM", or a portable kernel's name, likewise.
+// Breakdown by kind of kernel, "Convolution (NHWC, F32) IGEMM" or the name of a portable kernel, ordered like
+// ByLayer.
 Breakdown ByKernel(const Profile& profile);
-// What these rows are called; absent where an operator has none.
+// The row of an operator in these breakdowns; absent: kNotAttributed or an overhead.
 std::optional<std::string> LayerOf(const Profile& profile, std::size_t op);
 std::optional<std::string> SourceLineOf(const Profile& profile, std::size_t op);
 std::optional<std::string> DelegateOf(const Profile& profile, std::size_t op);

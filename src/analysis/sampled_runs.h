@@ -12,9 +12,10 @@ namespace etprof {
 struct Profile;
 struct Trace;
 
-// Some traced runs, span by span, for what draws them after the trace is gone.
+// The spans of some traced runs, which can be drawn without the trace.
 struct SampledRuns {
-  // What the spans of a run are: parents before children, siblings in order of time. Runs share it.
+  // The spans of a run, parents before children, siblings in order of time. Runs with equal spans share a
+  // shape.
   struct Shape {
     std::vector<std::int32_t> op;  // index into Profile::operators
     std::vector<int> depth;        // 0: Method::execute
@@ -23,8 +24,8 @@ struct SampledRuns {
   struct Run {
     std::size_t run = 0;    // index into Profile::runs
     std::size_t shape = 0;  // index into `shapes`
-    // By span of the shape: from the end of its elder sibling, or from its parent's start where it is the
-    // first, to its own start; and from there to its end. Neither is negative (PlacedSpan).
+    // By span of the shape. `gap`: ns from the end of the previous sibling (from the parent's start for the
+    // first child) to the span's start. Neither value is negative (PlacedSpan).
     std::vector<Nanoseconds> gap, duration;
   };
   std::vector<Shape> shapes;
@@ -32,12 +33,12 @@ struct SampledRuns {
   std::optional<std::size_t> median;  // index into `runs`: MedianRun
 };
 
-// The run whose Method::execute is the median of those that the profile describes (the lower one of two),
-// as an index into Profile::runs; absent where there is none.
+// The run with the median time of Method::execute (the lower one of two) among Profile::DescribedRuns(), as
+// an index into Profile::runs; absent if there is no run.
 std::optional<std::size_t> MedianRun(const Profile& profile);
 
-// At most `most` runs, but at least one where there is any: the median one first of all, then the fastest and
-// the slowest of those that the profile describes, then evenly spaced over the trace.
-SampledRuns SampleRuns(const Trace& trace, const Profile& profile, std::size_t most);
+// Samples at most `max_runs` runs, but at least one if there is any: first the median run, then the fastest
+// and the slowest of Profile::DescribedRuns(), then runs evenly spaced over the trace.
+SampledRuns SampleRuns(const Trace& trace, const Profile& profile, std::size_t max_runs);
 
 }  // namespace etprof

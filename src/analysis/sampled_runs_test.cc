@@ -14,8 +14,8 @@ namespace {
 
 using ::etprof::handmade::TraceBuilder;
 
-// Runs of 100, 200, ... ns in another order: 300, 100, 500, 200, 400.
-Trace FiveRuns() {
+// Five runs of 100 to 500 ns in the order 300, 100, 500, 200, 400.
+Trace MakeFiveRuns() {
   TraceBuilder builder;
   Nanoseconds now = 1000;
   for (const Nanoseconds length : {300, 100, 500, 200, 400}) {
@@ -29,32 +29,32 @@ Trace FiveRuns() {
   return builder.Take();
 }
 
-Profile Steady(const Trace& trace) {
+Profile AttributeSteadyRuns(const Trace& trace) {
   AttributeOptions options;
   options.labels = std::vector<RunLabel>(5);
   return Attribute(trace, options);
 }
 
-std::vector<std::size_t> RunsOf(const SampledRuns& sampled) {
+std::vector<std::size_t> SampledIndices(const SampledRuns& sampled) {
   std::vector<std::size_t> runs;
   for (const SampledRuns::Run& run : sampled.runs) runs.push_back(run.run);
   return runs;
 }
 
-TEST(SampledRuns, TheMedianFirstThenTheExtremesThenEvenlySpaced) {
-  const Trace trace = FiveRuns();
-  const Profile profile = Steady(trace);
+TEST(SampledRuns, SamplesTheMedianThenTheExtremesThenEvenly) {
+  const Trace trace = MakeFiveRuns();
+  const Profile profile = AttributeSteadyRuns(trace);
   EXPECT_EQ(MedianRun(profile), 0U);
-  EXPECT_EQ(RunsOf(SampleRuns(trace, profile, 0)), (std::vector<std::size_t>{0}));
-  EXPECT_EQ(RunsOf(SampleRuns(trace, profile, 1)), (std::vector<std::size_t>{0}));
-  EXPECT_EQ(RunsOf(SampleRuns(trace, profile, 3)), (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(SampledIndices(SampleRuns(trace, profile, 0)), (std::vector<std::size_t>{0}));
+  EXPECT_EQ(SampledIndices(SampleRuns(trace, profile, 1)), (std::vector<std::size_t>{0}));
+  EXPECT_EQ(SampledIndices(SampleRuns(trace, profile, 3)), (std::vector<std::size_t>{0, 1, 2}));
   const SampledRuns all = SampleRuns(trace, profile, 100);
-  EXPECT_EQ(RunsOf(all), (std::vector<std::size_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(SampledIndices(all), (std::vector<std::size_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(all.median, 0U);
   EXPECT_EQ(all.shapes.size(), 1U);
 }
 
-TEST(SampledRuns, OfManyRunsNoMoreThanAskedFor) {
+TEST(SampledRuns, SamplesAtMostTheGivenNumber) {
   const Trace trace = ReadEtdumpFile(ETPROF_TEST_DATA "/toy_cnn.t1.etdump");
   const Profile profile = Attribute(trace, {});
   ASSERT_GT(profile.runs.size(), 4U);
@@ -67,7 +67,7 @@ TEST(SampledRuns, OfManyRunsNoMoreThanAskedFor) {
   EXPECT_EQ(SampleRuns(trace, profile, profile.runs.size()).runs.size(), profile.runs.size());
 }
 
-TEST(SampledRuns, GapsAndDurationsSayWhereEverySpanIs) {
+TEST(SampledRuns, GapsAndDurationsRestoreTheTimes) {
   const Trace trace = ReadEtdumpFile(ETPROF_TEST_DATA "/toy_cnn.t1.etdump");
   const Profile profile = Attribute(trace, {});
   const SampledRuns sampled = SampleRuns(trace, profile, 100);
@@ -78,7 +78,8 @@ TEST(SampledRuns, GapsAndDurationsSayWhereEverySpanIs) {
     const SampledRuns::Shape& shape = sampled.shapes[run.shape];
     ASSERT_EQ(shape.op.size(), spans.size());
     ASSERT_EQ(run.gap.size(), spans.size());
-    // Undone as a reader does it: the elder sibling's end, else the parent's start.
+    // Restore the times as a reader does: add the gap to the previous sibling's end, else to the parent's
+    // start.
     std::vector<Nanoseconds> start(spans.size()), end(spans.size());
     for (std::size_t i = 0; i < spans.size(); ++i) {
       Nanoseconds from = spans.front().start;
@@ -97,7 +98,7 @@ TEST(SampledRuns, GapsAndDurationsSayWhereEverySpanIs) {
   }
 }
 
-TEST(SampledRuns, RunsOfOtherEventsHaveAnotherShape) {
+TEST(SampledRuns, RunsWithOtherEventsHaveAnotherShape) {
   TraceBuilder builder;
   builder.Block("Execute").Framework(0, "OPERATOR_CALL", 10, 20).Framework(-1, "Method::execute", 0, 30);
   builder.Block("Execute")
@@ -111,7 +112,7 @@ TEST(SampledRuns, RunsOfOtherEventsHaveAnotherShape) {
   EXPECT_EQ(sampled.shapes.size(), 2U);
 }
 
-TEST(SampledRuns, NothingOfNothing) {
+TEST(SampledRuns, SamplesNothingOfAnEmptyTrace) {
   const Trace trace;
   const SampledRuns sampled = SampleRuns(trace, Profile(), 10);
   EXPECT_TRUE(sampled.runs.empty());

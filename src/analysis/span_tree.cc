@@ -10,20 +10,20 @@ namespace {
 
 bool IsCall(SpanKind kind) { return kind == SpanKind::kOperatorCall || kind == SpanKind::kDelegateCall; }
 
-// The other instructions of a method (executorch's runtime/executor/method.cpp): they stand next to calls,
-// and in none.
+// Other instructions of a method (executorch's runtime/executor/method.cpp) are siblings of calls, and in no
+// call.
 bool IsOtherInstruction(std::string_view name) {
   return name == "JF_CALL" || name == "MOVE_CALL" || name == "FREE_CALL";
 }
 
-// Whether a call has what stands before it in the file, if it is in no other one.
-bool IsInCalls(const Trace& trace, const Trace::Layout& layout, std::size_t event, SpanKind kind) {
+// Whether a call contains the preceding event in the file, if the event is in no other call.
+bool CanBeInCall(const Trace& trace, const Trace::Layout& layout, std::size_t event, SpanKind kind) {
   return !IsCall(kind) && (kind != SpanKind::kOther || !IsOtherInstruction(trace.NameOf(layout, event)));
 }
 
-class Builder {
+class SpanTreeBuilder {
  public:
-  Builder(const Trace& trace, std::uint32_t block, Segment run, Health& health, SpanTree& tree)
+  SpanTreeBuilder(const Trace& trace, std::uint32_t block, Segment run, Health& health, SpanTree& tree)
       : trace_(trace),
         layout_(trace.LayoutOf(trace.blocks[block])),
         block_(block),
@@ -40,7 +40,7 @@ class Builder {
     tree_.duration.resize(count);
     tree_.self.resize(count);
     tree_.parent.assign(count, -1);
-    for (std::uint32_t position = 0; position < count; ++position) Place(position);
+    for (std::uint32_t position = 0; position < count; ++position) FindChildren(position);
     for (std::uint32_t position = 0; position < count; ++position)
       tree_.self[position] = tree_.duration[position];
     SubtractChildren(count);
@@ -51,7 +51,7 @@ class Builder {
   Nanoseconds End(std::uint32_t position) const { return end_[position]; }
 
   // `pending_` holds the spans that have no parent yet, in the file's order.
-  void Place(std::uint32_t position) {
+  void FindChildren(std::uint32_t position) {
     const SpanKind kind = tree_.kind[position];
     tree_.duration[position] = std::max<Nanoseconds>(0, End(position) - Start(position));
     const auto adopt_while = [&](const auto& is_child) {
@@ -64,7 +64,7 @@ class Builder {
       adopt_while([](std::uint32_t) { return true; });
     } else if (IsCall(kind)) {
       adopt_while([&](std::uint32_t child) {
-        return IsInCalls(trace_, layout_, run_.first + child, tree_.kind[child]);
+        return CanBeInCall(trace_, layout_, run_.first + child, tree_.kind[child]);
       });
     } else {
       adopt_while(
@@ -73,16 +73,15 @@ class Builder {
     pending_.push_back(position);
   }
 
-  // Backends may nest their own events. XNNPACK's stand in a row, some of them 0 long, and must stay
-  // siblings.
+  // Backends may nest their events. XNNPACK's events are consecutive, some with a duration of 0, and must
+  // stay siblings.
   bool Encloses(std::uint32_t outer, std::uint32_t inner) const {
     return Start(outer) <= Start(inner) && End(inner) <= End(outer) && Start(inner) < End(inner) &&
            End(inner) - Start(inner) < End(outer) - Start(outer);
   }
 
   void SubtractChildren(std::uint32_t count) {
-    // Children of one parent, in the file's order; `cursor_` is up to where the parent's time is already
-    // covered.
+    // `cursor_` is the time up to which each parent is already covered by its children.
     cursor_.resize(count);
     for (std::uint32_t position = 0; position < count; ++position) cursor_[position] = Start(position);
     if (!ChildrenStartInOrder(count)) {
@@ -123,11 +122,11 @@ class Builder {
     const Nanoseconds excess = tree_.duration[position] - covered;
     if (excess > 0) {
       tree_.clipped -= excess;
-      NoteClipped(position, parent, excess);
+      ReportClipped(position, parent, excess);
     }
   }
 
-  void NoteClipped(std::uint32_t position, std::uint32_t parent, Nanoseconds excess) {
+  void ReportClipped(std::uint32_t position, std::uint32_t parent, Nanoseconds excess) {
     const bool outside = Start(position) < Start(parent) || End(position) > End(parent);
     HealthEntry entry;
     entry.name = outside ? "child_outside_parent" : "siblings_overlap";
@@ -161,8 +160,7 @@ class Builder {
 
 std::vector<SpanKind> KindsOfEvents(const Trace& trace, const Trace::Layout& layout, Segment run) {
   std::vector<SpanKind> kinds(run.count, SpanKind::kOther);
-  std::size_t call =
-      layout.size();  // the event of the call that encloses or follows; its size: there is none
+  std::size_t call = layout.size();  // event of the call that encloses or follows; layout.size(): none
   for (std::uint32_t position = run.count; position-- > 0;) {
     const std::size_t event = run.first + position;
     SpanKind& kind = kinds[position];
@@ -183,7 +181,7 @@ std::vector<SpanKind> KindsOfEvents(const Trace& trace, const Trace::Layout& lay
                layout.chain[event] == layout.chain[call] &&
                layout.instruction[event] == layout.instruction[call]) {
       // Since ExecuTorch 1.0 (pull request 14010), kernels that EXECUTORCH_LIBRARY registers log their name
-      // as it is: "llama::custom_sdpa.out".
+      // unchanged: "llama::custom_sdpa.out".
       kind = SpanKind::kKernel;
     }
   }
@@ -191,17 +189,17 @@ std::vector<SpanKind> KindsOfEvents(const Trace& trace, const Trace::Layout& lay
 }
 
 void BuildSpanTree(const Trace& trace, std::uint32_t block, Segment run, Health& health, SpanTree& tree) {
-  Builder(trace, block, run, health, tree).Build();
+  SpanTreeBuilder(trace, block, run, health, tree).Build();
 }
 
 OrderedTree::OrderedTree(const Trace& trace, const Trace::Layout& layout, Segment run)
     : kind_(KindsOfEvents(trace, layout, run)), parent_(run.count, -1) {
-  std::vector<std::uint32_t> pending;  // without a parent yet, in the file's order
+  std::vector<std::uint32_t> pending;  // events without a parent so far, in the file's order
   for (std::uint32_t position = 0; position < run.count; ++position) {
     const SpanKind kind = kind_[position];
     if (kind == SpanKind::kMethod || IsCall(kind)) {
       const auto is_child = [&](std::uint32_t child) {
-        return kind == SpanKind::kMethod || IsInCalls(trace, layout, run.first + child, kind_[child]);
+        return kind == SpanKind::kMethod || CanBeInCall(trace, layout, run.first + child, kind_[child]);
       };
       auto first = pending.end();
       while (first != pending.begin() && is_child(*std::prev(first))) {

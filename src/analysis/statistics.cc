@@ -11,8 +11,8 @@
 namespace etprof {
 namespace {
 
-// By run: 1 where it is one of `runs`.
-std::vector<std::uint8_t> Marks(const Profile& profile, const std::vector<std::size_t>& runs) {
+// By run: 1 for the runs in `runs`, else 0.
+std::vector<std::uint8_t> MarkRuns(const Profile& profile, const std::vector<std::size_t>& runs) {
   std::vector<std::uint8_t> marks(profile.runs.size());
   for (const std::size_t run : runs) marks[run] = 1;
   return marks;
@@ -39,7 +39,8 @@ SpanStatistics DescribeOperator(const Profile& profile, std::size_t op,
   return result;
 }
 
-// Operators of one category and group, and their self time together, run by run: both are made of such parts.
+// The operators of one category and group, and the sum of their self times by run. Both categories and groups
+// consist of such parts.
 struct Part {
   std::vector<std::size_t> operators;
   std::vector<Nanoseconds> sums;
@@ -55,10 +56,10 @@ void SumByRun(const Profile& profile, Part& part) {
   }
 }
 
-// The self time of the parts that `has` says true of, together; nothing where there is none.
+// The distribution of the total self time of the parts with `has(key)`; empty if there are none.
 template <typename Has>
-stats::Distribution DescribeTogether(const Parts& parts, const std::vector<std::size_t>& described,
-                                     const Has& has) {
+stats::Distribution DescribeParts(const Parts& parts, const std::vector<std::size_t>& described,
+                                  const Has& has) {
   std::vector<Nanoseconds> sums(described.size(), 0);
   bool any = false;
   for (const auto& [key, part] : parts) {
@@ -88,16 +89,16 @@ void DescribeProfile(Profile& profile, std::size_t threads) {
       profile.categories.emplace_back(name, stats::Distribution{});
   }
 
-  // A short trace is done before a thread has started.
-  constexpr std::size_t kCellsWorthAThread = 100'000;
-  const auto run_all = [&](const std::vector<std::function<void()>>& work) {
-    ParallelFor(work.size(), profile.self.size() < kCellsWorthAThread ? 1 : threads,
+  // A short trace takes less time than the start of a thread.
+  constexpr std::size_t kMinCellsForThreads = 100'000;
+  const auto run_in_parallel = [&](const std::vector<std::function<void()>>& work) {
+    ParallelFor(work.size(), profile.self.size() < kMinCellsForThreads ? 1 : threads,
                 [&](std::size_t i) { work[i](); });
   };
   std::vector<std::function<void()>> work;
   for (auto& [key, part] : parts) work.emplace_back([&, part = &part] { SumByRun(profile, *part); });
-  const std::vector<std::uint8_t> is_common = Marks(profile, profile.CommonSet());
-  const std::vector<std::uint8_t> is_described = Marks(profile, described);
+  const std::vector<std::uint8_t> is_common = MarkRuns(profile, profile.CommonSet());
+  const std::vector<std::uint8_t> is_described = MarkRuns(profile, described);
   for (std::size_t op = 0; op < operators; ++op)
     work.emplace_back(
         [&, op] { profile.statistics[op] = DescribeOperator(profile, op, is_common, is_described); });
@@ -106,20 +107,20 @@ void DescribeProfile(Profile& profile, std::size_t threads) {
     for (const std::size_t run : described) totals.push_back(static_cast<double>(profile.runs[run].total));
     profile.whole = stats::Describe(std::move(totals));
   });
-  run_all(work);
+  run_in_parallel(work);
   work.clear();
   for (std::size_t group = 0; group < profile.groups.size(); ++group) {
     work.emplace_back([&, group] {
-      profile.groups[group] = DescribeTogether(
-          parts, described, [&](const auto& key) { return key.second == kAllGroups[group]; });
+      profile.groups[group] =
+          DescribeParts(parts, described, [&](const auto& key) { return key.second == kAllGroups[group]; });
     });
   }
   for (auto& [name, distribution] : profile.categories) {
     work.emplace_back([&, name = &name, distribution = &distribution] {
-      *distribution = DescribeTogether(parts, described, [&](const auto& key) { return key.first == *name; });
+      *distribution = DescribeParts(parts, described, [&](const auto& key) { return key.first == *name; });
     });
   }
-  run_all(work);
+  run_in_parallel(work);
 }
 
 }  // namespace etprof

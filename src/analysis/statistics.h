@@ -4,8 +4,8 @@
 
 namespace etprof {
 
-// Fills `statistics`, `groups`, `categories` and `whole` of a profile whose other members are there, on up to
-// `threads` threads (0: as many as the machine has cores).
+// Fills `statistics`, `groups`, `categories`, and `whole` from the other members of a profile, on up to
+// `threads` threads (0: one per core).
 void DescribeProfile(Profile& profile, std::size_t threads);
 
 }  // namespace etprof

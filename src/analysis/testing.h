@@ -9,7 +9,7 @@
 #include "etdump/testing.h"
 #include "program/program.h"
 
-// For tests only: programs made by hand, and what ran of them.
+// For tests only: programs made by hand, and profiles of their execution.
 namespace etprof::handmade {
 
 using Ids = std::vector<std::uint32_t>;
@@ -20,9 +20,9 @@ struct Node {
   Ids inputs, outputs;
 };
 
-// Values from 1000 on are constants. Value `externals[i]` is argument i of a call.
-inline XnnGraph GraphOf(const std::vector<Node>& nodes, const Ids& inputs, const Ids& outputs,
-                        const Ids& externals) {
+// A graph whose values from 1000 on are constants. Value `externals[i]` is argument i of a call.
+inline XnnGraph MakeXnnGraph(const std::vector<Node>& nodes, const Ids& inputs, const Ids& outputs,
+                             const Ids& externals) {
   XnnGraph graph;
   graph.inputs = inputs;
   graph.outputs = outputs;
@@ -41,12 +41,12 @@ inline XnnGraph GraphOf(const std::vector<Node>& nodes, const Ids& inputs, const
   for (const Ids* ids : {&inputs, &outputs}) {
     for (const std::uint32_t id : *ids) add_value(id);
   }
-  for (const Node& made : nodes) {
+  for (const Node& described : nodes) {
     XnnNode node;
     node.index = graph.nodes.size();
-    node.type = made.type;
-    node.inputs = made.inputs;
-    node.outputs = made.outputs;
+    node.type = described.type;
+    node.inputs = described.inputs;
+    node.outputs = described.outputs;
     node.macs = 0;
     node.debug_handle = static_cast<std::uint32_t>(node.index) + 1;
     if (node.type.back() == '*') {
@@ -64,7 +64,7 @@ inline XnnGraph GraphOf(const std::vector<Node>& nodes, const Ids& inputs, const
   return graph;
 }
 
-// A method with so many tensors.
+// Builds a method with `tensors` tensors.
 struct MethodBuilder {
   Program program;
   Method method;
@@ -122,7 +122,7 @@ struct MethodBuilder {
   }
 };
 
-// What runs: an instruction, and the operators in its delegate; of a kernel its name alone.
+// An executed instruction with the operators in its delegate; for a kernel only its name.
 struct Ran {
   int instruction;
   std::vector<std::string> operators;

@@ -8,9 +8,10 @@
 namespace etprof {
 namespace {
 
-constexpr int kUnlikely = 8;  // what nothing explains, against 1 for what XNNPACK is known to do
-constexpr std::size_t kMostCells = std::size_t{1} << 24U;
-constexpr std::size_t kMostSteps = std::size_t{1} << 14U;  // of all ways through a part together
+constexpr int kUnexplainedCost =
+    8;  // cost of an unexplained step; a step that XNNPACK is known to make costs 1
+constexpr std::size_t kMaxTableCells = std::size_t{1} << 24U;
+constexpr std::size_t kMaxPartSteps = std::size_t{1} << 14U;  // steps of all alternatives of a part together
 
 bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> list) {
   return std::ranges::find(list, text) != list.end();
@@ -28,13 +29,13 @@ bool IsUnary(std::string_view type) {
                   "XNNSigmoid", "XNNSin", "XNNSquare", "XNNSquareRoot", "XNNTanh"});
 }
 
-// What XNNPACK calls an operator that it made of a node, where that is not the node's own name.
-struct Names {
+// The names of XNNPACK operators for a node, if they differ from the node's name.
+struct OperatorNames {
   std::string_view type;
   std::initializer_list<std::string_view> stems;
 };
-// A pointwise convolution runs as a fully connected layer, a concatenation as copies.
-const Names kNamesOfOperators[] = {
+// A pointwise convolution runs as a fully connected layer, and a concatenation as copies.
+const OperatorNames kOperatorNames[] = {
     {"XNNFullyConnected", {"Fully Connected", "Dynamic Fully Connected"}},
     {"XNNStaticTranspose", {"Transpose"}},
     {"XNNConv2d", {"Convolution", "Fully Connected"}},
@@ -68,22 +69,23 @@ const Names kNamesOfOperators[] = {
 bool Fits(std::string_view type, std::string_view stem) {
   if (IsUnary(type) && IsOneOf(stem, {"Unary Elementwise", "Invalid Unary Op"})) return true;
   if (IsBinary(type) && IsOneOf(stem, {"Binary Elementwise", "Invalid Binary Op"})) return true;
-  for (const Names& names : kNamesOfOperators) {
+  for (const OperatorNames& names : kOperatorNames) {
     if (names.type == type) return std::ranges::find(names.stems, stem) != names.stems.end();
   }
   return type.starts_with("XNN") && type.substr(3) == stem;
 }
 
-// What XNNPACK may leave out: it computes a clamp with what precedes it, and pads within a convolution.
-int CostOfSkipping(const XnnNode& node) {
+// The cost of a node without an operator. XNNPACK fuses clamps into preceding nodes, and pads within
+// convolutions.
+int SkippingCost(const XnnNode& node) {
   return IsOneOf(node.type, {"XNNClamp", "XNNCopy", "XNNStaticConstantPad", "XNNStaticReshape", "XNNConvert"})
              ? 1
-             : kUnlikely;
+             : kUnexplainedCost;
 }
 
-// What XNNPACK adds when it loads a graph.
-int CostOfInserting(std::string_view stem) {
-  return IsOneOf(stem, {"Convert", "Copy", "Pack LH", "Transpose"}) ? 1 : kUnlikely;
+// The cost of an operator without a node. XNNPACK inserts some operators when it loads a graph.
+int InsertingCost(std::string_view stem) {
+  return IsOneOf(stem, {"Convert", "Copy", "Pack LH", "Transpose"}) ? 1 : kUnexplainedCost;
 }
 
 class Aligner {
@@ -92,88 +94,92 @@ class Aligner {
       : nodes_(graph.nodes),
         stems_(stems),
         width_(stems.size() + 1),
-        ahead_((graph.nodes.size() + 1) * width_, 0),
-        behind_(ahead_.size(), std::numeric_limits<int>::max() / 2) {}
+        cost_after_((graph.nodes.size() + 1) * width_, 0),
+        cost_before_(cost_after_.size(), std::numeric_limits<int>::max() / 2) {}
 
   Alignment Run() {
-    Fill();
+    FillTables();
     Alignment aligned;
     aligned.operators.resize(stems_.size());
-    Trace(aligned.operators);
+    TraceBack(aligned.operators);
     AddCandidates(aligned.operators);
     AddParts(aligned.parts);
     return aligned;
   }
 
  private:
-  int& Ahead(std::size_t i, std::size_t j) { return ahead_[i * width_ + j]; }    // the cost of what follows
-  int& Behind(std::size_t i, std::size_t j) { return behind_[i * width_ + j]; }  // of what precedes
+  int& CostAfter(std::size_t i, std::size_t j) {
+    return cost_after_[i * width_ + j];
+  }  // least cost from this cell to the end
+  int& CostBefore(std::size_t i, std::size_t j) {
+    return cost_before_[i * width_ + j];
+  }  // least cost from the beginning to this cell
   bool Matches(std::size_t i, std::size_t j) const {
     return i < nodes_.size() && j < stems_.size() && Fits(nodes_[i].type, stems_[j]);
   }
   // A bounded binary node runs as two operators.
-  bool MatchesTwo(std::size_t i, std::size_t j) const {
+  bool MatchesTwoOperators(std::size_t i, std::size_t j) const {
     return Matches(i, j) && j + 1 < stems_.size() && IsBinary(nodes_[i].type) &&
            (nodes_[i].output_min || nodes_[i].output_max) && stems_[j + 1] == "Clamp";
   }
 
-  void Fill() {
+  void FillTables() {
     for (std::size_t i = nodes_.size() + 1; i-- > 0;) {
       for (std::size_t j = width_; j-- > 0;) {
         if (i == nodes_.size() && j == stems_.size()) continue;
         int best = std::numeric_limits<int>::max();
-        if (Matches(i, j)) best = std::min(best, Ahead(i + 1, j + 1));
-        if (MatchesTwo(i, j)) best = std::min(best, Ahead(i + 1, j + 2));
-        if (i < nodes_.size()) best = std::min(best, Ahead(i + 1, j) + CostOfSkipping(nodes_[i]));
-        if (j < stems_.size()) best = std::min(best, Ahead(i, j + 1) + CostOfInserting(stems_[j]));
-        Ahead(i, j) = best;
+        if (Matches(i, j)) best = std::min(best, CostAfter(i + 1, j + 1));
+        if (MatchesTwoOperators(i, j)) best = std::min(best, CostAfter(i + 1, j + 2));
+        if (i < nodes_.size()) best = std::min(best, CostAfter(i + 1, j) + SkippingCost(nodes_[i]));
+        if (j < stems_.size()) best = std::min(best, CostAfter(i, j + 1) + InsertingCost(stems_[j]));
+        CostAfter(i, j) = best;
       }
     }
-    Behind(0, 0) = 0;
+    CostBefore(0, 0) = 0;
     for (std::size_t i = 0; i <= nodes_.size(); ++i) {
       for (std::size_t j = 0; j < width_; ++j) {
-        const int here = Behind(i, j);
+        const int here = CostBefore(i, j);
         const auto reach = [&](std::size_t to_i, std::size_t to_j, int cost) {
-          Behind(to_i, to_j) = std::min(Behind(to_i, to_j), here + cost);
+          CostBefore(to_i, to_j) = std::min(CostBefore(to_i, to_j), here + cost);
         };
         if (Matches(i, j)) reach(i + 1, j + 1, 0);
-        if (MatchesTwo(i, j)) reach(i + 1, j + 2, 0);
-        if (i < nodes_.size()) reach(i + 1, j, CostOfSkipping(nodes_[i]));
-        if (j < stems_.size()) reach(i, j + 1, CostOfInserting(stems_[j]));
+        if (MatchesTwoOperators(i, j)) reach(i + 1, j + 2, 0);
+        if (i < nodes_.size()) reach(i + 1, j, SkippingCost(nodes_[i]));
+        if (j < stems_.size()) reach(i, j + 1, InsertingCost(stems_[j]));
       }
     }
   }
 
-  // One best alignment: nodes are skipped as late as can be, so that what is left out comes after what it is
-  // fused into.
-  void Trace(std::vector<AlignedOperator>& aligned) {
-    std::map<std::uint32_t, std::size_t> made_by;  // id of a value: the operator that it comes from
+  // Traces one best alignment. Nodes are skipped as late as possible, so that a fused node comes after the
+  // node it is fused into.
+  void TraceBack(std::vector<AlignedOperator>& aligned) {
+    std::map<std::uint32_t, std::size_t> producers;  // by value id: the operator that computes it
     std::vector<std::size_t> skipped;
     std::size_t i = 0, j = 0;
     while (i < nodes_.size() || j < stems_.size()) {
-      const int cost = Ahead(i, j);
-      if (MatchesTwo(i, j) && cost == Ahead(i + 1, j + 2)) {
+      const int cost = CostAfter(i, j);
+      if (MatchesTwoOperators(i, j) && cost == CostAfter(i + 1, j + 2)) {
         aligned[j].node = aligned[j + 1].node = i;
-        for (const std::uint32_t id : nodes_[i].outputs) made_by[id] = j + 1;
+        for (const std::uint32_t id : nodes_[i].outputs) producers[id] = j + 1;
         ++i, j += 2;
-      } else if (Matches(i, j) && cost == Ahead(i + 1, j + 1)) {
+      } else if (Matches(i, j) && cost == CostAfter(i + 1, j + 1)) {
         aligned[j].node = i;
-        for (const std::uint32_t id : nodes_[i].outputs) made_by[id] = j;
+        for (const std::uint32_t id : nodes_[i].outputs) producers[id] = j;
         ++i, ++j;
-      } else if (j < stems_.size() && cost == Ahead(i, j + 1) + CostOfInserting(stems_[j])) {
-        aligned[j].inserted = CostOfInserting(stems_[j]) < kUnlikely;
+      } else if (j < stems_.size() && cost == CostAfter(i, j + 1) + InsertingCost(stems_[j])) {
+        aligned[j].inserted = InsertingCost(stems_[j]) < kUnexplainedCost;
         ++j;
       } else {
-        if (CostOfSkipping(nodes_[i]) < kUnlikely) skipped.push_back(i);
+        if (SkippingCost(nodes_[i]) < kUnexplainedCost) skipped.push_back(i);
         ++i;
       }
     }
-    for (const std::size_t node : skipped) Fuse(node, made_by, aligned);
+    for (const std::size_t node : skipped) Fuse(node, producers, aligned);
   }
 
-  // What was left out runs as part of the operator that it takes its values from; a conversion before an
-  // elementwise node is part of that one's table.
-  void Fuse(std::size_t node, std::map<std::uint32_t, std::size_t>& made_by,
+  // Assigns a skipped node to the operator that computes its input; a conversion before an elementwise node
+  // is part of that node's table.
+  void Fuse(std::size_t node, std::map<std::uint32_t, std::size_t>& producers,
             std::vector<AlignedOperator>& aligned) {
     if (nodes_[node].type == "XNNConvert") {
       for (AlignedOperator& op : aligned) {
@@ -186,20 +192,21 @@ class Aligner {
       }
     }
     if (nodes_[node].inputs.empty()) return;
-    const auto maker = made_by.find(nodes_[node].inputs[0]);
-    if (maker == made_by.end()) return;
-    const std::size_t op = maker->second;
+    const auto producer = producers.find(nodes_[node].inputs[0]);
+    if (producer == producers.end()) return;
+    const std::size_t op = producer->second;
     aligned[op].fused.push_back(node);
-    for (const std::uint32_t id : nodes_[node].outputs) made_by[id] = op;
+    for (const std::uint32_t id : nodes_[node].outputs) producers[id] = op;
   }
 
   void AddCandidates(std::vector<AlignedOperator>& aligned) {
-    const int best = Ahead(0, 0);
+    const int best = CostAfter(0, 0);
     for (std::size_t j = 0; j < stems_.size(); ++j) {
       for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        const bool one = Matches(i, j) && Behind(i, j) + Ahead(i + 1, j + 1) == best;
-        const bool first = MatchesTwo(i, j) && Behind(i, j) + Ahead(i + 1, j + 2) == best;
-        const bool second = j > 0 && MatchesTwo(i, j - 1) && Behind(i, j - 1) + Ahead(i + 1, j + 1) == best;
+        const bool one = Matches(i, j) && CostBefore(i, j) + CostAfter(i + 1, j + 1) == best;
+        const bool first = MatchesTwoOperators(i, j) && CostBefore(i, j) + CostAfter(i + 1, j + 2) == best;
+        const bool second =
+            j > 0 && MatchesTwoOperators(i, j - 1) && CostBefore(i, j - 1) + CostAfter(i + 1, j + 1) == best;
         if (one || first || second) aligned[j].candidates.push_back(i);
       }
     }
@@ -213,63 +220,64 @@ class Aligner {
     return {cell.i + (step.node ? 1 : 0), cell.j + step.count};
   }
 
-  // The steps that best alignments take from a cell that they go through.
+  // The steps of best alignments from a cell on a best alignment.
   std::vector<AlignmentStep> BestSteps(const Cell& cell) {
     const auto [i, j] = cell;
-    const int cost = Ahead(i, j);
+    const int cost = CostAfter(i, j);
     std::vector<AlignmentStep> steps;
-    if (Matches(i, j) && cost == Ahead(i + 1, j + 1)) steps.push_back({i, j, 1, true});
-    if (MatchesTwo(i, j) && cost == Ahead(i + 1, j + 2)) steps.push_back({i, j, 2, true});
+    if (Matches(i, j) && cost == CostAfter(i + 1, j + 1)) steps.push_back({i, j, 1, true});
+    if (MatchesTwoOperators(i, j) && cost == CostAfter(i + 1, j + 2)) steps.push_back({i, j, 2, true});
     if (i < nodes_.size()) {
-      const int skipping = CostOfSkipping(nodes_[i]);
-      if (cost == Ahead(i + 1, j) + skipping) steps.push_back({i, j, 0, skipping < kUnlikely});
+      const int skipping = SkippingCost(nodes_[i]);
+      if (cost == CostAfter(i + 1, j) + skipping) steps.push_back({i, j, 0, skipping < kUnexplainedCost});
     }
     if (j < stems_.size()) {
-      const int inserting = CostOfInserting(stems_[j]);
-      if (cost == Ahead(i, j + 1) + inserting) steps.push_back({std::nullopt, j, 1, inserting < kUnlikely});
+      const int inserting = InsertingCost(stems_[j]);
+      if (cost == CostAfter(i, j + 1) + inserting)
+        steps.push_back({std::nullopt, j, 1, inserting < kUnexplainedCost});
     }
     return steps;
   }
 
-  // The best alignments part only between cells that all of them go through: the only one with its sum of
-  // indices, and no step leads from a smaller sum to a larger one.
+  // Splits the best alignments at the cells that all of them visit. Such a cell is the only cell on a best
+  // alignment with its sum of indices, and no step jumps over that sum.
   void AddParts(std::vector<Alignment::Part>& parts) {
     const std::size_t last = nodes_.size() + stems_.size();
-    std::vector<std::size_t> cells(last + 1, 0), begin_over(last + 2, 0), end_over(last + 2, 0);
-    std::vector<Cell> any(last + 1);
-    const int best = Ahead(0, 0);
+    std::vector<std::size_t> cells(last + 1, 0), steps_begin(last + 2, 0), steps_end(last + 2, 0);
+    std::vector<Cell> cell_of_sum(last + 1);
+    const int best = CostAfter(0, 0);
     for (std::size_t i = 0; i <= nodes_.size(); ++i) {
       for (std::size_t j = 0; j < width_; ++j) {
-        if (Behind(i, j) + Ahead(i, j) != best) continue;
+        if (CostBefore(i, j) + CostAfter(i, j) != best) continue;
         ++cells[i + j];
-        any[i + j] = {i, j};
+        cell_of_sum[i + j] = {i, j};
         for (const AlignmentStep& step : BestSteps({i, j})) {
           const Cell to = After({i, j}, step);
-          ++begin_over[i + j + 1];
-          ++end_over[to.i + to.j];
+          ++steps_begin[i + j + 1];
+          ++steps_end[to.i + to.j];
         }
       }
     }
-    std::size_t over = 0;
+    std::size_t open_steps = 0;
     std::optional<Cell> from;
     for (std::size_t sum = 0; sum <= last; ++sum) {
-      over += begin_over[sum];
-      over -= end_over[sum];
-      if (cells[sum] != 1 || over != 0) continue;
-      if (from) parts.push_back({Ways(*from, any[sum])});
-      from = any[sum];
+      open_steps += steps_begin[sum];
+      open_steps -= steps_end[sum];
+      if (cells[sum] != 1 || open_steps != 0) continue;
+      if (from) parts.push_back({FindAlternatives(*from, cell_of_sum[sum])});
+      from = cell_of_sum[sum];
     }
   }
 
-  std::vector<std::vector<AlignmentStep>> Ways(const Cell& from, const Cell& to) {
+  std::vector<std::vector<AlignmentStep>> FindAlternatives(const Cell& from, const Cell& to) {
     std::vector<std::vector<AlignmentStep>> ways;
     std::vector<std::pair<Cell, std::vector<AlignmentStep>>> open = {{from, {}}};
-    std::size_t taken = 0;
+    std::size_t num_steps = 0;
     while (!open.empty()) {
       const auto [cell, way] = std::move(open.back());
       open.pop_back();
-      taken += way.size();
-      if (taken > kMostSteps) return {};
+      num_steps += way.size();
+      if (num_steps > kMaxPartSteps) return {};
       if (cell == to) {
         ways.push_back(way);
         continue;
@@ -285,13 +293,13 @@ class Aligner {
   const std::vector<XnnNode>& nodes_;
   const std::vector<std::string>& stems_;
   std::size_t width_;
-  std::vector<int> ahead_, behind_;
+  std::vector<int> cost_after_, cost_before_;
 };
 
 }  // namespace
 
 std::optional<Alignment> AlignNodes(const XnnGraph& graph, const std::vector<std::string>& stems) {
-  if ((graph.nodes.size() + 1) > kMostCells / (stems.size() + 1)) return std::nullopt;
+  if ((graph.nodes.size() + 1) > kMaxTableCells / (stems.size() + 1)) return std::nullopt;
   return Aligner(graph, stems).Run();
 }
 

@@ -8,37 +8,39 @@
 namespace etprof {
 namespace {
 
-// Within a part of an alignment: an operator of it, a value that was there before it, or neither.
+// The source of a value within a part of an alignment: an operator of the part, a value from before the part,
+// or not known.
 struct Source {
   std::optional<std::size_t> op;
   std::optional<std::uint32_t> id;
   bool operator==(const Source&) const = default;
 };
 
-// What an operator is in one way through a part.
+// The role of an operator in one alternative of a part.
 struct Role {
   enum class Kind : std::uint8_t { kUnknown, kNode, kInserted } kind = Kind::kUnknown;
-  std::vector<Source> read;  // kNode: each once, in the order of the arguments, without constants
+  std::vector<Source>
+      read;  // inputs if kNode: without duplicates and constants, in the order of the arguments
   bool operator==(const Role&) const = default;
 };
 
-struct WayFlow {
+struct PartFlow {
   std::map<std::size_t, Role> roles;        // by operator
   std::map<std::uint32_t, Source> written;  // by value
 };
 
-// Drops from `known` what `other` has not, or has otherwise.
+// Erases entries of `known` that are missing or different in `other`.
 template <typename Key, typename Value>
-void KeepAgreed(std::map<Key, Value>& known, const std::map<Key, Value>& other) {
+void EraseDifferences(std::map<Key, Value>& known, const std::map<Key, Value>& other) {
   std::erase_if(known, [&](const auto& entry) {
     const auto found = other.find(entry.first);
     return found == other.end() || found->second != entry.second;
   });
 }
 
-class Flow {
+class CallFlowTracer {
  public:
-  explicit Flow(const AlignedCall& call)
+  explicit CallFlowTracer(const AlignedCall& call)
       : call_(call), graph_(*call.graph), inserted_(call.operators.size(), false) {
     result_.read.resize(call.operators.size());
   }
@@ -48,48 +50,48 @@ class Flow {
       origins_[id] = {std::nullopt, ArgumentOf(*graph_.Find(id), *call_.instruction)};
     for (const Alignment::Part& part : call_.alignment.parts) FollowPart(part);
     for (std::size_t op = 0; op < inserted_.size(); ++op) {
-      if (inserted_[op] && (op == 0 || !inserted_[op - 1])) PlaceInserted(op);
+      if (inserted_[op] && (op == 0 || !inserted_[op - 1])) ConnectInserted(op);
     }
     for (const std::uint32_t id : graph_.outputs) {
       if (const auto value = ArgumentOf(*graph_.Find(id), *call_.instruction))
-        result_.given.emplace_back(*value, OriginOf(id));
+        result_.given.emplace_back(*value, FindOrigin(id));
     }
     return std::move(result_);
   }
 
  private:
-  Origin OriginOf(std::uint32_t id) const {
+  Origin FindOrigin(std::uint32_t id) const {
     const auto found = origins_.find(id);
     return found == origins_.end() ? Origin{} : found->second;
   }
-  Origin OriginOf(const Source& source) const {
-    return source.id ? OriginOf(*source.id) : Origin{source.op, std::nullopt};
+  Origin FindOrigin(const Source& source) const {
+    return source.id ? FindOrigin(*source.id) : Origin{source.op, std::nullopt};
   }
 
   void FollowPart(const Alignment::Part& part) {
     if (part.ways.empty()) return;
-    WayFlow agreed = Follow(part.ways.front());
-    for (std::size_t way = 1; way < part.ways.size(); ++way) {
-      const WayFlow other = Follow(part.ways[way]);
-      KeepAgreed(agreed.roles, other.roles);
-      KeepAgreed(agreed.written, other.written);
+    PartFlow agreed = FollowAlternative(part.ways.front());
+    for (std::size_t alternative = 1; alternative < part.ways.size(); ++alternative) {
+      const PartFlow other = FollowAlternative(part.ways[alternative]);
+      EraseDifferences(agreed.roles, other.roles);
+      EraseDifferences(agreed.written, other.written);
     }
     for (const auto& [op, role] : agreed.roles) {
       inserted_[op] = role.kind == Role::Kind::kInserted;
-      for (const Source& source : role.read) result_.read[op].push_back(OriginOf(source));
+      for (const Source& source : role.read) result_.read[op].push_back(FindOrigin(source));
     }
     std::map<std::uint32_t, Origin> written;
-    for (const auto& [id, source] : agreed.written) written[id] = OriginOf(source);
+    for (const auto& [id, source] : agreed.written) written[id] = FindOrigin(source);
     for (const auto& [id, origin] : written) origins_[id] = origin;
   }
 
-  WayFlow Follow(const std::vector<AlignmentStep>& way) const {
-    WayFlow flow;
+  PartFlow FollowAlternative(const std::vector<AlignmentStep>& alternative) const {
+    PartFlow flow;
     const auto source_of = [&](std::uint32_t id) {
       const auto found = flow.written.find(id);
       return found == flow.written.end() ? Source{std::nullopt, id} : found->second;
     };
-    for (const AlignmentStep& step : way) {
+    for (const AlignmentStep& step : alternative) {
       if (!step.node) {
         flow.roles[step.op].kind = step.explained ? Role::Kind::kInserted : Role::Kind::kUnknown;
         continue;
@@ -108,31 +110,31 @@ class Flow {
           flow.roles[step.op + more] = {Role::Kind::kNode, {{step.op + more - 1, std::nullopt}}};
         writer.op = step.op + step.count - 1;
       } else if (step.explained && !node.inputs.empty()) {
-        writer = source_of(node.inputs[0]);  // it gives on what it takes
+        writer = source_of(node.inputs[0]);  // a fused node passes on the source of its input
       }
       for (const std::uint32_t id : node.outputs) flow.written[id] = writer;
     }
     return flow;
   }
 
-  // Operators that XNNPACK inserted, one after the other from `first` on. They make an input ready for the
-  // next operator, or the output of the one before where there is no next.
-  void PlaceInserted(std::size_t first) {
+  // Connects consecutive operators that XNNPACK inserted, from `first` on. They convert an input of the next
+  // operator, or the output of the previous operator if there is no next.
+  void ConnectInserted(std::size_t first) {
     std::size_t next = first;
     while (next < inserted_.size() && inserted_[next]) ++next;
-    if (next == inserted_.size()) return PlaceBehind(first);
+    if (next == inserted_.size()) return ConnectInsertedAtEnd(first);
     for (std::size_t op = first; op < next; ++op) {
-      Origin* input = MadeReady(first, op, next);
+      Origin* input = FindConvertedInput(first, op, next);
       if (input == nullptr) continue;
       result_.read[op] = {*input};
       *input = {op, std::nullopt};
     }
   }
 
-  // The input of `next` that `op` makes ready; null: not known. XNNPACK packs the first factor of a product
-  // (xnn_insert_pack_lh_node of its subgraph.c). What else it inserts is known where the next operator has
-  // one input and takes that from the operator before, so that it stands between the two in either case.
-  Origin* MadeReady(std::size_t first, std::size_t op, std::size_t next) {
+  // The input of `next` that `op` converts; null: not known. XNNPACK packs the first factor of a product
+  // (xnn_insert_pack_lh_node of its subgraph.c). Other inserted operators are known if the next operator has
+  // one input, which the operator before them computes, so that they lie between the two in any case.
+  Origin* FindConvertedInput(std::size_t first, std::size_t op, std::size_t next) {
     std::vector<Origin>& inputs = result_.read[next];
     if (inputs.empty()) return nullptr;
     if (call_.stems[op] == "Pack LH") return &inputs.front();
@@ -140,12 +142,12 @@ class Flow {
     return inputs.size() == 1 && from_before ? &inputs.front() : nullptr;
   }
 
-  void PlaceBehind(std::size_t first) {
+  void ConnectInsertedAtEnd(std::size_t first) {
     if (first == 0) return;
     const std::size_t before = first - 1;
     std::vector<std::uint32_t> outputs;
     for (const std::uint32_t id : graph_.outputs) {
-      if (OriginOf(id).op == before) outputs.push_back(id);
+      if (FindOrigin(id).op == before) outputs.push_back(id);
     }
     if (outputs.size() != 1) return;
     for (std::size_t op = first; op < inserted_.size(); ++op)
@@ -156,12 +158,12 @@ class Flow {
   const AlignedCall& call_;
   const XnnGraph& graph_;
   std::map<std::uint32_t, Origin> origins_;
-  std::vector<bool> inserted_;  // by operator: in all of the best alignments
+  std::vector<bool> inserted_;  // by operator: inserted in all best alignments
   CallFlow result_;
 };
 
 }  // namespace
 
-CallFlow FlowOf(const AlignedCall& call) { return Flow(call).Run(); }
+CallFlow FlowOf(const AlignedCall& call) { return CallFlowTracer(call).Run(); }
 
 }  // namespace etprof

@@ -10,30 +10,30 @@
 
 namespace etprof {
 
-// A call of an XNNPACK delegate as it ran.
+// An executed call of an XNNPACK delegate.
 struct AlignedCall {
   const Instruction* instruction = nullptr;
   const XnnGraph* graph = nullptr;
-  std::vector<std::size_t> operators;  // in Profile::operators, in the order in which they ran
+  std::vector<std::size_t> operators;  // indices into Profile::operators, in execution order
   std::vector<std::string> stems;      // OperatorStem of their names
-  Alignment alignment;                 // of these
+  Alignment alignment;                 // alignment of the operators
 };
 
-// Where a value comes from: from an operator of the call (in AlignedCall::operators), from a value of the
-// method that is given to the call, or it is not known.
+// The origin of a value: an operator of the call (index into AlignedCall::operators), a value of the method
+// that is passed to the call, or (both absent) not known.
 struct Origin {
   std::optional<std::size_t> op, value;
   bool operator==(const Origin&) const = default;
 };
 
-// What passes between the operators of a call, and out of it.
+// The values that pass between the operators of a call, and out of the call.
 struct CallFlow {
-  std::vector<std::vector<Origin>> read;              // by operator, constants left out
-  std::vector<std::pair<std::size_t, Origin>> given;  // in Method::values, and what writes it
+  std::vector<std::vector<Origin>> read;              // inputs by operator, without constants
+  std::vector<std::pair<std::size_t, Origin>> given;  // outputs: index into Method::values, and the origin
 };
 
-// Only what all of the best alignments agree on. What XNNPACK inserted stands between the operator that it
-// makes an input ready for, or the output of, and the other side.
+// Computes the dataflow on which all best alignments agree. An operator that XNNPACK inserted lies between
+// the operator whose input or output it converts and the other end of the value.
 CallFlow FlowOf(const AlignedCall& call);
 
 }  // namespace etprof

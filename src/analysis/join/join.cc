@@ -18,8 +18,8 @@ namespace {
 
 using Join = OperatorSource::Join;
 
-// "aten::add.out" is called native_call_add.out.
-bool IsCalled(const std::string& type, const std::string& in_program) {
+// "aten::add.out" of the program logs "native_call_add.out", whose type is "add.out".
+bool IsSameKernel(const std::string& type, const std::string& in_program) {
   const std::size_t scope = in_program.rfind("::");
   return type == in_program ||
          type == (scope == std::string::npos ? in_program : in_program.substr(scope + 2));
@@ -37,26 +37,26 @@ class Joiner {
   ProgramJoin Run() {
     result_.operators.resize(profile_.operators.size());
     std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::size_t>>
-        calls;  // operators of one occurrence
+        calls;  // operators by call and occurrence
     for (std::size_t i = 0; i < profile_.operators.size(); ++i) {
       const Operator& op = profile_.operators[i];
-      OperatorSource& own = result_.operators[i];
+      OperatorSource& source = result_.operators[i];
       if (op.key.kind == SpanKind::kKernel || IsUnloggedKernel(op)) {
-        JoinKernel(op, own);
+        JoinKernel(op, source);
       } else if (op.key.kind == SpanKind::kBackend) {
         calls[{op.call_index, op.key.occurrence}].push_back(i);
       } else {
-        own.join = Join::kFramework;
+        source.join = Join::kFramework;
       }
       if (result_.problem.empty() && !op.backend.empty()) CompareBackend(op);
-      if (!result_.problem.empty()) return Refused();
+      if (!result_.problem.empty()) return MakeProblemResult();
     }
     for (auto& [call, operators] : calls) {
       std::ranges::stable_sort(operators, [&](std::size_t a, std::size_t b) {
         return profile_.operators[a].key.ordinal < profile_.operators[b].key.ordinal;
       });
       JoinCall(operators);
-      if (!result_.problem.empty()) return Refused();
+      if (!result_.problem.empty()) return MakeProblemResult();
     }
     result_.places = places_.places();
     ConnectNeighbors(profile_, program_, method_, aligned_calls_, result_.operators);
@@ -64,7 +64,7 @@ class Joiner {
   }
 
  private:
-  ProgramJoin Refused() {
+  ProgramJoin MakeProblemResult() {
     ProgramJoin refused;
     refused.operators.resize(profile_.operators.size());
     refused.problem = std::move(result_.problem);
@@ -77,23 +77,23 @@ class Joiner {
     return found == instructions_.end() ? nullptr : found->second;
   }
 
-  void JoinKernel(const Operator& op, OperatorSource& own) {
+  void JoinKernel(const Operator& op, OperatorSource& source) {
     const Instruction* instruction = Find(op);
     if (instruction == nullptr || instruction->kind != Instruction::Kind::kKernel ||
-        (!IsUnloggedKernel(op) && !IsCalled(op.type, method_.operators[instruction->target]))) {
+        (!IsUnloggedKernel(op) && !IsSameKernel(op.type, method_.operators[instruction->target]))) {
       result_.problem =
           fmt::format("{} ran as instruction {}, which the program has not: it is not the one that ran",
                       op.name, op.key.instruction);
       return;
     }
-    own.join = Join::kKernel;
-    own.identity = IdentityOf(*instruction, method_);
-    own.tensors = TensorsOf(*instruction, method_);
-    own.work = WorkOf(*instruction, method_);
-    SetShapes(ShapesOf(*instruction, method_), own);
-    own.kleidiai = KleidiaiOf(*instruction, method_);
-    own.why_not_delegated = WhyNotDelegated(*instruction, method_);
-    Set(places_.OfKernel(*instruction, method_), own);
+    source.join = Join::kKernel;
+    source.identity = IdentityOf(*instruction, method_);
+    source.tensors = TensorsOf(*instruction, method_);
+    source.work = WorkOf(*instruction, method_);
+    SetShapes(ShapesOf(*instruction, method_), source);
+    source.kleidiai = KleidiaiOf(*instruction, method_);
+    source.why_not_delegated = WhyNotDelegated(*instruction, method_);
+    SetPlace(places_.OfKernel(*instruction, method_), source);
   }
 
   void CompareBackend(const Operator& op) {
@@ -106,16 +106,16 @@ class Joiner {
         op.backend, op.key.instruction, backend);
   }
 
-  // Where shapes change at run time, what there is to do in a run is not known, only the most that it may be.
-  static void SetShapes(ProgramTensor::Shape shapes, OperatorSource& own) {
-    own.tensors.shapes = shapes;
-    if (shapes != ProgramTensor::Shape::kStatic) own.work = Work{};
+  // If shapes change at run time, only the maximum work is known, not the work of a run.
+  static void SetShapes(ProgramTensor::Shape shapes, OperatorSource& source) {
+    source.tensors.shapes = shapes;
+    if (shapes != ProgramTensor::Shape::kStatic) source.work = Work{};
   }
 
-  static void Set(SourcePlaces::Found found, OperatorSource& own) {
-    own.debug_handles = std::move(found.debug_handles);
-    own.place = found.place;
-    own.between = found.between;
+  static void SetPlace(SourcePlaces::Found found, OperatorSource& source) {
+    source.debug_handles = std::move(found.debug_handles);
+    source.place = found.place;
+    source.between = found.between;
   }
 
   void JoinCall(const std::vector<std::size_t>& operators) {
@@ -128,84 +128,84 @@ class Joiner {
       return;
     }
     const Delegate& delegate = method_.delegates[instruction->target];
-    const auto none = [&](const std::string& why) {
+    const auto set_reason = [&](const std::string& why) {
       for (const std::size_t op : operators) result_.operators[op].why = why;
     };
     if (delegate.backend == delegates::kOpenvino.backend) {
       for (const std::size_t op : operators) {
         if (const auto layer = delegates::ParseOpenvinoLayer(profile_.operators[op].name))
-          Set(places_.OfLayer(layer->node, method_), result_.operators[op]);
+          SetPlace(places_.OfLayer(layer->node, method_), result_.operators[op]);
       }
     }
-    if (!delegate.graph) return none(fmt::format("the payload of {} is not read", delegate.backend));
+    if (!delegate.graph) return set_reason(fmt::format("the payload of {} is not read", delegate.backend));
     const XnnGraph& graph = program_.xnn_graphs[*delegate.graph];
     std::vector<std::string> stems;
     for (const std::size_t op : operators) stems.push_back(OperatorStem(profile_.operators[op].name));
     std::optional<Alignment> alignment = AlignNodes(graph, stems);
-    if (!alignment) return none("its delegate has too many operators to be aligned with the graph");
+    if (!alignment) return set_reason("its delegate has too many operators to be aligned with the graph");
     const ProgramTensor::Shape shapes = ShapesOf(*instruction, method_);
     for (std::size_t i = 0; i < operators.size(); ++i) {
-      OperatorSource& own = result_.operators[operators[i]];
-      own.graph = delegate.graph;
-      Describe(alignment->operators, i, graph, own);
-      SetShapes(shapes, own);
+      OperatorSource& source = result_.operators[operators[i]];
+      source.graph = delegate.graph;
+      DescribeOperator(alignment->operators, i, graph, source);
+      SetShapes(shapes, source);
     }
-    PlaceInserted(operators);
+    PlaceInsertedOperators(operators);
     aligned_calls_.push_back({instruction, &graph, operators, std::move(stems), std::move(*alignment)});
   }
 
-  void Describe(const std::vector<AlignedOperator>& aligned, std::size_t i, const XnnGraph& graph,
-                OperatorSource& own) {
+  void DescribeOperator(const std::vector<AlignedOperator>& aligned, std::size_t i, const XnnGraph& graph,
+                        OperatorSource& source) {
     const AlignedOperator& op = aligned[i];
     if (op.inserted) {
-      own.join = Join::kInserted;
-      own.work.macs = 0;
+      source.join = Join::kInserted;
+      source.work.macs = 0;
       return;
     }
     if (!op.node) {
-      own.why = "no node of the delegate's graph fits it";
+      source.why = "no node of the delegate's graph fits it";
       return;
     }
-    own.join = Join::kNodes;
-    own.nodes = {*op.node};
-    own.nodes.insert(own.nodes.end(), op.fused.begin(), op.fused.end());
-    // Two operators of one bounded node: the multiply-adds are the first one's, and each moves the output.
-    own.identity = IdentityOf(graph.nodes[*op.node], graph);
-    for (const std::size_t fused : op.fused) own.fused.push_back(KindOf(graph.nodes[fused].type));
-    own.tensors = TensorsOf(own.nodes, graph);
-    own.work = WorkOf(own.nodes, graph);
-    own.kleidiai = KleidiaiOf(graph.nodes[*op.node], graph);
+    source.join = Join::kNodes;
+    source.nodes = {*op.node};
+    source.nodes.insert(source.nodes.end(), op.fused.begin(), op.fused.end());
+    // A bounded node runs as two operators: the MACs belong to the first, and each moves the output.
+    source.identity = IdentityOf(graph.nodes[*op.node], graph);
+    for (const std::size_t fused : op.fused) source.fused.push_back(KindOf(graph.nodes[fused].type));
+    source.tensors = TensorsOf(source.nodes, graph);
+    source.work = WorkOf(source.nodes, graph);
+    source.kleidiai = KleidiaiOf(graph.nodes[*op.node], graph);
     if (i > 0 && aligned[i - 1].node == op.node) {
-      own.work = WorkOfBound(graph.nodes[*op.node], graph);
-      own.tensors.inputs = own.tensors.outputs;
-      own.identity = NodeIdentity{};  // another part of the node: its name says which
+      source.work = ClampWork(graph.nodes[*op.node], graph);
+      source.tensors.inputs = source.tensors.outputs;
+      source.identity = NodeIdentity{};  // the clamp is only a part of the node
     }
-    Set(places_.OfNode(graph.nodes[*op.node], graph), own);
+    SetPlace(places_.OfNode(graph.nodes[*op.node], graph), source);
     for (const std::size_t candidate : op.candidates) {
       if (candidate == *op.node) continue;
       const SourcePlaces::Found other = places_.OfNode(graph.nodes[candidate], graph);
-      if (other.place != own.place || other.debug_handles != own.debug_handles) {
-        const std::optional<std::size_t> in_graph = own.graph;
+      if (other.place != source.place || other.debug_handles != source.debug_handles) {
+        const std::optional<std::size_t> in_graph = source.graph;
         NodeIdentity identity;
-        identity.kind = identity.text = own.identity.kind;
-        own = OperatorSource{};
-        own.graph = in_graph;
-        own.identity = std::move(identity);
-        own.candidates = op.candidates;
-        own.why = "several nodes of the delegate's graph fit it equally well";
+        identity.kind = identity.text = source.identity.kind;
+        source = OperatorSource{};
+        source.graph = in_graph;
+        source.identity = std::move(identity);
+        source.candidates = op.candidates;
+        source.why = "several nodes of the delegate's graph fit it equally well";
         return;
       }
-      if (WorkOf({candidate}, graph) != WorkOf({*op.node}, graph)) own.work = Work{};
-      if (TensorsOf({candidate}, graph) != TensorsOf({*op.node}, graph)) own.tensors = OperatorTensors{};
-      if (KleidiaiOf(graph.nodes[candidate], graph) != own.kleidiai) own.kleidiai = KleidiaiUse{};
-      own.identity.contents.clear();
-      own.nodes.clear();
-      own.candidates = op.candidates;
+      if (WorkOf({candidate}, graph) != WorkOf({*op.node}, graph)) source.work = Work{};
+      if (TensorsOf({candidate}, graph) != TensorsOf({*op.node}, graph)) source.tensors = OperatorTensors{};
+      if (KleidiaiOf(graph.nodes[candidate], graph) != source.kleidiai) source.kleidiai = KleidiaiUse{};
+      source.identity.contents.clear();
+      source.nodes.clear();
+      source.candidates = op.candidates;
     }
   }
 
-  // The clamp that a bounded node ends with reads its output and writes it again.
-  static Work WorkOfBound(const XnnNode& node, const XnnGraph& graph) {
+  // The work of the clamp at the end of a bounded node, which reads and writes the output.
+  static Work ClampWork(const XnnNode& node, const XnnGraph& graph) {
     Work work;
     const XnnValue* output = node.outputs.empty() ? nullptr : graph.Find(node.outputs[0]);
     work.macs = 0;
@@ -214,21 +214,21 @@ class Joiner {
     return work;
   }
 
-  // What XNNPACK inserted serves what runs next, or at the end what ran before.
-  void PlaceInserted(const std::vector<std::size_t>& operators) {
-    const auto take = [&](OperatorSource& own, const OperatorSource& from) {
-      own.place = from.place;
-      own.debug_handles = from.debug_handles;
+  // Gives inserted operators the place of the next operator, or of the previous operator at the end.
+  void PlaceInsertedOperators(const std::vector<std::size_t>& operators) {
+    const auto copy_place = [&](OperatorSource& source, const OperatorSource& from) {
+      source.place = from.place;
+      source.debug_handles = from.debug_handles;
     };
     for (std::size_t i = 0; i < operators.size(); ++i) {
-      OperatorSource& own = result_.operators[operators[i]];
-      if (own.join != Join::kInserted) continue;
+      OperatorSource& source = result_.operators[operators[i]];
+      if (source.join != Join::kInserted) continue;
       std::size_t next = i;
       while (next < operators.size() && result_.operators[operators[next]].join == Join::kInserted) ++next;
       if (next < operators.size()) {
-        take(own, result_.operators[operators[next]]);
+        copy_place(source, result_.operators[operators[next]]);
       } else if (i > 0) {
-        take(own, result_.operators[operators[i - 1]]);
+        copy_place(source, result_.operators[operators[i - 1]]);
       }
     }
   }

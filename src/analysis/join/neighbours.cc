@@ -10,7 +10,7 @@
 namespace etprof {
 namespace {
 
-// Follows the values of a method through its runs.
+// Follows the values of a method through the runs of a profile.
 class Connector {
  public:
   Connector(const Profile& profile, const Program& program, const Method& method,
@@ -27,7 +27,7 @@ class Connector {
       instructions_[{instruction.chain, instruction.index}] = i;
       const std::vector<std::size_t>& written = dataflow_.instructions[i].written;
       if (instruction.kind != Instruction::Kind::kKernel && !followed.contains(&instruction))
-        hidden_.insert(written.begin(), written.end());
+        untracked_values_.insert(written.begin(), written.end());
     }
   }
 
@@ -42,7 +42,7 @@ class Connector {
   }
 
  private:
-  // Operators end in the order in which they ran: what one reads was written before.
+  // Operators end in execution order, so a value is written before it is read.
   void FollowRun(const std::vector<std::int32_t>& layout) {
     written_by_.clear();
     std::set<std::size_t> called;
@@ -90,7 +90,7 @@ class Connector {
   std::optional<std::size_t> WriterOf(std::size_t value) const {
     const std::size_t holder = dataflow_.Holder(value);
     const auto found = written_by_.find(holder);
-    if (found == written_by_.end() || hidden_.contains(holder)) return std::nullopt;
+    if (found == written_by_.end() || untracked_values_.contains(holder)) return std::nullopt;
     return found->second;
   }
 
@@ -108,11 +108,12 @@ class Connector {
   const std::vector<AlignedCall>& calls_;
   std::vector<OperatorSource>& operators_;
   MethodDataflow dataflow_;
-  std::map<std::pair<int, int>, std::size_t> instructions_;  // by chain and index: in Method::instructions
-  std::set<std::size_t> hidden_;  // values that moves and calls that could not be followed write, whenever
-  std::vector<CallFlow> flows_;   // as calls_
-  std::map<std::size_t, std::size_t> call_of_;     // operator: in calls_
-  std::map<std::size_t, std::size_t> written_by_;  // in this run so far, by value: the last operator
+  std::map<std::pair<int, int>, std::size_t>
+      instructions_;                               // from chain and index to position in Method::instructions
+  std::set<std::size_t> untracked_values_;         // values that moves or untraceable calls may write
+  std::vector<CallFlow> flows_;                    // by calls_
+  std::map<std::size_t, std::size_t> call_of_;     // from operator to index into calls_
+  std::map<std::size_t, std::size_t> written_by_;  // by value: the last writer so far in this run
 };
 
 }  // namespace

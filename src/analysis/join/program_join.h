@@ -14,45 +14,44 @@
 
 namespace etprof {
 
-// Where operators come from in the PyTorch model: a module and a line of it.
+// The place in the PyTorch model that an operator comes from: a module and a source line.
 struct SourcePlace {
   std::vector<SourceModule> modules;  // from the model to the innermost; empty: not known
-  std::optional<SourceFrame> frame;   // the innermost line that is not PyTorch's own
+  std::optional<SourceFrame> frame;   // the innermost frame outside of PyTorch
   bool operator==(const SourcePlace&) const = default;
 };
 
 // How an operator of a profile is joined to the program that ran.
 struct OperatorSource {
   enum class Join : std::uint8_t {
-    kNone,       // it is not: `why` says why
-    kFramework,  // no operator: calls, and the method itself
+    kNone,       // not joined; the reason is `why`
+    kFramework,  // not an operator: calls, and the method itself
     kKernel,     // an instruction of the method
-    kNodes,      // nodes of the graph of its delegate
-    kInserted,   // XNNPACK's own, made when it loaded the graph (packing, conversions): it serves the next
-                 // operator
+    kNodes,      // nodes of its delegate's graph
+    kInserted,   // inserted by XNNPACK when it loaded the graph (packing, conversions) for the next operator
   };
   Join join = Join::kNone;
-  std::optional<std::size_t> graph;  // in Program::xnn_graphs, of what ran in a delegate
-  // In XnnGraph::nodes, kNodes: its own first, then those that XNNPACK fused into it. Empty where several fit
-  // equally well.
+  std::optional<std::size_t> graph;  // index into Program::xnn_graphs, for operators in a delegate
+  // Indices into XnnGraph::nodes if kNodes: its own node first, then the nodes that XNNPACK fused into it.
+  // Empty if several nodes fit equally well.
   std::vector<std::size_t> nodes;
-  // Where several fit equally well: all of them.
+  // All nodes that fit, if several fit equally well.
   std::vector<std::size_t> candidates;
-  // Of a layout conversion that the partitioner put between two nodes: it stands for no line of the model,
-  // and its place is that of the node that it serves.
+  // The operator is a layout conversion that the partitioner inserted between two nodes. It has no line in
+  // the model, and its place is that of the node it converts for.
   bool between = false;
   std::vector<std::uint32_t> debug_handles;
-  std::optional<std::size_t> place;  // in ProgramJoin::places
-  NodeIdentity identity;             // of the (first) node, or of the kernel; nothing where it is not joined
-  std::vector<std::string> fused;    // kinds of the nodes that are fused into it
-  OperatorTensors tensors;           // nothing where several nodes fit equally well and differ in them
+  std::optional<std::size_t> place;  // index into ProgramJoin::places
+  NodeIdentity identity;             // of the (first) node or the kernel; empty if not joined
+  std::vector<std::string> fused;    // kinds of the nodes fused into it
+  OperatorTensors tensors;           // empty if several nodes fit equally well and differ in their tensors
   Work work;
-  std::optional<KleidiaiUse> kleidiai;  // of what multiplies matrices, where it is joined
-  // In Profile::operators, ascending: what writes what it reads, and what reads what it writes, as far as
-  // that is certain.
+  std::optional<KleidiaiUse> kleidiai;  // for joined matrix multiplications
+  // Indices into Profile::operators, ascending: the operators that write its inputs, and those that read its
+  // outputs, as far as certain.
   std::vector<std::size_t> producers, consumers;
-  std::string why;                // kNone: one clause
-  std::string why_not_delegated;  // kKernel: one clause; "" where it is not known (program/xnn/delegable.h)
+  std::string why;                // if kNone: the reason, one clause
+  std::string why_not_delegated;  // if kKernel: one clause; "": not known (program/xnn/delegable.h)
 };
 
 template <>
@@ -64,21 +63,22 @@ inline constexpr NamedValue<OperatorSource::Join> kNames<OperatorSource::Join>[]
     {OperatorSource::Join::kNone, "none"}};
 
 struct ProgramJoin {
-  std::vector<OperatorSource> operators;  // as Profile::operators
-  std::vector<SourcePlace> places;        // each once
-  // Why nothing was joined, one clause: this is not the program that ran, or it is not at hand. "" otherwise.
+  std::vector<OperatorSource> operators;  // by Profile::operators
+  std::vector<SourcePlace> places;        // without duplicates
+  // The reason why nothing was joined, one clause: the program is not the one that ran, or is not available.
+  // Else "".
   std::string problem;
-  // Why no places are known: there is no .etrecord, or it cannot be read. "" otherwise.
+  // The reason why no places are known: there is no .etrecord, or it cannot be read. Else "".
   std::string no_sources;
-  // Bytes: what the method plans for tensors, and what XNNPACK packs at least
+  // Bytes that the method plans for tensors, and the least that XNNPACK packs
   // (program/xnn/memory_estimate.h).
   std::optional<Bytes> planned, packed_at_least;
 };
 
-// The path of the innermost module, "" for the model itself; absent where it is not known.
+// The path of the innermost module, "" for the model itself; absent if not known.
 std::optional<std::string> ModulePath(const ProgramJoin& join, std::size_t op);
 
-// "model.py:142", the file by its name alone; absent where it is not known.
+// "model.py:142", with the file name only; absent if not known.
 std::optional<std::string> SourceLine(const ProgramJoin& join, std::size_t op);
 
 }  // namespace etprof

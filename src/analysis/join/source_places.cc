@@ -8,7 +8,7 @@
 namespace etprof {
 namespace {
 
-std::vector<std::uint32_t> HandlesOf(const XnnNode& node) {
+std::vector<std::uint32_t> DebugHandles(const XnnNode& node) {
   return node.debug_handle ? std::vector<std::uint32_t>{*node.debug_handle} : std::vector<std::uint32_t>{};
 }
 
@@ -20,26 +20,26 @@ SourcePlaces::Found SourcePlaces::OfKernel(const Instruction& kernel, const Meth
   const auto handles = sources_->instructions.find(kernel.index);
   if (handles == sources_->instructions.end()) return found;
   found.debug_handles = handles->second;
-  found.place = OfHandles(found.debug_handles);
+  found.place = FindHandlePlace(found.debug_handles);
   if (found.place) return found;
   found.between = true;
-  found.place = OfNeighbor(kernel, method);
+  found.place = FindNeighborPlace(kernel, method);
   return found;
 }
 
-// A node that the partitioner put between two others, and a conversion of quantized values, which stands
-// for nothing that the model says, serves the next one, or at the end the one before it.
+// A node that the partitioner inserted between two others, or a conversion of quantized values, is not in the
+// model. Its place is that of the next node, or of the previous node at the end.
 SourcePlaces::Found SourcePlaces::OfNode(const XnnNode& node, const XnnGraph& graph) {
   Found found;
-  found.debug_handles = HandlesOf(node);
-  if (sources_ != nullptr) found.place = OfHandles(found.debug_handles);
+  found.debug_handles = DebugHandles(node);
+  if (sources_ != nullptr) found.place = FindHandlePlace(found.debug_handles);
   if (node.debug_handle && (found.place || sources_ == nullptr)) return found;
   found.between = true;
   for (const bool after : {true, false}) {
-    const XnnNode* served = Neighbor(node, graph, after);
+    const XnnNode* served = FindNeighbor(node, graph, after);
     if (served == nullptr) continue;
-    if (!node.debug_handle) found.debug_handles = HandlesOf(*served);
-    if (sources_ != nullptr) found.place = OfHandles(HandlesOf(*served));
+    if (!node.debug_handle) found.debug_handles = DebugHandles(*served);
+    if (sources_ != nullptr) found.place = FindHandlePlace(DebugHandles(*served));
     return found;
   }
   return found;
@@ -54,15 +54,17 @@ SourcePlaces::Found SourcePlaces::OfLayer(std::string_view node, const Method& m
       std::ranges::find(sources_->nodes, "aten.div.Tensor_mode", &SourceNode::target) !=
           sources_->nodes.end())
     return found;
-  std::vector<const SourceNode*> named;
+  std::vector<const SourceNode*> same_name;
   for (const SourceNode& one : sources_->nodes)
-    if (one.name == node) named.push_back(&one);
-  if (named.size() == 1) found.place = OfNodes(named);
+    if (one.name == node) same_name.push_back(&one);
+  if (same_name.size() == 1) found.place = FindCommonPlace(same_name);
   return found;
 }
 
-// Of the next instruction that takes what `instruction` gives, or of the last one that gave what it takes.
-std::optional<std::size_t> SourcePlaces::OfNeighbor(const Instruction& instruction, const Method& method) {
+// Finds the place of the next instruction that reads the output of `instruction`, else of the last
+// instruction that writes one of its inputs.
+std::optional<std::size_t> SourcePlaces::FindNeighborPlace(const Instruction& instruction,
+                                                           const Method& method) {
   if (instruction.arguments.empty()) return std::nullopt;
   const std::size_t output = instruction.arguments.back();
   std::optional<std::size_t> before;
@@ -73,18 +75,18 @@ std::optional<std::size_t> SourcePlaces::OfNeighbor(const Instruction& instructi
     const std::vector<std::size_t>& values = other.arguments;
     if (other.index > instruction.index) {
       if (std::ranges::find(values, output) == values.end()) continue;
-      if (const auto place = OfHandles(handles->second)) return place;
+      if (const auto place = FindHandlePlace(handles->second)) return place;
     } else if (!values.empty() &&
                std::ranges::find(instruction.arguments, values.back()) != instruction.arguments.end()) {
-      if (const auto place = OfHandles(handles->second)) before = place;
+      if (const auto place = FindHandlePlace(handles->second)) before = place;
     }
   }
   return before;
 }
 
-// The nearest node with a place of its own (without sources: with a debug handle) that reads what `node`
-// writes, or writes what it reads; null: none.
-const XnnNode* SourcePlaces::Neighbor(const XnnNode& node, const XnnGraph& graph, bool after) {
+// Finds the nearest node with its own place (without sources: with a debug handle) that reads the outputs of
+// `node`, or writes its inputs; null: none.
+const XnnNode* SourcePlaces::FindNeighbor(const XnnNode& node, const XnnGraph& graph, bool after) {
   std::set<std::uint32_t> ids;
   const auto add = [&](const XnnNode& of) {
     const std::vector<std::uint32_t>& more = after ? of.outputs : of.inputs;
@@ -95,32 +97,32 @@ const XnnNode* SourcePlaces::Neighbor(const XnnNode& node, const XnnGraph& graph
     const std::vector<std::uint32_t>& own = after ? other.inputs : other.outputs;
     return std::ranges::any_of(own, [&](std::uint32_t id) { return ids.contains(id); });
   };
-  constexpr std::size_t kNear = 64;  // nodes that are looked at: they are neighbors
-  for (std::size_t step = 1; step <= kNear; ++step) {
+  constexpr std::size_t kMaxDistance = 64;  // nodes to search; neighbors are close in the list
+  for (std::size_t step = 1; step <= kMaxDistance; ++step) {
     if (after ? node.index + step >= graph.nodes.size() : step > node.index) break;
     const XnnNode& other = graph.nodes[after ? node.index + step : node.index - step];
     if (!touches(other)) continue;
-    if (other.debug_handle && (sources_ == nullptr || OfHandles(HandlesOf(other)))) return &other;
+    if (other.debug_handle && (sources_ == nullptr || FindHandlePlace(DebugHandles(other)))) return &other;
     add(other);
   }
   return nullptr;
 }
 
-// What the nodes of the handles have in common: the modules that they all are in, and their line where it
-// is one.
-std::optional<std::size_t> SourcePlaces::OfHandles(const std::vector<std::uint32_t>& handles) {
+// Finds the place that the nodes of the handles have in common: the modules that contain all of them, and
+// their line if they have the same.
+std::optional<std::size_t> SourcePlaces::FindHandlePlace(const std::vector<std::uint32_t>& handles) {
   std::vector<const SourceNode*> nodes;
   for (const std::uint32_t handle : handles) {
     const std::vector<const SourceNode*> own = sources_->Of(handle);
     nodes.insert(nodes.end(), own.begin(), own.end());
   }
-  return OfNodes(nodes);
+  return FindCommonPlace(nodes);
 }
 
-std::optional<std::size_t> SourcePlaces::OfNodes(const std::vector<const SourceNode*>& nodes) {
+std::optional<std::size_t> SourcePlaces::FindCommonPlace(const std::vector<const SourceNode*>& nodes) {
   std::optional<SourcePlace> place;
   for (const SourceNode* node : nodes) {
-    // The conversions around a quantized operator share its handle, and say nothing of the model.
+    // The conversions around a quantized operator share its handle and are not in the model.
     if (node->target.starts_with("quantized_decomposed.")) continue;
     const SourceFrame* frame = ModelFrame(*node);
     if (!place) {
@@ -140,7 +142,7 @@ std::optional<std::size_t> SourcePlaces::OfNodes(const std::vector<const SourceN
   for (const SourceModule& module : place->modules) key += module.path + '\x1f' + module.type + '\x1e';
   if (place->frame)
     key += fmt::format("{}:{}:{}", place->frame->file, place->frame->line, place->frame->function);
-  const auto [known, is_new] = by_text_.try_emplace(std::move(key), places_.size());
+  const auto [known, is_new] = place_index_.try_emplace(std::move(key), places_.size());
   if (is_new) places_.push_back(std::move(*place));
   return known->second;
 }

@@ -13,34 +13,35 @@
 
 namespace etprof {
 
-// Where the kernels and nodes of a method come from in the PyTorch model.
+// Finds the places in the PyTorch model that the kernels and nodes of a method come from.
 class SourcePlaces {
  public:
-  explicit SourcePlaces(const MethodSources* sources) : sources_(sources) {}  // null: nothing is known
+  explicit SourcePlaces(const MethodSources* sources) : sources_(sources) {}  // null: no places are known
 
   struct Found {
     std::vector<std::uint32_t> debug_handles;
-    std::optional<std::size_t> place;  // in places()
-    bool between = false;              // as OperatorSource::between
+    std::optional<std::size_t> place;  // index into places()
+    bool between = false;              // OperatorSource::between
   };
   Found OfKernel(const Instruction& kernel, const Method& method);
   Found OfNode(const XnnNode& node, const XnnGraph& graph);
-  // Of a layer that OpenVINO names by a node of the graph that it was given. That graph was traced anew,
-  // which numbers the names of its nodes: they are the edge program's if that is all in one delegate, and
-  // nothing was put in (executorch/backends/openvino/preprocess.py: its passes replace one operator only).
+  // Finds the place of a layer, which OpenVINO names after a node of its input graph. That graph was traced
+  // again, which renumbers node names. The names agree with the edge program only if one delegate contains
+  // the whole program and nothing was inserted (executorch/backends/openvino/preprocess.py: its passes
+  // replace one operator only).
   Found OfLayer(std::string_view node, const Method& method);
 
-  const std::vector<SourcePlace>& places() const { return places_; }  // each once
+  const std::vector<SourcePlace>& places() const { return places_; }  // without duplicates
 
  private:
-  std::optional<std::size_t> OfNeighbor(const Instruction& instruction, const Method& method);
-  const XnnNode* Neighbor(const XnnNode& node, const XnnGraph& graph, bool after);
-  std::optional<std::size_t> OfHandles(const std::vector<std::uint32_t>& handles);
-  std::optional<std::size_t> OfNodes(const std::vector<const SourceNode*>& nodes);
+  std::optional<std::size_t> FindNeighborPlace(const Instruction& instruction, const Method& method);
+  const XnnNode* FindNeighbor(const XnnNode& node, const XnnGraph& graph, bool after);
+  std::optional<std::size_t> FindHandlePlace(const std::vector<std::uint32_t>& handles);
+  std::optional<std::size_t> FindCommonPlace(const std::vector<const SourceNode*>& nodes);
 
   const MethodSources* sources_;
   std::vector<SourcePlace> places_;
-  std::map<std::string, std::size_t> by_text_;
+  std::map<std::string, std::size_t> place_index_;
 };
 
 }  // namespace etprof

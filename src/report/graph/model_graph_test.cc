@@ -13,7 +13,7 @@
 namespace etprof {
 namespace {
 
-using handmade::GraphOf;
+using handmade::MakeXnnGraph;
 using handmade::MethodBuilder;
 using handmade::ProfileOf;
 using handmade::Ran;
@@ -82,7 +82,7 @@ MethodBuilder OneCall(const std::vector<handmade::Node>& nodes, std::uint32_t ou
   MethodBuilder builder(2);
   builder.method.inputs = {0};
   builder.method.outputs = {1};
-  builder.Call(GraphOf(nodes, {0}, {output}, {0, output}), {0, 1});
+  builder.Call(MakeXnnGraph(nodes, {0}, {output}, {0, output}), {0, 1});
   return builder;
 }
 
