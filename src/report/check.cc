@@ -21,12 +21,13 @@
 namespace etprof {
 namespace {
 
-constexpr double kRounding = 1e-12;   // of a quotient of counts: 1100 of 1000 is no more than 10% above
-constexpr double kConfidence = 0.95;  // of the estimates as they come; the gate sets its own
+constexpr double kQuotientRounding =
+    1e-12;  // rounding error of a quotient of counts, so that 1100 of 1000 is not more than 10% above
+constexpr double kConfidence = 0.95;  // of the unadjusted estimates; the gate uses its own level
 
-using LaunchValues = std::map<int, double>;  // of a launch's index
+using LaunchValues = std::map<int, double>;  // by launch index
 
-LaunchValues ValuesOf(const ExperimentData& data, const auto& value) {
+LaunchValues CollectValues(const ExperimentData& data, const auto& value) {
   LaunchValues values;
   for (const Launch& launch : data.launches) {
     if (launch.status != Launch::Status::kComplete) continue;
@@ -36,7 +37,7 @@ LaunchValues ValuesOf(const ExperimentData& data, const auto& value) {
   return values;
 }
 
-std::vector<double> All(const LaunchValues& values) {
+std::vector<double> ListValues(const LaunchValues& values) {
   std::vector<double> all;
   for (const auto& [index, value] : values) all.push_back(value);
   return all;
@@ -45,7 +46,8 @@ std::vector<double> All(const LaunchValues& values) {
 std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,
                                                      const LaunchValues& candidate, bool paired,
                                                      double drift) {
-  if (!paired) return stats::EstimateLaunchesWithDrift(All(baseline), All(candidate), kConfidence, drift);
+  if (!paired)
+    return stats::EstimateLaunchesWithDrift(ListValues(baseline), ListValues(candidate), kConfidence, drift);
   std::vector<stats::LaunchBursts> launches;
   for (const auto& [index, value] : baseline) {
     if (const auto other = candidate.find(index); other != candidate.end())
@@ -58,7 +60,7 @@ std::string PairName(const std::string& label, const CheckPair& pair) {
   return label.empty() ? fmt::format("{} against {}", pair.candidate_label, pair.baseline_label) : label;
 }
 
-GateDecision DecisionOf(const CheckPair& pair) {
+GateDecision DecidePair(const CheckPair& pair) {
   GateDecision decision = GateDecision::kPass;
   for (const CheckItem& item : pair.items) decision = Together(decision, item.verdict.decision);
   return decision;
@@ -72,9 +74,9 @@ void MakeNamesUnique(std::vector<CheckPair>& pairs) {
   }
 }
 
-class Assembler {
+class CheckAssembler {
  public:
-  Assembler(const Report& report, const CheckLimits& limits) : report_(report), limits_(limits) {}
+  CheckAssembler(const Report& report, const CheckLimits& limits) : report_(report), limits_(limits) {}
 
   CheckReport Run() {
     result_.model_id = report_.model_id;
@@ -89,11 +91,11 @@ class Assembler {
     result_.notes = report_.warnings;
     for (const ComparePair& pair : report_.run.pairs) AddPair(pair);
     MakeNamesUnique(result_.pairs);
-    Judge();
+    DecideClaimsOfPairs();
     FindMoved();
     FindCounted();
     FindProven();
-    Decide();
+    DecidePairs();
     return std::move(result_);
   }
 
@@ -102,8 +104,8 @@ class Assembler {
     const Sides& sides = sides_.emplace_back(
         Sides{report_.run, report_.experiments[pair.baseline], report_.experiments[pair.candidate]});
     const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
-    const ReportComparison* const made = FindComparison(report_, pair.baseline, pair.candidate);
-    comparisons_.push_back(made == nullptr ? nullptr : &made->comparison);
+    const ReportComparison* const comparison_data = FindComparison(report_, pair.baseline, pair.candidate);
+    comparisons_.push_back(comparison_data == nullptr ? nullptr : &comparison_data->comparison);
     CheckPair& out = result_.pairs.emplace_back();
     out.baseline_label = pair.baseline_label.empty() ? a.label : pair.baseline_label;
     out.candidate_label = pair.candidate_label.empty() ? b.label : pair.candidate_label;
@@ -112,15 +114,15 @@ class Assembler {
     for (const ExperimentData* side : {&a, &b}) {
       if (!side->error.empty() && out.error.empty()) out.error = side->label + ": " + side->error;
     }
-    if (made != nullptr) {
-      out.pairing = made->comparison.pairing;
-      out.launches = made->comparison.launches;
+    if (comparison_data != nullptr) {
+      out.pairing = comparison_data->comparison.pairing;
+      out.launches = comparison_data->comparison.launches;
     }
     AddItems(sides);
   }
 
-  // Times of an emulated processor, and of kernel-log runs, mean nothing.
-  static std::string Refusal(const Sides& sides) {
+  // Times of emulated CPUs and of kernel-log runs are not meaningful.
+  static std::string RefusalReason(const Sides& sides) {
     const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
     if (a.emulated || b.emulated) return kEmulatedRemark;
     if (a.trace_enabled || b.trace_enabled) return "the times of a kernel-log run are not latency";
@@ -132,13 +134,14 @@ class Assembler {
 
   void AddItems(const Sides& sides) {
     const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
-    const Comparison* made = comparisons_.back();
-    const bool paired = made != nullptr && made->pairing == Pairing::kLaunches;
-    std::string refusal = Refusal(sides);
-    if (refusal.empty() && made != nullptr && made->latency.verdict == stats::Verdict::kContended)
-      refusal = "contended: " + CleanText(*made);
+    const Comparison* comparison_data = comparisons_.back();
+    const bool paired = comparison_data != nullptr && comparison_data->pairing == Pairing::kLaunches;
+    std::string refusal = RefusalReason(sides);
+    if (refusal.empty() && comparison_data != nullptr &&
+        comparison_data->latency.verdict == stats::Verdict::kContended)
+      refusal = "contended: " + CleanText(*comparison_data);
     if (limits_.slowdown) {
-      const Quantity latency = made != nullptr ? made->latency : Quantity();
+      const Quantity latency = comparison_data != nullptr ? comparison_data->latency : Quantity();
       AddItem({.kind = CheckItem::Kind::kLatency,
                .baseline = latency.baseline_ns,
                .candidate = latency.candidate_ns,
@@ -147,10 +150,10 @@ class Assembler {
     }
     const auto add_launches = [&](CheckItem::Kind kind, double limit, const auto& value, double drift,
                                   const std::string& why_not) {
-      const LaunchValues of_a = ValuesOf(a, value), of_b = ValuesOf(b, value);
+      const LaunchValues of_a = CollectValues(a, value), of_b = CollectValues(b, value);
       AddItem({.kind = kind,
-               .baseline = stats::Median(All(of_a)),
-               .candidate = stats::Median(All(of_b)),
+               .baseline = stats::Median(ListValues(of_a)),
+               .candidate = stats::Median(ListValues(of_b)),
                .limit = limit},
               EstimateLaunches(of_a, of_b, paired, drift), why_not);
     };
@@ -159,12 +162,12 @@ class Assembler {
     if (limits_.load_slowdown)
       add_launches(CheckItem::Kind::kLoad, *limits_.load_slowdown, &Launch::CleanLoad,
                    CompareOptionsOf(report_.run).drift, refusal);
-    if (limits_.operator_slowdown && made != nullptr) AddOperators(*made, refusal);
+    if (limits_.operator_slowdown && comparison_data != nullptr) AddOperators(*comparison_data, refusal);
     if (limits_.instruction_growth) AddInstructions(a, b);
   }
 
-  // Counts are exact but for what one process does otherwise than another: that they were told apart is
-  // known, and no chance.
+  // Counts are exact except for differences between processes, which are measured. So the decision is by
+  // bounds, not by a test.
   void AddInstructions(const ExperimentData& a, const ExperimentData& b) {
     CheckItem item{.kind = CheckItem::Kind::kInstructions,
                    .name = std::string(NameOf(CheckItem::Kind::kInstructions)),
@@ -183,7 +186,7 @@ class Assembler {
       verdict.growth = of_b->instructions / of_a->instructions - 1;
       verdict.low = of_b->lowest / of_a->highest - 1;
       verdict.high = of_b->highest / of_a->lowest - 1;
-      const double limit = item.limit + kRounding;
+      const double limit = item.limit + kQuotientRounding;
       verdict.pass_p = *verdict.high <= limit ? 0 : 1;
       verdict.fail_p = *verdict.low > limit ? 0 : 1;
       verdict.decision = verdict.pass_p == 0   ? GateDecision::kPass
@@ -198,9 +201,10 @@ class Assembler {
     result_.pairs.back().items.push_back(std::move(item));
   }
 
-  // Calls `each` with the pair, the match, the baseline's operator, and its rows on both sides: of every
-  // operator that both sides have one of. `rows`: pointers to those of an experiment, which have a `key`.
-  void ForMatchedRows(const auto& rows, const auto& each) const {
+  // Calls `each` with the pair, the match, the baseline's operator, and its rows in both variants, for each
+  // operator for which both variants have a row. `rows`: pointers to rows of an experiment, which have a
+  // `key`.
+  void ForEachMatchedRows(const auto& rows, const auto& each) const {
     for (std::size_t p = 0; p < result_.pairs.size(); ++p) {
       const auto& baseline_profile = sides_[p].baseline.profile;
       const auto& candidate_profile = sides_[p].candidate.profile;
@@ -227,11 +231,11 @@ class Assembler {
       for (const InstructionsRow& row : data.instructions) all.push_back(&row);
       return all;
     };
-    ForMatchedRows(rows, [&](std::size_t p, const OperatorMatch& match, const Operator& op,
-                             const InstructionsRow& a, const InstructionsRow& b) {
+    ForEachMatchedRows(rows, [&](std::size_t p, const OperatorMatch& match, const Operator& op,
+                                 const InstructionsRow& a, const InstructionsRow& b) {
       if (!IsOperator(op) || (a.lowest <= b.highest && b.lowest <= a.highest)) return;
       result_.pairs[p].counted.push_back(
-          {op.name, a.key, OriginOf(match, p), a.instructions, b.instructions});
+          {op.name, a.key, FindOrigin(match, p), a.instructions, b.instructions});
     });
     for (CheckPair& pair : result_.pairs) {
       std::ranges::stable_sort(pair.counted, std::greater(), [](const CountedOperator& op) {
@@ -240,20 +244,20 @@ class Assembler {
     }
   }
 
-  void AddOperators(const Comparison& made, const std::string& refusal) {
+  void AddOperators(const Comparison& comparison_data, const std::string& refusal) {
     bool known = false;
-    for (const OperatorMatch& match : made.operators) {
-      const Operator* op = OperatorOf(match, result_.pairs.size() - 1);
+    for (const OperatorMatch& match : comparison_data.operators) {
+      const Operator* op = FindOperator(match, result_.pairs.size() - 1);
       if (op == nullptr || !match.baseline || !match.candidate || !IsOperator(*op)) continue;
       known = true;
-      const double share = std::max(Share(match.baseline_total, made.baseline_total),
-                                    Share(match.candidate_total, made.candidate_total));
+      const double share = std::max(Share(match.baseline_total, comparison_data.baseline_total),
+                                    Share(match.candidate_total, comparison_data.candidate_total));
       if (share < limits_.least_operator_share) continue;
       const bool too_short = refusal.empty() && match.quantity.too_short;
       AddItem({.kind = CheckItem::Kind::kOperator,
                .name = op->name,
                .key = KeyText(op->key),
-               .origin = OriginOf(match, result_.pairs.size() - 1),
+               .origin = FindOrigin(match, result_.pairs.size() - 1),
                .baseline = match.quantity.baseline_ns,
                .candidate = match.quantity.candidate_ns,
                .limit = *limits_.operator_slowdown},
@@ -286,15 +290,16 @@ class Assembler {
     result_.pairs.back().items.push_back(std::move(item));
   }
 
-  // The baseline's where both have it.
-  const Operator* OperatorOf(const OperatorMatch& match, std::size_t pair) const {
+  // The baseline's operator if both variants have it.
+  const Operator* FindOperator(const OperatorMatch& match, std::size_t pair) const {
     const auto& profile = (match.baseline ? sides_[pair].baseline : sides_[pair].candidate).profile;
     const std::size_t op = match.baseline ? *match.baseline : match.candidate.value_or(0);
     return profile && op < profile->operators.size() ? &profile->operators[op] : nullptr;
   }
 
-  // The candidate's where both have it: that is the model that is being changed.
-  OperatorOrigin OriginOf(const OperatorMatch& match, std::size_t pair) const {
+  // The candidate's origin if both variants have the operator, since the candidate is the model under
+  // development.
+  OperatorOrigin FindOrigin(const OperatorMatch& match, std::size_t pair) const {
     const auto& profile = (match.candidate ? sides_[pair].candidate : sides_[pair].baseline).profile;
     const std::optional<std::size_t> op = match.candidate ? match.candidate : match.baseline;
     if (!profile || !profile->program || !op || *op >= profile->program->operators.size()) return {};
@@ -304,7 +309,7 @@ class Assembler {
     return origin;
   }
 
-  void Judge() {
+  void DecideClaimsOfPairs() {
     const ScheduleData& schedule = report_.run.schedule;
     GateOptions options;
     options.false_discovery = limits_.false_discovery;
@@ -342,25 +347,25 @@ class Assembler {
 
   void FindMoved() {
     std::vector<stats::RatioEstimate> estimates;
-    std::vector<std::pair<std::size_t, const OperatorMatch*>> judged;
+    std::vector<std::pair<std::size_t, const OperatorMatch*>> tested_operators;
     for (std::size_t p = 0; p < result_.pairs.size(); ++p) {
-      if (comparisons_[p] == nullptr || !Refusal(sides_[p]).empty()) continue;
-      const std::size_t before = judged.size();
+      if (comparisons_[p] == nullptr || !RefusalReason(sides_[p]).empty()) continue;
+      const std::size_t before = tested_operators.size();
       bool both = false;
       for (const OperatorMatch& match : comparisons_[p]->operators) {
-        const Operator* op = OperatorOf(match, p);
+        const Operator* op = FindOperator(match, p);
         if (op == nullptr || !IsOperator(*op)) continue;
         both = both || (match.baseline && match.candidate);
         if (match.baseline && match.candidate && match.quantity.estimate) {
           estimates.push_back(*match.quantity.estimate);
-          judged.emplace_back(p, &match);
+          tested_operators.emplace_back(p, &match);
         } else if (!match.candidate) {
-          AddLoneOperator(result_.pairs[p].only_baseline, *op, match, match.quantity.baseline_ns);
+          AddUnmatchedOperator(result_.pairs[p].only_baseline, *op, match, match.quantity.baseline_ns);
         } else if (!match.baseline) {
-          AddLoneOperator(result_.pairs[p].only_candidate, *op, match, match.quantity.candidate_ns);
+          AddUnmatchedOperator(result_.pairs[p].only_candidate, *op, match, match.quantity.candidate_ns);
         }
       }
-      if (both && judged.size() == before && result_.pairs[p].launches > 1) {
+      if (both && tested_operators.size() == before && result_.pairs[p].launches > 1) {
         result_.notes.push_back(fmt::format(
             "{}: it is not known which operators changed, since too few of their runs were clean or traced",
             result_.pairs[p].name));
@@ -368,13 +373,13 @@ class Assembler {
     }
     const std::vector<stats::OperatorVerdict> verdicts =
         stats::JudgeMany(estimates, limits_.false_discovery, 0);
-    for (std::size_t i = 0; i < judged.size(); ++i) {
+    for (std::size_t i = 0; i < tested_operators.size(); ++i) {
       if (!verdicts[i].significant) continue;
-      const auto& [p, match] = judged[i];
-      const Operator& op = *OperatorOf(*match, p);
+      const auto& [p, match] = tested_operators[i];
+      const Operator& op = *FindOperator(*match, p);
       const stats::RatioEstimate& estimate = verdicts[i].estimate;
       result_.pairs[p].moved.push_back(
-          {op.name, KeyText(op.key), OriginOf(*match, p),
+          {op.name, KeyText(op.key), FindOrigin(*match, p),
            estimate.baseline().value_or(match->quantity.baseline_ns.value_or(0)),
            estimate.candidate().value_or(match->quantity.candidate_ns.value_or(0)),
            std::expm1(-estimate.log_ratio), std::expm1(-estimate.log_high), std::expm1(-estimate.log_low)});
@@ -393,28 +398,28 @@ class Assembler {
         if (!row.code.empty()) all.push_back(&row);
       return all;
     };
-    ForMatchedRows(rows, [&](std::size_t p, const OperatorMatch&, const Operator& op, const WatchedRow& a,
-                             const WatchedRow& b) {
-      result_.pairs[p].proven.push_back({op.name, a.key, SideOf(a), SideOf(b)});
+    ForEachMatchedRows(rows, [&](std::size_t p, const OperatorMatch&, const Operator& op, const WatchedRow& a,
+                                 const WatchedRow& b) {
+      result_.pairs[p].proven.push_back({op.name, a.key, MakeProvenSide(a), MakeProvenSide(b)});
     });
   }
 
-  static ProvenOperator::Side SideOf(const WatchedRow& row) {
+  static ProvenOperator::Side MakeProvenSide(const WatchedRow& row) {
     const auto kernels = row.Kernels();
     return {row.code, row.kleidiai && !kernels.empty() ? kernels.front()->name : ""};
   }
 
-  // By its module where the program is known: "layer1.2 Conv2d 64→64 3x3 (0.970 ms)".
-  static void AddLoneOperator(std::vector<std::string>& list, const Operator& op, const OperatorMatch& match,
-                              const std::optional<double>& ns) {
+  // Names the operator by its module if the program is known: "layer1.2 Conv2d 64→64 3x3 (0.970 ms)".
+  static void AddUnmatchedOperator(std::vector<std::string>& list, const Operator& op,
+                                   const OperatorMatch& match, const std::optional<double>& ns) {
     const std::string& name = match.change ? match.change->name : op.name;
     list.push_back(ns ? fmt::format("{} ({})", name, FormatMilliseconds(*ns)) : name);
   }
 
-  void Decide() {
+  void DecidePairs() {
     if (!result_.pairs.empty()) result_.decision = GateDecision::kPass;
     for (CheckPair& pair : result_.pairs) {
-      if (!pair.items.empty() && pair.error.empty()) pair.decision = DecisionOf(pair);
+      if (!pair.items.empty() && pair.error.empty()) pair.decision = DecidePair(pair);
       result_.error = result_.error || !pair.error.empty();
       result_.decision = Together(result_.decision, pair.decision);
     }
@@ -423,9 +428,9 @@ class Assembler {
   const Report& report_;
   const CheckLimits& limits_;
   CheckReport result_;
-  // Of each pair:
+  // By pair:
   std::vector<Sides> sides_;
-  std::vector<const Comparison*> comparisons_;  // null: there is none
+  std::vector<const Comparison*> comparisons_;  // null: no comparison
 };
 
 }  // namespace
@@ -435,7 +440,7 @@ bool CheckItem::MayBeDecidedWith(double launches) const {
 }
 
 CheckReport AssembleCheck(const Report& report, const CheckLimits& limits) {
-  return Assembler(report, limits).Run();
+  return CheckAssembler(report, limits).Run();
 }
 
 CheckPair EqualPair(const UnitPair& pair, int threads, const CheckLimits& limits) {
@@ -458,7 +463,7 @@ CheckPair EqualPair(const UnitPair& pair, int threads, const CheckLimits& limits
   add(CheckItem::Kind::kLoad, limits.load_slowdown);
   add(CheckItem::Kind::kOperator, limits.operator_slowdown);
   add(CheckItem::Kind::kInstructions, limits.instruction_growth);
-  equal.decision = DecisionOf(equal);
+  equal.decision = DecidePair(equal);
   return equal;
 }
 

@@ -12,21 +12,22 @@
 
 namespace etprof {
 
-// What `etprof check` says, computed and not yet worded.
+// The results of `etprof check`, without wording.
 
-// Relative growth that is allowed: 0.02 for +2 %. Absent: not checked.
+// Allowed relative growth: 0.02 for +2 %. Absent: not checked.
 struct CheckLimits {
-  std::optional<double> slowdown = 0.02;     // of the latency
-  std::optional<double> operator_slowdown;   // of the self time of every operator that both sides have
-  double least_operator_share = 0.01;        // of Method::execute on one side; what takes less is not checked
-  std::optional<double> memory_growth;       // of the peak memory of a launch
-  std::optional<double> load_slowdown;       // of the time to load program and method
-  std::optional<double> instruction_growth;  // of the instructions of a run, which are counted
+  std::optional<double> slowdown = 0.02;    // latency
+  std::optional<double> operator_slowdown;  // self time of each operator that both variants have
+  double least_operator_share =
+      0.01;  // operators with a smaller share of Method::execute in both variants are not checked
+  std::optional<double> memory_growth;       // peak memory of a launch
+  std::optional<double> load_slowdown;       // time to load program and method
+  std::optional<double> instruction_growth;  // counted instructions of a run
   double false_discovery = 0.05;
-  bool require_conclusive = false;  // a pair that cannot be decided counts as failed
+  bool require_conclusive = false;  // an inconclusive pair counts as failed
 };
 
-// Where an operator comes from in the model, as far as the program that ran says so (its .etrecord).
+// The place of an operator in the model, as far as the .etrecord of the program contains it.
 struct OperatorOrigin {
   std::string layer = {};  // path of the module: "layer1.2"
   std::optional<SourceFrame> frame = {};
@@ -41,25 +42,25 @@ struct OperatorOrigin {
   }
 };
 
-// One claim, tested.
+// A tested claim.
 struct CheckItem {
   enum class Kind { kLatency, kPeakMemory, kLoad, kOperator, kInstructions };
   Kind kind = Kind::kLatency;
   std::string name = {};  // "latency", "peak memory", "load", "instructions", an operator's name
-  std::string key = {};   // of an operator: KeyText of its identity on the baseline's side
+  std::string key = {};   // for operators: KeyText of the baseline's operator
   OperatorOrigin origin = {};
-  // ns, bytes of memory, or instructions: those of the estimate, whose quotient is 1 + the growth
-  // (RatioEstimate::baseline). Where there is none, medians over launches; of operators mean self times.
+  // ns, bytes of memory, or instructions. The quotient of both values is 1 + the growth of the estimate
+  // (RatioEstimate::baseline). Without an estimate, medians over launches; for operators mean self times.
   std::optional<double> baseline = {}, candidate = {};
   double limit = 0;
   GateVerdict verdict = {};
-  std::string why_not = {};  // one clause: why it could not be decided, where that is known
-  std::optional<stats::RatioEstimate> estimate = {};  // that was tested
+  std::string why_not = {};  // one clause: the reason why it is inconclusive; "": not known
+  std::optional<stats::RatioEstimate> estimate = {};  // the tested estimate
 
   std::string_view Unit() const {
     return kind == Kind::kPeakMemory ? "bytes" : kind == Kind::kInstructions ? "instructions" : "ns";
   }
-  // As MayBeDecided in compare/gate.h.
+  // MoreLaunchesMayDecideClaim (compare/gate.h) for this claim.
   bool MayBeDecidedWith(double launches) const;
 
   static constexpr const char* kSchemaName = "check";
@@ -89,11 +90,12 @@ inline constexpr NamedValue<CheckItem::Kind> kNames<CheckItem::Kind>[] = {
     {CheckItem::Kind::kOperator, "operator"},
     {CheckItem::Kind::kInstructions, "instructions"}};
 
-// An operator whose time differs significantly, false discovery controlled over the operators of all pairs.
+// An operator whose time differs significantly; the false discovery rate is controlled over the operators of
+// all pairs.
 struct MovedOperator {
   std::string name, key;
   OperatorOrigin origin;
-  double baseline_ns = 0, candidate_ns = 0;  // self times, as CheckItem's
+  double baseline_ns = 0, candidate_ns = 0;  // self times, as in CheckItem
   double growth = 0, low = 0, high = 0;      // candidate / baseline - 1, with its adjusted interval
 
   static constexpr const char* kSchemaName = "moved";
@@ -111,7 +113,7 @@ struct MovedOperator {
   }
 };
 
-// An operator that executes another number of instructions on each side, by more than counts repeat to.
+// An operator whose numbers of instructions differ by more than the counts vary.
 struct CountedOperator {
   std::string name, key;
   OperatorOrigin origin;
@@ -127,11 +129,11 @@ struct CountedOperator {
   }
 };
 
-// What computed an operator on both sides, as the runner saw it (--watch).
+// The code that computed an operator in both variants, as observed by the runner (--watch).
 struct ProvenOperator {
   struct Side {
     std::string code;    // WatchedRow::code: "AVX-512", "SME2"
-    std::string kernel;  // KleidiAI's by name; "": XNNPACK's own
+    std::string kernel;  // name of the KleidiAI kernel; "": a kernel of XNNPACK
     bool operator==(const Side&) const = default;
 
     static constexpr const char* kSchemaName = "proven_side";
@@ -157,15 +159,17 @@ struct CheckPair {
   std::string baseline_label, candidate_label;
   int threads = 1;
   Pairing pairing = Pairing::kNone;
-  int launches = 0;  // that the latency's estimate is from; 0: it is not paired
+  int launches = 0;  // number of launches of the latency's estimate; 0: not paired
   GateDecision decision = GateDecision::kInconclusive;
-  std::string error;  // why it could not be measured; empty: it was. Then the decision means nothing
+  std::string
+      error;  // the reason why it could not be measured, and the decision is not meaningful; empty: measured
   std::vector<CheckItem> items;
-  std::vector<MovedOperator> moved;        // by falling difference in time
-  std::vector<CountedOperator> counted;    // by falling difference
-  std::vector<std::string> only_baseline;  // operators that the other side lacks, with their time, by falling
-  std::vector<std::string> only_candidate;  // time
-  std::vector<ProvenOperator> proven;       // of operators that were watched on both sides
+  std::vector<MovedOperator> moved;      // by decreasing difference in time
+  std::vector<CountedOperator> counted;  // by decreasing difference
+  std::vector<std::string>
+      only_baseline;  // operators that the candidate lacks, with their time, by decreasing time
+  std::vector<std::string> only_candidate;  // operators that the baseline lacks
+  std::vector<ProvenOperator> proven;       // operators that were watched in both variants
 
   std::string_view Result() const { return error.empty() ? NameOf(decision) : "error"; }
 
@@ -204,10 +208,10 @@ struct CheckReport {
   std::string model_id;
   std::string where;         // "linux-x86_64, 2 cores"; empty: not known
   std::string folder;        // the results directory; empty: two stored runs were compared
-  std::string generated_at;  // of the measurement, UTC, ISO 8601; empty: not known
-  double seconds = 0;        // that measuring took; 0: not known
+  std::string generated_at;  // time of the measurement, UTC, ISO 8601; empty: not known
+  double seconds = 0;        // duration of the measurement; 0: not known
   GateDecision decision = GateDecision::kInconclusive;  // fail before inconclusive before pass
-  bool error = false;                                   // of any pair
+  bool error = false;                                   // a pair could not be measured
   std::vector<CheckPair> pairs;
   std::vector<std::string> notes;
   double false_discovery = 0.05;
@@ -237,15 +241,15 @@ struct CheckReport {
   }
 };
 
-// Tests all that `limits` names for every pair of the report's run, false discovery controlled over
-// everything together (compare/gate.h). Paired launches give the paired estimate; of sides that share no
-// rounds, one value a launch gives Welch's, and bare traces the comparison's own.
+// Tests all limits for all pairs of the report's run and controls the false discovery rate over all claims
+// together (compare/gate.h). Interleaved launches give the paired estimate. Variants without common rounds
+// give Welch's estimate of the values of launches, and plain traces the estimate of the comparison.
 CheckReport AssembleCheck(const Report& report, const CheckLimits& limits);
 
-// Of a pair whose sides are the same program, runner, and settings, of which nothing has to be measured: no
-// growth, held against each limit.
+// Makes the result for a pair whose variants have the same program, runner, and settings, so that nothing has
+// to be measured: the growth is 0, compared with each limit.
 CheckPair EqualPair(const UnitPair& pair, int threads, const CheckLimits& limits);
-// Adds such pairs, which decide with the others.
+// Adds such pairs, which take part in the decision.
 void AddEqualPairs(std::vector<CheckPair> pairs, CheckReport& check);
 
 }  // namespace etprof

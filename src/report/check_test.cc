@@ -18,8 +18,8 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-// The example's pair with the sides as wanted: "off" takes 5 ms, "on" 2 ms.
-Report Example(std::size_t baseline, std::size_t candidate) {
+// The example's pair with the given variants: "off" (index 0) takes 5 ms, "on" (index 1) takes 2 ms.
+Report MakeExample(std::size_t baseline, std::size_t candidate) {
   Report made = example::MakePair();
   RunData run = made.run;
   run.pairs[0].baseline = baseline;
@@ -34,15 +34,15 @@ Report Example(std::size_t baseline, std::size_t candidate) {
   return Assemble(std::move(run), std::move(profiles));
 }
 
-const CheckItem& ItemOf(const CheckPair& pair, CheckItem::Kind kind) {
+const CheckItem& FindItem(const CheckPair& pair, CheckItem::Kind kind) {
   for (const CheckItem& item : pair.items) {
     if (item.kind == kind) return item;
   }
   throw std::out_of_range("no such item");
 }
 
-TEST(Check, AFasterCandidatePasses) {
-  const CheckReport check = AssembleCheck(Example(0, 1), {});
+TEST(Check, FasterCandidatesPass) {
+  const CheckReport check = AssembleCheck(MakeExample(0, 1), {});
   ASSERT_THAT(check.pairs, SizeIs(1));
   EXPECT_EQ(check.decision, GateDecision::kPass);
   EXPECT_EQ(check.pairs[0].name, "on against off");
@@ -53,13 +53,13 @@ TEST(Check, AFasterCandidatePasses) {
   EXPECT_LT(*latency.verdict.high, 0.02);
 }
 
-TEST(Check, ASlowerCandidateFailsAndNamesTheOperatorsThatMoved) {
-  const CheckReport check = AssembleCheck(Example(1, 0), {});
+TEST(Check, SlowerCandidatesFailAndNameTheOperators) {
+  const CheckReport check = AssembleCheck(MakeExample(1, 0), {});
   EXPECT_EQ(check.decision, GateDecision::kFail);
   const CheckPair& pair = check.pairs[0];
   EXPECT_NEAR(*pair.items[0].verdict.growth, 5.0 / 2 - 1, 0.01);
   EXPECT_GT(*pair.items[0].verdict.low, 0.02);
-  ASSERT_THAT(pair.moved, SizeIs(1));  // all others take the same time on both sides
+  ASSERT_THAT(pair.moved, SizeIs(1));  // all others take the same time in both variants
   EXPECT_THAT(pair.moved[0].name, HasSubstr("Convolution"));
   EXPECT_NEAR(pair.moved[0].growth, 3, 0.02);
   EXPECT_LE(pair.moved[0].low, pair.moved[0].growth);
@@ -67,8 +67,8 @@ TEST(Check, ASlowerCandidateFailsAndNamesTheOperatorsThatMoved) {
   EXPECT_NEAR(pair.moved[0].candidate_ns - pair.moved[0].baseline_ns, 3e6, 1e4);
 }
 
-TEST(Check, OperatorsThatMovedHaveTheLayerAndLineOfTheCandidate) {
-  Report report = Example(1, 0);
+TEST(Check, MovedOperatorsHaveTheOriginOfTheCandidate) {
+  Report report = MakeExample(1, 0);
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     Profile& profile = *report.experiments[i].profile;
     const std::string layer = "layer_of_" + report.run.experiments[i].name;
@@ -91,8 +91,8 @@ TEST(Check, OperatorsThatMovedHaveTheLayerAndLineOfTheCandidate) {
   }
 }
 
-TEST(Check, SaysWhereItIsNotKnownWhichOperatorsMoved) {
-  Report report = Example(1, 0);
+TEST(Check, NotesUnknownMovedOperators) {
+  Report report = MakeExample(1, 0);
   EXPECT_THAT(AssembleCheck(report, {}).notes, Not(Contains(HasSubstr("which operators changed"))));
   for (OperatorMatch& match : report.comparisons[0].comparison.operators) match.quantity.estimate.reset();
   const CheckReport check = AssembleCheck(report, {});
@@ -100,81 +100,81 @@ TEST(Check, SaysWhereItIsNotKnownWhichOperatorsMoved) {
   EXPECT_THAT(check.notes, Contains(HasSubstr("it is not known which operators changed")));
 }
 
-InstructionsRow CountOf(const std::string& key, double count, double spread = 0) {
+InstructionsRow MakeCount(const std::string& key, double count, double spread = 0) {
   InstructionsRow row{key, "name", protocol::CounterSourceKind::kCallgrind, count};
   row.lowest = count - spread;
   row.highest = count + spread;
   return row;
 }
 
-// What is said of a baseline of 1000 instructions and a candidate, with a limit of 10%.
-CheckItem InstructionsOf(std::vector<InstructionsRow> candidate) {
-  Report report = Example(0, 1);
-  report.run.experiments[0].instructions = {CountOf("forward/-1/method/0", 1000)};
+// Checks a candidate against a baseline of 1000 instructions with a limit of 10%.
+CheckItem CheckInstructions(std::vector<InstructionsRow> candidate) {
+  Report report = MakeExample(0, 1);
+  report.run.experiments[0].instructions = {MakeCount("forward/-1/method/0", 1000)};
   report.run.experiments[1].instructions = std::move(candidate);
   CheckLimits limits;
   limits.instruction_growth = 0.1;
   const CheckReport check = AssembleCheck(report, limits);
-  const CheckItem& item = ItemOf(check.pairs.at(0), CheckItem::Kind::kInstructions);
+  const CheckItem& item = FindItem(check.pairs.at(0), CheckItem::Kind::kInstructions);
   EXPECT_EQ(check.decision, item.verdict.decision);  // the latency passes
   return item;
 }
 
-TEST(Check, InstructionsDecideByWhatProcessesDifferBy) {
+TEST(Check, InstructionsDecideByTheSpreadOfProcesses) {
   const auto decision = [](double count, double spread) {
-    return InstructionsOf({CountOf("forward/-1/method/0", count, spread)}).verdict.decision;
+    return CheckInstructions({MakeCount("forward/-1/method/0", count, spread)}).verdict.decision;
   };
   EXPECT_EQ(decision(1100, 0), GateDecision::kPass);  // at the limit
   EXPECT_EQ(decision(1101, 0), GateDecision::kFail);
   EXPECT_EQ(decision(1101, 2), GateDecision::kInconclusive);
   EXPECT_EQ(decision(1103, 2), GateDecision::kFail);
   EXPECT_EQ(decision(1098, 2), GateDecision::kPass);
-  const CheckItem item = InstructionsOf({CountOf("forward/-1/method/0", 1101, 2)});
+  const CheckItem item = CheckInstructions({MakeCount("forward/-1/method/0", 1101, 2)});
   EXPECT_NEAR(*item.verdict.growth, 0.101, 1e-12);
   EXPECT_NEAR(*item.verdict.low, 0.099, 1e-12);
   EXPECT_NEAR(*item.verdict.high, 0.103, 1e-12);
   EXPECT_THAT(item.why_not, HasSubstr("differ by more"));
 }
 
-TEST(Check, InstructionsThatCannotBeComparedAreInconclusive) {
-  EXPECT_EQ(InstructionsOf({}).why_not, "they were not counted");
-  EXPECT_EQ(InstructionsOf({CountOf("forward/0/backend/0", 5)}).why_not, "they were not counted");
-  InstructionsRow other = CountOf("forward/-1/method/0", 1000);
+TEST(Check, IncomparableInstructionsAreInconclusive) {
+  EXPECT_EQ(CheckInstructions({}).why_not, "they were not counted");
+  EXPECT_EQ(CheckInstructions({MakeCount("forward/0/backend/0", 5)}).why_not, "they were not counted");
+  InstructionsRow other = MakeCount("forward/-1/method/0", 1000);
   other.source = protocol::CounterSourceKind::kEmulator;
-  const CheckItem item = InstructionsOf({other});
+  const CheckItem item = CheckInstructions({other});
   EXPECT_EQ(item.verdict.decision, GateDecision::kInconclusive);
   EXPECT_EQ(item.verdict.growth, std::nullopt);
   EXPECT_EQ(item.why_not, "the baseline's were counted by Callgrind, the candidate's by QEMU");
 }
 
-TEST(Check, NamesTheOperatorsWhoseInstructionsChanged) {
-  Report report = Example(0, 1);
+TEST(Check, ListsOperatorsWithChangedInstructions) {
+  Report report = MakeExample(0, 1);
   for (std::size_t side : {0U, 1U}) {
     for (const Operator& op : report.experiments[side].profile->operators) {
       const double more = side == 1 && op.name.starts_with("Convolution") ? 50 : 0;
-      report.run.experiments[side].instructions.push_back(CountOf(KeyText(op.key), 1000 + more, 10));
+      report.run.experiments[side].instructions.push_back(MakeCount(KeyText(op.key), 1000 + more, 10));
     }
   }
   CheckLimits limits;
   limits.instruction_growth = 0.1;
   const std::vector<CountedOperator> counted = AssembleCheck(report, limits).pairs.at(0).counted;
-  ASSERT_FALSE(counted.empty());  // those that differ by less than their spread are not among them
+  ASSERT_FALSE(counted.empty());  // excludes operators that differ by less than their spread
   for (const CountedOperator& op : counted) {
     EXPECT_THAT(op.name, HasSubstr("Convolution"));
     EXPECT_EQ(op.candidate - op.baseline, 50);
   }
 }
 
-TEST(Check, EverythingThatIsAskedForIsChecked) {
+TEST(Check, ChecksAllLimits) {
   CheckLimits limits;
   limits.operator_slowdown = 0.05;
   limits.memory_growth = 0.05;
   limits.load_slowdown = 0.10;
-  const CheckReport check = AssembleCheck(Example(0, 1), limits);
+  const CheckReport check = AssembleCheck(MakeExample(0, 1), limits);
   const CheckPair& pair = check.pairs[0];
-  EXPECT_EQ(ItemOf(pair, CheckItem::Kind::kLatency).verdict.decision, GateDecision::kPass);
-  EXPECT_EQ(ItemOf(pair, CheckItem::Kind::kLoad).verdict.decision, GateDecision::kPass);
-  const CheckItem& memory = ItemOf(pair, CheckItem::Kind::kPeakMemory);
+  EXPECT_EQ(FindItem(pair, CheckItem::Kind::kLatency).verdict.decision, GateDecision::kPass);
+  EXPECT_EQ(FindItem(pair, CheckItem::Kind::kLoad).verdict.decision, GateDecision::kPass);
+  const CheckItem& memory = FindItem(pair, CheckItem::Kind::kPeakMemory);
   EXPECT_EQ(memory.verdict.decision, GateDecision::kFail);
   EXPECT_NEAR(*memory.verdict.growth, 0.08, 0.001);
   EXPECT_EQ(check.decision, GateDecision::kFail);
@@ -184,8 +184,9 @@ TEST(Check, EverythingThatIsAskedForIsChecked) {
   EXPECT_EQ(operators, 5);
 }
 
-// Of runs whose medians, means and launches all tell another story: the times shown are those of the change.
-TEST(Check, TheTimesShownGiveTheChangeShown) {
+// Medians, means, and launches of these runs suggest different changes; the shown times must match the
+// reported growth.
+TEST(Check, ShownTimesMatchTheGrowth) {
   Report made = example::MakePair();
   RunData run = made.run;
   ExperimentData& slow = run.experiments[1];
@@ -201,7 +202,7 @@ TEST(Check, TheTimesShownGiveTheChangeShown) {
   for (Launch& launch : run.experiments[0].launches) launch.peak_rss = 9'000'000 + 4096 * launch.index;
   std::vector<std::optional<Profile>> profiles;
   for (ReportExperiment& experiment : made.experiments) profiles.push_back(std::move(experiment.profile));
-  // Means over the common set that single slow runs have carried far from the medians.
+  // Single slow runs move the means over the common set far from the medians.
   for (auto& statistics : profiles[1]->statistics) statistics.total_self *= 20;
   CheckLimits limits;
   limits.operator_slowdown = limits.memory_growth = limits.load_slowdown = 0.05;
@@ -222,7 +223,7 @@ TEST(Check, TheTimesShownGiveTheChangeShown) {
   const RunData stored = run;
   const std::vector<std::optional<Profile>> copy = profiles;
   expect_all_agree(Assemble(std::move(run), std::move(profiles)));
-  // Without rounds: Welch's estimate of the launches, and the bootstrap's of the operators.
+  // Without rounds, launches are compared by Welch's estimate, and operators by the bootstrap.
   RunData apart[2] = {stored, stored};
   for (int side = 0; side < 2; ++side) {
     apart[side].pairs.clear();
@@ -236,21 +237,21 @@ TEST(Check, TheTimesShownGiveTheChangeShown) {
   expect_all_agree(Assemble(JoinStoredRuns(apart[0], apart[1]), std::move(without_rounds)));
 }
 
-TEST(Check, SmallOperatorsAreLeftOut) {
+TEST(Check, SkipsSmallOperators) {
   CheckLimits limits;
   limits.slowdown.reset();
   limits.operator_slowdown = 0.05;
   limits.least_operator_share = 0.5;
-  const CheckReport check = AssembleCheck(Example(0, 1), limits);
-  ASSERT_THAT(check.pairs[0].items, SizeIs(1));  // 4 of 5.2 ms on one side, 1 of 2.2 ms on the other
+  const CheckReport check = AssembleCheck(MakeExample(0, 1), limits);
+  ASSERT_THAT(check.pairs[0].items, SizeIs(1));  // 4 of 5.2 ms in one variant, 1 of 2.2 ms in the other
   EXPECT_THAT(check.pairs[0].items[0].name, HasSubstr("Convolution"));
 }
 
-TEST(Check, AnOperatorAloneCanFail) {
+TEST(Check, OperatorsCanFailWithoutTheLatency) {
   CheckLimits limits;
   limits.slowdown.reset();
   limits.operator_slowdown = 0.05;
-  const CheckReport check = AssembleCheck(Example(1, 0), limits);
+  const CheckReport check = AssembleCheck(MakeExample(1, 0), limits);
   EXPECT_EQ(check.decision, GateDecision::kFail);
   for (const CheckItem& item : check.pairs[0].items) {
     const bool convolution = item.name.find("Convolution") != std::string::npos;
@@ -258,28 +259,28 @@ TEST(Check, AnOperatorAloneCanFail) {
   }
 }
 
-TEST(Check, WhatWasNotMeasuredCannotPass) {
+TEST(Check, MissingMeasurementsAreInconclusive) {
   Report report = example::MakePair();  // without peak memory
   CheckLimits limits;
   limits.memory_growth = 0.5;
   const CheckReport check = AssembleCheck(report, limits);
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
-  EXPECT_EQ(ItemOf(check.pairs[0], CheckItem::Kind::kPeakMemory).why_not, "it was not measured");
-  EXPECT_EQ(ItemOf(check.pairs[0], CheckItem::Kind::kLatency).verdict.decision, GateDecision::kPass);
+  EXPECT_EQ(FindItem(check.pairs[0], CheckItem::Kind::kPeakMemory).why_not, "it was not measured");
+  EXPECT_EQ(FindItem(check.pairs[0], CheckItem::Kind::kLatency).verdict.decision, GateDecision::kPass);
 }
 
-TEST(Check, OperatorsThatWereNotTracedCannotPass) {
+TEST(Check, MissingTracesAreInconclusive) {
   const Report report = Assemble(example::MakePair().run, {});
   CheckLimits limits;
   EXPECT_EQ(AssembleCheck(report, limits).decision, GateDecision::kPass);
   limits.operator_slowdown = 0.05;
   const CheckReport check = AssembleCheck(report, limits);
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
-  EXPECT_THAT(ItemOf(check.pairs[0], CheckItem::Kind::kOperator).why_not, HasSubstr("was traced"));
+  EXPECT_THAT(FindItem(check.pairs[0], CheckItem::Kind::kOperator).why_not, HasSubstr("was traced"));
 }
 
-TEST(Check, EmulatedTimesAreNotJudged) {
-  Report report = Example(1, 0);
+TEST(Check, EmulatedTimesAreInconclusive) {
+  Report report = MakeExample(1, 0);
   for (ExperimentData& data : report.run.experiments) data.emulated = true;
   const CheckReport check = AssembleCheck(report, {});
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
@@ -287,8 +288,8 @@ TEST(Check, EmulatedTimesAreNotJudged) {
   EXPECT_THAT(check.pairs[0].moved, IsEmpty());
 }
 
-TEST(Check, AFailedExperimentIsAnErrorOfItsPair) {
-  Report report = Example(0, 1);
+TEST(Check, FailedExperimentsAreErrors) {
+  Report report = MakeExample(0, 1);
   report.run.experiments[1].error = "the worker died";
   const CheckReport check = AssembleCheck(report, {});
   EXPECT_TRUE(check.error);
@@ -296,22 +297,22 @@ TEST(Check, AFailedExperimentIsAnErrorOfItsPair) {
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
 }
 
-TEST(Check, NothingToCheckDoesNotPass) {
-  Report report = Example(0, 1);
+TEST(Check, NoPairsAreInconclusive) {
+  Report report = MakeExample(0, 1);
   report.run.pairs.clear();
   EXPECT_EQ(AssembleCheck(report, {}).decision, GateDecision::kInconclusive);
 }
 
-// A measurement that was looked at until it was decided is judged at the look's level.
-TEST(Check, LooksCost) {
-  Report report = Example(0, 1);
+// A measurement with interim analyses is decided at the level of one analysis.
+TEST(Check, InterimAnalysesWidenTheInterval) {
+  Report report = MakeExample(0, 1);
   const CheckReport once = AssembleCheck(report, {});
   report.run.schedule.look_confidence = 1 - 0.05 * kLookShare;
   const CheckReport looked = AssembleCheck(report, {});
   EXPECT_GT(*looked.pairs[0].items[0].verdict.high, *once.pairs[0].items[0].verdict.high);
 }
 
-TEST(Check, TwoStoredRunsGiveTheUnpairedEstimateAndSayWhatItCannotSee) {
+TEST(Check, StoredRunsAreUnpairedAndIncludeDrift) {
   RunData baseline = example::MakePair().run;
   baseline.pairs.clear();
   baseline.experiments.pop_back();
@@ -328,7 +329,7 @@ TEST(Check, TwoStoredRunsGiveTheUnpairedEstimateAndSayWhatItCannotSee) {
   EXPECT_EQ(check.decision, GateDecision::kFail);
   EXPECT_NEAR(*check.pairs[0].items[0].verdict.growth, 0.1, 1e-3);
   EXPECT_THAT(check.notes, testing::Contains(HasSubstr("two sessions")));
-  // Measurements of the same drift by more than the limit; of a machine that does not they are the same.
+  // The drift of equal measurements exceeds the limit; on a machine without drift they pass.
   joined = JoinStoredRuns(baseline, baseline);
   const CheckReport drifts = AssembleCheck(Assemble(joined, {}), {});
   EXPECT_EQ(drifts.decision, GateDecision::kInconclusive);

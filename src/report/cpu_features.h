@@ -11,12 +11,12 @@
 
 namespace etprof {
 
-// What the device's CPU has, as etprof-runner sees it.
+// The features of the device's CPU, as detected by etprof-runner.
 struct CpuFeatures {
   isa::Architecture architecture;
   protocol::IsaState state;
   std::optional<isa::Extension> widest;
-  std::vector<isa::Level> levels;  // of the ISA ladder, the lowest first
+  std::vector<isa::Level> levels;  // levels of the ISA ladder, the lowest first
 
   bool Has(std::string_view feature) const {
     return std::ranges::find(state.detected, feature) != state.detected.end();

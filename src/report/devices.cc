@@ -15,7 +15,7 @@
 namespace etprof {
 namespace {
 
-std::vector<double> MediansOfLaunches(const ExperimentData& data) {
+std::vector<double> LaunchMediansOfAllRuns(const ExperimentData& data) {
   std::vector<double> launches;
   for (const Launch& launch : data.launches) {
     if (launch.status == Launch::Status::kFailed) continue;
@@ -28,8 +28,9 @@ std::vector<double> MediansOfLaunches(const ExperimentData& data) {
   return launches;
 }
 
-// What runs are called that are of one device, or of none that is known.
-std::vector<std::string> NamesOf(const std::vector<Report>& runs) {
+// Makes the unique names of the runs' devices. Several runs of one device get the name of their folder; runs
+// of unknown devices are named after the platform or the folder.
+std::vector<std::string> MakeDeviceNames(const std::vector<Report>& runs) {
   std::map<std::string, int> count;
   std::vector<std::string> names;
   for (const Report& report : runs) {
@@ -40,54 +41,54 @@ std::vector<std::string> NamesOf(const std::vector<Report>& runs) {
     ++count[name];
     names.push_back(name);
   }
-  // Two runs of one device: their folders tell them apart.
-  std::set<std::string> taken;
+  // Distinguish runs of one device by their folders.
+  std::set<std::string> used_names;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string folder = runs[i].run.folder.filename().string();
     if (count[names[i]] > 1 && !folder.empty() && folder != names[i]) names[i] += " (" + folder + ")";
-    const std::string wanted = names[i];
-    for (int n = 2; !taken.insert(names[i]).second; ++n) names[i] = fmt::format("{} #{}", wanted, n);
+    const std::string base_name = names[i];
+    for (int n = 2; !used_names.insert(names[i]).second; ++n) names[i] = fmt::format("{} #{}", base_name, n);
   }
   return names;
 }
 
-class Section {
+class SectionBuilder {
  public:
-  Section(const DevicesReport& report, ModelSection& section) : report_(report), section_(section) {}
+  SectionBuilder(const DevicesReport& report, ModelSection& section) : report_(report), section_(section) {}
 
   void Fill() {
     AddRows();
-    JoinRowsOfOneConfiguration();
+    JoinRowsWithEqualConfiguration();
     for (DeviceRow& row : section_.experiments) {
       Compare(row);
-      TellDifferences(row);
+      AddDifferences(row);
     }
     AddPairs();
   }
 
  private:
-  const Report& RunOf(std::size_t device) const { return report_.runs[section_.devices[device].run]; }
-  const ReportExperiment* ExperimentOf(const DeviceRow& row, std::size_t device) const {
+  const Report& GetRun(std::size_t device) const { return report_.runs[section_.devices[device].run]; }
+  const ReportExperiment* GetExperiment(const DeviceRow& row, std::size_t device) const {
     return report_.ExperimentOf(section_, row, device);
   }
-  const ExperimentData* DataOf(const DeviceRow& row, std::size_t device) const {
-    const ReportExperiment* experiment = ExperimentOf(row, device);
-    return experiment != nullptr ? &RunOf(device).run.experiments[experiment->index] : nullptr;
+  const ExperimentData* GetData(const DeviceRow& row, std::size_t device) const {
+    const ReportExperiment* experiment = GetExperiment(row, device);
+    return experiment != nullptr ? &GetRun(device).run.experiments[experiment->index] : nullptr;
   }
 
-  // The first row that fits, or else a new one.
+  // Returns the first row that fits, or a new row.
   template <typename Row>
-  static Row& FindOrAdd(std::vector<Row>& rows, const auto& fits) {
+  static Row& FindOrAddRow(std::vector<Row>& rows, const auto& fits) {
     const auto row = std::ranges::find_if(rows, fits);
     return row == rows.end() ? rows.emplace_back() : *row;
   }
 
   void AddRows() {
     for (std::size_t device = 0; device < section_.devices.size(); ++device) {
-      const Report& run = RunOf(device);
+      const Report& run = GetRun(device);
       for (std::size_t e = 0; e < run.experiments.size(); ++e) {
         const ReportExperiment& experiment = run.experiments[e];
-        DeviceRow& row = FindOrAdd(section_.experiments, [&](const DeviceRow& known) {
+        DeviceRow& row = FindOrAddRow(section_.experiments, [&](const DeviceRow& known) {
           return known.label == experiment.label && known.threads == experiment.threads &&
                  !known.cells[device].experiment;
         });
@@ -99,10 +100,10 @@ class Section {
     }
   }
 
-  // What makes two experiments alike that are called differently.
-  std::string ConfigurationOf(const DeviceRow& row) const {
+  // A key of the configuration, which is equal for equal experiments with different labels.
+  std::string ConfigurationKey(const DeviceRow& row) const {
     for (std::size_t device = 0; device < row.cells.size(); ++device) {
-      const ExperimentData* data = DataOf(row, device);
+      const ExperimentData* data = GetData(row, device);
       if (data == nullptr) continue;
       return fmt::format("{}|{}|{}|{}|{}|{}", row.threads, data->isa, data->cpus, data->mode, data->foreign,
                          data->model_sha256);
@@ -110,18 +111,19 @@ class Section {
     return "";
   }
 
-  void JoinRowsOfOneConfiguration() {
+  void JoinRowsWithEqualConfiguration() {
     std::vector<DeviceRow>& rows = section_.experiments;
-    std::map<std::string, std::vector<std::size_t>> alike;
-    for (std::size_t i = 0; i < rows.size(); ++i) alike[ConfigurationOf(rows[i])].push_back(i);
-    for (const auto& [configuration, members] : alike) {
+    std::map<std::string, std::vector<std::size_t>> rows_by_configuration;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      rows_by_configuration[ConfigurationKey(rows[i])].push_back(i);
+    for (const auto& [configuration, members] : rows_by_configuration) {
       if (members.size() < 2) continue;
       std::vector<int> used(section_.devices.size(), 0);
       for (const std::size_t member : members) {
         for (std::size_t device = 0; device < used.size(); ++device)
           used[device] += rows[member].cells[device].experiment ? 1 : 0;
       }
-      // Twice on one device (an A/A pair): which of them belongs to the other's is not known.
+      // If two are on one device (an A/A pair), it is not known which of them belongs to the other device's.
       if (std::ranges::any_of(used, [](int count) { return count > 1; })) continue;
       DeviceRow& first = rows[members.front()];
       for (std::size_t m = 1; m < members.size(); ++m) {
@@ -138,17 +140,17 @@ class Section {
 
   void Compare(DeviceRow& row) const {
     for (std::size_t device = 0; device < row.cells.size() && !row.first; ++device) {
-      const ReportExperiment* experiment = ExperimentOf(row, device);
+      const ReportExperiment* experiment = GetExperiment(row, device);
       if (experiment != nullptr && experiment->latency.p50) row.first = device;
     }
     if (!row.first) return;
-    const ReportExperiment& first = *ExperimentOf(row, *row.first);
-    const ExperimentData& first_data = *DataOf(row, *row.first);
-    const std::vector<double> before = MediansOfLaunches(first_data);
+    const ReportExperiment& first = *GetExperiment(row, *row.first);
+    const ExperimentData& first_data = *GetData(row, *row.first);
+    const std::vector<double> before = LaunchMediansOfAllRuns(first_data);
     for (std::size_t device = *row.first + 1; device < row.cells.size(); ++device) {
-      const ReportExperiment* experiment = ExperimentOf(row, device);
+      const ReportExperiment* experiment = GetExperiment(row, device);
       if (experiment == nullptr || !experiment->latency.p50) continue;
-      const ExperimentData& data = *DataOf(row, device);
+      const ExperimentData& data = *GetData(row, device);
       Quantity& quantity = row.cells[device].against_first;
       quantity.baseline_ns = first.latency.p50;
       quantity.candidate_ns = experiment->latency.p50;
@@ -156,25 +158,25 @@ class Section {
         quantity.verdict = stats::Verdict::kEmulated;
         continue;
       }
-      // Where one side's times hold the tracer's cost, they say nothing of the device.
+      // If the times of one device include tracing, they cannot be compared.
       const bool traced = first.latency_from_trace || experiment->latency_from_trace || data.trace_enabled ||
                           first_data.trace_enabled || data.tracer_always_on != first_data.tracer_always_on;
       if (traced) continue;
       quantity.estimate = stats::EstimateLaunchesWithDrift(
-          before, MediansOfLaunches(data), CompareOptions().confidence, CompareOptions().drift);
+          before, LaunchMediansOfAllRuns(data), CompareOptions().confidence, CompareOptions().drift);
       if (quantity.estimate) {
         quantity.verdict = stats::Judge(quantity.estimate->log_low, quantity.estimate->log_high,
-                                        CompareOptionsOf(RunOf(device).run).margin);
+                                        CompareOptionsOf(GetRun(device).run).margin);
       }
     }
   }
 
-  void TellDifferences(DeviceRow& row) const {
-    const auto tell = [&](const char* name, const auto& value_of) {
+  void AddDifferences(DeviceRow& row) const {
+    const auto add_difference = [&](const char* name, const auto& value_of) {
       std::string text;
       std::set<std::string> values;
       for (std::size_t device = 0; device < row.cells.size(); ++device) {
-        const ExperimentData* data = DataOf(row, device);
+        const ExperimentData* data = GetData(row, device);
         if (data == nullptr) continue;
         const std::string value = value_of(*data);
         values.insert(value);
@@ -183,25 +185,26 @@ class Section {
       }
       if (values.size() > 1) row.differences.push_back(fmt::format("{}: {}", name, text));
     };
-    tell("features masked", [](const ExperimentData& data) { return data.isa; });
-    tell("CPUs", [](const ExperimentData& data) { return data.cpus.empty() ? "any" : data.cpus; });
-    tell("ExecuTorch", [](const ExperimentData& data) {
+    add_difference("features masked", [](const ExperimentData& data) { return data.isa; });
+    add_difference("CPUs", [](const ExperimentData& data) { return data.cpus.empty() ? "any" : data.cpus; });
+    add_difference("ExecuTorch", [](const ExperimentData& data) {
       return data.executorch_version.empty() ? "not known" : data.executorch_version;
     });
-    tell("runner", [](const ExperimentData& data) {
+    add_difference("runner", [](const ExperimentData& data) {
       return std::string(data.foreign ? "executor_runner" : "etprof-runner");
     });
-    // "saved FILE": the file lies elsewhere on every device.
-    tell("inputs",
-         [](const ExperimentData& data) { return data.inputs_from.substr(0, data.inputs_from.find('/')); });
+    // Omit the path of "saved FILE", which differs between devices.
+    add_difference("inputs", [](const ExperimentData& data) {
+      return data.inputs_from.substr(0, data.inputs_from.find('/'));
+    });
   }
 
   void AddPairs() {
     for (std::size_t device = 0; device < section_.devices.size(); ++device) {
-      const Report& run = RunOf(device);
+      const Report& run = GetRun(device);
       for (std::size_t c = 0; c < run.comparisons.size(); ++c) {
         const Comparison& comparison = run.comparisons[c].comparison;
-        DevicePairRow& row = FindOrAdd(section_.pairs, [&](const DevicePairRow& known) {
+        DevicePairRow& row = FindOrAddRow(section_.pairs, [&](const DevicePairRow& known) {
           return known.baseline_label == comparison.baseline_label &&
                  known.candidate_label == comparison.candidate_label && !known.comparisons[device];
         });
@@ -217,15 +220,15 @@ class Section {
   ModelSection& section_;
 };
 
-// What tells the device of a run from another's; of a run that says nothing of it, nothing does.
-std::string DeviceOf(const DevicesReport& report, std::size_t run) {
+// A key of the run's device; unique if the device is not known.
+std::string DeviceKey(const DevicesReport& report, std::size_t run) {
   const std::optional<DeviceProperties>& device = report.runs[run].run.device;
   if (!device || device->name.empty()) return "run " + report.names[run];
   return fmt::format("{}|{}|{}|{}", device->name, device->architecture, device->cpu_model, device->cores);
 }
 
-// A run without a digest belongs to the first model of its name.
-ModelSection& SectionOf(std::vector<ModelSection>& models, const Report& report) {
+// Finds the section of a run, or adds one. A run without a digest belongs to the first model with its name.
+ModelSection& FindOrAddSection(std::vector<ModelSection>& models, const Report& report) {
   for (ModelSection& model : models) {
     if (model.method != report.run.method) continue;
     const bool digests = !model.model_sha256.empty() && !report.run.model_sha256.empty();
@@ -234,11 +237,11 @@ ModelSection& SectionOf(std::vector<ModelSection>& models, const Report& report)
       return model;
     }
   }
-  ModelSection made;
-  made.model_id = report.model_id;
-  made.model_sha256 = report.run.model_sha256;
-  made.method = report.run.method;
-  models.push_back(std::move(made));
+  ModelSection new_section;
+  new_section.model_id = report.model_id;
+  new_section.model_sha256 = report.run.model_sha256;
+  new_section.method = report.run.method;
+  models.push_back(std::move(new_section));
   return models.back();
 }
 
@@ -246,14 +249,14 @@ ModelSection& SectionOf(std::vector<ModelSection>& models, const Report& report)
 
 DevicesReport AssembleDevices(std::vector<Report> runs) {
   DevicesReport report;
-  report.names = NamesOf(runs);
+  report.names = MakeDeviceNames(runs);
   report.runs = std::move(runs);
   std::set<std::string> devices;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const Report& run = report.runs[i];
     report.emulated = report.emulated || run.emulated;
-    devices.insert(DeviceOf(report, i));
-    SectionOf(report.models, run).devices.push_back({i, report.names[i], run.emulated});
+    devices.insert(DeviceKey(report, i));
+    FindOrAddSection(report.models, run).devices.push_back({i, report.names[i], run.emulated});
   }
   report.distinct_devices = devices.size();
   for (ModelSection& model : report.models) {
@@ -267,10 +270,10 @@ DevicesReport AssembleDevices(std::vector<Report> runs) {
       model.title += fmt::format(" ({})", model.model_sha256.substr(0, 12));
     if (another(&ModelSection::method) || model.method != "forward")
       model.title += ", method " + model.method;
-    std::set<std::string> own;
-    for (const DeviceColumn& device : model.devices) own.insert(DeviceOf(report, device.run));
-    model.distinct_devices = own.size();
-    Section(report, model).Fill();
+    std::set<std::string> section_devices;
+    for (const DeviceColumn& device : model.devices) section_devices.insert(DeviceKey(report, device.run));
+    model.distinct_devices = section_devices.size();
+    SectionBuilder(report, model).Fill();
   }
   return report;
 }

@@ -10,61 +10,62 @@
 
 namespace etprof {
 
-// Several runs in one report: what one model does on several devices, side by side. Within a device sides
-// were measured alternately, and their comparison is that run's own. Between devices nothing is paired.
+// A report on several runs: one model on several devices, side by side. Variants on one device were measured
+// interleaved, and their comparison is taken from that run. Runs on different devices are not paired.
 
 struct DeviceColumn {
   std::size_t run = 0;  // index into DevicesReport::runs
-  std::string
-      name;  // unique within the report: "ssh:pi5"; the results directory's name where it is not known
+  std::string name;     // unique in the report: "ssh:pi5"; the name of the results directory if not known
   bool emulated = false;
 };
 
 // One experiment on one device.
 struct DeviceCell {
   std::optional<std::size_t> experiment;  // index into that run's Report::experiments; absent: not measured
-  // Against the row's first device that has a latency: ratio = its median / this one's, of Welch's t over the
-  // launches' medians, which were not paired (stats::EstimateUnpairedLaunches). No estimate where a side has
-  // fewer than two launches, where the tracer was on, or where a CPU was emulated.
+  // The comparison with the row's first device that has a latency. ratio = its median / this median, by
+  // Welch's t over the medians of the launches, which are not paired (stats::EstimateUnpairedLaunches). No
+  // estimate if a device has fewer than two launches, if the tracer was on, or if a CPU was emulated.
   Quantity against_first;
 };
 struct DeviceRow {
   std::string label;
   int threads = 1;
-  std::vector<DeviceCell> cells;     // device by device of the section
-  std::optional<std::size_t> first;  // the device that against_first holds the others against
-  // In what the devices' experiments differ beside the device, such as "isa: -avx2 on local, none on ssh:b".
+  std::vector<DeviceCell> cells;     // by ModelSection::devices
+  std::optional<std::size_t> first;  // the device that against_first compares with
+  // Other differences between the experiments besides the device, such as "isa: -avx2 on local, none on
+  // ssh:b".
   std::vector<std::string> differences;
 };
 
-// One compared pair, with its comparison on each device that measured it.
+// A compared pair with its comparisons on the devices that measured it.
 struct DevicePairRow {
   std::string baseline_label, candidate_label;
-  std::vector<std::optional<std::size_t>> comparisons;  // into Report::comparisons, device by device
+  std::vector<std::optional<std::size_t>> comparisons;  // by device: index into Report::comparisons
 };
 
-// What was measured of one method of one model (one SHA-256; one name, where that is not known).
+// The measurements of one method of one model (with the same SHA-256; with the same name if that is not
+// known).
 struct ModelSection {
   std::string model_id, model_sha256;
   std::string method;
-  // The model's name, with its digest where another model has the same name, and the method where it is not
-  // "forward" or where another section is of the same model.
+  // The model's name; with its digest if another model has the same name; with the method if it is not
+  // "forward" or if the model has several sections.
   std::string title;
-  std::vector<DeviceColumn> devices;  // a column for each run
-  std::size_t distinct_devices = 0;   // of those: two runs may be of one
+  std::vector<DeviceColumn> devices;  // one column per run
+  std::size_t distinct_devices = 0;   // number of different devices; two runs may be from the same one
   std::vector<DeviceRow> experiments;
   std::vector<DevicePairRow> pairs;
 };
 
 struct DevicesReport {
-  std::string title;               // empty: none was given
-  std::vector<Report> runs;        // as given
-  std::vector<std::string> names;  // of the runs' devices, unique; index by index of `runs`
+  std::string title;               // empty: not given
+  std::vector<Report> runs;        // in the given order
+  std::vector<std::string> names;  // unique names of the devices, by run
   std::vector<ModelSection> models;
-  std::size_t distinct_devices = 0;  // of the runs
-  bool emulated = false;             // on any device
+  std::size_t distinct_devices = 0;  // number of different devices of all runs
+  bool emulated = false;             // a CPU was emulated
 
-  // Null where the device did not measure it.
+  // Null if the device did not measure the experiment.
   const ReportExperiment* ExperimentOf(const ModelSection& model, const DeviceRow& row,
                                        std::size_t device) const {
     const auto& experiment = row.cells[device].experiment;
@@ -77,9 +78,9 @@ struct DevicesReport {
   }
 };
 
-// Experiments of several runs are one row where they have one label and number of threads; what is left over
-// is one row where it was configured alike and nothing else on its devices was ("as it is" here, "sme2 on"
-// there). Never throws for odd or missing data.
+// Experiments of several runs form one row if their labels and numbers of threads are equal. Remaining
+// experiments form one row if their configurations are equal and each is the only one with it on its device
+// ("as it is" here, "sme2 on" there). Never throws for irregular or missing data.
 DevicesReport AssembleDevices(std::vector<Report> runs);
 
 }  // namespace etprof

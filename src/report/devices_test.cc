@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(Devices, TheSameExperimentStandsInOneRow) {
+TEST(Devices, JoinsTheSameExperimentInOneRow) {
   const DevicesReport report = example::MakeDevices();
   ASSERT_THAT(report.models, SizeIs(1));
   const ModelSection& model = report.models[0];
@@ -28,7 +28,7 @@ TEST(Devices, TheSameExperimentStandsInOneRow) {
   EXPECT_EQ(model.pairs[0].candidate_label, "on");
 }
 
-TEST(Devices, ThePairsStayTheRunsOwn) {
+TEST(Devices, KeepsTheComparisonsOfTheRuns) {
   const DevicesReport report = example::MakeDevices();
   const auto& comparisons = report.models[0].pairs[0].comparisons;
   for (std::size_t device = 0; device < 2; ++device) {
@@ -41,14 +41,14 @@ TEST(Devices, ThePairsStayTheRunsOwn) {
             stats::Verdict::kEmulated);
 }
 
-TEST(Devices, BetweenDevicesAnUnpairedEstimate) {
+TEST(Devices, ComparesDevicesUnpaired) {
   const DevicesReport report = example::MakeDevices();
   const Quantity& slower = report.models[0].experiments[1].cells[1].against_first;
   ASSERT_TRUE(slower.estimate.has_value());
-  EXPECT_EQ(slower.estimate->launches, 0);  // not paired
+  EXPECT_EQ(slower.estimate->launches, 0);  // unpaired
   EXPECT_NEAR(slower.estimate->ratio(), 1 / 1.5, 0.01);
   EXPECT_EQ(slower.verdict, stats::Verdict::kSlower);
-  // An emulated device is never faster or slower, and has no interval.
+  // An emulated device has no verdict of speed and no interval.
   const Quantity& emulated = report.models[0].experiments[1].cells[2].against_first;
   EXPECT_FALSE(emulated.estimate.has_value());
   EXPECT_EQ(emulated.verdict, stats::Verdict::kEmulated);
@@ -57,8 +57,8 @@ TEST(Devices, BetweenDevicesAnUnpairedEstimate) {
   EXPECT_FALSE(report.models[0].devices[0].emulated);
 }
 
-TEST(Devices, WithoutAnIntervalNoVerdict) {
-  // One launch on a side, or the tracer's cost in one side's times.
+TEST(Devices, NoVerdictWithoutAnInterval) {
+  // Neither a single launch nor times that include tracing give an interval.
   std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 3),
                               example::MakePairOn("c", 3)};
   runs[1].run.experiments[1].launches.resize(1);
@@ -72,8 +72,8 @@ TEST(Devices, WithoutAnIntervalNoVerdict) {
   }
 }
 
-// That it is the same within 1% is not known: measurements at different times drift.
-TEST(Devices, AnEqualDeviceIsNotSlower) {
+// The verdict is not "same within 1%", since measurements at different times drift.
+TEST(Devices, EqualDevicesAreInconclusive) {
   const DevicesReport report = AssembleDevices({example::MakePairOn("a", 1), example::MakePairOn("b", 1)});
   const Quantity& quantity = report.models[0].experiments[0].cells[1].against_first;
   EXPECT_EQ(quantity.verdict, stats::Verdict::kInconclusive);
@@ -81,13 +81,13 @@ TEST(Devices, AnEqualDeviceIsNotSlower) {
   EXPECT_NEAR(quantity.estimate->standard_error, stats::kDriftBetweenMeasurements * std::sqrt(2), 0.01);
 }
 
-TEST(Devices, EveryModelHasASectionOfItsOwn) {
+TEST(Devices, SeparatesModels) {
   std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1),
                               example::MakePairOn("c", 1), example::MakePairOn("d", 1)};
-  runs[1].run.model_sha256 = std::string(64, 'b');  // exported anew under one name
+  runs[1].run.model_sha256 = std::string(64, 'b');  // exported again with the same name
   runs[2].model_id = runs[2].run.model_id = "other";
   runs[2].run.model_sha256 = std::string(64, 'c');
-  runs[3].run.model_sha256.clear();  // a run of the profiling kit: by its name
+  runs[3].run.model_sha256.clear();  // a run of the profiling kit, identified by its name
   const DevicesReport report = AssembleDevices(std::move(runs));
   ASSERT_THAT(report.models, SizeIs(3));
   EXPECT_THAT(report.models[0].devices, SizeIs(2));
@@ -96,13 +96,13 @@ TEST(Devices, EveryModelHasASectionOfItsOwn) {
   EXPECT_EQ(report.models[2].title, "other");
 }
 
-// Prefill and decode of one program are no faster or slower than each other.
-TEST(Devices, MethodsAreNeverPaired) {
+// Prefill and decode of one program must not be compared.
+TEST(Devices, SeparatesMethods) {
   std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("a", 6),
                               example::MakePairOn("b", 2), example::MakePairOn("b", 1)};
   for (const std::size_t i : {0U, 2U}) runs[i].run.method = "decode";
   for (const std::size_t i : {1U, 3U}) runs[i].run.method = "prefill";
-  runs[3].run.model_sha256.clear();  // by its name, and still by its method
+  runs[3].run.model_sha256.clear();  // identified by its name and method
   const DevicesReport report = AssembleDevices(std::move(runs));
   ASSERT_THAT(report.models, SizeIs(2));
   EXPECT_EQ(report.models[0].title, "net_xnnpack_fp32, method decode");
@@ -115,31 +115,31 @@ TEST(Devices, MethodsAreNeverPaired) {
   }
   EXPECT_NEAR(report.models[0].experiments[0].cells[1].against_first.estimate->ratio(), 0.5, 0.01);
   EXPECT_EQ(report.distinct_devices, 2U);
-  // Of one method that goes without saying nothing is said; of two, both are.
+  // The title omits "forward" unless there are several methods.
   std::vector<Report> both = {example::MakePairOn("a", 1), example::MakePairOn("a", 1)};
   EXPECT_EQ(AssembleDevices(both).models[0].title, "net_xnnpack_fp32");
   both[1].run.method = "decode";
   EXPECT_EQ(AssembleDevices(both).models[0].title, "net_xnnpack_fp32, method forward");
 }
 
-TEST(Devices, TwoRunsOfOneDeviceAreNotTwoDevices) {
+TEST(Devices, CountsDistinctDevices) {
   std::vector<Report> runs = {example::MakePairOn("local", 1), example::MakePairOn("local", 1),
                               example::MakePairOn("local", 1)};
   EXPECT_EQ(AssembleDevices(runs).distinct_devices, 1U);
-  runs[1].run.device->cpu_model = "another machine's";  // each is "local" to itself
+  runs[1].run.device->cpu_model = "another machine's";  // each machine names itself "local"
   EXPECT_EQ(AssembleDevices(runs).models[0].distinct_devices, 2U);
-  for (Report& run : runs) run.run.device.reset();  // nothing says that they are one
+  for (Report& run : runs) run.run.device.reset();  // the devices are not known to be the same
   EXPECT_EQ(AssembleDevices(runs).distinct_devices, 3U);
 }
 
-TEST(Devices, NamesAreUnique) {
+TEST(Devices, MakesUniqueNames) {
   std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("a", 1), Report{}, Report{}};
   runs[1].run.folder = "runs/earlier";
   const DevicesReport report = AssembleDevices(std::move(runs));
   EXPECT_THAT(report.names, ElementsAre("a", "a (earlier)", "run", "run #2"));
 }
 
-TEST(Devices, WhatIsConfiguredAlikeIsOneRowWhereThatIsCertain) {
+TEST(Devices, JoinsEqualConfigurationsIfUnambiguous) {
   const auto only = [](Report run, std::size_t experiment, const std::string& label) {
     run.run.pairs.clear();
     run.comparisons.clear();
@@ -156,7 +156,7 @@ TEST(Devices, WhatIsConfiguredAlikeIsOneRowWhereThatIsCertain) {
   ASSERT_THAT(joined.models[0].experiments, SizeIs(2));
   EXPECT_EQ(joined.models[0].experiments[1].label, "on / as it is");
 
-  // An A/A pair: it could be either of them.
+  // In an A/A pair, it could be either experiment.
   std::vector<Report> unclear;
   unclear.push_back(example::MakePairOn("phone", 1));
   unclear.back().run.experiments[0].isa.clear();
@@ -164,17 +164,17 @@ TEST(Devices, WhatIsConfiguredAlikeIsOneRowWhereThatIsCertain) {
   EXPECT_THAT(AssembleDevices(std::move(unclear)).models[0].experiments, SizeIs(3));
 }
 
-TEST(Devices, WhatDiffersBesideTheDeviceIsTold) {
+TEST(Devices, ReportsOtherDifferences) {
   std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1)};
   runs[1].run.experiments[0].isa = "-avx2";
   runs[0].run.experiments[0].inputs_from = "saved /x/net.inputs";
-  runs[1].run.experiments[0].inputs_from = "saved /y/net.inputs";  // the same, elsewhere
+  runs[1].run.experiments[0].inputs_from = "saved /y/net.inputs";  // the same file in another folder
   const DevicesReport report = AssembleDevices(std::move(runs));
   EXPECT_THAT(report.models[0].experiments[0].differences,
               ElementsAre("features masked: -sme2 on a, -avx2 on b"));
 }
 
-TEST(Devices, NothingIsOddEnoughToThrow) {
+TEST(Devices, AcceptsIrregularRuns) {
   EXPECT_THAT(AssembleDevices({}).models, IsEmpty());
   std::vector<Report> runs;
   runs.push_back(example::MakeBare());

@@ -8,17 +8,17 @@
 
 namespace etprof {
 
-// What `etprof doctor` finds: one thing that commands need.
+// A result of `etprof doctor`: the state of one requirement of the commands.
 struct DoctorCheck {
   enum class State {
     kOk,
-    kWarning,  // what is asked for works without it, or works less well
+    kWarning,  // commands work without it, or work less well
     kMissing,
   };
   std::string name;
   State state = State::kOk;
-  std::string found;   // its version and where it is, or what is wrong; one line
-  std::string remedy;  // empty where there is nothing to do
+  std::string found;   // one line: version and location, or the problem
+  std::string remedy;  // empty: nothing to do
 
   static void Describe(auto& v) {
     v("name", &DoctorCheck::name, {.meaning = "of what commands need"});
@@ -36,7 +36,7 @@ inline constexpr NamedValue<DoctorCheck::State> kNames<DoctorCheck::State>[] = {
 struct DoctorGroup {
   std::string name, title;
   std::vector<DoctorCheck> checks;
-  // Nothing is missing.
+  // Whether nothing is missing.
   bool Ready() const {
     return std::ranges::find(checks, DoctorCheck::State::kMissing, &DoctorCheck::state) == checks.end();
   }
@@ -50,7 +50,7 @@ struct DoctorGroup {
 };
 
 struct Examination {
-  std::vector<DoctorGroup> groups;  // the first is what measuring on this machine needs
+  std::vector<DoctorGroup> groups;  // the first group contains the requirements for measuring on this machine
   bool Ready() const { return groups.front().Ready(); }
 
   static void Describe(auto& v) {

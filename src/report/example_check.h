@@ -4,10 +4,10 @@
 
 #include "report/check.h"
 
-// A check with known numbers, for the tests of report/ and render/.
+// A check with known numbers for the tests of report/ and render/.
 namespace etprof::example {
 
-inline CheckItem Item(CheckItem::Kind kind, double growth, GateDecision decision) {
+inline CheckItem MakeItem(CheckItem::Kind kind, double growth, GateDecision decision) {
   CheckItem item;
   item.kind = kind;
   item.name = kind == CheckItem::Kind::kOperator ? "Softmax (NC, F32) #1" : std::string(NameOf(kind));
@@ -24,11 +24,11 @@ inline CheckPair Pair(const std::string& name, GateDecision decision, double gro
   pair.pairing = Pairing::kLaunches;
   pair.launches = 10;
   pair.decision = decision;
-  pair.items.push_back(Item(CheckItem::Kind::kLatency, growth, decision));
+  pair.items.push_back(MakeItem(CheckItem::Kind::kLatency, growth, decision));
   return pair;
 }
 
-// One pair of every outcome.
+// A check with one pair of each outcome.
 inline CheckReport Everything() {
   CheckReport check;
   check.model_id = "net <&\"> \x1b[31m \xff";
@@ -41,8 +41,8 @@ inline CheckReport Everything() {
                  Pair("broken", GateDecision::kInconclusive, 0)};
   check.pairs[3].error = "the worker died: \"<x>\"";
   CheckPair& slow = check.pairs[1];
-  slow.items.push_back(Item(CheckItem::Kind::kPeakMemory, 0.001, GateDecision::kPass));
-  slow.items.push_back(Item(CheckItem::Kind::kOperator, 0.001, GateDecision::kPass));
+  slow.items.push_back(MakeItem(CheckItem::Kind::kPeakMemory, 0.001, GateDecision::kPass));
+  slow.items.push_back(MakeItem(CheckItem::Kind::kOperator, 0.001, GateDecision::kPass));
   slow.moved.push_back(
       {"Convolution (NHWC, F32) IGEMM #1", "forward/1/backend/0", {}, 1e6, 4e6, 3, 2.9, 3.1});
   slow.only_candidate = {"Copy #3 (0.100 ms)"};

@@ -7,10 +7,10 @@
 #include "report/devices.h"
 #include "report/example_run.h"
 
-// Runs of one model on several devices, for the tests of report/ and render/.
+// Runs of one model on several devices for the tests of report/ and render/.
 namespace etprof::example {
 
-// `factor` times as slow as MakePair, on a device of that name.
+// MakePair on a device with this name, where all times are `factor` times as long.
 inline Report MakePairOn(const std::string& device, double factor, bool emulated = false) {
   const auto on_device = [&](RunData& run) {
     run.folder = "runs/" + device;
@@ -35,7 +35,7 @@ inline Report MakePairOn(const std::string& device, double factor, bool emulated
   return MakePair(on_device, factor);
 }
 
-// Two devices of which the second takes 1.5 times as long, and an emulated one.
+// Two devices, the second with times 1.5 times as long, and an emulated device.
 inline DevicesReport MakeDevices() {
   std::vector<Report> runs;
   runs.push_back(MakePairOn("local", 1));

@@ -9,7 +9,7 @@
 #include "etdump/testing.h"
 #include "report/report.h"
 
-// Small traces and runs with known numbers, for the tests of report/ and render/.
+// Small traces and runs with known numbers for the tests of report/ and render/.
 namespace etprof::example {
 
 struct Event {
@@ -17,8 +17,8 @@ struct Event {
   Nanoseconds duration = 0;
 };
 
-// One inference: kernels outside any delegate, then one delegate call with its operators. `overhead` is the
-// self time of the delegate call, `framework` that of every operator call and of Method::execute.
+// An inference: kernels outside of delegates, then one delegate call with its operators. `overhead` is the
+// self time of the delegate call, `framework` the self time of each operator call and of Method::execute.
 struct Inference {
   std::vector<Event> kernels;
   std::vector<Event> delegate;
@@ -56,24 +56,24 @@ inline Trace MakeTrace(const std::vector<Inference>& runs) {
   return trace.Take();
 }
 
-// A convolution, a fully connected layer and two transposes in the delegate, one portable kernel; run `i` is
-// a little slower or faster than the next, so that there is a spread. All times scale with `factor`.
+// Inferences of a convolution, a fully connected layer, and two transposes in the delegate, and one portable
+// kernel. The convolution's time varies slightly between runs.
 inline std::vector<Inference> Inferences(int runs, Nanoseconds convolution, const std::string& type = "F32") {
-  std::vector<Inference> made;
+  std::vector<Inference> inferences;
   for (int i = 0; i < runs; ++i) {
     const Nanoseconds jitter = (i * 7) % 5 * 1001;
-    made.push_back({{{"mean.out", 200'001}},
-                    {{"Transpose (ND, X32) #1", 300'003},
-                     {"Convolution (NHWC, " + type + ") IGEMM #1", convolution + jitter},
-                     {"Fully Connected (NC, " + type + ") GEMM #1", 500'007},
-                     {"Transpose (ND, X32) #2", 100'001}},
-                    40'000,
-                    1'000});
+    inferences.push_back({{{"mean.out", 200'001}},
+                          {{"Transpose (ND, X32) #1", 300'003},
+                           {"Convolution (NHWC, " + type + ") IGEMM #1", convolution + jitter},
+                           {"Fully Connected (NC, " + type + ") GEMM #1", 500'007},
+                           {"Transpose (ND, X32) #2", 100'001}},
+                          40'000,
+                          1'000});
   }
-  return made;
+  return inferences;
 }
 
-// Labels of `runs` traced runs, two a round, all steady.
+// Labels of `runs` traced runs, two per round, all steady.
 inline std::vector<RunLabel> Labels(int runs, int launches) {
   std::vector<RunLabel> labels;
   const int each = runs / launches;
@@ -98,25 +98,26 @@ inline ExperimentData MakeExperiment(const std::string& name, Nanoseconds latenc
   data.name = name;
   data.label = name;
   for (int launch = 0; launch < 10; ++launch) {
-    Launch made;
-    made.index = launch;
-    made.first_run = 3 * latency;
-    made.load = 2'000'000;
+    Launch launch_data;
+    launch_data.index = launch;
+    launch_data.first_run = 3 * latency;
+    launch_data.load = 2'000'000;
     for (int round = 0; round < 4; ++round) {
       Burst burst;
       burst.round = round;
       for (int run = 0; run < 5; ++run)
         burst.recorded.push_back(latency + (launch * 13 + round * 7 + run * 3) % 17 * 500);
-      made.bursts.push_back(std::move(burst));
+      launch_data.bursts.push_back(std::move(burst));
     }
-    data.launches.push_back(std::move(made));
+    data.launches.push_back(std::move(launch_data));
   }
   data.etdump_runs = Labels(40, 10);
   return data;
 }
 
-// "off" and "on", measured by launches; the convolution takes 4 ms off and 1 ms on. `change` is made to the
-// run before its report; all times are `factor` times as long.
+// The experiments "off" and "on", measured in interleaved launches; the convolution takes 4 ms in "off" and 1
+// ms in "on". `change` is applied to the run before the report is assembled; all times are multiplied by
+// `factor`.
 inline Report MakePair(const std::function<void(RunData&)>& change = [](RunData&) {}, double factor = 1) {
   const auto scaled = [&](Nanoseconds ns) {
     return static_cast<Nanoseconds>(static_cast<double>(ns) * factor);
@@ -136,7 +137,7 @@ inline Report MakePair(const std::function<void(RunData&)>& change = [](RunData&
   return Assemble(std::move(run), std::move(profiles));
 }
 
-// One ETDump and nothing else.
+// A report on a single ETDump without a manifest.
 inline Report MakeBare() {
   RunData run = RunOfEtdumps({"net.etdump"}, {});
   std::vector<std::optional<Profile>> profiles;

@@ -6,10 +6,10 @@
 #include "measure/store/run_warnings.h"
 #include "report/suite.h"
 
-// A suite with known numbers, for the tests of report/ and render/.
+// A suite with known numbers for the tests of report/ and render/.
 namespace etprof::example {
 
-inline SuiteCellReport SuiteCellOf(const char* model, const char* dtype, const char* device, double ratio) {
+inline SuiteCellReport MakeSuiteCell(const char* model, const char* dtype, const char* device, double ratio) {
   SuiteCellReport cell;
   cell.model = model;
   cell.dtype = dtype;
@@ -34,15 +34,16 @@ inline SuiteCellReport SuiteCellOf(const char* model, const char* dtype, const c
   return cell;
 }
 
-// A cell of every outcome.
+// A suite with one cell of each outcome.
 inline SuiteReport MakeSuite() {
   SuiteReport suite;
   suite.name = "nightly <&\"> | `x`";
   suite.folder = "/suite";
   suite.devices = {"local", "ssh:b"};
   suite.limit = 0.02;
-  suite.cells = {SuiteCellOf("first", "fp32", "local", 1.8), SuiteCellOf("first", "fp32", "ssh:b", 1),
-                 SuiteCellOf("second", "fp32", "local", 0.9), SuiteCellOf("second", "fp32", "ssh:b", 1.5)};
+  suite.cells = {MakeSuiteCell("first", "fp32", "local", 1.8), MakeSuiteCell("first", "fp32", "ssh:b", 1),
+                 MakeSuiteCell("second", "fp32", "local", 0.9),
+                 MakeSuiteCell("second", "fp32", "ssh:b", 1.5)};
   suite.cells[3].emulated = true;
   suite.cells[3].pairs[0].latency.verdict = stats::Verdict::kEmulated;
   suite.cells[3].pairs[0].why_not = kEmulatedRemark;

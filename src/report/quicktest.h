@@ -11,14 +11,14 @@
 
 namespace etprof {
 
-// What `etprof quick-test` comes to: one step of the way from a model to a report.
+// A step of `etprof quick-test` on the way from a model to a report.
 struct QuickTestStep {
   enum class State { kPassed, kFailed, kNotTried };
   std::string name;
   State state = State::kNotTried;
   double seconds = 0;
-  std::string said;   // one line: what came of it, or what is wrong
-  int exit_code = 0;  // where it failed: that of its command, or 1
+  std::string said;   // one line: the result, or the problem
+  int exit_code = 0;  // if failed: exit code of the command, or 1
 
   static void Describe(auto& v) {
     v("name", &QuickTestStep::name, {.meaning = "the command"});
@@ -36,16 +36,16 @@ inline constexpr NamedValue<QuickTestStep::State> kNames<QuickTestStep::State>[]
 struct QuickTestResult {
   std::vector<QuickTestStep> steps;
   std::filesystem::path run;     // the results directory
-  std::filesystem::path report;  // its page
-  std::filesystem::path log;     // of all steps
+  std::filesystem::path report;  // the report's HTML page
+  std::filesystem::path log;     // log of all steps
   bool interrupted = false;
 
-  // The one that failed; null: there is none.
+  // The step that failed; null: no step failed.
   const QuickTestStep* Failed() const {
     const auto failed = std::ranges::find(steps, QuickTestStep::State::kFailed, &QuickTestStep::state);
     return failed == steps.end() ? nullptr : &*failed;
   }
-  bool Passed() const {  // every step so far
+  bool Passed() const {  // whether all steps so far passed
     return std::ranges::count(steps, QuickTestStep::State::kPassed, &QuickTestStep::state) ==
            std::ssize(steps);
   }

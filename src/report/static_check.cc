@@ -16,7 +16,7 @@
 namespace etprof {
 namespace {
 
-const Delegate* Unread(const Instruction& instruction, const Method& method) {
+const Delegate* UnreadableDelegate(const Instruction& instruction, const Method& method) {
   if (instruction.kind != Instruction::Kind::kDelegate) return nullptr;
   const Delegate& delegate = method.delegates[instruction.target];
   return delegate.graph ? nullptr : &delegate;
@@ -26,11 +26,12 @@ bool IsUnknownKernel(const Instruction& instruction, const Method& method) {
   return instruction.kind == Instruction::Kind::kKernel && !MultiplyAdds(instruction, method);
 }
 
-// One clause on what etprof does not know of a method's numbers.
-std::string WhatIsUnknown(const Method& method, const std::string& fact) {
+// A clause on what etprof does not know of the method.
+std::string UnknownReason(const Method& method, const std::string& fact) {
   std::vector<std::string> backends, kernels;
   for (const Instruction& instruction : method.instructions) {
-    if (const Delegate* delegate = Unread(instruction, method)) AddOnce(delegate->backend, backends);
+    if (const Delegate* delegate = UnreadableDelegate(instruction, method))
+      AddOnce(delegate->backend, backends);
     if (fact != "delegated" && IsUnknownKernel(instruction, method))
       AddOnce(method.operators[instruction.target], kernels);
   }
@@ -45,10 +46,10 @@ std::string WhatIsUnknown(const Method& method, const std::string& fact) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// What is not known of a method, as something that is equal where it is the same. Absent: that cannot be
-// told.
+// A part of a method that etprof cannot analyze. Methods with equal parts have equal values. FindUnknownParts
+// is absent if the parts cannot be compared.
 struct UnknownPart {
-  std::string backend;  // or the kernel
+  std::string backend;  // backend or kernel
   std::string tensors;
   ByteView payload;
 
@@ -56,10 +57,10 @@ struct UnknownPart {
     return backend == other.backend && tensors == other.tensors && std::ranges::equal(payload, other.payload);
   }
 };
-std::optional<std::vector<UnknownPart>> UnknownParts(const Method& method, const StaticSide& side) {
+std::optional<std::vector<UnknownPart>> FindUnknownParts(const Method& method, const StaticSide& side) {
   std::vector<UnknownPart> parts;
   for (const Instruction& instruction : method.instructions) {
-    if (const Delegate* delegate = Unread(instruction, method)) {
+    if (const Delegate* delegate = UnreadableDelegate(instruction, method)) {
       const auto size = static_cast<std::uint64_t>(delegate->payload);
       if (delegate->offset > side.bytes.size() || size > side.bytes.size() - delegate->offset)
         return std::nullopt;
@@ -75,7 +76,8 @@ std::optional<std::vector<UnknownPart>> UnknownParts(const Method& method, const
   return parts;
 }
 
-StaticItem ItemOf(const FactInfo& info, const std::string& method, FactRange candidate, double allowed) {
+StaticItem MakeStaticItem(const FactInfo& info, const std::string& method, FactRange candidate,
+                          double allowed) {
   return {info.key,     info.name, method,  info.unit,           info.is_least,
           std::nullopt, candidate, allowed, GateDecision::kPass, ""};
 }
@@ -121,14 +123,14 @@ class StaticChecker {
   void Compare() {
     result_.baseline = baseline_->file;
     for (const Method& method : baseline_->program->methods) {
-      // Of two methods of one name the runtime takes the first.
+      // The runtime takes the first of two methods with the same name.
       if (MethodNamed(*baseline_->program, method.name) != &method) continue;
       if (const Method* other = MethodNamed(*candidate_.program, method.name))
         CompareMethods(method, *other);
       else
-        lost_.push_back(method.name);
+        missing_methods_.push_back(method.name);
     }
-    if (!lost_.empty()) AddLostMethods();
+    if (!missing_methods_.empty()) AddMissingMethods();
     for (const FactInfo& info : AllFacts()) {
       if (!info.of_file) continue;
       AddChange(info, "", info.range({}, FactsOfFile(*baseline_->program)), info.range({}, file_));
@@ -140,36 +142,36 @@ class StaticChecker {
     AddChangedOperators();
   }
 
-  void AddLostMethods() {
+  void AddMissingMethods() {
     StaticItem item;
     item.fact = item.name = "methods";
     item.is_least = true;
     const auto all = static_cast<double>(baseline_->program->methods.size());
     item.baseline = {all, all};
-    item.candidate.low = item.candidate.high = all - static_cast<double>(lost_.size());
+    item.candidate.low = item.candidate.high = all - static_cast<double>(missing_methods_.size());
     item.allowed = all;
     item.decision = GateDecision::kFail;
-    item.why = fmt::format("the candidate has no method `{}`", fmt::join(lost_, "`, `"));
+    item.why = fmt::format("the candidate has no method `{}`", fmt::join(missing_methods_, "`, `"));
     result_.items.push_back(std::move(item));
   }
 
   void CompareMethods(const Method& a, const Method& b) {
     if (a.IsMetadata() && b.IsMetadata()) return CompareMetadata(a, b);
-    const StaticFacts of_a = Summarize(a, *baseline_->program).facts;
-    const StaticFacts& of_b = facts_[static_cast<std::size_t>(&b - candidate_.program->methods.data())];
+    const StaticFacts facts_a = Summarize(a, *baseline_->program).facts;
+    const StaticFacts& facts_b = facts_[static_cast<std::size_t>(&b - candidate_.program->methods.data())];
     for (const FactInfo& info : AllFacts()) {
       if (info.of_file) continue;
-      StaticItem& item = AddChange(info, a.name, info.range(of_a, {}), info.range(of_b, {}));
+      StaticItem& item = AddChange(info, a.name, info.range(facts_a, {}), info.range(facts_b, {}));
       if (item.decision != GateDecision::kInconclusive) continue;
-      if (info.range(of_a, {}) == info.range(of_b, {}) && HaveSameUnknown(a, b)) {
-        item.decision = GateDecision::kPass;  // one number, whatever it is
+      if (info.range(facts_a, {}) == info.range(facts_b, {}) && HaveSameUnknownParts(a, b)) {
+        item.decision = GateDecision::kPass;  // the number is the same, although it is not known
       } else {
-        item.why = WhatIsUnknown(item.candidate.IsExact() ? a : b, item.fact);
+        item.why = UnknownReason(item.candidate.IsExact() ? a : b, item.fact);
       }
     }
   }
 
-  // Constants have no costs to limit; a changed one is worth a note.
+  // Constants have no costs, but changed constants are worth a note.
   void CompareMetadata(const Method& a, const Method& b) {
     const auto constants = [](const Method& method) {
       std::vector<std::string> texts;
@@ -181,18 +183,18 @@ class StaticChecker {
       result_.notes.push_back(fmt::format("`{}` changed from {} to {}", a.name, was, is));
   }
 
-  bool HaveSameUnknown(const Method& a, const Method& b) const {
-    const auto of_a = UnknownParts(a, *baseline_), of_b = UnknownParts(b, candidate_);
-    return of_a && of_b ? *of_a == *of_b : std::ranges::equal(baseline_->bytes, candidate_.bytes);
+  bool HaveSameUnknownParts(const Method& a, const Method& b) const {
+    const auto facts_a = FindUnknownParts(a, *baseline_), facts_b = FindUnknownParts(b, candidate_);
+    return facts_a && facts_b ? *facts_a == *facts_b : std::ranges::equal(baseline_->bytes, candidate_.bytes);
   }
 
   StaticItem& AddChange(const FactInfo& info, const std::string& method, FactRange a, FactRange b) {
-    const auto given = limits_.tolerances.find(info.key);
-    const double tolerance = given == limits_.tolerances.end() ? info.tolerance : given->second;
+    const auto found_limit = limits_.tolerances.find(info.key);
+    const double tolerance = found_limit == limits_.tolerances.end() ? info.tolerance : found_limit->second;
     const double scale = info.is_least ? std::max(0.0, 1 - tolerance) : 1 + tolerance;
-    const double allowed = (info.is_least ? a.high : a.low) * scale;  // certainly within
-    const double beyond = (info.is_least ? a.low : a.high) * scale;   // and certainly not
-    StaticItem& item = result_.items.emplace_back(ItemOf(info, method, b, allowed));
+    const double allowed = (info.is_least ? a.high : a.low) * scale;  // certainly within the tolerance
+    const double beyond = (info.is_least ? a.low : a.high) * scale;   // certainly beyond the tolerance
+    StaticItem& item = result_.items.emplace_back(MakeStaticItem(info, method, b, allowed));
     item.baseline = a;
     const bool within = info.is_least ? b.low >= allowed : b.high <= allowed;
     const bool worse = info.is_least ? b.high < beyond : b.low > beyond;
@@ -211,35 +213,35 @@ class StaticChecker {
 
   // --- against limits ---
 
-  // Of a method, or of the whole file.
+  // Compares a method, or the whole file if null, with the limits.
   void AddLimits(const Method* method, const StaticFacts& facts) {
     for (const FactInfo& info : AllFacts()) {
-      const auto given = limits_.limits.find(info.key);
-      if (given == limits_.limits.end() || info.of_file != (method == nullptr)) continue;
-      const double limit = given->second;
+      const auto found_limit = limits_.limits.find(info.key);
+      if (found_limit == limits_.limits.end() || info.of_file != (method == nullptr)) continue;
+      const double limit = found_limit->second;
       const FactRange range = info.range(facts, file_);
-      StaticItem& item =
-          result_.items.emplace_back(ItemOf(info, method == nullptr ? "" : method->name, range, limit));
+      StaticItem& item = result_.items.emplace_back(
+          MakeStaticItem(info, method == nullptr ? "" : method->name, range, limit));
       if (info.is_least ? range.low >= limit : range.high <= limit) continue;
       item.decision = GateDecision::kFail;
       const bool is_certain = info.is_least ? range.high < limit : range.low > limit;
       if (!is_certain && method != nullptr)
-        item.why = "it cannot be decided: " + WhatIsUnknown(*method, info.key);
+        item.why = "it cannot be decided: " + UnknownReason(*method, info.key);
     }
   }
 
-  bool Fails(const Method& method, std::string_view fact) const {
+  bool FailsLimit(const Method& method, std::string_view fact) const {
     return std::ranges::any_of(result_.items, [&](const StaticItem& item) {
       return !item.baseline && item.method == method.name && item.fact == fact &&
              item.decision == GateDecision::kFail;
     });
   }
 
-  // The operators behind limits that fail.
+  // Lists the operators that explain failed limits.
   void Explain(const Method& method) {
-    const bool portable =
-        Fails(method, "delegated") || Fails(method, "delegated_macs") || Fails(method, "portable");
-    const bool sme2 = Fails(method, "sme2");
+    const bool portable = FailsLimit(method, "delegated") || FailsLimit(method, "delegated_macs") ||
+                          FailsLimit(method, "portable");
+    const bool sme2 = FailsLimit(method, "sme2");
     if (!portable && !sme2) return;
     const ProgramNodes nodes = NodesOf(method, *candidate_.program, SourcesOf(candidate_.sources, method));
     for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
@@ -249,26 +251,26 @@ class StaticChecker {
         found.why = WhyPortable(node, method);
         result_.not_delegated.push_back(found);
       }
-      const std::optional<KleidiaiUse> use = sme2 ? UseOf(node, method) : std::nullopt;
+      const std::optional<KleidiaiUse> use = sme2 ? FindKleidiaiUse(node, method) : std::nullopt;
       if (!use || use->kernels == KleidiaiUse::Kernels::kSme) continue;
       found.why = use->why;
       result_.without_sme2.push_back(std::move(found));
     }
   }
 
-  std::optional<KleidiaiUse> UseOf(const ProgramNode& node, const Method& method) const {
+  std::optional<KleidiaiUse> FindKleidiaiUse(const ProgramNode& node, const Method& method) const {
     if (!node.delegate) return KleidiaiOf(InstructionOf(node, method), method);
     if (!node.graph_node) return std::nullopt;
     const XnnGraph& graph = candidate_.program->xnn_graphs[*method.delegates[*node.delegate].graph];
     return KleidiaiOf(graph.nodes[*node.graph_node], graph);
   }
 
-  const StaticSide* baseline_;  // null: limits alone
+  const StaticSide* baseline_;  // null: only limits are checked
   const StaticSide& candidate_;
   const StaticLimits& limits_;
-  std::vector<StaticFacts> facts_;  // of the candidate's methods
+  std::vector<StaticFacts> facts_;  // by method of the candidate
   const FileFacts file_ = FactsOfFile(*candidate_.program);
-  std::vector<std::string> lost_;  // methods
+  std::vector<std::string> missing_methods_;  // names of the baseline's methods that the candidate lacks
   StaticCheck result_;
 };
 

@@ -13,7 +13,7 @@
 
 namespace etprof {
 
-// A program, and the bytes of its file. `sources` may be null.
+// A program and the bytes of its file. `sources` may be null.
 struct StaticSide {
   const Program* program = nullptr;
   const SourceMap* sources = nullptr;
@@ -21,18 +21,18 @@ struct StaticSide {
   ByteView bytes;
 };
 
-// One fact, compared with its limit, or against the baseline's.
+// A fact that is compared with its limit or with the baseline.
 struct StaticItem {
-  std::string fact;    // FactInfo::key; "methods": of the baseline's methods
+  std::string fact;    // FactInfo::key; "methods": the methods of the baseline
   std::string name;    // "delegated operators"
-  std::string method;  // "": of the whole file
+  std::string method;  // "": the whole file
   FactInfo::Unit unit = FactInfo::Unit::kCount;
-  bool is_least = false;              // whether `allowed` is the least, else the most
-  std::optional<FactRange> baseline;  // absent: a limit is checked
+  bool is_least = false;              // `allowed` is a minimum, else a maximum
+  std::optional<FactRange> baseline;  // absent: compared with a limit
   FactRange candidate;
-  double allowed = 0;  // of a baseline that is not certain: what is certainly within
+  double allowed = 0;  // for an uncertain baseline, the bound that is certainly allowed
   GateDecision decision = GateDecision::kPass;
-  std::string why;  // of what is not known, or fails for another reason than its number: one clause
+  std::string why;  // one clause: why a value is not known, or fails for another reason than its number
 
   std::string Subject() const { return method.empty() ? name : method + ": " + name; }
 
@@ -69,9 +69,9 @@ inline constexpr NamedValue<FactInfo::Unit> kNames<FactInfo::Unit>[] = {
 // An operator that explains a result.
 struct StaticOperator {
   std::string method;
-  std::string text;    // "layer1.2 Conv2d 8→8 3x3", of a change ProgramChange::Text()
+  std::string text;    // "layer1.2 Conv2d 8→8 3x3"; for changes ProgramChange::Text()
   std::string source;  // "model.py:12"; "": not known
-  std::string why;     // why it is not delegated, or has no kernel of SME2: one clause; "": not known
+  std::string why;     // one clause: why it is not delegated or has no SME2 kernel; "": not known
 
   static constexpr const char* kSchemaName = "static_operator";
   static void Describe(auto& v) {
@@ -84,14 +84,14 @@ struct StaticOperator {
 };
 
 struct StaticCheck {
-  std::string baseline;  // its file; "": limits of one program are checked
+  std::string baseline;  // file; "": only limits are checked
   std::string candidate;
   bool require_conclusive = false;
   GateDecision decision = GateDecision::kPass;  // fail before inconclusive before pass
   std::vector<StaticItem> items;
-  std::vector<StaticOperator> changes;        // from the baseline to the candidate
-  std::vector<StaticOperator> not_delegated;  // of the candidate, where a limit of what is delegated fails
-  std::vector<StaticOperator> without_sme2;   // likewise
+  std::vector<StaticOperator> changes;        // changes from the baseline to the candidate
+  std::vector<StaticOperator> not_delegated;  // operators of the candidate, if a limit on delegation fails
+  std::vector<StaticOperator> without_sme2;   // operators of the candidate, if the SME2 limit fails
   std::vector<std::string> notes;
 
   static void Describe(auto& v) {
@@ -110,11 +110,11 @@ struct StaticCheck {
   }
 };
 
-// Holds a program against its limits: what cannot be decided fails, and says why.
+// Compares a program with its limits. A limit that cannot be decided fails, with a reason.
 StaticCheck CheckStatic(const StaticSide& side, const StaticLimits& limits);
 
-// The same, and names what is worse than the baseline's. What the payloads that cannot be read would have to
-// decide is inconclusive, unless both sides have the same ones.
+// Also reports facts that are worse than the baseline's. A fact that depends on an unreadable payload is
+// inconclusive, unless both programs have the same payloads.
 StaticCheck CheckStatic(const StaticSide& baseline, const StaticSide& candidate, const StaticLimits& limits,
                         bool require_conclusive);
 

@@ -14,12 +14,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A program of one method that calls a delegate whose payload etprof cannot read, then these kernels.
-struct Opaque {
+// A program with one method that calls a delegate with an unreadable payload, and then these kernels.
+struct OpaqueProgram {
   Program program;
   std::vector<std::byte> file;
 
-  explicit Opaque(const std::string& payload, const std::vector<std::string>& kernels = {}) {
+  explicit OpaqueProgram(const std::string& payload, const std::vector<std::string>& kernels = {}) {
     file.resize(payload.size());
     std::memcpy(file.data(), payload.data(), payload.size());
     program.file_bytes = 100'000;
@@ -46,10 +46,10 @@ struct Opaque {
   StaticSide Side() const { return {&program, nullptr, "a.pte", file}; }
 };
 
-StaticCheck Compare(const Opaque& a, const Opaque& b, const StaticLimits& limits = {}) {
+StaticCheck Compare(const OpaqueProgram& a, const OpaqueProgram& b, const StaticLimits& limits = {}) {
   return CheckStatic(a.Side(), b.Side(), limits, false);
 }
-StaticCheck WithLimit(const Opaque& program, const std::string& fact, double limit) {
+StaticCheck CheckLimit(const OpaqueProgram& program, const std::string& fact, double limit) {
   return CheckStatic(program.Side(), {{{fact, limit}}, {}});
 }
 
@@ -61,17 +61,18 @@ std::vector<std::string> FactsWith(const StaticCheck& check, GateDecision decisi
   return facts;
 }
 
-TEST(StaticCheck, AProgramIsNotWorseThanItself) {
-  const Opaque program("payload", {"aten::cumsum.out", "llama::sdpa.out"});
+TEST(StaticCheck, EqualProgramsPass) {
+  const OpaqueProgram program("payload", {"aten::cumsum.out", "llama::sdpa.out"});
   const StaticCheck check = Compare(program, program);
   EXPECT_EQ(check.decision, GateDecision::kPass);
   EXPECT_EQ(check.items.size(), AllFacts().size());
   EXPECT_THAT(check.changes, IsEmpty());
 }
 
-TEST(StaticCheck, WhatIsCertainWhateverAPayloadHoldsIsDecided) {
-  EXPECT_EQ(WithLimit(Opaque("x"), "delegated", 1).decision, GateDecision::kPass) << "all of it is delegated";
-  const StaticCheck check = WithLimit(Opaque("x", {"aten::cumsum.out"}), "delegated", 1);
+TEST(StaticCheck, DecidesWhatIsCertainForAnyPayload) {
+  EXPECT_EQ(CheckLimit(OpaqueProgram("x"), "delegated", 1).decision, GateDecision::kPass)
+      << "all of it is delegated";
+  const StaticCheck check = CheckLimit(OpaqueProgram("x", {"aten::cumsum.out"}), "delegated", 1);
   ASSERT_EQ(check.decision, GateDecision::kFail);
   EXPECT_EQ(check.items[0].why, "") << "one kernel that is not delegated is enough";
   ASSERT_EQ(check.not_delegated.size(), 1U);
@@ -79,32 +80,32 @@ TEST(StaticCheck, WhatIsCertainWhateverAPayloadHoldsIsDecided) {
   EXPECT_EQ(check.not_delegated[0].why, "") << "what XNNPACK would say is no reason of QNN's";
 }
 
-TEST(StaticCheck, ALimitThatCannotBeDecidedFailsAndSaysWhy) {
-  const StaticCheck share = WithLimit(Opaque("x", {"aten::cumsum.out"}), "delegated", 0.5);
+TEST(StaticCheck, UndecidableLimitsFailWithAReason) {
+  const StaticCheck share = CheckLimit(OpaqueProgram("x", {"aten::cumsum.out"}), "delegated", 0.5);
   ASSERT_EQ(share.decision, GateDecision::kFail);
   EXPECT_EQ(share.items[0].why, "it cannot be decided: the payload of QnnBackend cannot be read");
-  const StaticCheck macs = WithLimit(Opaque("x", {"llama::sdpa.out"}), "delegated_macs", 0.5);
+  const StaticCheck macs = CheckLimit(OpaqueProgram("x", {"llama::sdpa.out"}), "delegated_macs", 0.5);
   ASSERT_EQ(macs.decision, GateDecision::kFail);
   EXPECT_THAT(macs.items[0].why, HasSubstr("the MACs of llama::sdpa.out are not known"));
-  EXPECT_EQ(WithLimit(Opaque("x"), "sme2", 0.5).decision, GateDecision::kFail);
-  EXPECT_EQ(WithLimit(Opaque("x"), "sme2", 0).decision, GateDecision::kPass);
+  EXPECT_EQ(CheckLimit(OpaqueProgram("x"), "sme2", 0.5).decision, GateDecision::kFail);
+  EXPECT_EQ(CheckLimit(OpaqueProgram("x"), "sme2", 0).decision, GateDecision::kPass);
 }
 
-TEST(StaticCheck, AnotherPayloadIsNotDecidedUnlessEverythingElseDecides) {
-  const Opaque a("one", {"aten::cumsum.out"}), b("two", {"aten::cumsum.out"});
+TEST(StaticCheck, OtherPayloadsAreInconclusiveUnlessTheRestDecides) {
+  const OpaqueProgram a("one", {"aten::cumsum.out"}), b("two", {"aten::cumsum.out"});
   const StaticCheck check = Compare(a, b);
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
   EXPECT_THAT(FactsWith(check, GateDecision::kInconclusive), ElementsAre("delegated", "sme2", "macs"));
   EXPECT_THAT(check.items[0].why, HasSubstr("QnnBackend"));
-  EXPECT_EQ(Compare(Opaque("one"), Opaque("two")).items[0].decision, GateDecision::kPass)
+  EXPECT_EQ(Compare(OpaqueProgram("one"), OpaqueProgram("two")).items[0].decision, GateDecision::kPass)
       << "all of both is delegated";
-  const StaticCheck worse = Compare(Opaque("one"), a);
+  const StaticCheck worse = Compare(OpaqueProgram("one"), a);
   EXPECT_THAT(FactsWith(worse, GateDecision::kFail), ElementsAre("delegated", "portable"));
 }
 
-TEST(StaticCheck, SizesHaveATolerance) {
-  const Opaque a("x");
-  Opaque b("x");
+TEST(StaticCheck, AllowsATolerance) {
+  const OpaqueProgram a("x");
+  OpaqueProgram b("x");
   b.method().planned_buffers = {10'050};
   EXPECT_EQ(Compare(a, b).decision, GateDecision::kPass);
   b.method().planned_buffers = {10'101};
@@ -116,45 +117,45 @@ TEST(StaticCheck, SizesHaveATolerance) {
   EXPECT_THAT(FactsWith(Compare(a, b), GateDecision::kFail), ElementsAre("file_size"));
 }
 
-TEST(StaticCheck, WhatTheFileHoldsForDelegatesHasALargerTolerance) {
-  const Opaque a(std::string(1000, 'x'));
-  EXPECT_THAT(FactsWith(Compare(a, Opaque(std::string(1050, 'x'))), GateDecision::kFail), IsEmpty());
-  const Opaque larger(std::string(1051, 'x'));
+TEST(StaticCheck, DelegatedBytesHaveALargerTolerance) {
+  const OpaqueProgram a(std::string(1000, 'x'));
+  EXPECT_THAT(FactsWith(Compare(a, OpaqueProgram(std::string(1050, 'x'))), GateDecision::kFail), IsEmpty());
+  const OpaqueProgram larger(std::string(1051, 'x'));
   EXPECT_THAT(FactsWith(Compare(a, larger), GateDecision::kFail), ElementsAre("delegated_bytes"));
   EXPECT_THAT(FactsWith(Compare(a, larger, {{}, {{"delegated_bytes", 0.06}}}), GateDecision::kFail),
               IsEmpty());
-  EXPECT_EQ(WithLimit(a, "delegated_bytes", 999).decision, GateDecision::kFail);
-  EXPECT_EQ(WithLimit(a, "delegated_bytes", 1000).decision, GateDecision::kPass);
+  EXPECT_EQ(CheckLimit(a, "delegated_bytes", 999).decision, GateDecision::kFail);
+  EXPECT_EQ(CheckLimit(a, "delegated_bytes", 1000).decision, GateDecision::kPass);
 }
 
-TEST(StaticCheck, MacsOfAnotherPayloadAreNotKnown) {
-  const StaticCheck check = WithLimit(Opaque("x"), "macs", 1e12);
+TEST(StaticCheck, MacsOfUnreadablePayloadsAreUnknown) {
+  const StaticCheck check = CheckLimit(OpaqueProgram("x"), "macs", 1e12);
   ASSERT_EQ(check.decision, GateDecision::kFail);
   EXPECT_THAT(check.items[0].why, HasSubstr("the payload of QnnBackend cannot be read"));
-  EXPECT_EQ(WithLimit(Opaque("x"), "packed_weights", 0).decision, GateDecision::kPass)
+  EXPECT_EQ(CheckLimit(OpaqueProgram("x"), "packed_weights", 0).decision, GateDecision::kPass)
       << "XNNPACK packs nothing of another backend's";
 }
 
-TEST(StaticCheck, EachMethodHasItsOwnNumbers) {
-  Opaque a("x");
+TEST(StaticCheck, ChecksEachMethod) {
+  OpaqueProgram a("x");
   a.program.methods.push_back(a.method());
   a.program.methods[1].name = "decode";
-  Opaque b = a;
+  OpaqueProgram b = a;
   b.program.methods[1].delegates.push_back(b.method().delegates[0]);
   const StaticCheck worse = Compare(a, b);
   ASSERT_THAT(FactsWith(worse, GateDecision::kFail), ElementsAre("delegates"));
   const auto failed = std::ranges::find(worse.items, GateDecision::kFail, &StaticItem::decision);
   EXPECT_EQ(failed->Subject(), "decode: delegates");
-  EXPECT_EQ(WithLimit(b, "delegates", 1).items[0].decision, GateDecision::kPass);
-  EXPECT_EQ(WithLimit(b, "delegates", 1).items[1].decision, GateDecision::kFail);
-  EXPECT_EQ(WithLimit(b, "file_size", 1e5).items.size(), 1U) << "of the file, once";
+  EXPECT_EQ(CheckLimit(b, "delegates", 1).items[0].decision, GateDecision::kPass);
+  EXPECT_EQ(CheckLimit(b, "delegates", 1).items[1].decision, GateDecision::kFail);
+  EXPECT_EQ(CheckLimit(b, "file_size", 1e5).items.size(), 1U) << "of the file, once";
 }
 
-TEST(StaticCheck, AMethodThatIsGoneFails) {
-  Opaque a("x");
+TEST(StaticCheck, MissingMethodsFail) {
+  OpaqueProgram a("x");
   a.program.methods.push_back(a.method());
   a.program.methods[1].name = "decode";
-  const Opaque b("x");
+  const OpaqueProgram b("x");
   const StaticCheck lost = Compare(a, b);
   EXPECT_THAT(FactsWith(lost, GateDecision::kFail), ElementsAre("methods"));
   const auto failed = std::ranges::find(lost.items, GateDecision::kFail, &StaticItem::decision);
@@ -164,17 +165,17 @@ TEST(StaticCheck, AMethodThatIsGoneFails) {
   EXPECT_THAT(added.notes, ElementsAre(HasSubstr("`decode` is a method of the candidate only")));
 }
 
-TEST(StaticCheck, TheBaselineNeedNotKeepTheCandidatesLimits) {
-  const Opaque a("x", {"aten::cumsum.out"});
-  const StaticCheck check = Compare(a, Opaque("x"), {{{"portable", 0}}, {}});
+TEST(StaticCheck, LimitsApplyToTheCandidateOnly) {
+  const OpaqueProgram a("x", {"aten::cumsum.out"});
+  const StaticCheck check = Compare(a, OpaqueProgram("x"), {{{"portable", 0}}, {}});
   EXPECT_EQ(check.decision, GateDecision::kPass);
   const StaticCheck fails = Compare(a, a, {{{"portable", 0}}, {}});
   ASSERT_THAT(FactsWith(fails, GateDecision::kFail), ElementsAre("portable"));
   EXPECT_FALSE(std::ranges::find(fails.items, GateDecision::kFail, &StaticItem::decision)->baseline);
 }
 
-TEST(StaticCheck, SaysWhatItsNumbersCannotKnow) {
-  Opaque program("x", {"aten::mm.out"});
+TEST(StaticCheck, NotesBranchesAndDynamicShapes) {
+  OpaqueProgram program("x", {"aten::mm.out"});
   EXPECT_THAT(CheckStatic(program.Side(), {}).notes, IsEmpty());
   program.Add(Instruction::Kind::kJumpFalse, 0);
   ProgramValue& value = program.method().values.emplace_back();

@@ -15,12 +15,12 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kSlowestOperators = 20;  // of a cell
+constexpr std::size_t kMaxListedOperators = 20;  // listed per cell
 constexpr double kVariantConfidence = 0.95;
 
-// The experiment of the model as it is: what all pairs have in common. Of a single pair, whose variant masks
-// features, it is the candidate (MakeProfileConfig), else the baseline.
-std::size_t AsItIs(const Report& report) {
+// The experiment of the unmodified model, which is in all pairs. If there is a single pair whose variant
+// masks features, it is the candidate (MakeProfileConfig), else the baseline.
+std::size_t FindUnmodifiedExperiment(const Report& report) {
   const std::vector<ComparePair>& pairs = report.run.pairs;
   if (pairs.empty()) return 0;
   const auto in = [](const ComparePair& pair, std::size_t e) {
@@ -34,7 +34,7 @@ std::size_t AsItIs(const Report& report) {
   return masked ? pairs[0].candidate : pairs[0].baseline;
 }
 
-std::string WhyNoInterval(const Quantity& latency) {
+std::string NoIntervalReason(const Quantity& latency) {
   if (latency.verdict == stats::Verdict::kEmulated) return kEmulatedRemark;
   if (latency.verdict == stats::Verdict::kContended) return "contended: too few clean runs";
   return latency.estimate ? "" : "too few launches";
@@ -79,9 +79,9 @@ void AddVariants(SuiteReport& suite) {
       };
       std::vector<double> effects;
       for (const auto& [model, by_device] : logs) {
-        std::vector<double> of_devices;
-        for (const auto& [on, values] : by_device) of_devices.push_back(mean(values));
-        effects.push_back(mean(of_devices));
+        std::vector<double> device_means;
+        for (const auto& [on, values] : by_device) device_means.push_back(mean(values));
+        effects.push_back(mean(device_means));
       }
       made.models = static_cast<int>(effects.size());
       if (!effects.empty()) made.ratio = std::exp(mean(effects));
@@ -113,7 +113,7 @@ void AddDtypes(SuiteReport& suite) {
   }
 }
 
-void Decide(SuiteReport& suite) {
+void DecideSuiteGate(SuiteReport& suite) {
   GateDecision decision = GateDecision::kPass;
   bool any = false;
   for (const SuiteCellReport& cell : suite.cells) {
@@ -138,7 +138,7 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
     SuitePair made;
     made.baseline_label = pair.baseline_label.empty() ? a.label : pair.baseline_label;
     made.candidate_label = pair.candidate_label.empty() ? b.label : pair.candidate_label;
-    // Without variants of its own a device with SME2 has one (workflow/measure/measure.h).
+    // A suite without variants measures one variant on devices with SME2 (workflow/measure/measure.h).
     made.variant = i < variants.size()
                        ? variants[i]
                        : fmt::format("{} against {}", made.candidate_label, made.baseline_label);
@@ -147,57 +147,58 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
       made.latency = comparison->comparison.latency;
       made.launches = comparison->comparison.launches;
     }
-    made.why_not = comparison != nullptr ? WhyNoInterval(made.latency) : "a variant has no times";
+    made.why_not = comparison != nullptr ? NoIntervalReason(made.latency) : "a variant has no times";
     cell.pairs.push_back(std::move(made));
   }
   if (report.experiments.empty()) return;
-  const ReportExperiment& as_it_is =
-      report.experiments[std::min(AsItIs(report), report.experiments.size() - 1)];
-  cell.experiment = as_it_is.label;
+  const ReportExperiment& unmodified =
+      report.experiments[std::min(FindUnmodifiedExperiment(report), report.experiments.size() - 1)];
+  cell.experiment = unmodified.label;
   if (!cell.Contended()) {
-    cell.latency_ns = as_it_is.latency.p50;
-    cell.interval = as_it_is.interval;
-    cell.launch_medians = report.run.experiments[as_it_is.index].LaunchLatencies();
+    cell.latency_ns = unmodified.latency.p50;
+    cell.interval = unmodified.interval;
+    cell.launch_medians = report.run.experiments[unmodified.index].LaunchLatencies();
   }
-  cell.launches = as_it_is.launches;
-  if (!as_it_is.profile) return;
-  for (const OperatorRow& row : as_it_is.operators) {
-    if (cell.operators.size() == kSlowestOperators) break;
-    cell.operators.push_back({as_it_is.profile->operators[row.op].name, row.mean_self, row.share});
+  cell.launches = unmodified.launches;
+  if (!unmodified.profile) return;
+  for (const OperatorRow& row : unmodified.operators) {
+    if (cell.operators.size() == kMaxListedOperators) break;
+    cell.operators.push_back({unmodified.profile->operators[row.op].name, row.mean_self, row.share});
   }
 }
 
 void JudgeSuite(SuiteReport& suite) {
   AddVariants(suite);
   AddDtypes(suite);
-  std::vector<stats::Judged> judged;
+  std::vector<stats::Judged> comparisons;
   double margin = 0.01, q = suite.false_discovery;
   std::vector<GateClaim> gates;
   for (SuiteCellReport& cell : suite.cells) {
     if (cell.margin > 0) margin = cell.margin;
-    // The looks of the stop rule take a part of what may be wrong (stats/ratio/stop_rule.h).
+    // The interim analyses of the stop rule use a part of the error rate (stats/ratio/stop_rule.h).
     if (cell.look_confidence > 0) q = std::min(q, 1 - cell.look_confidence);
     for (SuitePair& pair : cell.pairs) {
       gates.push_back({pair.latency.Told(), suite.limit.value_or(0)});
       if (pair.latency.verdict == stats::Verdict::kContended || !pair.latency.Told())
         gates.back().estimate.reset();
       else
-        judged.push_back({pair.latency.estimate, pair.latency.verdict});
+        comparisons.push_back({pair.latency.estimate, pair.latency.verdict});
     }
   }
-  for (SuiteVariant& variant : suite.variants) judged.push_back({variant.estimate, variant.verdict});
+  for (SuiteVariant& variant : suite.variants) comparisons.push_back({variant.estimate, variant.verdict});
   for (SuiteDtype& dtype : suite.dtypes) {
-    if (dtype.latency.Told()) judged.push_back({dtype.latency.estimate, dtype.latency.verdict});
+    if (dtype.latency.Told()) comparisons.push_back({dtype.latency.estimate, dtype.latency.verdict});
   }
-  stats::JudgeTogether(judged, q, margin);
+  stats::JudgeTogether(comparisons, q, margin);
   if (suite.limit) {
-    const std::vector<GateVerdict> gated = JudgeClaims(gates, {.false_discovery = q, .look_share = 1});
+    const std::vector<GateVerdict> gate_verdicts =
+        JudgeClaims(gates, {.false_discovery = q, .look_share = 1});
     std::size_t next = 0;
     for (SuiteCellReport& cell : suite.cells) {
-      for (SuitePair& pair : cell.pairs) pair.gate = gated[next++];
+      for (SuitePair& pair : cell.pairs) pair.gate = gate_verdicts[next++];
     }
   }
-  Decide(suite);
+  DecideSuiteGate(suite);
 }
 
 }  // namespace etprof

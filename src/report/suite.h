@@ -14,16 +14,16 @@
 
 namespace etprof {
 
-// What `etprof suite` says of its cells, computed and not yet worded.
+// The results of `etprof suite`, without wording.
 
-// One variant against the model as it is, in one cell.
+// A variant compared with the unmodified model in one cell.
 struct SuitePair {
   std::string variant;
   std::string baseline_label, candidate_label;
-  Quantity latency;     // the interval and the verdict are those of all claims of the suite together
-  int launches = 0;     // paired ones; 0: it is not paired
-  GateVerdict gate;     // means nothing where the suite has no limit
-  std::string why_not;  // one clause: why there is no interval; empty: there is one
+  Quantity latency;     // interval and verdict are adjusted over all claims of the suite
+  int launches = 0;     // number of paired launches; 0: not paired
+  GateVerdict gate;     // not meaningful if the suite has no limit
+  std::string why_not;  // one clause: why there is no interval; empty: there is an interval
 
   static constexpr const char* kSchemaName = "pair";
   static void Describe(auto& v) {
@@ -38,11 +38,11 @@ struct SuitePair {
   }
 };
 
-// The slowest operators of a cell's model as it is.
+// One of the slowest operators of a cell's unmodified model.
 struct SuiteOperator {
   std::string name;
-  double self_ns = 0;  // mean
-  double share = 0;    // of Method::execute
+  double self_ns = 0;  // mean self time
+  double share = 0;    // share of Method::execute
 
   static constexpr const char* kSchemaName = "operator";
   static void Describe(auto& v) {
@@ -53,22 +53,22 @@ struct SuiteOperator {
 };
 
 struct SuiteCellReport {
-  std::string model, dtype, device;  // dtype "": the model is one program
-  std::string folder;                // the results directory, relative to the suite's
+  std::string model, dtype, device;  // dtype "": the model is a single program
+  std::string folder;                // results directory, relative to the suite's folder
   SuiteCellStatus status = SuiteCellStatus::kPending;
-  std::string reason;  // why it failed, or was skipped; of a measured one what of it failed
+  std::string reason;  // why the cell failed or was skipped; if measured, which part failed
   bool emulated = false;
-  std::string experiment;            // that the latency is of: the model as it is
-  std::optional<double> latency_ns;  // its median; absent where contended
+  std::string experiment;            // experiment of the unmodified model, to which the latency belongs
+  std::optional<double> latency_ns;  // median; absent if contended
   std::optional<LatencyInterval> interval;
-  std::vector<double> launch_medians;  // ns, clean ones of that experiment; empty where contended
+  std::vector<double> launch_medians;  // ns; clean medians of that experiment; empty if contended
   int launches = 0;
-  double seconds = 0;                      // that measuring took
-  double margin = 0, look_confidence = 0;  // ScheduleData's
+  double seconds = 0;                      // duration of the measurement
+  double margin = 0, look_confidence = 0;  // from ScheduleData
   std::vector<SuitePair> pairs;
-  std::vector<SuiteOperator> operators;  // by falling time
+  std::vector<SuiteOperator> operators;  // by decreasing time
 
-  // Whether no pair has enough clean runs.
+  // Whether all pairs have too few clean runs.
   bool Contended() const {
     return !pairs.empty() && std::ranges::all_of(pairs, [](const SuitePair& pair) {
       return pair.latency.verdict == stats::Verdict::kContended;
@@ -97,17 +97,17 @@ struct SuiteCellReport {
   }
 };
 
-// What one variant is worth over all models: the geometric mean of their ratios.
+// The effect of a variant over all models: the geometric mean of their ratios.
 struct SuiteVariant {
   std::string variant;
-  std::string baseline_label, candidate_label;  // of the first pair
+  std::string baseline_label, candidate_label;  // labels of the first pair
   std::string device;                           // "": all devices together
-  // Models that have a ratio, and the ratios. A model's ratios (of its data types; of all devices together
-  // also of those) are averaged first, since they are no independent samples.
+  // Numbers of models with a ratio, and of ratios. The ratios of one model (over its data types and devices)
+  // are averaged first, since they are not independent samples.
   int models = 0, ratios = 0;
-  std::optional<double> ratio;  // absent: there is none
-  // Student's t over the models: what the next model of this kind may expect on average, not how well the
-  // models here were measured. Absent below two models.
+  std::optional<double> ratio;  // absent: no ratios
+  // Student's t over the models: the expected average for another model of this kind, not the precision of
+  // the measurements. Absent for fewer than two models.
   std::optional<stats::RatioEstimate> estimate;
   stats::Verdict verdict = stats::Verdict::kInconclusive;
 
@@ -131,12 +131,12 @@ struct SuiteVariant {
   }
 };
 
-// A model in one data type against the first one that the suite has it in, on one device. They are cells of
-// their own, so that the estimate is one of launches that are not paired, with drift.
+// A data type of a model compared with the first data type of the model in the suite, on one device. The two
+// are separate cells, so the estimate is that of unpaired launches with drift.
 struct SuiteDtype {
   std::string model, device;
   std::string baseline, candidate;  // data types
-  Quantity latency;                 // of the family of all claims of the suite
+  Quantity latency;                 // adjusted over all claims of the suite
 
   static constexpr const char* kSchemaName = "dtype";
   static void Describe(auto& v) {
@@ -150,17 +150,17 @@ struct SuiteDtype {
 };
 
 struct SuiteReport {
-  std::string name;    // of the suite's file, without its ending
+  std::string name;    // name of the suite's file without extension
   std::string folder;  // absolute
   std::vector<std::string> devices;
   std::vector<SuiteCellReport> cells;
   std::vector<SuiteVariant> variants;
   std::vector<SuiteDtype> dtypes;
-  std::optional<double> limit;  // allowed growth of the latency; absent: nothing fails for being slow
+  std::optional<double> limit;  // allowed growth of the latency; absent: no limit
   double false_discovery = 0.05;
   bool require_conclusive = false;
-  GateDecision decision = GateDecision::kPass;  // of the pairs; kPass where there is no limit
-  bool error = false;                           // a cell failed, or was skipped
+  GateDecision decision = GateDecision::kPass;  // decision over the pairs; kPass without a limit
+  bool error = false;                           // a cell failed or was skipped
 
   std::string_view Result() const { return ResultName(decision, error); }
   std::size_t Count(SuiteCellStatus status) const {
@@ -185,11 +185,11 @@ struct SuiteReport {
   }
 };
 
-// What the run of a cell says. `variants`: those of the cell, in the order of the run's pairs.
+// Fills a cell from its run. `variants`: the variants of the cell in the order of the run's pairs.
 void TakeRun(const Report& report, const std::vector<std::string>& variants, SuiteCellReport& cell);
 
-// Judges all cells of `suite` together, once their runs are taken: fills what its pairs' verdicts, the
-// variants, and the decision are.
+// Decides all cells of `suite` together after their runs are added: fills the verdicts of pairs, the
+// variants, and the decision.
 void JudgeSuite(SuiteReport& suite);
 
 }  // namespace etprof

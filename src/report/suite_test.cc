@@ -11,7 +11,7 @@ namespace {
 
 using testing::SizeIs;
 
-SuiteCellReport CellWith(const std::string& model, const std::string& dtype, const std::string& device,
+SuiteCellReport MakeCell(const std::string& model, const std::string& dtype, const std::string& device,
                          double ratio, double error) {
   SuiteCellReport cell;
   cell.model = model;
@@ -23,7 +23,7 @@ SuiteCellReport CellWith(const std::string& model, const std::string& dtype, con
   pair.variant = "threads=2";
   pair.baseline_label = "1 thread";
   pair.candidate_label = "2 threads";
-  // Ten launches with that mean and standard error.
+  // Ten launches with the given mean and standard error.
   std::vector<double> effects;
   const double spread = error * std::sqrt(9.0);
   for (int i = 0; i < 10; ++i) effects.push_back(std::log(ratio) + (i % 2 == 0 ? spread : -spread));
@@ -32,12 +32,12 @@ SuiteCellReport CellWith(const std::string& model, const std::string& dtype, con
   return cell;
 }
 
-TEST(SuiteReport, AVariantsUnitIsTheModel) {
+TEST(SuiteReport, AveragesRatiosWithinAModel) {
   SuiteReport suite;
   suite.devices = {"local", "ssh:b"};
-  // Of model a there are three ratios, of model b one: each model counts once.
-  suite.cells = {CellWith("a", "fp32", "local", 2, 0.001), CellWith("a", "int8", "local", 2, 0.001),
-                 CellWith("a", "fp32", "ssh:b", 2, 0.001), CellWith("b", "fp32", "local", 1, 0.001)};
+  // Model a has three ratios, and model b one; each model counts once.
+  suite.cells = {MakeCell("a", "fp32", "local", 2, 0.001), MakeCell("a", "int8", "local", 2, 0.001),
+                 MakeCell("a", "fp32", "ssh:b", 2, 0.001), MakeCell("b", "fp32", "local", 1, 0.001)};
   JudgeSuite(suite);
   ASSERT_THAT(suite.variants, SizeIs(3));
   EXPECT_EQ(suite.variants[0].device, "local");
@@ -46,7 +46,7 @@ TEST(SuiteReport, AVariantsUnitIsTheModel) {
   EXPECT_NEAR(*suite.variants[0].ratio, std::sqrt(2.0), 1e-6);
   EXPECT_EQ(suite.variants[0].estimate->degrees_of_freedom, 1);
   EXPECT_EQ(suite.variants[0].verdict, stats::Verdict::kInconclusive);
-  // One model has no interval, and so no verdict.
+  // One model has no interval and thus no verdict.
   EXPECT_EQ(suite.variants[1].models, 1);
   EXPECT_NEAR(*suite.variants[1].ratio, 2, 1e-6);
   EXPECT_FALSE(suite.variants[1].estimate.has_value());
@@ -55,13 +55,13 @@ TEST(SuiteReport, AVariantsUnitIsTheModel) {
   EXPECT_NEAR(*suite.variants[2].ratio, std::sqrt(2.0), 1e-6);
 }
 
-TEST(SuiteReport, AllIsOneFamily) {
-  // Alone, an effect of 2.6 standard errors is significant; among twenty without any it is not.
+TEST(SuiteReport, AdjustsOverAllCells) {
+  // An effect of 2.6 standard errors is significant alone, but not among twenty claims without effects.
   SuiteReport one, many;
   one.devices = many.devices = {"local"};
-  one.cells = {CellWith("a", "", "local", std::exp(0.026), 0.01)};
+  one.cells = {MakeCell("a", "", "local", std::exp(0.026), 0.01)};
   many.cells = one.cells;
-  for (int i = 0; i < 19; ++i) many.cells.push_back(CellWith("a", std::to_string(i), "local", 1, 0.01));
+  for (int i = 0; i < 19; ++i) many.cells.push_back(MakeCell("a", std::to_string(i), "local", 1, 0.01));
   JudgeSuite(one);
   JudgeSuite(many);
   EXPECT_EQ(one.cells[0].pairs[0].latency.verdict, stats::Verdict::kFaster);
@@ -69,10 +69,10 @@ TEST(SuiteReport, AllIsOneFamily) {
   EXPECT_GT(many.cells[0].pairs[0].latency.estimate->confidence, 0.99);
 }
 
-TEST(SuiteReport, TheGateDecidesOnlyWithALimit) {
+TEST(SuiteReport, DecidesOnlyWithALimit) {
   SuiteReport suite;
   suite.devices = {"local"};
-  suite.cells = {CellWith("slow", "", "local", 1 / 1.1, 0.001), CellWith("same", "", "local", 1, 0.001)};
+  suite.cells = {MakeCell("slow", "", "local", 1 / 1.1, 0.001), MakeCell("same", "", "local", 1, 0.001)};
   SuiteReport gated = suite;
   JudgeSuite(suite);
   EXPECT_EQ(suite.decision, GateDecision::kPass);
@@ -84,12 +84,12 @@ TEST(SuiteReport, TheGateDecidesOnlyWithALimit) {
   EXPECT_EQ(gated.decision, GateDecision::kFail);
 }
 
-// Cells are measured one after the other: what a machine drifts by meanwhile is no gain of a data type.
-TEST(SuiteReport, DataTypesAreComparedAsLaunchesThatWereNotPaired) {
+// Cells are measured one after another, so drift of the machine must not count as a speedup of a data type.
+TEST(SuiteReport, ComparesDataTypesUnpaired) {
   SuiteReport suite;
   suite.devices = {"local", "ssh:b"};
   const auto add = [&](const char* dtype, const char* device, double ms) {
-    SuiteCellReport& cell = suite.cells.emplace_back(CellWith("a", dtype, device, 1, 0.001));
+    SuiteCellReport& cell = suite.cells.emplace_back(MakeCell("a", dtype, device, 1, 0.001));
     cell.latency_ns = ms * 1e6;
     for (int i = 0; i < 10; ++i) cell.launch_medians.push_back(ms * 1e6 * (1 + 0.001 * (i % 3)));
   };
@@ -99,7 +99,7 @@ TEST(SuiteReport, DataTypesAreComparedAsLaunchesThatWereNotPaired) {
   add("fp32", "ssh:b", 8);
   add("int8", "ssh:b", 9);
   suite.cells.back().emulated = true;
-  SuiteCellReport& failed = suite.cells.emplace_back(CellWith("a", "fp16", "ssh:b", 1, 0.001));
+  SuiteCellReport& failed = suite.cells.emplace_back(MakeCell("a", "fp16", "ssh:b", 1, 0.001));
   failed.status = SuiteCellStatus::kFailed;
   JudgeSuite(suite);
   ASSERT_EQ(suite.dtypes.size(), 3U);
@@ -113,20 +113,20 @@ TEST(SuiteReport, DataTypesAreComparedAsLaunchesThatWereNotPaired) {
   EXPECT_EQ(suite.dtypes[2].latency.verdict, stats::Verdict::kEmulated);
 }
 
-TEST(SuiteReport, ALimitOfNothingDoesNotPass) {
+TEST(SuiteReport, NoPairsAreInconclusive) {
   SuiteReport suite;
   suite.devices = {"local"};
-  suite.cells = {CellWith("a", "", "local", 2, 0.001)};
+  suite.cells = {MakeCell("a", "", "local", 2, 0.001)};
   suite.cells[0].pairs.clear();
   suite.limit = 0.02;
   JudgeSuite(suite);
   EXPECT_EQ(suite.Result(), "inconclusive");
 }
 
-TEST(SuiteReport, WhatIsMissingIsAnErrorAndNoVerdict) {
+TEST(SuiteReport, MissingCellsAreErrors) {
   SuiteReport suite;
   suite.devices = {"local"};
-  suite.cells = {CellWith("a", "", "local", 2, 0.001), CellWith("b", "", "local", 2, 0.001)};
+  suite.cells = {MakeCell("a", "", "local", 2, 0.001), MakeCell("b", "", "local", 2, 0.001)};
   suite.cells[0].pairs[0].latency.estimate.reset();
   suite.cells[1].pairs[0].latency.verdict = stats::Verdict::kEmulated;
   suite.cells.push_back({});
@@ -143,7 +143,7 @@ TEST(SuiteReport, WhatIsMissingIsAnErrorAndNoVerdict) {
   EXPECT_EQ(suite.Result(), "error");
 }
 
-TEST(SuiteReport, ARunGivesItsPairsAndItsSlowestOperators) {
+TEST(SuiteReport, AddsPairsAndSlowestOperatorsOfARun) {
   const Report report = example::MakePair();
   SuiteCellReport cell;
   TakeRun(report, {"isa=-avx2"}, cell);
@@ -156,7 +156,7 @@ TEST(SuiteReport, ARunGivesItsPairsAndItsSlowestOperators) {
     EXPECT_GE(cell.operators[i - 1].self_ns, cell.operators[i].self_ns);
 }
 
-TEST(SuiteReport, TooFewCleanRunsAreNoLatency) {
+TEST(SuiteReport, ContendedCellsHaveNoLatency) {
   Report report = example::MakePair();
   report.comparisons[0].comparison.latency.verdict = stats::Verdict::kContended;
   SuiteCellReport cell;
@@ -165,7 +165,7 @@ TEST(SuiteReport, TooFewCleanRunsAreNoLatency) {
   EXPECT_FALSE(cell.latency_ns);
   EXPECT_FALSE(cell.interval);
   EXPECT_EQ(cell.pairs[0].why_not, "contended: too few clean runs");
-  // With enough of them beside another variant the model's own latency is known.
+  // If another variant has enough clean runs, the model's latency is known.
   cell.pairs.push_back(cell.pairs[0]);
   cell.pairs.back().latency.verdict = stats::Verdict::kSame;
   EXPECT_FALSE(cell.Contended());

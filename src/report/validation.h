@@ -10,11 +10,11 @@
 
 namespace etprof {
 
-// What is wrong with a results directory.
+// A problem of a results directory.
 struct Finding {
   enum class Severity {
-    kBroken,   // a promise is broken
-    kWarning,  // worth knowing; the directory is none the worse for it, or never promised it
+    kBroken,   // an invariant is violated
+    kWarning,  // worth knowing, but no invariant is violated
   };
   Severity severity = Severity::kBroken;
   std::string check;  // CheckInfo::name (validate/findings.h)
@@ -32,12 +32,12 @@ template <>
 inline constexpr NamedValue<Finding::Severity> kNames<Finding::Severity>[] = {
     {Finding::Severity::kBroken, "broken"}, {Finding::Severity::kWarning, "warning"}};
 
-// What `etprof validate` finds in a results directory, and `etprof recover` once it has recovered it.
+// The findings of `etprof validate` in a results directory, or of `etprof recover` after the recovery.
 struct Validation {
   std::string run;
   bool foreign = false;
   std::vector<Finding> findings;
-  std::optional<bool> recovered = {};  // of recover; false: there was nothing to recover
+  std::optional<bool> recovered = {};  // only for recover; false: nothing to recover
 
   std::ptrdiff_t Count(Finding::Severity severity) const {
     return std::ranges::count(findings, severity, &Finding::severity);

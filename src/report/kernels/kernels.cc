@@ -157,7 +157,7 @@ void CompareOffWithOn(KernelReport& report) {
     report.comparison = CompareKernels(report.views, sides->first, sides->second);
 }
 
-void TellApart(KernelReport& report) {
+void MakeLabelsUnique(KernelReport& report) {
   if (report.views.size() != 2 || report.views[0].label != report.views[1].label) return;
   report.views[0].label += " off";
   report.views[1].label += " on";

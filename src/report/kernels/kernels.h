@@ -14,15 +14,15 @@
 
 namespace etprof {
 
-// What one kernel-log run's log says of microkernels.
+// The microkernels in the log of a kernel-log run.
 struct KernelView {
   std::string model_id;  // empty: not known
-  std::string label;     // of its experiment; of a bare log the file's name
+  std::string label;     // label of the experiment; for a single log the file name
   std::filesystem::path log;
-  std::size_t lines = 0, xnnpack_lines = 0, cut_lines = 0;  // as in xnnpack::KernelLog
-  std::vector<std::string> graphs;  // the names of the operators of all graphs in order, the skipped ones too
+  std::size_t lines = 0, xnnpack_lines = 0, cut_lines = 0;  // see xnnpack::KernelLog
+  std::vector<std::string> graphs;  // names of the operators of all graphs in order, including skipped ones
   xnnpack::KernelUse use;
-  // Whether the ETDump of the same run has the same operators in the same order; absent: there is none.
+  // Whether the ETDump of the same run has the same operators in the same order; absent: no ETDump.
   std::optional<bool> etdump_agrees;
 
   std::size_t Count(xnnpack::KernelStatus status) const {
@@ -47,13 +47,13 @@ struct KernelView {
   }
 };
 
-// Two logs compared with each other.
+// A comparison of two logs.
 struct KernelComparison {
   std::string baseline_label, candidate_label;
   struct Row {
     std::string kernel;
     std::optional<xnnpack::Microkernel> parsed;
-    std::optional<xnnpack::KernelStatus> baseline, candidate;  // absent: the log does not name it
+    std::optional<xnnpack::KernelStatus> baseline, candidate;  // absent: not in the log
 
     static void Describe(auto& v) {
       v("name", &Row::kernel, {.meaning = "microkernel"});
@@ -66,10 +66,10 @@ struct KernelComparison {
     }
   };
   std::vector<Row> kernels;
-  std::vector<Row> same;  // the others
+  std::vector<Row> same;  // kernels with equal status
   struct OperatorRow {
     std::string baseline, candidate;                // names
-    std::string baseline_kernel, candidate_kernel;  // proven; empty: not
+    std::string baseline_kernel, candidate_kernel;  // kernels that are proven to have run; empty: not proven
 
     static void Describe(auto& v) {
       v("baseline", &OperatorRow::baseline, {.meaning = "name of the operator"});
@@ -97,12 +97,12 @@ struct KernelComparison {
   }
 };
 
-// The operators of two experiments of one model whose names say that they run on different microkernels:
-// evidence that needs no kernel-log build. Times play no part in it.
+// Operators of two experiments of one model whose names imply different microkernels: evidence that needs no
+// kernel-log build. Times are not compared.
 struct OperatorEvidence {
   std::string baseline_label, candidate_label;
   struct Row {
-    std::string baseline, candidate;  // names; empty: the side has no such operator
+    std::string baseline, candidate;  // names; empty: the variant has no such operator
     bool baseline_kleidiai = false, candidate_kleidiai = false;  // xnnpack::RunsOnKleidiai
     bool baseline_sme = false, candidate_sme = false;            // xnnpack::NeedsSme, and computes
 
@@ -120,9 +120,9 @@ struct OperatorEvidence {
     }
   };
   std::vector<Row> changed;
-  std::vector<Row> same;  // the other delegated operators
+  std::vector<Row> same;  // other delegated operators
 
-  // Operators on KleidiAI's kernels, those in `same` too.
+  // Number of operators on KleidiAI's kernels, including those in `same`.
   std::size_t CountKleidiai(bool Row::*on_kleidiai) const {
     return static_cast<std::size_t>(std::ranges::count(changed, true, on_kleidiai) +
                                     std::ranges::count(same, true, on_kleidiai));
@@ -150,7 +150,7 @@ struct OperatorEvidence {
 struct KernelReport {
   std::string title;  // empty: the default
   std::string model_id;
-  std::string filter;  // as given; empty: none
+  std::string filter;  // as given; empty: no filter
   std::vector<KernelView> views;
   std::optional<KernelComparison> comparison;
   std::vector<OperatorEvidence> evidence;
@@ -171,37 +171,37 @@ struct KernelReport {
   }
 };
 
-// Reads the log, or `<stem>_kernels.csv` as etprof or the profiling kit writes it (which has no operators).
-// Throws Error (kBadInput) for a file that cannot be read.
+// Reads a log, or a `<stem>_kernels.csv` of etprof or the profiling kit (which has no operators). Throws
+// Error (kBadInput) for a file that cannot be read.
 KernelView ReadKernelView(const std::filesystem::path& log, std::string label = {},
                           std::string model_id = {});
 
-// Where the table of a log's microkernels lies: "x/net_t1_kernels.csv" of "x/net_t1_xnntrace.log".
+// The path of the table of a log's microkernels: "x/net_t1_kernels.csv" for "x/net_t1_xnntrace.log".
 std::filesystem::path KernelTableOf(const std::filesystem::path& log);
 
-// Sets etdump_agrees of `view` by the operators of one inference of `profile`.
+// Sets etdump_agrees of `view` by comparison with the operators of one inference of `profile`.
 void HoldAgainst(const Profile& profile, KernelView& view);
 
-// `baseline` against `candidate` of `views`.
+// Compares two of the views, given by index.
 KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_t baseline,
                                 std::size_t candidate);
 
-// Compares the only two views where one is called "... off" and the other "... on".
+// Compares the views if there are exactly two, one labeled "... off" and the other "... on".
 void CompareOffWithOn(KernelReport& report);
 
-// Two views of one label get others, in the order with SME2 off, with SME2 on.
-void TellApart(KernelReport& report);
+// If two views have the same label, relabels them as SME2 off and SME2 on, in this order.
+void MakeLabelsUnique(KernelReport& report);
 
 OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& candidate,
                                       const std::string& baseline_label, const std::string& candidate_label);
 
-// The views of the kernel-log experiments of a run (profiles by experiment; where none is, nothing is held
-// against the log), compared where there are two, one called "... off" and the other "... on", and the
-// evidence of the run's pairs.
+// Makes the views of the kernel-log experiments of a run, compares them if there are two, labeled "... off"
+// and "... on", and adds the evidence of the run's pairs. Profiles are by experiment; without a profile, a
+// log is not checked against an ETDump.
 KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Profile>>& profiles);
 
-// Keeps what has to do with one operation ("GEMM", "igemm", "vadd"): of kernels by operation, family or
-// category that contains it, in any case, of operators by kind.
+// Keeps only kernels and operators of one operation ("GEMM", "igemm", "vadd"): kernels whose operation,
+// family, or category contains the text, ignoring case, and operators by kind.
 void FilterKernels(const std::string& operation, KernelReport& report);
 
 }  // namespace etprof

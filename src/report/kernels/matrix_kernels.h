@@ -13,30 +13,30 @@
 
 namespace etprof {
 
-// Operators that multiply matrices (convolutions, fully connected, batch matrix multiplication), by the
-// microkernels that they ran: what a watched run proves, else what their names say, and why not KleidiAI's,
-// as far as the program says it.
+// Operators that multiply matrices (convolutions, fully connected, batch matrix multiplication), grouped by
+// the microkernels that ran: as proven by a watched run, else as implied by the operators' names. The program
+// may show the reason if they are not KleidiAI's.
 struct MatrixKernelRow {
   KleidiaiUse::Kernels ran = KleidiaiUse::Kernels::kOwn;
-  std::string proven;                  // the class of their code in a watched run (--watch); "": not seen
-  bool contradicts = false;            // their names say otherwise than what was seen to run
-  std::string why;                     // one clause; "": kSme
-  std::string change;                  // at export, so that KleidiAI's run; "": none is known
-  std::vector<std::size_t> operators;  // in Profile::operators
-  double mean_ns = 0;                  // self time in a run
+  std::string proven;                  // class of their code in a watched run (--watch); "": not observed
+  bool contradicts = false;            // the names contradict the observed code
+  std::string why;                     // one clause: why no SME kernels ran; "": kSme
+  std::string change;                  // change of the export that enables KleidiAI's kernels; "": not known
+  std::vector<std::size_t> operators;  // indices into Profile::operators
+  double mean_ns = 0;                  // self time per run
 };
 
-// Whether they ran on an Arm CPU, as far as is known: `isa` is absent for foreign runners, and then only an
-// operator of KleidiAI's shows it.
+// Whether the run was on an Arm CPU, as far as known. `isa` is absent for third-party runners; then only an
+// operator with KleidiAI kernels shows it.
 bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& isa);
 
-// Of a run on an Arm CPU: KleidiAI's first, then by falling time.
+// The rows of a run on an Arm CPU: KleidiAI's first, then by decreasing time.
 std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
                                            const std::optional<protocol::IsaState>& isa,
                                            std::span<const WatchedRow> watched = {});
 
-// The types of the operators on SME kernels of KleidiAI's, "Convolution (NHWC, PF32) IGEMM (3 operators)":
-// as they were seen to run, else as they are named. `rows`: their MatrixKernels.
+// The types of the operators on KleidiAI's SME kernels, "Convolution (NHWC, PF32) IGEMM (3 operators)": as
+// observed, else as implied by their names. `rows`: their MatrixKernels.
 std::vector<std::string> SmeEvidence(const Profile& profile, std::span<const MatrixKernelRow> rows);
 
 }  // namespace etprof

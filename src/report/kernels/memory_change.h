@@ -9,14 +9,14 @@
 
 namespace etprof {
 
-// Bytes that an operator allocated when it was created, in two experiments.
+// Bytes that an operator allocated during its creation, in two experiments.
 struct AllocationChange {
   std::string name;
   std::int64_t baseline = 0, candidate = 0;
 };
 
-// Those that differ, the largest difference first. Absent where both did not create the same operators, one
-// by one.
+// Returns the operators whose allocations differ, the largest difference first. Absent if the experiments did
+// not create the same sequence of operators.
 std::optional<std::vector<AllocationChange>> ChangedAllocations(const protocol::MemoryReport& baseline,
                                                                 const protocol::MemoryReport& candidate);
 

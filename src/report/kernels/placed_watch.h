@@ -10,11 +10,11 @@
 
 namespace etprof {
 
-// The watched run of a timeline, in its order. Times are nanoseconds since its begin.
+// A watched run with nested spans for a timeline. Times are nanoseconds since its begin.
 struct PlacedWatch {
-  // Operators nest by their times alone, and end within what contains them.
+  // Operators nest by their times, and end within the operator that contains them.
   struct Span {
-    std::size_t op = 0;  // index of WatchReply::operators
+    std::size_t op = 0;  // index into WatchReply::operators
     std::size_t depth = 0;
     Nanoseconds begin = 0, end = 0;
   };
@@ -23,12 +23,12 @@ struct PlacedWatch {
     const protocol::WatchedSlice* slice = nullptr;
   };
   std::vector<Span> spans;
-  std::vector<Slice> slices;  // by their begin
+  std::vector<Slice> slices;  // ordered by begin
 
-  explicit PlacedWatch(const protocol::WatchedTimeline& timeline);  // has to outlive this
+  explicit PlacedWatch(const protocol::WatchedTimeline& timeline);  // `timeline` must outlive this object
 };
 
-// By the keys of operators (KeyText), their places in the profile.
+// Indices into Profile::operators by KeyText.
 std::map<std::string, std::size_t> OperatorsByKey(const Profile& profile);
 
 }  // namespace etprof

@@ -15,17 +15,17 @@
 
 namespace etprof {
 
-// A function that computed an operator, as the runner saw it called.
+// A function that computed an operator, as observed by the runner.
 struct ProvenFunction {
   std::string name;
-  std::string code;  // what it needs, as CodeClass::name says, of it and of what it calls directly
+  std::string code;  // CodeClass::name of the highest class in the function and its direct callees
   bool is_task = false;
-  std::vector<std::int64_t> calls;  // in one run, by thread; rounded
+  std::vector<std::int64_t> calls;  // calls per run, by thread; rounded
 
-  std::int64_t Calls() const {  // of all threads
+  std::int64_t Calls() const {  // sum over all threads
     return std::accumulate(calls.begin(), calls.end(), std::int64_t{0});
   }
-  std::int64_t Threads() const {  // that called it
+  std::int64_t Threads() const {  // number of threads that called it
     return std::ranges::count_if(calls, [](std::int64_t count) { return count > 0; });
   }
 
@@ -40,12 +40,12 @@ struct ProvenFunction {
   }
 };
 
-// Why an operator's threads do not make it faster.
+// The reason why threads do not make an operator faster.
 enum class ThreadCause {
-  kFewTasks,    // there were fewer tasks than threads
-  kOneThread,   // one did most of the work
-  kSlowCore,    // one ran on a core of less capacity, where tasks take much longer, even alone
-  kSharedUnit,  // in the fastest run, tasks took nearly as long together as one after the other
+  kFewTasks,   // fewer tasks than threads
+  kOneThread,  // one thread did most of the work
+  kSlowCore,  // a thread ran on a core of less capacity, where tasks take much longer even without contention
+  kSharedUnit,  // in the fastest run, parallel tasks took nearly as long as sequential tasks
 };
 template <>
 inline constexpr NamedValue<ThreadCause> kNames<ThreadCause>[] = {{ThreadCause::kFewTasks, "few_tasks"},
@@ -53,22 +53,22 @@ inline constexpr NamedValue<ThreadCause> kNames<ThreadCause>[] = {{ThreadCause::
                                                                   {ThreadCause::kSlowCore, "slow_core"},
                                                                   {ThreadCause::kSharedUnit, "shared_unit"}};
 
-// How the threads shared an operator. Sums over the runs of `WatchReply`, nanoseconds.
+// The work of the threads on an operator. Sums over the runs of `WatchReply`, nanoseconds.
 struct ThreadUse {
-  std::int64_t time_ns = 0, parallel_ns = 0;  // of it, in parallel regions
-  std::int64_t regions = 0;                   // parallel regions
+  std::int64_t time_ns = 0, parallel_ns = 0;  // total time, and its part in parallel regions
+  std::int64_t regions = 0;                   // number of parallel regions
   std::vector<protocol::WatchedThread> threads;
   std::int64_t runs = 0;
-  std::int64_t fastest_parallel_ns = 0, fastest_alone_ns = 0;  // of one run: see WatchedOperator
+  std::int64_t fastest_parallel_ns = 0, fastest_alone_ns = 0;  // of the fastest run, see WatchedOperator
 
   std::int64_t Tasks() const;
   std::int64_t BusyNs() const;
-  std::optional<double> Efficiency() const;    // busy time over threads x parallel time; absent: no region
-  std::optional<double> BusiestShare() const;  // of the busy time: of the thread with most of it
-  // Of its tasks one after the other, each in its fastest run, which others disturbed least; absent: not
-  // measured.
+  std::optional<double> Efficiency() const;    // busy time / (threads x parallel time); absent: no region
+  std::optional<double> BusiestShare() const;  // share of the busiest thread in the busy time
+  // Speedup over sequential execution of its tasks, each in its fastest run, which was disturbed least;
+  // absent: not measured.
   std::optional<double> SpeedupOverOne() const;
-  // Absent: the threads help, or the times say too little (`contended`, or one thread).
+  // Absent: the threads help, or the times are not sufficient (`contended`, or one thread).
   std::optional<ThreadCause> cause;
 
   static constexpr const char* kSchemaName = "thread_use";
@@ -91,12 +91,13 @@ struct ThreadUse {
 struct WatchedRow {
   std::string key;
   std::string name;
-  std::string code;  // the highest class among its functions; empty: none was seen
+  std::string code;  // highest class of its functions; empty: not observed
   bool kleidiai = false;
   std::vector<ProvenFunction> functions;
   ThreadUse threads;
 
-  // What computed it: of what tasks called, those of the highest class; else of the tasks themselves.
+  // The functions that computed the operator: the callees of tasks with the highest class, else the tasks
+  // themselves.
   std::vector<const ProvenFunction*> Kernels() const;
 
   static constexpr const char* kSchemaName = "watched_row";
@@ -112,16 +113,16 @@ struct WatchedRow {
   }
 };
 
-// The operators of a watched run, those of delegates and portable kernels, in the order of the run.
+// The operators of a watched run, of delegates and portable kernels, in execution order.
 std::vector<WatchedRow> WatchedRows(const WatchData& watch);
 
 struct WatchedExperiment {
   std::filesystem::path file;  // WatchFile
-  std::string method;          // of the operators
+  std::string method;          // method of the operators
   std::string label;
-  bool contended = false;  // of its times: see WatchReply
+  bool contended = false;  // the times are contended, see WatchReply
   std::vector<WatchedRow> rows;
-  std::optional<protocol::MemoryReport> memory;  // absent: it cannot be told there
+  std::optional<protocol::MemoryReport> memory;  // absent: not available on the device
 
   static constexpr const char* kSchemaName = "watched";
   static void Describe(auto& v) {
@@ -134,13 +135,13 @@ struct WatchedExperiment {
   }
 };
 
-// Those of a run that were watched. Of a program of several methods the experiments share a file: it is there
-// once.
+// The watched experiments of a run. If a program has several methods, their experiments share a file, which
+// is listed once.
 std::vector<WatchedExperiment> WatchedOf(const RunData& run);
-// That of the experiment; null where it was not watched.
+// Finds the watched experiment of `data`; null: not watched.
 const WatchedExperiment* FindWatched(const std::vector<WatchedExperiment>& watched,
                                      const ExperimentData& data);
-// Its rows; none where it was not watched.
+// The rows of the watched experiment; empty if not watched.
 std::span<const WatchedRow> RowsOf(const std::vector<WatchedExperiment>& watched, const ExperimentData& data);
 
 }  // namespace etprof

@@ -169,7 +169,7 @@ ReadKernels ReadAndWriteKernels(const KernelsOptions& options) {
   if (!options.compare.empty()) {
     for (const std::string& path : {options.compare.at(1), options.compare.at(0)})
       AddLog(path, options, report);
-    TellApart(report);
+    MakeLabelsUnique(report);
     report.comparison = CompareKernels(report.views, 0, 1);
   } else if (report.views.size() == 2 && !report.comparison) {
     CompareOffWithOn(report);
