@@ -13,9 +13,9 @@ namespace {
 
 using Kind = ModelNode::Kind;
 
-constexpr std::size_t kMostNodes = 1'000'000;  // more than any viewer draws
+constexpr std::size_t kMaxNodes = 1'000'000;  // more than any viewer can draw
 
-// An output of a node.
+// A node output that wrote a value.
 struct Writer {
   std::size_t node = 0, output = 0;
 };
@@ -41,35 +41,36 @@ class GraphBuilder {
   ModelGraph Build() {
     RequireDrawable();
     for (std::size_t i = 0; i < method_.inputs.size(); ++i) {
-      const std::size_t node = Add(Kind::kInput, fmt::format("input/{}", i), fmt::format("input {}", i));
-      graph_.nodes[node].outputs = TensorsOf({method_.inputs[i]});
+      const std::size_t node = AddNode(Kind::kInput, fmt::format("input/{}", i), fmt::format("input {}", i));
+      graph_.nodes[node].outputs = MakeTensors({method_.inputs[i]});
       if (const auto& tensor = method_.values[method_.inputs[i]].tensor)
         graph_.nodes[node].shapes = tensor->dynamism;
-      Write(method_.inputs[i], {node, 0});
+      SetWriter(method_.inputs[i], {node, 0});
     }
     for (std::size_t i = 0; i < method_.instructions.size(); ++i) AddInstruction(i);
     for (std::size_t i = 0; i < method_.outputs.size(); ++i) {
-      const std::size_t node = Add(Kind::kOutput, fmt::format("output/{}", i), fmt::format("output {}", i));
-      Read(node, method_.outputs[i], 0);
+      const std::size_t node =
+          AddNode(Kind::kOutput, fmt::format("output/{}", i), fmt::format("output {}", i));
+      AddEdges(node, method_.outputs[i], 0);
     }
     return std::move(graph_);
   }
 
  private:
-  // Counted before any is made: a small file may call one delegate many times.
+  // Count the nodes before they are made, since a small file may call one delegate many times.
   void RequireDrawable() const {
     std::size_t nodes = method_.inputs.size() + method_.outputs.size();
     for (const Instruction& instruction : method_.instructions) {
       const bool call = instruction.kind == Instruction::Kind::kDelegate;
       const auto graph = call ? method_.delegates[instruction.target].graph : std::nullopt;
       nodes += graph ? program_.xnn_graphs[*graph].nodes.size() : 1;
-      if (nodes <= kMostNodes) continue;
+      if (nodes <= kMaxNodes) continue;
       throw Error(ExitCode::kBadInput,
-                  fmt::format("the graph of method {} has more than {} nodes", method_.name, kMostNodes));
+                  fmt::format("the graph of method {} has more than {} nodes", method_.name, kMaxNodes));
     }
   }
 
-  std::size_t Add(Kind kind, const std::string& id, const std::string& label) {
+  std::size_t AddNode(Kind kind, const std::string& id, const std::string& label) {
     ModelNode node;
     node.kind = kind;
     node.id = fmt::format("{}/{}", method_.name, id);
@@ -78,7 +79,7 @@ class GraphBuilder {
     return graph_.nodes.size() - 1;
   }
 
-  std::vector<OperatorTensor> TensorsOf(const std::vector<std::size_t>& values) const {
+  std::vector<OperatorTensor> MakeTensors(const std::vector<std::size_t>& values) const {
     std::vector<OperatorTensor> tensors;
     for (const std::size_t value : values) {
       const auto& tensor = method_.values[value].tensor;
@@ -92,10 +93,10 @@ class GraphBuilder {
     return tensor && tensor->data != ProgramTensor::Data::kNone;
   }
 
-  void Write(std::size_t value, Writer writer) { writers_[value] = {writer}; }
+  void SetWriter(std::size_t value, Writer writer) { writers_[value] = {writer}; }
 
-  // Where branches meet, several nodes may have written it.
-  void Read(std::size_t node, std::size_t value, std::size_t input) {
+  // If branches meet, several nodes may have written the value.
+  void AddEdges(std::size_t node, std::size_t value, std::size_t input) {
     const auto writers = writers_.find(flow_.Holder(value));
     if (writers == writers_.end()) return;
     for (const Writer& writer : writers->second)
@@ -114,8 +115,8 @@ class GraphBuilder {
         if (const auto graph = method_.delegates[instruction.target].graph) {
           AddCall(instruction, program_.xnn_graphs[*graph], place + "/node/");
         } else {
-          AddWhole(index, Kind::kDelegate, place + "/delegate",
-                   method_.delegates[instruction.target].backend);
+          AddInstructionNode(index, Kind::kDelegate, place + "/delegate",
+                             method_.delegates[instruction.target].backend);
         }
         break;
       case Instruction::Kind::kMove:
@@ -136,88 +137,90 @@ class GraphBuilder {
     }
   }
 
-  // What an instruction reads and writes as a whole.
-  std::size_t AddWhole(std::size_t index, Kind kind, const std::string& id, const std::string& label) {
+  // Adds a node for a whole instruction with its inputs and outputs.
+  std::size_t AddInstructionNode(std::size_t index, Kind kind, const std::string& id,
+                                 const std::string& label) {
     const Instruction& instruction = method_.instructions[index];
     const ReadAndWritten<std::size_t>& flow = flow_.instructions[index];
-    const std::size_t node = Add(kind, id, label);
-    ModelNode& made = graph_.nodes[node];
-    SetInstruction(made, instruction);
+    const std::size_t node = AddNode(kind, id, label);
+    ModelNode& new_node = graph_.nodes[node];
+    SetInstruction(new_node, instruction);
     std::size_t input = 0;
     for (const std::size_t value : flow.read) {
       if (IsConstant(value)) {
-        made.constants.push_back(TensorsOf({value}).front());
+        new_node.constants.push_back(MakeTensors({value}).front());
       } else {
-        Read(node, value, input++);
+        AddEdges(node, value, input++);
       }
     }
-    made.outputs = TensorsOf(flow.written);
+    new_node.outputs = MakeTensors(flow.written);
     if (kind == Kind::kMove) return node;
-    for (std::size_t i = 0; i < flow.written.size(); ++i) Write(flow.written[i], {node, i});
-    SetPlace(made, places_.OfKernel(instruction, method_));
+    for (std::size_t i = 0; i < flow.written.size(); ++i) SetWriter(flow.written[i], {node, i});
+    SetPlace(new_node, places_.OfKernel(instruction, method_));
     return node;
   }
 
   void AddKernel(std::size_t index, const std::string& id) {
     const Instruction& instruction = method_.instructions[index];
-    const std::size_t node = AddWhole(index, Kind::kKernel, id, method_.operators[instruction.target]);
-    ModelNode& made = graph_.nodes[node];
-    made.work = WorkOf(instruction, method_);
-    made.kleidiai = KleidiaiOf(instruction, method_);
+    const std::size_t node =
+        AddInstructionNode(index, Kind::kKernel, id, method_.operators[instruction.target]);
+    ModelNode& new_node = graph_.nodes[node];
+    new_node.work = WorkOf(instruction, method_);
+    new_node.kleidiai = KleidiaiOf(instruction, method_);
   }
 
-  // The branches of a condition each move their result to the same value.
+  // Each branch of a condition moves its result to the same value.
   void AddMove(std::size_t index, const std::string& id) {
     const ReadAndWritten<std::size_t>& flow = flow_.instructions[index];
     if (flow.written.empty()) return;
-    const std::size_t node = AddWhole(index, Kind::kMove, id, "move");
+    const std::size_t node = AddInstructionNode(index, Kind::kMove, id, "move");
     std::vector<Writer>& writers = writers_[flow.written.front()];
     std::erase_if(writers, [&](const Writer& other) { return graph_.nodes[other.node].kind != Kind::kMove; });
     writers.push_back({node, 0});
   }
 
   void AddCall(const Instruction& call, const XnnGraph& graph, const std::string& id) {
-    std::map<std::uint32_t, Writer> written;  // by id of a value
-    std::map<std::uint32_t, std::size_t> given;
+    std::map<std::uint32_t, Writer> written;  // by value id
+    std::map<std::uint32_t, std::size_t> argument_values;
     for (const std::uint32_t input : graph.inputs) {
-      if (const auto value = ArgumentOf(*graph.Find(input), call)) given[input] = *value;
+      if (const auto value = ArgumentOf(*graph.Find(input), call)) argument_values[input] = *value;
     }
-    for (const XnnNode& own : graph.nodes) {
-      const std::string label = own.type.starts_with("XNN") ? own.type.substr(3) : own.type;
-      const std::size_t node = Add(Kind::kDelegated, id + std::to_string(own.index), label);
-      ModelNode& made = graph_.nodes[node];
-      SetInstruction(made, call);
-      made.graph_node = own.index;
+    for (const XnnNode& xnn_node : graph.nodes) {
+      const std::string label = xnn_node.type.starts_with("XNN") ? xnn_node.type.substr(3) : xnn_node.type;
+      const std::size_t node = AddNode(Kind::kDelegated, id + std::to_string(xnn_node.index), label);
+      ModelNode& new_node = graph_.nodes[node];
+      SetInstruction(new_node, call);
+      new_node.graph_node = xnn_node.index;
       std::size_t input = 0;
-      for (const std::uint32_t value_id : DataflowOf({own.index}, graph).read) {
+      for (const std::uint32_t value_id : DataflowOf({xnn_node.index}, graph).read) {
         const XnnValue& value = *graph.Find(value_id);
         if (value.constant) {
-          made.constants.push_back({value.type, value.shape, true});
+          new_node.constants.push_back({value.type, value.shape, true});
           continue;
         }
         const auto writer = written.find(value_id);
-        const auto argument = given.find(value_id);
+        const auto argument = argument_values.find(value_id);
         if (writer != written.end()) {
-          made.edges.push_back({writer->second.node, writer->second.output, input});
-        } else if (argument != given.end()) {
-          Read(node, argument->second, input);
+          new_node.edges.push_back({writer->second.node, writer->second.output, input});
+        } else if (argument != argument_values.end()) {
+          AddEdges(node, argument->second, input);
         }
         ++input;
       }
-      for (const std::uint32_t value_id : own.outputs) {
+      for (const std::uint32_t value_id : xnn_node.outputs) {
         const XnnValue* value = graph.Find(value_id);
         if (value == nullptr) continue;
-        written[value_id] = {node, made.outputs.size()};
-        made.outputs.push_back({value->type, value->shape, false});
+        written[value_id] = {node, new_node.outputs.size()};
+        new_node.outputs.push_back({value->type, value->shape, false});
       }
-      made.work = WorkOf(std::vector<std::size_t>{own.index}, graph);
-      made.kleidiai = KleidiaiOf(own, graph);
-      SetPlace(made, places_.OfNode(own, graph));
+      new_node.work = WorkOf(std::vector<std::size_t>{xnn_node.index}, graph);
+      new_node.kleidiai = KleidiaiOf(xnn_node, graph);
+      SetPlace(new_node, places_.OfNode(xnn_node, graph));
     }
     for (const std::uint32_t output : graph.outputs) {
       const auto writer = written.find(output);
       const auto value = ArgumentOf(*graph.Find(output), call);
-      if (value && writer != written.end()) Write(*value, writer->second);
+      if (value && writer != written.end()) SetWriter(*value, writer->second);
     }
   }
 
@@ -232,10 +235,10 @@ class GraphBuilder {
       }
       if (place.frame) node.source = LineText(*place.frame);
     }
-    Group(node);
+    SetGroup(node);
   }
 
-  void Group(ModelNode& node) const {
+  void SetGroup(ModelNode& node) const {
     node.group.clear();
     if (graph_.grouping == ModelGraph::Grouping::kLayer) {
       if (node.layer) node.group = SplitPath(*node.layer);

@@ -17,52 +17,52 @@
 
 namespace etprof {
 
-// What an experiment measured of a node. Several operators may run as one node (a bounded Add runs as Add and
-// Clamp), and one in several passes of a loop: sums over them.
+// The time of a node in an experiment. Several operators may run as one node (a bounded Add runs as Add and
+// Clamp), and an operator may run in several passes of a loop; the values are sums over them.
 struct NodeTime {
-  std::vector<std::size_t> operators;  // in Profile::operators
-  Nanoseconds total_self = 0;          // over the common set of runs
-  double mean_self = 0;                // ns: total_self over the number of these runs
-  double share = 0;                    // of Method::execute, 0 to 1
+  std::vector<std::size_t> operators;  // indices into Profile::operators
+  Nanoseconds total_self = 0;          // ns; sum over the common set of runs
+  double mean_self = 0;                // ns; total_self / number of these runs
+  double share = 0;                    // share of Method::execute, 0 to 1
 };
 
-// One thing that a method does, as a node of its graph.
+// A node of a method's graph.
 struct ModelNode {
   enum class Kind {
-    kInput,      // of the method
-    kOutput,     // of the method
+    kInput,      // input of the method
+    kOutput,     // output of the method
     kKernel,     // an instruction that is not delegated
     kDelegated,  // a node of a delegate's graph
     kDelegate,   // a call of a delegate whose payload is not read
-    kMove,       // of a value, at the end of a branch
-    kInserted,   // not of the program: XNNPACK made it when it loaded the graph
-    kUnplaced,   // not of the program: an operator that ran and fits no node
+    kMove,       // move of a value at the end of a branch
+    kInserted,   // not in the program: XNNPACK inserted it when it loaded the graph
+    kUnplaced,   // not in the program: an executed operator that fits no node
   };
   Kind kind = Kind::kKernel;
-  std::string id;                  // unique in the graph; the same for every run of the program
+  std::string id;                  // unique in the graph; equal for all runs of the program
   std::string label;               // "Conv2d", "aten::mean.out"
-  std::vector<std::string> group;  // of what it is part, from the outermost
+  std::vector<std::string> group;  // enclosing groups, outermost first
   struct Edge {
-    std::size_t node = 0;    // in ModelGraph::nodes, that it reads from
-    std::size_t output = 0;  // of that node
-    std::size_t input = 0;   // of this one, constants not counted
+    std::size_t node = 0;    // producer: index into ModelGraph::nodes
+    std::size_t output = 0;  // output of the producer
+    std::size_t input = 0;   // input of this node, without constants
   };
   std::vector<Edge> edges;
   std::vector<OperatorTensor> constants, outputs;
-  // Of what it reads and writes, as ShapesOf: sizes and `work` are the most, or no more than a guess.
+  // From ShapesOf: unless static, sizes and `work` are upper bounds or guesses.
   ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;
 
-  std::optional<int> chain, instruction;  // of what is an instruction, or in one
-  std::string delegate;                   // "XnnpackBackend at instruction 3"; "": none
-  std::optional<std::size_t> graph_node;  // kDelegated: in XnnGraph::nodes
+  std::optional<int> chain, instruction;  // for nodes that are, or are in, an instruction
+  std::string delegate;                   // "XnnpackBackend at instruction 3"; "": not delegated
+  std::optional<std::size_t> graph_node;  // if kDelegated: index into XnnGraph::nodes
   std::optional<std::string> layer;       // path of the innermost module, "" the model itself
-  std::string layer_type, source;         // "" where not known; "model.py:142"
-  bool between = false;                   // as OperatorSource::between
+  std::string layer_type, source;         // "": not known; source: "model.py:142"
+  bool between = false;                   // OperatorSource::between
   Work work;
   std::optional<KleidiaiUse> kleidiai;
 
   std::map<std::size_t, NodeTime> times;  // by index into Report::experiments
-  // Of nodes that ran as part of another, or may have: that one, by index into Report::experiments.
+  // The node into which this node was, or may have been, fused, by index into Report::experiments.
   std::map<std::size_t, std::size_t> ran_in, may_have_run_in;
 };
 
@@ -70,28 +70,28 @@ struct ModelGraph {
   enum class Grouping { kLayer, kDelegate };
   std::string method;
   Grouping grouping = Grouping::kDelegate;
-  std::vector<ModelNode> nodes;  // inputs, what the instructions do, in order, outputs, then others
-  std::map<std::string, std::string> types;  // of modules, by path, where known
-  std::vector<std::size_t> experiments;      // in Report::experiments: those whose times stand on the nodes
+  std::vector<ModelNode> nodes;  // inputs, nodes of the instructions in order, outputs, then other nodes
+  std::map<std::string, std::string> types;  // types of modules by path, if known
+  std::vector<std::size_t> experiments;      // indices into Report::experiments whose times are on the nodes
 };
 
-// The graph of a method without times. Without sources (null), or with `by_delegate`, nodes are grouped by
-// the delegate that they are in, else by the model's modules. Constants are no nodes. Throws Error
-// (kBadInput) for a method whose calls have more than a million nodes together.
+// Builds the graph of a method without times. Nodes are grouped by the model's modules, or by delegate if
+// there are no sources (null) or with `by_delegate`. Constants are not nodes. Throws Error (kBadInput) for a
+// method whose calls together have more than a million nodes.
 ModelGraph GraphOf(const Method& method, const Program& program, const MethodSources* sources,
                    bool by_delegate);
 
-// Adds what an experiment of the report measured. Every operator's time stands on exactly one node: of fused
-// nodes on the first, of several that fit equally well on the first, of what XNNPACK inserted and of what
-// fits no node on one of its own. Nothing where the experiment's operators are not joined to this method.
+// Adds the times of an experiment. The time of each operator is on exactly one node: the first of fused
+// nodes, the first of several nodes that fit equally well, and an extra node for inserted operators and
+// operators that fit no node. Adds nothing if the experiment's operators are not joined to this method.
 void AddTimes(const Report& report, std::size_t experiment, const Method& method, ModelGraph& graph);
 
-// A node's time on two sides.
+// A comparison of a node's times in two variants.
 struct NodeComparison {
-  std::optional<double> ratio;       // as RatioOf: above 1, the candidate is faster
-  std::optional<Quantity> quantity;  // where one operator ran as the node on each side
+  std::optional<double> ratio;       // from RatioOf; above 1, the candidate is faster
+  std::optional<Quantity> quantity;  // if exactly one operator ran as the node in each variant
 };
-// Absent where the node took no time on a side.
+// Absent if the node has no time in a variant.
 std::optional<NodeComparison> CompareNode(const ReportComparison& comparison, const ModelNode& node);
 
 }  // namespace etprof

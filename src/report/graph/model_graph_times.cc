@@ -12,9 +12,9 @@ namespace {
 using Kind = ModelNode::Kind;
 using Join = OperatorSource::Join;
 
-class Timer {
+class NodeTimer {
  public:
-  Timer(const Report& report, std::size_t experiment, const Method& method, ModelGraph& graph)
+  NodeTimer(const Report& report, std::size_t experiment, const Method& method, ModelGraph& graph)
       : experiment_(report.experiments[experiment]),
         index_(experiment),
         profile_(*experiment_.profile),
@@ -29,7 +29,7 @@ class Timer {
       if (node.graph_node) {
         delegated_[{instruction, *node.graph_node}] = i;
       } else if (node.kind == Kind::kKernel || node.kind == Kind::kDelegate) {
-        whole_[instruction] = i;
+        instruction_nodes_[instruction] = i;
       }
     }
   }
@@ -38,21 +38,21 @@ class Timer {
     node_of_.resize(profile_.operators.size());
     std::vector<const OperatorRow*> rows;
     for (const OperatorRow& row : experiment_.operators) rows.push_back(&row);
-    // In the order in which they ran, so that what was inserted is numbered the same in every experiment.
+    // In execution order, so that inserted operators have the same numbers in all experiments.
     std::ranges::sort(rows, [](const OperatorRow* a, const OperatorRow* b) { return a->op < b->op; });
     for (const OperatorRow* row : rows) {
-      if (IsOfProgram(row->op)) Place(*row, OwnNode(row->op));
+      if (IsInProgram(row->op)) AddTime(*row, MarkFusedNodes(row->op));
     }
-    // From the end, so that what an inserted operator serves has its node.
-    const std::size_t of_program = graph_.nodes.size();
-    std::map<std::size_t, std::size_t> added;  // by node: operator
+    // From the end, so that the consumers of inserted operators already have nodes.
+    const std::size_t num_program_nodes = graph_.nodes.size();
+    std::map<std::size_t, std::size_t> extra_nodes;  // from node to operator
     for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
-      if (IsOfProgram((*row)->op)) continue;
-      const std::size_t node = AddedNode((*row)->op);
-      if (node >= of_program) added.try_emplace(node, (*row)->op);
-      Place(**row, node);
+      if (IsInProgram((*row)->op)) continue;
+      const std::size_t node = FindOrAddExtraNode((*row)->op);
+      if (node >= num_program_nodes) extra_nodes.try_emplace(node, (*row)->op);
+      AddTime(**row, node);
     }
-    for (const auto& [node, op] : added) ConnectAdded(op, node);
+    for (const auto& [node, op] : extra_nodes) ConnectExtraNode(op, node);
     graph_.experiments.push_back(index_);
   }
 
@@ -62,7 +62,8 @@ class Timer {
     return {profile_.operators[op].key.chain, profile_.operators[op].key.instruction};
   }
 
-  // The nodes that it may be, its own first; of an instruction as a whole that one.
+  // The nodes that the operator may belong to, its own first; for an instruction without a graph, the
+  // instruction's node.
   std::vector<std::size_t> NodesOf(std::size_t op) const {
     const OperatorSource& source = SourceOf(op);
     std::vector<std::size_t> nodes;
@@ -70,13 +71,14 @@ class Timer {
       const auto found = delegated_.find({InstructionOf(op), node});
       if (found != delegated_.end()) nodes.push_back(found->second);
     }
-    if (const auto found = whole_.find(InstructionOf(op)); nodes.empty() && found != whole_.end())
+    if (const auto found = instruction_nodes_.find(InstructionOf(op));
+        nodes.empty() && found != instruction_nodes_.end())
       nodes.push_back(found->second);
     return nodes;
   }
-  bool IsOfProgram(std::size_t op) const { return !NodesOf(op).empty(); }
+  bool IsInProgram(std::size_t op) const { return !NodesOf(op).empty(); }
 
-  std::size_t OwnNode(std::size_t op) {
+  std::size_t MarkFusedNodes(std::size_t op) {
     const std::vector<std::size_t> nodes = NodesOf(op);
     const bool sure = !SourceOf(op).nodes.empty();
     for (std::size_t i = 1; i < nodes.size(); ++i) {
@@ -86,22 +88,24 @@ class Timer {
     return nodes.front();
   }
 
-  // A node for what is none of the program: what XNNPACK inserted, by what it serves, or what fits no node.
-  std::size_t AddedNode(std::size_t op) {
-    const Operator& own = profile_.operators[op];
+  // Finds or adds a node for an operator that is not in the program: an operator that XNNPACK inserted,
+  // identified by its consumer, or an operator that fits no node.
+  std::size_t FindOrAddExtraNode(std::size_t op) {
+    const Operator& this_operator = profile_.operators[op];
     const OperatorSource& source = SourceOf(op);
     const bool inserted = source.join == Join::kInserted;
     const auto [chain, instruction] = InstructionOf(op);
-    const std::string stem = OperatorStem(own.name);
-    const std::optional<std::size_t> served = ServedBy(op);
+    const std::string stem = OperatorStem(this_operator.name);
+    const std::optional<std::size_t> consumer = ConsumerNode(op);
     const std::string place =
         fmt::format("{}/{}{}/{}/{} {}", graph_.method, chain == 0 ? "" : fmt::format("chain {}/", chain),
                     instruction, inserted ? "inserted" : "unplaced", stem,
-                    served ? "before " + graph_.nodes[*served].id : std::string("alone"));
+                    consumer ? "before " + graph_.nodes[*consumer].id : std::string("alone"));
     std::string id = place;
-    // Of several passes of a loop the time stands on one node.
-    for (int i = 2; own.key.occurrence == 0 && used_.contains(id); ++i) id = fmt::format("{} #{}", place, i);
-    used_.insert(id);
+    // All passes of a loop use one node.
+    for (int i = 2; this_operator.key.occurrence == 0 && used_ids_.contains(id); ++i)
+      id = fmt::format("{} #{}", place, i);
+    used_ids_.insert(id);
     const auto [found, is_new] = by_id_.try_emplace(id, graph_.nodes.size());
     if (is_new) {
       ModelNode node;
@@ -110,30 +114,31 @@ class Timer {
       node.label = stem;
       node.chain = chain;
       node.instruction = instruction;
-      if (own.key.kind == SpanKind::kBackend)
+      if (this_operator.key.kind == SpanKind::kBackend)
         node.delegate = fmt::format("{} at instruction {}", BackendOf(instruction, chain), instruction);
       if (const auto layer = ModulePath(join_, op)) {
         node.layer = layer;
         node.layer_type = join_.places[*source.place].modules.back().type;
       }
       node.source = SourceLine(join_, op).value_or("");
-      node.group = GroupOf(node, served);
+      node.group = FindGroup(node, consumer);
       graph_.nodes.push_back(std::move(node));
     }
     return found->second;
   }
 
   std::string BackendOf(int instruction, int chain) const {
-    for (const Instruction& own : method_.instructions) {
-      if (own.index == instruction && own.chain == chain && own.kind == Instruction::Kind::kDelegate)
-        return method_.delegates[own.target].backend;
+    for (const Instruction& this_operator : method_.instructions) {
+      if (this_operator.index == instruction && this_operator.chain == chain &&
+          this_operator.kind == Instruction::Kind::kDelegate)
+        return method_.delegates[this_operator.target].backend;
     }
     return "delegate";
   }
 
-  // It stands with what it serves, else with the others of its call.
-  std::vector<std::string> GroupOf(const ModelNode& node, std::optional<std::size_t> served) const {
-    if (served) return graph_.nodes[*served].group;
+  // The group of the consumer, else of the other nodes of the call.
+  std::vector<std::string> FindGroup(const ModelNode& node, std::optional<std::size_t> consumer) const {
+    if (consumer) return graph_.nodes[*consumer].group;
     if (graph_.grouping == ModelGraph::Grouping::kDelegate && !node.delegate.empty()) return {node.delegate};
     for (const ModelNode& other : graph_.nodes) {
       if (graph_.grouping == ModelGraph::Grouping::kLayer && node.layer && other.layer == node.layer)
@@ -142,23 +147,23 @@ class Timer {
     return {};
   }
 
-  std::optional<std::size_t> ServedBy(std::size_t op) const {
+  std::optional<std::size_t> ConsumerNode(std::size_t op) const {
     const std::vector<std::size_t>& consumers = SourceOf(op).consumers;
     return consumers.empty() ? std::nullopt : node_of_[consumers.front()];
   }
 
-  // The edges of the program stay: it stands beside that which it makes ready.
-  void ConnectAdded(std::size_t op, std::size_t node) {
+  // Connects the extra node without changing the program's edges.
+  void ConnectExtraNode(std::size_t op, std::size_t node) {
     std::size_t input = 0;
     for (const std::size_t producer : SourceOf(op).producers) {
       if (node_of_[producer]) graph_.nodes[node].edges.push_back({*node_of_[producer], 0, input++});
     }
-    const std::optional<std::size_t> served = ServedBy(op);
-    if (served && *served != node && graph_.nodes[*served].kind != Kind::kInserted)
-      graph_.nodes[*served].edges.push_back({node, 0, 0});
+    const std::optional<std::size_t> consumer = ConsumerNode(op);
+    if (consumer && *consumer != node && graph_.nodes[*consumer].kind != Kind::kInserted)
+      graph_.nodes[*consumer].edges.push_back({node, 0, 0});
   }
 
-  void Place(const OperatorRow& row, std::size_t node) {
+  void AddTime(const OperatorRow& row, std::size_t node) {
     node_of_[row.op] = node;
     NodeTime& time = graph_.nodes[node].times[index_];
     time.operators.push_back(row.op);
@@ -175,9 +180,9 @@ class Timer {
   ModelGraph& graph_;
   std::map<std::string, std::size_t> by_id_;
   std::map<std::pair<std::pair<int, int>, std::size_t>, std::size_t> delegated_;  // by instruction and node
-  std::map<std::pair<int, int>, std::size_t> whole_;                              // by instruction
+  std::map<std::pair<int, int>, std::size_t> instruction_nodes_;                  // by instruction
   std::vector<std::optional<std::size_t>> node_of_;                               // by operator
-  std::set<std::string> used_;  // ids of nodes that were added or found for this experiment
+  std::set<std::string> used_ids_;  // ids of extra nodes of this experiment
 };
 
 }  // namespace
@@ -186,7 +191,7 @@ void AddTimes(const Report& report, std::size_t experiment, const Method& method
   const auto& profile = report.experiments[experiment].profile;
   if (!profile || !profile->program || !profile->program->problem.empty()) return;
   if (!profile->operators.empty() && profile->operators.front().key.method != method.name) return;
-  Timer(report, experiment, method, graph).Run();
+  NodeTimer(report, experiment, method, graph).Run();
 }
 
 std::optional<NodeComparison> CompareNode(const ReportComparison& comparison, const ModelNode& node) {
@@ -195,18 +200,18 @@ std::optional<NodeComparison> CompareNode(const ReportComparison& comparison, co
   if (baseline == node.times.end() || candidate == node.times.end()) return std::nullopt;
   if (baseline->second.mean_self <= 0 || candidate->second.mean_self <= 0) return std::nullopt;
   NodeComparison result;
-  Quantity together;
-  together.baseline_ns = baseline->second.mean_self;
-  together.candidate_ns = candidate->second.mean_self;
+  Quantity sums;
+  sums.baseline_ns = baseline->second.mean_self;
+  sums.candidate_ns = candidate->second.mean_self;
   const bool single = baseline->second.operators.size() == 1 && candidate->second.operators.size() == 1;
   for (const OperatorMatch& match : comparison.comparison.operators) {
-    // Of runs that are none to compare, all operators say so.
-    if (match.baseline == baseline->second.operators.front()) together.verdict = match.quantity.verdict;
+    // If the runs cannot be compared, all operators have that verdict.
+    if (match.baseline == baseline->second.operators.front()) sums.verdict = match.quantity.verdict;
     if (single && match.baseline == baseline->second.operators.front() &&
         match.candidate == candidate->second.operators.front())
       result.quantity = match.quantity;
   }
-  result.ratio = RatioOf(result.quantity.value_or(together));
+  result.ratio = RatioOf(result.quantity.value_or(sums));
   return result;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using xnnpack::KernelStatus;
 
-std::string LabelOf(const std::filesystem::path& log) {
+std::string LogLabel(const std::filesystem::path& log) {
   std::string stem = log.stem().string();
   for (const std::string_view end : {"_xnntrace", "_latency", "_kernels"})
     if (stem.size() > end.size() && stem.ends_with(end)) stem.resize(stem.size() - end.size());
@@ -29,7 +29,7 @@ bool IsKernelCsv(std::string_view text) {
   return line.find("kernel_name") != std::string_view::npos && line.find(',') != std::string_view::npos;
 }
 
-// The kit's table has no status: it takes what was registered for used, which is not repeated.
+// The kit's table has no status, since it counts registered kernels as used; here they stay "registered".
 void ReadKernelCsv(std::string_view text, const std::string& file, KernelView& view) {
   CsvReader reader(text, file);
   std::vector<std::string_view> fields;
@@ -53,9 +53,9 @@ void ReadKernelCsv(std::string_view text, const std::string& file, KernelView& v
   }
 }
 
-// "Transpose (ND, X32) Transpose" of a log is "Transpose (ND, X32)" of an ETDump: kinds that say nothing are
-// left out there.
-bool SameOperator(std::string_view in_log, std::string_view in_etdump) {
+// "Transpose (ND, X32) Transpose" in a log is "Transpose (ND, X32)" in an ETDump, which omits kinds without
+// information.
+bool IsSameOperator(std::string_view in_log, std::string_view in_etdump) {
   if (!in_log.starts_with(in_etdump)) return false;
   const std::string_view kernel = in_log.substr(in_etdump.size());
   return kernel.empty() || kernel == " Default" || (kernel.starts_with(' ') && in_etdump.ends_with(')'));
@@ -70,8 +70,9 @@ std::vector<const Operator*> BackendOperators(const Profile& profile) {
   return operators;
 }
 
-// Which of two labels is the side without: "sme2_off" and "sme2_on". Absent: they do not say.
-std::optional<std::pair<std::size_t, std::size_t>> OffAndOn(const std::vector<KernelView>& views) {
+// The indices of the views with and without "off" in their labels: "sme2_off" and "sme2_on". Absent: the
+// labels do not show it.
+std::optional<std::pair<std::size_t, std::size_t>> FindOffAndOn(const std::vector<KernelView>& views) {
   if (views.size() != 2) return std::nullopt;
   for (const std::size_t off : {std::size_t{0}, std::size_t{1}}) {
     const std::string a = Lower(views[off].label), b = Lower(views[1 - off].label);
@@ -88,7 +89,7 @@ KernelView ReadKernelView(const std::filesystem::path& log, std::string label, s
   const MappedFile file = MappedFile::Open(log, kMostTable);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   KernelView view;
-  view.label = label.empty() ? LabelOf(log) : std::move(label);
+  view.label = label.empty() ? LogLabel(log) : std::move(label);
   view.model_id = std::move(model_id);
   view.log = log;
   if (IsKernelCsv(text)) {
@@ -106,7 +107,7 @@ KernelView ReadKernelView(const std::filesystem::path& log, std::string label, s
 }
 
 std::filesystem::path KernelTableOf(const std::filesystem::path& log) {
-  return log.parent_path() / (LabelOf(log) + kKernelsSuffix);
+  return log.parent_path() / (LogLabel(log) + kKernelsSuffix);
 }
 
 void HoldAgainst(const Profile& profile, KernelView& view) {
@@ -115,7 +116,7 @@ void HoldAgainst(const Profile& profile, KernelView& view) {
   view.etdump_agrees = operators.size() == view.graphs.size() &&
                        std::equal(operators.begin(), operators.end(), view.graphs.begin(),
                                   [](const Operator* op, const std::string& logged) {
-                                    return SameOperator(logged, op->type);
+                                    return IsSameOperator(logged, op->type);
                                   });
 }
 
@@ -126,9 +127,9 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
   comparison.candidate_label = views[candidate].label;
   const xnnpack::KernelUse &a = views[baseline].use, &b = views[candidate].use;
   std::vector<KernelComparison::Row> rows;
-  std::map<std::string, std::size_t> places;
+  std::map<std::string, std::size_t> row_of_kernel;
   const auto add = [&](const xnnpack::LoggedKernel& kernel, bool of_baseline) {
-    const auto [place, is_new] = places.try_emplace(kernel.name, rows.size());
+    const auto [place, is_new] = row_of_kernel.try_emplace(kernel.name, rows.size());
     if (is_new) rows.push_back({kernel.name, kernel.parsed, std::nullopt, std::nullopt});
     (of_baseline ? rows[place->second].baseline : rows[place->second].candidate) = kernel.status;
   };
@@ -142,10 +143,10 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
     const auto name = xnnpack::ParseOperatorName(op.name);
     return name ? name->type : op.name;
   };
-  const bool alike =
+  const bool same_operators =
       std::equal(a.operators.begin(), a.operators.end(), b.operators.begin(), b.operators.end(),
                  [&](const auto& x, const auto& y) { return type(x) == type(y); });
-  for (std::size_t i = 0; alike && i < a.operators.size(); ++i) {
+  for (std::size_t i = 0; same_operators && i < a.operators.size(); ++i) {
     comparison.operators.push_back(
         {a.operators[i].name, b.operators[i].name, a.operators[i].kernel, b.operators[i].kernel});
   }
@@ -153,7 +154,7 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
 }
 
 void CompareOffWithOn(KernelReport& report) {
-  if (const auto sides = OffAndOn(report.views))
+  if (const auto sides = FindOffAndOn(report.views))
     report.comparison = CompareKernels(report.views, sides->first, sides->second);
 }
 
@@ -170,8 +171,8 @@ OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& ca
   evidence.candidate_label = candidate_label;
   for (const NodePair& pair : MatchOperators(baseline, candidate)) {
     OperatorEvidence::Row row;
-    const auto take = [](const Profile& profile, std::optional<std::size_t> index, std::string& name,
-                         bool& kleidiai, bool& sme) -> std::string {
+    const auto describe_side = [](const Profile& profile, std::optional<std::size_t> index, std::string& name,
+                                  bool& kleidiai, bool& sme) -> std::string {
       if (!index || profile.operators[*index].key.kind != SpanKind::kBackend) return "";
       const Operator& op = profile.operators[*index];
       name = op.name;
@@ -182,9 +183,9 @@ OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& ca
       return op.type;
     };
     const std::string a =
-        take(baseline, pair.baseline, row.baseline, row.baseline_kleidiai, row.baseline_sme);
+        describe_side(baseline, pair.baseline, row.baseline, row.baseline_kleidiai, row.baseline_sme);
     const std::string b =
-        take(candidate, pair.candidate, row.candidate, row.candidate_kleidiai, row.candidate_sme);
+        describe_side(candidate, pair.candidate, row.candidate, row.candidate_kleidiai, row.candidate_sme);
     if (a.empty() && b.empty()) continue;
     (a == b ? evidence.same : evidence.changed).push_back(std::move(row));
   }
@@ -200,7 +201,7 @@ KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Pr
   };
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
     const ExperimentData& data = run.experiments[i];
-    // A trace of several methods is several experiments with one log.
+    // A trace of several methods forms several experiments with one log.
     const bool known = std::ranges::any_of(
         report.views, [&](const KernelView& view) { return view.log == data.xnntrace_log; });
     if (data.xnntrace_log.empty() || known) continue;

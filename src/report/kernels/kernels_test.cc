@@ -20,7 +20,7 @@ using xnnpack::KernelStatus;
 const std::string kData = ETPROF_TEST_DATA;
 const std::string kIgemm = "xnn_f32_igemm_minmax_ukernel_7x32__avx512f_broadcast";
 
-Profile ProfileOfFile(const std::string& file) { return Attribute(ReadEtdumpFile(kData + "/" + file), {}); }
+Profile ReadProfile(const std::string& file) { return Attribute(ReadEtdumpFile(kData + "/" + file), {}); }
 
 class Kernels : public testing::Test {
  protected:
@@ -34,20 +34,20 @@ class Kernels : public testing::Test {
       std::filesystem::temp_directory_path() / ("etprof_kernels_test_" + std::to_string(::getpid()));
 };
 
-TEST_F(Kernels, OfARealLogAndItsEtdump) {
+TEST_F(Kernels, ReadsARealLogAndItsEtdump) {
   KernelView view = ReadKernelView(kData + "/toy_cnn.t1.log");
   EXPECT_EQ(view.label, "toy_cnn.t1");
   EXPECT_EQ(view.Count(KernelStatus::kUsed), 1U);
   EXPECT_EQ(view.Count(KernelStatus::kSuperseded), 9U);
   EXPECT_FALSE(view.etdump_agrees);
-  HoldAgainst(ProfileOfFile("toy_cnn.t1.etdump"), view);
+  HoldAgainst(ReadProfile("toy_cnn.t1.etdump"), view);
   EXPECT_EQ(view.etdump_agrees, true);
-  HoldAgainst(ProfileOfFile("sme2_emulated/toy_cnn.sme2_on.etdump"), view);
+  HoldAgainst(ReadProfile("sme2_emulated/toy_cnn.sme2_on.etdump"), view);
   EXPECT_EQ(view.etdump_agrees, false);
 }
 
-TEST_F(Kernels, OfTheKitsTableAreNoneUsed) {
-  // The kit writes what was registered, without a status.
+TEST_F(Kernels, KernelsOfTheKitsTableAreRegistered) {
+  // The kit lists registered kernels without a status.
   const KernelView view = ReadKernelView(
       Write("net_kernels.csv", "model_id,kernel_name,category,count,dtype\nnet," + kIgemm + ",GEMM,3,f32\n"));
   EXPECT_EQ(view.label, "net");
@@ -57,11 +57,11 @@ TEST_F(Kernels, OfTheKitsTableAreNoneUsed) {
   EXPECT_EQ(view.use.kernels[0].status, KernelStatus::kRegistered);
 }
 
-TEST_F(Kernels, AMissingFileIsBadInput) { EXPECT_THROW(ReadKernelView(folder_ / "none.log"), Error); }
+TEST_F(Kernels, RefusesAMissingFile) { EXPECT_THROW(ReadKernelView(folder_ / "none.log"), Error); }
 
-TEST_F(Kernels, TwoLogsComparedByStatusAndOperator) {
+TEST_F(Kernels, ComparesLogsByStatusAndOperator) {
   const std::string text = ReadTextFile(kData + "/toy_cnn.t1.log");
-  std::string on;  // as though SME2 were there
+  std::string on;  // the same log as if SME2 existed
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at) + 1;
     std::string line = text.substr(at, end - at);
@@ -92,7 +92,7 @@ TEST_F(Kernels, TwoLogsComparedByStatusAndOperator) {
   EXPECT_EQ(report.comparison->operators[1].candidate_kernel,
             "xnn_pf32_igemm_minmax_ukernel_32x32__neonsme2");
 
-  // Of the operation alone, the numbers too.
+  // The filter also applies to the counts.
   KernelReport dwconv = report;
   FilterKernels("dwconv", dwconv);
   EXPECT_EQ(dwconv.comparison->same.size(), dwconv.views[0].use.kernels.size());
@@ -104,7 +104,7 @@ TEST_F(Kernels, TwoLogsComparedByStatusAndOperator) {
   EXPECT_THAT(report.comparison->operators, SizeIs(5));
 }
 
-TEST_F(Kernels, LabelsThatDoNotSayOffAndOnAreNotCompared) {
+TEST_F(Kernels, ComparesOnlyOffWithOn) {
   KernelReport report;
   report.views = {ReadKernelView(kData + "/toy_cnn.t1.log", "a"),
                   ReadKernelView(kData + "/toy_cnn.t1.log", "b")};
@@ -112,7 +112,7 @@ TEST_F(Kernels, LabelsThatDoNotSayOffAndOnAreNotCompared) {
   EXPECT_FALSE(report.comparison);
 }
 
-TEST_F(Kernels, OperatorsThatChangeUnderTheMask) {
+TEST_F(Kernels, FindsOperatorsThatChangeWithTheMask) {
   struct Case {
     const char* model;
     std::size_t changed, kleidiai;
@@ -120,7 +120,7 @@ TEST_F(Kernels, OperatorsThatChangeUnderTheMask) {
   for (const Case& c : {Case{"toy_cnn", 5, 5}, Case{"toy_fp16", 5, 5}, Case{"toy_q8", 5, 5}}) {
     const std::string stem = std::string("sme2_emulated/") + c.model;
     const OperatorEvidence evidence = CompareOperatorNames(
-        ProfileOfFile(stem + ".sme2_off.etdump"), ProfileOfFile(stem + ".sme2_on.etdump"), "off", "on");
+        ReadProfile(stem + ".sme2_off.etdump"), ReadProfile(stem + ".sme2_on.etdump"), "off", "on");
     EXPECT_EQ(evidence.CountKleidiai(&OperatorEvidence::Row::baseline_kleidiai), 0U) << c.model;
     EXPECT_EQ(evidence.CountKleidiai(&OperatorEvidence::Row::candidate_kleidiai), c.kleidiai) << c.model;
     EXPECT_EQ(evidence.changed.size(), c.changed) << c.model;
@@ -137,11 +137,11 @@ TEST_F(Kernels, OperatorsThatChangeUnderTheMask) {
     EXPECT_EQ(report.evidence[0].CountKleidiai(&OperatorEvidence::Row::candidate_kleidiai), 2U) << c.model;
     EXPECT_EQ(report.evidence[0].same.size(), 0U) << c.model;
   }
-  // A side against itself shows nothing.
-  const Profile same = ProfileOfFile("sme2_emulated/toy_cnn.sme2_on.etdump");
-  const OperatorEvidence none = CompareOperatorNames(same, same, "a", "b");
-  EXPECT_THAT(none.changed, IsEmpty());
-  EXPECT_EQ(none.same.size(), 11U);
+  // A profile compared with itself has no changes.
+  const Profile same = ReadProfile("sme2_emulated/toy_cnn.sme2_on.etdump");
+  const OperatorEvidence unchanged = CompareOperatorNames(same, same, "a", "b");
+  EXPECT_THAT(unchanged.changed, IsEmpty());
+  EXPECT_EQ(unchanged.same.size(), 11U);
 }
 
 }  // namespace

@@ -15,19 +15,19 @@ namespace {
 
 using Kernels = KleidiaiUse::Kernels;
 
-bool Has(const std::vector<std::string>& features, std::string_view feature) {
+bool Contains(const std::vector<std::string>& features, std::string_view feature) {
   return std::ranges::find(features, feature) != features.end();
 }
 
-// What a CPU of this architecture has at least one of.
+// Whether the CPU has a known Arm feature; each Arm CPU has at least one.
 bool IsArm(const protocol::IsaState& isa) {
   const auto& known = isa::Features(isa::Architecture::kAarch64);
-  return std::ranges::any_of(known,
-                             [&](const isa::Feature& feature) { return Has(isa.detected, feature.name); });
+  return std::ranges::any_of(
+      known, [&](const isa::Feature& feature) { return Contains(isa.detected, feature.name); });
 }
 
-// Absent: the operator multiplies no matrices.
-std::optional<Kernels> KernelsOf(const Profile& profile, std::size_t op) {
+// The kernels of an operator by its name; absent: the operator does not multiply matrices.
+std::optional<Kernels> KernelsByName(const Profile& profile, std::size_t op) {
   const std::string& type = profile.operators[op].type;
   if (const auto name = xnnpack::ParseOperatorName(type)) {
     if (xnnpack::NeedsSme(*name))
@@ -41,19 +41,19 @@ std::optional<Kernels> KernelsOf(const Profile& profile, std::size_t op) {
   return std::nullopt;
 }
 
-// Why an operator that would run KleidiAI's kernels for SME2 did not.
-std::string WhyNotSme(const std::optional<protocol::IsaState>& isa) {
+// The reason why an operator that supports KleidiAI's SME2 kernels did not use them.
+std::string NoSmeReason(const std::optional<protocol::IsaState>& isa) {
   if (!isa) return "SME2 was off, or the CPU or the runner has none";
-  if (Has(isa->enabled, "sme2")) return "by its types it could: why it did not is not known";
-  return Has(isa->detected, "sme2") ? "SME2 was masked" : "the CPU has no SME2";
+  if (Contains(isa->enabled, "sme2")) return "by its types it could: why it did not is not known";
+  return Contains(isa->detected, "sme2") ? "SME2 was masked" : "the CPU has no SME2";
 }
 
-void Explain(const Profile& profile, std::size_t op, const std::optional<protocol::IsaState>& isa,
-             MatrixKernelRow& row) {
+void AddReason(const Profile& profile, std::size_t op, const std::optional<protocol::IsaState>& isa,
+               MatrixKernelRow& row) {
   if (row.ran == Kernels::kSme) return;
   if (row.ran == Kernels::kKleidiai) {
     row.why = row.proven.empty() ? "dynamically quantized (QP8): the name does not say whether with SME2"
-                                 : WhyNotSme(isa);
+                                 : NoSmeReason(isa);
     return;
   }
   if (!profile.program) {
@@ -64,7 +64,7 @@ void Explain(const Profile& profile, std::size_t op, const std::optional<protoco
   if (!use || use->kernels == Kernels::kUnknown) {
     row.why = "not known";
   } else if (use->kernels == Kernels::kSme || use->kernels == Kernels::kKleidiai) {
-    row.why = WhyNotSme(isa);
+    row.why = NoSmeReason(isa);
   } else {
     row.why = use->why;
     row.change = use->change;
@@ -85,25 +85,25 @@ std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
                                            const std::optional<protocol::IsaState>& isa,
                                            std::span<const WatchedRow> watched) {
   std::vector<MatrixKernelRow> rows;
-  std::map<std::string_view, const WatchedRow*> seen;
-  for (const WatchedRow& row : watched) seen[row.key] = &row;
+  std::map<std::string_view, const WatchedRow*> watched_by_key;
+  for (const WatchedRow& row : watched) watched_by_key[row.key] = &row;
   const auto runs = static_cast<double>(profile.CommonSet().size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     if (!IsOperator(profile.operators[op])) continue;
-    const auto ran = KernelsOf(profile, op);
+    const auto ran = KernelsByName(profile, op);
     if (!ran) continue;
     MatrixKernelRow row;
     row.ran = *ran;
-    const auto proof = seen.find(KeyText(profile.operators[op].key));
-    if (proof != seen.end() && !proof->second->code.empty() && row.ran != Kernels::kPortable) {
+    const auto proof = watched_by_key.find(KeyText(profile.operators[op].key));
+    if (proof != watched_by_key.end() && !proof->second->code.empty() && row.ran != Kernels::kPortable) {
       row.proven = proof->second->code;
       row.ran = !proof->second->kleidiai        ? Kernels::kOwn
                 : row.proven.starts_with("SME") ? Kernels::kSme
                                                 : Kernels::kKleidiai;
-      // QP8 says KleidiAI, and leaves open with which instructions.
+      // QP8 implies KleidiAI but not the instructions.
       row.contradicts = *ran == Kernels::kKleidiai ? row.ran == Kernels::kOwn : row.ran != *ran;
     }
-    Explain(profile, op, isa, row);
+    AddReason(profile, op, isa, row);
     auto found = std::ranges::find_if(rows, [&](const MatrixKernelRow& other) {
       return std::tie(other.ran, other.proven, other.contradicts, other.why, other.change) ==
              std::tie(row.ran, row.proven, row.contradicts, row.why, row.change);
@@ -118,18 +118,18 @@ std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
 }
 
 std::vector<std::string> SmeEvidence(const Profile& profile, std::span<const MatrixKernelRow> rows) {
-  std::map<std::size_t, bool> seen;  // operators that are proven: whether with SME
+  std::map<std::size_t, bool> watched_by_key;  // observed operators; true: with SME
   for (const MatrixKernelRow& row : rows) {
     for (const std::size_t op : row.operators)
-      if (!row.proven.empty()) seen[op] = row.ran == Kernels::kSme;
+      if (!row.proven.empty()) watched_by_key[op] = row.ran == Kernels::kSme;
   }
   std::map<std::string, std::int64_t> types;
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     const Operator& own = profile.operators[op];
     const auto name = xnnpack::ParseOperatorName(own.type);
-    const auto proof = seen.find(op);
+    const auto proof = watched_by_key.find(op);
     const bool named = name && xnnpack::NeedsSme(*name);
-    if (IsOperator(own) && (proof == seen.end() ? named : proof->second)) ++types[own.type];
+    if (IsOperator(own) && (proof == watched_by_key.end() ? named : proof->second)) ++types[own.type];
   }
   std::vector<std::string> evidence;
   for (const auto& [type, count] : types)

@@ -17,13 +17,11 @@ using testing::SizeIs;
 
 const std::string kTraces = ETPROF_TEST_DATA;
 
-Profile ProfileOfModel(const std::string& file) {
-  return Attribute(ReadEtdumpFile(kTraces + "/" + file), {});
-}
+Profile ReadProfileOf(const std::string& file) { return Attribute(ReadEtdumpFile(kTraces + "/" + file), {}); }
 
-// As if each operator that multiplies matrices were joined to a node that `use` is known of.
-Profile Joined(const std::string& file, const KleidiaiUse& use) {
-  Profile profile = ProfileOfModel(file);
+// A profile in which each matrix multiplication is joined to a node with `use`.
+Profile MakeJoinedProfile(const std::string& file, const KleidiaiUse& use) {
+  Profile profile = ReadProfileOf(file);
   profile.program.emplace();
   profile.program->operators.resize(profile.operators.size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
@@ -34,30 +32,31 @@ Profile Joined(const std::string& file, const KleidiaiUse& use) {
   return profile;
 }
 
-protocol::IsaState Isa(std::vector<std::string> detected, std::vector<std::string> enabled) {
+protocol::IsaState MakeIsaState(std::vector<std::string> detected, std::vector<std::string> enabled) {
   protocol::IsaState isa;
   isa.detected = std::move(detected);
   isa.enabled = std::move(enabled);
   return isa;
 }
 
-TEST(MatrixKernels, NamesProveWhatRan) {
-  const auto on = MatrixKernels(ProfileOfModel("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt);
+TEST(MatrixKernels, NamesShowTheKernels) {
+  const auto on = MatrixKernels(ReadProfileOf("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt);
   ASSERT_THAT(on, SizeIs(1));
   EXPECT_EQ(on[0].ran, Used::kSme);
-  EXPECT_THAT(on[0].operators, SizeIs(5));  // three convolutions, two fully connected layers; packing is none
+  EXPECT_THAT(on[0].operators,
+              SizeIs(5));  // three convolutions and two fully connected layers, without packing
   EXPECT_GT(on[0].mean_ns, 0);
   EXPECT_EQ(on[0].why, "");
-  EXPECT_TRUE(RanOnArm(ProfileOfModel("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt));
-  // Without them nothing shows that the CPU was an Arm one, but its features.
-  const Profile off = ProfileOfModel("sme2_emulated/toy_cnn.sme2_off.etdump");
+  EXPECT_TRUE(RanOnArm(ReadProfileOf("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt));
+  // Without KleidiAI's operators, only its features show that the CPU is an Arm one.
+  const Profile off = ReadProfileOf("sme2_emulated/toy_cnn.sme2_off.etdump");
   EXPECT_FALSE(RanOnArm(off, std::nullopt));
-  EXPECT_FALSE(RanOnArm(off, Isa({"avx2", "avx512fp16"}, {"avx2"})));
-  EXPECT_TRUE(RanOnArm(off, Isa({"dotprod", "fp16"}, {"dotprod"})));
+  EXPECT_FALSE(RanOnArm(off, MakeIsaState({"avx2", "avx512fp16"}, {"avx2"})));
+  EXPECT_TRUE(RanOnArm(off, MakeIsaState({"dotprod", "fp16"}, {"dotprod"})));
 }
 
-TEST(MatrixKernels, TheReasonIsTheMachinesWhereTheNodeCould) {
-  const Profile off = Joined("sme2_emulated/toy_cnn.sme2_off.etdump", {Used::kSme, "", ""});
+TEST(MatrixKernels, ReportsTheMachinesReason) {
+  const Profile off = MakeJoinedProfile("sme2_emulated/toy_cnn.sme2_off.etdump", {Used::kSme, "", ""});
   const std::vector<std::string> all = {"dotprod", "fp16", "sme", "sme2"}, less = {"dotprod", "fp16"};
   const auto why = [&](const protocol::IsaState& isa) {
     const auto rows = MatrixKernels(off, isa);
@@ -66,31 +65,31 @@ TEST(MatrixKernels, TheReasonIsTheMachinesWhereTheNodeCould) {
     EXPECT_EQ(rows.at(0).change, "");
     return rows.at(0).why;
   };
-  EXPECT_EQ(why(Isa(all, less)), "SME2 was masked");
-  EXPECT_EQ(why(Isa(less, less)), "the CPU has no SME2");
-  EXPECT_EQ(why(Isa(all, all)), "by its types it could: why it did not is not known");
+  EXPECT_EQ(why(MakeIsaState(all, less)), "SME2 was masked");
+  EXPECT_EQ(why(MakeIsaState(less, less)), "the CPU has no SME2");
+  EXPECT_EQ(why(MakeIsaState(all, all)), "by its types it could: why it did not is not known");
 }
 
-TEST(MatrixKernels, TheReasonIsTheNodesWhereItCouldNot) {
+TEST(MatrixKernels, ReportsTheNodesReason) {
   const KleidiaiUse use = {Used::kOwn, "weights are quantized per tensor", "quantize weights per channel"};
-  const auto isa = Isa({"sme", "sme2"}, {"sme", "sme2"});
-  const auto rows = MatrixKernels(Joined("sme2_emulated/toy_q8.sme2_off.etdump", use), isa);
+  const auto isa = MakeIsaState({"sme", "sme2"}, {"sme", "sme2"});
+  const auto rows = MatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_off.etdump", use), isa);
   ASSERT_THAT(rows, SizeIs(1));
   EXPECT_EQ(rows[0].why, use.why);
   EXPECT_EQ(rows[0].change, use.change);
-  // What ran nevertheless is what the name says.
-  const auto ran = MatrixKernels(Joined("sme2_emulated/toy_q8.sme2_on.etdump", use), isa);
+  // If KleidiAI's kernels ran nevertheless, the name shows it.
+  const auto ran = MatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_on.etdump", use), isa);
   ASSERT_THAT(ran, SizeIs(1));
   EXPECT_EQ(ran[0].ran, Used::kSme);
   EXPECT_EQ(ran[0].why, "");
 }
 
-// A watched run in which every operator of the profile called a function of this name.
-WatchData WatchedWith(const Profile& profile, const std::string& function) {
+// A watched run in which each operator of the profile called a function with this name.
+WatchData MakeWatchData(const Profile& profile, const std::string& function) {
   WatchData watch{"forward", {}};
   watch.reply.threads = 1;
   watch.reply.architecture = "aarch64";
-  // fmla v0.4s, v1.4s, v2.4s; and of what is called: fmopa za0.s, p0/m, p0/m, z0.s, z1.s
+  // The function's code: fmla v0.4s, v1.4s, v2.4s; its callee's code: fmopa za0.s, p0/m, p0/m, z0.s, z1.s
   const bool sme = function.find("_sme") != std::string::npos;
   watch.reply.functions = {{function, 0x1000, 4, "20cc224e", sme ? "00008180" : ""}};
   for (const Operator& op : profile.operators) {
@@ -109,10 +108,10 @@ WatchData WatchedWith(const Profile& profile, const std::string& function) {
   return watch;
 }
 
-TEST(MatrixKernels, WhatWasSeenCountsAboveNames) {
-  const Profile on = ProfileOfModel("sme2_emulated/toy_cnn.sme2_on.etdump");
+TEST(MatrixKernels, ObservationsOverrideNames) {
+  const Profile on = ReadProfileOf("sme2_emulated/toy_cnn.sme2_on.etdump");
   const WatchData as_named =
-      WatchedWith(on, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
+      MakeWatchData(on, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
   auto rows = MatrixKernels(on, std::nullopt, WatchedRows(as_named));
   ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kSme);
@@ -120,17 +119,17 @@ TEST(MatrixKernels, WhatWasSeenCountsAboveNames) {
   EXPECT_FALSE(rows[0].contradicts);
   EXPECT_THAT(SmeEvidence(on, rows), Contains("Convolution (NHWC, PF32) IGEMM (3 operators)"));
 
-  const WatchData other = WatchedWith(on, "");
+  const WatchData other = MakeWatchData(on, "");
   rows = MatrixKernels(on, std::nullopt, WatchedRows(other));
   ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kOwn);
   EXPECT_EQ(rows[0].proven, "NEON");
   EXPECT_TRUE(rows[0].contradicts);
   EXPECT_THAT(SmeEvidence(on, rows), Not(Contains(HasSubstr("GEMM"))));
-  // And what was seen is there where no name says it.
-  const Profile off = ProfileOfModel("sme2_emulated/toy_cnn.sme2_off.etdump");
+  // Observed SME kernels are listed even if no name implies them.
+  const Profile off = ReadProfileOf("sme2_emulated/toy_cnn.sme2_off.etdump");
   EXPECT_THAT(SmeEvidence(off, MatrixKernels(off, std::nullopt)), IsEmpty());
-  const WatchData seen = WatchedWith(off, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
+  const WatchData seen = MakeWatchData(off, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
   EXPECT_THAT(SmeEvidence(off, MatrixKernels(off, std::nullopt, WatchedRows(seen))), Not(IsEmpty()));
 }
 

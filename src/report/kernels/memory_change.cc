@@ -8,7 +8,7 @@ namespace etprof {
 
 std::optional<std::vector<AllocationChange>> ChangedAllocations(const protocol::MemoryReport& baseline,
                                                                 const protocol::MemoryReport& candidate) {
-  // XNNPACK names an operator by its data types, which another instruction set may change.
+  // Do not compare names: XNNPACK's names contain data types, which may depend on the instruction set.
   const auto place = [](const protocol::CreatedOperator& op) {
     return std::tuple(op.delegate, op.instruction, op.ordinal);
   };

@@ -13,7 +13,7 @@ using nlohmann::json;
 using protocol::MemoryOwner;
 using protocol::MemoryReport;
 
-MemoryReport Holding(std::int64_t weights, std::int64_t rest, std::vector<std::int64_t> created) {
+MemoryReport MakeMemoryReport(std::int64_t weights, std::int64_t rest, std::vector<std::int64_t> created) {
   MemoryReport report;
   protocol::MemoryMoment& moment = report.moments.emplace_back();
   moment = {"steady", weights + rest, {}};
@@ -28,9 +28,9 @@ MemoryReport Holding(std::int64_t weights, std::int64_t rest, std::vector<std::i
   return report;
 }
 
-TEST(MemoryChange, NamesWhatGrewTheMostFirst) {
-  const auto changes =
-      ChangedAllocations(Holding(600, 1000, {100, 200, 300}), Holding(900, 900, {100, 240, 260 + 300}));
+TEST(MemoryChange, SortsByDifference) {
+  const auto changes = ChangedAllocations(MakeMemoryReport(600, 1000, {100, 200, 300}),
+                                          MakeMemoryReport(900, 900, {100, 240, 260 + 300}));
   ASSERT_TRUE(changes);
   ASSERT_EQ(changes->size(), 2U);
   EXPECT_EQ(changes->at(0).name, "Fully Connected (NC, F32) GEMM #2");
@@ -38,12 +38,12 @@ TEST(MemoryChange, NamesWhatGrewTheMostFirst) {
   EXPECT_EQ(changes->at(1).candidate, 240);
 }
 
-TEST(MemoryChange, OtherOperatorsAreNotCompared) {
-  EXPECT_FALSE(ChangedAllocations(Holding(300, 0, {100, 200}), Holding(100, 0, {100})));
+TEST(MemoryChange, DoesNotCompareDifferentOperators) {
+  EXPECT_FALSE(ChangedAllocations(MakeMemoryReport(300, 0, {100, 200}), MakeMemoryReport(100, 0, {100})));
 }
 
-TEST(MemoryReportJson, PartsAddUpOrItIsRefused) {
-  const MemoryReport report = Holding(600, 1000, {100});
+TEST(MemoryReportJson, RefusesPartsThatDoNotAddUp) {
+  const MemoryReport report = MakeMemoryReport(600, 1000, {100});
   const json written = report;
   EXPECT_EQ(json(written.get<MemoryReport>()), written);
   json damaged = written;

@@ -17,10 +17,10 @@ PlacedWatch::PlacedWatch(const protocol::WatchedTimeline& timeline) {
 }
 
 std::map<std::string, std::size_t> OperatorsByKey(const Profile& profile) {
-  std::map<std::string, std::size_t> places;
+  std::map<std::string, std::size_t> indices;
   for (std::size_t op = 0; op < profile.operators.size(); ++op)
-    places.emplace(KeyText(profile.operators[op].key), op);
-  return places;
+    indices.emplace(KeyText(profile.operators[op].key), op);
+  return indices;
 }
 
 }  // namespace etprof

@@ -12,73 +12,74 @@
 namespace etprof {
 namespace {
 
-// An operator's tasks are as many as its threads, or its threads are not used.
-constexpr double kOneThreadShare = 0.8;   // of the busy time
-constexpr double kSlowCoreRatio = 1.5;    // of a thread's mean task to the others', alone
-constexpr std::int64_t kEnoughTasks = 8;  // of a thread, for a mean of its tasks
-constexpr double kNoSpeedup = 1.3;        // over one task after the other: below this, threads do not help
-constexpr double kEvenShare = 0.65;  // no thread has more of the busy time, where the tasks are shared out
-constexpr std::int64_t kLongEnough = 100'000;  // ns of a run: less is mostly the waking of threads
+// Thresholds for the causes in ThreadCause.
+constexpr double kOneThreadShare = 0.8;  // share of the busy time for kOneThread
+constexpr double kSlowCoreRatio = 1.5;   // ratio of mean task times without contention for kSlowCore
+constexpr std::int64_t kMinTasks = 8;    // least number of tasks for a thread's mean
+constexpr double kMinSpeedup = 1.3;      // speedup over sequential execution below which threads do not help
+constexpr double kMaxEvenShare = 0.65;   // largest share of a thread if the tasks are evenly distributed
+constexpr std::int64_t kMinParallelNs =
+    100'000;  // ns per run; shorter operators are dominated by the wake-up of threads
 
-std::string CodeOf(const protocol::WatchedFunction& function, const std::string& architecture) {
+std::string FunctionCode(const protocol::WatchedFunction& function, const std::string& architecture) {
   const auto of = architecture == isa::Name(isa::Architecture::kAarch64) ? isa::Architecture::kAarch64
                                                                          : isa::Architecture::kX86_64;
   if (function.code.empty()) return "";
-  const std::string own = isa::ClassifyCode(FromHexadecimal(function.code), of).name;
-  const std::string called = isa::ClassifyCode(FromHexadecimal(function.called), of).name;
-  return isa::CodeRank(called) > isa::CodeRank(own) ? called : own;
+  const std::string own_class = isa::ClassifyCode(FromHexadecimal(function.code), of).name;
+  const std::string called_class = isa::ClassifyCode(FromHexadecimal(function.called), of).name;
+  return isa::CodeRank(called_class) > isa::CodeRank(own_class) ? called_class : own_class;
 }
 
-std::string NameOfFunction(const protocol::WatchedFunction& function) {
+std::string FunctionName(const protocol::WatchedFunction& function) {
   return function.name.empty() ? fmt::format("code at {:#x}", function.address) : function.name;
 }
 
-// Of a KleidiAI function that computes, rather than packs.
-bool Computes(std::string_view name) {
+// Whether the function is a KleidiAI kernel that computes rather than packs.
+bool IsKleidiaiKernel(std::string_view name) {
   return name.starts_with("kai_run_") && name.find("matmul_clamp") != name.npos;
 }
 
-// A thread of less capacity than another's, whose tasks take much longer than the other's while no other
-// runs.
+// Whether a thread on a core of less capacity takes much longer per task than another thread when no other
+// thread runs.
 bool HasSlowCore(const std::vector<protocol::WatchedThread>& threads) {
   const auto mean = [](const protocol::WatchedThread& thread) {
     return static_cast<double>(thread.alone_ns) / static_cast<double>(thread.alone_tasks);
   };
   for (const protocol::WatchedThread& slow : threads) {
     for (const protocol::WatchedThread& other : threads) {
-      if (slow.capacity > 0 && slow.capacity < other.capacity && slow.alone_tasks >= kEnoughTasks &&
-          other.alone_tasks >= kEnoughTasks && mean(slow) >= kSlowCoreRatio * mean(other))
+      if (slow.capacity > 0 && slow.capacity < other.capacity && slow.alone_tasks >= kMinTasks &&
+          other.alone_tasks >= kMinTasks && mean(slow) >= kSlowCoreRatio * mean(other))
         return true;
     }
   }
   return false;
 }
 
-std::optional<ThreadCause> CauseOf(const ThreadUse& use, bool contended) {
+std::optional<ThreadCause> FindThreadCause(const ThreadUse& use, bool contended) {
   const auto threads = static_cast<std::int64_t>(use.threads.size());
   const std::int64_t tasks = use.Tasks(), busy = use.BusyNs();
   if (contended || threads < 2 || use.regions == 0 || busy == 0 || use.parallel_ns == 0) return std::nullopt;
   if (tasks < threads * use.regions) return ThreadCause::kFewTasks;
   if (*use.BusiestShare() >= kOneThreadShare) return ThreadCause::kOneThread;
-  if (use.fastest_parallel_ns < kLongEnough) return std::nullopt;
+  if (use.fastest_parallel_ns < kMinParallelNs) return std::nullopt;
   if (HasSlowCore(use.threads)) return ThreadCause::kSlowCore;
   const auto speedup = use.SpeedupOverOne();
-  if (speedup && *speedup < kNoSpeedup && tasks >= 2 * threads * use.regions &&
-      *use.BusiestShare() <= kEvenShare)
+  if (speedup && *speedup < kMinSpeedup && tasks >= 2 * threads * use.regions &&
+      *use.BusiestShare() <= kMaxEvenShare)
     return ThreadCause::kSharedUnit;
   return std::nullopt;
 }
 
 template <typename Member>
-std::int64_t SumOf(const std::vector<protocol::WatchedThread>& threads, Member member) {
+std::int64_t SumMember(const std::vector<protocol::WatchedThread>& threads, Member member) {
   return std::accumulate(threads.begin(), threads.end(), std::int64_t{0},
                          [&](std::int64_t sum, const auto& thread) { return sum + thread.*member; });
 }
 
 }  // namespace
 
-std::int64_t ThreadUse::Tasks() const { return SumOf(threads, &protocol::WatchedThread::tasks); }
-std::int64_t ThreadUse::BusyNs() const { return SumOf(threads, &protocol::WatchedThread::busy_ns); }
+std::int64_t ThreadUse::Tasks() const { return SumMember(threads, &protocol::WatchedThread::tasks); }
+std::int64_t ThreadUse::BusyNs() const { return SumMember(threads, &protocol::WatchedThread::busy_ns); }
 std::optional<double> ThreadUse::Efficiency() const {
   if (parallel_ns == 0) return std::nullopt;
   return static_cast<double>(BusyNs()) /
@@ -99,7 +100,7 @@ std::vector<const ProvenFunction*> WatchedRow::Kernels() const {
   for (const bool tasks : {false, true}) {
     std::vector<const ProvenFunction*> found;
     for (const ProvenFunction& function : functions) {
-      if (function.is_task == tasks && (tasks || function.code == code || Computes(function.name)))
+      if (function.is_task == tasks && (tasks || function.code == code || IsKleidiaiKernel(function.name)))
         found.push_back(&function);
     }
     if (!found.empty()) return found;
@@ -111,7 +112,7 @@ std::vector<WatchedRow> WatchedRows(const WatchData& watch) {
   const protocol::WatchReply& reply = watch.reply;
   std::vector<std::string> codes;
   for (const protocol::WatchedFunction& function : reply.functions)
-    codes.push_back(CodeOf(function, reply.architecture));
+    codes.push_back(FunctionCode(function, reply.architecture));
   std::vector<WatchedRow> rows;
   for (const protocol::WatchedOperator& op : reply.operators) {
     if (op.place.kind != "backend" && op.place.kind != "kernel") continue;
@@ -120,12 +121,11 @@ std::vector<WatchedRow> WatchedRows(const WatchData& watch) {
     row.name = op.name;
     for (const protocol::WatchedCalls& calls : op.functions) {
       const auto index = static_cast<std::size_t>(calls.function);
-      ProvenFunction function{NameOfFunction(reply.functions[index]), codes[index], calls.is_task,
-                              calls.calls};
+      ProvenFunction function{FunctionName(reply.functions[index]), codes[index], calls.is_task, calls.calls};
       for (std::int64_t& count : function.calls)
         count = std::llround(static_cast<double>(count) /
                              static_cast<double>(std::max<std::int64_t>(op.runs, 1)));
-      row.kleidiai = row.kleidiai || Computes(function.name);
+      row.kleidiai = row.kleidiai || IsKleidiaiKernel(function.name);
       if (isa::CodeRank(function.code) > isa::CodeRank(row.code)) row.code = function.code;
       row.functions.push_back(std::move(function));
     }
@@ -134,7 +134,7 @@ std::vector<WatchedRow> WatchedRows(const WatchData& watch) {
     });
     row.threads = {op.time_ns, op.parallel_ns,         op.regions,          op.threads,
                    op.runs,    op.fastest_parallel_ns, op.fastest_alone_ns, {}};
-    row.threads.cause = CauseOf(row.threads, reply.contended);
+    row.threads.cause = FindThreadCause(row.threads, reply.contended);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -9,22 +9,22 @@
 #include "core/random.h"
 #include "report/example_run.h"
 
-// Simulated ladders with known numbers, for the tests of report/ and render/.
+// Simulated ladders with known numbers for the tests of report/ and render/.
 namespace etprof::example {
 
-// One level with one number of threads.
+// A level with a number of threads.
 struct LadderPoint {
   std::string level, isa;
   std::vector<std::string> visible;
   int threads = 1;
   Nanoseconds convolution = 0, gemm = 500'000;
   std::string type = "F32";
-  bool packs = false;  // has an operator that the others lack
+  bool packs = false;  // has an extra packing operator
   std::string error = {};
   bool contended = false;  // no run is clean
 };
 
-// Noise of a machine whose speed wanders by 5 % from round to round, and of processes that differ by 0.2 %.
+// Noise of a machine whose speed varies by 5 % between rounds and by 0.2 % between processes.
 class Noise {
  public:
   explicit Noise(std::uint64_t seed) : seed_(seed) {}
@@ -32,7 +32,8 @@ class Noise {
     const auto normal = [&](std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
       std::uint64_t state = seed_;
       for (const std::uint64_t part : {a, b, c, d}) state = Random(state).Next() ^ part;
-      // Twelve uniform numbers have a variance of 1. (std::normal_distribution is another on every platform.)
+      // The sum of twelve uniform numbers has a variance of 1. (std::normal_distribution differs between
+      // platforms.)
       return Random(state).Normal();
     };
     const auto l = static_cast<std::uint64_t>(launch);
@@ -119,8 +120,8 @@ inline Report MakeLadder(const std::vector<LadderPoint>& points, std::uint64_t s
   return Assemble(std::move(run), std::move(profiles));
 }
 
-// What a CPU with SME2 may look like: one unit for all cores, so that it pays at one thread
-// (convolution 4.0x) and hurts at four (0.5x). SME alone changes nothing.
+// A CPU with one SME2 unit for all cores, so that SME2 helps at one thread (convolution 4.0x) and hurts at
+// four (0.5x). SME alone changes nothing.
 inline std::vector<LadderPoint> Sme2Points() {
   const std::vector<std::string> sme = {"bf16", "fp16", "sme"};
   const std::vector<std::string> sme2 = {"bf16", "fp16", "sme", "sme2"};

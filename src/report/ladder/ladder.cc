@@ -19,8 +19,9 @@ namespace {
 
 using FeatureSet = isa::FeatureSet;
 
-// What a mask left visible, as the worker said it or, of one that could not start, as it would have been.
-std::optional<FeatureSet> VisibleOf(const ExperimentData& data, const FeatureSet& detected) {
+// The features that a mask left visible, as reported by the worker or, if it could not start, computed from
+// the mask.
+std::optional<FeatureSet> VisibleFeatures(const ExperimentData& data, const FeatureSet& detected) {
   if (data.isa_state) return FeatureSet(data.isa_state->enabled.begin(), data.isa_state->enabled.end());
   if (detected.empty()) return std::nullopt;
   try {
@@ -30,21 +31,21 @@ std::optional<FeatureSet> VisibleOf(const ExperimentData& data, const FeatureSet
   }
 }
 
-// What the experiments of a ladder have in common.
-auto SharedOf(const ExperimentData& data) {
+// The settings that all experiments of a ladder share.
+auto SharedSettings(const ExperimentData& data) {
   return std::tuple(data.model_sha256, data.model, data.runner_sha256, data.runner, data.cpus, data.period,
                     data.mode);
 }
 
-struct Rung {
+struct LevelExperiments {
   FeatureSet visible;
   std::vector<std::size_t> experiments;
 };
 
-using Rungs = std::vector<std::pair<std::string, Rung>>;
+using LevelList = std::vector<std::pair<std::string, LevelExperiments>>;
 
-// The experiments `among` those of the report by level, the lowest first; empty: they are no ladder.
-Rungs FindRungs(const Report& report, const std::vector<std::size_t>& among) {
+// The experiments in `among` by level, the lowest first; empty: they do not form a ladder.
+LevelList FindLevels(const Report& report, const std::vector<std::size_t>& among) {
   if (report.run.schedule.sustained_seconds > 0 || among.empty()) return {};
   const auto data_of = [&](std::size_t i) -> const ExperimentData& {
     return report.run.experiments[report.experiments[i].index];
@@ -54,56 +55,58 @@ Rungs FindRungs(const Report& report, const std::vector<std::size_t>& among) {
     if (const auto& state = data_of(i).isa_state)
       detected.insert(state->detected.begin(), state->detected.end());
   }
-  std::map<std::string, Rung> by_name;
+  std::map<std::string, LevelExperiments> by_name;
   for (const std::size_t i : among) {
     const ExperimentData& data = data_of(i);
-    if (data.foreign || data.trace_enabled || SharedOf(data) != SharedOf(data_of(among.front()))) return {};
-    const auto visible = VisibleOf(data, detected);
+    if (data.foreign || data.trace_enabled || SharedSettings(data) != SharedSettings(data_of(among.front())))
+      return {};
+    const auto visible = VisibleFeatures(data, detected);
     if (!visible) return {};
-    Rung& rung = by_name[data.name];
-    if (!rung.experiments.empty() && rung.visible != *visible) return {};
-    rung.visible = *visible;
-    for (const std::size_t other : rung.experiments) {
+    LevelExperiments& level_experiments = by_name[data.name];
+    if (!level_experiments.experiments.empty() && level_experiments.visible != *visible) return {};
+    level_experiments.visible = *visible;
+    for (const std::size_t other : level_experiments.experiments) {
       if (data_of(other).threads == data.threads) return {};
     }
-    rung.experiments.push_back(i);
+    level_experiments.experiments.push_back(i);
   }
-  Rungs rungs(by_name.begin(), by_name.end());
-  std::ranges::stable_sort(rungs, {}, [](const auto& rung) { return rung.second.visible.size(); });
-  for (std::size_t i = 1; i < rungs.size(); ++i) {
-    const FeatureSet& below = rungs[i - 1].second.visible;
-    const FeatureSet& here = rungs[i].second.visible;
+  LevelList levels(by_name.begin(), by_name.end());
+  std::ranges::stable_sort(
+      levels, {}, [](const auto& level_experiments) { return level_experiments.second.visible.size(); });
+  for (std::size_t i = 1; i < levels.size(); ++i) {
+    const FeatureSet& below = levels[i - 1].second.visible;
+    const FeatureSet& here = levels[i].second.visible;
     if (here.size() == below.size() || !std::includes(here.begin(), here.end(), below.begin(), below.end()))
       return {};
   }
-  if (rungs.size() < 2) return {};
-  return rungs;
+  if (levels.size() < 2) return {};
+  return levels;
 }
 
-class Builder {
+class LadderBuilder {
  public:
-  Builder(const Report& report, const Rungs& rungs) : report_(report) {
+  LadderBuilder(const Report& report, const LevelList& levels) : report_(report) {
     std::set<int> threads;
-    for (const auto& [name, rung] : rungs) {
-      for (const std::size_t i : rung.experiments) threads.insert(report.experiments[i].threads);
+    for (const auto& [name, level_experiments] : levels) {
+      for (const std::size_t i : level_experiments.experiments) threads.insert(report.experiments[i].threads);
     }
     ladder_.threads.assign(threads.begin(), threads.end());
     const FeatureSet* below = nullptr;
-    for (const auto& [name, rung] : rungs) {
+    for (const auto& [name, level_experiments] : levels) {
       LadderLevel level;
       level.name = name;
-      const ExperimentData& data = DataOf(rung.experiments.front());
+      const ExperimentData& data = DataOf(level_experiments.experiments.front());
       level.isa = data.isa;
-      for (const std::string& feature : rung.visible) {
+      for (const std::string& feature : level_experiments.visible) {
         if (below == nullptr || !below->contains(feature)) level.adds.push_back(feature);
       }
-      below = &rung.visible;
+      below = &level_experiments.visible;
       ladder_.levels.push_back(std::move(level));
     }
     ladder_.experiments.assign(ladder_.threads.size(),
                                std::vector<std::optional<std::size_t>>(ladder_.levels.size()));
-    for (std::size_t l = 0; l < rungs.size(); ++l) {
-      for (const std::size_t i : rungs[l].second.experiments) {
+    for (std::size_t l = 0; l < levels.size(); ++l) {
+      for (const std::size_t i : levels[l].second.experiments) {
         const ReportExperiment& experiment = report.experiments[i];
         const auto t = static_cast<std::size_t>(std::ranges::find(ladder_.threads, experiment.threads) -
                                                 ladder_.threads.begin());
@@ -127,22 +130,22 @@ class Builder {
     ForEachSetting([&](const LadderSetting& here) {
       if (const auto found = below.find(here.threads); found != below.end()) {
         const bool is_next = found->second.level == ladder_.Below(here.level);
-        if (is_next) CompareTwo(found->second, here, &LadderCell::over_below);
+        if (is_next) CompareSettings(found->second, here, &LadderCell::over_below);
         if (is_next && found->second == lowest[here.threads])
           ForEachRow([&](LadderRow& row) { row.At(here).over_lowest = row.At(here).over_below; });
         else
-          CompareTwo(lowest[here.threads], here, &LadderCell::over_lowest);
+          CompareSettings(lowest[here.threads], here, &LadderCell::over_lowest);
       }
       if (const auto found = fewest.find(here.level); found != fewest.end())
-        CompareTwo(found->second, here, &LadderCell::over_fewest);
+        CompareSettings(found->second, here, &LadderCell::over_fewest);
       below[here.threads] = here;
       lowest.try_emplace(here.threads, here);
       fewest.try_emplace(here.level, here);
     });
-    TidyRows();
-    FindSwings();
+    FinishRows();
+    FindThreadDependentLevels();
     FindBest();
-    FindPortable();
+    SetPortableShare();
     return std::move(ladder_);
   }
 
@@ -179,7 +182,7 @@ class Builder {
                                                        std::vector<LadderCell>(ladder_.levels.size()))};
   }
 
-  LadderRow& Named(const std::string& name, std::vector<LadderRow>& rows) const {
+  LadderRow& FindOrAddRow(const std::string& name, std::vector<LadderRow>& rows) const {
     const auto row = std::ranges::find(rows, name, &LadderRow::name);
     return row == rows.end() ? rows.emplace_back(EmptyRow(name)) : *row;
   }
@@ -190,20 +193,21 @@ class Builder {
       const ReportExperiment& experiment = ExperimentAt(here);
       ladder_.latency.At(here).ns = experiment.latency.p50;
       const auto add = [&](const Breakdown& breakdown, std::vector<LadderRow>& rows) {
-        for (std::size_t i = 0; breakdown.runs > 0 && i + 1 < breakdown.rows.size(); ++i) {  // but "Clipped"
-          Named(breakdown.rows[i].name, rows).At(here).ns =
+        for (std::size_t i = 0; breakdown.runs > 0 && i + 1 < breakdown.rows.size();
+             ++i) {  // without "Clipped"
+          FindOrAddRow(breakdown.rows[i].name, rows).At(here).ns =
               static_cast<double>(breakdown.rows[i].total) / static_cast<double>(breakdown.runs);
         }
       };
       add(experiment.groups, ladder_.groups);
       add(experiment.categories, ladder_.categories);
     });
-    ChainOperators();
+    MatchLevels();
   }
 
-  // Every level's operators are matched with those of the next level below that was measured; what that
-  // one lacks begins a row. More threads are matched with the fewest at the same level.
-  void ChainOperators() {
+  // Matches the operators of each level with those of the next measured level below; unmatched operators
+  // start a new row. Higher numbers of threads are matched with the fewest threads at the same level.
+  void MatchLevels() {
     std::optional<LadderSetting> below;
     std::map<std::size_t, LadderSetting> first_of_level;
     ForEachSetting([&](const LadderSetting& here) {
@@ -212,18 +216,18 @@ class Builder {
       if (const auto first = first_of_level.find(here.level); first != first_of_level.end())
         from = first->second;
       first_of_level.try_emplace(here.level, here);
-      ChainTo(here, from);
+      MatchLevel(here, from);
       below = here;
     });
   }
 
-  void ChainTo(const LadderSetting& here, const std::optional<LadderSetting>& from) {
+  void MatchLevel(const LadderSetting& here, const std::optional<LadderSetting>& from) {
     const Profile& profile = *ExperimentAt(here).profile;
-    std::vector<std::size_t>& rows = row_of_[here];
+    std::vector<std::size_t>& rows = operator_rows_[here];
     constexpr std::size_t kNone = static_cast<std::size_t>(-1);
     rows.assign(profile.operators.size(), kNone);
     if (from) {
-      const std::vector<std::size_t>& earlier = row_of_.at(*from);
+      const std::vector<std::size_t>& earlier = operator_rows_.at(*from);
       for (const NodePair& pair : MatchOperators(*ExperimentAt(*from).profile, profile)) {
         if (pair.baseline && pair.candidate) rows[*pair.candidate] = earlier[*pair.baseline];
       }
@@ -240,11 +244,12 @@ class Builder {
       ladder_.operators[rows[row.op]].At(here).ns = row.mean_self;
   }
 
-  // As the chain has them; nullopt where a side has no trace.
-  std::optional<std::vector<NodePair>> MatchesOf(const LadderSetting& from, const LadderSetting& to) const {
-    const auto a = row_of_.find(from);
-    const auto b = row_of_.find(to);
-    if (a == row_of_.end() || b == row_of_.end()) return std::nullopt;
+  // The pairs of operators in the same row; absent if a setting has no trace.
+  std::optional<std::vector<NodePair>> MatchesBetween(const LadderSetting& from,
+                                                      const LadderSetting& to) const {
+    const auto a = operator_rows_.find(from);
+    const auto b = operator_rows_.find(to);
+    if (a == operator_rows_.end() || b == operator_rows_.end()) return std::nullopt;
     std::map<std::size_t, NodePair> by_row;
     for (std::size_t op = 0; op < a->second.size(); ++op) by_row[a->second[op]].baseline = op;
     for (std::size_t op = 0; op < b->second.size(); ++op) by_row[b->second[op]].candidate = op;
@@ -253,9 +258,9 @@ class Builder {
     return matches;
   }
 
-  void CompareTwo(const LadderSetting& from, const LadderSetting& to,
-                  std::optional<Quantity> LadderCell::*member) {
-    const auto matches = MatchesOf(from, to);
+  void CompareSettings(const LadderSetting& from, const LadderSetting& to,
+                       std::optional<Quantity> LadderCell::*member) {
+    const auto matches = MatchesBetween(from, to);
     const Comparison comparison =
         CompareExperiments(SidesAt(from, to), "", "", matches ? &*matches : nullptr);
     ladder_.interleaved = ladder_.interleaved && comparison.pairing == Pairing::kLaunches;
@@ -270,14 +275,14 @@ class Builder {
     place(comparison.groups, ladder_.groups);
     place(comparison.categories, ladder_.categories);
     if (!matches) return;
-    const std::vector<std::size_t>& rows = row_of_.at(to);
+    const std::vector<std::size_t>& rows = operator_rows_.at(to);
     for (const OperatorMatch& match : comparison.operators) {
       if (match.baseline && match.candidate)
         ladder_.operators[rows[*match.candidate]].At(to).*member = match.quantity;
     }
   }
 
-  static double Largest(const LadderRow& row) {
+  static double LargestTime(const LadderRow& row) {
     double largest = 0;
     for (const auto& levels : row.cells) {
       for (const LadderCell& cell : levels) largest = std::max(largest, cell.ns.value_or(0));
@@ -285,8 +290,8 @@ class Builder {
     return largest;
   }
 
-  // Names operators, drops the framework's spans and what never takes time, and sorts.
-  void TidyRows() {
+  // Names the operators, drops the framework's spans and rows without time, and sorts the rows.
+  void FinishRows() {
     for (LadderRow& row : ladder_.operators) {
       ForEachSetting([&](const LadderSetting& here) {
         if (const auto& op = row.At(here).op; op && (here.threads == 0 || row.name.empty()))
@@ -299,13 +304,13 @@ class Builder {
       return !computes;
     });
     for (auto* rows : {&ladder_.groups, &ladder_.categories})
-      std::erase_if(*rows, [](const LadderRow& row) { return Largest(row) == 0; });
-    std::ranges::stable_sort(ladder_.operators, std::ranges::greater(), Largest);
+      std::erase_if(*rows, [](const LadderRow& row) { return LargestTime(row) == 0; });
+    std::ranges::stable_sort(ladder_.operators, std::ranges::greater(), LargestTime);
   }
 
-  void FindSwings() {
-    const auto look = [&](const LadderRow& row, LadderSwing::Of of, std::size_t index,
-                          std::vector<LadderSwing>& found) {
+  void FindThreadDependentLevels() {
+    const auto add_if_mixed = [&](const LadderRow& row, LadderSwing::Of of, std::size_t index,
+                                  std::vector<LadderSwing>& found) {
       for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
         LadderSwing swing{of, index, l, {}, {}, 0};
         for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
@@ -318,18 +323,18 @@ class Builder {
         if (!swing.helps.empty() && !swing.hurts.empty()) found.push_back(std::move(swing));
       }
     };
-    look(ladder_.latency, LadderSwing::Of::kLatency, 0, ladder_.swings);
+    add_if_mixed(ladder_.latency, LadderSwing::Of::kLatency, 0, ladder_.swings);
     for (const auto& [rows, of] : {std::pair{&ladder_.groups, LadderSwing::Of::kGroup},
                                    {&ladder_.operators, LadderSwing::Of::kOperator}}) {
       std::vector<LadderSwing> found;
-      for (std::size_t i = 0; i < rows->size(); ++i) look((*rows)[i], of, i, found);
+      for (std::size_t i = 0; i < rows->size(); ++i) add_if_mixed((*rows)[i], of, i, found);
       std::ranges::stable_sort(found, std::ranges::greater(), &LadderSwing::at_stake);
       ladder_.swings.insert(ladder_.swings.end(), found.begin(), found.end());
     }
   }
 
-  // Baseline over candidate of the latency; by the paired estimate where there is one.
-  double Ratio(const LadderSetting& from, const LadderSetting& to) const {
+  // The latency of the baseline over that of the candidate, from the paired estimate if there is one.
+  double LatencyRatio(const LadderSetting& from, const LadderSetting& to) const {
     if (from == to) return 1;
     return RatioOf(CompareLatencies(SidesAt(from, to)).latency).value_or(0);
   }
@@ -339,43 +344,43 @@ class Builder {
     ForEachSetting([&](const LadderSetting& here) { settings.push_back(here); });
     if (settings.size() < 2 || report_.emulated) return;
     LadderBest best;
-    double most = 0;
+    double best_ratio = 0;
     for (const LadderSetting& here : settings) {
-      const double ratio = Ratio(settings.front(), here);
-      if (ratio <= most) continue;
-      most = ratio;
+      const double ratio = LatencyRatio(settings.front(), here);
+      if (ratio <= best_ratio) continue;
+      best_ratio = ratio;
       best.setting = here;
     }
-    std::vector<stats::Judged> judged;
-    best.others.reserve(settings.size());  // what is judged stays where it is
+    std::vector<stats::Judged> comparisons;
+    best.others.reserve(settings.size());  // `comparisons` points into this vector
     for (const LadderSetting& other : settings) {
       if (other == best.setting) continue;
       Quantity& against =
           best.others
               .emplace_back(LadderBest::Other{other, CompareLatencies(SidesAt(other, best.setting)).latency})
               .against;
-      judged.push_back({against.estimate, against.verdict});
+      comparisons.push_back({against.estimate, against.verdict});
     }
-    // What is contended has no ratio, and may be what is fastest.
+    // A contended setting has no ratio, but may be the fastest.
     const auto median = [&](const LadderSetting& of) { return ladder_.latency.At(of).ns.value_or(0); };
     const bool none =
-        std::ranges::none_of(judged, [](const stats::Judged& one) { return one.estimate.has_value(); });
+        std::ranges::none_of(comparisons, [](const stats::Judged& one) { return one.estimate.has_value(); });
     if (std::ranges::any_of(best.others, [&](const LadderBest::Other& other) {
           return other.against.verdict == stats::Verdict::kContended &&
                  (none || median(other.setting) <= median(best.setting));
         })) {
       return;
     }
-    // The best was chosen by these very times: they are judged together, and at the level of a stop rule
-    // that looked several times.
-    stats::JudgeTogether(judged, 1 - report_.run.schedule.Level(), CompareOptionsOf(report_.run).margin);
+    // The best setting was chosen by the same times, so all are compared together, at the level of a stop
+    // rule with interim analyses.
+    stats::JudgeTogether(comparisons, 1 - report_.run.schedule.Level(), CompareOptionsOf(report_.run).margin);
     std::ranges::stable_sort(best.others, {}, [](const LadderBest::Other& other) {
       return RatioOf(other.against).value_or(1e300);
     });
     ladder_.best = std::move(best);
   }
 
-  void FindPortable() {
+  void SetPortableShare() {
     const std::size_t highest = ladder_.Highest();
     if (!ladder_.Measured({highest, 0})) return;
     const ReportExperiment& experiment = ExperimentAt({highest, 0});
@@ -386,13 +391,14 @@ class Builder {
 
   const Report& report_;
   Ladder ladder_;
-  std::map<LadderSetting, std::vector<std::size_t>> row_of_;  // of each of its profile's operators
+  std::map<LadderSetting, std::vector<std::size_t>>
+      operator_rows_;  // row of each operator of the setting's profile
 };
 
-// Absent: the experiments are none.
-std::optional<Ladder> LadderOf(const Report& report, const std::vector<std::size_t>& among) {
-  const Rungs rungs = FindRungs(report, among);
-  return rungs.empty() ? std::nullopt : Builder(report, rungs).Build();
+// Absent if the experiments do not form a ladder.
+std::optional<Ladder> MakeLadderOf(const Report& report, const std::vector<std::size_t>& among) {
+  const LevelList levels = FindLevels(report, among);
+  return levels.empty() ? std::nullopt : LadderBuilder(report, levels).Build();
 }
 
 }  // namespace
@@ -430,21 +436,21 @@ std::optional<Ladder> FindLadder(const Report& report) {
   for (const ReportExperiment& experiment : report.experiments) {
     if (report.run.experiments[experiment.index].isa.empty()) return std::nullopt;
   }
-  return LadderOf(report, all);
+  return MakeLadderOf(report, all);
 }
 
 std::vector<Ladder> LaddersWithin(const Report& report) {
-  using Shared = decltype(SharedOf(std::declval<const ExperimentData&>()));
+  using Shared = decltype(SharedSettings(std::declval<const ExperimentData&>()));
   std::map<Shared, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const ExperimentData& data = report.run.experiments[report.experiments[i].index];
-    if (data.isa_state && !data.foreign && !data.trace_enabled) groups[SharedOf(data)].push_back(i);
+    if (data.isa_state && !data.foreign && !data.trace_enabled) groups[SharedSettings(data)].push_back(i);
   }
   std::vector<Ladder> ladders;
   for (const auto& [shared, group] : groups) {
     std::set<int> threads;
     for (const std::size_t i : group) threads.insert(report.experiments[i].threads);
-    auto ladder = threads.size() < 2 ? std::nullopt : LadderOf(report, group);
+    auto ladder = threads.size() < 2 ? std::nullopt : MakeLadderOf(report, group);
     if (ladder) ladders.push_back(*std::move(ladder));
   }
   return ladders;

@@ -13,14 +13,14 @@ namespace etprof {
 
 struct Report;
 
-// One model at every level of the ISA ladder, at every number of threads that was asked for
-// (docs/guides/isa.md). All times are nanoseconds.
+// One model at each level of the ISA ladder, with each requested number of threads (docs/guides/isa.md). All
+// times are in nanoseconds.
 
 struct LadderLevel {
   std::string name;
   std::string isa;
   std::vector<std::string> adds;
-  std::string error;  // why it was not measured; empty: it was
+  std::string error;  // why it was not measured; empty: measured
 
   static void Describe(auto& v) {
     v("name", &LadderLevel::name, {.meaning = "the experiment's: \"avx2\""});
@@ -37,33 +37,35 @@ struct LadderSetting {
   auto operator<=>(const LadderSetting&) const = default;
 };
 
-// One time at one setting. A Quantity's candidate is this setting.
+// A time at one setting, which is the candidate of the quantities.
 struct LadderCell {
-  std::optional<double> ns;  // absent: not there, or not measured
-  // At the same number of threads, against Ladder::Below, where that was measured with so many (what a level
-  // gains is over one other, whatever the threads), and against the lowest level that was.
+  std::optional<double> ns;  // absent: not present, or not measured
+  // Compared with Ladder::Below, if that level was measured with this number of threads (so that the effect
+  // of a level always refers to the same other level), and with the lowest measured level, both at this
+  // number of threads.
   std::optional<Quantity> over_below, over_lowest;
-  // Against the fewest threads at the same level: the speedup that the scaling efficiency is made of.
+  // Compared with the fewest threads at the same level: the speedup from which the scaling efficiency is
+  // computed.
   std::optional<Quantity> over_fewest;
-  // Of an operator that is there: index into the Profile::operators of the setting's experiment.
+  // For operators: index into the Profile::operators of the setting's experiment; absent: not present.
   std::optional<std::size_t> op;
 };
 struct LadderRow {
-  std::string name;                            // of an operator: as the highest level that has it calls it
+  std::string name;                            // for operators: the name at the highest level that has it
   std::vector<std::vector<LadderCell>> cells;  // [threads][level]
 
   const LadderCell& At(const LadderSetting& setting) const { return cells[setting.threads][setting.level]; }
   LadderCell& At(const LadderSetting& setting) { return cells[setting.threads][setting.level]; }
 };
 
-// A level that pays at some numbers of threads and costs at others.
+// A level that is faster at some numbers of threads and slower at others.
 struct LadderSwing {
   enum class Of { kLatency, kGroup, kOperator };
   Of of = Of::kLatency;
   std::size_t row = 0;  // index into Ladder::groups or Ladder::operators
   std::size_t level = 0;
   std::vector<std::size_t> helps, hurts;  // indices into Ladder::threads
-  double at_stake = 0;                    // ns: the row's largest time at this level
+  double at_stake = 0;                    // ns; the row's largest time at this level
 };
 
 template <>
@@ -72,52 +74,53 @@ inline constexpr NamedValue<LadderSwing::Of> kNames<LadderSwing::Of>[] = {
     {LadderSwing::Of::kGroup, "group"},
     {LadderSwing::Of::kOperator, "operator"}};
 
-// The fastest setting, by the paired estimates.
+// The fastest setting by the paired estimates.
 struct LadderBest {
   LadderSetting setting;
   struct Other {
     LadderSetting setting;
-    Quantity against;  // baseline: the other one; kFaster: the best is significantly faster
+    Quantity against;  // baseline: the other setting; kFaster: the best is significantly faster
   };
-  // All others, the nearest first. Judged together, with false discovery controlled over them.
+  // All other settings, the closest first. The false discovery rate is controlled over them.
   std::vector<Other> others;
 };
 
 struct Ladder {
   std::vector<LadderLevel> levels;  // the lowest first
-  std::vector<int> threads;         // rising
+  std::vector<int> threads;         // ascending
   std::vector<std::vector<std::optional<std::size_t>>>
       experiments;          // [threads][level], index into Report::experiments; absent: not measured
-  bool interleaved = true;  // all of them: else drift between levels cannot be told from an effect
+  bool interleaved = true;  // all were interleaved; else drift cannot be distinguished from an effect
   LadderRow latency;        // medians; all other rows are mean self times
-  std::vector<LadderRow> groups, categories;  // those that take time anywhere
-  std::vector<LadderRow> operators;           // chained level by level by MatchOperators; by falling time
-  std::vector<LadderSwing> swings;  // of the latency, then of groups and of operators by what is at stake
-  std::optional<LadderBest> best;   // absent: emulated, or not two settings with times
-  double portable_share = 0;  // of an inference at the highest level: kernels that no mask reaches, 0 to 1
+  std::vector<LadderRow> groups, categories;  // groups and categories that take time at any setting
+  std::vector<LadderRow> operators;  // matched level by level with MatchOperators; by decreasing time
+  std::vector<LadderSwing> swings;   // latency first, then groups, then operators, each by at_stake
+  std::optional<LadderBest> best;    // absent: emulated, or fewer than two settings with times
+  double portable_share =
+      0;  // share of portable kernels, which no mask affects, in an inference at the highest level, 0 to 1
 
   const LadderRow& RowOf(const LadderSwing& swing) const;
   bool Measured(const LadderSetting& setting) const {
     return experiments[setting.threads][setting.level].has_value();
   }
-  // The highest level that was measured at the fewest threads.
+  // The highest level that was measured with the fewest threads.
   std::size_t Highest() const;
   std::size_t Lowest() const;
-  // The next level below `level` that was measured with any number of threads; the lowest where there is
-  // none.
+  // The next level below `level` that was measured with any number of threads; if there is none, the lowest
+  // level.
   std::size_t Below(std::size_t level) const;
 };
 
-// The ladder of a run whose experiments differ in nothing but the level (and the threads): all of them say
-// their mask, and what the masks leave visible is nested. Absent for every other run.
+// The ladder of a run whose experiments differ only in the level (and the threads): all of them have a mask,
+// and their visible features are nested. Absent for all other runs.
 std::optional<Ladder> FindLadder(const Report& report);
 
-// Those among the experiments of a run that need not be one: each of all experiments that differ in nothing
-// but the level and the threads, at two numbers of threads or more. An experiment without a mask is the CPU
-// as it is.
+// The ladders among the experiments of a run that is not a ladder. Each consists of all experiments that
+// differ only in the level and the threads, with at least two numbers of threads. An experiment without a
+// mask has all features of the CPU.
 std::vector<Ladder> LaddersWithin(const Report& report);
 
-// Speed-up over the ratio of the threads at a cell; absent where there is none.
+// The scaling efficiency of a cell: speedup / ratio of the threads; absent without a speedup.
 std::optional<double> EfficiencyAt(const Ladder& ladder, const LadderRow& row, const LadderSetting& setting);
 
 }  // namespace etprof

@@ -21,13 +21,13 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// The points of one number of threads.
-std::vector<LadderPoint> With(std::vector<LadderPoint> points, int threads) {
+// The points with this number of threads.
+std::vector<LadderPoint> PointsWithThreads(std::vector<LadderPoint> points, int threads) {
   std::erase_if(points, [&](const LadderPoint& point) { return point.threads != threads; });
   return points;
 }
 
-const LadderRow* Find(const std::vector<LadderRow>& rows, const std::string& name) {
+const LadderRow* FindLadderRow(const std::vector<LadderRow>& rows, const std::string& name) {
   for (const LadderRow& row : rows) {
     if (row.name == name) return &row;
   }
@@ -38,7 +38,7 @@ Verdict VerdictAt(const LadderRow& row, std::size_t threads, std::size_t level) 
   return row.cells[threads][level].over_below->verdict;
 }
 
-TEST(Ladder, ALevelThatPaysAtOneThreadAndHurtsAtFour) {
+TEST(Ladder, FindsThreadDependentLevels) {
   const Report report = MakeLadder(Sme2Points());
   ASSERT_TRUE(report.ladder);
   const Ladder& ladder = *report.ladder;
@@ -55,13 +55,13 @@ TEST(Ladder, ALevelThatPaysAtOneThreadAndHurtsAtFour) {
   EXPECT_EQ(VerdictAt(latency, 1, 1), Verdict::kSame);
   EXPECT_EQ(VerdictAt(latency, 0, 2), Verdict::kFaster);
   EXPECT_EQ(VerdictAt(latency, 1, 2), Verdict::kSlower);
-  // The machine's speed wandered by 5 %; what it shares with its neighbor does not show.
+  // The speed of the machine varies by 5 %, but equally for interleaved runs, so the ratios do not show it.
   EXPECT_NEAR(*RatioOf(*latency.cells[0][2].over_below), (8e6 + whole) / (2e6 + whole + 1e5), 0.01);
   EXPECT_NEAR(*RatioOf(*latency.cells[1][2].over_lowest), (2e6 + whole) / (4e6 + whole + 1e5), 0.01);
   EXPECT_NEAR(*EfficiencyAt(ladder, latency, {0, 1}), (8e6 + whole) / (2e6 + whole) / 4, 0.01);
   EXPECT_FALSE(EfficiencyAt(ladder, latency, {0, 0}));
 
-  const LadderRow* convolution = Find(ladder.groups, "Convolution");
+  const LadderRow* convolution = FindLadderRow(ladder.groups, "Convolution");
   ASSERT_NE(convolution, nullptr);
   EXPECT_NEAR(*RatioOf(*convolution->cells[0][2].over_below), 4, 0.02);
   EXPECT_NEAR(*RatioOf(*convolution->cells[1][2].over_below), 0.5, 0.005);
@@ -79,13 +79,13 @@ TEST(Ladder, ALevelThatPaysAtOneThreadAndHurtsAtFour) {
   EXPECT_EQ(ladder.RowOf(*of_group).name, "Convolution");
 }
 
-TEST(Ladder, TheBestSettingAndWhatCannotBeToldFromIt) {
+TEST(Ladder, FindsTheBestSettingAndItsEquals) {
   const Ladder ladder = *MakeLadder(Sme2Points()).ladder;
   ASSERT_TRUE(ladder.best);
   EXPECT_EQ(ladder.best->setting.threads, 1u) << "four threads";
   EXPECT_NE(ladder.best->setting.level, 2u) << "where SME2 hurts";
   ASSERT_THAT(ladder.best->others, SizeIs(5));
-  const LadderBest::Other& twin = ladder.best->others[0];  // neon and sme are the same at four threads
+  const LadderBest::Other& twin = ladder.best->others[0];  // neon and sme are equal at four threads
   EXPECT_EQ(twin.setting.threads, 1u);
   EXPECT_EQ(twin.against.verdict, Verdict::kSame);
   const LadderBest::Other& next = ladder.best->others[1];
@@ -96,12 +96,12 @@ TEST(Ladder, TheBestSettingAndWhatCannotBeToldFromIt) {
     EXPECT_LE(*RatioOf(ladder.best->others[i - 1].against), *RatioOf(ladder.best->others[i].against));
 }
 
-TEST(Ladder, WhatIsContendedMayBeTheFastest) {
+TEST(Ladder, ContendedSettingsMayBeTheBest) {
   std::vector<LadderPoint> points = Sme2Points();
-  for (LadderPoint& point : points) point.contended = point.threads == 4;  // among them is the best
+  for (LadderPoint& point : points) point.contended = point.threads == 4;  // includes the best setting
   EXPECT_FALSE(MakeLadder(points).ladder->best);
   for (LadderPoint& point : points) point.contended = point.level == "sme" && point.threads == 1;
-  const Ladder ladder = *MakeLadder(points).ladder;  // by far not the best
+  const Ladder ladder = *MakeLadder(points).ladder;  // the contended setting is far from the best
   ASSERT_TRUE(ladder.best);
   EXPECT_EQ(ladder.best->setting.threads, 1u);
   const auto verdict_of = [&](const LadderSetting& setting) {
@@ -111,24 +111,24 @@ TEST(Ladder, WhatIsContendedMayBeTheFastest) {
   EXPECT_EQ(verdict_of({0, 0}), Verdict::kFaster);
 }
 
-// Over many seeds: without an effect a level is next to never said to pay, and the truth is in the intervals.
-TEST(Ladder, SimulatedLaunchesAreJudgedRightly) {
-  int wrong = 0;
-  int missed = 0;
+// Over many seeds: a level without an effect is not called faster, and the intervals contain the true values.
+TEST(Ladder, DecidesSimulatedLaunchesCorrectly) {
+  int num_wrong = 0;
+  int num_missed = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const Ladder ladder = *MakeLadder(With(Sme2Points(), 1), seed).ladder;
-    wrong += VerdictAt(ladder.latency, 0, 1) == Verdict::kSame ? 0 : 1;
-    missed += VerdictAt(ladder.latency, 0, 2) == Verdict::kFaster ? 0 : 1;
+    const Ladder ladder = *MakeLadder(PointsWithThreads(Sme2Points(), 1), seed).ladder;
+    num_wrong += VerdictAt(ladder.latency, 0, 1) == Verdict::kSame ? 0 : 1;
+    num_missed += VerdictAt(ladder.latency, 0, 2) == Verdict::kFaster ? 0 : 1;
     EXPECT_EQ(ladder.best->setting.level, 2u) << seed;
   }
-  EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(missed, 0);
+  EXPECT_EQ(num_wrong, 0);
+  EXPECT_EQ(num_missed, 0);
 }
 
-TEST(Ladder, OperatorsAreChainedWhereTheirNamesChange) {
-  const Report report = MakeLadder(With(Sme2Points(), 1));
+TEST(Ladder, MatchesRenamedOperators) {
+  const Report report = MakeLadder(PointsWithThreads(Sme2Points(), 1));
   const Ladder& ladder = *report.ladder;
-  const LadderRow* convolution = Find(ladder.operators, "Convolution (NHWC, PF32) IGEMM #1");
+  const LadderRow* convolution = FindLadderRow(ladder.operators, "Convolution (NHWC, PF32) IGEMM #1");
   ASSERT_NE(convolution, nullptr) << "called as at the highest level";
   for (const LadderCell& cell : convolution->cells[0]) EXPECT_TRUE(cell.op && cell.ns);
   const auto name_at = [&](std::size_t level) {
@@ -138,13 +138,13 @@ TEST(Ladder, OperatorsAreChainedWhereTheirNamesChange) {
   EXPECT_EQ(name_at(0), "Convolution (NHWC, F32) IGEMM #1");
   EXPECT_EQ(name_at(2), "Convolution (NHWC, PF32) IGEMM #1");
   EXPECT_NEAR(*RatioOf(*convolution->cells[0][2].over_lowest), 4, 0.02);
-  // What only one level has, has no gain.
-  const LadderRow* pack = Find(ladder.operators, "Pack Lh (NC, X32) #1");
+  // An operator of only one level has no speedup.
+  const LadderRow* pack = FindLadderRow(ladder.operators, "Pack Lh (NC, X32) #1");
   ASSERT_NE(pack, nullptr);
   EXPECT_FALSE(pack->cells[0][0].ns || pack->cells[0][1].ns);
   EXPECT_NEAR(*pack->cells[0][2].ns, 1e5, 5e3);
   EXPECT_FALSE(pack->cells[0][2].over_below || pack->cells[0][2].over_lowest);
-  // Every operator of every level is in one row, and their times add up to what the experiment has.
+  // Each operator of each level is in one row, and the times add up to those of the experiment.
   for (std::size_t l = 0; l < 3; ++l) {
     const ReportExperiment& experiment = report.experiments[*ladder.experiments[0][l]];
     double sum = 0;
@@ -160,9 +160,9 @@ TEST(Ladder, OperatorsAreChainedWhereTheirNamesChange) {
   }
 }
 
-// Recorded on an emulated CPU, off and on: KleidiAI's operators have other names, and other layouts around
-// them.
-TEST(Ladder, RecordedSme2OperatorsAreChained) {
+// Recorded on an emulated CPU with SME2 off and on: KleidiAI's operators have other names, with other layout
+// conversions around them.
+TEST(Ladder, MatchesRecordedSme2Operators) {
   const std::string folder = std::string(ETPROF_TEST_DATA) + "/sme2_emulated/";
   for (const auto& [model, before, after] :
        {std::tuple{"toy_cnn", "Convolution (NHWC, F32) IGEMM", "Convolution (NHWC, PF32) IGEMM"},
@@ -211,8 +211,8 @@ TEST(Ladder, RecordedSme2OperatorsAreChained) {
   }
 }
 
-TEST(Ladder, ALevelThatCannotRunIsToldAndSkipped) {
-  std::vector<LadderPoint> points = With(Sme2Points(), 1);
+TEST(Ladder, SkipsAndReportsFailedLevels) {
+  std::vector<LadderPoint> points = PointsWithThreads(Sme2Points(), 1);
   points[1].error = "the model asks for what this CPU lacks";
   const Report report = MakeLadder(points);
   ASSERT_TRUE(report.ladder);
@@ -229,13 +229,13 @@ TEST(Ladder, ALevelThatCannotRunIsToldAndSkipped) {
   EXPECT_FALSE(alone.best);
 }
 
-TEST(Ladder, KernelsThatNoMaskReachesAreTold) {
-  const Ladder ladder = *MakeLadder(With(Sme2Points(), 1)).ladder;
+TEST(Ladder, ReportsTheShareOfPortableKernels) {
+  const Ladder ladder = *MakeLadder(PointsWithThreads(Sme2Points(), 1)).ladder;
   EXPECT_NEAR(ladder.portable_share, 200'000.0 / 3'140'000, 0.002);
 }
 
-TEST(Ladder, WhatIsNoLadderIsNone) {
-  const std::vector<LadderPoint> good = With(Sme2Points(), 1);
+TEST(Ladder, OtherRunsAreNoLadders) {
+  const std::vector<LadderPoint> good = PointsWithThreads(Sme2Points(), 1);
   std::vector<LadderPoint> points = good;
   points[2].isa = "";
   EXPECT_FALSE(MakeLadder(points).ladder) << "profile --vs isa=...: one side says no mask";
@@ -260,8 +260,8 @@ TEST(Ladder, WhatIsNoLadderIsNone) {
   EXPECT_FALSE(Assemble(run, {}).ladder);
 }
 
-TEST(Ladder, AnEmulatedCpuHasNoBest) {
-  RunData run = MakeLadder(With(Sme2Points(), 1)).run;
+TEST(Ladder, EmulatedCpusHaveNoBestSetting) {
+  RunData run = MakeLadder(PointsWithThreads(Sme2Points(), 1)).run;
   for (ExperimentData& data : run.experiments) data.emulated = true;
   const Report report = Assemble(std::move(run), {});
   ASSERT_TRUE(report.ladder);

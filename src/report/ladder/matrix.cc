@@ -17,11 +17,11 @@ class MatrixBuilder {
     const ReportExperiment& experiment = report.experiments[baseline];
     matrix_.latency.name = "Median latency";
     if (!experiment.profile) return;
-    for (std::size_t i = 0; i + 1 < experiment.groups.rows.size(); ++i)  // but "Clipped"
+    for (std::size_t i = 0; i + 1 < experiment.groups.rows.size(); ++i)  // without "Clipped"
       matrix_.groups.push_back({experiment.groups.rows[i].name, std::nullopt, {}});
-    // By falling time.
+    // The rows are in order of decreasing time.
     for (const OperatorRow& row : experiment.operators) {
-      row_of_[row.op] = matrix_.operators.size();
+      row_of_operator_[row.op] = matrix_.operators.size();
       matrix_.operators.push_back({experiment.profile->operators[row.op].name, row.op, {}});
     }
   }
@@ -39,7 +39,7 @@ class MatrixBuilder {
     for (MatrixRow& row : matrix_.operators) row.against.emplace_back();
     for (const OperatorMatch& match : comparison.operators) {
       if (!match.baseline) continue;
-      if (const auto row = row_of_.find(*match.baseline); row != row_of_.end())
+      if (const auto row = row_of_operator_.find(*match.baseline); row != row_of_operator_.end())
         matrix_.operators[row->second].against.back() = match.quantity;
     }
     matrix_.costs.push_back(
@@ -59,11 +59,11 @@ class MatrixBuilder {
  private:
   const Report& report_;
   Matrix matrix_;
-  std::map<std::size_t, std::size_t> row_of_;  // operator of the baseline's profile -> row
+  std::map<std::size_t, std::size_t> row_of_operator_;  // from operator of the baseline's profile to row
 };
 
-// Experiments of one name, by rising threads.
-std::vector<std::vector<std::size_t>> Sweeps(const Report& report) {
+// Groups experiments of the same name, each in order of ascending threads.
+std::vector<std::vector<std::size_t>> FindSweeps(const Report& report) {
   std::vector<std::vector<std::size_t>> sweeps;
   std::map<std::string, std::size_t> place;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
@@ -77,7 +77,7 @@ std::vector<std::vector<std::size_t>> Sweeps(const Report& report) {
   for (auto& sweep : sweeps) {
     std::ranges::stable_sort(sweep, {}, threads_of);
   }
-  // Equal numbers of threads under one name are no sweep: nobody can tell them apart.
+  // Experiments with the same name and number of threads are not a sweep, since they cannot be distinguished.
   std::erase_if(sweeps, [&](const auto& sweep) {
     std::set<int> distinct;
     for (const std::size_t i : sweep) distinct.insert(threads_of(i));
@@ -91,7 +91,7 @@ std::vector<std::vector<std::size_t>> Sweeps(const Report& report) {
 std::vector<Matrix> FindMatrices(const Report& report) {
   std::vector<Matrix> matrices;
   std::set<std::pair<std::size_t, std::size_t>> in_sweep;
-  for (const std::vector<std::size_t>& sweep : Sweeps(report)) {
+  for (const std::vector<std::size_t>& sweep : FindSweeps(report)) {
     MatrixBuilder builder(report, true, sweep.front());
     for (std::size_t i = 1; i < sweep.size(); ++i) {
       in_sweep.emplace(sweep.front(), sweep[i]);

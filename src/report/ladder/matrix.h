@@ -6,17 +6,17 @@
 
 namespace etprof {
 
-// The matrices of a report whose experiments and comparisons are filled: one a thread sweep (an experiment
-// with several numbers of threads, against the smallest), one a baseline that several experiments are
-// compared with. Comparisons that the report has are used; those of a sweep that it has not are made.
+// The matrices of a report whose experiments and comparisons are filled: one per thread sweep (an experiment
+// with several numbers of threads, compared with the smallest), and one per baseline that several experiments
+// are compared with. Comparisons of a sweep that the report lacks are computed.
 std::vector<Matrix> FindMatrices(const Report& report);
 
-// Baseline time over candidate time: the estimate's ratio, or without one the plain quotient. Absent where a
-// side has no time, and where the times are none to compare: of an emulated CPU, or of runs that other
-// processes disturbed.
+// Baseline time over candidate time: the ratio of the estimate, else the quotient of the times. Absent if a
+// variant has no time, or if the times must not be compared: on an emulated CPU, or if other processes
+// disturbed the runs.
 std::optional<double> RatioOf(const Quantity& quantity);
 
-// Speed-up over the ratio of the threads: 1 is perfect scaling. Absent where there is no ratio.
+// Scaling efficiency: speedup / ratio of the threads; 1 is perfect scaling. Absent without a ratio.
 std::optional<double> EfficiencyOf(const Quantity& quantity, int baseline_threads, int threads);
 
 }  // namespace etprof

@@ -13,27 +13,27 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// An experiment of `threads` threads whose convolution and latency scale as they should, and nothing else.
-void AddThreads(RunData& run, std::vector<std::optional<Profile>>& profiles, const std::string& name,
-                int threads, Nanoseconds latency, Nanoseconds convolution) {
+// An experiment with `threads` threads in which only the convolution, and with it the latency, scales.
+void AddExperiment(RunData& run, std::vector<std::optional<Profile>>& profiles, const std::string& name,
+                   int threads, Nanoseconds latency, Nanoseconds convolution) {
   run.experiments.push_back(example::MakeExperiment(name, latency));
   run.experiments.back().threads = threads;
   run.experiments.back().label = name + ", " + std::to_string(threads) + " threads";
   profiles.emplace_back(example::MakeProfile(name, convolution));
 }
 
-Report Sweep() {
+Report MakeSweep() {
   RunData run;
   run.model_id = "net";
   std::vector<std::optional<Profile>> profiles;
-  AddThreads(run, profiles, "on", 4, 2'000'000, 1'000'000);
-  AddThreads(run, profiles, "on", 1, 5'000'000, 4'000'000);
-  AddThreads(run, profiles, "on", 2, 3'000'000, 2'000'000);
+  AddExperiment(run, profiles, "on", 4, 2'000'000, 1'000'000);
+  AddExperiment(run, profiles, "on", 1, 5'000'000, 4'000'000);
+  AddExperiment(run, profiles, "on", 2, 3'000'000, 2'000'000);
   return Assemble(std::move(run), std::move(profiles));
 }
 
-TEST(Matrix, AThreadSweepIsAgainstTheFewestThreads) {
-  const Report report = Sweep();
+TEST(Matrix, ComparesASweepWithTheFewestThreads) {
+  const Report report = MakeSweep();
   ASSERT_THAT(report.matrices, SizeIs(1));
   const Matrix& matrix = report.matrices[0];
   EXPECT_TRUE(matrix.threads);
@@ -43,11 +43,11 @@ TEST(Matrix, AThreadSweepIsAgainstTheFewestThreads) {
   // The latency has a jitter of some µs.
   EXPECT_NEAR(*EfficiencyOf(matrix.latency.against[0], 1, 2), 5.0 / 3 / 2, 0.01);
   EXPECT_NEAR(*EfficiencyOf(matrix.latency.against[1], 1, 4), 5.0 / 2 / 4, 0.01);
-  const MatrixRow& costliest = matrix.operators[0];
-  EXPECT_EQ(costliest.name, "Convolution (NHWC, F32) IGEMM #1");
-  EXPECT_NEAR(*EfficiencyOf(costliest.against[0], 1, 2), 1, 0.01);
-  EXPECT_NEAR(*EfficiencyOf(costliest.against[1], 1, 4), 1, 0.01);
-  EXPECT_EQ(costliest.against[1].verdict, stats::Verdict::kFaster);
+  const MatrixRow& slowest = matrix.operators[0];
+  EXPECT_EQ(slowest.name, "Convolution (NHWC, F32) IGEMM #1");
+  EXPECT_NEAR(*EfficiencyOf(slowest.against[0], 1, 2), 1, 0.01);
+  EXPECT_NEAR(*EfficiencyOf(slowest.against[1], 1, 4), 1, 0.01);
+  EXPECT_EQ(slowest.against[1].verdict, stats::Verdict::kFaster);
   for (const MatrixRow& row : matrix.operators) {
     if (row.name != "mean.out" && row.name != "native_call_mean.out") continue;
     EXPECT_NEAR(*EfficiencyOf(row.against[1], 1, 4), 0.25, 0.001) << "what does not scale";
@@ -58,7 +58,7 @@ TEST(Matrix, AThreadSweepIsAgainstTheFewestThreads) {
   }
 }
 
-TEST(Matrix, SeveralAgainstOneBaselineAreOneTable) {
+TEST(Matrix, JoinsComparisonsWithOneBaseline) {
   RunData run;
   std::vector<std::optional<Profile>> profiles;
   for (const auto& [name, latency] :
@@ -83,20 +83,20 @@ TEST(Matrix, SeveralAgainstOneBaselineAreOneTable) {
   EXPECT_EQ(matrix.costs[0].load.verdict, stats::Verdict::kSame);
 }
 
-TEST(Matrix, OnePairIsNone) {
+TEST(Matrix, OnePairIsNoMatrix) {
   EXPECT_THAT(example::MakePair().matrices, IsEmpty());
   EXPECT_THAT(example::MakeBare().matrices, IsEmpty());
 }
 
-TEST(Matrix, TwoOfOneNumberOfThreadsAreNoSweep) {
+TEST(Matrix, EqualNumbersOfThreadsAreNoSweep) {
   RunData run;
   std::vector<std::optional<Profile>> profiles;
-  AddThreads(run, profiles, "on", 2, 5'000'000, 4'000'000);
-  AddThreads(run, profiles, "on", 2, 3'000'000, 2'000'000);
+  AddExperiment(run, profiles, "on", 2, 5'000'000, 4'000'000);
+  AddExperiment(run, profiles, "on", 2, 3'000'000, 2'000'000);
   EXPECT_THAT(Assemble(std::move(run), std::move(profiles)).matrices, IsEmpty());
 }
 
-TEST(Matrix, AnEmulatedCpuHasNoEfficiency) {
+TEST(Matrix, EmulatedCpusHaveNoEfficiency) {
   Quantity quantity;
   quantity.baseline_ns = 4;
   quantity.candidate_ns = 2;
@@ -107,11 +107,11 @@ TEST(Matrix, AnEmulatedCpuHasNoEfficiency) {
   EXPECT_FALSE(RatioOf(quantity));
 }
 
-TEST(SideCosts, ArePairedByLaunch) {
+TEST(SideCosts, PairsByLaunch) {
   RunData run;
   run.experiments = {example::MakeExperiment("a", 5'000'000), example::MakeExperiment("b", 5'000'000)};
   for (std::size_t i = 0; i < 10; ++i) {
-    // Launches differ by far more than the sides do.
+    // Launches differ by far more than the variants.
     const auto drift = static_cast<std::int64_t>(i * 1'000'000);
     run.experiments[0].launches[i].load = 2'000'000 + drift;
     run.experiments[1].launches[i].load = (2'000'000 + drift) * 11 / 10;

@@ -12,12 +12,12 @@ namespace etprof {
 
 struct Report;
 
-// One time, without and with a level of the ISA, at each number of threads.
+// A time without and with a level of the ISA, at each number of threads.
 struct PayoffRow {
   std::string name;
-  std::vector<std::optional<Quantity>> gain;  // by number of threads; absent: not on both sides
+  std::vector<std::optional<Quantity>> gain;  // by number of threads; absent: not in both variants
   // The first number of threads from which on the level is the same or slower, after it was faster at a
-  // smaller one. Absent where some verdict from there on is missing, inconclusive, or contended.
+  // smaller number. Absent if a verdict from there on is missing, inconclusive, or contended.
   std::optional<int> stops;
   bool never = false;  // the same or slower at each number of threads
 
@@ -35,11 +35,11 @@ struct PayoffRow {
   }
 };
 
-// What a level of the ISA gains over the one below, by the number of threads.
+// The speedup of an ISA level over the level below, by the number of threads.
 struct Payoff {
   std::string baseline, candidate;  // names of the levels
-  std::vector<int> threads;         // rising
-  bool interleaved = true;          // all of it: else drift cannot be told from an effect
+  std::vector<int> threads;         // ascending
+  bool interleaved = true;          // all were interleaved; else drift cannot be distinguished from an effect
   PayoffRow latency;
   std::vector<PayoffRow> operators;
 
@@ -56,9 +56,9 @@ struct Payoff {
   }
 };
 
-// Of the report's ladder or, where it has none, of all its experiments that differ in nothing but the ISA and
-// the number of threads: the levels that were measured at two numbers of threads or more. Empty where the CPU
-// was emulated.
+// Finds the payoffs of the report's ladder or, without a ladder, of all experiments that differ only in the
+// ISA and the number of threads: of the levels that were measured with at least two numbers of threads. Empty
+// if the CPU was emulated.
 std::vector<Payoff> FindPayoffs(const Report& report);
 
 }  // namespace etprof

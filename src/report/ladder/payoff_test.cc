@@ -17,8 +17,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// One level more: the convolution's time without and with it at 1, 2, and 4 threads. All else is the same.
-std::vector<LadderPoint> OnOff(const std::vector<std::pair<Nanoseconds, Nanoseconds>>& convolution) {
+// Points without and with one level, with the convolution's times at 1, 2, and 4 threads. All else is equal.
+std::vector<LadderPoint> MakeOffOnPoints(
+    const std::vector<std::pair<Nanoseconds, Nanoseconds>>& convolution) {
   std::vector<LadderPoint> points;
   int threads = 1;
   for (const auto& [off, on] : convolution) {
@@ -29,17 +30,18 @@ std::vector<LadderPoint> OnOff(const std::vector<std::pair<Nanoseconds, Nanoseco
   return points;
 }
 
-const PayoffRow& Convolution(const Payoff& payoff) {
+const PayoffRow& FindConvolution(const Payoff& payoff) {
   const auto found = std::ranges::find_if(
       payoff.operators, [](const PayoffRow& row) { return row.name.starts_with("Convolution"); });
   EXPECT_NE(found, payoff.operators.end());
   return *found;
 }
 
-// Of one that was measured at fewer numbers of threads: at the others the gain is over another level.
-TEST(Payoff, AGainIsOverOneLevel) {
+// The level below was measured with fewer numbers of threads; with the others, the comparison would be with a
+// different level.
+TEST(Payoff, ComparesWithOneLevelOnly) {
   std::vector<LadderPoint> points =
-      OnOff({{8'000'000, 2'000'000}, {4'000'000, 1'000'000}, {1'000'000, 2'000'000}});
+      MakeOffOnPoints({{8'000'000, 2'000'000}, {4'000'000, 1'000'000}, {1'000'000, 2'000'000}});
   for (LadderPoint& point : points)
     if (point.level == "on") point.visible = {"sme", "sme2"};
   points.push_back({"sme", "=sme", {"sme"}, 1, 8'000'000});
@@ -49,21 +51,21 @@ TEST(Payoff, AGainIsOverOneLevel) {
   EXPECT_THAT(report.ladder->swings, IsEmpty());
   ASSERT_THAT(report.payoffs, SizeIs(2));
   EXPECT_EQ(report.payoffs[1].baseline, "sme");
-  const PayoffRow& row = Convolution(report.payoffs[1]);
+  const PayoffRow& row = FindConvolution(report.payoffs[1]);
   EXPECT_EQ(row.gain[1]->verdict, Verdict::kFaster);
   EXPECT_FALSE(row.gain[2]);
   EXPECT_FALSE(report.payoffs[1].Stops());
 }
 
-TEST(Payoff, FromWhichNumberOfThreadsOnALevelNoLongerPaysOff) {
+TEST(Payoff, FindsWhereALevelStopsToPayOff) {
   const Report report =
-      MakeLadder(OnOff({{8'000'000, 2'000'000}, {4'000'000, 3'000'000}, {2'000'000, 4'000'000}}));
+      MakeLadder(MakeOffOnPoints({{8'000'000, 2'000'000}, {4'000'000, 3'000'000}, {2'000'000, 4'000'000}}));
   ASSERT_THAT(report.payoffs, SizeIs(1));
   const Payoff& payoff = report.payoffs[0];
   EXPECT_EQ(payoff.baseline, "off");
   EXPECT_EQ(payoff.candidate, "on");
   EXPECT_THAT(payoff.threads, ElementsAre(1, 2, 4));
-  const PayoffRow& row = Convolution(payoff);
+  const PayoffRow& row = FindConvolution(payoff);
   EXPECT_EQ(row.gain[0]->verdict, Verdict::kFaster);
   EXPECT_EQ(row.gain[1]->verdict, Verdict::kFaster);
   EXPECT_EQ(row.gain[2]->verdict, Verdict::kSlower);
@@ -71,10 +73,10 @@ TEST(Payoff, FromWhichNumberOfThreadsOnALevelNoLongerPaysOff) {
   EXPECT_FALSE(row.never);
   EXPECT_EQ(payoff.latency.stops, 4);
   EXPECT_TRUE(payoff.Stops());
-  // As fast is enough, and what never pays off does not stop.
-  const Report same =
-      MakeLadder(OnOff({{8'000'000, 2'000'000}, {4'000'000, 4'000'000}, {2'000'000, 2'000'000}}), 7);
-  EXPECT_EQ(Convolution(same.payoffs[0]).stops, 2);
+  // Equal speed is a stop; an operator that never pays off does not stop.
+  const Report same = MakeLadder(
+      MakeOffOnPoints({{8'000'000, 2'000'000}, {4'000'000, 4'000'000}, {2'000'000, 2'000'000}}), 7);
+  EXPECT_EQ(FindConvolution(same.payoffs[0]).stops, 2);
   const auto gemm =
       std::ranges::find(payoff.operators, "Fully Connected (NC, F32) GEMM #1", &PayoffRow::name);
   ASSERT_NE(gemm, payoff.operators.end());
@@ -82,15 +84,15 @@ TEST(Payoff, FromWhichNumberOfThreadsOnALevelNoLongerPaysOff) {
   EXPECT_FALSE(gemm->stops);
 }
 
-TEST(Payoff, WhereALevelAlwaysPaysOffNothingIsClaimed) {
+TEST(Payoff, ALevelThatAlwaysPaysOffHasNoStop) {
   const Report report =
-      MakeLadder(OnOff({{8'000'000, 2'000'000}, {4'000'000, 1'000'000}, {2'000'000, 500'000}}), 7);
+      MakeLadder(MakeOffOnPoints({{8'000'000, 2'000'000}, {4'000'000, 1'000'000}, {2'000'000, 500'000}}), 7);
   ASSERT_THAT(report.payoffs, SizeIs(1));
   EXPECT_FALSE(report.payoffs[0].Stops());
-  EXPECT_FALSE(Convolution(report.payoffs[0]).never);
+  EXPECT_FALSE(FindConvolution(report.payoffs[0]).never);
 }
 
-TEST(Payoff, NeitherWithoutAVerdictNorFromASmallerNumberOnThatIsFaster) {
+TEST(Payoff, NeedsAVerdictAtEachNumberOfThreads) {
   const auto row_of = [](std::vector<Verdict> verdicts) {
     Report report;
     Ladder ladder;
@@ -113,8 +115,8 @@ TEST(Payoff, NeitherWithoutAVerdictNorFromASmallerNumberOnThatIsFaster) {
   EXPECT_FALSE(row_of({Verdict::kInconclusive, Verdict::kSame}).stops) << "it never paid off";
 }
 
-TEST(Payoff, ExperimentsWithoutAMaskAreTheCpuAsItIs) {
-  Report with = MakeLadder(OnOff({{8'000'000, 2'000'000}, {2'000'000, 4'000'000}}));
+TEST(Payoff, ExperimentsWithoutAMaskHaveAllFeatures) {
+  Report with = MakeLadder(MakeOffOnPoints({{8'000'000, 2'000'000}, {2'000'000, 4'000'000}}));
   RunData run = with.run;
   std::vector<std::optional<Profile>> profiles;
   for (const ReportExperiment& experiment : with.experiments) profiles.push_back(experiment.profile);
@@ -125,12 +127,12 @@ TEST(Payoff, ExperimentsWithoutAMaskAreTheCpuAsItIs) {
   const Report report = Assemble(run, profiles);
   EXPECT_FALSE(report.ladder);
   ASSERT_THAT(report.payoffs, SizeIs(1));
-  EXPECT_EQ(Convolution(report.payoffs[0]).stops, 2);
-  // Two experiments that differ in something else are no such pair.
+  EXPECT_EQ(FindConvolution(report.payoffs[0]).stops, 2);
+  // Two experiments with other differences are not compared.
   run.experiments[0].model_sha256 = run.experiments[2].model_sha256 = "another";
   EXPECT_THAT(Assemble(run, profiles).payoffs, IsEmpty());
-  // Nor is one number of threads.
-  EXPECT_THAT(MakeLadder(OnOff({{8'000'000, 2'000'000}})).payoffs, IsEmpty());
+  // A single number of threads gives no payoff.
+  EXPECT_THAT(MakeLadder(MakeOffOnPoints({{8'000'000, 2'000'000}})).payoffs, IsEmpty());
 }
 
 }  // namespace
