@@ -11,14 +11,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Insight* Find(const Report& report, std::string_view kind) {
+const Insight* FindInsight(const Report& report, std::string_view kind) {
   const auto found = std::find_if(report.insights.begin(), report.insights.end(),
                                   [&](const Insight& insight) { return insight.kind() == kind; });
   return found == report.insights.end() ? nullptr : &*found;
 }
 
-// The example's pair, of whose baseline all runs of the first `launches` launches lost a time slice of 4 ms.
-Report Contended(int launches) {
+// The example's pair, where all baseline runs of the first `launches` launches waited 4 ms for a processor.
+Report MakeContendedReport(int launches) {
   Report made = example::MakePair();
   RunData run = made.run;
   for (Launch& launch : run.experiments[0].launches) {
@@ -39,8 +39,8 @@ Report Contended(int launches) {
   return Assemble(std::move(run), std::move(profiles));
 }
 
-TEST(Contention, AFewDisturbedLaunchesChangeNothing) {
-  const Report report = Contended(3);
+TEST(Contention, FewDisturbedLaunchesChangeNothing) {
+  const Report report = MakeContendedReport(3);
   const Comparison& comparison = report.comparisons.at(0).comparison;
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kFaster);
   EXPECT_EQ(comparison.launches, 7);
@@ -51,36 +51,36 @@ TEST(Contention, AFewDisturbedLaunchesChangeNothing) {
   EXPECT_EQ(report.experiments[0].latency_of_all.n, 200);
   EXPECT_GT(*report.experiments[0].latency_of_all.p99, 9'000'000);
   EXPECT_LT(*report.experiments[0].latency.p99, 5'100'000);
-  EXPECT_EQ(Find(report, finding::Contended::kKind), nullptr);
+  EXPECT_EQ(FindInsight(report, finding::Contended::kKind), nullptr);
 }
 
-TEST(Contention, WithTooFewCleanLaunchesThereIsNoRatioAnywhere) {
-  const Report report = Contended(6);
+TEST(Contention, TooFewCleanLaunchesGiveNoRatio) {
+  const Report report = MakeContendedReport(6);
   const Comparison& comparison = report.comparisons.at(0).comparison;
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kContended);
   EXPECT_FALSE(comparison.latency.estimate);
   for (const OperatorMatch& match : comparison.operators) EXPECT_FALSE(match.quantity.estimate);
-  const Insight* found = Find(report, finding::Contended::kKind);
+  const Insight* found = FindInsight(report, finding::Contended::kKind);
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(&report.insights.front(), found) << "it stands first";
 }
 
-TEST(Contention, WhereNoRunIsCleanAllOfThemAreDescribed) {
-  const Report report = Contended(10);
+TEST(Contention, DescribesAllRunsIfNoneIsClean) {
+  const Report report = MakeContendedReport(10);
   EXPECT_EQ(report.experiments[0].clean_runs, 0);
   EXPECT_EQ(report.experiments[0].latency.n, 200);
   for (const LatencyPlot& plot : report.latency_plots)
     EXPECT_EQ(plot.histogram.counts.size(), plot.experiments.size()) << "a column for each";
 }
 
-TEST(Contention, TheGateCannotDecide) {
-  const CheckReport check = AssembleCheck(Contended(10), CheckLimits{});
+TEST(Contention, ChecksAreInconclusive) {
+  const CheckReport check = AssembleCheck(MakeContendedReport(10), CheckLimits{});
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
   EXPECT_THAT(check.pairs.at(0).items.at(0).why_not, HasSubstr("contended: 0 of 200 runs of off"));
 }
 
-// 2.497 times as fast by the clock on the wall.
-Report WithCpuTimes(Nanoseconds baseline, Nanoseconds candidate) {
+// A pair with a speedup of 2.497x in wall time, and these CPU times.
+Report MakeReportWithCpuTimes(Nanoseconds baseline, Nanoseconds candidate) {
   Report made = example::MakePair();
   RunData run = made.run;
   for (std::size_t side = 0; side < 2; ++side) {
@@ -92,19 +92,19 @@ Report WithCpuTimes(Nanoseconds baseline, Nanoseconds candidate) {
   return Assemble(std::move(run), {});
 }
 
-TEST(Contention, CpuTimeThatDisagreesIsAFinding) {
-  const Report report = WithCpuTimes(5'000'000, 4'000'000);
+TEST(Contention, ReportsDisagreeingCpuTime) {
+  const Report report = MakeReportWithCpuTimes(5'000'000, 4'000'000);
   EXPECT_EQ(report.experiments[1].cpu_time, 4'000'000);
-  const Insight* found = Find(report, finding::CpuTimeApart::kKind);
+  const Insight* found = FindInsight(report, finding::CpuTimeApart::kKind);
   ASSERT_NE(found, nullptr);
   const auto& apart = std::get<finding::CpuTimeApart>(found->what);
   EXPECT_EQ(apart.baseline_ns, 5'000'000);
   EXPECT_EQ(apart.candidate_ns, 4'000'000);
 }
 
-TEST(Contention, CpuTimeThatAgreesIsNone) {
-  EXPECT_EQ(Find(WithCpuTimes(5'010'000, 2'005'000), finding::CpuTimeApart::kKind), nullptr);
-  EXPECT_EQ(Find(example::MakePair(), finding::CpuTimeApart::kKind), nullptr);
+TEST(Contention, DoesNotReportAgreeingCpuTime) {
+  EXPECT_EQ(FindInsight(MakeReportWithCpuTimes(5'010'000, 2'005'000), finding::CpuTimeApart::kKind), nullptr);
+  EXPECT_EQ(FindInsight(example::MakePair(), finding::CpuTimeApart::kKind), nullptr);
 }
 
 }  // namespace

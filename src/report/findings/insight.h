@@ -10,32 +10,33 @@
 
 #include "analysis/categories.h"
 
-// What a finding is, in numbers: say/findings/findings.cc has the words. Unless it says otherwise, a time is
-// the mean of one inference in ns, and an operator an index into Profile::operators of the finding's
+// The numbers of findings; say/findings/findings.cc has the wording. Unless stated otherwise, a time is the
+// mean of one inference in ns, and an operator is an index into Profile::operators of the finding's
 // experiment.
 namespace etprof {
 
-// Of an experiment whose runs were measured with and without tracing.
+// The difference between the traced and untraced runs of an experiment.
 struct TracedGap {
-  double traced = 0;    // ns, the mean of the common set: what operators and groups add up to
-  double untraced = 0;  // ns, the median: the headline
+  double traced = 0;    // ns; mean of the common set, to which operators and groups add up
+  double untraced = 0;  // ns; median, the headline
   double relative() const { return traced / untraced - 1; }
 };
 
 namespace finding {
 
-// Of a whole of the same runs: its share of them, and what it gives at most.
+// A part of the time of an inference. Both times are from the same runs.
 struct TimePart {
   double ns = 0, whole_ns = 0;
   double share() const { return whole_ns > 0 ? ns / whole_ns : 0; }
 };
 
-// Operators of one type that meet a condition, added up.
+// The sum over the operators of one type that meet a condition.
 struct TypeTime {
   std::string type = {};
   std::int64_t operators = 0;
   double ns = 0;
-  // Why they are in no delegate, where the program shows it: each reason once, that of the costliest first.
+  // Reasons why they are not delegated, if the program shows them: without duplicates, that of the most
+  // expensive operator first.
   std::vector<std::string> not_delegated = {};
 };
 using TypeTimes = std::vector<TypeTime>;  // most time first
@@ -45,24 +46,24 @@ struct OperatorTime {
   double ns = 0;
 };
 
-// An upper bound is how many times as fast an inference would be at most without the part (Amdahl 1967):
-// 1 / (1 - share). Absent: there is none, or no bound on the latency, since that disagrees with the traces.
+// The largest possible speedup if a part took no time (Amdahl 1967): 1 / (1 - share). Absent: no bound, or
+// not applicable to the latency, since the traces disagree with it.
 using UpperBound = std::optional<double>;
 
-// How a group's share of the time changed.
+// The change of a group's share of the time.
 struct GroupShift {
   Group group = Group::kOther;
   TimePart baseline, candidate;
 };
 
-// The findings, each with its kind as files have it. Those of a pair have Insight::pair. Those of tracing say
-// that traced and untraced times disagree: that limits what the others mean, and stands first.
+// The findings with their kinds in files. Findings on a pair have Insight::pair. Findings on tracing report
+// that traced and untraced times disagree, which limits the meaning of all others, so they come first.
 
 struct BottleneckShift {
   static constexpr std::string_view kKind = "bottleneck_shift";
-  GroupShift from, to;                  // the largest group of the baseline, and that of the candidate
-  GroupShift grown = {};                // the one whose share grew most
-  std::vector<GroupShift> groups = {};  // those that take time
+  GroupShift from, to;                  // largest groups of the baseline and the candidate
+  GroupShift grown = {};                // the group whose share grew most
+  std::vector<GroupShift> groups = {};  // groups that take time
   bool Moved() const { return from.group != to.group; }
 };
 
@@ -72,7 +73,7 @@ struct Bottleneck {
   TimePart time = {};
   std::int64_t operators = 0;
   UpperBound bound = {};
-  std::optional<OperatorTime> costliest = {};  // of several
+  std::optional<OperatorTime> costliest = {};  // the most expensive operator, if there are several
   TypeTimes types = {};
 };
 
@@ -91,17 +92,17 @@ struct NotDelegated {
   TimePart time = {};
   std::int64_t operators = 0;
   UpperBound bound = {};
-  TypeTimes types, takeable;  // takeable: those that XNNPACK could take in another form
-  // What dividing the model into delegates costs in addition: the overhead of all calls but one, and what
-  // moves data in the delegates at their boundaries.
+  TypeTimes types, takeable;  // takeable: operators that XNNPACK could take in another form
+  // Additional costs of the division into delegates: the overhead of all calls but one, and data movement at
+  // the boundaries of delegates.
   double boundaries_ns = 0;
 };
 
-// What it consists of: ReportExperiment::movement.
+// Time of data movement; ReportExperiment::movement has the kinds.
 struct DataMoved {
   static constexpr std::string_view kKind = "data_movement";
   TimePart time = {};
-  std::int64_t operators_at_edges = 0;  // at a delegate's boundary, which the change of backends costs
+  std::int64_t operators_at_edges = 0;  // operators at delegate boundaries, due to the change of backends
   double at_edges_ns = 0;
   UpperBound bound = {};
   TypeTimes types = {};
@@ -109,12 +110,12 @@ struct DataMoved {
 
 struct DelegateOverhead {
   static constexpr std::string_view kKind = "delegate_overhead";
-  TimePart time = {};     // of traced runs
-  double tracing_ns = 0;  // what of it may be the tracer's
+  TimePart time = {};     // from traced runs
+  double tracing_ns = 0;  // the part that may be due to tracing
   std::int64_t calls = 0;
 };
 
-// Operators that are slower, by a verdict and not by a point estimate.
+// Operators with the verdict "slower".
 struct SlowerOperators {
   static constexpr std::string_view kKind = "slower_operators";
   struct Loss {
@@ -123,7 +124,7 @@ struct SlowerOperators {
     double ns() const { return candidate_ns - baseline_ns; }
   };
   TimePart lost = {};
-  std::vector<Loss> operators = {};  // by falling loss
+  std::vector<Loss> operators = {};  // by decreasing loss
 };
 
 struct FirstRun {
@@ -132,40 +133,40 @@ struct FirstRun {
   std::optional<double> load_ns = {};
 };
 
-// Types that the category table does not know: ReportExperiment::unknown_operators.
+// Operators that are not in the category table: ReportExperiment::unknown_operators.
 struct UnknownOperators {
   static constexpr std::string_view kKind = "unknown_operators";
   TimePart time = {};
   TypeTimes types = {};
 };
 
-// Packed (KleidiAI SME) operators ran on one side only.
+// Packed (KleidiAI SME) operators ran in only one variant.
 struct PackedKernels {
   static constexpr std::string_view kKind = "kernel_evidence";
-  bool with_candidate = false;  // they ran with it, and not with the baseline
+  bool with_candidate = false;  // they ran only with the candidate
 };
 
-// A watched run saw other code in matrix multiplications with the candidate than with the baseline.
+// Watched runs observed different code in the matrix multiplications of the two variants.
 struct ProvenCode {
   static constexpr std::string_view kKind = "kernel_evidence";
-  std::vector<std::string> baseline = {}, candidate = {};  // classes, each once
-  std::int64_t operators = 0;                              // of the candidate
+  std::vector<std::string> baseline = {}, candidate = {};  // classes of code, without duplicates
+  std::int64_t operators = 0;                              // number of operators of the candidate
 };
 
-// What ran contradicts the operators' names: MatrixKernelRow::contradicts.
+// The observed code contradicts the operators' names: MatrixKernelRow::contradicts.
 struct NamesContradicted {
   static constexpr std::string_view kKind = "kernel_evidence";
   std::vector<std::size_t> operators = {};
 };
 
-// Matrix multiplications that another export would bring to KleidiAI: MatrixKernelRow::change.
+// Matrix multiplications that would use KleidiAI with another export: MatrixKernelRow::change.
 struct NotOnKleidiai {
   static constexpr std::string_view kKind = "not_on_kleidiai";
   TimePart time = {};
   std::int64_t operators = 0;
 };
 
-// Operators of fp16 where none of the CPU features in use has fp16 arithmetic.
+// fp16 operators on a CPU whose features in use have no fp16 arithmetic.
 struct HalfAsFloat {
   static constexpr std::string_view kKind = "fp16_as_fp32";
   TimePart time = {};
@@ -175,33 +176,33 @@ struct HalfAsFloat {
 struct BelowRoofline {
   static constexpr std::string_view kKind = "roofline";
   TimePart gap = {};
-  bool of_traced_runs = false;         // traced and untraced times disagree: it bounds no latency
-  std::vector<std::size_t> rows = {};  // indices into Roofline::rows, by falling gap
+  bool of_traced_runs = false;  // traced and untraced times disagree, so the gap does not bound the latency
+  std::vector<std::size_t> rows = {};  // indices into Roofline::rows, by decreasing gap
 };
 
-// A condition whose means over two sets of bursts differ.
+// A condition with different means over two sets of bursts.
 struct ConditionChange {
   enum class Of { kClock, kClockCap, kTemperature, kLoad, kCappedRounds, kSkin, kCpu };
   Of of = Of::kClock;
-  double first = 0, second = 0;  // GHz, degrees Celsius, processes, or the share of rounds
+  double first = 0, second = 0;  // GHz, degrees Celsius, number of processes, or share of rounds
 };
 using ConditionChanges = std::vector<ConditionChange>;
 
-// An operator's mean self time over two sets of runs.
+// The mean self times of an operator over two sets of runs.
 struct OperatorShift {
-  std::size_t op = 0;  // in Profile::operators
+  std::size_t op = 0;  // index into Profile::operators
   double before_ns = 0, after_ns = 0;
 };
-// The operators that a change of the latency is confined to, by falling change: all others together stayed
-// about the same. A slower machine would have slowed all of them. Empty: it is not confined.
+// The operators to which a change of the latency is confined, by decreasing change: the sum of all others
+// stayed about the same. A slower machine would have slowed all of them. Empty: not confined.
 using ConfinedTo = std::vector<OperatorShift>;
 
-// What made latency vary while it was measured, over the medians of bursts, or over runs where there are
-// none. One cause has one finding: a step is also a trend, and its sides are two levels.
+// Causes of latency that varied during the measurement, over the medians of bursts, or over runs if there are
+// no bursts. Each cause gives one finding, although a step is also a trend, and its sides are two levels.
 struct LatencyStep {
   static constexpr std::string_view kKind = "noise";
   bool of_bursts = true;
-  std::size_t from = 0, last = 0;  // numbers of bursts or runs, as their files count, from 1 on
+  std::size_t from = 0, last = 0;  // numbers of bursts or runs in their files, counted from 1
   double before_ns = 0, after_ns = 0;
   ConditionChanges conditions = {};
   ConfinedTo operators = {};
@@ -209,7 +210,7 @@ struct LatencyStep {
 struct LatencyTrend {
   static constexpr std::string_view kKind = "noise";
   bool of_bursts = true;
-  std::size_t count = 0;  // of bursts or runs
+  std::size_t count = 0;  // number of bursts or runs
   double change = 0;      // relative
   ConditionChanges conditions = {};
   ConfinedTo operators = {};
@@ -221,13 +222,13 @@ struct LatencyLevels {
   ConditionChanges conditions = {};
 };
 
-// Too few runs had a processor whenever they wanted one: Comparison::baseline_clean, candidate_clean.
+// Too few runs had a processor whenever they were runnable: Comparison::baseline_clean, candidate_clean.
 struct Contended {
   static constexpr std::string_view kKind = "contention";
-  bool throttled = false;  // at least half of the waiting was the quota of a control group
+  bool throttled = false;  // at least half of the waiting was due to the quota of a cgroup
 };
 
-// The speedup of the processor time differs from that of the wall time by more than its interval.
+// The speedup in CPU time differs from the speedup in wall time by more than its interval.
 struct CpuTimeApart {
   static constexpr std::string_view kKind = "cpu_time";
   double baseline_ns = 0, candidate_ns = 0;  // medians
@@ -236,16 +237,16 @@ struct CpuTimeApart {
 struct CompilersDiffer {
   static constexpr std::string_view kKind = "compilers";
   std::string baseline, candidate;        // "": not known
-  std::optional<TimePart> portable = {};  // kernels that they compiled, where they take time
+  std::optional<TimePart> portable = {};  // kernels that these compilers compiled, if they take time
   TypeTimes types = {};
 };
 
-// What probably sets the two apart.
+// The probable cause of a difference between traced and untraced times.
 struct TracingCause {
   enum class Kind { kUnknown, kDisturbedUntraced, kDisturbedTraced, kSlowerMachine, kTracer };
   Kind kind = Kind::kUnknown;
-  double fastest_ns = 0;   // traced run
-  double an_event_ns = 0;  // of kTracer
+  double fastest_ns = 0;   // ns; fastest traced run
+  double an_event_ns = 0;  // ns per event, for kTracer
   std::size_t events = 0;
 };
 
@@ -255,18 +256,18 @@ struct TracedApart {
   TracingCause cause = {};
 };
 
-// The tables of a pair add up to another speedup than its headline.
+// The tables of a pair add up to a different speedup than the headline.
 struct TracedRatioApart {
   static constexpr std::string_view kKind = "tracing";
-  double ratio = 1;                                // of the traced means
-  double baseline_ns = 0, candidate_ns = 0;        // these
-  std::optional<TracedApart> baseline, candidate;  // present together
-  bool no_bounds = false;                          // of the candidate
+  double ratio = 1;                                // ratio of the traced means
+  double baseline_ns = 0, candidate_ns = 0;        // the traced means
+  std::optional<TracedApart> baseline, candidate;  // both present or both absent
+  bool no_bounds = false;                          // the candidate has no upper bounds
 };
 
 }  // namespace finding
 
-// Something worth doing or knowing. Ranked by `at_stake`, behind those of tracing.
+// A finding. Ordered by `at_stake`, after findings on tracing.
 struct Insight {
   using What =
       std::variant<finding::BottleneckShift, finding::Bottleneck, finding::UpperBounds, finding::NotDelegated,
@@ -277,7 +278,7 @@ struct Insight {
                    finding::LatencyLevels, finding::Contended, finding::CpuTimeApart,
                    finding::CompilersDiffer, finding::TracedApart, finding::TracedRatioApart>;
   What what;
-  double at_stake = 0;                   // ns of one inference
+  double at_stake = 0;                   // ns per inference
   std::size_t experiment = 0;            // index into Report::experiments
   std::optional<std::size_t> pair = {};  // index into Report::comparisons
 

@@ -22,13 +22,14 @@ using finding::TypeTime;
 using finding::TypeTimes;
 using finding::UpperBound;
 
-// Below these shares of an inference nobody gains anything by acting.
-constexpr double kWorthSaying = 0.02;
+// Parts with smaller shares of an inference are not worth acting on.
+constexpr double kMinShare = 0.02;
 constexpr double kBottleneckShare = 0.05;
 constexpr double kNearlyAll = 0.9;
-constexpr double kLossWorthSaying = 0.001;
-// Reading the clocks takes part of a microsecond, which processor time holds and wall time does not.
-constexpr double kLeastDisagreement = 0.02;
+constexpr double kMinLossShare = 0.001;
+// Reading the clocks takes a fraction of a microsecond, which is part of the CPU time but not of the wall
+// time.
+constexpr double kMinDisagreement = 0.02;
 
 template <typename Keep>
 TypeTimes SumByType(const ReportExperiment& experiment, const Keep& keep) {
@@ -50,12 +51,12 @@ TypeTimes SumByType(const ReportExperiment& experiment, const Keep& keep) {
   return sorted;
 }
 
-double TimeOf(const TypeTimes& types) {
+double SumTimes(const TypeTimes& types) {
   return std::accumulate(types.begin(), types.end(), 0.0,
                          [](double sum, const TypeTime& type) { return sum + type.ns; });
 }
 
-// The largest group that is an operator's.
+// The largest group of operators, without overheads.
 Group LargestGroup(const ReportExperiment& experiment) {
   Group largest = Group::kConvolution;
   for (const Group group : kAllGroups) {
@@ -65,15 +66,15 @@ Group LargestGroup(const ReportExperiment& experiment) {
   return largest;
 }
 
-// Part and whole are means over the same traced runs, so that the bound is that of the share beside it.
-UpperBound BoundIfFree(const TimePart& part, const ReportExperiment& experiment) {
+// Part and whole are means over the same traced runs, so that the bound matches the reported share.
+UpperBound FindUpperBound(const TimePart& part, const ReportExperiment& experiment) {
   if (TracedDisagree(experiment)) return std::nullopt;
   return part.ns < part.whole_ns ? std::optional(part.whole_ns / (part.whole_ns - part.ns)) : std::nullopt;
 }
 
-// How much more a part grew, or less it shrank, than another at the least, by the ends of both intervals:
-// above 1 that is certain. Nothing where an interval is missing.
-std::optional<double> GrowthAtLeast(const Quantity& part, const Quantity& other) {
+// The least ratio between the growths of a part and another part, by the ends of both intervals; above 1, the
+// part certainly grew more. Absent if an interval is missing.
+std::optional<double> MinRelativeGrowth(const Quantity& part, const Quantity& other) {
   if (!part.estimate || !other.estimate) return std::nullopt;
   return other.estimate->low() / part.estimate->high();
 }
@@ -83,14 +84,13 @@ class Finder {
   explicit Finder(const Report& report) : report_(report) {}
 
   std::vector<Insight> Run() {
-    // What is to be done next concerns the side that one wants to ship: the candidate of a pair, or a lone
-    // experiment.
+    // Advice concerns the variant to be shipped: the candidate of a pair, or a single experiment.
     std::vector<std::size_t> subjects;
-    if (report_.ladder) return RunLadder(*report_.ladder);
+    if (report_.ladder) return FindInLadder(*report_.ladder);
     const auto add = [&](const ReportComparison& pair) {
       if (std::ranges::find(subjects, pair.candidate) == subjects.end()) subjects.push_back(pair.candidate);
     };
-    // Of several pairs nobody ships a variant that is significantly slower.
+    // If there are several pairs, nobody ships a variant that is significantly slower.
     for (const ReportComparison& pair : report_.comparisons) {
       if (pair.comparison.latency.verdict != stats::Verdict::kSlower) add(pair);
     }
@@ -100,20 +100,21 @@ class Finder {
     }
     for (const ReportComparison& pair : report_.comparisons) AddPair(pair);
     for (const std::size_t subject : subjects) AddExperiment(subject);
-    return Sorted();
+    return TakeSorted();
   }
 
  private:
-  std::vector<Insight> Sorted() {
-    // What limits the meaning of the others stands before them.
-    std::ranges::stable_sort(found_, std::ranges::greater(), [](const Insight& one) {
-      return std::pair(one.kind() == finding::TracedApart::kKind, one.at_stake);
+  std::vector<Insight> TakeSorted() {
+    // Findings that limit the meaning of all others come first.
+    std::ranges::stable_sort(found_, std::ranges::greater(), [](const Insight& insight) {
+      return std::pair(insight.kind() == finding::TracedApart::kKind, insight.at_stake);
     });
     return std::move(found_);
   }
 
-  // Of a ladder what is left to do at its best setting, and what moved from its lowest level to its highest.
-  std::vector<Insight> RunLadder(const Ladder& ladder) {
+  // For a ladder, finds what is left to do at its best setting, and what changed from its lowest level to its
+  // highest.
+  std::vector<Insight> FindInLadder(const Ladder& ladder) {
     const auto lowest = ladder.experiments[0][ladder.Lowest()];
     const auto highest = ladder.experiments[0][ladder.Highest()];
     for (const ReportComparison& pair : report_.comparisons) {
@@ -122,7 +123,7 @@ class Finder {
     const auto best =
         ladder.best ? ladder.experiments[ladder.best->setting.threads][ladder.best->setting.level] : highest;
     if (best) AddExperiment(*best);
-    return Sorted();
+    return TakeSorted();
   }
 
   void Add(double at_stake, Insight::What what) {
@@ -146,7 +147,7 @@ class Finder {
     AddCpuTime(pair.comparison.latency, sides);
     AddCompilers(sides);
     if (!baseline.profile || !candidate.profile) return;
-    if (TimesMean(baseline) && TimesMean(candidate)) {
+    if (HasMeaningfulTimes(baseline) && HasMeaningfulTimes(candidate)) {
       AddTracedRatio(pair.comparison, sides);
       AddShift(pair.comparison, sides);
       AddSlower(pair.comparison, candidate);
@@ -156,7 +157,7 @@ class Finder {
     AddProvenCode(sides);
   }
 
-  // Whether a quota, not other processes, is what the pair's runs mostly waited for.
+  // Whether the pair's runs waited mostly for a quota, not for other processes.
   bool IsThrottled(const ReportComparison& pair) const {
     if (!report_.run.device || !report_.run.device->limits.quota_cpus) return false;
     double waited = 0, throttled = 0;
@@ -192,20 +193,20 @@ class Finder {
     Add(0, finding::ProvenCode{{first.begin(), first.end()}, {second.begin(), second.end()}, after});
   }
 
-  // Where the speedup of the processor time differs from that of the wall time by more than its interval.
+  // Reports if the speedup in CPU time differs from that in wall time by more than its interval.
   void AddCpuTime(const Quantity& latency, const Sides& sides) {
     const std::optional<double>&before = sides.baseline.cpu_time, &after = sides.candidate.cpu_time;
     if (latency.verdict == stats::Verdict::kEmulated || !latency.estimate || !before || !after ||
         *after <= 0 || sides.baseline.threads != sides.candidate.threads)
       return;
-    const double margin = std::max(latency.estimate->half_width(), kLeastDisagreement);
+    const double margin = std::max(latency.estimate->half_width(), kMinDisagreement);
     const double apart = std::fabs(std::log(*before / *after) - latency.estimate->log_ratio);
     if (apart <= std::log1p(margin)) return;
     Add(std::fabs(*after - sides.candidate.latency.p50.value_or(*after)),
         finding::CpuTimeApart{*before, *after});
   }
 
-  // Portable and optimized kernels are C++: two compilers make two kernels of one source.
+  // Portable and optimized kernels are C++, so two compilers make different kernels of the same source.
   void AddCompilers(const Sides& sides) {
     const ExperimentData &before = sides.BaselineData(), &after = sides.CandidateData();
     const auto compiler = [](const ExperimentData& data) {
@@ -213,11 +214,11 @@ class Finder {
     };
     finding::CompilersDiffer differ{compiler(before), compiler(after), {}, {}};
     if (differ.baseline == differ.candidate || before.runner_sha256 == after.runner_sha256) return;
-    // Of a runner that is not known at all this is not said either.
+    // An unknown runner is not reported.
     if (before.runner_sha256.empty() || after.runner_sha256.empty()) return;
-    if (TimesMean(sides.candidate)) {
+    if (HasMeaningfulTimes(sides.candidate)) {
       TypeTimes types = SumByType(sides.candidate, [](const Operator& op) { return op.portable; });
-      const TimePart portable{TimeOf(types), sides.candidate.MeanExecute().value_or(0)};
+      const TimePart portable{SumTimes(types), sides.candidate.MeanExecute().value_or(0)};
       if (portable.ns > 0 && portable.whole_ns > 0) {
         differ.portable = portable;
         differ.types = std::move(types);
@@ -239,21 +240,21 @@ class Finder {
     };
     finding::BottleneckShift shift{
         shift_of(LargestGroup(baseline)), shift_of(LargestGroup(candidate)), {}, {}};
-    // The group whose share grew most is where the bottleneck is going.
+    // The bottleneck moves to the group whose share grew most.
     shift.grown = shift.to;
     for (const Group group : kAllGroups) {
-      finding::GroupShift one = shift_of(group);
-      if (growth_of(one) > growth_of(shift.grown)) shift.grown = one;
-      if (one.baseline.ns != 0 || one.candidate.ns != 0) shift.groups.push_back(one);
+      finding::GroupShift insight = shift_of(group);
+      if (growth_of(insight) > growth_of(shift.grown)) shift.grown = insight;
+      if (insight.baseline.ns != 0 || insight.candidate.ns != 0) shift.groups.push_back(insight);
     }
     if (!shift.Moved() && growth_of(shift.grown) < 0.05) return;
     const auto row_of = [&](const finding::GroupShift& of) {
       const auto row = std::ranges::find_if(
-          comparison.groups, [&](const DeltaRow& one) { return one.name == GroupName(of.group); });
+          comparison.groups, [&](const DeltaRow& insight) { return insight.name == GroupName(of.group); });
       return row == comparison.groups.end() ? Quantity() : row->quantity;
     };
-    const auto growth = shift.Moved() ? GrowthAtLeast(row_of(shift.to), row_of(shift.from))
-                                      : GrowthAtLeast(row_of(shift.grown), comparison.latency);
+    const auto growth = shift.Moved() ? MinRelativeGrowth(row_of(shift.to), row_of(shift.from))
+                                      : MinRelativeGrowth(row_of(shift.grown), comparison.latency);
     if (!growth || *growth <= 1) return;
     Add((shift.Moved() ? shift.to : shift.grown).candidate.ns, shift);
   }
@@ -269,36 +270,36 @@ class Finder {
       slower.lost.ns += loss.ns();
       slower.operators.push_back(loss);
     }
-    if (slower.operators.empty() || slower.lost.share() < kLossWorthSaying) return;
+    if (slower.operators.empty() || slower.lost.share() < kMinLossShare) return;
     std::ranges::stable_sort(slower.operators, std::greater(), &finding::SlowerOperators::Loss::ns);
     Add(slower.lost.ns, slower);
   }
 
-  // The tables of a pair add up to another speedup than the headline's: what to believe, and why.
+  // Reports if the tables of a pair add up to a different speedup than the headline, and why.
   void AddTracedRatio(const Comparison& comparison, const Sides& sides) {
     auto found = FindTracedRatioApart(comparison, sides.baseline, sides.candidate);
-    if (found && TracedDisagree(sides.candidate)) told_apart_.insert(experiment_);
+    if (found && TracedDisagree(sides.candidate)) explained_experiments_.insert(experiment_);
     Add(std::move(found));
   }
 
-  // An emulated CPU's times mean nothing, and those of a kernel-log run hold the cost of its log: no
-  // advice from them.
-  bool TimesMean(const ReportExperiment& experiment) const {
+  // Times of an emulated CPU are not meaningful, and those of a kernel-log run include its log, so they give
+  // no advice.
+  bool HasMeaningfulTimes(const ReportExperiment& experiment) const {
     const ExperimentData& data = report_.run.experiments[experiment.index];
     return !data.emulated && !data.trace_enabled && !experiment.TablesAreDisturbed();
   }
 
   void AddExperiment(std::size_t index) {
     const ReportExperiment& experiment = report_.experiments[index];
-    if (!TimesMean(experiment)) return;
+    if (!HasMeaningfulTimes(experiment)) return;
     experiment_ = index;
     AddFirstRun(experiment);
     AddNamesContradicted(experiment);
     for (Insight& noise : FindNoise(report_.run, experiment)) Add(std::move(noise));
     const auto whole = experiment.MeanExecute();
     if (!experiment.profile || !whole || *whole <= 0) return;
-    // Times of operators, which are traced, are no parts of the latency where the two disagree.
-    if (!told_apart_.contains(index)) Add(FindTracedApart(experiment));
+    // Traced times of operators are not parts of the latency if traced and untraced times disagree.
+    if (!explained_experiments_.contains(index)) Add(FindTracedApart(experiment));
     AddBottleneck(experiment, *whole);
     AddLayout(experiment, *whole);
     AddPortable(experiment, *whole);
@@ -307,7 +308,7 @@ class Finder {
     AddHalfAsFloat(experiment, *whole);
     if (!experiment.unknown_operators.empty()) {
       TypeTimes types = SumByType(experiment, [](const Operator& op) { return !op.category.known; });
-      const double time = TimeOf(types);
+      const double time = SumTimes(types);
       Add(time, finding::UnknownOperators{{time, *whole}, std::move(types)});
     }
     AddRoofline(experiment, *whole);
@@ -321,9 +322,9 @@ class Finder {
     const auto is_of = [&](const Operator& op) { return op.category.group == found.group; };
     found.types = SumByType(experiment, is_of);
     for (const TypeTime& type : found.types) found.operators += type.operators;
-    // A bound of 20x says nothing that the share has not said.
-    if (found.time.share() < kNearlyAll) found.bound = BoundIfFree(found.time, experiment);
-    // The rows fall by cost, so the first of the group is its costliest.
+    // A bound of 20x adds no information to the share.
+    if (found.time.share() < kNearlyAll) found.bound = FindUpperBound(found.time, experiment);
+    // The rows are in decreasing order, so the first of the group is its most expensive operator.
     const auto costliest = std::ranges::find_if(experiment.operators, [&](const OperatorRow& row) {
       return is_of(experiment.profile->operators[row.op]);
     });
@@ -332,16 +333,16 @@ class Finder {
     Add(found.time.ns, found);
   }
 
-  // What each category would give at most, in one place. The bottleneck has said the first one's: at stake is
-  // the second largest part.
+  // Lists the upper bounds of all categories. The bottleneck already has the first, so at stake is the second
+  // largest part.
   void AddAmdahl(const ReportExperiment& experiment, double whole) {
     const auto runs = static_cast<double>(experiment.categories.runs);
     if (runs <= 0) return;
     finding::UpperBounds found;
     for (const AdditiveRow& row : experiment.categories.rows) {
       const TimePart time{static_cast<double>(row.total) / runs, whole};
-      const UpperBound bound = BoundIfFree(time, experiment);
-      if (row.name != "framework" && time.share() >= kWorthSaying && bound)
+      const UpperBound bound = FindUpperBound(time, experiment);
+      if (row.name != "framework" && time.share() >= kMinShare && bound)
         found.categories.push_back({row.name, time, *bound});
     }
     if (found.categories.size() < 2) return;
@@ -352,22 +353,23 @@ class Finder {
 
   void AddLayout(const ReportExperiment& experiment, double whole) {
     finding::DataMoved found{{experiment.MeanOfGroup(Group::kDataMovement), whole}};
-    if (found.time.share() < kWorthSaying) return;
+    if (found.time.share() < kMinShare) return;
     std::tie(found.operators_at_edges, found.at_edges_ns) = MovementAtEdges(experiment, Edges::kAll);
-    found.bound = BoundIfFree(found.time, experiment);
+    found.bound = FindUpperBound(found.time, experiment);
     found.types =
         SumByType(experiment, [](const Operator& op) { return op.category.group == Group::kDataMovement; });
     Add(found.time.ns, found);
   }
 
-  // Layout conversions that the boundary between backends costs: how many, and their time (ns).
-  // `kBetweenDelegates` leaves out portable kernels, and what a single delegate would have at its ends, too.
+  // Finds layout conversions at the boundaries between backends: their number and their time (ns).
+  // `kBetweenDelegates` excludes portable kernels, and conversions that a single delegate would also have at
+  // its ends.
   enum class Edges { kAll, kBetweenDelegates };
   static std::pair<std::int64_t, double> MovementAtEdges(const ReportExperiment& experiment, Edges edges) {
     std::pair<std::int64_t, double> found;
     const Profile& profile = *experiment.profile;
     const auto runs = static_cast<double>(experiment.groups.runs);
-    // Operators in the order they ran, call by call.
+    // Operators by call, in execution order.
     std::map<std::int32_t, std::vector<std::size_t>> calls;
     std::set<std::int32_t> delegates;
     for (std::size_t i = 0; i < profile.operators.size(); ++i) {
@@ -379,7 +381,7 @@ class Finder {
     const auto moves = [&](std::size_t i) {
       return profile.operators[i].category.group == Group::kDataMovement;
     };
-    const auto take = [&](std::size_t i) {
+    const auto add_operator = [&](std::size_t i) {
       ++found.first;
       found.second += static_cast<double>(profile.statistics[i].total_self) / runs;
     };
@@ -387,27 +389,27 @@ class Finder {
       if (!delegates.contains(call)) {
         const bool between = !delegates.empty() && *delegates.begin() < call && call < *delegates.rbegin();
         for (const std::size_t i : operators) {
-          if (between && moves(i) && edges == Edges::kAll) take(i);
+          if (between && moves(i) && edges == Edges::kAll) add_operator(i);
         }
         continue;
       }
       std::size_t first = 0, end = operators.size();
       if (edges == Edges::kAll || call != *delegates.begin()) {
-        while (first < operators.size() && moves(operators[first])) take(operators[first++]);
+        while (first < operators.size() && moves(operators[first])) add_operator(operators[first++]);
       }
       if (edges == Edges::kAll || call != *delegates.rbegin()) {
-        while (end > first && moves(operators[end - 1])) take(operators[--end]);
+        while (end > first && moves(operators[end - 1])) add_operator(operators[--end]);
       }
     }
     return found;
   }
 
-  // The overhead of delegate calls: with the tracer's part of it, and how many calls there are.
+  // The overhead of delegate calls, the part that may be due to tracing, and the number of calls.
   static finding::DelegateOverhead OverheadOfDelegates(const ReportExperiment& experiment, double whole) {
-    // What the tracer costs, it costs at the ends of spans: it stands in the self times of the calls around
-    // operators. All of it is taken off, so that what is left is there without it, too.
+    // Tracing costs time at the ends of spans, so it is in the self times of the calls around operators. All
+    // of it is subtracted, so the rest exists without tracing, too.
     const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
-    // Without those of delegates that tell nothing of what they run: all of their time is an operator's.
+    // Calls of opaque delegates are excluded: all of their time is an operator's.
     const auto calls = std::ranges::count_if(experiment.profile->operators, [](const Operator& op) {
       return op.category.group == Group::kDelegateOverhead;
     });
@@ -423,7 +425,7 @@ class Finder {
     if (!found.operators.empty()) Add(0, std::move(found));
   }
 
-  // What an export could do so that it runs KleidiAI's kernels, where they are there to be had.
+  // Finds operators that would use KleidiAI's kernels with another export, if the CPU supports them.
   void AddNotOnKleidiai(const ReportExperiment& experiment, double whole) {
     const auto& isa = report_.run.experiments[experiment.index].isa_state;
     if (!isa || std::ranges::find(isa->enabled, "sme2") == isa->enabled.end()) return;
@@ -433,7 +435,7 @@ class Finder {
       found.time.ns += row.mean_ns;
       found.operators += static_cast<std::int64_t>(row.operators.size());
     }
-    if (found.time.share() >= kWorthSaying) Add(found.time.ns, found);
+    if (found.time.share() >= kMinShare) Add(found.time.ns, found);
   }
 
   void AddHalfAsFloat(const ReportExperiment& experiment, double whole) {
@@ -454,50 +456,52 @@ class Finder {
     found.types = SumByType(experiment, [](const Operator& op) { return op.portable; });
     found.takeable =
         SumByType(experiment, [](const Operator& op) { return op.portable && XnnpackCanTake(op.type); });
-    found.time = {TimeOf(found.types), whole};
+    found.time = {SumTimes(found.types), whole};
     if (const auto calls = static_cast<double>(experiment.delegate_calls); calls > 1) {
       const finding::DelegateOverhead overhead = OverheadOfDelegates(experiment, whole);
       found.boundaries_ns = std::max(0.0, overhead.time.ns - overhead.tracing_ns) * (calls - 1) / calls +
                             MovementAtEdges(experiment, Edges::kBetweenDelegates).second;
     }
     const finding::TimePart part{found.time.ns + found.boundaries_ns, whole};
-    if (part.share() >= kWorthSaying) found.bound = BoundIfFree(part, experiment);
+    if (part.share() >= kMinShare) found.bound = FindUpperBound(part, experiment);
     Add(part.ns, found);
   }
 
   void AddDelegates(const ReportExperiment& experiment, double whole) {
     const finding::DelegateOverhead found = OverheadOfDelegates(experiment, whole);
     const double overhead = found.time.ns - found.tracing_ns;
-    if (found.calls > 0 && overhead / whole >= kWorthSaying) Add(overhead, found);
+    if (found.calls > 0 && overhead / whole >= kMinShare) Add(overhead, found);
   }
 
-  // What is far below the machine's limits: another form of the operator, or a better kernel, could take it.
+  // Finds operators far below the machine's limits, which another form of the operator or a better kernel may
+  // speed up.
   void AddRoofline(const ReportExperiment& experiment, double whole) {
-    constexpr double kFarBelow = 0.5;  // of the roof
+    constexpr double kMaxShareOfRoof = 0.5;
     if (!experiment.roofline) return;
     finding::BelowRoofline found{{0, whole}, TracedDisagree(experiment), {}};
     const std::vector<RooflineRow>& rows = experiment.roofline->rows;  // by falling gap
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].share() >= kFarBelow || rows[i].gap_ns() <= 0) continue;
+      if (rows[i].share() >= kMaxShareOfRoof || rows[i].gap_ns() <= 0) continue;
       found.gap.ns += rows[i].gap_ns();
       found.rows.push_back(i);
     }
-    if (found.gap.share() >= kWorthSaying) Add(found.gap.ns, found);
+    if (found.gap.share() >= kMinShare) Add(found.gap.ns, found);
   }
 
   void AddFirstRun(const ReportExperiment& experiment) {
     if (!experiment.first_run || !experiment.latency.p50 || *experiment.latency.p50 <= 0 ||
         *experiment.first_run < 1.5 * *experiment.latency.p50)
       return;
-    // Paid once a process, not in every inference: it ranks last.
+    // The cost occurs once per process, not in each inference, so the finding is last.
     Add(0, finding::FirstRun{*experiment.first_run, *experiment.latency.p50, experiment.load});
   }
 
   const Report& report_;
   std::vector<Insight> found_;
-  std::size_t experiment_ = 0;        // that findings are of
-  std::optional<std::size_t> pair_;   // that they are looked for in
-  std::set<std::size_t> told_apart_;  // of these experiments a pair's finding says that tracing disagrees
+  std::size_t experiment_ = 0;       // experiment of the current findings
+  std::optional<std::size_t> pair_;  // pair of the current findings
+  std::set<std::size_t>
+      explained_experiments_;  // experiments for which a pair's finding reports the disagreement of tracing
 };
 
 }  // namespace

@@ -11,14 +11,14 @@ namespace {
 
 using finding::ConditionChange;
 
-// Burst medians in the order of time (launch by launch: a device's clock begins anew when it restarts); the
-// runs after the warm-up of a bare trace, and of a single process that ran without bursts. With the
-// conditions that stand beside them.
+// The medians of bursts in order of time (launch by launch, since a device's clock restarts with the device),
+// with their conditions. For a trace without a manifest and a single process without bursts: the runs after
+// the warm-up.
 struct Series {
   std::vector<double> ns;
   bool of_bursts = true;
-  std::vector<std::size_t> number;  // of each from 1 on, as its file counts
-  // Index by index of `ns`, rounds that are not known are null; empty of a bare trace.
+  std::vector<std::size_t> number;  // number of each value in its file, counted from 1
+  // By index of `ns`; unknown rounds are null; empty for a trace without a manifest.
   std::vector<std::pair<const Burst*, const RoundConditions*>> bursts;
 
   void Push(Nanoseconds time, std::size_t before) {
@@ -26,7 +26,7 @@ struct Series {
     number.push_back(before + 1);
   }
 };
-Series SeriesOf(const RunData& run, const ReportExperiment& experiment) {
+Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
   Series series;
   const ExperimentData& data = run.experiments[experiment.index];
   for (const Launch& launch : data.launches) {
@@ -56,9 +56,9 @@ Series SeriesOf(const RunData& run, const ReportExperiment& experiment) {
   return series;
 }
 
-// The means of conditions over two sets of bursts, where they differ. `is_second(i)`: of which set a burst
-// is.
-finding::ConditionChanges Conditions(const Series& series, const auto& is_second) {
+// Finds conditions whose means over two sets of bursts differ. `is_second(i)`: whether burst i is in the
+// second set.
+finding::ConditionChanges FindConditionChanges(const Series& series, const auto& is_second) {
   using Of = ConditionChange::Of;
   finding::ConditionChanges changes;
   const auto compare = [&](Of of, const auto& value_of) {
@@ -82,7 +82,7 @@ finding::ConditionChanges Conditions(const Series& series, const auto& is_second
   compare(Of::kClockCap, [&](const Burst& b, auto) { return ghz(b.frequency_cap_khz); });
   compare(Of::kTemperature, [](const Burst& b, auto) { return b.temperature_celsius; });
   compare(Of::kLoad, [](const Burst& b, auto) { return b.load_average; });
-  // Read before the round, in which a worker reads what is above.
+  // These conditions are read before the round, those above by the worker during the round.
   const auto of_round = [&](Of of, const auto& value_of) {
     compare(of, [&](const Burst&, const RoundConditions* round) -> std::optional<double> {
       return round == nullptr ? std::nullopt : value_of(*round);
@@ -95,8 +95,9 @@ finding::ConditionChanges Conditions(const Series& series, const auto& is_second
   return changes;
 }
 
-// What changed between the traced runs where they are cut at `cut`, a share of them in the order of time.
-finding::ConfinedTo Confinement(const ReportExperiment& experiment, double cut) {
+// Finds the operators that changed between the traced runs before and after `cut`, a fraction of the runs in
+// order of time.
+finding::ConfinedTo FindConfinedTo(const ReportExperiment& experiment, double cut) {
   if (!experiment.profile) return {};
   const std::vector<std::size_t> runs = experiment.profile->DescribedRuns();
   const auto first = static_cast<std::size_t>(cut * static_cast<double>(runs.size()));
@@ -105,30 +106,32 @@ finding::ConfinedTo Confinement(const ReportExperiment& experiment, double cut) 
   return ConfinedChange(*experiment.profile, runs, second);
 }
 
-// At stake: (high - low) x share of high.
-Insight OfStep(const Series& series, const ReportExperiment& experiment, const stats::Step& step) {
+// At stake is (high - low) x share of high.
+Insight MakeStepInsight(const Series& series, const ReportExperiment& experiment, const stats::Step& step) {
   const auto late = [&](std::size_t i) { return i >= step.index; };
   const double share =
       static_cast<double>(series.ns.size() - step.index) / static_cast<double>(series.ns.size());
   return {finding::LatencyStep{series.of_bursts, series.number[step.index], series.number.back(), step.before,
-                               step.after, Conditions(series, late), Confinement(experiment, 1 - share)},
+                               step.after, FindConditionChanges(series, late),
+                               FindConfinedTo(experiment, 1 - share)},
           std::fabs(step.after - step.before) * (step.after > step.before ? share : 1 - share)};
 }
 
-std::vector<Insight> OfTrendAndLevels(const Series& series, const ReportExperiment& experiment) {
+std::vector<Insight> FindTrendAndLevels(const Series& series, const ReportExperiment& experiment) {
   std::vector<Insight> found;
-  constexpr double kTrendWorthSaying = 0.03;
+  constexpr double kMinTrend = 0.03;
   if (const auto trend = stats::FindTrend(series.ns);
-      trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kTrendWorthSaying) {
+      trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kMinTrend) {
     const auto late = [&](std::size_t i) { return 2 * i >= series.ns.size(); };
-    found.push_back({finding::LatencyTrend{series.of_bursts, series.ns.size(), trend->relative_change,
-                                           Conditions(series, late), Confinement(experiment, 0.5)},
-                     std::fabs(trend->relative_change) * *stats::Median(series.ns)});
+    found.push_back(
+        {finding::LatencyTrend{series.of_bursts, series.ns.size(), trend->relative_change,
+                               FindConditionChanges(series, late), FindConfinedTo(experiment, 0.5)},
+         std::fabs(trend->relative_change) * *stats::Median(series.ns)});
   }
   if (const auto levels = stats::FindTwoLevels(series.ns)) {
     const auto slow = [&](std::size_t i) { return series.ns[i] > (levels->low + levels->high) / 2; };
     found.push_back({finding::LatencyLevels{series.of_bursts, levels->low, levels->high, levels->share_high,
-                                            Conditions(series, slow)},
+                                            FindConditionChanges(series, slow)},
                      (levels->high - levels->low) * levels->share_high});
   }
   return found;
@@ -137,9 +140,9 @@ std::vector<Insight> OfTrendAndLevels(const Series& series, const ReportExperime
 }  // namespace
 
 std::vector<Insight> FindNoise(const RunData& run, const ReportExperiment& experiment) {
-  const Series series = SeriesOf(run, experiment);
-  if (const auto step = stats::FindStep(series.ns)) return {OfStep(series, experiment, *step)};
-  return OfTrendAndLevels(series, experiment);
+  const Series series = CollectSeries(run, experiment);
+  if (const auto step = stats::FindStep(series.ns)) return {MakeStepInsight(series, experiment, *step)};
+  return FindTrendAndLevels(series, experiment);
 }
 
 }  // namespace etprof

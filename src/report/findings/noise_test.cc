@@ -9,8 +9,8 @@
 namespace etprof {
 namespace {
 
-// A device that restarted between two launches: its clock began anew, and it is slower since.
-TEST(Noise, LaunchesFollowEachOtherWhateverTheClockOfTheDevice) {
+// The device restarted between two launches, so its clock restarted, and it is slower since.
+TEST(Noise, OrdersLaunchesByIndexNotByClock) {
   Report made = example::MakePair();
   RunData run = made.run;
   constexpr int kRestarted = 5;
@@ -32,8 +32,9 @@ TEST(Noise, LaunchesFollowEachOtherWhateverTheClockOfTheDevice) {
   EXPECT_LT(step.before_ns, step.after_ns);
 }
 
-// Decode steps of an LLM: attention grows with the position, and nothing else does.
-Report ReportOfSteps(Nanoseconds linear_growth) {
+// Decode steps of an LLM, in which attention grows with the position, and linear layers by `linear_growth` ns
+// per step.
+Report MakeDecodeReport(Nanoseconds linear_growth) {
   handmade::TraceBuilder builder;
   Nanoseconds at = 0;
   for (Nanoseconds step = 0; step < 200; ++step) {
@@ -52,7 +53,7 @@ Report ReportOfSteps(Nanoseconds linear_growth) {
   return Assemble(std::move(run), std::move(profiles));
 }
 
-const finding::ConfinedTo* ConfinedIn(const Report& report) {
+const finding::ConfinedTo* FindConfinedOperatorsIn(const Report& report) {
   for (const Insight& insight : report.insights) {
     if (const auto* trend = std::get_if<finding::LatencyTrend>(&insight.what)) return &trend->operators;
     if (const auto* step = std::get_if<finding::LatencyStep>(&insight.what)) return &step->operators;
@@ -60,17 +61,17 @@ const finding::ConfinedTo* ConfinedIn(const Report& report) {
   return nullptr;
 }
 
-TEST(Noise, AChangeOfOneOperatorIsConfinedToIt) {
-  const Report report = ReportOfSteps(0);
-  const finding::ConfinedTo* confined = ConfinedIn(report);
+TEST(Noise, ConfinesTheChangeOfOneOperator) {
+  const Report report = MakeDecodeReport(0);
+  const finding::ConfinedTo* confined = FindConfinedOperatorsIn(report);
   ASSERT_NE(confined, nullptr);
   ASSERT_EQ(confined->size(), 1U);
   EXPECT_EQ(report.experiments[0].profile->operators[confined->front().op].name, "llama::custom_sdpa.out");
 }
 
-TEST(Noise, AChangeOfAllOperatorsIsConfinedToNone) {
-  const Report report = ReportOfSteps(50'000);
-  const finding::ConfinedTo* confined = ConfinedIn(report);
+TEST(Noise, DoesNotConfineTheChangeOfAllOperators) {
+  const Report report = MakeDecodeReport(50'000);
+  const finding::ConfinedTo* confined = FindConfinedOperatorsIn(report);
   ASSERT_NE(confined, nullptr);
   EXPECT_TRUE(confined->empty());
 }

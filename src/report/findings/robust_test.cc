@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(DescribeRobustly, TellsOutliersFromTheRest) {
+TEST(DescribeRobustly, SeparatesOutliers) {
   // Quartiles 2 and 4 (type 7), so the fences are -1 and 7.
   const RobustLatency robust = DescribeRobustly({3, 100, 1, 2, 4});
   EXPECT_EQ(robust.fences.low, -1);
@@ -22,14 +22,14 @@ TEST(DescribeRobustly, TellsOutliersFromTheRest) {
   EXPECT_EQ(robust.inside.mean, 2.5);
 }
 
-TEST(DescribeRobustly, OfNothingIsAbsent) {
+TEST(DescribeRobustly, IsAbsentWithoutValues) {
   const RobustLatency robust = DescribeRobustly({});
   EXPECT_EQ(robust.all.n, 0);
   EXPECT_FALSE(robust.p75);
   EXPECT_FALSE(robust.inside.mean);
 }
 
-TEST(LatencySeries, IsWhatTheLatencyWasMadeOf) {
+TEST(LatencySeries, MatchesTheLatency) {
   const Report pair = example::MakePair();
   for (const ReportExperiment& experiment : pair.experiments) {
     EXPECT_EQ(stats::Describe(LatencySeriesOf(pair, experiment).ns).p50, experiment.latency.p50);

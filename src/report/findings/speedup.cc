@@ -11,45 +11,46 @@
 namespace etprof {
 namespace {
 
-// Peaks are the best of many tries: where the median is below this part of it, something else was running.
-constexpr double kSteady = 0.9;
-// What both sides' peaks measured alike must agree to this, and a share of the peak may exceed 1 by it.
-constexpr double kAlike = 0.05;
-// Of the MACs in one data type; else it is mixed.
-constexpr double kNearlyAllOfIt = 0.95;
-constexpr double kDominates = 0.5;  // of the slower variant's time
+// Peaks are the best of many tries. If the median is below this fraction of the peak, the machine was busy.
+constexpr double kMinMedianOfPeak = 0.9;
+// Equal peaks of both variants may differ by this relative tolerance, and a share of the peak may exceed 1 by
+// it.
+constexpr double kPeakTolerance = 0.05;
+// The least share of MACs in one data type; otherwise the data types are mixed.
+constexpr double kMinShareOfOneType = 0.95;
+constexpr double kMinShareOfTime = 0.5;  // least share of the slower variant's time
 
-bool Decided(stats::Verdict verdict) {
+bool IsDecided(stats::Verdict verdict) {
   return verdict == stats::Verdict::kFaster || verdict == stats::Verdict::kSlower;
 }
 
-// The best of what reaches the data type's peak, where the tries were steady.
+// The highest compute peak of the data type; absent if the tries varied too much.
 std::optional<double> SteadyPeak(const PeaksEntry& entry, const std::string& dtype) {
   const protocol::ComputePeak* best = nullptr;
   for (const protocol::ComputePeak& peak : entry.roofs.compute) {
     if (peak.dtype == dtype && (best == nullptr || peak.macs.best > best->macs.best)) best = &peak;
   }
-  if (best == nullptr || best->macs.best <= 0 || best->macs.median < kSteady * best->macs.best)
+  if (best == nullptr || best->macs.best <= 0 || best->macs.median < kMinMedianOfPeak * best->macs.best)
     return std::nullopt;
   return best->macs.best;
 }
 
-// What both sides may use was measured for both: where that differs, the machine was not the same.
-bool SameMachine(const PeaksEntry& a, const PeaksEntry& b) {
+// Peaks that both variants may use were measured for both. If they differ, the machine's state differed.
+bool IsSameMachine(const PeaksEntry& a, const PeaksEntry& b) {
   if (a.roofs.threads != b.roofs.threads || a.roofs.cpus != b.roofs.cpus) return false;
   for (const protocol::ComputePeak& one : a.roofs.compute) {
     for (const protocol::ComputePeak& other : b.roofs.compute) {
       if (one.level != other.level || one.dtype != other.dtype || one.instruction != other.instruction)
         continue;
-      if (std::fabs(std::log(one.macs.best / other.macs.best)) > std::log1p(kAlike)) return false;
+      if (std::fabs(std::log(one.macs.best / other.macs.best)) > std::log1p(kPeakTolerance)) return false;
     }
   }
   return true;
 }
 
-// That of nearly all MACs. Absent: mixed, none, or one that has no peak of its own (fp16 without fp16
+// The data type of nearly all MACs. Absent: mixed, no MACs, or a type without a peak (fp16 without fp16
 // instructions).
-std::optional<std::string> OneType(const Roofline& roofline) {
+std::optional<std::string> FindSingleType(const Roofline& roofline) {
   std::map<std::string, std::int64_t> macs;
   std::int64_t all = 0;
   for (const RooflineRow& row : roofline.rows) {
@@ -57,13 +58,15 @@ std::optional<std::string> OneType(const Roofline& roofline) {
     if (row.dtype == row.roof_dtype) macs[row.dtype] += row.macs;
   }
   for (const auto& [dtype, of_type] : macs) {
-    if (all > 0 && static_cast<double>(of_type) >= kNearlyAllOfIt * static_cast<double>(all)) return dtype;
+    if (all > 0 && static_cast<double>(of_type) >= kMinShareOfOneType * static_cast<double>(all))
+      return dtype;
   }
   return std::nullopt;
 }
 
-// By operator: the rows that the compute peak of the data type limits.
-std::map<std::size_t, const RooflineRow*> ComputeBound(const Roofline& roofline, const std::string& dtype) {
+// The rows, by operator, that the compute peak of the data type limits.
+std::map<std::size_t, const RooflineRow*> FindComputeBoundRows(const Roofline& roofline,
+                                                               const std::string& dtype) {
   std::map<std::size_t, const RooflineRow*> rows;
   for (const RooflineRow& row : roofline.rows) {
     if (row.macs > 0 && row.bound == RooflineRow::Bound::kCompute && row.roof_dtype == dtype)
@@ -78,16 +81,16 @@ std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison
   const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
   const std::optional<Peaks>& peaks = sides.run.peaks;
   const stats::Verdict verdict = comparison.latency.verdict;
-  if (!Decided(verdict) || !peaks || !baseline.roofline || !candidate.roofline ||
+  if (!IsDecided(verdict) || !peaks || !baseline.roofline || !candidate.roofline ||
       baseline.threads != candidate.threads || comparison.baseline_total <= 0 ||
       comparison.candidate_total <= 0 || TracedRatioApart(comparison))
     return std::nullopt;
   const PeaksEntry* before = PeaksOf(*peaks, baseline.label);
   const PeaksEntry* after = PeaksOf(*peaks, candidate.label);
-  if (before == nullptr || after == nullptr || before == after || !SameMachine(*before, *after))
+  if (before == nullptr || after == nullptr || before == after || !IsSameMachine(*before, *after))
     return std::nullopt;
-  const auto dtype = OneType(*baseline.roofline);
-  if (!dtype || dtype != OneType(*candidate.roofline)) return std::nullopt;
+  const auto dtype = FindSingleType(*baseline.roofline);
+  if (!dtype || dtype != FindSingleType(*candidate.roofline)) return std::nullopt;
   const auto baseline_peak = SteadyPeak(*before, *dtype);
   const auto candidate_peak = SteadyPeak(*after, *dtype);
   if (!baseline_peak || !candidate_peak) return std::nullopt;
@@ -98,8 +101,8 @@ std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison
   factors.candidate_peak = *candidate_peak;
 
   OperatorSet set;
-  const auto bound_before = ComputeBound(*baseline.roofline, *dtype);
-  const auto bound_after = ComputeBound(*candidate.roofline, *dtype);
+  const auto bound_before = FindComputeBoundRows(*baseline.roofline, *dtype);
+  const auto bound_after = FindComputeBoundRows(*candidate.roofline, *dtype);
   for (const OperatorMatch& match : comparison.operators) {
     if (!match.baseline || !match.candidate) continue;
     const auto a = bound_before.find(*match.baseline);
@@ -120,17 +123,18 @@ std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison
       static_cast<double>(row.candidate_total) / static_cast<double>(comparison.candidate_total);
   const double share =
       verdict == stats::Verdict::kSlower ? factors.share_of_candidate : factors.share_of_baseline;
-  if (row.quantity.verdict != verdict || !row.quantity.estimate || share < kDominates) return std::nullopt;
+  if (row.quantity.verdict != verdict || !row.quantity.estimate || share < kMinShareOfTime)
+    return std::nullopt;
   factors.ratio = *row.quantity.estimate;
   const auto baseline_ns = factors.ratio.baseline();
   const auto candidate_ns = factors.ratio.candidate();
   if (!baseline_ns || !candidate_ns) return std::nullopt;
-  const auto reached = [&](double ns, double peak) {
+  const auto share_of_peak = [&](double ns, double peak) {
     return static_cast<double>(factors.macs) / ns * 1e9 / peak;
   };
-  factors.baseline_of_peak = reached(*baseline_ns, factors.baseline_peak);
-  factors.candidate_of_peak = reached(*candidate_ns, factors.candidate_peak);
-  if (std::max(factors.baseline_of_peak, factors.candidate_of_peak) > 1 + kAlike) return std::nullopt;
+  factors.baseline_of_peak = share_of_peak(*baseline_ns, factors.baseline_peak);
+  factors.candidate_of_peak = share_of_peak(*candidate_ns, factors.candidate_peak);
+  if (std::max(factors.baseline_of_peak, factors.candidate_of_peak) > 1 + kPeakTolerance) return std::nullopt;
   return factors;
 }
 

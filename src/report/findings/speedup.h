@@ -13,20 +13,19 @@ namespace etprof {
 struct Comparison;
 struct Sides;
 
-// A speedup as two factors: the machine's compute peak with the candidate's CPU features over that with the
-// baseline's, and how much of their peak both variants reach. It is that of the operators that the compute
-// peak limits on both sides, not of the whole inference, whose other operators no compute peak explains:
-// time = MACs / (peak x share of the peak), so that for equal MACs
-//   baseline time / candidate time = (candidate peak / baseline peak) x (candidate share / baseline share)
-// exactly. docs/guides/bottlenecks.md.
+// A speedup as two factors: the ratio of the compute peaks with the CPU features of both variants, and the
+// ratio of the shares of the peak that they reach. It refers to the operators that the compute peak limits in
+// both variants, not to the whole inference, whose other operators the compute peak does not explain: time =
+// MACs / (peak x share of the peak), so that for equal MACs baseline time / candidate time = (candidate peak
+// / baseline peak) x (candidate share / baseline share) exactly. docs/guides/bottlenecks.md.
 struct SpeedupFactors {
   std::string dtype;
-  std::int64_t operators = 0;  // of one inference
+  std::int64_t operators = 0;  // number per inference
   std::int64_t macs = 0;
-  double share_of_baseline = 0, share_of_candidate = 0;  // their part of the traced mean, 0 to 1
-  stats::RatioEstimate ratio;  // their baseline time / candidate time, of their self times added up
-  double baseline_peak = 0, candidate_peak = 0;        // multiply-adds per second
-  double baseline_of_peak = 0, candidate_of_peak = 0;  // the share of it that they reach, 0 to 1
+  double share_of_baseline = 0, share_of_candidate = 0;  // share of the traced mean, 0 to 1
+  stats::RatioEstimate ratio;                    // baseline time / candidate time, by the sums of self times
+  double baseline_peak = 0, candidate_peak = 0;  // MACs per second
+  double baseline_of_peak = 0, candidate_of_peak = 0;  // share of the peak, 0 to 1
 
   static void Describe(auto& v) {
     using F = SpeedupFactors;
@@ -54,16 +53,17 @@ struct SpeedupFactors {
   }
 
   double peak() const { return candidate_peak / baseline_peak; }
-  // Two peaks that differ by less explain nothing: all of the speedup is use of them.
+  // Peaks that differ by less than 5% explain nothing; then the speedup is due to better use of the peak.
   bool EqualPeaks() const { return std::fabs(std::log(peak())) < std::log1p(0.05); }
   double use() const { return candidate_of_peak / baseline_of_peak; }
 };
 
-// Absent where that would say nothing or mislead: the verdict of the latency, or that of these operators, is
-// not the same faster or slower; traced times do not add up to the headline (findings/traced.h); peaks are
-// missing, one for both sides, of other threads or CPUs, unsteady, or of two moments in which the machine was
-// not the same; the variants multiply in different or mixed data types; these operators are less than half
-// of the slower variant; a share above 1 shows that the peak was measured in a worse moment.
+// Absent if the factors would be meaningless or misleading: the verdict of the latency, or that of these
+// operators, is not the same faster or slower; traced times do not add up to the headline
+// (findings/traced.h); peaks are missing, equal for both variants, from other threads or CPUs, not steady, or
+// from times with different states of the machine; the variants multiply in different or mixed data types;
+// these operators take less than half of the slower variant's time; or a share above 1 shows that the peak
+// was measured on a slower machine.
 std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison& comparison);
 
 }  // namespace etprof

@@ -6,14 +6,16 @@
 #include <functional>
 
 #include "report/example_run.h"
+#include "report/run/pair.h"
 
 namespace etprof {
 namespace {
 
-// 80 million multiply-adds in the convolution, which takes 4 ms before and 1 ms after: 20 and 80 a ns.
+// The convolution has 80 million MACs and takes 4 ms in the baseline and 1 ms in the candidate: 20 and 80
+// MACs per ns.
 constexpr std::int64_t kMacs = 80'000'000;
 
-protocol::ComputePeak Compute(const char* level, const char* dtype, double macs) {
+protocol::ComputePeak MakeComputePeak(const char* level, const char* dtype, double macs) {
   protocol::ComputePeak peak;
   peak.level = level;
   peak.dtype = dtype;
@@ -22,13 +24,14 @@ protocol::ComputePeak Compute(const char* level, const char* dtype, double macs)
   return peak;
 }
 
-// 40 a ns with what both may use; the candidate has 120, too. No memory is ever the limit.
-Peaks TwoPeaks() {
+// Both variants may use 40 MACs per ns; the candidate may also use 120 MACs per ns. Memory is never the
+// limit.
+Peaks MakePeaks() {
   Peaks peaks;
   for (const char* label : {"off", "on"}) {
     PeaksEntry entry;
     entry.experiments = {label};
-    entry.roofs.compute = {Compute("fma3", "fp32", 40e9)};
+    entry.roofs.compute = {MakeComputePeak("fma3", "fp32", 40e9)};
     protocol::MemoryPeak memory;
     memory.level = "DRAM";
     memory.access = "read";
@@ -36,7 +39,7 @@ Peaks TwoPeaks() {
     entry.roofs.memory = {memory};
     peaks.entries.push_back(std::move(entry));
   }
-  peaks.entries[1].roofs.compute.push_back(Compute("avx512f", "fp32", 120e9));
+  peaks.entries[1].roofs.compute.push_back(MakeComputePeak("avx512f", "fp32", 120e9));
   return peaks;
 }
 
@@ -46,7 +49,7 @@ struct SpeedupExample {
                                    example::MakeProfile("on", 1'000'000, "PF32")};
 
   SpeedupExample() {
-    run.peaks = TwoPeaks();
+    run.peaks = MakePeaks();
     for (Profile& profile : profiles) {
       profile.program.emplace();
       profile.program->operators.resize(profile.operators.size());
@@ -68,16 +71,19 @@ struct SpeedupExample {
   }
 };
 
-std::optional<SpeedupFactors> FactorsOf(const std::function<void(SpeedupExample&)>& change) {
+std::optional<SpeedupFactors> FindFactors(const std::function<void(SpeedupExample&)>& change) {
   SpeedupExample example;
   change(example);
   return example.Make().comparisons[0].factors;
 }
-bool Present(const std::function<void(SpeedupExample&)>& change) { return FactorsOf(change).has_value(); }
+bool HasFactors(const std::function<void(SpeedupExample&)>& change) {
+  return FindFactors(change).has_value();
+}
 
-// 20 of 40 before, 80 of 120 after: 4x is 3x peak and 1.33x better use of it.
+// The baseline reaches 20 of 40 MACs per ns, the candidate 80 of 120: the speedup of 4x is 3x peak and 1.33x
+// better use.
 TEST(FactorSpeedup, IsPeakTimesUse) {
-  const auto factors = FactorsOf([](SpeedupExample&) {});
+  const auto factors = FindFactors([](SpeedupExample&) {});
   ASSERT_TRUE(factors.has_value());
   EXPECT_EQ(factors->dtype, "fp32");
   EXPECT_EQ(factors->operators, 1);
@@ -92,16 +98,16 @@ TEST(FactorSpeedup, IsPeakTimesUse) {
   EXPECT_NEAR(factors->peak() * factors->use(), factors->ratio.ratio(), 1e-9);
 }
 
-// A peak that grows more than the speed is used worse: 4x is 8x peak and half the use.
+// If the peak grows more than the speed, it is used worse: 4x is 8x peak and half the use.
 TEST(FactorSpeedup, UseCanFall) {
   const auto factors =
-      FactorsOf([](SpeedupExample& e) { e.peaks_on()[1] = Compute("avx512f", "fp32", 320e9); });
+      FindFactors([](SpeedupExample& e) { e.peaks_on()[1] = MakeComputePeak("avx512f", "fp32", 320e9); });
   ASSERT_TRUE(factors.has_value());
   EXPECT_DOUBLE_EQ(factors->peak(), 8);
   EXPECT_NEAR(factors->use(), 0.5, 0.002);
 }
 
-TEST(FactorSpeedup, OfASlowerCandidateIsTheOtherWayRound) {
+TEST(FactorSpeedup, InvertsForASlowerCandidate) {
   SpeedupExample example;
   std::swap(example.run.pairs[0].baseline, example.run.pairs[0].candidate);
   const auto factors = example.Make().comparisons[0].factors;
@@ -124,7 +130,7 @@ TEST(FactorSpeedup, IsAbsentWithoutADecidedVerdict) {
   }
 }
 
-TEST(FactorSpeedup, IsAbsentWhereTheTablesDoNotAddUpToTheHeadline) {
+TEST(FactorSpeedup, IsAbsentIfTheTablesDisagreeWithTheHeadline) {
   Report report = SpeedupExample().Make();
   stats::RatioEstimate& headline = *report.comparisons[0].comparison.latency.estimate;
   headline.log_low += 1;
@@ -135,24 +141,25 @@ TEST(FactorSpeedup, IsAbsentWhereTheTablesDoNotAddUpToTheHeadline) {
 }
 
 TEST(FactorSpeedup, IsAbsentWithoutBothPeaks) {
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks.reset(); }));
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries.pop_back(); }));
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries[0].experiments = {"another"}; }));
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.run.peaks.reset(); }));
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.run.peaks->entries.pop_back(); }));
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.run.peaks->entries[0].experiments = {"another"}; }));
 }
 
-TEST(FactorSpeedup, IsAbsentWhereThePeaksWereMeasuredOnABusyMachine) {
-  EXPECT_TRUE(Present([](SpeedupExample& e) { e.peaks_on()[1].macs.median = 0.91 * 120e9; }));
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on()[1].macs.median = 0.89 * 120e9; }));
-  // What both may use was slower when the candidate's were measured.
-  EXPECT_TRUE(Present([](SpeedupExample& e) { e.peaks_on()[0].macs.best *= 0.96; }));
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on()[0].macs.best *= 0.94; }));
-  // More than the peak cannot be reached.
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on()[1] = Compute("avx512f", "fp32", 75e9); }));
+TEST(FactorSpeedup, IsAbsentForPeaksOfABusyMachine) {
+  EXPECT_TRUE(HasFactors([](SpeedupExample& e) { e.peaks_on()[1].macs.median = 0.91 * 120e9; }));
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.peaks_on()[1].macs.median = 0.89 * 120e9; }));
+  // The common peak was lower when the candidate's peaks were measured.
+  EXPECT_TRUE(HasFactors([](SpeedupExample& e) { e.peaks_on()[0].macs.best *= 0.96; }));
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.peaks_on()[0].macs.best *= 0.94; }));
+  // A share above the peak is impossible.
+  EXPECT_FALSE(
+      HasFactors([](SpeedupExample& e) { e.peaks_on()[1] = MakeComputePeak("avx512f", "fp32", 75e9); }));
 }
 
-// An extension that raises no peak, and makes kernels faster: the case that surprises.
-TEST(FactorSpeedup, OfEqualPeaksIsAllUse) {
-  const auto factors = FactorsOf([](SpeedupExample& e) {
+// An extension that makes kernels faster without a higher peak.
+TEST(FactorSpeedup, EqualPeaksMeanBetterUse) {
+  const auto factors = FindFactors([](SpeedupExample& e) {
     e.peaks_on().pop_back();
     e.peaks_off()[0].macs = e.peaks_on()[0].macs = {100e9, 99e9, 90e9, 40};
   });
@@ -163,29 +170,29 @@ TEST(FactorSpeedup, OfEqualPeaksIsAllUse) {
   EXPECT_NEAR(factors->candidate_of_peak, 0.8, 0.002);
 }
 
-TEST(FactorSpeedup, IsAbsentWhereBothHaveOnePeakOrOneOfOtherThreads) {
-  EXPECT_FALSE(Present([](SpeedupExample& e) {
+TEST(FactorSpeedup, IsAbsentForSharedOrOtherPeaks) {
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) {
     e.peaks_off()[0].macs = {100e9, 99e9, 90e9, 40};
     e.run.peaks->entries.pop_back();
     e.run.peaks->entries[0].experiments = {"off", "on"};
   }));
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on().pop_back(); }));  // more than the peak
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.threads = 2; }));
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.cpus = "4-7"; }));
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.experiments[1].threads = 2; }));
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.peaks_on().pop_back(); }));  // above the peak
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.threads = 2; }));
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.cpus = "4-7"; }));
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.run.experiments[1].threads = 2; }));
 }
 
 // int8 peaks do not limit fp32 operators.
 TEST(FactorSpeedup, IsAbsentForOtherOrMixedDataTypes) {
-  EXPECT_FALSE(Present([](SpeedupExample& e) {
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) {
     e.peaks_off()[0].dtype = "int8";
     for (protocol::ComputePeak& peak : e.peaks_on()) peak.dtype = "int8";
   }));
-  // A tenth of the multiply-adds in another type; a fortieth is a detail.
+  // A tenth of the MACs in another type is too much; a fortieth is not.
   const auto with_int8 = [](std::int64_t macs) {
     return [macs](SpeedupExample& e) {
-      e.peaks_off().push_back(Compute("avx2", "int8", 400e9));
-      e.peaks_on().push_back(Compute("avx2", "int8", 400e9));
+      e.peaks_off().push_back(MakeComputePeak("avx2", "int8", 400e9));
+      e.peaks_on().push_back(MakeComputePeak("avx2", "int8", 400e9));
       for (Profile& profile : e.profiles) {
         for (Operator& op : profile.operators) {
           if (op.name.starts_with("Fully Connected")) op.name = "Fully Connected (NC, QS8, QC8W) GEMM #1";
@@ -194,15 +201,15 @@ TEST(FactorSpeedup, IsAbsentForOtherOrMixedDataTypes) {
       }
     };
   };
-  EXPECT_FALSE(Present(with_int8(kMacs / 9)));
-  const auto factors = FactorsOf(with_int8(kMacs / 40));
+  EXPECT_FALSE(HasFactors(with_int8(kMacs / 9)));
+  const auto factors = FindFactors(with_int8(kMacs / 40));
   ASSERT_TRUE(factors.has_value());
   EXPECT_EQ(factors->operators, 1);
 }
 
-TEST(FactorSpeedup, LeavesOutWhatMemoryLimits) {
-  // 1 GB passes through the fully connected layer: 1 us of 1e15 bytes a second, more than its work takes.
-  const auto factors = FactorsOf([](SpeedupExample& e) {
+TEST(FactorSpeedup, ExcludesMemoryBoundOperators) {
+  // The fully connected layer moves 1 GB: 1 us at 1e15 bytes per second, more than its MACs take.
+  const auto factors = FindFactors([](SpeedupExample& e) {
     for (Profile& profile : e.profiles)
       SpeedupExample::SetWork(profile, "Fully Connected", {1000, 500'000'000, 500'000'000, 1'000'000'000});
   });
@@ -210,8 +217,8 @@ TEST(FactorSpeedup, LeavesOutWhatMemoryLimits) {
   EXPECT_EQ(factors->macs, kMacs);
 }
 
-TEST(FactorSpeedup, IsAbsentWhereOtherOperatorsDominate) {
-  EXPECT_FALSE(Present([](SpeedupExample& e) {
+TEST(FactorSpeedup, IsAbsentIfOtherOperatorsDominate) {
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) {
     for (Profile& profile : e.profiles) {
       SpeedupExample::SetWork(profile, "Convolution", {});
       SpeedupExample::SetWork(profile, "Fully Connected", {kMacs / 8, 4000, 4000, 8000});
@@ -219,11 +226,11 @@ TEST(FactorSpeedup, IsAbsentWhereOtherOperatorsDominate) {
   }));
 }
 
-TEST(FactorSpeedup, IsAbsentWhereTheWorkDiffers) {
-  EXPECT_FALSE(Present([](SpeedupExample& e) {
+TEST(FactorSpeedup, IsAbsentIfTheWorkDiffers) {
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) {
     SpeedupExample::SetWork(e.profiles[1], "Convolution", {kMacs / 2, 4000, 4000, 8000});
   }));
-  EXPECT_FALSE(Present([](SpeedupExample& e) { e.profiles[1].program.reset(); }));
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.profiles[1].program.reset(); }));
 }
 
 }  // namespace

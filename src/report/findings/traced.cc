@@ -6,21 +6,22 @@
 namespace etprof {
 namespace {
 
-// The fastest runs were disturbed least: what is between those is the tracer's own cost.
-finding::TracingCause CauseOf(const ReportExperiment& experiment, const TracedGap& gap) {
+// The fastest runs were disturbed least, so the difference between the fastest traced and untraced runs is
+// the cost of tracing.
+finding::TracingCause FindTracingCause(const ReportExperiment& experiment, const TracedGap& gap) {
   using Cause = finding::TracingCause::Kind;
-  const double apart = gap.traced - gap.untraced;
-  if (apart < 0) return {.kind = Cause::kDisturbedUntraced};
+  const double difference = gap.traced - gap.untraced;
+  if (difference < 0) return {.kind = Cause::kDisturbedUntraced};
   if (!experiment.traced.min || !experiment.latency.min || !experiment.profile) return {};
   const double of_fastest = *experiment.traced.min - *experiment.latency.min;
   finding::TracingCause cause{Cause::kTracer, *experiment.traced.min, 0,
                               experiment.profile->operators.size()};
   cause.an_event_ns = of_fastest / static_cast<double>(cause.events);
-  // A clock is read twice and a record written, on slow cores, too.
-  constexpr double kMostOfAnEvent = 10'000;  // ns
-  if (of_fastest < apart / 2) {
+  // An event reads a clock twice and writes a record; the limit includes slow cores.
+  constexpr double kMaxNsPerEvent = 10'000;  // ns
+  if (of_fastest < difference / 2) {
     cause.kind = Cause::kDisturbedTraced;
-  } else if (of_fastest > kMostOfAnEvent * static_cast<double>(cause.events)) {
+  } else if (of_fastest > kMaxNsPerEvent * static_cast<double>(cause.events)) {
     cause.kind = Cause::kSlowerMachine;
   }
   return cause;
@@ -44,7 +45,7 @@ bool TracedDisagree(const ReportExperiment& experiment) {
 bool TracedWereDisturbed(const ReportExperiment& experiment) {
   using Cause = finding::TracingCause::Kind;
   if (!TracedDisagree(experiment)) return false;
-  const Cause cause = CauseOf(experiment, *TracedGapOf(experiment)).kind;
+  const Cause cause = FindTracingCause(experiment, *TracedGapOf(experiment)).kind;
   return cause == Cause::kDisturbedTraced || cause == Cause::kDisturbedUntraced;
 }
 
@@ -66,7 +67,7 @@ std::optional<double> TracedRatioApart(const Comparison& comparison) {
 std::optional<Insight> FindTracedApart(const ReportExperiment& experiment) {
   const auto gap = TracedGapOf(experiment);
   if (!gap || !TracedDisagree(experiment)) return std::nullopt;
-  return Insight{finding::TracedApart{*gap, CauseOf(experiment, *gap)},
+  return Insight{finding::TracedApart{*gap, FindTracingCause(experiment, *gap)},
                  std::fabs(gap->traced - gap->untraced)};
 }
 
@@ -80,8 +81,8 @@ std::optional<Insight> FindTracedRatioApart(const Comparison& comparison, const 
   const auto gap_before = TracedGapOf(baseline);
   const auto gap_after = TracedGapOf(candidate);
   if (gap_before && gap_after) {
-    apart.baseline = {*gap_before, CauseOf(baseline, *gap_before)};
-    apart.candidate = {*gap_after, CauseOf(candidate, *gap_after)};
+    apart.baseline = {*gap_before, FindTracingCause(baseline, *gap_before)};
+    apart.candidate = {*gap_after, FindTracingCause(candidate, *gap_after)};
   }
   return Insight{std::move(apart), std::fabs(*after - *before / comparison.latency.estimate->ratio())};
 }

@@ -7,28 +7,28 @@
 
 namespace etprof {
 
-// Traced runs show where the time of an inference goes, untraced ones how long it takes. A statement that
-// joins both is only true where they agree.
+// Traced runs show where the time of an inference goes, untraced runs how long it takes. A statement that
+// combines both is only true if they agree.
 
-// Beyond this relative difference they do not.
+// Traced and untraced times disagree if they differ by more than this fraction.
 inline constexpr double kTracedApart = 0.10;
 
-// Where both were measured.
+// The traced and untraced times of an experiment; absent unless both were measured.
 std::optional<TracedGap> TracedGapOf(const ReportExperiment& experiment);
 
-// Its traced and untraced times disagree: no bound on the latency follows from the traced ones.
+// Whether traced and untraced times disagree, so that traced times give no bound on the latency.
 bool TracedDisagree(const ReportExperiment& experiment);
 
-// What is between them is not what tracing costs: one of them was disturbed.
+// Whether the difference is not the cost of tracing: traced or untraced runs were disturbed.
 bool TracedWereDisturbed(const ReportExperiment& experiment);
 
-// Traced mean of the baseline / of the candidate: the speedup that the tables of operators and groups add up
-// to. Present where it lies outside of the headline's interval, widened by kTracedApart.
+// The ratio of the traced means (baseline / candidate), to which the tables of operators and groups add up.
+// Absent if it is within the headline's interval, widened by kTracedApart.
 std::optional<double> TracedRatioApart(const Comparison& comparison);
 
-// Of one experiment, where TracedDisagree.
+// The finding on an experiment; absent unless TracedDisagree.
 std::optional<Insight> FindTracedApart(const ReportExperiment& experiment);
-// Of a pair, where there is a TracedRatioApart.
+// The finding on a pair; absent unless there is a TracedRatioApart.
 std::optional<Insight> FindTracedRatioApart(const Comparison& comparison, const ReportExperiment& baseline,
                                             const ReportExperiment& candidate);
 

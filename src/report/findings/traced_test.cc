@@ -10,7 +10,7 @@
 namespace etprof {
 namespace {
 
-std::vector<const Insight*> All(const Report& report, std::string_view kind) {
+std::vector<const Insight*> FindAll(const Report& report, std::string_view kind) {
   std::vector<const Insight*> found;
   for (const Insight& insight : report.insights) {
     if (insight.kind() == kind) found.push_back(&insight);
@@ -18,7 +18,7 @@ std::vector<const Insight*> All(const Report& report, std::string_view kind) {
   return found;
 }
 
-bool AnyBound(const Report& report) {
+bool HasUpperBound(const Report& report) {
   return std::any_of(report.insights.begin(), report.insights.end(), [](const Insight& insight) {
     const auto* bottleneck = std::get_if<finding::Bottleneck>(&insight.what);
     return insight.kind() == finding::UpperBounds::kKind || (bottleneck != nullptr && bottleneck->bound);
@@ -27,12 +27,12 @@ bool AnyBound(const Report& report) {
 
 using Cause = finding::TracingCause::Kind;
 
-const finding::TracedApart& ApartOf(const Report& report) {
-  return std::get<finding::TracedApart>(All(report, finding::TracedApart::kKind).at(0)->what);
+const finding::TracedApart& FindDiscrepancy(const Report& report) {
+  return std::get<finding::TracedApart>(FindAll(report, finding::TracedApart::kKind).at(0)->what);
 }
 
-// The candidate's traced mean is 2 144 014 ns; its untraced median and fastest run as given.
-Report WithUntraced(double median, double fastest) {
+// A report whose candidate has a traced mean of 2 144 014 ns, and these untraced median and minimum times.
+Report MakeReportWithUntraced(double median, double fastest) {
   Report report = example::MakePair();
   ReportExperiment& on = report.experiments[1];
   on.latency.p50 = median;
@@ -41,25 +41,25 @@ Report WithUntraced(double median, double fastest) {
   return report;
 }
 
-TEST(Traced, TenPercentApartIsStillABound) {
-  const Report report = WithUntraced(2'144'014 / 1.099, 1.9e6);
-  EXPECT_TRUE(All(report, finding::TracedApart::kKind).empty());
-  EXPECT_TRUE(AnyBound(report));
+TEST(Traced, BoundsApplyUpToTenPercent) {
+  const Report report = MakeReportWithUntraced(2'144'014 / 1.099, 1.9e6);
+  EXPECT_TRUE(FindAll(report, finding::TracedApart::kKind).empty());
+  EXPECT_TRUE(HasUpperBound(report));
 }
 
-TEST(Traced, BeyondTenPercentThereIsNoBoundButOneFinding) {
+TEST(Traced, ReportsDifferencesAboveTenPercent) {
   for (const double factor : {1.101, 1.5, 1 / 1.2}) {
-    const Report report = WithUntraced(2'144'014 / factor, 1e6);
-    EXPECT_EQ(All(report, finding::TracedApart::kKind).size(), 1U) << factor;
+    const Report report = MakeReportWithUntraced(2'144'014 / factor, 1e6);
+    EXPECT_EQ(FindAll(report, finding::TracedApart::kKind).size(), 1U) << factor;
     EXPECT_EQ(report.insights.front().kind(), finding::TracedApart::kKind) << factor;
-    EXPECT_FALSE(AnyBound(report)) << factor;
-    // The shares are still said: they need no untraced time.
-    EXPECT_EQ(All(report, finding::Bottleneck::kKind).size(), 1U) << factor;
+    EXPECT_FALSE(HasUpperBound(report)) << factor;
+    // Shares are still reported, since they need no untraced times.
+    EXPECT_EQ(FindAll(report, finding::Bottleneck::kKind).size(), 1U) << factor;
   }
 }
 
-// Many small operators: all runs are longer by as much, which is what the tracer costs.
-TEST(Traced, OverheadIsToldByTheFastestRuns) {
+// Many small operators: all traced runs are longer by the same time, the cost of tracing.
+TEST(Traced, FindsTracingOverheadByTheFastestRuns) {
   std::vector<example::Inference> runs = example::Inferences(8, 100'000);
   for (example::Inference& run : runs) {
     for (int i = 1; i <= 92; ++i) run.delegate.push_back({"Add (ND) #" + std::to_string(i), 1'000});
@@ -73,42 +73,44 @@ TEST(Traced, OverheadIsToldByTheFastestRuns) {
   net.latency.p50 = *net.MeanExecute() - 200'000;
   net.latency.min = *net.traced.min - 180'000;
   report.insights = FindInsights(report);
-  const Insight& finding = *All(report, finding::TracedApart::kKind).at(0);
-  EXPECT_NEAR(ApartOf(report).gap.relative(), 0.176, 0.001);
-  EXPECT_EQ(ApartOf(report).cause.kind, Cause::kTracer);
+  const Insight& finding = *FindAll(report, finding::TracedApart::kKind).at(0);
+  EXPECT_NEAR(FindDiscrepancy(report).gap.relative(), 0.176, 0.001);
+  EXPECT_EQ(FindDiscrepancy(report).cause.kind, Cause::kTracer);
   EXPECT_FALSE(TracedWereDisturbed(net));
-  EXPECT_NEAR(ApartOf(report).cause.an_event_ns, 1'800, 1);
-  EXPECT_EQ(ApartOf(report).cause.events, 100U);
+  EXPECT_NEAR(FindDiscrepancy(report).cause.an_event_ns, 1'800, 1);
+  EXPECT_EQ(FindDiscrepancy(report).cause.events, 100U);
   EXPECT_NEAR(finding.at_stake, 200'000, 1);
-  EXPECT_FALSE(AnyBound(report));
+  EXPECT_FALSE(HasUpperBound(report));
 }
 
-// No tracer takes 81 us for an event.
-TEST(Traced, ASlowMachineIsNotCalledOverhead) {
-  EXPECT_EQ(ApartOf(WithUntraced(1'500'000, 1'495'000)).cause.kind, Cause::kSlowerMachine);
+// No tracer takes 81 us per event.
+TEST(Traced, DistinguishesSlowMachinesFromOverhead) {
+  EXPECT_EQ(FindDiscrepancy(MakeReportWithUntraced(1'500'000, 1'495'000)).cause.kind, Cause::kSlowerMachine);
 }
 
-TEST(Traced, DisturbanceIsToldByThem) {
-  EXPECT_EQ(ApartOf(WithUntraced(1'500'000, 2'140'000)).cause.kind, Cause::kDisturbedTraced);
-  EXPECT_EQ(ApartOf(WithUntraced(3'000'000, 2'000'000)).cause.kind, Cause::kDisturbedUntraced);
-  EXPECT_TRUE(TracedWereDisturbed(WithUntraced(1'500'000, 2'140'000).experiments[1]));
-  EXPECT_TRUE(TracedWereDisturbed(WithUntraced(3'000'000, 2'000'000).experiments[1]));
-  EXPECT_FALSE(TracedWereDisturbed(WithUntraced(2'144'014 / 1.099, 1.9e6).experiments[1]));
+TEST(Traced, FindsDisturbedRuns) {
+  EXPECT_EQ(FindDiscrepancy(MakeReportWithUntraced(1'500'000, 2'140'000)).cause.kind,
+            Cause::kDisturbedTraced);
+  EXPECT_EQ(FindDiscrepancy(MakeReportWithUntraced(3'000'000, 2'000'000)).cause.kind,
+            Cause::kDisturbedUntraced);
+  EXPECT_TRUE(TracedWereDisturbed(MakeReportWithUntraced(1'500'000, 2'140'000).experiments[1]));
+  EXPECT_TRUE(TracedWereDisturbed(MakeReportWithUntraced(3'000'000, 2'000'000).experiments[1]));
+  EXPECT_FALSE(TracedWereDisturbed(MakeReportWithUntraced(2'144'014 / 1.099, 1.9e6).experiments[1]));
 }
 
-// There is no other time that they could disagree with.
-TEST(Traced, OfATraceAloneThereIsNoGap) {
+// There are no untraced times to compare with.
+TEST(Traced, TracesAloneHaveNoGap) {
   const Report report = example::MakeBare();
   EXPECT_FALSE(TracedGapOf(report.experiments[0]).has_value());
   EXPECT_FALSE(TracedDisagree(report.experiments[0]));
 }
 
 // Traced 5 144 014 / 2 144 014 ns is 2.399; the headline's interval is around 2.497.
-TEST(Traced, APairsTablesAgreeWithItsHeadlineOrAreExplained) {
+TEST(Traced, ExplainsTablesThatDisagreeWithTheHeadline) {
   Report report = example::MakePair();
   Comparison& comparison = report.comparisons[0].comparison;
   EXPECT_FALSE(TracedRatioApart(comparison).has_value());
-  EXPECT_TRUE(All(report, finding::TracedApart::kKind).empty());
+  EXPECT_TRUE(FindAll(report, finding::TracedApart::kKind).empty());
   const auto move_headline = [&](double ratio) {
     comparison.latency.estimate->log_ratio = std::log(ratio);
     comparison.latency.estimate->log_low = std::log(ratio * 0.99);
@@ -124,20 +126,20 @@ TEST(Traced, APairsTablesAgreeWithItsHeadlineOrAreExplained) {
   EXPECT_FALSE(TracedRatioApart(comparison).has_value());
   move_headline(4);
   report.insights = FindInsights(report);
-  ASSERT_EQ(All(report, finding::TracedApart::kKind).size(), 1U);
-  const Insight& finding = *All(report, finding::TracedApart::kKind)[0];
+  ASSERT_EQ(FindAll(report, finding::TracedApart::kKind).size(), 1U);
+  const Insight& finding = *FindAll(report, finding::TracedApart::kKind)[0];
   EXPECT_EQ(&finding, &report.insights.front());
   const auto& apart = std::get<finding::TracedRatioApart>(finding.what);
   EXPECT_NEAR(apart.ratio, 2.3992, 1e-4);
   EXPECT_NEAR(apart.baseline->gap.relative(), 0.028, 0.001);
   EXPECT_NEAR(apart.candidate->gap.relative(), 0.070, 0.001);
-  // Each side's times agree, so its own bounds hold.
+  // The times of each variant agree, so its bounds apply.
   EXPECT_FALSE(apart.no_bounds);
-  EXPECT_TRUE(AnyBound(report));
+  EXPECT_TRUE(HasUpperBound(report));
 }
 
-// Of traces alone there is no tracing overhead between the two.
-TEST(Traced, APairOfTracesIsExplainedByItsMeans) {
+// Without untraced runs, the cost of tracing is not known.
+TEST(Traced, ExplainsPairsOfTracesByTheirMeans) {
   Report report = example::MakePair();
   Comparison& comparison = report.comparisons[0].comparison;
   comparison.latency_from_trace = true;
@@ -145,24 +147,24 @@ TEST(Traced, APairOfTracesIsExplainedByItsMeans) {
   comparison.latency.estimate->log_low = std::log(3.9);
   comparison.latency.estimate->log_high = std::log(4.1);
   report.insights = FindInsights(report);
-  ASSERT_EQ(All(report, finding::TracedApart::kKind).size(), 1U);
+  ASSERT_EQ(FindAll(report, finding::TracedApart::kKind).size(), 1U);
   EXPECT_FALSE(std::get<finding::TracedRatioApart>(report.insights.front().what).candidate);
 }
 
-// What the pair's finding says of the candidate is not said of it again.
-TEST(Traced, APairIsExplainedOnce) {
+// A pair's finding includes the candidate, so there is no separate finding.
+TEST(Traced, ExplainsPairsOnce) {
   Report report = example::MakePair();
   report.experiments[1].latency.p50 = 1e6;
   report.comparisons[0].comparison.latency.estimate->log_low = std::log(4.9);
   report.comparisons[0].comparison.latency.estimate->log_high = std::log(5.1);
   report.insights = FindInsights(report);
-  ASSERT_EQ(All(report, finding::TracedApart::kKind).size(), 1U);
+  ASSERT_EQ(FindAll(report, finding::TracedApart::kKind).size(), 1U);
   EXPECT_TRUE(std::get<finding::TracedRatioApart>(report.insights.front().what).no_bounds);
-  EXPECT_FALSE(AnyBound(report));
+  EXPECT_FALSE(HasUpperBound(report));
 }
 
-// Without an interval nothing can lie outside of it.
-TEST(Traced, NothingIsSaidOfAPairWithoutAnEstimate) {
+// Without an estimate there is no interval to compare with.
+TEST(Traced, PairsWithoutAnEstimateHaveNoFinding) {
   Report report = example::MakePair();
   report.comparisons[0].comparison.latency.estimate.reset();
   EXPECT_FALSE(TracedRatioApart(report.comparisons[0].comparison).has_value());
