@@ -4,7 +4,7 @@
 
 namespace etprof {
 
-// Seconds on the clock that nobody sets; only differences mean something.
+// Seconds of a monotonic clock. Only differences between two readings are meaningful.
 inline double MonotonicSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -8,13 +8,14 @@ namespace etprof {
 
 void* AllocateColumn(std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
-  constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  if (bytes >= 2 * kHugePage) {
+  constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+  if (bytes >= 2 * kHugePageBytes) {
     // aligned_alloc takes whole pages only.
-    const std::size_t pages = (bytes + kHugePage - 1) / kHugePage;
-    void* memory = std::aligned_alloc(kHugePage, pages * kHugePage);
+    const std::size_t pages = (bytes + kHugePageBytes - 1) / kHugePageBytes;
+    void* memory = std::aligned_alloc(kHugePageBytes, pages * kHugePageBytes);
     if (memory == nullptr) throw std::bad_alloc();
-    ::madvise(memory, pages * kHugePage, MADV_HUGEPAGE);  // refused: it does without
+    ::madvise(memory, pages * kHugePageBytes,
+              MADV_HUGEPAGE);  // a refusal is harmless: the memory then has small pages
     return memory;
   }
 #endif

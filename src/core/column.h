@@ -9,15 +9,14 @@
 
 namespace etprof {
 
-// Memory for a column, in the system's huge pages where it is large: of small ones each has to be asked for
-// as it is first written. Throws std::bad_alloc. FreeColumn gives it back
-// (null: nothing).
+// Memory for a column. A large column is in huge pages, because the system maps each small page separately
+// when it is first written. Throws std::bad_alloc. FreeColumn releases the memory; null is allowed.
 void* AllocateColumn(std::size_t bytes);
 void FreeColumn(void* memory) noexcept;
 
-// Numbers in a row, as in a std::vector, but what `resize` adds is left unset: a large column that is about
-// to be filled, by several threads perhaps, is not filled with zeros first by one, nor destroyed number by
-// number.
+// A vector of numbers like std::vector, except that `resize` leaves new elements uninitialized. A large
+// column that several threads are about to fill is neither zeroed by one thread first nor destroyed element
+// by element.
 template <typename T>
 class Column {
   static_assert(std::is_trivially_copyable_v<T>);

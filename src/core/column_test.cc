@@ -9,7 +9,7 @@
 namespace etprof {
 namespace {
 
-TEST(Column, HoldsWhatIsWrittenSmallAndLarge) {
+TEST(Column, HoldsElementsOfSmallAndLargeColumns) {
   for (const std::size_t count : {std::size_t{0}, std::size_t{3}, std::size_t{1} << 20}) {
     Column<std::int64_t> column;
     column.resize(count);
@@ -23,7 +23,7 @@ TEST(Column, HoldsWhatIsWrittenSmallAndLarge) {
   }
 }
 
-TEST(Column, KeepsWhatItHasAsItGrows) {
+TEST(Column, KeepsElementsWhenItGrows) {
   Column<std::int64_t> column;
   for (std::int64_t i = 0; i < 1000; ++i) column.push_back(i);
   const Column<std::int64_t> moved = std::move(column);
@@ -31,7 +31,7 @@ TEST(Column, KeepsWhatItHasAsItGrows) {
   for (std::size_t i = 0; i < moved.size(); ++i) EXPECT_EQ(moved[i], static_cast<std::int64_t>(i));
 }
 
-TEST(Column, MoreThanThereIsIsRefused) {
+TEST(Column, RefusesSizesThatOverflow) {
   Column<std::int64_t> column;
   EXPECT_THROW(column.resize(std::size_t{1} << 62), std::bad_array_new_length);
 }

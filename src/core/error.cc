@@ -14,14 +14,14 @@
 namespace etprof {
 namespace {
 
-// Problems that begin with one of these have their file as the subject.
+// A problem that begins with one of these verbs has its file as the subject.
 constexpr std::string_view kVerbs[] = {
     "already", "answered", "arrived", "asks",  "begins", "calls", "cannot", "changed", "closed", "computes",
     "could",   "did",      "does",    "ended", "ends",   "gives", "had",    "has",     "have",   "holds",
     "is",      "knows",    "lacks",   "lies",  "must",   "names", "needs",  "plans",   "points", "printed",
     "refused", "said",     "says",    "takes", "took",   "was",   "were"};
 
-// Names of programs, which begin a sentence as they are.
+// Program names stay lower-case at the beginning of a sentence.
 constexpr std::string_view kPrograms[] = {"adb", "cmake", "etprof", "git", "script", "ssh"};
 
 bool Contains(std::span<const std::string_view> words, std::string_view word) {

@@ -11,22 +11,22 @@ namespace etprof {
 // The process exit codes of every etprof command (docs/concepts/measurement.md lists them for users).
 enum class ExitCode : int {
   kDone = 0,
-  kCheckFailed = 1,    // what was checked is not so
+  kCheckFailed = 1,    // a comparison or limit that was checked does not hold
   kUsage = 2,          // wrong command line
   kBadInput = 3,       // a file or configuration cannot be used
   kDeviceFailed = 4,   // a device, a runner or the system underneath failed
-  kInconclusive = 5,   // what was checked could not be decided
+  kInconclusive = 5,   // a check could not be decided
   kInterrupted = 130,  // Ctrl-C
 };
 
-// The one error type: what happened, in which file and where in it, and what to do about it. Thrown anywhere,
-// caught once, in main, which prints two lines and exits with `exit_code`:
+// The only exception type of etprof: what happened, in which file, where in the file, and what to do about
+// it. Any code may throw an Error. Only main catches it, prints two lines, and exits with `exit_code`:
 //
 //   error: `a.etdump` is not an ETDump: no ED00 identifier (byte 4)
 //   hint: Give a file that etprof or executor_runner wrote.
 //
-// A problem of a file is a clause of which the file is the subject ("is not an ETDump"), or a text that can
-// follow its name and a colon ("no such file").
+// The problem of a file is a clause with the file as its subject ("is not an ETDump"), or a text that can
+// follow the file's name and a colon ("no such file").
 //
 //   throw Error(ExitCode::kBadInput, "is not an ETDump: no ED00 identifier")
 //       .InFile(path).AtOffset(4).Remedy("give a file that etprof or executor_runner wrote");
@@ -57,12 +57,13 @@ class Error : public std::exception {
   const std::string& remedy() const { return remedy_; }
   std::optional<std::uint64_t> offset() const { return offset_; }
 
-  // For a file or a list, one line: "FILE, byte 4: problem. Remedy." Control characters are escaped, here and
-  // in what follows.
+  // The error on one line, for a file or a list: "FILE, byte 4: problem. Remedy." Control characters are
+  // escaped here and in the functions below.
   const char* what() const noexcept override { return message_.c_str(); }
   const std::string& Message() const { return message_; }
 
-  // For a person: "`FILE` is not an ETDump (byte 4)", and what to do as a sentence, which may be empty.
+  // The two lines for the terminal: "`FILE` is not an ETDump (byte 4)", and the remedy as a sentence, which
+  // may be empty.
   std::string Summary() const;
   std::string Hint() const;
 
@@ -78,14 +79,14 @@ class Error : public std::exception {
   std::string message_;
 };
 
-// Whether the system refused because a limit of the process or the machine is reached (memory, open files):
-// nothing is wrong with what was asked for. kSeeLimits is what to do then.
+// Whether the system refused a request because a limit of the process or the machine is reached (memory, open
+// files), not because the request is wrong. kLimitsRemedy is the remedy for that.
 bool IsLimit(const std::error_code& code);
 inline constexpr const char* kSeeLimits = "see the limits of this shell: `ulimit -a`";
 
-// Any exception as an Error: one is itself, what the file system refused names its file (kBadInput;
-// kDeviceFailed where a limit of the process refused it), too little memory and what else the system refused
-// are kDeviceFailed, and anything else is a defect of etprof (kDeviceFailed).
+// Converts any exception to an Error. An Error stays as it is. A file system error names its file (kBadInput,
+// or kDeviceFailed if a limit of the process is reached). Lack of memory and other system errors are
+// kDeviceFailed. Anything else is a bug of etprof (kDeviceFailed).
 Error AsError(const std::exception& exception);
 
 }  // namespace etprof

@@ -9,7 +9,7 @@
 namespace etprof {
 namespace {
 
-TEST(Error, SaysFilePlaceProblemAndRemedy) {
+TEST(Error, NamesFilePositionProblemAndRemedy) {
   const Error error =
       Error(ExitCode::kBadInput, "is not an ETDump").InFile("a.etdump").AtOffset(4).Remedy("give one");
   EXPECT_EQ(error.Message(), "a.etdump, byte 4: is not an ETDump. Give one.");
@@ -25,14 +25,14 @@ TEST(Error, EscapesControlCharactersOfHostileNames) {
   EXPECT_EQ(error.Summary(), "`a\\x0a\\x1b[31mb`, line 3: no such file");
 }
 
-TEST(Error, LeavesOutWhatIsNotKnown) {
+TEST(Error, OmitsUnknownParts) {
   const Error error(ExitCode::kUsage, "no command");
   EXPECT_EQ(error.Message(), "no command");
   EXPECT_EQ(error.Summary(), "No command");
   EXPECT_EQ(error.Hint(), "");
 }
 
-TEST(Error, NamesBeginSentencesAsTheyAre) {
+TEST(Error, ProgramNamesAreNotCapitalized) {
   const auto summary = [](const char* problem) { return Error(ExitCode::kUsage, problem).Summary(); };
   EXPECT_EQ(summary("--period: no time"), "--period: no time");
   EXPECT_EQ(summary("adb is no serial number"), "adb is no serial number");
@@ -41,7 +41,7 @@ TEST(Error, NamesBeginSentencesAsTheyAre) {
   EXPECT_EQ(Error(ExitCode::kUsage, "x").Remedy("run `y`").Hint(), "Run `y`.");
 }
 
-TEST(Error, IsMadeOfEveryException) {
+TEST(Error, ConvertsEveryException) {
   const Error own = Error(ExitCode::kUsage, "no command").InFile("here");
   EXPECT_EQ(AsError(own).Message(), "here: no command");
   EXPECT_EQ(AsError(own).exit_code(), ExitCode::kUsage);

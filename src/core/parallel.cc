@@ -18,11 +18,11 @@
 namespace etprof {
 namespace {
 
-// One ParallelFor: whoever runs it takes the next index until there is none.
+// The work of one ParallelFor call. Each thread that runs it takes the next index until none is left.
 class Job {
  public:
   Job(std::size_t count, const std::function<void(std::size_t)>& work)
-      : work_(work), thrown_(count), left_(static_cast<std::ptrdiff_t>(count)) {}
+      : work_(work), thrown_(count), remaining_(static_cast<std::ptrdiff_t>(count)) {}
 
   void Run() {
     for (std::size_t index = next_++; index < thrown_.size(); index = next_++) {
@@ -31,27 +31,27 @@ class Job {
       } catch (...) {
         thrown_[index] = std::current_exception();
       }
-      left_.count_down();
+      remaining_.count_down();
     }
   }
 
-  // Until all are done.
+  // Waits for all calls, and rethrows the exception with the lowest index.
   void Wait() const {
-    left_.wait();
+    remaining_.wait();
     for (const std::exception_ptr& exception : thrown_) {
       if (exception) std::rethrow_exception(exception);
     }
   }
 
  private:
-  const std::function<void(std::size_t)>& work_;  // the caller's, who waits
+  const std::function<void(std::size_t)>& work_;  // owned by the caller, who waits
   std::vector<std::exception_ptr> thrown_;
   std::atomic<std::size_t> next_ = 0;
-  std::latch left_;
+  std::latch remaining_;
 };
 
-// The processor that the calling thread runs on; -1: not known.
-int Processor() {
+// The CPU on which the calling thread runs; -1: unknown.
+int CurrentCpu() {
 #ifdef __linux__
   return ::sched_getcpu();
 #else
@@ -59,13 +59,13 @@ int Processor() {
 #endif
 }
 
-// A thread that has just been started may share the processor of the one that started it for milliseconds,
-// though others be idle (Linux). So it leaves, where it may run elsewhere; later it is woken where it was
-// last.
-void LeaveProcessor([[maybe_unused]] int processor) {
+// Moves the calling thread to another CPU if it is on `processor`. On Linux a new thread may share the CPU of
+// the thread that started it for milliseconds, although other CPUs are idle. Later the system wakes the
+// thread on the CPU where it last ran.
+void LeaveCpu([[maybe_unused]] int processor) {
 #ifdef __linux__
   cpu_set_t all;
-  if (processor < 0 || Processor() != processor || ::sched_getaffinity(0, sizeof(all), &all) != 0) return;
+  if (processor < 0 || CurrentCpu() != processor || ::sched_getaffinity(0, sizeof(all), &all) != 0) return;
   cpu_set_t others = all;
   CPU_CLR(static_cast<unsigned>(processor), &others);
   if (CPU_COUNT(&others) > 0 && ::sched_setaffinity(0, sizeof(others), &others) == 0)
@@ -73,21 +73,23 @@ void LeaveProcessor([[maybe_unused]] int processor) {
 #endif
 }
 
-// Threads that wait for jobs, for as long as the process lives.
-class Helpers {
+// Threads that wait for jobs until the process ends.
+class ThreadPool {
  public:
-  // Those of this process: a fork has none of its parent's threads.
-  static Helpers& OfProcess() {
-    static Helpers* helpers = [] {
-      ::pthread_atfork(nullptr, nullptr, [] { ::new (helpers) Helpers; });  // in the child
-      return new Helpers;  // never deleted: its threads are never joined
+  // The pool of this process. After a fork the child gets a new pool, because it has no threads of its
+  // parent.
+  static ThreadPool& Get() {
+    static ThreadPool* pool = [] {
+      ::pthread_atfork(nullptr, nullptr, [] { ::new (pool) ThreadPool; });  // in the child
+      return new ThreadPool;  // never deleted, because its threads are never joined
     }();
-    return *helpers;
+    return *pool;
   }
 
-  // Has up to `count` of them run the job, once they are free: it may be done by then. Throws nothing, since
-  // one of them may be at it already; without memory or threads, fewer help.
-  void Lend(const std::shared_ptr<Job>& job, std::size_t count) {
+  // Lets up to `count` pool threads run the job as soon as they are idle; by then the job may be done. Does
+  // not throw, since a pool thread may already run the job. If memory or threads are scarce, fewer threads
+  // help.
+  void Submit(const std::shared_ptr<Job>& job, std::size_t count) {
     std::unique_lock lock(mutex_);
     for (std::size_t i = 0; i < count; ++i) {
       if (idle_ <= jobs_.size() && started_ + 1 < HardwareThreads()) Start(lock);
@@ -97,35 +99,36 @@ class Helpers {
       } catch (const std::bad_alloc&) {
         return;
       }
-      wanted_.notify_one();
+      job_added_.notify_one();
     }
   }
 
  private:
-  // Starts one, and lets it come to where it waits. Nothing where the system has no more.
+  // Starts a pool thread and waits until it is ready for jobs. Does nothing if the system cannot start a
+  // thread.
   void Start(std::unique_lock<std::mutex>& lock) {
     sigset_t blocked, before;
-    sigfillset(&blocked);  // signals are for the threads that expect them
-    for (const int own : {SIGBUS, SIGSEGV, SIGFPE, SIGILL}) sigdelset(&blocked, own);
+    sigfillset(&blocked);  // only threads that expect signals receive them
+    for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL}) sigdelset(&blocked, fault);
     ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
     try {
-      std::thread([this, processor = Processor()] { Serve(processor); }).detach();
+      std::thread([this, processor = CurrentCpu()] { Serve(processor); }).detach();
       ++started_;
     } catch (const std::system_error&) {
     } catch (const std::bad_alloc&) {
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    waits_.wait(lock, [&] { return arrived_ == started_; });
+    thread_ready_.wait(lock, [&] { return ready_ == started_; });
   }
 
   [[noreturn]] void Serve(int processor) {
-    LeaveProcessor(processor);
+    LeaveCpu(processor);
     std::unique_lock lock(mutex_);
-    ++arrived_;
+    ++ready_;
     ++idle_;
-    waits_.notify_all();
+    thread_ready_.notify_all();
     while (true) {
-      wanted_.wait(lock, [&] { return !jobs_.empty(); });
+      job_added_.wait(lock, [&] { return !jobs_.empty(); });
       const std::shared_ptr<Job> job = std::move(jobs_.back());
       jobs_.pop_back();
       --idle_;
@@ -137,9 +140,9 @@ class Helpers {
   }
 
   std::mutex mutex_;
-  std::condition_variable waits_, wanted_;
+  std::condition_variable thread_ready_, job_added_;
   std::vector<std::shared_ptr<Job>> jobs_;
-  std::size_t started_ = 0, arrived_ = 0, idle_ = 0;
+  std::size_t started_ = 0, ready_ = 0, idle_ = 0;
 };
 
 }  // namespace
@@ -149,7 +152,7 @@ std::size_t HardwareThreads() { return std::max(1U, std::thread::hardware_concur
 void ParallelFor(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
   threads = std::min(threads == 0 ? HardwareThreads() : threads, count);
   const auto job = std::make_shared<Job>(count, work);
-  if (threads > 1) Helpers::OfProcess().Lend(job, threads - 1);
+  if (threads > 1) ThreadPool::Get().Submit(job, threads - 1);
   job->Run();
   job->Wait();
 }

@@ -7,30 +7,31 @@
 
 namespace etprof {
 
-// Calls `work(0)` ... `work(count - 1)`, on up to `threads` threads at once (0: as many as the machine has
-// cores). Returns when all are done. If some throw, the exception of the lowest index goes on; the others'
-// calls are finished first.
+// Calls `work(0)` ... `work(count - 1)` on up to `threads` threads (0: one per core of the machine). Returns
+// when all calls are done. If some calls throw, all others still run, and then the exception with the lowest
+// index is rethrown.
 void ParallelFor(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work);
 
-// Likewise `work(first, end)` for parts of [0, count), of `part` each but for the last.
+// Calls `work(first, end)` for the parts of [0, count). Each part has `part` elements, the last one may have
+// fewer.
 void ParallelForParts(std::size_t count, std::size_t part, std::size_t threads,
                       const std::function<void(std::size_t, std::size_t)>& work);
 
-// The number of threads that 0 stands for; at least 1.
+// The number of threads that `threads` = 0 means; at least 1.
 std::size_t HardwareThreads();
 
-// Threads of one's own, for work that waits more than it computes, or that stays on one thread. When this
-// goes away, it waits for all of them.
+// A group of threads, for work that waits more than it computes or that needs a thread of its own. The
+// destructor waits for all of them.
 class Threads {
  public:
   Threads() = default;
   ~Threads() { Join(); }
   Threads(Threads&&) = delete;
 
-  // Calls `work`, which throws nothing, on a new thread. False where the system starts no more: then nothing
-  // is called.
+  // Calls `work` on a new thread; `work` must not throw. False if the system cannot start a thread: then
+  // `work` is not called.
   [[nodiscard]] bool Start(std::function<void()> work);
-  // Waits for all that were started.
+  // Waits for all threads that were started.
   void Join();
 
  private:

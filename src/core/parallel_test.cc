@@ -30,11 +30,11 @@ TEST(Threads, AreWaitedFor) {
 }
 
 #ifdef __GLIBC__
-TEST(Threads, SayThatTheSystemHasNoMore) {
+TEST(Threads, ReportAFailureToStart) {
   pthread_attr_t before, huge;
   ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
   ASSERT_EQ(::pthread_attr_init(&huge), 0);
-  ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t{1} << 47U), 0);  // more than there are addresses
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t{1} << 47U), 0);  // larger than the address space
   ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
   Threads threads;
   EXPECT_FALSE(threads.Start([] { FAIL(); }));
@@ -90,7 +90,7 @@ TEST(ParallelFor, WorksWithinItselfAndFromSeveralThreads) {
 }
 
 TEST(ParallelFor, WorksInAFork) {
-  ParallelFor(2, 2, [](std::size_t) {});  // helpers are there, and the fork has none of them
+  ParallelFor(2, 2, [](std::size_t) {});  // the parent has pool threads, and the fork has none of them
   const pid_t child = ::fork();
   if (child == 0) {
     std::atomic<int> done = 0;

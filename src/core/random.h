@@ -7,8 +7,9 @@
 
 namespace etprof {
 
-// The same numbers on every platform, which those of <random>'s distributions and std::shuffle are not
-// (SplitMix64; Steele, Lea & Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+// A random number generator whose numbers are the same on every platform, unlike <random>'s distributions and
+// std::shuffle (SplitMix64; Steele, Lea & Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA
+// 2014).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -23,11 +24,11 @@ class Random {
 
   double Uniform() { return static_cast<double>(Next() >> 11U) * 0x1p-53; }  // in [0, 1)
 
-  // In [0, bound), by multiplication, not division; the bias of small bounds is below 2^-20.
+  // A number in [0, bound), by multiplication instead of division. For small bounds the bias is below 2^-20.
   std::size_t Below(std::size_t bound) { return static_cast<std::size_t>((Next() >> 32U) * bound >> 32U); }
 
-  // Normal with mean 0 and variance 1, nearly: the sum of twelve uniform numbers less 6. Without the C
-  // library its last digits are the same everywhere.
+  // An approximately normal number with mean 0 and variance 1: the sum of twelve uniform numbers minus 6.
+  // Since no function of the C library is used, even the last digits are the same on every platform.
   double Normal() {
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += Uniform();

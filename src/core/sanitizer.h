@@ -2,8 +2,8 @@
 
 namespace etprof {
 
-// Whether this is compiled with AddressSanitizer. Such a build runs up to fifty times as long and looks for
-// what code does with memory: tests that repeat one thing with many seeds take fewer of them there.
+// Whether this is compiled with AddressSanitizer. Such a build is up to fifty times slower and searches for
+// memory errors, so tests that repeat a check with many seeds use fewer seeds there.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kHasAddressSanitizer = true;
 #elif defined(__has_feature)

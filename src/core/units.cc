@@ -9,7 +9,7 @@ namespace etprof {
 namespace {
 
 template <std::size_t kUnits>
-std::string Scaled(double value, const std::array<const char*, kUnits>& units) {
+std::string FormatScaled(double value, const std::array<const char*, kUnits>& units) {
   std::size_t unit = 0;
   while (unit + 1 < units.size() && std::fabs(value) >= 999.5) {
     value /= 1000;
@@ -22,16 +22,16 @@ std::string Scaled(double value, const std::array<const char*, kUnits>& units) {
 }  // namespace
 
 std::string FormatDuration(double nanoseconds) {
-  return Scaled(nanoseconds, std::array{" ns", " µs", " ms", " s"});
+  return FormatScaled(nanoseconds, std::array{" ns", " µs", " ms", " s"});
 }
 
 std::string FormatMilliseconds(double nanoseconds) { return FormatNumber(nanoseconds / 1e6) + " ms"; }
 
 std::string FormatAmount(double amount) {
-  return Scaled(amount, std::array{"", " k", " M", " G", " T", " P", " E"});
+  return FormatScaled(amount, std::array{"", " k", " M", " G", " T", " P", " E"});
 }
 
-std::string FormatBytes(double bytes) { return Scaled(bytes, std::array{" B", " kB", " MB", " GB"}); }
+std::string FormatBytes(double bytes) { return FormatScaled(bytes, std::array{" B", " kB", " MB", " GB"}); }
 
 std::string FormatCount(std::int64_t count) {
   if (count > -1000 && count < 1000) return fmt::format("{}", count);
@@ -58,12 +58,12 @@ std::string ThreeDigits(double value) {
 }
 
 std::string FormatNumber(double value) {
-  constexpr int kMostDecimals = 12;  // what is smaller is what rounding left of a difference
+  constexpr int kMaxDecimals = 12;  // a smaller value is the rounding error of a difference
   const double magnitude = std::fabs(value);
   if (magnitude >= 0.1) return ThreeDigits(value);
   int decimals = magnitude < 0.01 ? 4 : 3;
   double shown = magnitude * 1e4;  // in units of the last digit
-  for (; decimals < kMostDecimals && shown < 0.5; ++decimals) shown *= 10;
+  for (; decimals < kMaxDecimals && shown < 0.5; ++decimals) shown *= 10;
   if (shown < 0.5) return "0.00";
   return fmt::format("{:.{}f}", value, decimals);
 }

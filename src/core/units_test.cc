@@ -18,7 +18,7 @@ TEST(FormatDuration, KeepsThreeSignificantDigitsAndAUnit) {
   EXPECT_EQ(FormatDuration(0), "0 ns");
 }
 
-TEST(FormatNumber, IsNoUnitsBusiness) {
+TEST(FormatNumber, HasNoUnit) {
   EXPECT_EQ(FormatNumber(15.93), "15.9");
   EXPECT_EQ(FormatNumber(-0.152), "-0.15");
   EXPECT_EQ(FormatNumber(12515), "12515");
@@ -35,7 +35,7 @@ TEST(FormatMilliseconds, NeverShowsZeroForWhatIsNotZero) {
   EXPECT_EQ(FormatMilliseconds(-49), "-0.00005 ms");
   EXPECT_EQ(FormatMilliseconds(51), "0.0001 ms");
   EXPECT_EQ(FormatMilliseconds(0.3), "0.0000003 ms");
-  EXPECT_EQ(FormatMilliseconds(-1e-8), "0.00 ms");  // what rounding left of a difference of 0
+  EXPECT_EQ(FormatMilliseconds(-1e-8), "0.00 ms");  // the rounding error of a difference of 0
 }
 
 TEST(FormatBytes, UsesPowersOfAThousand) {
@@ -43,7 +43,7 @@ TEST(FormatBytes, UsesPowersOfAThousand) {
   EXPECT_EQ(FormatBytes(12'300), "12.3 kB");
 }
 
-TEST(FormatAmount, HasThreeDigitsAndNoDecimalsOfWholeNumbers) {
+TEST(FormatAmount, HasThreeDigitsAndIntegersHaveNoDecimals) {
   EXPECT_EQ(FormatAmount(0), "0");
   EXPECT_EQ(FormatAmount(999), "999");
   EXPECT_EQ(FormatAmount(999.6), "1.00 k");

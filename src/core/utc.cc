@@ -6,7 +6,7 @@
 namespace etprof {
 namespace {
 
-std::string At(std::time_t now, const char* format) {
+std::string FormatTime(std::time_t now, const char* format) {
   std::tm utc{};
   ::gmtime_r(&now, &utc);
   std::array<char, 40> text{};
@@ -17,13 +17,13 @@ std::string At(std::time_t now, const char* format) {
 }  // namespace
 
 std::string UtcNow() { return UtcOfUnix(std::time(nullptr)); }
-std::string UtcNowForFileName() { return At(std::time(nullptr), "%Y-%m-%dT%H%M%SZ"); }
+std::string UtcNowForFileName() { return FormatTime(std::time(nullptr), "%Y-%m-%dT%H%M%SZ"); }
 
 std::optional<std::int64_t> UnixOfUtc(std::string_view text) {
   std::tm utc{};
   int length = 0;
   const std::string copy(text);
-  // NOLINTNEXTLINE(cert-err34-c): what is no number does not read back below
+  // NOLINTNEXTLINE(cert-err34-c): a text that is not a number does not read back below
   if (std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &utc.tm_year, &utc.tm_mon, &utc.tm_mday,
                   &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &length) != 6)
     return std::nullopt;
@@ -33,6 +33,6 @@ std::optional<std::int64_t> UnixOfUtc(std::string_view text) {
   return UtcOfUnix(seconds) == text ? std::optional(seconds) : std::nullopt;
 }
 
-std::string UtcOfUnix(std::int64_t seconds) { return At(seconds, "%Y-%m-%dT%H:%M:%SZ"); }
+std::string UtcOfUnix(std::int64_t seconds) { return FormatTime(seconds, "%Y-%m-%dT%H:%M:%SZ"); }
 
 }  // namespace etprof

@@ -7,12 +7,12 @@
 
 namespace etprof {
 
-// This moment in UTC, ISO 8601: "2026-11-22T17:06:05Z".
+// The current time in UTC, ISO 8601: "2026-11-22T17:06:05Z".
 std::string UtcNow();
-// Likewise without what some file systems refuse in a name: "2026-11-22T170605Z".
+// The current time without colons, which some file systems refuse in names: "2026-11-22T170605Z".
 std::string UtcNowForFileName();
 
-// Seconds since 1970 of UtcNow()'s text, and back. Absent: it is no such text.
+// Converts between seconds since 1970 and the text of UtcNow(). Absent if the text has another form.
 std::optional<std::int64_t> UnixOfUtc(std::string_view text);
 std::string UtcOfUnix(std::int64_t seconds);
 

@@ -8,7 +8,7 @@
 
 namespace etprof {
 
-// What `make`, a function or a member, makes of each of `values`.
+// The results of `make`, a function or a pointer to a member, for each of `values`.
 auto Each(const auto& values, const auto& make) {
   std::vector<std::decay_t<decltype(std::invoke(make, *std::begin(values)))>> list;
   list.reserve(values.size());
@@ -16,16 +16,16 @@ auto Each(const auto& values, const auto& make) {
   return list;
 }
 
-// Described views (core/json/describe.h) of values, behind what all of them stand in: View{context...,
-// value}. Views may refer to both.
+// Views are described structs (core/json/describe.h) that are made of a value and of context that all of them
+// share: View{context..., value}. Views may refer to both.
 
-// One of each of `values`.
+// Makes a view of each value.
 template <typename View>
 std::vector<View> ViewsOf(const auto& values, const auto&... context) {
   return Each(values, [&](const auto& value) { return View{context..., value}; });
 }
 
-// One of each index below `count`.
+// Makes a view of each index below `count`.
 template <typename View>
 std::vector<View> ViewsUpTo(std::size_t count, const auto&... context) {
   std::vector<View> views;
@@ -34,7 +34,7 @@ std::vector<View> ViewsUpTo(std::size_t count, const auto&... context) {
   return views;
 }
 
-// Of a value that may be missing: an optional, or a pointer.
+// Makes a view of a value that may be missing: an optional or a pointer.
 template <typename View>
 std::optional<View> MaybeView(const auto& value, const auto&... context) {
   return value ? std::optional<View>(View{context..., *value}) : std::nullopt;

@@ -14,15 +14,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Folder {
+class FolderDescriptor {
  public:
-  explicit Folder(int descriptor) : descriptor_(descriptor) {}
-  Folder(Folder&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Folder& operator=(Folder&& other) noexcept {
+  explicit FolderDescriptor(int descriptor) : descriptor_(descriptor) {}
+  FolderDescriptor(FolderDescriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FolderDescriptor& operator=(FolderDescriptor&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
     return *this;
   }
-  ~Folder() {
+  ~FolderDescriptor() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
   int descriptor() const { return descriptor_; }
@@ -32,10 +32,10 @@ class Folder {
   int descriptor_;
 };
 
-// Opens the folders of `name` one after the other: root, root/a, root/a/b. Empty: one is no folder, or a
-// link, or "..".
-std::vector<Folder> OpenFolders(const fs::path& root, const fs::path& name) {
-  std::vector<Folder> folders;
+// Opens the folders of `name` one after the other: root, root/a, root/a/b. Empty if a part is not a folder,
+// is a link, or is "..".
+std::vector<FolderDescriptor> OpenFolders(const fs::path& root, const fs::path& name) {
+  std::vector<FolderDescriptor> folders;
   folders.emplace_back(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (const fs::path& part : name) {
     if (!folders.back() || part == ".." || part == "." || part.empty() || part.is_absolute()) return {};
@@ -46,7 +46,7 @@ std::vector<Folder> OpenFolders(const fs::path& root, const fs::path& name) {
   return folders;
 }
 
-bool IsRegularFile(const Folder& folder, const fs::path& name) {
+bool IsRegularFile(const FolderDescriptor& folder, const fs::path& name) {
   struct stat status {};
   return ::fstatat(folder.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
          S_ISREG(status.st_mode);
@@ -55,18 +55,18 @@ bool IsRegularFile(const Folder& folder, const fs::path& name) {
 }  // namespace
 
 bool IsFileBeneath(const fs::path& root, const fs::path& name) {
-  const std::vector<Folder> folders = OpenFolders(root, name.parent_path());
+  const std::vector<FolderDescriptor> folders = OpenFolders(root, name.parent_path());
   return !folders.empty() && name.has_filename() && IsRegularFile(folders.back(), name.filename());
 }
 
 bool IsFolderBeneath(const fs::path& root, const fs::path& name) { return !OpenFolders(root, name).empty(); }
 
 void RemoveFileBeneath(const fs::path& root, const fs::path& name) {
-  const std::vector<Folder> folders = OpenFolders(root, name.parent_path());
+  const std::vector<FolderDescriptor> folders = OpenFolders(root, name.parent_path());
   if (folders.empty() || !name.has_filename() || !IsRegularFile(folders.back(), name.filename())) return;
   ::unlinkat(folders.back().descriptor(), name.filename().c_str(), 0);
   if (folders.size() > 1) {
-    // Fails, as it should, where something else is in it.
+    // Fails as intended if the folder contains something else.
     ::unlinkat(folders[folders.size() - 2].descriptor(), name.parent_path().filename().c_str(), AT_REMOVEDIR);
   }
 }

@@ -4,22 +4,22 @@
 
 namespace etprof {
 
-// Files of a folder that are named by something that is not trusted (a manifest). `name` is relative to
-// `root`; links in it are not followed, and neither is "..", so that nothing outside of the real path of
-// `root` is reached, whoever changes the folder meanwhile.
+// Access to files of a folder whose names come from an untrusted source (a manifest). `name` is relative to
+// `root`. Symbolic links and ".." in `name` are refused, so that nothing outside of the real path of `root`
+// is reached, even if somebody changes the folder at the same time.
 
-// Whether it is a regular file, reached without links.
+// Whether `name` is a regular file, reached without links.
 bool IsFileBeneath(const std::filesystem::path& root, const std::filesystem::path& name);
 
-// Whether it is a folder, reached without links.
+// Whether `name` is a folder, reached without links.
 bool IsFolderBeneath(const std::filesystem::path& root, const std::filesystem::path& name);
 
-// Removes the regular file, and the folder that it leaves empty (not `root`). Nothing where it is no such
-// file.
+// Removes the regular file `name`, and then its folder if that is empty (never `root`). Does nothing if
+// `name` is not a regular file.
 void RemoveFileBeneath(const std::filesystem::path& root, const std::filesystem::path& name);
 
-// Whether `path`, once its links are followed, lies in what `root` is; what is not there yet counts as where
-// it would be.
+// Whether `path`, with its links resolved, is within `root`. A path that does not exist yet counts as if it
+// existed.
 bool LiesBeneath(const std::filesystem::path& root, const std::filesystem::path& path);
 
 }  // namespace etprof

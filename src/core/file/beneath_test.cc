@@ -42,12 +42,12 @@ TEST_F(Beneath, FilesAreReachedWithoutLinks) {
   for (const std::string name : {"link", "..", "a/..", "file", "missing"})
     EXPECT_FALSE(IsFolderBeneath(root_, name)) << name;
   EXPECT_FALSE(IsFileBeneath(folder_ / "missing", "file"));
-  // The root itself may be a link: it is what the user named.
+  // The root itself may be a link, because the user named it.
   fs::create_directory_symlink(root_, folder_ / "run");
   EXPECT_TRUE(IsFileBeneath(folder_ / "run", "a/b/file"));
 }
 
-TEST_F(Beneath, OnlyThoseAreRemoved) {
+TEST_F(Beneath, RemovesOnlyFilesReachedWithoutLinks) {
   for (const std::string name :
        {"link/thesis.txt", "a/thesis", "../outside/thesis.txt", "a", "a/b", "link", "missing", ""})
     RemoveFileBeneath(root_, name);
@@ -61,7 +61,7 @@ TEST_F(Beneath, OnlyThoseAreRemoved) {
   EXPECT_TRUE(fs::exists(root_));
 }
 
-TEST_F(Beneath, LinksAreFollowedToSeeWhereAPathLies) {
+TEST_F(Beneath, LiesBeneathResolvesLinks) {
   EXPECT_TRUE(LiesBeneath(root_, root_));
   EXPECT_TRUE(LiesBeneath(root_, root_ / "a/b/not_yet/file"));
   EXPECT_FALSE(LiesBeneath(root_, root_ / "link/file"));

@@ -6,17 +6,18 @@
 namespace etprof {
 namespace {
 
-constexpr std::uint64_t kLoad = 1, kDynamic = 2, kInterpreter = 3, kUnwindTable = 0x6474e550;  // of segments
+constexpr std::uint64_t kLoad = 1, kDynamic = 2, kInterpreter = 3,
+                        kUnwindTable = 0x6474e550;  // segment types
 constexpr std::uint64_t kSlotsSize = 2, kStringTable = 5, kSymbolTable = 6,
-                        kSlotsTable = 23;                       // dynamic entries
-constexpr std::uint64_t kSlotOnX86 = 7, kSlotOnAarch64 = 1026;  // of relocations
+                        kSlotsTable = 23;                       // dynamic entry tags
+constexpr std::uint64_t kSlotOnX86 = 7, kSlotOnAarch64 = 1026;  // relocation types
 constexpr std::uint64_t kRelocationSize = 24, kSymbolSize = 24;
-constexpr std::uint64_t kIsFunction = 2;              // of symbols
+constexpr std::uint64_t kIsFunction = 2;              // symbol type FUNC
 constexpr std::uint64_t kSymbolSections[] = {2, 11};  // SYMTAB, DYNSYM
-constexpr std::uint64_t kMostEntries = 1 << 20;       // of any table: more than a library of this kind has
-constexpr std::uint64_t kExecutable = 1;              // of a segment's flags
+constexpr std::uint64_t kMaxEntries = 1 << 20;        // limit for every table: more than real libraries have
+constexpr std::uint64_t kExecutable = 1;              // segment flag
 constexpr std::uint64_t kNoBits = 8;                  // a section without bytes in the file
-constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kMaxTextBytesRead = 4096;
 
 }  // namespace
 
@@ -58,7 +59,7 @@ ByteView ElfFile::Bytes(std::uint64_t offset, std::uint64_t size) const {
 
 std::string ElfFile::Text(std::uint64_t offset) const {
   std::string text;
-  for (const std::byte byte : Bytes(offset, kLongestText)) {
+  for (const std::byte byte : Bytes(offset, kMaxTextBytesRead)) {
     if (byte == std::byte{0}) break;
     text += static_cast<char>(byte);
   }
@@ -73,7 +74,7 @@ const ElfFile::Segment* ElfFile::SegmentAt(std::uint64_t address) const {
   return nullptr;
 }
 
-std::optional<std::uint64_t> ElfFile::OffsetOf(std::uint64_t address) const {
+std::optional<std::uint64_t> ElfFile::FileOffset(std::uint64_t address) const {
   const Segment* const segment = SegmentAt(address);
   if (segment == nullptr) return std::nullopt;
   return segment->offset + (address - segment->address);
@@ -105,7 +106,7 @@ std::uint64_t ElfFile::DynamicValue(std::uint64_t tag) const {
 
 std::vector<std::string> ElfFile::DynamicTexts(std::uint64_t tag) const {
   std::vector<std::string> found;
-  const std::optional<std::uint64_t> strings = OffsetOf(DynamicValue(kStringTable));
+  const std::optional<std::uint64_t> strings = FileOffset(DynamicValue(kStringTable));
   if (!strings || *strings > file_.bytes().size()) return found;
   for (const std::uint64_t text : DynamicValues(tag)) {
     if (text <= file_.bytes().size() - *strings) found.push_back(Text(*strings + text));
@@ -114,9 +115,9 @@ std::vector<std::string> ElfFile::DynamicTexts(std::uint64_t tag) const {
 }
 
 std::string ElfFile::Interpreter() const {
-  const auto asks =
+  const auto header =
       std::ranges::find(segments_, kInterpreter, [](const Segment& segment) { return segment.type; });
-  return asks == segments_.end() ? "" : Text(asks->offset);
+  return header == segments_.end() ? "" : Text(header->offset);
 }
 
 ElfFile::Symbol ElfFile::SymbolAt(std::uint64_t offset) const {
@@ -128,13 +129,14 @@ ElfFile::Symbol ElfFile::SymbolAt(std::uint64_t offset) const {
 }
 
 std::vector<ElfFile::Slot> ElfFile::Slots() const {
-  const auto strings = OffsetOf(DynamicValue(kStringTable)), symbols = OffsetOf(DynamicValue(kSymbolTable));
-  const auto slots = OffsetOf(DynamicValue(kSlotsTable));
+  const auto strings = FileOffset(DynamicValue(kStringTable)),
+             symbols = FileOffset(DynamicValue(kSymbolTable));
+  const auto slots = FileOffset(DynamicValue(kSlotsTable));
   std::vector<Slot> found;
   if (!strings || !symbols || !slots) return found;
   const std::uint64_t type = machine() == kX86_64 ? kSlotOnX86 : kSlotOnAarch64;
   const std::uint64_t count =
-      std::min(Bytes(*slots, DynamicValue(kSlotsSize)).size() / kRelocationSize, kMostEntries);
+      std::min(Bytes(*slots, DynamicValue(kSlotsSize)).size() / kRelocationSize, kMaxEntries);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t entry = *slots + i * kRelocationSize;
     if (At(entry + 8, 4) != type) continue;
@@ -151,21 +153,21 @@ std::vector<ElfFile::Function> ElfFile::Functions() const {
   std::map<std::uint64_t, Function> found;
   for (const Segment& segment : segments_) {
     if (segment.type != kUnwindTable) continue;
-    // Version 1; the table's entries are pairs of signed 32-bit distances from the header (encoding 0x3b), as
-    // all linkers write it, and their number an unsigned 32-bit word (0x03).
+    // Version 1. The table's entries are pairs of signed 32-bit offsets from the header (encoding 0x3b),
+    // which all linkers write, and the number of entries is an unsigned 32-bit word (encoding 0x03).
     if (At(segment.offset, 1) != 1 || At(segment.offset + 2, 1) != 0x03 || At(segment.offset + 3, 1) != 0x3b)
       continue;
     const auto from_here = [&](std::uint64_t offset) {
       return segment.address +
              static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(At(offset, 4))));
     };
-    const std::uint64_t count = std::min<std::uint64_t>(At(segment.offset + 8, 4), kMostEntries);
+    const std::uint64_t count = std::min<std::uint64_t>(At(segment.offset + 8, 4), kMaxEntries);
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t entry = segment.offset + 12 + 8 * i;
       if (Bytes(entry, 8).size() < 8) break;
       const std::uint64_t address = from_here(entry);
-      // The description: length, its CIE, begin (relative to itself), size.
-      const auto description = OffsetOf(from_here(entry + 4));
+      // The frame description entry: length, CIE, function address (relative to this field), function size.
+      const auto description = FileOffset(from_here(entry + 4));
       found[address] = {address, description ? At(*description + 12, 4) : 0, ""};
     }
   }
@@ -176,7 +178,7 @@ std::vector<ElfFile::Function> ElfFile::Functions() const {
     const std::uint64_t table = At(header + 24, 8),
                         strings = At(headers + At(header + 40, 4) * header_size + 24, 8);
     if (table > file_.bytes().size() || strings > file_.bytes().size()) continue;
-    const std::uint64_t count = std::min(Bytes(table, At(header + 32, 8)).size() / kSymbolSize, kMostEntries);
+    const std::uint64_t count = std::min(Bytes(table, At(header + 32, 8)).size() / kSymbolSize, kMaxEntries);
     for (std::uint64_t k = 0; k < count; ++k) {
       const Symbol symbol = SymbolAt(table + k * kSymbolSize);
       if (symbol.type != kIsFunction || !symbol.defined || symbol.address == 0) continue;
@@ -188,7 +190,7 @@ std::vector<ElfFile::Function> ElfFile::Functions() const {
   }
   std::vector<Function> functions;
   for (auto& [address, function] : found) {
-    // None reaches into the next one.
+    // A function ends where the next one begins, at the latest.
     if (!functions.empty())
       functions.back().size = std::min(functions.back().size, address - functions.back().address);
     functions.push_back(std::move(function));

@@ -41,29 +41,30 @@ void RequireRegular(const std::filesystem::path& path, const struct stat& status
       .Remedy("give a file");
 }
 
-Error Changed(const std::filesystem::path& path) {
+Error ChangedWhileRead(const std::filesystem::path& path) {
   return Error(ExitCode::kBadInput, "changed while it was read: it became shorter")
       .InFile(path.string())
       .Remedy("try again once nothing writes it");
 }
 
-// Files up to this size are read: a copy cannot become shorter. Mapping pays where much is not looked at.
-constexpr std::size_t kLargestRead = std::size_t{16} << 20U;
+// Files up to this size are read into memory, because a copy cannot become shorter. Mapping is faster if
+// large parts of a file are never accessed.
+constexpr std::size_t kMaxReadBytes = std::size_t{16} << 20U;
 
-// The mapped files. Where one becomes shorter, the system answers a read beyond its new end with SIGBUS. The
-// handler puts a page of zeros there and notes it, and the reader finds nonsense, or nothing, and then the
-// note.
-struct Guarded {
-  std::atomic<const char*> begin = nullptr;  // null: free
+// The mapped files. If a file becomes shorter, the system answers a read beyond its new end with SIGBUS. The
+// handler maps a page of zeros there and marks the file. The reader then finds zeros, and RequireUnchanged
+// finds the mark.
+struct GuardedFile {
+  std::atomic<const char*> begin = nullptr;  // null: this entry is free
   std::atomic<std::size_t> size = 0;
   std::atomic<bool> changed = false;
 };
-constexpr int kMostGuarded = 64;
-std::array<Guarded, kMostGuarded> guarded;
+constexpr int kMaxGuardedFiles = 64;
+std::array<GuardedFile, kMaxGuardedFiles> guarded_files;
 
-// Makes a read beyond the end of a mapped file find zeros. False: the address is in no such mapping.
-bool ReplacePage(const char* at) {
-  for (Guarded& file : guarded) {
+// Makes a read beyond the end of a mapped file return zeros. False: the address is in none of our mappings.
+bool MapZeroPage(const char* at) {
+  for (GuardedFile& file : guarded_files) {
     const char* const begin = file.begin;
     if (begin == nullptr || at < begin || at >= begin + file.size) continue;
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -76,22 +77,22 @@ bool ReplacePage(const char* at) {
   return false;
 }
 
-// The handlers of SIGBUS that ours replaced. The process may belong to a host with handlers of its own, such
-// as Python's faulthandler, installed before ours or after. Each installation of ours is another function, so
-// that a host that restores an earlier one never forms a cycle with it.
+// The SIGBUS handlers that ours replaced. The process may belong to a host with its own handlers, such as
+// Python's faulthandler, installed before or after ours. Each of our installations uses a different function,
+// so that a host that restores an earlier handler never creates a cycle with ours.
 constexpr std::size_t kMaxInstallations = 8;
-std::array<struct sigaction, kMaxInstallations> replaced;
+std::array<struct sigaction, kMaxInstallations> replaced_handlers;
 std::size_t installations = 0;
 
 // Does what the process would do without our handler.
 void ForwardBusError(struct sigaction& before, int signal, siginfo_t* info, void* context) {
-  const bool is_sent = info->si_code <= 0;  // by kill() or raise(): there is no access to repeat
+  const bool is_sent = info->si_code <= 0;  // sent by kill() or raise(): no memory access is repeated
   const struct sigaction handler = before;
   if ((handler.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) before.sa_handler = SIG_DFL;
   if ((handler.sa_flags & SA_SIGINFO) != 0) {
     handler.sa_sigaction(signal, info, context);
   } else if (handler.sa_handler == SIG_DFL || (handler.sa_handler == SIG_IGN && !is_sent)) {
-    ::signal(signal, SIG_DFL);  // the access is repeated, and ends the process
+    ::signal(signal, SIG_DFL);  // the access is repeated and ends the process
     if (is_sent) ::raise(signal);
   } else if (handler.sa_handler != SIG_IGN) {
     handler.sa_handler(signal);
@@ -100,8 +101,8 @@ void ForwardBusError(struct sigaction& before, int signal, siginfo_t* info, void
 
 template <std::size_t kInstallation>
 void OnBusError(int signal, siginfo_t* info, void* context) {
-  if (info->si_code > 0 && ReplacePage(static_cast<const char*>(info->si_addr))) return;
-  ForwardBusError(replaced[kInstallation], signal, info, context);
+  if (info->si_code > 0 && MapZeroPage(static_cast<const char*>(info->si_addr))) return;
+  ForwardBusError(replaced_handlers[kInstallation], signal, info, context);
 }
 
 template <std::size_t... kInstallation>
@@ -109,8 +110,8 @@ constexpr auto MakeBusErrorHandlers(std::index_sequence<kInstallation...>) {
   return std::array{&OnBusError<kInstallation>...};
 }
 
-// Installs the handler, again where another one was installed since. False: it cannot be installed. Not
-// thread-safe.
+// Installs the SIGBUS handler, again if another handler was installed since. False: the handler cannot be
+// installed. Not thread-safe.
 bool HandleBusErrors() {
   constexpr auto kHandlers = MakeBusErrorHandlers(std::make_index_sequence<kMaxInstallations>());
   struct sigaction current {};
@@ -119,7 +120,7 @@ bool HandleBusErrors() {
                        std::ranges::find(kHandlers, current.sa_sigaction) != kHandlers.end();
   if (is_ours) return true;
   if (installations == kMaxInstallations) return false;
-  replaced[installations] = current;
+  replaced_handlers[installations] = current;
   struct sigaction action {};
   action.sa_sigaction = kHandlers[installations];
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -129,13 +130,13 @@ bool HandleBusErrors() {
   return true;
 }
 
-// Its place; -1: there is none left.
-int Guard(void* data, std::size_t size) {
-  static std::mutex one_at_a_time;
-  const std::scoped_lock lock(one_at_a_time);
+// Registers a mapping for the SIGBUS handler. Returns its index in the table; -1: the table is full.
+int GuardMapping(void* data, std::size_t size) {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
   const bool installed = HandleBusErrors();
-  for (int place = 0; installed && place < kMostGuarded; ++place) {
-    Guarded& file = guarded[static_cast<std::size_t>(place)];
+  for (int place = 0; installed && place < kMaxGuardedFiles; ++place) {
+    GuardedFile& file = guarded_files[static_cast<std::size_t>(place)];
     if (file.begin != nullptr) continue;
     file.changed = false;
     file.size = size;
@@ -145,7 +146,7 @@ int Guard(void* data, std::size_t size) {
   return -1;
 }
 
-// Reads `size` bytes. Returns how many there were.
+// Reads up to `size` bytes. Returns how many were read.
 std::size_t ReadAll(int descriptor, char* data, std::size_t size, const std::filesystem::path& path) {
   std::size_t done = 0;
   while (done < size) {
@@ -176,9 +177,9 @@ void RequireRegularFile(const std::filesystem::path& path) {
   RequireRegular(path, status);
 }
 
-MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t most) {
-  RequireRegularFile(path);  // a socket cannot be opened, and a device may act when it is
-  // Without waiting for a pipe's other side.
+MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  RequireRegularFile(path);  // opening a socket fails, and opening a device may trigger an action
+  // O_NONBLOCK: do not wait for the other end of a pipe.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) throw CannotRead(path, errno);
   struct Closer {
@@ -187,12 +188,12 @@ MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t mos
   } const closer{descriptor};
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) throw CannotRead(path, errno);
-  RequireRegular(path, status);  // another one may have taken its name
+  RequireRegular(path, status);  // another file may have taken the name in the meantime
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size > most) {
+  if (size > max_bytes) {
     throw Error(ExitCode::kBadInput,
                 fmt::format("is larger than {}, the most that etprof reads of such a file",
-                            FormatBytes(static_cast<double>(most))))
+                            FormatBytes(static_cast<double>(max_bytes))))
         .InFile(path.string())
         .Remedy("check whether it is the file that was meant");
   }
@@ -200,18 +201,19 @@ MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t mos
   file.path_ = path;
   if (size == 0) return file;
   file.size_ = static_cast<std::size_t>(size);
-  if (size > kLargestRead) {
+  if (size > kMaxReadBytes) {
     void* const data = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (data != MAP_FAILED) {
       file.data_ = data;
-      file.guard_ = Guard(data, file.size_);
+      file.guard_ = GuardMapping(data, file.size_);
       if (file.guard_ >= 0) return file;
       ::munmap(data, file.size_);
     }
   }
   file.data_ = ::operator new(file.size_, std::align_val_t{64});
   file.guard_ = -1;
-  if (ReadAll(descriptor, static_cast<char*>(file.data_), file.size_, path) < file.size_) throw Changed(path);
+  if (ReadAll(descriptor, static_cast<char*>(file.data_), file.size_, path) < file.size_)
+    throw ChangedWhileRead(path);
   return file;
 }
 
@@ -228,24 +230,24 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 MappedFile::~MappedFile() {
   if (data_ == nullptr) return;
   if (guard_ >= 0) {
-    // The pages first, which takes a while: by several threads at once.
-    constexpr std::size_t kPart = std::size_t{4} << 20U;
+    // Release the pages first, which takes a while, with several threads.
+    constexpr std::size_t kPartBytes = std::size_t{4} << 20U;
     try {
-      ParallelForParts(size_, kPart, 0, [&](std::size_t first, std::size_t end) {
+      ParallelForParts(size_, kPartBytes, 0, [&](std::size_t first, std::size_t end) {
         ::madvise(static_cast<char*>(data_) + first, end - first, MADV_DONTNEED);
       });
     } catch (const std::bad_alloc&) {
-      // munmap does it, too.
+      // munmap also releases the pages.
     }
     ::munmap(data_, size_);
-    guarded[static_cast<std::size_t>(guard_)].begin = nullptr;
+    guarded_files[static_cast<std::size_t>(guard_)].begin = nullptr;
   } else {
     ::operator delete(data_, std::align_val_t{64});
   }
 }
 
 void MappedFile::RequireUnchanged() const {
-  if (guard_ >= 0 && guarded[static_cast<std::size_t>(guard_)].changed) throw Changed(path_);
+  if (guard_ >= 0 && guarded_files[static_cast<std::size_t>(guard_)].changed) throw ChangedWhileRead(path_);
 }
 
 bool Exists(const std::filesystem::path& path) {

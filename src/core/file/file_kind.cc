@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kDownloadAgain =
     "download it again. The server may have answered with an error or a sign-in page";
 
-// Bytes that a format has at a fixed place.
+// The bytes of a format at a fixed offset.
 struct Magic {
   std::size_t offset;
   std::string_view bytes;
@@ -58,9 +58,9 @@ constexpr Magic kMagics[] = {
 }  // namespace
 
 std::optional<FileKind> RecognizeFile(ByteView bytes) {
-  constexpr std::size_t kMostInspected = 512;
+  constexpr std::size_t kMaxInspectedBytes = 512;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
-                              std::min(bytes.size(), kMostInspected));
+                              std::min(bytes.size(), kMaxInspectedBytes));
   for (const Magic& magic : kMagics) {
     if (text.size() >= magic.offset && text.substr(magic.offset).starts_with(magic.bytes)) return magic.kind;
   }

@@ -9,16 +9,17 @@
 
 namespace etprof {
 
-// What a file is, as its first bytes tell.
+// The kind of a file, recognized by its first bytes.
 struct FileKind {
   std::string_view name;    // with its article: "an HTML page"
-  std::string_view remedy;  // what to do with it
+  std::string_view remedy;  // what to do with such a file
 };
-// Absent: none of the kinds that people mistake for another.
+// Absent if the file is none of the kinds that people confuse with the expected one.
 std::optional<FileKind> RecognizeFile(ByteView bytes);
 
-// The error of a file that is not `expected` ("an ETDump"): what it is instead and what to do, where its
-// first bytes tell; else `why` ("no ED00 identifier"), which was missed at byte `offset`, and `remedy`.
+// The error for a file that is not `expected` ("an ETDump"). If the first bytes tell what the file is
+// instead, the error says so and what to do. Otherwise it says `why` ("no ED00 identifier"), the byte
+// `offset` where that is missing, and `remedy`.
 Error NotTheExpectedFile(ByteView bytes, const std::string& file_name, std::string_view expected,
                          std::string_view why, std::uint64_t offset, const std::string& remedy);
 

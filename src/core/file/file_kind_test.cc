@@ -15,7 +15,7 @@ std::string NameOfKind(std::string_view text) {
   return kind ? std::string(kind->name) : "";
 }
 
-TEST(RecognizeFile, NamesWhatPeopleMistakeForAnotherFile) {
+TEST(RecognizeFile, NamesFilesThatPeopleConfuse) {
   EXPECT_THAT(NameOfKind("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"), HasSubstr("Git LFS"));
   EXPECT_EQ(NameOfKind("\n <!DOCTYPE HTML><title>404"), "an HTML page");
   EXPECT_EQ(NameOfKind("\x1f\x8b\x08"), "compressed with gzip");
@@ -35,7 +35,7 @@ TEST(RecognizeFile, LeavesOtherBytesUnnamed) {
     EXPECT_EQ(NameOfKind(bytes), "");
 }
 
-TEST(NotTheExpectedFile, SaysWhatItIsOrWhatIsMissing) {
+TEST(NotTheExpectedFile, NamesTheKindOrTheMissingMark) {
   const std::string_view page = "<html></html>";
   const Error error = NotTheExpectedFile(std::as_bytes(std::span(page)), "a.etdump", "an ETDump",
                                          "no ED00 identifier", 4, "give an .etdump file");

@@ -33,7 +33,7 @@ class FileTest : public ::testing::Test {
   fs::path folder_;
 };
 
-std::string MessageOf(const std::function<void()>& action) {
+std::string MessageFrom(const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {
@@ -65,20 +65,21 @@ TEST_F(FileTest, AWriterThatThrowsLeavesTheOldFileAndNoTemporaryOne) {
 
 TEST_F(FileTest, AFullDiskIsAnErrorNotASuccess) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
-  // /dev/full cannot be renamed over, so the stream itself is tried: what WriteFileAtomically relies on.
+  // /dev/full cannot be replaced by a rename, so the test sets the state of the stream, which
+  // WriteFileAtomically checks.
   const fs::path path = folder_ / "b.txt";
-  const std::string message = MessageOf(
+  const std::string message = MessageFrom(
       [&] { WriteFileAtomically(path, [](std::ostream& out) { out.setstate(std::ios::badbit); }); });
   EXPECT_THAT(message, HasSubstr("cannot be written"));
   EXPECT_FALSE(fs::exists(path));
 }
 
 TEST_F(FileTest, NamesMissingFilesAndFolders) {
-  EXPECT_THAT(MessageOf([&] { MappedFile::Open(folder_ / "absent"); }), HasSubstr("absent: no such file"));
-  EXPECT_THAT(MessageOf([&] { MappedFile::Open(folder_); }), HasSubstr("is a folder"));
+  EXPECT_THAT(MessageFrom([&] { MappedFile::Open(folder_ / "absent"); }), HasSubstr("absent: no such file"));
+  EXPECT_THAT(MessageFrom([&] { MappedFile::Open(folder_); }), HasSubstr("is a folder"));
 }
 
-TEST_F(FileTest, AMappedFileThatBecomesShorterIsSaid) {
+TEST_F(FileTest, ReportsAMappedFileThatBecameShorter) {
   const fs::path path = folder_ / "large";
   constexpr std::size_t kSize = std::size_t{20} << 20U;
   std::ofstream(path) << std::string(kSize, 'x');
@@ -89,9 +90,9 @@ TEST_F(FileTest, AMappedFileThatBecomesShorterIsSaid) {
   EXPECT_NO_THROW(whole.RequireUnchanged()) << "nobody has looked there yet";
   const ByteView bytes = whole.bytes();
   EXPECT_EQ(std::count(bytes.begin(), bytes.end(), std::byte{0}), kSize - 5000);
-  EXPECT_THAT(MessageOf([&] { whole.RequireUnchanged(); }), HasSubstr("large: changed while it was read"));
+  EXPECT_THAT(MessageFrom([&] { whole.RequireUnchanged(); }), HasSubstr("large: changed while it was read"));
   EXPECT_NO_THROW(other.RequireUnchanged());
-  // Whatever the reader made of it, this is the reason.
+  // Whether or not the reader throws, the error names the truncated file.
   for (const bool throws : {false, true}) {
     std::ofstream(path) << std::string(kSize, 'x');
     std::ptrdiff_t zeros = 0;
@@ -101,7 +102,8 @@ TEST_F(FileTest, AMappedFileThatBecomesShorterIsSaid) {
       if (throws) throw Error(ExitCode::kBadInput, "malformed");
       return zeros;
     };
-    EXPECT_THAT(MessageOf([&] { WithFile(path, kMostText, read); }), HasSubstr("changed while it was read"));
+    EXPECT_THAT(MessageFrom([&] { WithFile(path, kMostText, read); }),
+                HasSubstr("changed while it was read"));
     EXPECT_EQ(zeros, kSize);
   }
 }
@@ -132,7 +134,8 @@ class BusErrorTest : public FileTest {
     action.sa_sigaction = [](int, siginfo_t* info, void*) { ::_exit(info->si_addr == g_address ? 8 : 9); };
     ::sigaction(SIGBUS, &action, nullptr);
   }
-  // Of a host that installed no handler: AddressSanitizer has one, which reports and exits.
+  // A host without a handler ends by SIGBUS; AddressSanitizer has a handler, which reports the error and
+  // exits.
   static bool IsBusError(int status) {
     return kHasAddressSanitizer ? testing::ExitedWithCode(1)(status)
                                 : testing::KilledBySignal(SIGBUS)(status);
@@ -160,7 +163,7 @@ TEST_F(BusErrorTest, ReachesTheHandlerOfTheHost) {
 TEST_F(BusErrorTest, IsHandledAfterTheHostInstalledItsHandler) {
   const auto scenario = [&](bool fail) {
     MapLargeFile();
-    // As faulthandler does: restores what it replaced, and raises the signal again.
+    // Python's faulthandler does this: it restores the replaced handler and raises the signal again.
     static struct sigaction replaced_by_host;
     struct sigaction action {};
     action.sa_handler = [](int signal) {
@@ -180,7 +183,7 @@ TEST_F(BusErrorTest, IsHandledAfterTheHostInstalledItsHandler) {
   EXPECT_EXIT(scenario(true), IsBusError, "");
 }
 
-TEST_F(FileTest, ASmallFileIsACopy) {
+TEST_F(FileTest, CopiesASmallFile) {
   const fs::path path = folder_ / "small";
   std::ofstream(path) << std::string(100'000, 'x');
   const MappedFile file = MappedFile::Open(path);
@@ -197,22 +200,22 @@ TEST_F(FileTest, OnlyRegularFilesAreRead) {
   socket.string().copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   for (const fs::path& path : {pipe, socket, fs::path("/dev/zero")}) {
-    EXPECT_THAT(MessageOf([&] { MappedFile::Open(path); }), HasSubstr("is not a regular file")) << path;
-    EXPECT_THAT(MessageOf([&] { RequireRegularFile(path); }), HasSubstr("is not a regular file")) << path;
+    EXPECT_THAT(MessageFrom([&] { MappedFile::Open(path); }), HasSubstr("is not a regular file")) << path;
+    EXPECT_THAT(MessageFrom([&] { RequireRegularFile(path); }), HasSubstr("is not a regular file")) << path;
   }
-  EXPECT_THAT(MessageOf([&] { RequireRegularFile(folder_); }), HasSubstr("is a folder, not a file"));
-  EXPECT_THAT(MessageOf([&] { RequireRegularFile(folder_ / "missing"); }), HasSubstr("no such file"));
+  EXPECT_THAT(MessageFrom([&] { RequireRegularFile(folder_); }), HasSubstr("is a folder, not a file"));
+  EXPECT_THAT(MessageFrom([&] { RequireRegularFile(folder_ / "missing"); }), HasSubstr("no such file"));
   ::close(descriptor);
 }
 
-TEST_F(FileTest, WhatIsTooLargeIsRefused) {
+TEST_F(FileTest, RefusesTooLargeFiles) {
   const fs::path path = folder_ / "sparse";
   std::ofstream(path) << "x";
   std::error_code error;
   fs::resize_file(path, std::uintmax_t{100} << 30U, error);
   if (error) GTEST_SKIP() << "needs a file system with sparse files";
-  EXPECT_THAT(MessageOf([&] { ReadTextFile(path); }), HasSubstr("sparse: is larger than 537 MB"));
-  EXPECT_THAT(MessageOf([&] { MappedFile::Open(path); }), HasSubstr("is larger than"));
+  EXPECT_THAT(MessageFrom([&] { ReadTextFile(path); }), HasSubstr("sparse: is larger than 537 MB"));
+  EXPECT_THAT(MessageFrom([&] { MappedFile::Open(path); }), HasSubstr("is larger than"));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include "core/file/sha256.h"
 
-// FIPS 180-4, section 6.2; the names of its variables are the standard's.
+// SHA-256 (FIPS 180-4, section 6.2); the variables have the standard's names.
 namespace etprof {
 namespace {
 
@@ -51,7 +51,8 @@ std::array<std::uint8_t, 32> PortableSha256(ByteView bytes) {
     Compress(H, bytes.data());
     bytes = bytes.subspan(kBlock);
   }
-  // The rest, a one, zeros, and the length in bits: one block, or two where the length does not fit any more.
+  // The padding: a one bit, zeros, and the length in bits. It needs a second block if the length does not fit
+  // into the last one.
   std::array<std::byte, 2 * kBlock> last{};
   std::ranges::copy(bytes, last.begin());
   last[bytes.size()] = std::byte{0x80};

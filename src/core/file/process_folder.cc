@@ -22,8 +22,9 @@ int OpenOwnerLock(const std::filesystem::path& folder, int flags) {
   return ::open(file.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 
-// By the number in its name; one of another container, where numbers are others, holds its lock.
-bool HasOwner(const std::filesystem::path& folder, pid_t process) {
+// Whether a process still uses the folder: the process in its name exists, or the owner lock is held. A
+// process in another container has a process id that means nothing here, but it holds the lock.
+bool IsInUse(const std::filesystem::path& folder, pid_t process) {
   if (!ProcessIsGone(process)) return true;
   const int lock = OpenOwnerLock(folder, 0);
   if (lock < 0) return errno != ENOENT;
@@ -62,7 +63,7 @@ std::vector<std::filesystem::path> AbandonedFolders(const std::string& start) {
     if (!process || *process <= 0 || ::lstat(at->path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
         status.st_uid != ::geteuid())
       continue;
-    if (!HasOwner(at->path(), *process)) found.push_back(at->path());
+    if (!IsInUse(at->path(), *process)) found.push_back(at->path());
   }
   return found;
 }

@@ -8,15 +8,15 @@
 
 namespace etprof {
 
-// Whether there is no process of this number, as far as this one can see.
+// Whether no process with this id exists, as far as this process can see.
 bool ProcessIsGone(pid_t process);
 
-// A folder among the system's temporary files that this process uses, for this user alone, and that goes with
-// the object. After a kill it stays, and AbandonedFolders finds it.
+// A folder of this process in the system's temporary folder that only this user can access. The destructor
+// removes the folder. If the process is killed, the folder stays, and FindAbandonedFolders finds it.
 class ProcessFolder {
  public:
-  // Its name begins with `start`, a hyphen, and the process's number. `what` is for people: "a folder for a
-  // checkout". Throws Error (kDeviceFailed).
+  // The folder's name begins with `start`, a hyphen, and the process id. `what` is for messages: "a folder
+  // for a checkout". Throws Error (kDeviceFailed).
   ProcessFolder(const std::string& start, const std::string& what);
   ProcessFolder(ProcessFolder&&) = delete;
   ~ProcessFolder();
@@ -25,10 +25,10 @@ class ProcessFolder {
 
  private:
   std::filesystem::path path_;
-  int lock_ = -1;  // on a file in it, for as long as this lives
+  int lock_ = -1;  // descriptor of a locked file in the folder, open while this object lives
 };
 
-// Such folders of that start that are this user's and whose process is gone.
+// This user's folders whose names begin with `start` and whose process is gone.
 std::vector<std::filesystem::path> AbandonedFolders(const std::string& start);
 
 }  // namespace etprof

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(ProcessFolders, OnlyThoseOfEndedProcessesAreAbandoned) {
+TEST(ProcessFolders, AreAbandonedWhenTheirProcessEnded) {
   const std::string start = "etprof-folder-test" + std::to_string(::getpid());
   int pipe_ends[2];
   ASSERT_EQ(::pipe(pipe_ends), 0);
@@ -42,7 +42,8 @@ TEST(ProcessFolders, OnlyThoseOfEndedProcessesAreAbandoned) {
     EXPECT_THAT(AbandonedFolders(start), testing::ElementsAre(fs::path(path)));
   }
   EXPECT_FALSE(fs::exists(own));
-  fs::create_directory(fs::temp_directory_path() / (start + "-mine"));  // no number: not ours
+  fs::create_directory(fs::temp_directory_path() /
+                       (start + "-mine"));  // the name has no process id, so the folder is not one of ours
   EXPECT_THAT(AbandonedFolders(start), testing::ElementsAre(fs::path(path)));
   fs::remove_all(path);
   fs::remove_all(fs::temp_directory_path() / (start + "-mine"));

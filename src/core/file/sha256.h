@@ -10,14 +10,14 @@
 
 namespace etprof {
 
-// Lower-case hexadecimal SHA-256 (FIPS 180-4).
+// SHA-256 (FIPS 180-4) as lower-case hexadecimal.
 std::string Sha256Hex(ByteView bytes);
 std::string Sha256HexOfText(std::string_view text);
 // Throws as MappedFile::Open.
 std::string Sha256HexOfFile(const std::filesystem::path& path);
 
-// The same digest without the system's crypto library, for runners of devices that have none of ours
-// (ETPROF_HOST=OFF). Several times slower.
+// The SHA-256 digest without OpenSSL, for runners on devices without that library (ETPROF_HOST=OFF). Several
+// times slower.
 std::array<std::uint8_t, 32> PortableSha256(ByteView bytes);
 
 }  // namespace etprof

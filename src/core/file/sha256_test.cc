@@ -13,7 +13,7 @@ TEST(Sha256, MatchesFips180) {
   EXPECT_EQ(Sha256Hex(Bytes("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST(Sha256, ThePortableOneAgreesWithOpenSslAtEveryLengthThatPadsDifferently) {
+TEST(Sha256, PortableSha256AgreesWithOpenSslForAllPaddings) {
   std::string text;
   for (int length = 0; length <= 260; ++length) {
     EXPECT_EQ(fmt::format("{:02x}", fmt::join(PortableSha256(Bytes(text)), "")), Sha256Hex(Bytes(text)))

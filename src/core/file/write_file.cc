@@ -34,9 +34,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTemporaryStart = ".etprof-";
 constexpr std::string_view kTemporaryEnd = ".tmp";
-constexpr std::size_t kHeadBytes = 4096;  // of a file's contents, by which its kind is known
+constexpr std::size_t kHeadBytes = 4096;  // the part of a file by which its kind is recognized
 
-// An open descriptor that is closed at the end.
+// A file descriptor that the destructor closes.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -45,7 +45,7 @@ class Descriptor {
     if (number_ >= 0) ::close(number_);
   }
   int number() const { return number_; }
-  // What close(2) says: a full disk may be told of only there.
+  // Returns the errno of close(2), or 0: a full disk may be reported only there.
   int Close() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
 
  private:
@@ -59,7 +59,7 @@ class DescriptorBuffer : public std::streambuf {
     setp(buffer_.data(), buffer_.data() + buffer_.size());
   }
   int error() const { return error_; }
-  // How the contents begin.
+  // The first kHeadBytes of what was written.
   std::string_view head() const { return head_; }
 
  protected:
@@ -90,7 +90,7 @@ class DescriptorBuffer : public std::streambuf {
   std::array<char, 1 << 16> buffer_;
 };
 
-// Returns how the contents begin. Throws when not all of it could be written.
+// Returns the first bytes of the contents. Throws if anything could not be written.
 std::string WriteInto(Descriptor& descriptor, const fs::path& path,
                       const std::function<void(std::ostream&)>& write) {
   DescriptorBuffer buffer(descriptor.number());
@@ -104,8 +104,8 @@ std::string WriteInto(Descriptor& descriptor, const fs::path& path,
   return std::string(buffer.head());
 }
 
-// The number of one of this process's descriptors that a path names: /dev/stdout, /dev/fd/63.
-std::optional<int> OwnDescriptor(const fs::path& path) {
+// The number of a descriptor of this process that the path names: /dev/stdout, /dev/fd/63.
+std::optional<int> DescriptorNumber(const fs::path& path) {
   const std::string text = path.lexically_normal().string();
   if (text == "/dev/stdout") return STDOUT_FILENO;
   if (text == "/dev/stderr") return STDERR_FILENO;
@@ -135,10 +135,10 @@ int ConnectTo(const fs::path& socket) {
   return descriptor;
 }
 
-// Where links lead that stand at the end of `path`; the file itself need not be there.
-fs::path Followed(fs::path path) {
-  constexpr int kMostLinks = 40;  // as Linux follows
-  for (int i = 0; i < kMostLinks; ++i) {
+// Follows the links at the end of `path`. The file that they lead to need not exist.
+fs::path FollowLinks(fs::path path) {
+  constexpr int kMaxLinks = 40;  // as in Linux
+  for (int i = 0; i < kMaxLinks; ++i) {
     std::error_code error;
     const fs::path target = fs::read_symlink(path, error);
     if (error) return path;
@@ -147,14 +147,14 @@ fs::path Followed(fs::path path) {
   throw CannotWrite(path, ELOOP);
 }
 
-std::uint64_t Draw() {
-  static std::mutex one_at_a_time;
-  static std::random_device device;  // which asks the processor what it is, each time one is made
-  const std::scoped_lock lock(one_at_a_time);
+std::uint64_t RandomNumber() {
+  static std::mutex mutex;
+  static std::random_device device;  // its constructor queries the processor, so there is only one
+  const std::scoped_lock lock(mutex);
   return static_cast<std::uint64_t>(device()) << 32 | device();
 }
 
-// Names of the temporary files that this process is writing, where a signal handler can read them.
+// Names of the temporary files that this process is writing, stored for the signal handler.
 struct TemporaryName {
   std::atomic<bool> in_use = false;
   std::array<char, PATH_MAX> path{};
@@ -162,16 +162,16 @@ struct TemporaryName {
 std::array<TemporaryName, 16> temporary_names;
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// Removes what is being written, then lets the signal end the process as it would have.
+// Removes the temporary files, then lets the signal end the process as without this handler.
 void OnEndingSignal(int signal) {
   RemoveUnfinishedTemporaries();
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }
 
-// A temporary file that Ctrl-C and its like remove, where they would otherwise end the process at once. The
-// handlers are there only while a file is written. (Of more than 16 files at once, the others are removed by
-// RemoveStaleTemporaries.)
+// Removes a temporary file when a signal such as Ctrl-C ends the process. The handlers are installed only
+// while a file is written. (If more than 16 files are written at once, RemoveStaleTemporaries removes the
+// others.)
 class TemporaryGuard {
  public:
   explicit TemporaryGuard(const fs::path& path) : path_(path) {
@@ -203,7 +203,7 @@ class TemporaryGuard {
       if (Installed()[i] && now.sa_handler == OnEndingSignal) ::signal(kEndingSignals[i], SIG_DFL);
     }
   }
-  // It has its final name.
+  // Call this when the file has its final name.
   void Keep() { is_kept_ = true; }
 
  private:
@@ -225,7 +225,7 @@ class TemporaryGuard {
   bool is_kept_ = false;
 };
 
-// Removes what killed processes left in a folder, when this process first writes into it.
+// Removes temporary files of killed processes from a folder when this process first writes into it.
 void RemoveStaleTemporariesOnce(const fs::path& folder) {
   static std::mutex mutex;
   static std::set<fs::path> seen;
@@ -235,14 +235,14 @@ void RemoveStaleTemporariesOnce(const fs::path& folder) {
   if (!real.empty() && seen.insert(real).second) RemoveStaleTemporaries(real);
 }
 
-// A name beside `path` that cannot be foreseen.
-fs::path TemporaryBeside(const fs::path& path) {
+// A temporary name next to `path` that cannot be predicted.
+fs::path MakeTemporaryName(const fs::path& path) {
   return path.parent_path() /
-         fmt::format("{}{}-{:016x}{}", kTemporaryStart, ::getpid(), Draw(), kTemporaryEnd);
+         fmt::format("{}{}-{:016x}{}", kTemporaryStart, ::getpid(), RandomNumber(), kTemporaryEnd);
 }
 
-// The process that a name of TemporaryBeside's holds; absent: it is none.
-std::optional<pid_t> WriterOf(std::string_view name) {
+// The process id in a temporary name; absent if the name is not a temporary name.
+std::optional<pid_t> WriterProcess(std::string_view name) {
   if (!name.starts_with(kTemporaryStart) || !name.ends_with(kTemporaryEnd)) return std::nullopt;
   name.remove_prefix(kTemporaryStart.size());
   name.remove_suffix(kTemporaryEnd.size());
@@ -256,11 +256,12 @@ std::optional<pid_t> WriterOf(std::string_view name) {
   return process && *process > 0 ? process : std::nullopt;
 }
 
-// Writes by way of a temporary file beside `target`. Messages name `path`. `permissions` absent: the usual
-// ones. `check` is given how the contents begin, and throws unless they may stand in the target's place.
-void Replace(const fs::path& target, const fs::path& path, std::optional<mode_t> permissions,
-             const std::function<void(std::ostream&)>& write,
-             const std::function<void(std::string_view head)>& check = {}) {
+// Writes a temporary file next to `target` and renames it to `target`. Messages name `path`. Absent
+// `permissions` are the default ones. `check` gets the first bytes of the new contents and throws if they
+// must not replace the target.
+void ReplaceFile(const fs::path& target, const fs::path& path, std::optional<mode_t> permissions,
+                 const std::function<void(std::ostream&)>& write,
+                 const std::function<void(std::string_view head)>& check = {}) {
   const fs::path folder = target.parent_path();
   if (!folder.empty()) {
     std::error_code error;
@@ -268,12 +269,12 @@ void Replace(const fs::path& target, const fs::path& path, std::optional<mode_t>
     if (error) throw CannotWrite(folder, error.value());
   }
   RemoveStaleTemporariesOnce(folder);
-  const fs::path temporary = TemporaryBeside(target);
+  const fs::path temporary = MakeTemporaryName(target);
   TemporaryGuard guard(temporary);
   Descriptor descriptor(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (descriptor.number() < 0) throw CannotWrite(path, errno);
-  ::flock(descriptor.number(), LOCK_EX | LOCK_NB);  // as long as it is written: RemoveStaleTemporaries
+  ::flock(descriptor.number(), LOCK_EX | LOCK_NB);  // RemoveStaleTemporaries does not remove a locked file
   if (permissions) static_cast<void>(::fchmod(descriptor.number(), *permissions));
   const std::string head = WriteInto(descriptor, path, write);
   if (check) check(head);
@@ -287,8 +288,8 @@ Error WouldReplace(const fs::path& path, const std::string& what) {
       .Remedy("name another file, or remove this one");
 }
 
-// How a regular file's contents begin. Throws Error where it cannot be read.
-std::string HeadOf(const fs::path& path) {
+// The first bytes of a regular file. Throws Error if it cannot be read.
+std::string ReadHead(const fs::path& path) {
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   std::string head(kHeadBytes, '\0');
   const ssize_t count =
@@ -298,11 +299,11 @@ std::string HeadOf(const fs::path& path) {
   return head;
 }
 
-// What a file's contents are, as far as it matters for what may replace them.
+// The kind of a file's contents, as far as it decides what may replace the file.
 enum class ContentKind { kEmpty, kText, kMarkdown, kJson, kMarkup, kGzip, kPerfetto, kUnknown };
 
-// By how the contents begin. What programs, tensors, archives, and measurements begin with is unknown here.
-ContentKind KindOfContents(std::string_view head) {
+// Recognizes the kind by the first bytes. Programs, tensors, archives, and measurements are kUnknown here.
+ContentKind RecognizeContents(std::string_view head) {
   if (head.empty()) return ContentKind::kEmpty;
   if (head.starts_with("\x1f\x8b")) return ContentKind::kGzip;
   const bool is_text = std::ranges::none_of(head, [](char c) {
@@ -310,7 +311,8 @@ ContentKind KindOfContents(std::string_view head) {
             std::string_view("\t\n\f\r\x1b").find(c) == std::string_view::npos) ||
            c == '\x7f';
   });
-  // A Perfetto trace begins with a packet (field 1), behind whose length is its sequence (field 10).
+  // A Perfetto trace begins with a packet (field 1); the packet's length is followed by its sequence id
+  // (field 10).
   const bool is_perfetto = head[0] == '\n' && head.substr(1, 4).find("\x50\x01") != std::string_view::npos;
   if (!is_text) return is_perfetto ? ContentKind::kPerfetto : ContentKind::kUnknown;
   const std::size_t begin = head.find_first_not_of(" \t\n\f\r");
@@ -320,8 +322,8 @@ ContentKind KindOfContents(std::string_view head) {
   return first == '#' && !head.starts_with("#!") ? ContentKind::kMarkdown : ContentKind::kText;
 }
 
-// Whether the manifest of a results directory that the file is in, or in a folder of, names it: it was
-// measured.
+// Whether the file was measured: the manifest of a results directory in its folder or in the folder above
+// names it.
 bool IsMeasured(const fs::path& path) {
   std::error_code error;
   const fs::path real = fs::weakly_canonical(path, error);
@@ -337,7 +339,7 @@ bool IsMeasured(const fs::path& path) {
       if (text.find("\"results\"") != std::string::npos && text.find(quoted) != std::string::npos)
         return true;
     } catch (const Error&) {
-      continue;  // it is nobody's results directory
+      continue;  // not a results directory
     }
   }
   return false;
@@ -361,7 +363,7 @@ std::optional<fs::file_time_type> WrittenAt(const fs::path& path) {
 }
 
 void WriteFileAtomically(const fs::path& path, const std::function<void(std::ostream&)>& write) {
-  Replace(path, path, std::nullopt, write);
+  ReplaceFile(path, path, std::nullopt, write);
 }
 
 void WriteFileAtomically(const fs::path& path, const std::string& contents) {
@@ -377,28 +379,28 @@ void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>&
     RawStdout().flush();
     return;
   }
-  if (const auto own = OwnDescriptor(path)) {
-    Descriptor descriptor(::fcntl(*own, F_DUPFD_CLOEXEC, 3));
+  if (const auto own_descriptor = DescriptorNumber(path)) {
+    Descriptor descriptor(::fcntl(*own_descriptor, F_DUPFD_CLOEXEC, 3));
     if (descriptor.number() < 0) throw CannotWrite(path, errno);
     WriteInto(descriptor, path, write);
     return;
   }
-  struct stat there {};
-  const bool exists = ::stat(path.c_str(), &there) == 0;
-  if (exists && S_ISDIR(there.st_mode)) throw CannotWrite(path, EISDIR);
-  if (exists && !S_ISREG(there.st_mode)) {
-    Descriptor descriptor(S_ISSOCK(there.st_mode) ? ConnectTo(path)
-                                                  : ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) throw CannotWrite(path, EISDIR);
+  if (exists && !S_ISREG(status.st_mode)) {
+    Descriptor descriptor(S_ISSOCK(status.st_mode) ? ConnectTo(path)
+                                                   : ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
     if (descriptor.number() < 0) throw CannotWrite(path, errno);
     WriteInto(descriptor, path, write);
     return;
   }
-  const fs::path target = Followed(path);
-  if (!exists) return Replace(target, path, std::nullopt, write);
+  const fs::path target = FollowLinks(path);
+  if (!exists) return ReplaceFile(target, path, std::nullopt, write);
   RequireReplaceable(path);
-  Replace(target, path, there.st_mode & 07777, write, [&](std::string_view head) {
-    const ContentKind old = KindOfContents(HeadOf(path));
-    if (old != ContentKind::kEmpty && old != KindOfContents(head))
+  ReplaceFile(target, path, status.st_mode & 07777, write, [&](std::string_view head) {
+    const ContentKind old = RecognizeContents(ReadHead(path));
+    if (old != ContentKind::kEmpty && old != RecognizeContents(head))
       throw WouldReplace(path, "it is not an earlier output of this kind");
   });
 }
@@ -407,7 +409,7 @@ void RequireReplaceable(const fs::path& path) {
   std::error_code error;
   if (IsStdout(path) || !fs::is_regular_file(path, error)) return;
   if (IsMeasured(path)) throw WouldReplace(path, "it was measured");
-  if (KindOfContents(HeadOf(path)) == ContentKind::kUnknown)
+  if (RecognizeContents(ReadHead(path)) == ContentKind::kUnknown)
     throw WouldReplace(path, "it is not an earlier output, which is text or a trace");
 }
 
@@ -419,16 +421,16 @@ void RemoveUnfinishedTemporaries() {
 
 bool IsStdout(const fs::path& path) { return path == "-"; }
 
-bool IsTemporaryName(const fs::path& path) { return WriterOf(path.filename().string()).has_value(); }
+bool IsTemporaryName(const fs::path& path) { return WriterProcess(path.filename().string()).has_value(); }
 
 void RemoveStaleTemporaries(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const auto writer = WriterOf(at->path().filename().string());
+    const auto writer = WriterProcess(at->path().filename().string());
     std::error_code ignored;
     if (!writer || at->symlink_status(ignored).type() != fs::file_type::regular || !ProcessIsGone(*writer))
       continue;
-    // A writer in another container has a number that means nothing here, but it holds the lock.
+    // The process id of a writer in another container means nothing here, but the writer holds the lock.
     const Descriptor file(::open(at->path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     if (file.number() >= 0 && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(at->path().c_str());
   }

@@ -64,7 +64,7 @@ TEST_F(WriteFile, FollowsLinksToTheFileThatTheyLeadTo) {
   EXPECT_THROW(WriteOutput(folder_ / "round", kNew), Error);
 }
 
-TEST_F(WriteFile, FilesOfItsOwnNamesReplaceLinks) {
+TEST_F(WriteFile, WriteFileAtomicallyReplacesLinks) {
   Put(folder_ / "thesis.txt", "precious");
   fs::create_symlink("thesis.txt", folder_ / "report.md");
   WriteFileAtomically(folder_ / "report.md", "new");
@@ -110,7 +110,7 @@ TEST_F(WriteFile, WritesIntoDevicesAndOwnDescriptors) {
   } catch (const Error& error) {
     EXPECT_NE(error.Message().find("No space left"), std::string::npos);
   }
-  // What a shell redirected with >> keeps what it had.
+  // A file that a shell opened with >> keeps its contents.
   Put(folder_ / "log", "first ");
   const int log = ::open((folder_ / "log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   WriteOutput("/dev/fd/" + std::to_string(log), kNew);
@@ -120,20 +120,20 @@ TEST_F(WriteFile, WritesIntoDevicesAndOwnDescriptors) {
   EXPECT_THROW(WriteOutput("/dev/fd/" + std::to_string(log), kNew), Error);
 }
 
-TEST_F(WriteFile, AFolderIsLeftAlone) {
+TEST_F(WriteFile, RefusesFolders) {
   EXPECT_THROW(WriteOutput(folder_, kNew), Error);
   EXPECT_THROW(WriteFileAtomically(folder_, "new"), Error);
   EXPECT_TRUE(fs::is_directory(folder_));
 }
 
-TEST_F(WriteFile, WhatFailsLeavesNothingBehind) {
+TEST_F(WriteFile, RemovesTheTemporaryFileAfterAFailure) {
   EXPECT_THROW(WriteFileAtomically(folder_ / "file",
                                    [](std::ostream&) { throw Error(ExitCode::kInterrupted, "stop"); }),
                Error);
   EXPECT_EQ(Entries(), 0U);
 }
 
-TEST_F(WriteFile, SignalsThatEndTheProcessRemoveWhatItWrites) {
+TEST_F(WriteFile, RemovesTemporaryFilesOnEndingSignals) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -153,7 +153,7 @@ TEST_F(WriteFile, SignalsThatEndTheProcessRemoveWhatItWrites) {
   EXPECT_EQ(after.sa_handler, SIG_DFL);
 }
 
-TEST_F(WriteFile, WhatAKillLeftIsRemovedByTheNextWriter) {
+TEST_F(WriteFile, RemovesTemporaryFilesOfKilledWriters) {
   const pid_t child = ::fork();
   if (child == 0) {
     WriteFileAtomically(folder_ / "file", [](std::ostream&) { ::raise(SIGKILL); });
@@ -161,7 +161,7 @@ TEST_F(WriteFile, WhatAKillLeftIsRemovedByTheNextWriter) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_EQ(Entries(), 1U);
-  // A writer elsewhere, whose number is nobody's here, still holds its lock.
+  // A writer in another container still holds its lock, although no process here has its id.
   const fs::path elsewhere = folder_ / (".etprof-" + std::to_string(child) + "-0123456789abcdef.tmp");
   const int locked = ::open(elsewhere.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_EQ(::flock(locked, LOCK_EX), 0);
@@ -207,7 +207,7 @@ TEST_F(WriteFile, OutputsReplaceOnlyTheirOwnKind) {
   EXPECT_EQ(Entries(), 1U);
 }
 
-TEST_F(WriteFile, OutputsDoNotReplaceWhatAManifestNames) {
+TEST_F(WriteFile, OutputsDoNotReplaceFilesOfAManifest) {
   fs::create_directories(folder_ / "run/on");
   Put(folder_ / "run/manifest.json", R"({"results": [{"log": "on/net.log"}]})");
   for (const char* const name : {"run/manifest.json", "run/on/net.log", "run/on/other.log"}) {
@@ -221,7 +221,7 @@ TEST_F(WriteFile, OutputsDoNotReplaceWhatAManifestNames) {
   }
 }
 
-TEST_F(WriteFile, TemporaryFilesOfTheDeadAreRemovedAndNothingElse) {
+TEST_F(WriteFile, RemoveStaleTemporariesRemovesNothingElse) {
   const pid_t child = ::fork();
   if (child == 0) {
     WriteFileAtomically(folder_ / "file", [](std::ostream& out) {

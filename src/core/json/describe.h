@@ -7,8 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-// One description of a value's members, from which all that lists them is derived: what writes JSON and reads
-// it (core/json/json_members.h), JSON Schemas and the tables of documents (core/json/json_schema_of.h).
+// A struct describes its members once, in `Describe`. JSON writers and readers (core/json/json_members.h),
+// CSV (core/text/csv_members.h), JSON Schemas, and the tables of the documentation
+// (core/json/json_schema_of.h) are derived from that description:
 //
 //   struct Clocks {
 //     std::int64_t monotonic_ns = 0;
@@ -22,60 +23,59 @@
 //   };
 //
 // A visitor `v` has
-//   v(key, member [, About])       a member; `member` is a pointer to it, or a function of the object that
-//                                  returns a reference to it, or its value: such a one is only written. A
-//                                  view that has a member `of` has the members of that, too, as its own
-//   v.Converted(key, get, set [, About])
-//                                  a member of another form: `get` of the object is what is written, and
-//                                  `set` takes the object and what was read; it throws std::invalid_argument
-//                                  saying what is wrong
-//   v.Flat(member [, About])       the members of a member, as if they were the object's own; of an empty
-//                                  std::optional none, or with or_null all of them with null (which is only
-//                                  written)
-//   v.Object(key, describe [, About])
-//                                  an object of members of this object: `describe` takes the visitor
-//   v.Constant(key, value [, About])
+//   v(key, member [, MemberInfo])
+//       a member: a pointer to a member, or a function of the object. A function that returns a mutable
+//       reference can be read and written, any other is only written. A view with a member `of` also offers
+//       the members of `of`
+//   v.Converted(key, get, set [, MemberInfo])
+//       a member in another form: `get(object)` is written, and `set(object, value)` takes the value that was
+//       read; `set` throws std::invalid_argument with what is wrong
+//   v.Flat(member [, MemberInfo])
+//       the members of a member struct, as if they were the object's own. An empty std::optional writes no
+//       keys, or with or_null all keys as null (write only)
+//   v.Object(key, describe [, MemberInfo])
+//       a nested JSON object with members of this object: `describe` takes a visitor
+//   v.Constant(key, value [, MemberInfo])
 //
-// A struct whose members depend on each other has `static void Check(const T&)`, which throws
-// std::invalid_argument after it was read. One that is read as a whole or not at all has
-// `static constexpr bool kEveryKey = true`: every key must be there and right, for tolerant readers, too.
+// A struct whose members depend on each other has `static void Check(const T&)`. It is called after reading
+// and throws std::invalid_argument. A struct that is useless if a key is missing has `static constexpr bool
+// kRequiresAllKeys = true`: every key must be present and valid, for tolerant readers, too.
 //
 // Types: bool, integers, double, std::string, std::filesystem::path, enumerations with names (kNames),
-// structs that are described, and std::optional, std::variant (only of schemas), std::vector, std::array and
-// std::map<std::string, ...> of these. An empty std::optional is null, and so is a null pointer to a struct
-// or a text, which is only written. A type with another form in files names it: `using Form = ...`.
+// described structs, and std::optional, std::variant (only for schemas), std::vector, std::array and
+// std::map<std::string, ...> of these. An empty std::optional is null. A null pointer to a struct or a text
+// is also null (write only). A type with another form in files declares it: `using Form = ...`.
 //
-// Structs in several places have a name for their schema: `static constexpr const char* kSchemaName =
-// "tensor"`. Those in which people may put what they like under "description", "comment", and keys that begin
-// with "_" have `static constexpr bool kFreeKeys = true`.
+// A struct that is used in several places has a name for its schema: `static constexpr const char*
+// kSchemaName = "tensor"`. A struct in which users may add "description", "comment", and keys that begin with
+// "_" has `static constexpr bool kAllowsComments = true`.
 namespace etprof {
 
 inline constexpr double kAnyNumber = -std::numeric_limits<double>::infinity();
 
-// What the name and the type of a member do not tell. Of lists and maps, `least` to `choices` are of their
-// elements.
+// Properties of a member that its name and type do not tell. For a list or map, `least` to `choices` apply to
+// its elements.
 struct About {
-  std::string_view meaning = {};     // in half a sentence, with the unit where the key does not end in it
-  std::optional<double> least = {};  // absent: 0 for integers, none for other numbers
-  std::optional<double> most = {};   // absent: none
-  bool open = false;                 // of a number that is no integer: it is above `least`, below `most`
-  std::string_view choices = {};     // the texts that may stand there, divided by '|'; empty: any, or all
-                                     // names of an enumeration
-  std::string_view pattern = {};     // of a text, or of a map's keys: a regular expression (ECMAScript)
-  double scale = 1;                  // of a number that is only written: by what it is divided
-  bool or_null = false;              // an empty text, or a number that is none, is null
-  bool if_any = false;               // the key stands only where there is a text, a list, an optional
-  std::string_view with = {};        // with if_any: another key that stands there in the same cases
-  bool some = false;                 // a written text or list is never empty
-  bool unique = false;               // a list has nothing twice
-  bool one = false;                  // a list's only element may stand in its place
-  bool words = false;                // with `one`: such a text is taken apart at blanks, as a command line
-  bool json = false;                 // a text that holds a JSON object, and is written as that; empty: null
-  bool below = false;                // a path; below the folder of the file it is written relative to that
-  std::string_view value = {};       // of an option of the command line: what its value is called, "DIR"
-  bool percent = false;              // there it is a percentage: 0.02 is "2%"
+  std::string_view meaning = {};     // half a sentence, with the unit if the key does not end in it
+  std::optional<double> least = {};  // minimum; absent: 0 for integers, unlimited for other numbers
+  std::optional<double> most = {};   // maximum; absent: unlimited
+  bool open = false;                 // a floating-point number must lie strictly between `least` and `most`
+  std::string_view choices = {};     // allowed texts, separated by '|'; empty: all
+  std::string_view pattern = {};     // regular expression (ECMAScript) for a text, or for the keys of a map
+  double scale = 1;                  // a number is divided by this when it is written (write only)
+  bool or_null = false;              // an empty text or a number that is not finite is null
+  bool if_any = false;               // the key is left out if the text, list, or optional is empty
+  std::string_view with = {};        // with if_any: another key that is present in the same cases
+  bool some = false;                 // a text or list is never empty
+  bool unique = false;               // a list has no duplicates
+  bool one = false;                  // a list with one element may be written as that element
+  bool words = false;                // with `one`: a single text is split at blanks, like a command line
+  bool json = false;   // a text that contains a JSON object and is written as that object; empty: null
+  bool below = false;  // a path within the folder of the file is written relative to that folder
+  std::string_view value = {};  // name of an option's value in --help, for example "DIR"
+  bool percent = false;         // the command-line option is a percentage: 0.02 is "2%"
 
-  // The same with a meaning: of a member that is described as many are (kMs).
+  // A copy with another meaning, for descriptions that many members share (kMs).
   constexpr About Means(std::string_view text) const {
     About about = *this;
     about.meaning = text;
@@ -83,11 +83,11 @@ struct About {
   }
 };
 
-inline constexpr About kMs{.scale = 1e6};                    // of nanoseconds
-inline constexpr About kMsOfTime{.least = 0, .scale = 1e6};  // that cannot be negative
+inline constexpr About kMs{.scale = 1e6};                    // nanoseconds, written as milliseconds
+inline constexpr About kMsOfTime{.least = 0, .scale = 1e6};  // nanoseconds that cannot be negative
 inline constexpr About kShareOfWhole{.least = 0, .most = 1};
 
-// The number of a file's or an output's form.
+// Describes the version of a file's or an output's schema.
 void DescribeSchemaVersion(auto& v, int version = 1) {
   v.Constant("schema_version", version, {.meaning = "keys may be added under the same number"});
 }
@@ -104,7 +104,7 @@ inline constexpr auto kNames = nullptr;
 template <typename E>
 concept Named = std::is_enum_v<E> && std::is_array_v<decltype(kNames<E>)>;
 
-// The name that a table has for a value; empty where it has none.
+// The name of `value` in the table; empty if it has none.
 template <typename E, std::size_t N>
 constexpr const char* NameIn(const NamedValue<E> (&names)[N], E value) {
   for (const auto& [each, name] : names) {
@@ -126,7 +126,7 @@ constexpr std::optional<E> ValueNamed(std::string_view text) {
   return std::nullopt;
 }
 
-// Takes every member and does nothing.
+// Accepts every member and does nothing.
 struct AnyVisitor {
   void operator()(auto&&...) {}
 };

@@ -119,7 +119,7 @@ TEST(Describe, WritesEveryMember) {
   EXPECT_EQ(ToJson(Example())["file"], "/run/a/b.csv");
 }
 
-TEST(Describe, ReadsWhatItWrote) {
+TEST(Describe, ReadsBackWrittenValues) {
   const nlohmann::ordered_json written = ToJson(Example(), "/run");
   Everything read;
   EXPECT_EQ(FromJsonTolerantly(json(written), read, "/run"), 0);
@@ -132,7 +132,7 @@ TEST(Describe, ReadsWhatItWrote) {
   EXPECT_TRUE(std::isnan(strictly.points[1].y));
 }
 
-std::string Complaint(const char* text, ReadMode mode = ReadMode::kMissingKeepsDefault) {
+std::string DescribeProblem(const char* text, ReadMode mode = ReadMode::kMissingKeepsDefault) {
   try {
     Everything all;
     FromJson(json::parse(text), all, mode);
@@ -142,23 +142,24 @@ std::string Complaint(const char* text, ReadMode mode = ReadMode::kMissingKeepsD
   return "";
 }
 
-TEST(Describe, SaysWhatIsWrong) {
-  EXPECT_EQ(Complaint("{}"), "");
-  EXPECT_EQ(Complaint("{}", ReadMode::kAll), "\"version\" is missing");
-  EXPECT_EQ(Complaint("[]"), "must be a JSON object");
-  EXPECT_EQ(Complaint(R"({"point": {"x": 4}})"), "in \"point\": \"x\" must be at most 3");
-  EXPECT_EQ(Complaint(R"({"points": [{"x": -4}]})"), "in \"points\": \"x\" must be at least -3");
-  EXPECT_EQ(Complaint(R"({"points": [{"y": "1"}]})"), "in \"points\": \"y\" must be a number");
-  EXPECT_EQ(Complaint(R"({"points": {}})"), "\"points\" must be an array");
-  EXPECT_EQ(Complaint(R"({"text": "three"})"), "\"text\" has a value that is not known");
-  EXPECT_EQ(Complaint(R"({"color": "blue"})"), "\"color\" has a value that is not known");
-  EXPECT_EQ(Complaint(R"({"words": {"k": 1}})"), "\"words\" must be a string");
-  EXPECT_EQ(Complaint(R"({"nested": 1})"), "must be a JSON object");
-  EXPECT_EQ(Complaint(R"({"wholes": [{"left": 1}]})"), "in \"wholes\": \"right\" is missing");
-  EXPECT_EQ(Complaint(R"({"wholes": [{"left": 3, "right": 2}]})"), "in \"wholes\": left is beyond right");
+TEST(Describe, NamesTheProblem) {
+  EXPECT_EQ(DescribeProblem("{}"), "");
+  EXPECT_EQ(DescribeProblem("{}", ReadMode::kAll), "\"version\" is missing");
+  EXPECT_EQ(DescribeProblem("[]"), "must be a JSON object");
+  EXPECT_EQ(DescribeProblem(R"({"point": {"x": 4}})"), "in \"point\": \"x\" must be at most 3");
+  EXPECT_EQ(DescribeProblem(R"({"points": [{"x": -4}]})"), "in \"points\": \"x\" must be at least -3");
+  EXPECT_EQ(DescribeProblem(R"({"points": [{"y": "1"}]})"), "in \"points\": \"y\" must be a number");
+  EXPECT_EQ(DescribeProblem(R"({"points": {}})"), "\"points\" must be an array");
+  EXPECT_EQ(DescribeProblem(R"({"text": "three"})"), "\"text\" has a value that is not known");
+  EXPECT_EQ(DescribeProblem(R"({"color": "blue"})"), "\"color\" has a value that is not known");
+  EXPECT_EQ(DescribeProblem(R"({"words": {"k": 1}})"), "\"words\" must be a string");
+  EXPECT_EQ(DescribeProblem(R"({"nested": 1})"), "must be a JSON object");
+  EXPECT_EQ(DescribeProblem(R"({"wholes": [{"left": 1}]})"), "in \"wholes\": \"right\" is missing");
+  EXPECT_EQ(DescribeProblem(R"({"wholes": [{"left": 3, "right": 2}]})"),
+            "in \"wholes\": left is beyond right");
 }
 
-TEST(Describe, ATolerantReaderKeepsWhatIsRightAndCountsTheRest) {
+TEST(Describe, ATolerantReaderKeepsValidValuesAndCountsOthers) {
   Everything all;
   const json value = json::parse(R"({
     "flag": 1, "large": -1, "text": "three", "color": "blue", "point": {"x": 9, "y": 7},
@@ -222,7 +223,7 @@ struct Size {
   }
 };
 
-// Made to be written: it holds what is written, and computes the rest.
+// A struct that is only written, with stored and computed members.
 struct View {
   std::optional<Size> size;
   std::vector<std::pair<std::string, std::int64_t>> counts = {{"b", 1'500'000}, {"a", 2}};
@@ -241,7 +242,7 @@ struct Nulls {
   static void Describe(auto& v) { v.Flat(&Nulls::size, {.or_null = true}); }
 };
 
-TEST(Describe, WritesWhatIsComputed) {
+TEST(Describe, WritesComputedMembers) {
   const auto written = [](const View& view) { return ToJson(view).dump(); };
   const std::string rest = R"("counts":{"b":1.5,"a":2e-06},"pair":[1,2],"share":0.5})";
   EXPECT_EQ(written({}), R"({"name":"x",)" + rest);
@@ -251,8 +252,8 @@ TEST(Describe, WritesWhatIsComputed) {
   EXPECT_EQ(ToJson(Nulls{Size()}).dump(), R"({"width":2.0,"height":3.0})");
 }
 
-// What people write.
-struct Written {
+// A struct that users write in a file.
+struct UserConfig {
   int runs = 100, threads = 0;
   std::vector<std::string> types = {"fp32"}, names;
   std::optional<int> rounds;
@@ -260,17 +261,17 @@ struct Written {
 
   static constexpr bool kFreeKeys = true;
   static void Describe(auto& v) {
-    v("runs", &Written::runs, {.meaning = "how many", .if_any = true});
-    v("threads", &Written::threads, {.least = 1, .if_any = true});
-    v("types", &Written::types, {.if_any = true, .one = true});
-    v("names", &Written::names, {.if_any = true});
-    v("rounds", &Written::rounds, {.if_any = true});
-    v("peaks", &Written::peaks);
+    v("runs", &UserConfig::runs, {.meaning = "how many", .if_any = true});
+    v("threads", &UserConfig::threads, {.least = 1, .if_any = true});
+    v("types", &UserConfig::types, {.if_any = true, .one = true});
+    v("names", &UserConfig::names, {.if_any = true});
+    v("rounds", &UserConfig::rounds, {.if_any = true});
+    v("peaks", &UserConfig::peaks);
   }
 };
 
-TEST(Describe, ASchemaSaysWhatAKeyIsThatIsLeftOut) {
-  const json keys = json(SchemaOf<Written>("", ""))["properties"];
+TEST(Describe, ASchemaHasTheDefaultsOfOptionalKeys) {
+  const json keys = json(SchemaOf<UserConfig>("", ""))["properties"];
   EXPECT_EQ(keys["runs"]["default"], 100);
   EXPECT_EQ(keys["runs"]["description"], "how many");
   EXPECT_EQ(keys["types"]["default"], "fp32");
@@ -278,7 +279,7 @@ TEST(Describe, ASchemaSaysWhatAKeyIsThatIsLeftOut) {
     EXPECT_FALSE(keys[key].contains("default")) << key;
 }
 
-TEST(Describe, MakesASchemaOfWhatIsComputed) {
+TEST(Describe, MakesASchemaOfComputedMembers) {
   const json schema = SchemaOf<View>("", "");
   EXPECT_EQ(schema["required"], json::parse(R"(["name", "counts", "pair", "share"])"));
   EXPECT_EQ(schema["dependentRequired"],

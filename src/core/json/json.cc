@@ -15,15 +15,16 @@ using nlohmann::json;
 
 struct TooDeep {};
 
-// All that is not ASCII in JSON stands within strings, so the whole text can be looked through.
-std::string HarmlessJson(std::string text) {
+// Escapes unsafe characters in JSON. Outside of strings JSON is ASCII, so the whole text can be searched.
+std::string EscapeUnsafe(std::string text) {
   std::string out;
   std::size_t from = 0;
-  for (auto harm = NextHarm(text, 0); harm; harm = NextHarm(text, harm->at + harm->length)) {
-    if (!harm->code || *harm->code < 0x7f) continue;  // line ends of the indentation: strings have none
-    out.append(text, from, harm->at - from);
-    out += fmt::format("\\u{:04x}", static_cast<unsigned>(*harm->code));
-    from = harm->at + harm->length;
+  for (auto unsafe = NextHarm(text, 0); unsafe; unsafe = NextHarm(text, unsafe->at + unsafe->length)) {
+    if (!unsafe->code || *unsafe->code < 0x7f)
+      continue;  // line ends of the indentation; strings contain none
+    out.append(text, from, unsafe->at - from);
+    out += fmt::format("\\u{:04x}", static_cast<unsigned>(*unsafe->code));
+    from = unsafe->at + unsafe->length;
   }
   if (from == 0) return text;
   return out.append(text, from);
@@ -32,11 +33,11 @@ std::string HarmlessJson(std::string text) {
 }  // namespace
 
 std::string JsonText(const json& value, int indent) {
-  return HarmlessJson(value.dump(indent, ' ', false, json::error_handler_t::replace));
+  return EscapeUnsafe(value.dump(indent, ' ', false, json::error_handler_t::replace));
 }
 
 std::string JsonText(const nlohmann::ordered_json& value, int indent) {
-  return HarmlessJson(value.dump(indent, ' ', false, json::error_handler_t::replace));
+  return EscapeUnsafe(value.dump(indent, ' ', false, json::error_handler_t::replace));
 }
 
 bool NestsTooDeep(std::string_view text, bool with_comments) {
@@ -66,7 +67,7 @@ std::string NullForNonFinite(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t length = 1;
     if (text[at] == '"') {
-      // The string, to its closing quote: what is escaped in it is none.
+      // The string up to its closing quote. An escaped quote does not end it.
       while (at + length < text.size() && text[at + length] != '"')
         length += text[at + length] == '\\' ? 2U : 1U;
       ++length;

@@ -28,13 +28,13 @@ void Complain(const char* key, const std::string& problem) {
 
 std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const About& about,
                          std::int64_t lowest, std::int64_t highest) {
-  // Bounds that are no integers of 64 bits are those of the type.
+  // A bound that does not fit into 64 bits is replaced by the limit of the type.
   const auto bound = [](double wanted, std::int64_t of_type) {
     return std::abs(wanted) < 9e18 ? static_cast<std::int64_t>(wanted) : of_type;
   };
   const std::int64_t least = std::max(lowest, bound(about.least.value_or(0), lowest));
   const std::int64_t most = about.most ? std::min(highest, bound(*about.most, highest)) : highest;
-  // As JSON Schema has it, 2.0 is an integer.
+  // 2.0 is an integer, as in JSON Schema.
   if (value.is_number_float()) {
     const auto number = value.get<double>();
     if (number == std::floor(number) && std::abs(number) < 0x1p63)
@@ -51,7 +51,7 @@ std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const Abo
 
 std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const About& about,
                            std::uint64_t highest) {
-  // Bounds are those of signed integers: only what is above them is read here.
+  // Bounds are doubles for signed integers. Only larger values are handled here.
   constexpr std::int64_t kMaxSigned = std::numeric_limits<std::int64_t>::max();
   if (about.most || highest <= static_cast<std::uint64_t>(kMaxSigned) || !value.is_number_unsigned() ||
       value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMaxSigned)) {
@@ -100,7 +100,8 @@ void RequireList(const nlohmann::json& value, const char* key, const About& abou
 bool MatchesPattern(const std::string& text, std::string_view pattern) {
   constexpr std::size_t kMaxBytes = 1000;  // std::regex recurses with the length of the text
   static std::mutex mutex;
-  static std::map<std::string, std::regex, std::less<>> compiled;  // a manifest has thousands of texts
+  static std::map<std::string, std::regex, std::less<>>
+      compiled;  // cached, because a manifest has thousands of texts
   const std::regex* expression = nullptr;
   {
     const std::scoped_lock lock(mutex);

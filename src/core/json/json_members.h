@@ -20,15 +20,15 @@
 #include "core/json/describe.h"
 #include "core/json/json.h"
 
-// JSON of described values (core/json/describe.h). With this header nlohmann-json converts them by itself
+// JSON for described structs (core/json/describe.h). This header also makes nlohmann-json convert them
 // (`json(value)`, `json.get<T>()`).
 namespace etprof {
 
 enum class ReadMode {
-  kMissingKeepsDefault,  // a peer of another version wrote it: keys that are missing keep their defaults,
-                         // keys that nobody knows are left out. What is wrong is thrown.
-  kAll,                  // every key must be there
-  kTolerant,             // what is missing, null or wrong keeps its default; what is wrong is counted
+  kMissingKeepsDefault,  // for messages of a peer of another version: missing keys keep their defaults,
+                         // unknown keys are ignored, and an invalid value throws
+  kAll,                  // every key must be present
+  kTolerant,             // missing, null, and invalid values keep their defaults; invalid values are counted
 };
 
 namespace describe {
@@ -41,7 +41,7 @@ struct IsOptional<std::optional<T>> : std::true_type {
 };
 template <typename T>
   requires std::is_class_v<T>
-struct IsOptional<const T*> : std::true_type {  // only written
+struct IsOptional<const T*> : std::true_type {  // write only
   using Value = T;
 };
 template <typename T>
@@ -57,14 +57,14 @@ template <typename T>
 struct IsArray : std::false_type {};
 template <typename T, std::size_t N>
 struct IsArray<std::array<T, N>> : std::true_type {};
-// Named values in an order of their own: an object, too. Only written.
+// Named values in a fixed order: also a JSON object. Write only.
 template <typename T>
 struct IsNamedList : std::false_type {};
 template <typename T>
 struct IsNamedList<std::vector<std::pair<std::string, T>>> : std::true_type {};
 
-// What a member of a description is of an object. (std::invoke does the same in several times as many
-// functions, of which one each would be made for every member of every struct.)
+// Reads the value that a described member refers to. (std::invoke would instantiate several functions for
+// every member of every struct.)
 template <typename Member, typename T>
 constexpr decltype(auto) Of(const Member& member, T& value) {
   if constexpr (requires { value.*member; }) {
@@ -84,12 +84,12 @@ inline constexpr bool kIsText =
 template <typename T>
 inline constexpr bool kIsPath = std::is_same_v<T, std::filesystem::path>;
 
-// What is written instead of a path: relative to `folder` where it lies below that.
+// The text of a path: relative to `folder` if the path is within it.
 std::string PathText(const std::filesystem::path& path, const std::filesystem::path& folder);
 std::filesystem::path PathOf(const std::string& text, const std::filesystem::path& folder);
 
 [[noreturn]] void Complain(const char* key, const std::string& problem);
-// `lowest` and `highest`: of the type.
+// `lowest` and `highest` are the limits of the integer type.
 std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const About& about,
                          std::int64_t lowest, std::int64_t highest);
 std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const About& about,
@@ -98,13 +98,14 @@ double ReadNumber(const nlohmann::json& value, const char* key, const About& abo
 std::string ReadText(const nlohmann::json& value, const char* key, const About& about);
 bool ReadFlag(const nlohmann::json& value, const char* key);
 void RequireObject(const nlohmann::json& value);
-// Throws unless it is an array that is empty, and has equal elements, only where it may.
+// Throws unless `value` is an array. Also throws if it is empty or has duplicates although `about` forbids
+// that.
 void RequireList(const nlohmann::json& value, const char* key, const About& about);
-// Whether a part of the text is what a regular expression (ECMAScript) describes. Never of a text of more
-// than 1,000 bytes.
+// Whether the regular expression (ECMAScript) matches a part of the text. False for a text of more than 1,000
+// bytes.
 bool MatchesPattern(const std::string& text, std::string_view pattern);
 
-// What is said of a list or map, as far as it is said of its elements.
+// The properties of an element of a list or map.
 constexpr About OfElement(About about) {
   about.some = false;
   about.unique = false;
@@ -112,7 +113,7 @@ constexpr About OfElement(About about) {
   return about;
 }
 
-// `folder`: paths that are `below` are relative to it.
+// Paths with `below` are written relative to `folder`.
 template <typename Json>
 class Writer {
  public:
@@ -127,7 +128,7 @@ class Writer {
   }
 
  private:
-  struct Nulls {
+  struct NullWriter {
     Json& object;
     void operator()(const char* key, const auto&, const About& = {}) { object[key] = nullptr; }
   };
@@ -151,7 +152,7 @@ class Writer {
         if (within) {
           Add(*within);
         } else if (about.or_null) {
-          Nulls nulls{object};
+          NullWriter nulls{object};
           IsOptional<U>::Value::Describe(nulls);
         }
       } else {
@@ -177,7 +178,7 @@ class Writer {
         Put(key, member.written, about);
       } else if constexpr (requires { std::visit([](const auto&) {}, member); }) {
         std::visit([&](const auto& of) { Put(key, of, about); }, member);
-      } else if constexpr (!std::is_same_v<U, std::monostate>) {  // nothing is written of that
+      } else if constexpr (!std::is_same_v<U, std::monostate>) {  // std::monostate writes nothing
         if constexpr (requires { member.empty(); }) {
           if (about.if_any && member.empty()) return;
         } else if constexpr (IsOptional<U>::value) {
@@ -345,7 +346,8 @@ class Reader {
         if (!json.is_object() && !json.is_null()) Complain(key, "must be an object or null");
         value = json.is_object() ? json.dump() : "";
       } else {
-        // What a newer etprof, or another program, calls something is kept by a tolerant reader.
+        // A tolerant reader keeps values that it does not know, such as those of a newer etprof or another
+        // program.
         About expected = about;
         if (mode_ == ReadMode::kTolerant) expected.choices = {};
         value = json.is_null() && about.or_null ? "" : ReadText(json, key, expected);
@@ -363,7 +365,7 @@ class Reader {
     }
   }
 
-  // An element of a list. One that is no such object is left out by a tolerant reader.
+  // Reads an element of a list. A tolerant reader leaves out elements that are not valid objects.
   template <typename U>
   bool Element(const nlohmann::json& json, U& value, const char* key, const About& about) {
     if constexpr (Described<U>) {
@@ -388,25 +390,26 @@ class Reader {
 
 }  // namespace describe
 
-// `folder`: of the file that it is for.
+// `folder` is the folder of the file to be written.
 template <typename Json = nlohmann::ordered_json, Described T>
 Json ToJson(const T& value, const std::filesystem::path& folder = {}) {
   return describe::Writer<Json>(folder).Object(value);
 }
 
-// The JSON as a file's text. Names come from files: bytes that are no UTF-8 become U+FFFD (JsonText).
+// Writes the JSON as a file's text. Names from other files may be invalid UTF-8, which becomes U+FFFD
+// (JsonText).
 template <Described T>
 void WriteJson(const T& value, int indent, std::ostream& out) {
   out << JsonText(ToJson(value), indent) << '\n';
 }
 
-// Throws std::invalid_argument saying what is wrong: "in \"inputs\": \"seed\" must be an integer".
+// Throws std::invalid_argument with the problem: "in \"inputs\": \"seed\" must be an integer".
 template <Described T>
 void FromJson(const nlohmann::json& json, T& value, ReadMode mode = ReadMode::kMissingKeepsDefault) {
   describe::Reader(mode, {}).Object(json, value);
 }
 
-// Returns how many values were wrong.
+// Returns the number of invalid values.
 template <Described T>
 std::int64_t FromJsonTolerantly(const nlohmann::json& json, T& value, const std::filesystem::path& folder) {
   describe::Reader reader(ReadMode::kTolerant, folder);

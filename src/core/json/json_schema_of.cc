@@ -7,32 +7,32 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMostColumns = 110;
+constexpr std::size_t kMaxColumns = 110;
 
-std::string OnOneLine(const nlohmann::ordered_json& value) {
+std::string FormatOnOneLine(const nlohmann::ordered_json& value) {
   if (!value.is_structured()) return value.dump();
   std::string text;
   for (const auto& [key, element] : value.items()) {
     if (!text.empty()) text += ", ";
     if (value.is_object()) text += nlohmann::ordered_json(key).dump() + ": ";
-    text += OnOneLine(element);
+    text += FormatOnOneLine(element);
   }
   return value.is_object() ? "{" + text + "}" : "[" + text + "]";
 }
 
-// `before`: what stands on the line already, without its indentation.
-std::string Wrapped(const nlohmann::ordered_json& value, std::size_t indent, std::size_t before) {
-  std::string line = OnOneLine(value);
-  if (!value.is_structured() || indent + before + line.size() + 1 <= kMostColumns) return line;
+// `before` is the number of columns that the line already has after its indentation.
+std::string Wrap(const nlohmann::ordered_json& value, std::size_t indent, std::size_t before) {
+  std::string line = FormatOnOneLine(value);
+  if (!value.is_structured() || indent + before + line.size() + 1 <= kMaxColumns) return line;
   const std::string margin(indent + 2, ' ');
   std::string text;
   if (value.is_array() &&
       std::ranges::none_of(value, [](const auto& each) { return each.is_structured(); })) {
-    // As many on a line as fit.
-    std::size_t column = kMostColumns;
+    // As many elements on each line as fit.
+    std::size_t column = kMaxColumns;
     for (const auto& element : value) {
       const std::string word = element.dump();
-      const bool fits = column + word.size() + 3 <= kMostColumns;
+      const bool fits = column + word.size() + 3 <= kMaxColumns;
       if (!text.empty()) text += fits ? ", " : ",\n";
       if (!fits) column = margin.size();
       text += (fits ? "" : margin) + word;
@@ -43,7 +43,7 @@ std::string Wrapped(const nlohmann::ordered_json& value, std::size_t indent, std
   for (const auto& [key, element] : value.items()) {
     if (!text.empty()) text += ",\n";
     const std::string name = value.is_object() ? nlohmann::ordered_json(key).dump() + ": " : "";
-    text += margin + name + Wrapped(element, indent + 2, name.size());
+    text += margin + name + Wrap(element, indent + 2, name.size());
   }
   const std::string end(indent, ' ');
   return value.is_object() ? "{\n" + text + "\n" + end + "}" : "[\n" + text + "\n" + end + "]";
@@ -51,7 +51,7 @@ std::string Wrapped(const nlohmann::ordered_json& value, std::size_t indent, std
 
 }  // namespace
 
-std::string WrappedJson(const nlohmann::ordered_json& value) { return Wrapped(value, 0, 0) + "\n"; }
+std::string WrappedJson(const nlohmann::ordered_json& value) { return Wrap(value, 0, 0) + "\n"; }
 
 namespace describe {
 

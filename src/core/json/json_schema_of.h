@@ -9,7 +9,7 @@
 #include "core/json/describe.h"
 #include "core/json/json_members.h"
 
-// JSON Schemas (json-schema.org, draft 2020-12) of described values.
+// JSON Schemas (json-schema.org, draft 2020-12) for described structs.
 namespace etprof {
 namespace describe {
 
@@ -17,15 +17,15 @@ using Schema = nlohmann::ordered_json;
 
 template <typename T>
 struct IsVariant : std::false_type {};
-template <typename... Each>
-struct IsVariant<std::variant<Each...>> : std::true_type {};
+template <typename... Alternatives>
+struct IsVariant<std::variant<Alternatives...>> : std::true_type {};
 
 Schema TextSchema(const About& about);
 Schema NumberSchema(const char* type, std::optional<double> least, const About& about);
-// What `schema` says, or null.
+// The schema with null as an additional allowed value.
 Schema OrNull(Schema schema);
 
-// What stands in place of a key that a person leaves out, as far as the member's own value says it.
+// Adds the default of an optional key, if the member's initial value is a valid value of the key.
 template <typename M>
 void AddDefault(Schema& schema, const M& value, const About& about) {
   if constexpr (IsVector<M>::value) {
@@ -38,13 +38,13 @@ void AddDefault(Schema& schema, const M& value, const About& about) {
 }
 
 Schema Reference(const char* definition);
-// What the schema of every struct begins with.
+// The empty schema of a struct.
 Schema EmptyObject();
 void AddMember(Schema& object, const char* key, Schema value, const About& about);
-// The members of `part`, which stand in `object` together, or not at all (about.or_null: as null).
+// Adds the members of `part` to `object`. They are present together or not at all (about.or_null: all null).
 void AddAllOrNone(Schema& object, const Schema& part, const About& about);
 
-// Makes the schema of a struct; those of structs with a name go into `definitions`.
+// Generates the schema of a struct. Schemas of structs with a kSchemaName go into `definitions`.
 class SchemaMaker {
  public:
   explicit SchemaMaker(Schema& definitions) : definitions_(definitions) {}
@@ -98,7 +98,7 @@ class SchemaMaker {
     void Put(const char* key, const About& about) {
       if constexpr (IsOptional<U>::value) {
         Schema value = maker.Value<typename IsOptional<U>::Value>(about);
-        // Of what stands in a file for people to write, null is as good as nothing.
+        // In a file that users write, a key can be left out instead of null.
         const bool null = !about.if_any || about.or_null;
         AddMember(schema, key, null ? OrNull(std::move(value)) : std::move(value), about);
       } else {
@@ -137,14 +137,15 @@ class SchemaMaker {
       return Value<typename U::Form>(about);
     } else if constexpr (IsVariant<U>::value) {
       Schema any = Schema::array();
-      [&]<typename... Each>(std::type_identity<std::variant<Each...>>) {
-        (any.push_back(Value<Each>(IsVector<Each>::value ? about : OfElement(about))), ...);
+      [&]<typename... Alternatives>(std::type_identity<std::variant<Alternatives...>>) {
+        (any.push_back(Value<Alternatives>(IsVector<Alternatives>::value ? about : OfElement(about))), ...);
       }(std::type_identity<U>());
       return {{"anyOf", std::move(any)}};
     } else if constexpr (Described<U>) {
       if constexpr (requires { U::kSchemaName; }) {
         if (!definitions_.contains(U::kSchemaName)) {
-          definitions_[U::kSchemaName] = nullptr;  // its place is before those that it refers to
+          definitions_[U::kSchemaName] =
+              nullptr;  // reserves the position before the definitions that it refers to
           Schema schema = Object<U>();
           definitions_[U::kSchemaName] = std::move(schema);
         }
@@ -175,7 +176,7 @@ class SchemaMaker {
 
 }  // namespace describe
 
-// The schema of a file that holds a T.
+// The schema of a file that contains a T.
 template <Described T>
 nlohmann::ordered_json SchemaOf(std::string_view title, std::string_view description) {
   nlohmann::ordered_json definitions = nlohmann::ordered_json::object();
@@ -187,7 +188,7 @@ nlohmann::ordered_json SchemaOf(std::string_view title, std::string_view descrip
   return schema;
 }
 
-// JSON for people to read: what fits on a line stands on one.
+// JSON for people: a list or object that fits on a line is on one line.
 std::string WrappedJson(const nlohmann::ordered_json& value);
 
 }  // namespace etprof

@@ -16,13 +16,13 @@ std::string Nested(int depth, const std::string& open, const std::string& close)
   return text;
 }
 
-TEST(ParseJson, ReadsWhatIsJsonAndDiscardsTheRest) {
+TEST(ParseJson, ReadsJsonAndDiscardsOtherText) {
   EXPECT_EQ(ParseJson(R"({"a": [1, null]})")["a"][0], 1);
   for (const char* text : {"", "{", "[1,]", "nan", "{\"a\": 1} x", "\"\xff\"", "// c\n1"})
     EXPECT_TRUE(ParseJson(text).is_discarded()) << text;
 }
 
-TEST(ParseJson, RefusesWhatWouldOverflowTheStackLater) {
+TEST(ParseJson, RefusesNestingThatCouldOverflowTheStack) {
   EXPECT_TRUE(ParseJson(Nested(kMostJsonNesting, "[", "]")).is_array());
   EXPECT_TRUE(ParseJson(Nested(kMostJsonNesting + 1, "[", "]")).is_discarded());
   EXPECT_TRUE(ParseJson(Nested(1'000'000, R"({"a":)", "}")).is_discarded());
@@ -38,7 +38,7 @@ TEST(NestsTooDeep, CountsNestingAndNotBrackets) {
   EXPECT_TRUE(NestsTooDeep("/* \" */" + std::string(1000, '['), true));
 }
 
-TEST(NullForNonFinite, ReplacesThemOutsideOfStrings) {
+TEST(NullForNonFinite, ReplacesWordsOutsideOfStrings) {
   EXPECT_EQ(NullForNonFinite(R"({"a": -Infinity, "b": [Infinity,NaN], "c": 1})"),
             R"({"a": null, "b": [null,null], "c": 1})");
   const std::string untouched = R"({"NaN": "say \"Infinity\" \\", "d": "-Infinity"})";

@@ -11,12 +11,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether a list such as "cpu,cpuacct" has the name.
+// Whether a comma-separated list such as "cpu,cpuacct" contains the name.
 bool ListHas(std::string_view list, std::string_view name) {
   return ("," + std::string(list) + ",").find("," + std::string(name) + ",") != std::string::npos;
 }
 
-// A path of mountinfo, which writes blanks as "\040" (man 5 proc).
+// Decodes a path from mountinfo, which writes blanks as "\040" (man 5 proc).
 std::string UnescapeMountPath(const std::string& text) {
   std::string path;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -32,7 +32,7 @@ std::string UnescapeMountPath(const std::string& text) {
   return path;
 }
 
-// The process's path in the hierarchy that has the controller.
+// The process's path in the hierarchy with the controller.
 struct GroupPath {
   int version = 2;
   std::string path;
@@ -42,20 +42,20 @@ std::optional<GroupPath> FindGroupPath(std::string_view controller, const std::s
   std::optional<GroupPath> found;
   std::istringstream lines(cgroup);
   for (std::string line; std::getline(lines, line);) {
-    // "ID:CONTROLLERS:PATH"; version 2 has no controllers here.
+    // "ID:CONTROLLERS:PATH"; the line of version 2 lists no controllers.
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos || line.size() <= second + 1 || line[second + 1] != '/') continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const std::string path = line.substr(second + 1);
-    // A controller of version 1 is not available in version 2.
+    // A controller that version 1 uses is not available in version 2.
     if (ListHas(controllers, controller)) return GroupPath{1, path};
     if (controllers.empty()) found = GroupPath{2, path};
   }
   return found;
 }
 
-// `path` as seen from a mount whose root is `from`: "/a" of "/docker/x/a". Absent: it lies outside.
+// `path` relative to a mount whose root is `from`: "/a" for "/docker/x/a". Absent if it is outside.
 std::optional<std::string> PathBelow(const std::string& path, const std::string& from) {
   const std::string base = from == "/" ? "" : from;
   const bool below = path.starts_with(base) && (path.size() == base.size() || path[base.size()] == '/');
@@ -81,9 +81,9 @@ std::optional<Cgroup> FindCgroup(std::string_view controller, const fs::path& ro
     if (dash == std::string::npos) continue;
     const std::vector<std::string> mount = Words(line.substr(0, dash)), type = Words(line.substr(dash + 3));
     if (mount.size() < 5 || type.size() < 3) continue;
-    const bool holds =
+    const bool has_controller =
         group->version == 2 ? type[0] == "cgroup2" : type[0] == "cgroup" && ListHas(type[2], controller);
-    if (!holds) continue;
+    if (!has_controller) continue;
     auto below = PathBelow(group->path, UnescapeMountPath(mount[3]));
     if (!below) continue;
     const fs::path mounted = root / fs::path(UnescapeMountPath(mount[4])).relative_path();
@@ -95,7 +95,7 @@ std::optional<Cgroup> FindCgroup(std::string_view controller, const fs::path& ro
       if (below->empty()) break;
       below->resize(below->rfind('/'));
     }
-    // Of several mounts the one that shows most ancestors.
+    // If there are several mounts, use the mount that shows the most ancestors.
     if (folders.size() > found.folders.size()) found.folders = folders;
   }
   return found.folders.empty() ? std::nullopt : std::optional(found);
@@ -122,11 +122,11 @@ std::optional<std::int64_t> CgroupNumber(std::string_view text, std::string_view
 }
 
 std::optional<CpuQuota> ReadCpuQuota(const fs::path& root) {
-  std::optional<CpuQuota> least;
+  std::optional<CpuQuota> smallest;
   const auto group = FindCgroup("cpu", root);
-  if (!group) return least;
+  if (!group) return smallest;
   for (const fs::path& folder : group->folders) {
-    // "max 100000" or "10000 100000" (µs); version 1: -1 without a quota.
+    // "max 100000" or "10000 100000" (µs); in version 1 the quota is -1 if there is no limit.
     const char* key = group->version == 2 ? "cpu.max" : "cpu.cfs_quota_us";
     const std::string text = group->version == 2
                                  ? ReadKey(folder, key)
@@ -136,9 +136,9 @@ std::optional<CpuQuota> ReadCpuQuota(const fs::path& root) {
     const auto quota = AsNumber<std::int64_t>(words[0]), period = AsNumber<std::int64_t>(words[1]);
     if (!quota || !period || *quota <= 0 || *period <= 0) continue;
     const double cpus = static_cast<double>(*quota) / static_cast<double>(*period);
-    if (!least || cpus < least->cpus) least = CpuQuota{cpus, key, folder};
+    if (!smallest || cpus < smallest->cpus) smallest = CpuQuota{cpus, key, folder};
   }
-  return least;
+  return smallest;
 }
 
 std::optional<CpuThrottling> ParseThrottling(std::string_view cpu_stat) {

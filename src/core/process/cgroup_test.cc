@@ -20,7 +20,7 @@ constexpr const char* kMountsV1 =
     "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
 constexpr const char* kMountsV2 = "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup rw\n";
 
-// A folder that stands for "/".
+// A temporary folder that serves as the root folder "/".
 class CgroupTree : public testing::Test {
  protected:
   ~CgroupTree() override { fs::remove_all(root_); }
@@ -44,7 +44,7 @@ class CgroupTree : public testing::Test {
   const fs::path root_ = MakeTemporaryFolder("etprof-cgroup-test", "a folder");
 };
 
-TEST_F(CgroupTree, OfVersion1LieWhereTheirControllerIsMounted) {
+TEST_F(CgroupTree, Version1GroupsAreWhereTheirControllerIsMounted) {
   Process("9:name=systemd:/x\n4:memory:/m\n2:cpuacct,cpu:/box/inner\n1:cpuset:/c\n0::/\n", kMountsV1);
   Write("sys/fs/cgroup/cpu,cpuacct/box/inner/cpu.stat", "");
   Write("sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n");
@@ -55,7 +55,7 @@ TEST_F(CgroupTree, OfVersion1LieWhereTheirControllerIsMounted) {
   EXPECT_THAT(Folders("memory"), ElementsAre()) << "not mounted";
 }
 
-TEST_F(CgroupTree, OfVersion2AndOfHybridSystems) {
+TEST_F(CgroupTree, Version2AndHybridSystems) {
   Process("0::/user.slice/a b.scope\n", kMountsV2);
   Write("sys/fs/cgroup/user.slice/a b.scope/cpu.max", "max 100000\n");
   EXPECT_THAT(Folders("memory"), ElementsAre("/sys/fs/cgroup/user.slice/a b.scope",
@@ -65,7 +65,7 @@ TEST_F(CgroupTree, OfVersion2AndOfHybridSystems) {
   EXPECT_THAT(Folders("cpu"), ElementsAre("/sys/fs/cgroup/unified/a", "/sys/fs/cgroup/unified"));
 }
 
-TEST_F(CgroupTree, OfContainersLieBelowTheRootOfTheirMount) {
+TEST_F(CgroupTree, ContainerGroupsAreBelowTheRootOfTheirMount) {
   Process("3:cpu:/docker/abc\n", "32 31 0:29 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n");
   Write("sys/fs/cgroup/cpu/cpu.stat", "");
   EXPECT_THAT(Folders("cpu"), ElementsAre("/sys/fs/cgroup/cpu")) << "without a namespace of its own";
@@ -78,7 +78,7 @@ TEST_F(CgroupTree, OfContainersLieBelowTheRootOfTheirMount) {
   EXPECT_THAT(Folders("cpu"), ElementsAre("/mnt/c d/b", "/mnt/c d"));
 }
 
-TEST_F(CgroupTree, OutsideOfWhatIsMountedAreNotGuessed) {
+TEST_F(CgroupTree, GroupsOutsideOfTheMountsAreNotGuessed) {
   Write("etc/cpu.stat", "");
   Write("sys/fs/cgroup/cpu.stat", "");
   for (const char* cgroup :
@@ -92,7 +92,7 @@ TEST_F(CgroupTree, OutsideOfWhatIsMountedAreNotGuessed) {
   EXPECT_THAT(Folders("cpu"), ElementsAre());
 }
 
-TEST_F(CgroupTree, TheSmallestQuotaOfAllAncestorsCounts) {
+TEST_F(CgroupTree, TheSmallestQuotaOfAllAncestorsApplies) {
   Process("0::/pod/box\n", kMountsV2);
   Write("sys/fs/cgroup/pod/box/cpu.max", "400000 100000\n");
   EXPECT_EQ(ReadCpuQuota(root_)->cpus, 4);
@@ -109,7 +109,7 @@ TEST_F(CgroupTree, TheSmallestQuotaOfAllAncestorsCounts) {
   }
 }
 
-TEST_F(CgroupTree, TheQuotaOfVersion1) {
+TEST_F(CgroupTree, ReadsTheQuotaOfVersion1) {
   Process("2:cpu,cpuacct:/q\n", kMountsV1);
   Write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
   Write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
@@ -121,7 +121,7 @@ TEST_F(CgroupTree, TheQuotaOfVersion1) {
   EXPECT_EQ(quota->key, "cpu.cfs_quota_us");
 }
 
-TEST(Cgroup, ThrottlingOfBothVersions) {
+TEST(Cgroup, ParsesThrottlingOfBothVersions) {
   // Linux 6.18, version 2 and version 1 (the order of its keys differs).
   const auto v2 = ParseThrottling(
       "usage_usec 7062515\nuser_usec 6700000\nsystem_usec 362515\nnr_periods 91\n"

@@ -16,7 +16,7 @@
 namespace etprof {
 
 void PrepareProcess() {
-  // In this order: open() takes the least number that is free.
+  // In ascending order, since open() returns the lowest free number.
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
     if (::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) {
       [[maybe_unused]] const int opened = ::open("/dev/null", O_RDWR);

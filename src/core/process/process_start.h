@@ -2,15 +2,15 @@
 
 namespace etprof {
 
-// The first thing that a main does, for what its caller left undone:
-// - closed descriptors 0 to 2 are opened on /dev/null, so that no file of ours gets such a number and is
-//   written into by a message;
-// - a limit of the size of files (ulimit -f) makes a write fail with EFBIG, instead of ending the process;
-// - memory that is freed stays the process's (glibc): asking the system for it again takes longer.
-// Throws Error (kDeviceFailed) where the stack is limited to less than kLeastStackBytes.
+// Every main calls this first, because its caller may have left the process in an unsuitable state:
+// - Descriptors 0 to 2 that are closed are opened on /dev/null, so that no other file gets such a number and
+// messages are not written into it.
+// - A limit of file sizes (ulimit -f) makes a write fail with EFBIG instead of ending the process.
+// - Freed memory stays with the process (glibc), because requesting it from the system again is slower.
+// Throws Error (kDeviceFailed) if the stack is limited to less than kMinStackBytes.
 void PrepareProcess();
 
-// What every command and thread gets by with; systems give 8 MiB.
+// Sufficient for every command and thread; systems usually give 8 MiB.
 inline constexpr unsigned kLeastStackBytes = 1U << 20U;
 
 }  // namespace etprof

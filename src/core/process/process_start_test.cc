@@ -14,7 +14,7 @@
 namespace etprof {
 namespace {
 
-// What PrepareProcess changes belongs to the process: each check runs in one of its own.
+// PrepareProcess changes the whole process, so each test calls it in a new process.
 TEST(ProcessStart, ClosedDescriptorsAreOpened) {
   EXPECT_EXIT(
       {
@@ -35,7 +35,7 @@ TEST(ProcessStart, OpenDescriptorsStay) {
       testing::ExitedWithCode(0), "still here");
 }
 
-TEST(ProcessStart, ALimitOfTheSizeOfFilesFailsTheWrite) {
+TEST(ProcessStart, AFileSizeLimitFailsTheWrite) {
   EXPECT_EXIT(
       {
         PrepareProcess();

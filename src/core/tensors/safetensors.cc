@@ -14,16 +14,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kPrefix = 8;
-constexpr std::uint64_t kMostHeader = 100'000'000;  // the reference implementation's limit
+constexpr std::uint64_t kHeaderLengthBytes = 8;
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the reference implementation's limit
 
-Error Bad(const std::filesystem::path& path, std::string problem) {
+Error InvalidFile(const std::filesystem::path& path, std::string problem) {
   return Error(ExitCode::kBadInput, std::move(problem))
       .InFile(path.string())
       .Remedy("copy it again, or give a file that `etprof export` wrote");
 }
 
-std::uint64_t Count(const json& value) {
+std::uint64_t ParseCount(const json& value) {
   if (!value.is_number_unsigned()) throw std::invalid_argument("a size or offset is not a count");
   return value.get<std::uint64_t>();
 }
@@ -42,7 +42,7 @@ TensorBytes ReadTensor(const json& entry, ByteView data, Range& range) {
   const json& shape = entry.at("shape");
   if (!shape.is_array()) throw std::invalid_argument("\"shape\" is not an array");
   for (const json& size : shape) {
-    const std::uint64_t extent = Count(size);
+    const std::uint64_t extent = ParseCount(size);
     if (extent > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()) ||
         (extent != 0 && bytes > std::numeric_limits<std::uint64_t>::max() / extent)) {
       throw std::invalid_argument("the shape is too large");
@@ -53,8 +53,8 @@ TensorBytes ReadTensor(const json& entry, ByteView data, Range& range) {
   const json& offsets = entry.at("data_offsets");
   if (!offsets.is_array() || offsets.size() != 2)
     throw std::invalid_argument("\"data_offsets\" is not a pair");
-  range.begin = Count(offsets[0]);
-  range.end = Count(offsets[1]);
+  range.begin = ParseCount(offsets[0]);
+  range.end = ParseCount(offsets[1]);
   if (range.begin > range.end || range.end > data.size()) {
     throw std::invalid_argument(fmt::format("its bytes [{}, {}) are not within the {} bytes of data",
                                             range.begin, range.end, data.size()));
@@ -81,22 +81,23 @@ std::size_t ElementSize(const std::string& dtype) {
 Safetensors ReadSafetensors(const std::filesystem::path& path) {
   Safetensors result{MappedFile::Open(path), {}, {}};
   const ByteView bytes = result.file.bytes();
-  if (bytes.size() < kPrefix)
-    throw Bad(path, "is not a safetensors file: too short for a header length").AtOffset(0);
+  if (bytes.size() < kHeaderLengthBytes)
+    throw InvalidFile(path, "is not a safetensors file: too short for a header length").AtOffset(0);
   std::uint64_t length = 0;
   for (int i = 7; i >= 0; --i)
     length = length << 8 | static_cast<std::uint64_t>(bytes[static_cast<std::size_t>(i)]);
-  if (length > kMostHeader || length > bytes.size() - kPrefix) {
-    throw Bad(path,
-              fmt::format("is not a safetensors file, or is cut short: a header of {} bytes in a file of {}",
+  if (length > kMaxHeaderBytes || length > bytes.size() - kHeaderLengthBytes) {
+    throw InvalidFile(
+        path, fmt::format("is not a safetensors file, or is cut short: a header of {} bytes in a file of {}",
                           length, bytes.size()))
         .AtOffset(0);
   }
-  const ByteView data = bytes.subspan(kPrefix + length);
-  const auto* text = reinterpret_cast<const char*>(bytes.data() + kPrefix);
+  const ByteView data = bytes.subspan(kHeaderLengthBytes + length);
+  const auto* text = reinterpret_cast<const char*>(bytes.data() + kHeaderLengthBytes);
   const json header = json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
   if (!header.is_object())
-    throw Bad(path, "is not a safetensors file: its header is not a JSON object").AtOffset(kPrefix);
+    throw InvalidFile(path, "is not a safetensors file: its header is not a JSON object")
+        .AtOffset(kHeaderLengthBytes);
 
   std::vector<Range> ranges;
   for (const auto& [name, entry] : header.items()) {
@@ -110,16 +111,19 @@ Safetensors ReadSafetensors(const std::filesystem::path& path) {
       result.tensors.emplace(name, ReadTensor(entry, data, range));
       if (range.begin != range.end) ranges.push_back(std::move(range));
     } catch (const json::exception& error) {
-      throw Bad(path, fmt::format("tensor '{}': {}", name, error.what())).AtOffset(kPrefix);
+      throw InvalidFile(path, fmt::format("tensor '{}': {}", name, error.what()))
+          .AtOffset(kHeaderLengthBytes);
     } catch (const std::invalid_argument& error) {
-      throw Bad(path, fmt::format("tensor '{}': {}", name, error.what())).AtOffset(kPrefix);
+      throw InvalidFile(path, fmt::format("tensor '{}': {}", name, error.what()))
+          .AtOffset(kHeaderLengthBytes);
     }
   }
   std::ranges::sort(ranges, {}, &Range::begin);
   for (std::size_t i = 1; i < ranges.size(); ++i) {
     if (ranges[i].begin < ranges[i - 1].end) {
-      throw Bad(path, fmt::format("tensors '{}' and '{}' overlap", ranges[i - 1].name, ranges[i].name))
-          .AtOffset(kPrefix + length + ranges[i].begin);
+      throw InvalidFile(path,
+                        fmt::format("tensors '{}' and '{}' overlap", ranges[i - 1].name, ranges[i].name))
+          .AtOffset(kHeaderLengthBytes + length + ranges[i].begin);
     }
   }
   return result;
@@ -138,7 +142,8 @@ void WriteSafetensors(const std::filesystem::path& path,
     offset += tensor.bytes.size();
   }
   std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');  // the data begins at a multiple of 8, as the format asks
+  text.append((8 - text.size() % 8) % 8,
+              ' ');  // the data begins at a multiple of 8, as the format recommends
   WriteFileAtomically(path, [&](std::ostream& out) {
     for (unsigned i = 0; i < 8; ++i) out.put(static_cast<char>(text.size() >> (8 * i) & 0xff));
     out.write(text.data(), static_cast<std::streamsize>(text.size()));

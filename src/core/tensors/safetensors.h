@@ -20,22 +20,22 @@ struct TensorBytes {
 };
 
 struct Safetensors {
-  MappedFile file;  // what `tensors` points into
+  MappedFile file;  // `tensors` points into this file
   std::map<std::string, TensorBytes> tensors;
   std::map<std::string, std::string> metadata;
 };
 
-// Throws Error (kBadInput) that names the file and the offset for whatever is not such a file: a header that
-// does not fit, is no JSON or of other types, tensors outside of the file, overlapping, or of another size
-// than dtype and shape give.
+// Throws Error (kBadInput) with the file and the offset if the file is invalid: a header that is too long,
+// not JSON, or has wrong types; tensors that lie outside of the file, overlap, or do not have the size that
+// their dtype and shape give.
 Safetensors ReadSafetensors(const std::filesystem::path& path);
 
-// Writes by rename. Throws Error (kDeviceFailed) as WriteFileAtomically.
+// Writes a temporary file and renames it. Throws Error (kDeviceFailed) as WriteFileAtomically.
 void WriteSafetensors(const std::filesystem::path& path,
                       const std::vector<std::pair<std::string, TensorBytes>>& tensors,
                       const std::map<std::string, std::string>& metadata);
 
-// Bytes of one element of a safetensors dtype; 0 for a dtype that is not known.
+// Bytes per element of a safetensors dtype; 0 for an unknown dtype.
 std::size_t ElementSize(const std::string& dtype);
 
 }  // namespace etprof

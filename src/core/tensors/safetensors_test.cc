@@ -23,7 +23,7 @@ class SafetensorsTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // A file with this header text and `data` bytes of tensors; the length may lie.
+  // A file with this header text, this header length (which may be wrong), and `data` bytes of tensors.
   std::filesystem::path File(const std::string& header, std::size_t data, std::uint64_t length) {
     const auto path = folder_ / "t.safetensors";
     std::string contents(8, '\0');
@@ -31,10 +31,10 @@ class SafetensorsTest : public ::testing::Test {
     WriteFileAtomically(path, contents + header + std::string(data, 'x'));
     return path;
   }
-  std::string Complaint(const std::string& header, std::size_t data) {
-    return ComplaintOf(File(header, data, header.size()));
+  std::string ProblemOf(const std::string& header, std::size_t data) {
+    return ReadProblem(File(header, data, header.size()));
   }
-  static std::string ComplaintOf(const std::filesystem::path& path) {
+  static std::string ReadProblem(const std::filesystem::path& path) {
     try {
       ReadSafetensors(path);
     } catch (const Error& error) {
@@ -48,7 +48,7 @@ class SafetensorsTest : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(SafetensorsTest, ComesBack) {
+TEST_F(SafetensorsTest, ReadsBackWrittenTensors) {
   const std::vector<float> numbers = {1, 2, 3, 4, 5, 6};
   const auto path = folder_ / "a.safetensors";
   WriteSafetensors(path,
@@ -66,49 +66,49 @@ TEST_F(SafetensorsTest, ComesBack) {
   EXPECT_EQ(read.tensors.at("forward/2").bytes.size(), 4U);
 }
 
-TEST_F(SafetensorsTest, HostileFilesAreOneClearError) {
+TEST_F(SafetensorsTest, ReportsOneProblemOfAnInvalidFile) {
   const auto tensor = [](const std::string& fields) { return R"({"a":{)" + fields + "}}"; };
-  EXPECT_THAT(ComplaintOf(File("{}", 0, std::numeric_limits<std::uint64_t>::max())), HasSubstr("cut short"));
-  EXPECT_THAT(ComplaintOf(File("{}", 0, 3)), HasSubstr("cut short"));
-  EXPECT_THAT(Complaint("[]", 0), HasSubstr("not a JSON object. Copy it again, or give a file that"));
-  EXPECT_THAT(Complaint("{", 0), HasSubstr("not a JSON object"));
-  EXPECT_THAT(Complaint(std::string(100000, '['), 0), HasSubstr("not a JSON object"));
-  EXPECT_THAT(Complaint(R"({"a":1})", 0), HasSubstr("tensor 'a'"));
-  EXPECT_THAT(Complaint(tensor(R"("dtype":"F32","shape":[1])"), 4), HasSubstr("data_offsets"));
-  EXPECT_THAT(Complaint(tensor(R"("dtype":"F31","shape":[1],"data_offsets":[0,4])"), 4),
+  EXPECT_THAT(ReadProblem(File("{}", 0, std::numeric_limits<std::uint64_t>::max())), HasSubstr("cut short"));
+  EXPECT_THAT(ReadProblem(File("{}", 0, 3)), HasSubstr("cut short"));
+  EXPECT_THAT(ProblemOf("[]", 0), HasSubstr("not a JSON object. Copy it again, or give a file that"));
+  EXPECT_THAT(ProblemOf("{", 0), HasSubstr("not a JSON object"));
+  EXPECT_THAT(ProblemOf(std::string(100000, '['), 0), HasSubstr("not a JSON object"));
+  EXPECT_THAT(ProblemOf(R"({"a":1})", 0), HasSubstr("tensor 'a'"));
+  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[1])"), 4), HasSubstr("data_offsets"));
+  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F31","shape":[1],"data_offsets":[0,4])"), 4),
               HasSubstr("unknown dtype 'F31'"));
-  EXPECT_THAT(Complaint(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,8])"), 4),
+  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,8])"), 4),
               HasSubstr("not within"));
-  EXPECT_THAT(Complaint(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"), 8),
+  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"), 8),
               HasSubstr("not within"));
-  EXPECT_THAT(Complaint(tensor(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"), 4), HasSubstr("need 8"));
-  EXPECT_THAT(Complaint(tensor(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4),
+  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"), 4), HasSubstr("need 8"));
+  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4),
               HasSubstr("not a count"));
-  EXPECT_THAT(Complaint(tensor(R"("dtype":"F32","shape":[1.5],"data_offsets":[0,4])"), 4),
+  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[1.5],"data_offsets":[0,4])"), 4),
               HasSubstr("not a count"));
   EXPECT_THAT(
-      Complaint(tensor(R"("dtype":"F32","shape":[2147483647,2147483647,2147483647],"data_offsets":[0,4])"),
+      ProblemOf(tensor(R"("dtype":"F32","shape":[2147483647,2147483647,2147483647],"data_offsets":[0,4])"),
                 4),
       HasSubstr("too large"));
-  EXPECT_THAT(Complaint(tensor(R"("dtype":"F32","shape":[9223372036854775807],"data_offsets":[0,4])"), 4),
+  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[9223372036854775807],"data_offsets":[0,4])"), 4),
               HasSubstr("too large"));
-  EXPECT_THAT(Complaint(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[18446744073709551615,3])"), 4),
+  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[18446744073709551615,3])"), 4),
               HasSubstr("not within"));
-  EXPECT_THAT(Complaint(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+  EXPECT_THAT(ProblemOf(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
                         R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
                         8),
               HasSubstr("'a' and 'b' overlap"));
-  EXPECT_THAT(Complaint(R"({"__metadata__":{"k":1}})", 0), HasSubstr("__metadata__"));
+  EXPECT_THAT(ProblemOf(R"({"__metadata__":{"k":1}})", 0), HasSubstr("__metadata__"));
 }
 
-TEST_F(SafetensorsTest, EveryCutIsAnErrorOrHoldsFewerBytesThanPromised) {
+TEST_F(SafetensorsTest, RefusesEveryTruncation) {
   const std::vector<float> numbers(4);
   const auto path = folder_ / "whole";
   WriteSafetensors(path, {{"a", {"F32", {4}, std::as_bytes(std::span(numbers))}}}, {});
   const std::string whole = ReadTextFile(path);
   for (std::size_t length = 0; length < whole.size(); ++length) {
     WriteFileAtomically(folder_ / "cut", whole.substr(0, length));
-    EXPECT_NE(ComplaintOf(folder_ / "cut"), "no error") << length;
+    EXPECT_NE(ReadProblem(folder_ / "cut"), "no error") << length;
   }
 }
 

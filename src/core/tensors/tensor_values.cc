@@ -13,14 +13,14 @@
 namespace etprof {
 namespace {
 
-// By the number of the ScalarType.
+// safetensors names by the number of the ScalarType.
 constexpr NamedValue<int> kSafetensorsNames[] = {{0, "U8"},       {1, "I8"},    {2, "I16"},   {3, "I32"},
                                                  {4, "I64"},      {5, "F16"},   {6, "F32"},   {7, "F64"},
                                                  {9, "C64"},      {11, "BOOL"}, {15, "BF16"}, {23, "F8_E5M2"},
                                                  {24, "F8_E4M3"}, {27, "U16"},  {28, "U32"},  {29, "U64"}};
 
-// IEEE 754 style small floats. `special` is the exponent field that means infinity or NaN; -1: there is none
-// but one NaN (Float8 E4M3FN: all ones).
+// Decodes a small float with a sign, exponent, and mantissa as in IEEE 754. If `ieee` is false, the format
+// has no infinity and a single NaN, with all bits set (Float8 E4M3FN).
 double SmallFloat(std::uint32_t bits, int exponent_bits, int mantissa_bits, bool ieee) {
   const std::uint32_t mantissa_mask = (1U << mantissa_bits) - 1;
   const std::uint32_t exponent_mask = (1U << exponent_bits) - 1;
@@ -41,7 +41,7 @@ double SmallFloat(std::uint32_t bits, int exponent_bits, int mantissa_bits, bool
 }
 
 template <typename Stored, typename Convert>
-std::vector<double> Each(ByteView bytes, Convert convert) {
+std::vector<double> ConvertElements(ByteView bytes, Convert convert) {
   std::vector<double> numbers(bytes.size() / sizeof(Stored));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     Stored stored;
@@ -52,8 +52,8 @@ std::vector<double> Each(ByteView bytes, Convert convert) {
 }
 
 template <typename Stored>
-std::vector<double> Each(ByteView bytes) {
-  return Each<Stored>(bytes, [](Stored value) { return static_cast<double>(value); });
+std::vector<double> ConvertElements(ByteView bytes) {
+  return ConvertElements<Stored>(bytes, [](Stored value) { return static_cast<double>(value); });
 }
 
 // Calls copy(row_major_index, memory_index) for every element.
@@ -83,25 +83,26 @@ void ForEachElement(const std::vector<std::int64_t>& shape, const std::vector<st
 std::string SafetensorsName(int scalar_type) { return NameIn(kSafetensorsNames, scalar_type); }
 
 std::vector<double> NumbersOf(const std::string& dtype, ByteView bytes) {
-  if (dtype == "F32" || dtype == "C64") return Each<float>(bytes);
-  if (dtype == "F64") return Each<double>(bytes);
+  if (dtype == "F32" || dtype == "C64") return ConvertElements<float>(bytes);
+  if (dtype == "F64") return ConvertElements<double>(bytes);
   if (dtype == "F16")
-    return Each<std::uint16_t>(bytes, [](std::uint16_t b) { return SmallFloat(b, 5, 10, true); });
+    return ConvertElements<std::uint16_t>(bytes, [](std::uint16_t b) { return SmallFloat(b, 5, 10, true); });
   if (dtype == "BF16")
-    return Each<std::uint16_t>(bytes, [](std::uint16_t b) { return SmallFloat(b, 8, 7, true); });
+    return ConvertElements<std::uint16_t>(bytes, [](std::uint16_t b) { return SmallFloat(b, 8, 7, true); });
   if (dtype == "F8_E5M2")
-    return Each<std::uint8_t>(bytes, [](std::uint8_t b) { return SmallFloat(b, 5, 2, true); });
+    return ConvertElements<std::uint8_t>(bytes, [](std::uint8_t b) { return SmallFloat(b, 5, 2, true); });
   if (dtype == "F8_E4M3")
-    return Each<std::uint8_t>(bytes, [](std::uint8_t b) { return SmallFloat(b, 4, 3, false); });
-  if (dtype == "U8") return Each<std::uint8_t>(bytes);
-  if (dtype == "BOOL") return Each<std::uint8_t>(bytes, [](std::uint8_t b) { return b != 0 ? 1.0 : 0.0; });
-  if (dtype == "I8") return Each<std::int8_t>(bytes);
-  if (dtype == "U16") return Each<std::uint16_t>(bytes);
-  if (dtype == "I16") return Each<std::int16_t>(bytes);
-  if (dtype == "U32") return Each<std::uint32_t>(bytes);
-  if (dtype == "I32") return Each<std::int32_t>(bytes);
-  if (dtype == "U64") return Each<std::uint64_t>(bytes);
-  if (dtype == "I64") return Each<std::int64_t>(bytes);
+    return ConvertElements<std::uint8_t>(bytes, [](std::uint8_t b) { return SmallFloat(b, 4, 3, false); });
+  if (dtype == "U8") return ConvertElements<std::uint8_t>(bytes);
+  if (dtype == "BOOL")
+    return ConvertElements<std::uint8_t>(bytes, [](std::uint8_t b) { return b != 0 ? 1.0 : 0.0; });
+  if (dtype == "I8") return ConvertElements<std::int8_t>(bytes);
+  if (dtype == "U16") return ConvertElements<std::uint16_t>(bytes);
+  if (dtype == "I16") return ConvertElements<std::int16_t>(bytes);
+  if (dtype == "U32") return ConvertElements<std::uint32_t>(bytes);
+  if (dtype == "I32") return ConvertElements<std::int32_t>(bytes);
+  if (dtype == "U64") return ConvertElements<std::uint64_t>(bytes);
+  if (dtype == "I64") return ConvertElements<std::int64_t>(bytes);
   return {};
 }
 

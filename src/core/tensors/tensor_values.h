@@ -11,29 +11,29 @@
 
 namespace etprof {
 
-// The safetensors name of the elements that ExecuTorch's ScalarType has this number for
-// (schema/scalar_type.fbs): "F32" for 6. Empty for the few that safetensors has no name for (quantized,
-// bit-packed, half and double complex).
+// The safetensors name of an ExecuTorch ScalarType number (schema/scalar_type.fbs): "F32" for 6. Empty for
+// types that safetensors does not have (quantized, bit-packed, half and double complex).
 std::string SafetensorsName(int scalar_type);
 
-// Elements as numbers, by safetensors dtype: integers above 2^53 are rounded, a complex number is two. Empty
-// for an unknown dtype.
+// Converts elements of a safetensors dtype to numbers. Integers above 2^53 are rounded, and a complex element
+// becomes two numbers. Empty for an unknown dtype.
 std::vector<double> NumbersOf(const std::string& dtype, ByteView bytes);
 
-// Copies between row-major order and the order in memory that `dim_order` gives (its first entry varies
+// Copy between row-major order and the memory order that `dim_order` describes (its first entry varies
 // slowest).
 void CopyToMemoryOrder(std::byte* to, const std::byte* from_row_major, const std::vector<std::int64_t>& shape,
                        const std::vector<std::uint8_t>& dim_order, std::size_t element_size);
 void CopyToRowMajor(std::byte* to, const std::byte* from_memory, const std::vector<std::int64_t>& shape,
                     const std::vector<std::uint8_t>& dim_order, std::size_t element_size);
 
-// How two tensors differ. The relative difference of two elements is |a-b| / max(|a|,|b|).
+// The differences between two tensors. The relative difference of two elements is |a-b| / max(|a|,|b|).
 struct TensorDifference {
-  std::string problem;  // why they cannot be compared ("dtype F32 against F16"); nothing else holds then
+  std::string
+      problem;  // why they cannot be compared ("dtype F32 against F16"); the other members are then unset
   bool identical = false;
   double largest = 0, largest_relative = 0;  // over the elements that are finite in both
   std::optional<double> mean;                // |a-b| over the same elements; absent: there are none
-  std::int64_t nan_mismatches = 0;           // a NaN against a number, an infinity that the other lacks
+  std::int64_t nan_mismatches = 0;  // pairs of a NaN and a number, or of an infinity and another value
 };
 TensorDifference CompareTensors(const TensorBytes& a, const TensorBytes& b);
 

@@ -13,7 +13,7 @@ std::vector<double> Numbers(const std::string& dtype, std::vector<T> values) {
   return NumbersOf(dtype, std::as_bytes(std::span(values)));
 }
 
-TEST(TensorValues, SmallFloatsReadAsTheyAreDefined) {
+TEST(TensorValues, DecodesSmallFloats) {
   using U16 = std::vector<std::uint16_t>;
   using U8 = std::vector<std::uint8_t>;
   EXPECT_EQ(Numbers("F16", U16{0x3c00, 0xc000, 0x7bff, 0x0001, 0x8000}),
@@ -28,7 +28,7 @@ TEST(TensorValues, SmallFloatsReadAsTheyAreDefined) {
   EXPECT_TRUE(std::isnan(Numbers("F8_E4M3", U8{0x7f})[0]));
 }
 
-TEST(TensorValues, ChannelsLastThereAndBack) {
+TEST(TensorValues, ConvertsChannelsLastAndBack) {
   const std::vector<std::int64_t> shape = {1, 2, 2, 3};          // NCHW
   const std::vector<std::uint8_t> channels_last = {0, 2, 3, 1};  // NHWC in memory
   std::vector<std::uint8_t> row_major(12), memory(12), back(12);

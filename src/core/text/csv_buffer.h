@@ -11,8 +11,8 @@
 
 namespace etprof {
 
-// Rows of CSV on their way to a stream, in a large buffer of plain characters: an iostream insertion per cell
-// would cost more than the analysis.
+// Writes rows of CSV to a stream through a large character buffer: an iostream insertion per cell would take
+// longer than the analysis.
 class CsvBuffer {
  public:
   explicit CsvBuffer(std::ostream& out) : out_(out), text_(new char[kSize]) {}
@@ -36,11 +36,11 @@ class CsvBuffer {
   }
   CsvBuffer& Integer(std::int64_t value) {
     MakeRoom();
-    return UpTo(std::to_chars(text_.get() + used_, text_.get() + kSize, value).ptr);
+    return SetEnd(std::to_chars(text_.get() + used_, text_.get() + kSize, value).ptr);
   }
-  // The last character, a comma behind the last cell, becomes the end of the line.
+  // Replaces the comma after the last cell by a line end.
   void EndRow() { text_[used_ - 1] = '\n'; }
-  // value / 10^kDecimals, exactly and without trailing zeros, or with all decimals.
+  // Writes value / 10^kDecimals exactly, without trailing zeros, or with all decimals if kAll.
   template <int kDecimals, bool kAll = false>
   CsvBuffer& Decimal(std::int64_t value) {
     MakeRoom();
@@ -68,15 +68,15 @@ class CsvBuffer {
       }
       at += decimals + 1;
     }
-    return UpTo(at);
+    return SetEnd(at);
   }
-  // 100 part / whole with four decimals, rounded to nearest; nothing for a whole of 0.
+  // Writes 100 part / whole with four decimals, rounded to nearest; nothing if whole is 0.
   CsvBuffer& Percent(Nanoseconds part, Nanoseconds whole) {
     if (whole <= 0) return *this;
     const double scaled = 1e6 * static_cast<double>(part) / static_cast<double>(whole);
     if (!(scaled > -1e15 && scaled < 1e15)) {
       MakeRoom();
-      return UpTo(
+      return SetEnd(
           std::to_chars(text_.get() + used_, text_.get() + kSize, scaled / 1e4, std::chars_format::fixed, 4)
               .ptr);
     }
@@ -89,20 +89,20 @@ class CsvBuffer {
 
  private:
   static constexpr std::size_t kSize = std::size_t{1} << 18;
-  static constexpr std::size_t kLongestNumber = 512;  // a double in fixed notation, the longest of them
+  static constexpr std::size_t kMaxNumberBytes = 512;  // bytes of the longest double in fixed notation
 
   static constexpr std::uint64_t Power(int exponent) {
     std::uint64_t power = 1;
     for (int i = 0; i < exponent; ++i) power *= 10;
     return power;
   }
-  // The text ends there now.
-  CsvBuffer& UpTo(const char* end) {
+  // Sets the end of the buffer's text.
+  CsvBuffer& SetEnd(const char* end) {
     used_ = static_cast<std::size_t>(end - text_.get());
     return *this;
   }
   void MakeRoom() {
-    if (kSize - used_ < kLongestNumber) Flush();
+    if (kSize - used_ < kMaxNumberBytes) Flush();
   }
   std::ostream& out_;
   std::unique_ptr<char[]> text_;

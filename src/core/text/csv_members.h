@@ -22,14 +22,14 @@
 #include "core/text/escape.h"
 #include "core/text/text.h"
 
-// CSV of described values (core/json/describe.h): a row is a value, and its members are the columns. Cells
-// are escaped by CsvField. An integer with a scale is exact in decimals, true is 1; another number is the
-// shortest text that reads back as the same, or has `static constexpr int kDigits` significant digits of its
-// struct. What is absent or not finite is an empty cell. A flat std::optional has its cells together, or
-// none.
+// CSV for described structs (core/json/describe.h): a row is a struct, and its members are the columns. Cells
+// are escaped by CsvField. An integer with a scale is written as an exact decimal number, true as 1. A
+// floating-point number is the shortest text that reads back as the same value, or has `static constexpr int
+// kDigits` significant digits if its struct says so. An absent value or one that is not finite is an empty
+// cell. The cells of a flat std::optional are all filled or all empty.
 namespace etprof {
 
-// A part in percent of a whole with four decimals; an empty cell of a whole of 0.
+// Written as the percentage part / whole with four decimals; an empty cell if whole is 0.
 struct PercentOf {
   using Form = double;
   std::int64_t part = 0, whole = 0;
@@ -66,9 +66,9 @@ void PutCell(const T& value, const About& about, CsvBuffer& out) {
   }
 }
 
-// Digits of a struct's numbers; 0: as many as it takes.
+// Significant digits of a struct's numbers; 0: as many as necessary.
 template <typename T>
-constexpr int DigitsOf() {
+constexpr int SignificantDigits() {
   if constexpr (requires { T::kDigits; }) {
     return T::kDigits;
   } else {
@@ -104,7 +104,7 @@ struct CellWriter {
   const T* value;  // null: empty cells
 
   void operator()(const char*, const auto& member, const About& about = {}) {
-    if (value != nullptr) PutCell<DigitsOf<T>()>(Of(member, *value), about, out);
+    if (value != nullptr) PutCell<SignificantDigits<T>()>(Of(member, *value), about, out);
     out << ',';
   }
   void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
@@ -191,7 +191,7 @@ std::vector<std::string> CsvColumnsOf() {
 template <Described T>
 class CsvRows {
  public:
-  // `columns`: of the header; none: it is there already.
+  // `columns` is the header; empty if the header is already written.
   explicit CsvRows(std::ostream& out, const std::vector<std::string>& columns = CsvColumnsOf<T>())
       : out_(out) {
     for (const std::string& name : columns) out_ << CsvField(name) << ',';
@@ -208,7 +208,7 @@ class CsvRows {
   CsvBuffer out_;
 };
 
-// What a row's cells say. The last columns may be missing. Throws std::invalid_argument saying what is wrong:
+// Parses the cells of a row. The last columns may be missing. Throws std::invalid_argument with the problem:
 // "launch is no number".
 template <Described T>
 T ReadCsvRow(const std::vector<std::string_view>& cells) {
@@ -219,25 +219,25 @@ T ReadCsvRow(const std::vector<std::string_view>& cells) {
   return value;
 }
 
-// The rows of a whole table with exactly T's columns. `what` it is a table of, for messages. Throws Error
-// (kBadInput) with file and line.
+// Reads a table that has exactly T's columns. `what` names the table in messages. Throws Error (kBadInput)
+// with file and line.
 template <Described T>
 std::vector<T> ReadCsvFile(std::string_view text, const std::string& file_name, std::string_view what) {
   CsvReader reader(text, file_name);
   std::vector<std::string_view> fields;
-  const auto wrong = [&](const std::string& problem) {
+  const auto make_error = [&](const std::string& problem) {
     Error error(ExitCode::kBadInput, problem);
     error.InFile(file_name).AtLine(reader.line());
     return error;
   };
   if (!reader.Next(fields) || !std::ranges::equal(fields, CsvColumnsOf<T>()))
-    throw wrong(fmt::format("does not have the columns of {}", what));
+    throw make_error(fmt::format("does not have the columns of {}", what));
   std::vector<T> rows;
   while (reader.Next(fields)) {
     try {
       rows.push_back(ReadCsvRow<T>(fields));
     } catch (const std::invalid_argument& problem) {
-      throw wrong(problem.what());
+      throw make_error(problem.what());
     }
   }
   return rows;

@@ -53,7 +53,7 @@ std::string Csv(const CsvExample& example) {
   return out.str();
 }
 
-TEST(CsvRows, ARowIsAValue) {
+TEST(CsvRows, WritesAValuePerRow) {
   constexpr const char* kHeader = "name,time,time_ms,share,one,two,color,flag,part\n";
   EXPECT_EQ(Csv({"a,b", 1'000'001, 0.1, CsvPair{1, 2}, CellColor::kBlue, true}),
             std::string(kHeader) + "\"a,b\",1000001,1.000001,0.1,1,2,blue,1,33.3334\n");
@@ -72,7 +72,7 @@ std::string Problem(const std::vector<std::string_view>& cells) {
   }
 }
 
-TEST(ReadCsvRow, GivesTheValueOrSaysWhichCellIsWrong) {
+TEST(ReadCsvRow, ReturnsTheValueOrNamesTheInvalidCell) {
   const auto read = ReadCsvRow<CsvExample>({"a", "7", "", "0.5", "1", "2", "blue", "1", "left out"});
   EXPECT_EQ(read.name, "a");
   EXPECT_EQ(read.time, 7);

@@ -20,7 +20,7 @@ Records Read(const std::string& text) {
   return records;
 }
 
-std::string Refusal(const std::string& text) {
+std::string CsvProblem(const std::string& text) {
   try {
     Read(text);
   } catch (const Error& error) {
@@ -39,25 +39,26 @@ TEST(CsvReader, ReadsPlainAndQuotedFields) {
   EXPECT_EQ(Read(""), Records());
 }
 
-TEST(CsvReader, SaysInWhichLine) {
-  EXPECT_THAT(Refusal("a,b\n1,2\n3\n"), HasSubstr("line 3: has 1 field, the header has 2"));
-  EXPECT_THAT(Refusal("a,b\n\"x\ny\",2\n1,2,3\n"), HasSubstr("line 4: has 3 fields"));
-  EXPECT_THAT(Refusal("a,b\n1,2"), HasSubstr("line 2: the last line has no end"));
-  EXPECT_THAT(Refusal("a,b\n1,\"2\n\n\n"), HasSubstr("line 2: a quoted field that begins here has no end"));
-  EXPECT_THAT(Refusal("a,b\n1,2\"3\n"), HasSubstr("line 2: a quote in a field"));
-  EXPECT_THAT(Refusal("a,b\n1,\"2\"3\n"), HasSubstr("line 2: text after the closing quote"));
-  EXPECT_THAT(Refusal("a,b\r1,2\n"), HasSubstr("line 1: a carriage return"));
-  EXPECT_THAT(Refusal("a,b\n\n"), HasSubstr("line 2: has 1 field"));
+TEST(CsvReader, NamesTheLineOfAProblem) {
+  EXPECT_THAT(CsvProblem("a,b\n1,2\n3\n"), HasSubstr("line 3: has 1 field, the header has 2"));
+  EXPECT_THAT(CsvProblem("a,b\n\"x\ny\",2\n1,2,3\n"), HasSubstr("line 4: has 3 fields"));
+  EXPECT_THAT(CsvProblem("a,b\n1,2"), HasSubstr("line 2: the last line has no end"));
+  EXPECT_THAT(CsvProblem("a,b\n1,\"2\n\n\n"),
+              HasSubstr("line 2: a quoted field that begins here has no end"));
+  EXPECT_THAT(CsvProblem("a,b\n1,2\"3\n"), HasSubstr("line 2: a quote in a field"));
+  EXPECT_THAT(CsvProblem("a,b\n1,\"2\"3\n"), HasSubstr("line 2: text after the closing quote"));
+  EXPECT_THAT(CsvProblem("a,b\r1,2\n"), HasSubstr("line 1: a carriage return"));
+  EXPECT_THAT(CsvProblem("a,b\n\n"), HasSubstr("line 2: has 1 field"));
 }
 
-TEST(CsvReader, NoCutIsReadAsIfItWereWhole) {
+TEST(CsvReader, RefusesEveryTruncatedLine) {
   const std::string text = "a,b\n\"x\"\"\",1\ny,2\n";
   for (std::size_t size = 0; size < text.size(); ++size) {
     const std::string cut = text.substr(0, size);
     if (cut.empty() || cut.ends_with("\n")) {
-      EXPECT_EQ(Refusal(cut), "") << cut;  // whole lines
+      EXPECT_EQ(CsvProblem(cut), "") << cut;  // whole lines
     } else {
-      EXPECT_NE(Refusal(cut), "") << cut;
+      EXPECT_NE(CsvProblem(cut), "") << cut;
     }
   }
 }

@@ -5,7 +5,7 @@
 namespace etprof {
 namespace {
 
-TEST(DisplayWidth, IsThatOfLettersAndNotOfBytes) {
+TEST(DisplayWidth, CountsCharactersInsteadOfBytes) {
   EXPECT_EQ(DisplayWidth("größe"), 5);
   EXPECT_EQ(DisplayWidth("日本"), 4);
 }

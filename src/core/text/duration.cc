@@ -19,7 +19,7 @@ constexpr std::array<Unit, 6> kUnits = {{{"h", 3'600'000'000'000},
                                          {"ms", 1'000'000},
                                          {"us", 1'000},
                                          {"ns", 1}}};
-constexpr double kLongest = 10'000 * 3.6e12;
+constexpr double kMaxNanoseconds = 10'000 * 3.6e12;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::optional<Nanoseconds> ParseDuration(std::string_view text) {
   for (const Unit& unit : kUnits) {
     if (text != unit.name) continue;
     const double duration = number * static_cast<double>(unit.length);
-    if (duration > kLongest) return std::nullopt;
+    if (duration > kMaxNanoseconds) return std::nullopt;
     return static_cast<Nanoseconds>(std::llround(duration));
   }
   return std::nullopt;

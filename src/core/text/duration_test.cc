@@ -17,14 +17,14 @@ TEST(Duration, IsANumberAndAUnit) {
   EXPECT_EQ(ParseDuration("0ms"), 0);
 }
 
-TEST(Duration, AnythingElseIsNone) {
+TEST(Duration, RefusesOtherText) {
   for (const char* text : {"", "33", "ms", "-1ms", "-0", "1 year", "1ms2", "1e400s", "nan", "nans", "infs",
                            "20000h", "1,5s", "33 MS", "0x1s"}) {
     EXPECT_FALSE(ParseDuration(text).has_value()) << text;
   }
 }
 
-TEST(Duration, IsWrittenShortAndReadBack) {
+TEST(Duration, FormatsShortTextThatReadsBack) {
   EXPECT_EQ(DurationText(33'000'000), "33ms");
   EXPECT_EQ(DurationText(16'700'000), "16.7ms");
   EXPECT_EQ(DurationText(600'000'000'000), "10min");

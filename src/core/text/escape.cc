@@ -11,45 +11,46 @@
 
 namespace etprof {
 namespace {
-constexpr std::array kPaint = {sgr::kPlain, sgr::kBold, sgr::kDim, sgr::kRed, sgr::kGreen, sgr::kYellow};
-constexpr std::size_t kLongestPart = 5;  // bytes of a character or a color
-constexpr std::size_t kFlushFrom = 4096;
+constexpr std::array kColors = {sgr::kPlain, sgr::kBold, sgr::kDim, sgr::kRed, sgr::kGreen, sgr::kYellow};
+constexpr std::size_t kMaxSequenceBytes = 5;  // bytes of the longest character or color sequence
+constexpr std::size_t kFlushBytes = 4096;
 
-// Unicode's Bidi_Control, line and paragraph separator, and what XML 1.0 may not hold.
-bool Harms(char32_t code) {
+// Unicode's Bidi_Control, line and paragraph separators, and characters that XML 1.0 forbids.
+bool IsUnsafe(char32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e || code == 0x200f ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0xfffe ||
          code == 0xffff;
 }
 
-std::string Shown(const Character& harm, char byte) {
-  if (harm.code && *harm.code >= 0x80) return fmt::format("\\u{:04x}", static_cast<unsigned>(*harm.code));
+std::string Escaped(const Character& unsafe, char byte) {
+  if (unsafe.code && *unsafe.code >= 0x80)
+    return fmt::format("\\u{:04x}", static_cast<unsigned>(*unsafe.code));
   return fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
 }
 
-// `text` with what `instead` makes of each harm in its place: given the text from there on and how much of it
-// the harm takes, which it may enlarge.
+// Replaces each unsafe character in `text`. `instead` gets the text from the unsafe character on, and the
+// character, whose length it may increase to replace more.
 template <typename Instead>
-std::string Replaced(std::string_view text, const Instead& instead) {
+std::string ReplaceUnsafe(std::string_view text, const Instead& instead) {
   std::string out;
   std::size_t from = 0;
-  while (auto harm = NextHarm(text, from)) {
-    out += text.substr(from, harm->at - from);
-    out += instead(text.substr(harm->at), *harm);
-    from = harm->at + harm->length;
+  while (auto unsafe = NextHarm(text, from)) {
+    out += text.substr(from, unsafe->at - from);
+    out += instead(text.substr(unsafe->at), *unsafe);
+    from = unsafe->at + unsafe->length;
   }
   return out += text.substr(from);
 }
 
-std::string Lines(std::string_view text, bool painted) {
-  return Replaced(text, [&](std::string_view rest, Character& harm) {
+std::string EscapeExceptLineEnds(std::string_view text, bool keep_colors) {
+  return ReplaceUnsafe(text, [&](std::string_view rest, Character& unsafe) {
     if (rest[0] == '\n' || rest[0] == '\t') return std::string(1, rest[0]);
-    for (const std::string_view paint : kPaint) {
-      if (!painted || !rest.starts_with(paint)) continue;
-      harm.length = paint.size();
-      return std::string(paint);
+    for (const std::string_view color : kColors) {
+      if (!keep_colors || !rest.starts_with(color)) continue;
+      unsafe.length = color.size();
+      return std::string(color);
     }
-    return Shown(harm, rest[0]);
+    return Escaped(unsafe, rest[0]);
   });
 }
 
@@ -66,36 +67,37 @@ Character FirstCharacter(std::string_view text) {
     if ((byte(i) & 0xc0U) != 0x80) return {};
     code = code << 6U | (byte(i) & 0x3fU);
   }
-  static constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return {};
+  static constexpr char32_t kMinCode[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kMinCode[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return {};
   return {0, length, code};
 }
 
 std::optional<Character> NextHarm(std::string_view text, std::size_t from) {
-  constexpr std::size_t kStep = 32;  // the compiler makes vectors of loops of a fixed length
+  constexpr std::size_t kBlockBytes = 32;  // the compiler makes vectors of loops of a fixed length
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
   const auto all_plain = [&](const char* bytes) {
     unsigned others = 0;
-    for (std::size_t i = 0; i < kStep; ++i) others += is_plain(bytes[i]) ? 0U : 1U;
+    for (std::size_t i = 0; i < kBlockBytes; ++i) others += is_plain(bytes[i]) ? 0U : 1U;
     return others == 0;
   };
   for (std::size_t at = from; at < text.size();) {
-    while (at + kStep <= text.size() && all_plain(text.data() + at)) at += kStep;
+    while (at + kBlockBytes <= text.size() && all_plain(text.data() + at)) at += kBlockBytes;
     while (at < text.size() && is_plain(text[at])) ++at;
     if (at == text.size()) break;
     Character character = FirstCharacter(text.substr(at));
     character.at = at;
-    if (!character.code || Harms(*character.code)) return character;
+    if (!character.code || IsUnsafe(*character.code)) return character;
     at += character.length;
   }
   return std::nullopt;
 }
 
 std::string OneLine(std::string_view text) {
-  return Replaced(text, [](std::string_view rest, const Character& harm) { return Shown(harm, rest[0]); });
+  return ReplaceUnsafe(
+      text, [](std::string_view rest, const Character& unsafe) { return Escaped(unsafe, rest[0]); });
 }
 
-std::string ManyLines(std::string_view text) { return Lines(text, false); }
+std::string ManyLines(std::string_view text) { return EscapeExceptLineEnds(text, false); }
 
 std::string EscapeMarkdown(std::string_view text) {
   std::string line(text);
@@ -109,7 +111,7 @@ std::string EscapeMarkdown(std::string_view text) {
     } else if (c == '>') {
       out += "&gt;";
     } else {
-      // What GitHub's Markdown makes a link by itself (GFM, "Autolinks (extension)").
+      // GitHub's Markdown makes these a link (GFM, "Autolinks (extension)").
       const std::string before =
           Lower(std::string_view(line).substr(i < 5 ? 0 : i - 5, std::min<std::size_t>(i, 5)));
       const bool in_url =
@@ -118,7 +120,7 @@ std::string EscapeMarkdown(std::string_view text) {
           (c == '.' && before.ends_with("www"));
       if (in_url || std::string_view("|\\`*_[]#~").find(c) != std::string_view::npos) out += '\\';
       out += c;
-      // GitHub and GitLab find names in the text of the page, where an escape is gone.
+      // GitHub and GitLab search for names in the rendered page, in which a backslash escape is gone.
       if (c == '@' && !rest.empty() && rest.front() != ' ') out += "<!-- -->";
     }
   }
@@ -152,7 +154,7 @@ std::string HtmlAttribute(std::string_view text) {
 }
 
 std::string AsFileName(std::string_view text) {
-  std::string out = Replaced(text, [](std::string_view, const Character&) { return "_"; });
+  std::string out = ReplaceUnsafe(text, [](std::string_view, const Character&) { return "_"; });
   std::ranges::replace_if(out, [](char c) { return c == '/' || c == '\\'; }, '_');
   if (out == ".") return "_";
   return out == ".." ? "__" : out;
@@ -161,31 +163,31 @@ std::string AsFileName(std::string_view text) {
 std::streambuf::int_type EscapingBuffer::overflow(int_type c) {
   if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
   pending_ += traits_type::to_char_type(c);
-  return pending_.size() < kFlushFrom || Pass() ? c : traits_type::eof();
+  return pending_.size() < kFlushBytes || WriteComplete() ? c : traits_type::eof();
 }
 
 std::streamsize EscapingBuffer::xsputn(const char* text, std::streamsize count) {
   pending_.append(text, static_cast<std::size_t>(count));
-  return pending_.size() < kFlushFrom || Pass() ? count : 0;
+  return pending_.size() < kFlushBytes || WriteComplete() ? count : 0;
 }
 
 int EscapingBuffer::sync() { return Flush() && sink_->pubsync() == 0 ? 0 : -1; }
 
-bool EscapingBuffer::Pass() {
-  // What may go on with the next bytes begins among the last four.
+bool EscapingBuffer::WriteComplete() {
+  // An incomplete character or color sequence begins among the last four bytes.
   std::size_t whole = pending_.size();
-  for (std::size_t back = 1; back < kLongestPart && back <= pending_.size(); ++back) {
+  for (std::size_t back = 1; back < kMaxSequenceBytes && back <= pending_.size(); ++back) {
     const auto byte = static_cast<unsigned char>(pending_[pending_.size() - back]);
     if (byte == 0x1b || byte >= 0xc2) whole = pending_.size() - back;
   }
-  const std::string out = Lines(std::string_view(pending_).substr(0, whole), true);
+  const std::string out = EscapeExceptLineEnds(std::string_view(pending_).substr(0, whole), true);
   pending_.erase(0, whole);
   const auto size = static_cast<std::streamsize>(out.size());
   return sink_->sputn(out.data(), size) == size;
 }
 
 bool EscapingBuffer::Flush() {
-  const std::string out = Lines(pending_, true);
+  const std::string out = EscapeExceptLineEnds(pending_, true);
   pending_.clear();
   const auto size = static_cast<std::streamsize>(out.size());
   return sink_->sputn(out.data(), size) == size;
@@ -197,8 +199,8 @@ std::ostream& RawStdout() {
 }
 
 void EscapeStdout() {
-  RawStdout();  // takes the buffer that is there
-  // Never destroyed: std::cout is flushed after all else.
+  RawStdout();  // captures the original buffer
+  // Never destroyed, because std::cout is flushed after all other objects are gone.
   static auto* const escaping = new EscapingBuffer(std::cout.rdbuf());
   std::cout.rdbuf(escaping);
 }

@@ -7,40 +7,40 @@
 #include <string>
 #include <string_view>
 
-// Text that somebody else wrote (the names of operators, experiments, models, files and devices, what a
-// device says) on its way into a format: one function at the border of each. What harms is the same for all:
-// control characters (C0, DEL, C1), which a terminal obeys; Unicode's bidirectional marks, after which
-// everything is shown in another order than it has; line and paragraph separators; bytes that are no UTF-8.
-// JSON's border is JsonText (core/json/json.h); a shell's is ShellQuoted (device/device.h).
+// Escapes untrusted text (names of operators, experiments, models, files and devices, output of a device) for
+// a format: one function per format. The same characters are unsafe in all of them: control characters (C0,
+// DEL, C1), which a terminal obeys; Unicode's bidirectional marks, which change the displayed order; line and
+// paragraph separators; invalid UTF-8. The function for JSON is JsonText (core/json/json.h), the one for a
+// shell is ShellQuoted (device/device.h).
 namespace etprof {
 
 struct Character {
   std::size_t at = 0, length = 1;  // bytes
-  std::optional<char32_t> code;    // absent: a byte that is no UTF-8
+  std::optional<char32_t> code;    // absent: an invalid UTF-8 byte
 };
-// That a text begins with (RFC 3629: no overlong forms, no surrogates).
+// Decodes the first character of a text (RFC 3629: no overlong forms, no surrogates).
 Character FirstCharacter(std::string_view text);
-// The next one from `from` on that harms.
+// The first unsafe character at or after `from`.
 std::optional<Character> NextHarm(std::string_view text, std::size_t from);
 
-// On one line: what harms as "\x1b" (bytes) or "\u202e" (code points), line ends and tabs too.
+// Escapes unsafe characters, including line ends and tabs, as "\x1b" (bytes) or "\u202e" (code points).
 std::string OneLine(std::string_view text);
-// The same where line ends and tabs are meant.
+// Escapes unsafe characters, but keeps line ends and tabs.
 std::string ManyLines(std::string_view text);
 
-// What Markdown shows as `text`, on one line; line ends become blanks. GitHub-flavored Markdown makes no link
-// of an address, and notifies nobody whose name stands behind an "@".
+// Escapes a text for one line of Markdown; line ends become blanks. GitHub-flavored Markdown makes no link
+// from an address in it and notifies nobody whose name follows an "@".
 std::string EscapeMarkdown(std::string_view text);
 
-// A field of CSV (RFC 4180), quoted where it needs it. A text that a spreadsheet would compute gets an
-// apostrophe in front: one that begins with "=" or "@", or with "+" or "-" and calls or pipes something
-// ("-2+cmd|…"). Masks ("-sme2") and numbers stay as they are.
+// Formats a CSV field (RFC 4180), quoted if necessary. A text that a spreadsheet would evaluate gets an
+// apostrophe in front: a text that begins with "=" or "@", or that begins with "+" or "-" and calls or pipes
+// something ("-2+cmd|…"). Masks ("-sme2") and numbers are unchanged.
 std::string CsvField(std::string_view text);
 
-// The value of an attribute in HTML's double quotes.
+// Escapes the value of an HTML attribute in double quotes.
 std::string HtmlAttribute(std::string_view text);
 
-// The name of a file or folder that lies in the folder it is put into: what harms, "/" and "\" become "_".
+// Makes a text a file name that cannot leave its folder: unsafe characters, "/" and "\" become "_".
 std::string AsFileName(std::string_view text);
 
 // etprof's colors on a terminal (ECMA-48's SGR).
@@ -49,7 +49,7 @@ inline constexpr std::string_view kPlain = "\x1b[0m", kBold = "\x1b[1m", kDim = 
                                   kGreen = "\x1b[32m", kYellow = "\x1b[33m";
 }
 
-// Passes on what is written as ManyLines has it, and etprof's colors, for a terminal.
+// A stream buffer for a terminal that escapes its text as EscapeLines does, but passes etprof's own colors.
 class EscapingBuffer : public std::streambuf {
  public:
   explicit EscapingBuffer(std::streambuf* sink) : sink_(sink) {}
@@ -62,15 +62,15 @@ class EscapingBuffer : public std::streambuf {
   int sync() override;
 
  private:
-  // Passes on what is whole: a character may come in parts.
-  bool Pass();
+  // Passes complete characters to the sink; an incomplete one stays pending.
+  bool WriteComplete();
   bool Flush();
 
   std::streambuf* sink_;
   std::string pending_;
 };
 
-// From here on, std::cout is such a buffer; RawStdout() is where bytes go that are no text.
+// Replaces std::cout's buffer by an EscapingBuffer. RawStdout() writes bytes that are not text.
 void EscapeStdout();
 std::ostream& RawStdout();
 

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-TEST(OneLine, KeepsTextAndShowsTheRest) {
+TEST(OneLine, KeepsTextAndEscapesUnsafeCharacters) {
   EXPECT_EQ(OneLine("µ → 漢 😀 a"), "µ → 漢 😀 a");
   EXPECT_EQ(OneLine("a\n\tb"), "a\\x0a\\x09b");
   EXPECT_EQ(OneLine("\x1b[31m\r\x7f"), "\\x1b[31m\\x0d\\x7f");
@@ -32,7 +32,7 @@ TEST(ManyLines, KeepsLinesButNoColor) {
   EXPECT_EQ(ManyLines("\x1b[32mfaster\x1b[0m"), "\\x1b[32mfaster\\x1b[0m");
 }
 
-TEST(EscapeMarkdown, ShowsTheTextItself) {
+TEST(EscapeMarkdown, RendersAsTheText) {
   EXPECT_EQ(EscapeMarkdown("x|y<script>\n`z`"), "x\\|y&lt;script&gt; \\`z\\`");
   EXPECT_EQ(EscapeMarkdown("a\u202e\x1b"), "a\\u202e\\x1b");
   EXPECT_EQ(EscapeMarkdown("@octocat a@b.c @ @"), "@<!-- -->octocat a@<!-- -->b.c @ @");
@@ -40,7 +40,7 @@ TEST(EscapeMarkdown, ShowsTheTextItself) {
   EXPECT_EQ(EscapeMarkdown("chrome://tracing"), "chrome://tracing");
 }
 
-TEST(CsvField, QuotesAndDefuses) {
+TEST(CsvField, QuotesFieldsAndDefusesFormulas) {
   EXPECT_EQ(CsvField("a,\"b\""), "\"a,\"\"b\"\"\"");
   EXPECT_EQ(CsvField("a\nb\r"), "\"a\nb\\x0d\"");
   EXPECT_EQ(CsvField("=1+1"), "'=1+1");
@@ -52,15 +52,15 @@ TEST(CsvField, QuotesAndDefuses) {
                                   : '"' + std::string(kept) + '"');
 }
 
-TEST(HtmlAttribute, CannotEnd) { EXPECT_EQ(HtmlAttribute("a\"<&\n"), "a&quot;&lt;&amp;\\x0a"); }
+TEST(HtmlAttribute, CannotBeEndedByItsValue) { EXPECT_EQ(HtmlAttribute("a\"<&\n"), "a&quot;&lt;&amp;\\x0a"); }
 
-TEST(AsFileName, StaysInItsFolder) {
+TEST(AsFileName, CannotLeaveItsFolder) {
   EXPECT_EQ(AsFileName("../a\\b\n\u202e\xff"), ".._a_b___");
   EXPECT_EQ(AsFileName(".."), "__");
   EXPECT_EQ(AsFileName("größe.v2"), "größe.v2");
 }
 
-TEST(JsonText, IsTheSameValueWithoutWhatHarms) {
+TEST(JsonText, IsTheSameValueWithoutUnsafeCharacters) {
   const json value = {{"a\u202e", "\x7f\u009b\n µ 漢 😀\u2028"}};
   for (const int indent : {-1, 2}) {
     const std::string text = JsonText(value, indent);
@@ -73,8 +73,8 @@ TEST(JsonText, IsTheSameValueWithoutWhatHarms) {
   EXPECT_EQ(JsonText(json("a\xff")), "\"a\ufffd\"");
 }
 
-// What a buffer passes on of pieces of these lengths.
-std::string Passed(const std::string& text, std::size_t piece) {
+// The output of an EscapingBuffer that gets `text` in pieces of this length.
+std::string EscapedInPieces(const std::string& text, std::size_t piece) {
   std::ostringstream sink;
   {
     EscapingBuffer buffer(sink.rdbuf());
@@ -85,7 +85,7 @@ std::string Passed(const std::string& text, std::size_t piece) {
   return sink.str();
 }
 
-TEST(EscapingBuffer, PassesOwnColorsOnlyHoweverTheTextIsCut) {
+TEST(EscapingBuffer, PassesOnlyOwnColorsForAllPieceLengths) {
   std::string text;
   std::string expected;
   for (int i = 0; i < 1000; ++i) {
@@ -93,8 +93,8 @@ TEST(EscapingBuffer, PassesOwnColorsOnlyHoweverTheTextIsCut) {
     expected += "\x1b[32mµ漢😀\x1b[0m\\x1b[2J\\u202e\\xff\n";
   }
   for (const std::size_t piece : {1U, 2U, 3U, 5U, 7U, 4096U, 100'000U})
-    EXPECT_EQ(Passed(text, piece), expected + "\n");
-  EXPECT_EQ(Passed("a\xe6\xbc", 1), "a\\xe6\\xbc\n");  // cut
+    EXPECT_EQ(EscapedInPieces(text, piece), expected + "\n");
+  EXPECT_EQ(EscapedInPieces("a\xe6\xbc", 1), "a\\xe6\\xbc\n");  // cut
 }
 
 }  // namespace

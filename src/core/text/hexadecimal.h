@@ -9,9 +9,9 @@
 
 namespace etprof {
 
-// "0a1f": two lower-case digits a byte.
+// "0a1f": two lower-case digits per byte.
 std::string Hexadecimal(ByteView bytes);
-// The bytes of such a text; what is no pair of digits ends it.
+// Parses hexadecimal text up to the first pair that is not two hexadecimal digits.
 std::vector<std::byte> FromHexadecimal(std::string_view text);
 
 }  // namespace etprof

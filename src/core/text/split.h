@@ -5,7 +5,7 @@
 
 namespace etprof {
 
-// What stands between separators: one more part than there are of these, and any of them may be empty.
+// Splits a text at each separator. Parts may be empty, and n separators give n + 1 parts.
 inline std::vector<std::string_view> SplitAt(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {

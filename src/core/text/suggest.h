@@ -7,12 +7,12 @@
 
 namespace etprof {
 
-// Letters to insert, delete, replace or exchange with their neighbor, to make one text of the other (optimal
-// string alignment distance). O(a b) time.
+// The number of letters to insert, delete, replace or exchange with their neighbor to change one text into
+// the other (optimal string alignment distance). O(a b) time.
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
-// The one of `known` (a range of strings) that `text` was most likely meant to be: at most two edits away, or
-// a third of its letters. Empty where none is near.
+// The string in `known` (a range of strings) that `text` was most likely meant to be: at most two edits away,
+// or a third of its letters. Empty if no string is near.
 template <typename Names>
 std::string Closest(std::string_view text, const Names& known) {
   std::string best;
@@ -28,7 +28,7 @@ std::string Closest(std::string_view text, const Names& known) {
   return best;
 }
 
-// What to do where there is no such name: `did you mean "threads"?`, or `otherwise` where none is close.
+// A hint for an unknown name: `did you mean "threads"?`, or `otherwise` if no known name is near.
 template <typename Names>
 std::string DidYouMean(std::string_view text, const Names& known, const std::string& otherwise = "") {
   const std::string nearest = Closest(text, known);

@@ -10,14 +10,14 @@ namespace {
 
 const std::vector<std::string> kKnown = {"analyze", "compare", "profile", "run"};
 
-TEST(Closest, FindsWhatWasMeant) {
+TEST(Closest, FindsTheMeantName) {
   EXPECT_EQ(Closest("anaylze", kKnown), "analyze");
   EXPECT_EQ(Closest("rum", kKnown), "run");
   EXPECT_EQ(Closest("profil", kKnown), "profile");
   EXPECT_EQ(Closest("compair", std::set<std::string>{"compare", "run"}), "compare");
 }
 
-TEST(Closest, IsSilentWhereNothingIsNear) {
+TEST(Closest, IsEmptyIfNoNameIsNear) {
   EXPECT_EQ(Closest("frobnicate", kKnown), "");
   EXPECT_EQ(Closest("", kKnown), "");
   EXPECT_EQ(Closest("xy", kKnown), "");

@@ -18,7 +18,7 @@ std::string_view Trimmed(std::string_view text) {
 }
 
 std::string LastLine(std::string_view text) {
-  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);  // npos + 1 is 0: nothing but blanks
+  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);  // npos + 1 is 0 if all is blank
   const std::size_t newline = text.find_last_of('\n');
   return std::string(newline == std::string_view::npos ? text : text.substr(newline + 1));
 }
@@ -42,10 +42,11 @@ void AddOnce(std::string text, std::vector<std::string>& list) {
 
 NamesApart TellApart(const std::vector<std::string>& names) {
   static constexpr std::string_view kSeparators = "_-.";
-  NamesApart apart{"", names};
+  NamesApart distinct{"", names};
   if (names.size() < 2 || std::set<std::string>(names.begin(), names.end()).size() < names.size())
-    return apart;
-  std::size_t begin = names[0].size(), end = names[0].size();  // the bytes that all begin and end with
+    return distinct;
+  std::size_t begin = names[0].size(),
+              end = names[0].size();  // numbers of bytes at the beginning and end that all names share
   for (const std::string& name : names) {
     begin = std::min(begin,
                      static_cast<std::size_t>(std::ranges::mismatch(names[0], name).in1 - names[0].begin()));
@@ -54,7 +55,7 @@ NamesApart TellApart(const std::vector<std::string>& names) {
                        std::mismatch(names[0].rbegin(), names[0].rend(), name.rbegin(), name.rend()).first -
                        names[0].rbegin()));
   }
-  // Whole words of them, of which one is left to each.
+  // Shorten both to whole words, and leave at least one word of each name.
   const auto word_before = [&](std::size_t size) {
     const std::size_t at = size == 0 ? std::string::npos : names[0].find_last_of(kSeparators, size - 1);
     return at == std::string::npos ? 0 : at + 1;
@@ -62,25 +63,25 @@ NamesApart TellApart(const std::vector<std::string>& names) {
   begin = word_before(begin);
   const std::size_t ending = names[0].find_first_of(kSeparators, names[0].size() - end);
   end = ending == std::string::npos ? 0 : names[0].size() - ending;
-  const auto left = [&] {
+  const auto any_left = [&] {
     return std::ranges::all_of(names, [&](const std::string& name) { return name.size() > begin + end; });
   };
-  // "net" and "net_encoder" of net_fp32 and net_encoder_fp32: there the end goes, and the beginning stays.
-  const std::size_t most = begin;
-  if (!left()) begin = 0;
-  if (!left()) {
-    begin = most;
+  // For net_fp32 and net_encoder_fp32, drop the common end and keep the beginning: "net" and "net_encoder".
+  const std::size_t longest_begin = begin;
+  if (!any_left()) begin = 0;
+  if (!any_left()) {
+    begin = longest_begin;
     end = 0;
   }
-  while (begin > 0 && !left()) begin = word_before(begin - 1);
-  const auto says_nothing = [&](const std::string& name) {
+  while (begin > 0 && !any_left()) begin = word_before(begin - 1);
+  const auto is_meaningless = [&](const std::string& name) {
     const std::string_view rest = std::string_view(name).substr(begin, name.size() - begin - end);
     return rest == "on" || rest == "off" || std::ranges::all_of(rest, IsDigit);
   };
-  if (begin > 0 && std::ranges::any_of(names, says_nothing)) begin = word_before(begin - 1);
-  apart.shared = names[0].substr(0, begin);
-  for (std::string& name : apart.names) name = name.substr(begin, name.size() - begin - end);
-  return apart;
+  if (begin > 0 && std::ranges::any_of(names, is_meaningless)) begin = word_before(begin - 1);
+  distinct.shared = names[0].substr(0, begin);
+  for (std::string& name : distinct.names) name = name.substr(begin, name.size() - begin - end);
+  return distinct;
 }
 
 std::vector<std::string> Words(const std::string& text) {

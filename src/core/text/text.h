@@ -9,17 +9,17 @@
 
 namespace etprof {
 
-// Without the blanks (space, tab, CR, newline) at both ends.
+// Removes blanks (space, tab, CR, newline) at both ends.
 std::string_view Trimmed(std::string_view text);
 
-// The last line that says something, without the blanks behind it; empty where none does.
+// The last line that is not blank, without trailing blanks; empty if all lines are blank.
 std::string LastLine(std::string_view text);
 
-// A to Z as a to z; everything else as it is.
+// Converts A to Z to lower case; other bytes are unchanged.
 std::string Lower(std::string_view text);
 
-// The number that the whole text is, as std::from_chars reads it: no blanks, no "+". Absent: it is none, or
-// not one that fits.
+// Parses a whole text as a number with std::from_chars: no blanks, no "+". Absent if the text is not a number
+// or the number does not fit.
 template <typename Number>
 std::optional<Number> AsNumber(std::string_view text) {
   Number value{};
@@ -28,24 +28,25 @@ std::optional<Number> AsNumber(std::string_view text) {
   return value;
 }
 
-// The integer that a text begins with, as std::from_chars reads it: 16384 of "16384 kB".
+// Parses the integer at the beginning of a text with std::from_chars: 16384 for "16384 kB".
 std::optional<std::int64_t> LeadingInteger(std::string_view text);
 
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Adds a text that the list does not have yet.
+// Appends `text` if the list does not contain it.
 void AddOnce(std::string text, std::vector<std::string>& list);
 
-// Names without the words that all of them begin and end with; a word ends at "_", "-" or ".".
+// Names without the words that all of them have in common at their beginning and end. A word ends at "_", "-"
+// or ".".
 struct NamesApart {
-  std::string shared;              // what they begin with, and its separator: "toy_cnn."; "" where nothing is
-  std::vector<std::string> names;  // what is left of each: "sme2_off", "sme2_on"
+  std::string shared;              // the common beginning with its separator: "toy_cnn."; "": there is none
+  std::vector<std::string> names;  // the remaining part of each name: "sme2_off", "sme2_on"
 };
-// As they are where two are alike, or there is only one. A word that says nothing alone (on, off, a number)
-// keeps the word before it.
+// Shortens the names. They stay unchanged if two are equal or there is only one. A word that is meaningless
+// alone (on, off, a number) keeps the word before it.
 NamesApart TellApart(const std::vector<std::string>& names);
 
-// Split at blanks; none is empty.
+// Splits a text at blanks; no part is empty.
 std::vector<std::string> Words(const std::string& text);
 
 }  // namespace etprof

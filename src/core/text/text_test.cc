@@ -10,28 +10,28 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Text, TrimmedLosesItsBlanksAtBothEnds) {
+TEST(Text, TrimsBlanksAtBothEnds) {
   EXPECT_EQ(Trimmed(" \t a b\r\n"), "a b");
   EXPECT_EQ(Trimmed("a"), "a");
   EXPECT_EQ(Trimmed(" \r\n"), "");
   EXPECT_EQ(Trimmed(""), "");
 }
 
-TEST(Text, TheLastLineIsTheLastThatSaysSomething) {
+TEST(Text, LastLineSkipsBlankLines) {
   EXPECT_EQ(LastLine("one\n  two \n\n \r\n"), "  two");
   EXPECT_EQ(LastLine("one"), "one");
   EXPECT_EQ(LastLine("\n \n"), "");
   EXPECT_EQ(LastLine(""), "");
 }
 
-TEST(Text, PartsBetweenSeparatorsMayBeEmpty) {
+TEST(Text, SplitAtKeepsEmptyParts) {
   EXPECT_THAT(SplitAt("a,b c,,d,", ','), ElementsAre("a", "b c", "", "d", ""));
   EXPECT_THAT(SplitAt("", ','), ElementsAre(""));
 }
 
-TEST(Text, LowerChangesLettersAlone) { EXPECT_EQ(Lower("QD8, F32 \xc3\x84[`"), "qd8, f32 \xc3\x84[`"); }
+TEST(Text, LowerChangesAsciiLettersOnly) { EXPECT_EQ(Lower("QD8, F32 \xc3\x84[`"), "qd8, f32 \xc3\x84[`"); }
 
-TEST(Text, ANumberIsTheWholeText) {
+TEST(Text, ParsesAWholeTextAsANumber) {
   EXPECT_EQ(AsNumber<int>("12"), 12);
   EXPECT_EQ(AsNumber<int>("-12"), -12);
   EXPECT_EQ(AsNumber<double>("1e3"), 1000);
@@ -41,7 +41,7 @@ TEST(Text, ANumberIsTheWholeText) {
   EXPECT_EQ(AsNumber<int>("99999999999"), std::nullopt);
 }
 
-TEST(Text, WordsStandBetweenBlanks) {
+TEST(Text, SplitsWordsAtBlanks) {
   EXPECT_THAT(Words("  qemu -cpu\tmax\n"), ElementsAre("qemu", "-cpu", "max"));
   EXPECT_THAT(Words(" \n"), IsEmpty());
 }
@@ -54,7 +54,7 @@ TEST(LeadingInteger, EndsWithTheDigits) {
   EXPECT_EQ(LeadingInteger("99999999999999999999"), std::nullopt);
 }
 
-TEST(Text, NamesAreToldApartByWholeWords) {
+TEST(Text, ShortensNamesByWholeWords) {
   using Names = std::vector<std::string>;
   const auto apart = [](const Names& names) { return TellApart(names).names; };
   EXPECT_EQ(apart({"tv_resnet18_xnnpack_fp32", "tv_resnet18_xnnpack_fp16", "tv_resnet18_xnnpack_int8"}),
