@@ -15,24 +15,26 @@
 namespace etprof::stats {
 namespace {
 
-constexpr std::size_t kLeastSide = 2;         // runs on either side of a split
-constexpr std::size_t kMostOfInterval = 200;  // runs on either side that the interval of a place looks at
+constexpr std::size_t kMinSideRuns = 2;        // runs on either side of a split
+constexpr std::size_t kMaxIntervalRuns = 200;  // runs on either side of a change that its interval considers
 constexpr int kIntervalPermutations = 399;
-// Of the level at which a place is refused: the step and the residuals are those of the best place found, so
-// that a test at the full level covers 93 % instead of 95 % (bench/statistics/change_point).
-constexpr double kPartOfLevel = 0.6;
-// A place is refused when none of so many draws is as far off. The chance that the others would have accepted
-// it costs the interval less than 0.05 % of its coverage (the integral of (1 - p)^100 above the level).
-constexpr int kNoneOf = 100;
-// Of each split; most series that drift and have none are asked once.
+// The factor from the interval's level to the level at which a place is rejected. The step and the residuals
+// are those of the best place, so that a test at the full level covers 93% instead of 95%
+// (bench/statistics/change_point).
+constexpr double kPlaceLevelFactor = 0.6;
+// A place is rejected if none of this many permutations is as far off. The chance that further permutations
+// would have accepted it costs the interval less than 0.05% of its coverage (the integral of (1 - p)^100
+// above the level).
+constexpr int kMinPlaceDraws = 100;
+// The drift test's level for each split; most drifting series without a change are tested once.
 constexpr double kDriftLevel = 0.015;
-constexpr int kEnough = 20;         // draws as large as what was found: the p-value is known within a quarter
-constexpr double kMostDraws = 1e6;  // bounds the time of the series that they do not decide
-// A series is drawn no further while it shows a change at this part of the rate. That more draws would have
-// decided otherwise has then a chance of less than a hundredth of the rate.
-constexpr double kPartOfRate = 0.25;
+constexpr int kMinLargeDraws = 20;  // permutations with at least the observed gain: p is known within 25%
+constexpr double kMaxDraws = 1e6;   // limits the time for series that stay undecided
+// A series gets no further permutations while its adjusted p-value is at most this factor of the rate. The
+// chance that more permutations would decide otherwise is then less than a hundredth of the rate.
+constexpr double kDecidedRateFactor = 0.25;
 
-// Runs [from, to) of the series, with what a split of them is judged by.
+// Runs [from, to) of the series, and the level at which they are tested.
 struct Stretch {
   std::size_t from = 0, to = 0;
   double level = 0;
@@ -51,94 +53,95 @@ class Finder {
       if (mean.standard_error)
         variances.push_back(*mean.standard_error * *mean.standard_error * sizes.back());
     }
-    Weigh(variances, sizes);
+    SetWeights(variances, sizes);
   }
 
   ChangePoints Run() {
     ChangePoints found;
     if (values_.size() >= kLeastRunsOfSeries) {
-      found.p_value = Divide({0, values_.size(), options_.level}, options_.p_value);
+      found.p_value = SplitStretch({0, values_.size(), options_.level}, options_.p_value);
       std::ranges::sort(changes_, {}, &LevelChange::at);
       for (std::size_t i = 0; i < changes_.size(); ++i) {
         const std::size_t from = i == 0 ? 0 : changes_[i - 1].at;
-        Refine(changes_[i], from, i + 1 < changes_.size() ? changes_[i + 1].at : values_.size());
+        RefineChange(changes_[i], from, i + 1 < changes_.size() ? changes_[i + 1].at : values_.size());
       }
     }
-    Spread(found);
+    SetSpread(found);
     found.changes = std::move(changes_);
     found.runs = std::move(values_);
     return found;
   }
 
-  // The best split of runs [from, to), and what runs in other orders come to.
+  // The best split of runs [from, to), and the gains of permuted runs.
   struct Split {
     std::size_t from = 0, at = 0;
     double gain = 0;
-    bool may_differ = false;  // by more than rounding
+    bool exceeds_rounding = false;  // the gain is more than rounding error
     std::vector<RunValue> shuffled;
-    int draws = 0, as_large = 0;  // other orders, and those of a gain as large
+    int draws = 0, as_large = 0;  // permutations, and those with at least the same gain
 
     double PValue() const { return (1.0 + as_large) / (1.0 + draws); }
   };
-  Split BestOf(std::size_t from, std::size_t to) const {
+  Split BestSplitIn(std::size_t from, std::size_t to) const {
     Split split;
     split.from = split.at = from;
     if (to - from < kLeastRunsOfSeries / 2) return split;
     const std::span<const RunValue> values(values_.data() + from, to - from);
-    const std::vector<double> gains = Gains(values, from, kLeastSide);
+    const std::vector<double> gains = Gains(values, from, kMinSideRuns);
     const auto best = std::ranges::max_element(gains);
     split.at = from + static_cast<std::size_t>(best - gains.begin());
     split.gain = *best;
-    split.may_differ = !IsRounding(split.gain, values);
+    split.exceeds_rounding = !IsRounding(split.gain, values);
     split.shuffled.assign(values.begin(), values.end());
     return split;
   }
-  Split BestOfAll() const {
-    return values_.size() < kLeastRunsOfSeries ? Split{} : BestOf(0, values_.size());
+  Split BestSplitOfSeries() const {
+    return values_.size() < kLeastRunsOfSeries ? Split{} : BestSplitIn(0, values_.size());
   }
 
-  // Whether runs [from, to) may be drifting, and none of them begins a new level.
+  // Whether runs [from, to) may only be drifting, without a change of level.
   bool MayBeDrift(std::size_t from, std::size_t to) {
     if (!options_.beside_drift) return false;
     std::vector<double> logs;
     for (std::size_t i = from; i < to; ++i) logs.push_back(values_[i].log);
     return DriftPValue(logs, random_) > kDriftLevel;
   }
-  bool MayAllBeDrift() { return MayBeDrift(0, values_.size()); }
+  bool SeriesMayBeDrift() { return MayBeDrift(0, values_.size()); }
 
-  // Draws on until there are `draws` other orders, or at least `least` of them `enough` of which differ as
-  // much as the runs (Besag & Clifford, "Sequential Monte Carlo p-Values", Biometrika 78, 1991). `take` gets
-  // the gain of each.
-  template <typename Take>
-  void Draw(Split& split, int draws, int enough, int least, Take&& take) {
-    const Middle middle = MiddleOf(split.shuffled);
-    for (; split.draws < draws && (split.as_large < enough || split.draws < least); ++split.draws) {
+  // Draws permutations until there are `draws` of them, or at least `min_draws` of which `min_large` have a
+  // gain as large as the runs (Besag & Clifford, "Sequential Monte Carlo p-Values", Biometrika 78, 1991).
+  // `visit` gets the gain of each.
+  template <typename Visit>
+  void Draw(Split& split, int draws, int min_large, int min_draws, Visit&& visit) {
+    const WeightedMean mean = ComputeWeightedMean(split.shuffled);
+    for (; split.draws < draws && (split.as_large < min_large || split.draws < min_draws); ++split.draws) {
       random_.Shuffle(std::span(split.shuffled));
-      const double gain = LargestGain(split.shuffled, middle, split.from, kLeastSide);
+      const double gain = LargestGain(split.shuffled, mean, split.from, kMinSideRuns);
       split.as_large += gain >= split.gain * (1 - 1e-9) ? 1 : 0;
-      take(gain);
+      visit(gain);
     }
   }
 
  private:
-  // Neighbors have the same level but for a few: their differences show how runs spread (Rice, Annals of
-  // Statistics 12, 1984), of which the launches explain a part.
-  void Weigh(const std::vector<double>& variances, const std::vector<double>& sizes) {
+  // Sets the weights of the runs. Except for a few, neighbors have the same level, so their differences show
+  // the spread of the runs (Rice, Annals of Statistics 12, 1984). The launches explain a part of that spread.
+  void SetWeights(const std::vector<double>& variances, const std::vector<double>& sizes) {
     if (values_.size() < 3 || variances.empty()) return;
     std::vector<double> steps;
     for (std::size_t i = 1; i < values_.size(); ++i)
       steps.push_back(std::abs(values_[i].log - values_[i - 1].log));
     const double spread = 1.4826 * *Median(steps) / std::sqrt(2.0);
-    const double of_launch =
+    const double launch_variance =
         std::accumulate(variances.begin(), variances.end(), 0.0) / static_cast<double>(variances.size());
-    double of_launches = 0;
-    for (const double size : sizes) of_launches += of_launch / size / static_cast<double>(sizes.size());
-    of_launches_ = of_launches;
-    const double between = std::max(0.0, spread * spread - of_launches);
+    double mean_launch_variance = 0;
+    for (const double size : sizes)
+      mean_launch_variance += launch_variance / size / static_cast<double>(sizes.size());
+    launch_variance_ = mean_launch_variance;
+    const double between = std::max(0.0, spread * spread - mean_launch_variance);
     double sum = 0;
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      const double variance = between + of_launch / sizes[i];
-      if (!(variance > 0)) return;  // without any spread all are alike
+      const double variance = between + launch_variance / sizes[i];
+      if (!(variance > 0)) return;  // without any spread all weights are equal
       values_[i].weight = 1 / variance;
       sum += values_[i].weight;
     }
@@ -147,55 +150,56 @@ class Finder {
 
   bool MaySplit(std::size_t at) const { return groups_[at - 1] != groups_[at]; }
 
-  struct Middle {
+  struct WeightedMean {
     double weights = 0, mean = 0;
   };
-  static Middle MiddleOf(std::span<const RunValue> values) {
-    Middle middle;
+  static WeightedMean ComputeWeightedMean(std::span<const RunValue> values) {
+    WeightedMean mean;
     double sum = 0;
     for (const RunValue& value : values) {
-      middle.weights += value.weight;
+      mean.weights += value.weight;
       sum += value.weight * value.log;
     }
-    middle.mean = sum / middle.weights;
-    return middle;
+    mean.mean = sum / mean.weights;
+    return mean;
   }
 
-  // Calls take(k, reduction of the sum of squares by a split of `values` before k) wherever there may be one.
-  // `values` stand for the runs from `from` on, `middle` is theirs.
-  template <typename Take>
-  void ForGains(std::span<const RunValue> values, const Middle& middle, std::size_t from, std::size_t least,
-                Take&& take) const {
+  // Calls visit(k, gain) for each allowed split of `values` before k. The gain is the reduction of the sum of
+  // squares. `values` are the runs from `from` on, and `mean` is their weighted mean.
+  template <typename Visit>
+  void ForEachGain(std::span<const RunValue> values, const WeightedMean& mean, std::size_t from,
+                   std::size_t min_side, Visit&& visit) const {
     double left = 0, off = 0;
-    for (std::size_t k = 1; k + least <= values.size(); ++k) {
+    for (std::size_t k = 1; k + min_side <= values.size(); ++k) {
       left += values[k - 1].weight;
-      off += values[k - 1].weight * (values[k - 1].log - middle.mean);
-      if (k >= least && MaySplit(from + k))
-        take(k, off * off * middle.weights / (left * (middle.weights - left)));
+      off += values[k - 1].weight * (values[k - 1].log - mean.mean);
+      if (k >= min_side && MaySplit(from + k))
+        visit(k, off * off * mean.weights / (left * (mean.weights - left)));
     }
   }
-  // By place, 0 where there may be none.
-  std::vector<double> Gains(std::span<const RunValue> values, std::size_t from, std::size_t least) const {
+  // The gain of each place; 0 where no split is allowed.
+  std::vector<double> Gains(std::span<const RunValue> values, std::size_t from, std::size_t min_side) const {
     std::vector<double> gains(values.size());
-    ForGains(values, MiddleOf(values), from, least, [&](std::size_t k, double gain) { gains[k] = gain; });
+    ForEachGain(values, ComputeWeightedMean(values), from, min_side,
+                [&](std::size_t k, double gain) { gains[k] = gain; });
     return gains;
   }
-  double LargestGain(std::span<const RunValue> values, const Middle& middle, std::size_t from,
-                     std::size_t least) const {
+  double LargestGain(std::span<const RunValue> values, const WeightedMean& mean, std::size_t from,
+                     std::size_t min_side) const {
     double largest = 0;
-    ForGains(values, middle, from, least,
-             [&](std::size_t, double gain) { largest = std::max(largest, gain); });
+    ForEachGain(values, mean, from, min_side,
+                [&](std::size_t, double gain) { largest = std::max(largest, gain); });
     return largest;
   }
 
-  static double SquaresOf(std::span<const RunValue> values) {
-    const double mean = MiddleOf(values).mean;
+  static double SumOfSquares(std::span<const RunValue> values) {
+    const double mean = ComputeWeightedMean(values).mean;
     double squares = 0;
     for (const RunValue& value : values) squares += value.weight * (value.log - mean) * (value.log - mean);
     return squares;
   }
 
-  // Whether a reduction is nothing but what rounding leaves of equal values.
+  // Whether a gain is only the rounding error of equal values.
   static bool IsRounding(double gain, std::span<const RunValue> values) {
     double largest = 0;
     for (const RunValue& value : values) largest = std::max(largest, std::abs(value.log));
@@ -203,79 +207,82 @@ class Finder {
     return gain <= one * one * static_cast<double>(values.size());
   }
 
-  // Returns the p-value of the stretch's best split.
-  double Divide(const Stretch& stretch, std::optional<double> known = std::nullopt) {
-    Split split = BestOf(stretch.from, stretch.to);
+  // Splits the stretch recursively. Returns the p-value of its best split.
+  double SplitStretch(const Stretch& stretch, std::optional<double> known = std::nullopt) {
+    Split split = BestSplitIn(stretch.from, stretch.to);
     std::vector<double> largest;
-    if (!known && split.may_differ) {
+    if (!known && split.exceeds_rounding) {
       const int permutations = std::max(options_.permutations, static_cast<int>(20 / stretch.level));
-      // Once it is certain that the level is missed, a few more are for the critical value.
+      // When the split cannot reach the level any more, a few more permutations give the critical value.
       Draw(split, permutations, static_cast<int>(stretch.level * (1 + permutations)), options_.permutations,
            [&](double gain) { largest.push_back(gain); });
     }
     double p_value = known.value_or(split.PValue());
-    if (!split.may_differ) return p_value;
+    if (!split.exceeds_rounding) return p_value;
     if (!known && p_value <= stretch.level && MayBeDrift(stretch.from, stretch.to)) p_value = 1;
     if (p_value > stretch.level) {
-      if (stretch.to == values_.size() && !largest.empty()) KeepCritical(std::move(largest), split);
+      if (stretch.to == values_.size() && !largest.empty()) SetCriticalValue(std::move(largest), split);
       return p_value;
     }
     LevelChange change;
     change.at = change.earliest = change.latest = split.at;
     change.p_value = p_value;
     changes_.push_back(change);
-    Divide({stretch.from, split.at, stretch.level / 2});
-    Divide({split.at, stretch.to, stretch.level / 2});
+    SplitStretch({stretch.from, split.at, stretch.level / 2});
+    SplitStretch({split.at, stretch.to, stretch.level / 2});
     return p_value;
   }
 
-  void KeepCritical(std::vector<double> largest, const Split& split) {
+  void SetCriticalValue(std::vector<double> largest, const Split& split) {
     const std::size_t count = split.shuffled.size();
     const auto rank = static_cast<std::ptrdiff_t>(
         std::min(largest.size() - 1,
                  static_cast<std::size_t>((1 - options_.level) * static_cast<double>(largest.size()))));
     std::nth_element(largest.begin(), largest.begin() + rank, largest.end());
     const double gain = largest[static_cast<std::size_t>(rank)];
-    const double rest = SquaresOf(split.shuffled) - gain;
+    const double rest = SumOfSquares(split.shuffled) - gain;
     if (count > 2 && rest > 0) critical_t_ = std::sqrt(gain / (rest / static_cast<double>(count - 2)));
   }
 
-  void Refine(LevelChange& change, std::size_t from, std::size_t to) {
-    if (change.at - from > kMostOfInterval) from = change.at - kMostOfInterval;
-    if (to - change.at > kMostOfInterval) to = change.at + kMostOfInterval;
+  void RefineChange(LevelChange& change, std::size_t from, std::size_t to) {
+    if (change.at - from > kMaxIntervalRuns) from = change.at - kMaxIntervalRuns;
+    if (to - change.at > kMaxIntervalRuns) to = change.at + kMaxIntervalRuns;
     const std::span<const RunValue> values(values_.data() + from, to - from);
-    std::vector<double> gains = Gains(values, from, kLeastSide);
+    std::vector<double> gains = Gains(values, from, kMinSideRuns);
     change.at = from + static_cast<std::size_t>(std::ranges::max_element(gains) - gains.begin());
     gains = Gains(values, from, 1);
     const double best = *std::ranges::max_element(gains);
     change.earliest = change.latest = change.at;
-    change.log_size = SizeAt(from, change.at, to);
+    change.log_size = StepSize(from, change.at, to);
     WidenSize(change, from, change.at, to);
-    // What each run is off its level, in the order of another draw, with the step at the place in question.
+    // Permutes the residuals of the runs and adds the step at each place in question.
     std::vector<RunValue> residuals(values.begin(), values.end());
     const double left = MeanOf(from, change.at), right = MeanOf(change.at, to);
     const auto count = static_cast<double>(values.size());
-    const double estimated = count > 2 ? std::sqrt(count / (count - 2)) : 1;  // two levels took their part
+    const double correction = count > 2 ? std::sqrt(count / (count - 2)) : 1;  // for two estimated levels
     for (std::size_t i = 0; i < residuals.size(); ++i)
-      residuals[i].log = estimated * (residuals[i].log - (from + i < change.at ? left : right));
-    const int most = static_cast<int>(kPartOfLevel * (1 - options_.confidence) * (kIntervalPermutations + 1));
-    std::vector<RunValue> stepped;
+      residuals[i].log = correction * (residuals[i].log - (from + i < change.at ? left : right));
+    const int max_as_large =
+        static_cast<int>(kPlaceLevelFactor * (1 - options_.confidence) * (kIntervalPermutations + 1));
+    std::vector<RunValue> simulated;
     for (std::size_t k = 1; k < values.size(); ++k) {
       if (!MaySplit(from + k)) continue;
-      const double missing = best - gains[k];
-      int as_much = 0;  // accepted as soon as there are enough
-      for (int i = 0; i < kIntervalPermutations && as_much < most && (as_much > 0 || i < kNoneOf); ++i) {
+      const double shortfall = best - gains[k];
+      int count_as_large = 0;  // the place is accepted as soon as there are enough
+      for (int i = 0; i < kIntervalPermutations && count_as_large < max_as_large &&
+                      (count_as_large > 0 || i < kMinPlaceDraws);
+           ++i) {
         random_.Shuffle(std::span(residuals));
-        stepped = residuals;
-        for (std::size_t j = 0; j < stepped.size(); ++j) stepped[j].log += j < k ? left : right;
+        simulated = residuals;
+        for (std::size_t j = 0; j < simulated.size(); ++j) simulated[j].log += j < k ? left : right;
         double largest = 0, here = 0;
-        ForGains(stepped, MiddleOf(stepped), from, 1, [&](std::size_t place, double gain) {
+        ForEachGain(simulated, ComputeWeightedMean(simulated), from, 1, [&](std::size_t place, double gain) {
           largest = std::max(largest, gain);
           if (place == k) here = gain;
         });
-        as_much += largest - here >= missing * (1 - 1e-9) ? 1 : 0;
+        count_as_large += largest - here >= shortfall * (1 - 1e-9) ? 1 : 0;
       }
-      if (as_much < most) continue;
+      if (count_as_large < max_as_large) continue;
       change.earliest = std::min(change.earliest, from + k);
       change.latest = std::max(change.latest, from + k);
       WidenSize(change, from, from + k, to);
@@ -283,33 +290,33 @@ class Finder {
   }
 
   double MeanOf(std::size_t from, std::size_t to) const {
-    return MiddleOf(std::span(values_).subspan(from, to - from)).mean;
+    return ComputeWeightedMean(std::span(values_).subspan(from, to - from)).mean;
   }
-  double SizeAt(std::size_t from, std::size_t at, std::size_t to) const {
+  double StepSize(std::size_t from, std::size_t at, std::size_t to) const {
     return MeanOf(at, to) - MeanOf(from, at);
   }
 
   void WidenSize(LevelChange& change, std::size_t from, std::size_t at, std::size_t to) const {
-    if (at - from < kLeastSide || to - at < kLeastSide || to - from < 3) return;
+    if (at - from < kMinSideRuns || to - at < kMinSideRuns || to - from < 3) return;
     const std::span<const RunValue> all(values_.data() + from, to - from);
-    const double squares = SquaresOf(all.first(at - from)) + SquaresOf(all.subspan(at - from));
+    const double squares = SumOfSquares(all.first(at - from)) + SumOfSquares(all.subspan(at - from));
     const auto freedom = static_cast<double>(to - from - 2);
-    const double error = std::sqrt(
-        squares / freedom *
-        (1 / MiddleOf(all.first(at - from)).weights + 1 / MiddleOf(all.subspan(at - from)).weights));
+    const double error = std::sqrt(squares / freedom *
+                                   (1 / ComputeWeightedMean(all.first(at - from)).weights +
+                                    1 / ComputeWeightedMean(all.subspan(at - from)).weights));
     const double half = error == 0 ? 0 : CriticalValue(options_.confidence, freedom) * error;
-    const double size = SizeAt(from, at, to);
+    const double size = StepSize(from, at, to);
     const bool first = change.log_low == 0 && change.log_high == 0;
     change.log_low = first ? size - half : std::min(change.log_low, size - half);
     change.log_high = first ? size + half : std::max(change.log_high, size + half);
   }
 
-  void Spread(ChangePoints& found) const {
+  void SetSpread(ChangePoints& found) const {
     double squares = 0;
     std::size_t from = 0;
     for (std::size_t i = 0; i <= changes_.size(); ++i) {
       const std::size_t to = i < changes_.size() ? changes_[i].at : values_.size();
-      if (to > from) squares += SquaresOf(std::span(values_).subspan(from, to - from));
+      if (to > from) squares += SumOfSquares(std::span(values_).subspan(from, to - from));
       found.last_runs = to - from;
       from = to;
     }
@@ -317,7 +324,7 @@ class Finder {
     if (values_.size() > levels + 1) {
       const double variance = squares / static_cast<double>(values_.size() - levels);
       found.run_sd = std::sqrt(variance);
-      if (of_launches_) found.between_sd = std::sqrt(std::max(0.0, variance - *of_launches_));
+      if (launch_variance_) found.between_sd = std::sqrt(std::max(0.0, variance - *launch_variance_));
     }
     found.critical_t = critical_t_;
   }
@@ -327,7 +334,7 @@ class Finder {
   std::vector<RunValue> values_;
   std::vector<std::int64_t> groups_;
   std::vector<LevelChange> changes_;
-  std::optional<double> of_launches_;  // the variance of a run's value that its launches explain, on average
+  std::optional<double> launch_variance_;  // mean variance of a run's value that its launches explain
   std::optional<double> critical_t_;
 };
 
@@ -368,49 +375,52 @@ std::vector<double> PValuesOfChanges(std::span<const std::vector<RunLaunches>> s
                                      const ChangePointOptions& options) {
   RequireShares(options);
   if (!(rate > 0 && rate < 1)) throw std::invalid_argument("a rate outside (0, 1)");
-  struct One {
+  struct SeriesTest {
     Finder finder;
     Finder::Split split;
-    bool Decided() const { return !split.may_differ || split.as_large >= kEnough; }  // by itself
+    // The p-value is exact enough without the other series.
+    bool IsDecided() const { return !split.exceeds_rounding || split.as_large >= kMinLargeDraws; }
   };
-  std::vector<One> all;
+  std::vector<SeriesTest> all;
   for (const std::vector<RunLaunches>& runs : series) {
     Finder finder(runs, options);
-    Finder::Split split = finder.BestOfAll();
+    Finder::Split split = finder.BestSplitOfSeries();
     all.push_back({std::move(finder), std::move(split)});
   }
   std::vector<double> p_values(all.size(), 1), adjusted(all.size(), 1);
-  const auto open = [&](std::size_t i) { return !all[i].Decided() && adjusted[i] > kPartOfRate * rate; };
-  // A single one of all of them has to be able to show.
-  const auto most = static_cast<int>(std::min(kMostDraws, 10 * static_cast<double>(all.size()) / rate));
-  for (int draws = 0; draws < most;) {
-    draws = std::min(most, draws == 0 ? options.permutations : 4 * draws);
-    ParallelFor(all.size(), 0, [&](std::size_t i) {  // the order does not matter: each has its own generator
-      if (open(i)) all[i].finder.Draw(all[i].split, draws, kEnough, 0, [](double) {});
+  const auto needs_draws = [&](std::size_t i) {
+    return !all[i].IsDecided() && adjusted[i] > kDecidedRateFactor * rate;
+  };
+  // A single changed series among all must be able to reach significance.
+  const auto max_draws = static_cast<int>(std::min(kMaxDraws, 10 * static_cast<double>(all.size()) / rate));
+  for (int draws = 0; draws < max_draws;) {
+    draws = std::min(max_draws, draws == 0 ? options.permutations : 4 * draws);
+    ParallelFor(all.size(), 0, [&](std::size_t i) {  // in any order: each series has its own generator
+      if (needs_draws(i)) all[i].finder.Draw(all[i].split, draws, kMinLargeDraws, 0, [](double) {});
       p_values[i] = all[i].split.PValue();
     });
     adjusted = BenjaminiHochberg(p_values);
   }
   ParallelFor(all.size(), 0, [&](std::size_t i) {
-    if (adjusted[i] <= rate && all[i].finder.MayAllBeDrift()) p_values[i] = 1;
+    if (adjusted[i] <= rate && all[i].finder.SeriesMayBeDrift()) p_values[i] = 1;
   });
   return p_values;
 }
 
 std::optional<std::size_t> RunsToShow(const ChangePoints& found, double log_size, double level,
-                                      std::size_t most) {
-  if (!found.run_sd || found.last_runs < kLeastSide) return std::nullopt;
-  constexpr double kPower = 1.2816;  // the quantile of the normal distribution at 90 %
+                                      std::size_t max_runs) {
+  if (!found.run_sd || found.last_runs < kMinSideRuns) return std::nullopt;
+  constexpr double kPower = 1.2816;  // 90% quantile of the normal distribution
   const double critical = found.critical_t.value_or(3.5) + kPower;
   const auto before = static_cast<double>(found.last_runs);
   double log_orders = 0;
-  for (std::size_t more = 1; more <= most; ++more) {
+  for (std::size_t more = 1; more <= max_runs; ++more) {
     const auto after = static_cast<double>(more);
     log_orders += std::log((before + after) / after);
-    // Of all orders of the runs, those that are split as well as the best: this and its mirror image.
-    if (more < kLeastSide || std::log(2.0) - log_orders > std::log(level)) continue;
+    // The probability that a random order has a split as good as the best: that order or its mirror image.
+    if (more < kMinSideRuns || std::log(2.0) - log_orders > std::log(level)) continue;
     const double t = std::abs(log_size) * std::sqrt(before * after / (before + after));
-    // What the test against drift needs, for the same chance, of runs that do not drift.
+    // The t that the drift test needs for the same power if the runs do not drift.
     const double beside_drift = 7 + 50 / (before + after);
     if (t >= *found.run_sd * std::max(critical, beside_drift)) return more;
   }

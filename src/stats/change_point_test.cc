@@ -13,7 +13,7 @@
 namespace etprof::stats {
 namespace {
 
-// Runs of launches with known truth.
+// Simulates runs with a known level.
 struct CommitSeries {
   double launch_sd = 0.02, between_sd = 0.003;
   int launches = 20;
@@ -22,14 +22,14 @@ struct CommitSeries {
   RunLaunches Next(double level, std::int64_t group) {
     std::normal_distribution<double> normal;
     std::bernoulli_distribution disturbed(0.05);
-    const double own = level + between_sd * normal(random);
+    const double mean = level + between_sd * normal(random);
     RunLaunches run;
     run.group = group;
     for (int i = 0; i < launches; ++i)
-      run.logs.push_back(own + launch_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0));
+      run.logs.push_back(mean + launch_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0));
     return run;
   }
-  // A step of `size` before run `at`; a run for each group.
+  // One run per group, with a step of `size` before run `at`.
   std::vector<RunLaunches> Stepped(int count, int at, double size) {
     std::vector<RunLaunches> runs;
     for (int i = 0; i < count; ++i) runs.push_back(Next(10 + (i >= at ? size : 0), i));
@@ -37,9 +37,9 @@ struct CommitSeries {
   }
 };
 
-// The same as scipy.stats.trim_mean(x, 0.25), and its error by scipy.stats.mstats.trimmed_stde(x, (0.25,
-// 0.25)).
-TEST(MiddleMean, IsTheTrimmedMean) {
+// The expected values are those of scipy.stats.trim_mean(x, 0.25) and scipy.stats.mstats.trimmed_stde(x,
+// (0.25, 0.25)).
+TEST(MiddleMean, MatchesScipy) {
   const std::vector<double> logs = {1, 2, 3, 4, 5, 6, 7, 100};
   const MiddleMean mean = MiddleMeanOf(logs);
   EXPECT_DOUBLE_EQ(mean.log, 4.5);
@@ -67,7 +67,7 @@ TEST(ChangePoints, FindsAStepAtItsPlaceWithItsSize) {
   EXPECT_NEAR(*found.run_sd, std::hypot(0.003, 0.02 / std::sqrt(20.0)), 0.002);
 }
 
-TEST(ChangePoints, WhatLaunchesDoNotExplainIsPartOfTheSpread) {
+TEST(ChangePoints, BetweenSdExcludesTheSpreadOfLaunches) {
   CommitSeries steady{.launch_sd = 0.003, .between_sd = 0.03};
   const ChangePoints all = FindChangePoints(steady.Stepped(40, 40, 0));
   EXPECT_NEAR(*all.between_sd, *all.run_sd, 0.01 * *all.run_sd) << "launches explain a thousandth";
@@ -76,7 +76,7 @@ TEST(ChangePoints, WhatLaunchesDoNotExplainIsPartOfTheSpread) {
   EXPECT_LT(*none.between_sd, 0.6 * *none.run_sd);
 }
 
-TEST(ChangePoints, FindsSeveral) {
+TEST(ChangePoints, FindsSeveralChanges) {
   CommitSeries series;
   std::vector<RunLaunches> runs;
   for (int i = 0; i < 60; ++i) runs.push_back(series.Next(i < 20 ? 0 : i < 40 ? 0.08 : 0.03, i));
@@ -88,7 +88,7 @@ TEST(ChangePoints, FindsSeveral) {
   EXPECT_LT(found.changes[1].log_high, 0);
 }
 
-TEST(ChangePoints, TooFewRunsShowNothing) {
+TEST(ChangePoints, NeedEightRuns) {
   CommitSeries series;
   const ChangePoints found = FindChangePoints(series.Stepped(7, 4, 1));
   EXPECT_THAT(found.changes, testing::IsEmpty());
@@ -98,7 +98,7 @@ TEST(ChangePoints, TooFewRunsShowNothing) {
   EXPECT_EQ(RunsToShow(FindChangePoints({}), 0.02, 0.05), std::nullopt);
 }
 
-TEST(ChangePoints, WithoutAnySpread) {
+TEST(ChangePoints, AreExactWithoutSpread) {
   std::vector<RunLaunches> runs;
   for (int i = 0; i < 12; ++i) runs.push_back({{14.1, 14.1, 14.1}, i});
   EXPECT_THAT(FindChangePoints(runs).changes, testing::IsEmpty());
@@ -121,21 +121,21 @@ TEST(ChangePoints, LieBetweenGroups) {
   EXPECT_EQ(found.changes[0].earliest % 5, 0U);
 }
 
-TEST(ChangePoints, AnOutlyingRunIsNoChange) {
+TEST(ChangePoints, IgnoreAnOutlyingRun) {
   CommitSeries series;
   std::vector<RunLaunches> runs = series.Stepped(20, 99, 0);
   for (double& log : runs[19].logs) log += 0.5;
   EXPECT_THAT(FindChangePoints(runs).changes, testing::IsEmpty());
 }
 
-TEST(ChangePoints, RefusesNonsense) {
+TEST(ChangePoints, RefusesInvalidArguments) {
   EXPECT_THROW(FindChangePoints(std::vector<RunLaunches>{{{}, 0}}), std::invalid_argument);
   EXPECT_THROW(FindChangePoints({}, {.level = 0}), std::invalid_argument);
   EXPECT_THROW(PValuesOfChanges({}, 0), std::invalid_argument);
   EXPECT_THAT(PValuesOfChanges({}, 0.05), testing::IsEmpty());
 }
 
-TEST(RunsToShow, FewerTheLargerTheChange) {
+TEST(RunsToShow, LargerChangesNeedFewerRuns) {
   CommitSeries series;
   const ChangePoints found = FindChangePoints(series.Stepped(30, 99, 0));
   const auto small = RunsToShow(found, 0.01, 0.05), large = RunsToShow(found, 0.05, 0.05);
@@ -145,28 +145,28 @@ TEST(RunsToShow, FewerTheLargerTheChange) {
   EXPECT_EQ(RunsToShow(found, 1e-5, 0.05), std::nullopt);
 }
 
-TEST(PValuesOfChanges, OneOfManyShows) {
+TEST(PValuesOfChanges, OneOfManyIsSignificant) {
   CommitSeries series;
   std::vector<std::vector<RunLaunches>> all;
   for (int i = 0; i < 60; ++i) all.push_back(series.Stepped(30, i == 17 ? 18 : 99, 0.05));
   const std::vector<double> p_values = PValuesOfChanges(all, 0.01);
   ASSERT_EQ(p_values.size(), 60U);
-  // The smallest that its draws can give.
+  // The smallest p-value that the draws can give.
   EXPECT_LE(p_values[17], 0.25 * 0.01 / 60);
   const std::vector<double> adjusted = BenjaminiHochberg(p_values);
   for (std::size_t i = 0; i < 60; ++i) EXPECT_EQ(adjusted[i] <= 0.01, i == 17) << i;
-  // The place is the same whether the first split is tested again or not.
+  // The place is the same whether or not the first split is tested again.
   const ChangePoints known = FindChangePoints(all[17], {.level = 0.01 / 60, .p_value = p_values[17]});
   ASSERT_EQ(known.changes.size(), 1U);
   EXPECT_EQ(known.changes[0].at, FindChangePoints(all[17]).changes[0].at);
   EXPECT_EQ(known.p_value, p_values[17]);
   EXPECT_EQ(known.changes[0].p_value, p_values[17]);
-  // What is known not to differ is not split.
+  // A series with a known p-value above the level is not split.
   EXPECT_THAT(FindChangePoints(all[17], {.p_value = 0.5}).changes, testing::IsEmpty());
 }
 
-// Where all changed, a few orders are enough for each, as many times fewer as there are series.
-TEST(PValuesOfChanges, ManyNeedFewerOrders) {
+// If all series changed, each needs fewer permutations, by a factor of the number of series.
+TEST(PValuesOfChanges, ManyChangedSeriesNeedFewerPermutations) {
   CommitSeries series;
   std::vector<std::vector<RunLaunches>> all;
   for (int i = 0; i < 60; ++i) all.push_back(series.Stepped(30, 18, 0.05));
@@ -176,8 +176,8 @@ TEST(PValuesOfChanges, ManyNeedFewerOrders) {
   }
 }
 
-// Where nothing changed, p-values are uniform: no more than a tenth of them is below 0.1.
-TEST(PValuesOfChanges, AreThoseOfATest) {
+// If nothing changed, p-values are uniform: at most a tenth of them is below 0.1.
+TEST(PValuesOfChanges, AreUniformWithoutChange) {
   CommitSeries series;
   std::vector<std::vector<RunLaunches>> all;
   for (int i = 0; i < 1000; ++i) all.push_back(series.Stepped(12, 99, 0));
@@ -189,10 +189,11 @@ TEST(PValuesOfChanges, AreThoseOfATest) {
   }
 }
 
-// What is promised, over many series (bench/statistics/change_point has longer ones, and recorded noise).
-TEST(ChangePoints, Promises) {
+// Checks the error rates and coverages that the header documents, over many series
+// (bench/statistics/change_point has longer series and recorded noise).
+TEST(ChangePoints, KeepTheirErrorRates) {
   constexpr int kSeries = 300;
-  int false_alarms = 0, shown = 0, right = 0, held = 0, covered = 0;
+  int false_alarms = 0, detected = 0, right = 0, interval_covers = 0, covered = 0;
   CommitSeries series;
   for (int i = 0; i < kSeries; ++i) {
     ChangePointOptions options;
@@ -202,19 +203,19 @@ TEST(ChangePoints, Promises) {
     const ChangePoints found = FindChangePoints(series.Stepped(24, 14, 0.025), options);
     if (found.changes.size() != 1) continue;
     const LevelChange& change = found.changes[0];
-    ++shown;
+    ++detected;
     right += change.at == 14 ? 1 : 0;
-    held += change.earliest <= 14 && 14 <= change.latest ? 1 : 0;
+    interval_covers += change.earliest <= 14 && 14 <= change.latest ? 1 : 0;
     covered += change.log_low <= 0.025 && 0.025 <= change.log_high ? 1 : 0;
   }
   EXPECT_LE(false_alarms, 0.05 * kSeries + 8);  // two standard deviations
-  EXPECT_GE(shown, 0.85 * kSeries);             // of steps of four standard deviations of a run
-  EXPECT_GE(right, 0.9 * shown);
-  EXPECT_GE(held, 0.95 * shown - 8);
-  EXPECT_GE(covered, 0.95 * shown - 8);
+  EXPECT_GE(detected, 0.85 * kSeries);          // for steps of four standard deviations of a run
+  EXPECT_GE(right, 0.9 * detected);
+  EXPECT_GE(interval_covers, 0.95 * detected - 8);
+  EXPECT_GE(covered, 0.95 * detected - 8);
   RecordProperty("false_alarms", false_alarms);
   RecordProperty("right", right);
-  RecordProperty("held", held);
+  RecordProperty("held", interval_covers);
 }
 
 }  // namespace

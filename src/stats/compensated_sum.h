@@ -4,24 +4,24 @@
 
 namespace etprof::stats {
 
-// A sum that also keeps what each addition rounded off (Neumaier, "Rundungsfehleranalyse einiger Verfahren
-// zur Summation endlicher Summen", ZAMM 54, 1974).
+// A sum that also accumulates the rounding errors of its additions (Neumaier, "Rundungsfehleranalyse einiger
+// Verfahren zur Summation endlicher Summen", ZAMM 54, 1974).
 class CompensatedSum {
  public:
   void Add(double value) {
     const double next = sum_ + value;
-    lost_ += std::fabs(sum_) >= std::fabs(value) ? (sum_ - next) + value : (value - next) + sum_;
+    error_ += std::fabs(sum_) >= std::fabs(value) ? (sum_ - next) + value : (value - next) + sum_;
     sum_ = next;
   }
-  double Value() const { return sum_ + lost_; }
+  double Value() const { return sum_ + error_; }
 
  private:
   double sum_ = 0;
-  double lost_ = 0;
+  double error_ = 0;
 };
 
-// The mean of one or more values, as an offset from the first: what is summed is small even where the values
-// are not.
+// The mean of one or more values, computed from offsets to the first value, because sums of small numbers are
+// more exact.
 template <typename Values>
 double CompensatedMean(const Values& values) {
   CompensatedSum deviations;

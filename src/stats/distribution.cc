@@ -15,15 +15,16 @@
 namespace etprof::stats {
 namespace {
 
-// The number of values that a share of them is; the trimmed means cut as many from each end.
-std::size_t CutOf(std::size_t n, double share) {
+// The number of values that a trimmed mean drops at each end.
+std::size_t TrimCount(std::size_t n, double share) {
   return static_cast<std::size_t>(share * static_cast<double>(n));
 }
 
-// Means of the values without the ends, the widest cut first: one pass for all, from the middle outwards.
+// Trimmed means of the values, the widest trim first: a single pass computes all of them, from the middle
+// outwards.
 class TrimmedMeans {
  public:
-  // `whole`: the values are whole numbers below 2^32, whose sums are exact without compensation.
+  // `whole`: the values are integers below 2^32, whose sums are exact without compensation.
   TrimmedMeans(std::span<const double> sorted, bool whole)
       : sorted_(sorted),
         whole_(whole),
@@ -31,8 +32,8 @@ class TrimmedMeans {
         low_(sorted.size() / 2),
         high_(low_) {}
 
-  // `cut` is at most that of the call before.
-  double Without(std::size_t cut) {
+  // The mean without `cut` values at each end. `cut` must not exceed that of the previous call.
+  double MeanWithout(std::size_t cut) {
     Add(sorted_.subspan(cut, low_ - cut));
     Add(sorted_.subspan(high_, sorted_.size() - cut - high_));
     low_ = cut;
@@ -53,46 +54,47 @@ class TrimmedMeans {
   std::span<const double> sorted_;
   bool whole_;
   double origin_;
-  std::size_t low_, high_;  // what was summed
+  std::size_t low_, high_;  // the range that is summed so far
   CompensatedSum sum_;
   std::int64_t whole_sum_ = 0;
 };
 
-// Sorts whole numbers below 2^32, as nanoseconds are, by counting: three digits of 11 bits, the lowest first
-// (least-significant-digit radix sort). False, and nothing is done, for other values and for few.
-bool SortedAsIntegers(std::vector<double>& values) {
-  constexpr std::size_t kFew = 1000;
+// Sorts integers below 2^32, such as nanoseconds, by counting: three digits of 11 bits, the lowest first
+// (least-significant-digit radix sort). Returns false and changes nothing for other values and for few
+// values.
+bool RadixSort(std::vector<double>& values) {
+  constexpr std::size_t kMinValues = 1000;
   constexpr std::uint32_t kBits = 11, kDigits = 1U << kBits, kPasses = 3;
   const auto digit = [](std::uint32_t key, std::uint32_t pass) { return (key >> (pass * kBits)) % kDigits; };
-  if (values.size() < kFew || values.size() > std::numeric_limits<std::uint32_t>::max()) return false;
+  if (values.size() < kMinValues || values.size() > std::numeric_limits<std::uint32_t>::max()) return false;
   std::vector<std::uint32_t> keys(values.size()), next(values.size());
-  std::array<std::array<std::uint32_t, kDigits>, kPasses> places{};  // first how many have a digit
+  std::array<std::array<std::uint32_t, kDigits>, kPasses> positions{};  // first counts per digit
   bool whole = true;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double value = values[i];
     const bool fits = value >= 0 && value <= std::numeric_limits<std::uint32_t>::max();
     keys[i] = static_cast<std::uint32_t>(fits ? value : 0);
     whole &= fits && static_cast<double>(keys[i]) == value;
-    for (std::uint32_t pass = 0; pass < kPasses; ++pass) ++places[pass][digit(keys[i], pass)];
+    for (std::uint32_t pass = 0; pass < kPasses; ++pass) ++positions[pass][digit(keys[i], pass)];
   }
   if (!whole) return false;
   for (std::uint32_t pass = 0; pass < kPasses; ++pass) {
-    auto& place = places[pass];
-    if (place[digit(keys[0], pass)] == values.size()) continue;  // all have the same
-    std::exclusive_scan(place.begin(), place.end(), place.begin(), 0U);
-    for (const std::uint32_t key : keys) next[place[digit(key, pass)]++] = key;
+    auto& position = positions[pass];
+    if (position[digit(keys[0], pass)] == values.size()) continue;  // all values have the same digit
+    std::exclusive_scan(position.begin(), position.end(), position.begin(), 0U);
+    for (const std::uint32_t key : keys) next[position[digit(key, pass)]++] = key;
     keys.swap(next);
   }
   std::ranges::copy(keys, values.begin());
   return true;
 }
 
-// The `rank`-th smallest |x - center|, from 0, of sorted values of which `split` are below the center.
-double DeviationOf(std::span<const double> sorted, double center, std::size_t split, std::size_t rank) {
-  const auto below = [&](std::size_t i) { return center - sorted[split - 1 - i]; };  // ascending, as `above`
+// The `rank`-th smallest |x - center| (from 0) of sorted values; `split` of them are below the center.
+double RankedDeviation(std::span<const double> sorted, double center, std::size_t split, std::size_t rank) {
+  // Both are ascending.
+  const auto below = [&](std::size_t i) { return center - sorted[split - 1 - i]; };
   const auto above = [&](std::size_t i) { return sorted[split + i] - center; };
-  // How many of the rank + 1 smallest lie above the center: those that are nearer than the last of the
-  // others.
+  // The number of the rank + 1 smallest deviations that lie above the center, by binary search.
   const std::size_t count = rank + 1;
   std::size_t low = count - std::min(count, split), high = std::min(count, sorted.size() - split);
   while (low < high) {
@@ -106,14 +108,14 @@ double DeviationOf(std::span<const double> sorted, double center, std::size_t sp
   return std::max(low > 0 ? above(low - 1) : 0, low < count ? below(rank - low) : 0);
 }
 
-// The median of |x - center| of sorted values, center being their median.
+// The median of |x - center| for sorted values with the median `center`.
 double MedianDeviation(std::span<const double> sorted, double center) {
   const std::size_t n = sorted.size();
   const auto split =
       static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), center) - sorted.begin());
-  const double upper = DeviationOf(sorted, center, split, n / 2);
+  const double upper = RankedDeviation(sorted, center, split, n / 2);
   if (n % 2 == 1) return upper;
-  const double lower = DeviationOf(sorted, center, split, n / 2 - 1);
+  const double lower = RankedDeviation(sorted, center, split, n / 2 - 1);
   return lower + (upper - lower) / 2;
 }
 
@@ -131,9 +133,9 @@ Distribution DescribeSorted(std::span<const double> sorted, bool whole) {
   if (sorted.empty()) return result;
 
   TrimmedMeans means(sorted, whole);
-  result.trimmed_mean_10 = means.Without(CutOf(sorted.size(), 0.10));
-  result.trimmed_mean_5 = means.Without(CutOf(sorted.size(), 0.05));
-  const double mean = means.Without(0);
+  result.trimmed_mean_10 = means.MeanWithout(TrimCount(sorted.size(), 0.10));
+  result.trimmed_mean_5 = means.MeanWithout(TrimCount(sorted.size(), 0.05));
+  const double mean = means.MeanWithout(0);
   result.mean = mean;
   if (sorted.size() > 1) {
     result.sd = std::sqrt(SquaredDeviations(sorted, mean) / static_cast<double>(sorted.size() - 1));
@@ -154,7 +156,7 @@ Distribution DescribeSorted(std::span<const double> sorted, bool whole) {
 }
 
 bool Sort(std::vector<double>& values) {
-  const bool whole = SortedAsIntegers(values);
+  const bool whole = RadixSort(values);
   if (!whole) boost::sort::pdqsort_branchless(values.begin(), values.end());
   return whole;
 }

@@ -9,25 +9,26 @@
 
 namespace etprof::stats {
 
-// Of fewer values these quantiles are one of the largest: they are not shown.
+// With fewer values these quantiles are among the largest values, so they are not shown.
 inline constexpr std::int64_t kLeastForP90 = 10, kLeastForP99 = 100;
 
-// How a set of values is spread. Every member has the unit of the values, but `cv` (a plain ratio), `n` and
-// `outliers` (counts). What is not defined is absent: everything for no values, `sd` and `cv` for one, `cv`
-// for a mean of 0.
+// The distribution of a set of values. All members have the unit of the values, except `cv` (a plain ratio),
+// `n` and `outliers` (counts). Undefined members are absent: all of them for no values, `sd` and `cv` for one
+// value, `cv` for a mean of 0.
 struct Distribution {
   std::int64_t n = 0;
   std::optional<double> mean;
   std::optional<double> sd;
   std::optional<double> cv;
   std::optional<double> min, max;
-  std::optional<double> p50, p90, p95, p99;  // as Quantile
+  std::optional<double> p50, p90, p95, p99;  // see Quantile
   std::optional<double> mad;
-  std::optional<double> trimmed_mean_5;   // mean without the floor(0.05 n) lowest and as many highest values
-  std::optional<double> trimmed_mean_10;  // likewise with 0.10 n; as scipy.stats.trim_mean
+  std::optional<double>
+      trimmed_mean_5;  // mean without the floor(0.05 n) lowest and the floor(0.05 n) highest values
+  std::optional<double> trimmed_mean_10;  // the same with 0.10 n; as scipy.stats.trim_mean
   std::int64_t outliers = 0;
 
-  // Of times in nanoseconds, which are written as milliseconds.
+  // Describes times in nanoseconds, which are written as milliseconds.
   static constexpr const char* kSchemaName = "distribution";
   static void Describe(auto& v) {
     using D = Distribution;
@@ -52,39 +53,39 @@ struct Distribution {
   }
 };
 
-// The distribution of `values`, in any order. Values that are not finite are left out, and not counted in
-// `n`. Two passes over deviations from the first value, with compensated sums (Neumaier 1974): times of 1e9
-// ns that differ in the last digit keep their variance.
+// Computes the distribution of `values`, in any order. Values that are not finite are left out and not
+// counted in `n`. Two passes over deviations from the first value with compensated sums (Neumaier 1974):
+// times of 1e9 ns that differ in the last digit keep their variance.
 Distribution Describe(std::vector<double> values);
-// Likewise of finite values that are ascending; `whole` is what Sort returned of them.
+// Computes the distribution of finite values in ascending order; `whole` is the result of Sort.
 Distribution DescribeSorted(std::span<const double> sorted, bool whole);
 
-// Ascending; none is NaN. A long trace has thousands of values of each operator, for which std::sort takes
-// twice as long, and seven times for whole numbers below 2^32, which are sorted by counting. Returns whether
-// they were: many, and such.
+// Sorts values in ascending order; no value may be NaN. A long trace has thousands of values per operator,
+// for which std::sort takes twice as long, and seven times as long for integers below 2^32, which are sorted
+// by counting. Returns whether the values were sorted by counting: many integers below 2^32.
 bool Sort(std::vector<double>& values);
 
 // The q-quantile (0 <= q <= 1) of ascending values by linear interpolation between order statistics: type 7
-// of Hyndman & Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50 (1996); numpy's
-// default. Throws std::invalid_argument for no values and for a q outside [0, 1].
+// of Hyndman & Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50 (1996), which is
+// numpy's default. Throws std::invalid_argument for no values and for a q outside [0, 1].
 double Quantile(std::span<const double> sorted, double q);
 
-// The median of finite `values`, in any order; absent for none.
+// The median of finite `values`, in any order; absent for no values.
 std::optional<double> Median(std::span<const double> values);
 
-// The standard deviation of normal values whose median absolute deviation is 1.
+// The factor from the median absolute deviation of normal values to their standard deviation.
 inline constexpr double kNormalSdPerMad = 1.4826;
 
-// [q1 - 1.5 IQR, q3 + 1.5 IQR], q1 and q3 being type-7 quartiles (Tukey, Exploratory Data Analysis, 1977). A
-// value on a fence is inside.
+// The interval [q1 - 1.5 IQR, q3 + 1.5 IQR], where q1 and q3 are type-7 quartiles (Tukey, Exploratory Data
+// Analysis, 1977). A value on a fence is inside.
 struct Fences {
   double low;
   double high;
   bool Contains(double value) const { return value >= low && value <= high; }
 };
 
-// The fences of finite `values`, in any order. Fewer than four values have none: -infinity to infinity.
+// The fences of finite `values`, in any order. For fewer than four values they are -infinity and infinity.
 Fences TukeyFences(std::span<const double> values);
-Fences FencesOfSorted(std::span<const double> sorted);  // likewise, ascending
+Fences FencesOfSorted(std::span<const double> sorted);  // the same for ascending values
 
 }  // namespace etprof::stats

@@ -41,7 +41,7 @@ TEST(Describe, MatchesHandComputedValues) {
   EXPECT_NEAR(*d.p90, 18.1, 1e-12);
   EXPECT_DOUBLE_EQ(*d.mad, 2.5);
   EXPECT_DOUBLE_EQ(*d.trimmed_mean_10, 5.5);
-  EXPECT_DOUBLE_EQ(*d.trimmed_mean_5, 14.5);  // floor(0.05 * 10) = 0: nothing is cut
+  EXPECT_DOUBLE_EQ(*d.trimmed_mean_5, 14.5);  // floor(0.05 * 10) = 0: no value is dropped
   EXPECT_EQ(d.outliers, 1);
   EXPECT_NEAR(*d.sd, std::sqrt(8182.5 / 9), 1e-12);
   EXPECT_NEAR(*d.cv, std::sqrt(8182.5 / 9) / 14.5, 1e-12);
@@ -61,35 +61,35 @@ TEST(Describe, KeepsATinyVarianceOfLargeValues) {
   const Distribution d = Describe(values);
   EXPECT_EQ(*d.mean, 1e9);
   EXPECT_NEAR(*d.sd, truth, 1e-12);
-  // The textbook formula, for which this test would be too easy if it passed.
+  // The textbook formula fails here; otherwise this test would be too easy.
   const double textbook = (sum_of_squares - sum * sum / n) / (n - 1);
   EXPECT_GT(std::fabs(textbook - truth * truth), 0.1);
 }
 
-TEST(Describe, LeavesOutWhatIsNotANumber) {
+TEST(Describe, LeavesOutValuesThatAreNotFinite) {
   const Distribution d = Describe(std::vector<double>{kNaN, 1, kInfinity, 3});
   EXPECT_EQ(d.n, 2);
   EXPECT_EQ(d.mean, 2);
   EXPECT_EQ(d.max, 3);
 }
 
-// Many whole numbers are sorted in another way than others.
+// Many integers are sorted by another algorithm than other values.
 TEST(Sort, OrdersAnyValues) {
   std::mt19937_64 random(3);
   for (const std::size_t count : {10U, 999U, 1000U, 5000U}) {
-    for (const double most : {100.0, 3e6, 4294967295.0, 4294967296.0, 1e15}) {
+    for (const double max_value : {100.0, 3e6, 4294967295.0, 4294967296.0, 1e15}) {
       std::vector<double> whole(count);
       for (double& value : whole)
-        value =
-            std::floor(most * static_cast<double>(random()) / static_cast<double>(std::mt19937_64::max()));
-      whole[count / 2] = most;
+        value = std::floor(max_value * static_cast<double>(random()) /
+                           static_cast<double>(std::mt19937_64::max()));
+      whole[count / 2] = max_value;
       for (const double other : {0.0, 0.5, -1.0, 1e300, kInfinity}) {
         std::vector<double> values = whole;
         values[count / 3] = other;
         std::vector<double> wanted = values;
         std::sort(wanted.begin(), wanted.end());
         Sort(values);
-        EXPECT_EQ(values, wanted) << count << " values up to " << most << " with " << other;
+        EXPECT_EQ(values, wanted) << count << " values up to " << max_value << " with " << other;
       }
     }
   }
@@ -106,7 +106,7 @@ TEST(Quantile, InterpolatesBetweenOrderStatistics) {
   EXPECT_THROW(Quantile(values, kNaN), std::invalid_argument);
 }
 
-TEST(Median, OfEvenAndOddCounts) {
+TEST(Median, HandlesEvenAndOddCounts) {
   EXPECT_EQ(Median(std::vector<double>{5, 1, 3}), 3);
   EXPECT_EQ(Median(std::vector<double>{5, 1, 3, 4}), 3.5);
   EXPECT_EQ(Median({}), std::nullopt);
@@ -123,7 +123,7 @@ TEST(TukeyFences, NeedFourValuesAndContainTheirEnds) {
   EXPECT_FALSE(fences.Contains(7.001));
 }
 
-TEST(TukeyFences, OfEqualValuesHoldNothingElse) {
+TEST(TukeyFences, OfEqualValuesExcludeOtherValues) {
   EXPECT_EQ(Describe(std::vector<double>{5, 5, 5, 5, 5, 6}).outliers, 1);
   EXPECT_EQ(Describe(std::vector<double>(6, 5.0)).outliers, 0);
 }

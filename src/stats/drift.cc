@@ -11,11 +11,11 @@
 namespace etprof::stats {
 namespace {
 
-constexpr std::size_t kBesideShift = 2;  // values on either side of a shift
-constexpr int kAutocorrelations = 11;    // 0, 0.1, ... 1
+constexpr std::size_t kMinSideValues = 2;  // values on either side of a shift
+constexpr int kAutocorrelations = 11;      // 0, 0.1, ... 1
 constexpr std::size_t kSimulations = 2000;
-constexpr std::size_t kOfTail = 20;  // of them, the largest: what lies beyond is extrapolated from them
-constexpr double kRounding = 1e-12;  // of sums of squares: less is nothing
+constexpr std::size_t kTailSimulations = 20;  // the largest, from which the tail is extrapolated
+constexpr double kRounding = 1e-12;           // a smaller sum of squares is rounding error
 
 using Series = std::vector<double>;
 
@@ -23,13 +23,13 @@ double Dot(const Series& a, const Series& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// The statistic of series of one length.
+// The test statistic for series of one length.
 class ShiftTest {
  public:
   explicit ShiftTest(std::size_t count) : count_(count - 1) {
     for (int i = 0; i < kAutocorrelations; ++i) {
       Series squares(count_ + 1);
-      for (std::size_t at = kBesideShift; at + kBesideShift <= count_ + 1; ++at) {
+      for (std::size_t at = kMinSideValues; at + kMinSideValues <= count_ + 1; ++at) {
         Series shift(count_);
         for (std::size_t t = at - 1; t < count_; ++t) shift[t] = t == at - 1 ? 1 : 1 - Autocorrelation(i);
         Center(shift);
@@ -39,8 +39,8 @@ class ShiftTest {
     }
   }
 
-  // N ln(residual squares without a shift / with the best one). Those of all autocorrelations count, each
-  // hypothesis with its own best.
+  // N ln(residual squares without a shift / with the best shift). Each hypothesis uses the autocorrelation
+  // with which it fits best.
   double Statistic(std::span<const double> values) const {
     double without = std::numeric_limits<double>::infinity(), with = without;
     Series innovations(count_), after(count_ + 1);
@@ -51,11 +51,11 @@ class ShiftTest {
       const double squares = Dot(innovations, innovations);
       without = std::min(without, squares);
       for (std::size_t t = count_; t-- > 0;) after[t] = after[t + 1] + innovations[t];
-      for (std::size_t at = kBesideShift; at + kBesideShift <= count_ + 1; ++at) {
-        const double of_shift = shift_squares_[static_cast<std::size_t>(i)][at];
-        if (of_shift < kRounding) continue;
+      for (std::size_t at = kMinSideValues; at + kMinSideValues <= count_ + 1; ++at) {
+        const double shift_squares = shift_squares_[static_cast<std::size_t>(i)][at];
+        if (shift_squares < kRounding) continue;
         const double common = innovations[at - 1] + (1 - part) * after[at];
-        with = std::min(with, squares - common * common / of_shift);
+        with = std::min(with, squares - common * common / shift_squares);
       }
     }
     if (!(without > 0)) return 0;
@@ -71,12 +71,12 @@ class ShiftTest {
     for (double& value : values) value -= mean;
   }
 
-  std::size_t count_;                  // of innovations
+  std::size_t count_;                  // number of innovations
   std::vector<Series> shift_squares_;  // by autocorrelation and place
 };
 
-// In [0, 1].
-double AutocorrelationOf(std::span<const double> values) {
+// The bias-corrected lag-1 autocorrelation, limited to [0, 1].
+double EstimateAutocorrelation(std::span<const double> values) {
   const auto count = static_cast<double>(values.size());
   const std::span<const double> before = values.first(values.size() - 1), after = values.subspan(1);
   const auto mean = [&](std::span<const double> of) {
@@ -94,7 +94,7 @@ double AutocorrelationOf(std::span<const double> values) {
 
 Series Simulate(std::size_t count, double autocorrelation, Random& random) {
   Series values(count);
-  // From the middle of where the process stays; one that wanders off begins anywhere.
+  // Starts from the stationary distribution. A random walk has none and begins anywhere.
   double value = random.Normal() / std::sqrt(std::max(1 - autocorrelation * autocorrelation, 0.01));
   for (double& next : values) {
     next = value;
@@ -110,19 +110,20 @@ double DriftPValue(std::span<const double> values, Random& random) {
   if (std::ranges::adjacent_find(values, std::not_equal_to<>()) == values.end()) return 1;
   const ShiftTest test(values.size());
   const double statistic = test.Statistic(values);
-  const double autocorrelation = AutocorrelationOf(values);
+  const double autocorrelation = EstimateAutocorrelation(values);
   Series simulated(kSimulations);
-  for (double& one : simulated) one = test.Statistic(Simulate(values.size(), autocorrelation, random));
+  for (double& value : simulated) value = test.Statistic(Simulate(values.size(), autocorrelation, random));
   std::ranges::sort(simulated, std::greater<>());
-  const double tail = simulated[kOfTail - 1];
+  const double tail = simulated[kTailSimulations - 1];
   const auto larger =
       std::ranges::lower_bound(simulated, statistic, std::greater_equal<>()) - simulated.begin();
   if (statistic <= tail) return (1.0 + static_cast<double>(larger)) / (1.0 + kSimulations);
-  // Of a shift at one place, the ratio of the residual squares is smaller than r with a chance that falls as
-  // r^(degrees of freedom / 2), as that of Student's t does.
+  // For a shift at one place, the probability that the ratio of the residual squares is smaller than r falls
+  // as r^(degrees of freedom / 2), like that of Student's t.
   const auto count = static_cast<double>(values.size() - 1);
   const double freedom = std::max(1.0, count - 3);
-  return static_cast<double>(kOfTail) / kSimulations * std::exp(-(statistic - tail) * freedom / count / 2);
+  return static_cast<double>(kTailSimulations) / kSimulations *
+         std::exp(-(statistic - tail) * freedom / count / 2);
 }
 
 }  // namespace etprof::stats

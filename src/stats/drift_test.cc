@@ -12,7 +12,7 @@
 namespace etprof::stats {
 namespace {
 
-// Standard deviation 1, a level shift of `shift` before the value `at`.
+// An autoregressive series with standard deviation 1 and a level shift of `shift` before index `at`.
 std::vector<double> Drifting(std::size_t count, double autocorrelation, double shift, std::size_t at,
                              Random& random) {
   std::vector<double> values(count);
@@ -25,38 +25,39 @@ std::vector<double> Drifting(std::size_t count, double autocorrelation, double s
   return values;
 }
 
-// Under AddressSanitizer there is time for a few, which only have to come through.
+// AddressSanitizer is slow, so there only a few series run, with loose bounds.
 constexpr int kSeries = kHasAddressSanitizer ? 4 : 100;
 constexpr double kSlack = kHasAddressSanitizer ? 0.5 : 0;
-constexpr double kLevel = 0.015;  // as FindChangePoints has it
+constexpr double kLevel = 0.015;  // the same as in FindChangePoints
 
-// The share of kSeries `series(random)` whose p-value is at most that.
+// The share of kSeries series whose p-value is at most kLevel.
 template <typename Make>
-double Rate(const Make& series) {
+double DetectionRate(const Make& series) {
   Random random(11);
-  int taken = 0;
+  int detected = 0;
   for (int i = 0; i < kSeries; ++i) {
     const std::vector<double> values = series(random);
-    taken += DriftPValue(values, random) <= kLevel ? 1 : 0;
+    detected += DriftPValue(values, random) <= kLevel ? 1 : 0;
   }
-  return taken / static_cast<double>(kSeries);
+  return detected / static_cast<double>(kSeries);
 }
 
 class DriftOfLength : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(DriftOfLength, ASeriesThatDriftsHasNoStep) {
   for (const double autocorrelation : {0.0, 0.5, 0.8, 0.95}) {
-    EXPECT_LE(Rate([&](Random& random) { return Drifting(GetParam(), autocorrelation, 0, 0, random); }),
-              0.08 + kSlack)
+    EXPECT_LE(
+        DetectionRate([&](Random& random) { return Drifting(GetParam(), autocorrelation, 0, 0, random); }),
+        0.08 + kSlack)
         << autocorrelation;
   }
 }
 
-// As it counts: where the order of the values says that there is a step, too.
-TEST_P(DriftOfLength, NorHasASlowSeason) {
+// FindChangePoints also requires that the permutation test finds a step.
+TEST_P(DriftOfLength, ASlowSeasonHasNoStep) {
   const auto count = static_cast<double>(GetParam());
   Random random(11);
-  int taken = 0;
+  int detected = 0;
   for (int i = 0; i < kSeries; ++i) {
     const std::vector<double> values = Drifting(GetParam(), 0, 0, 0, random);
     const double begin = random.Normal();
@@ -65,14 +66,14 @@ TEST_P(DriftOfLength, NorHasASlowSeason) {
       const double season = 1.2 * static_cast<double>(run) / count + begin;
       runs.push_back({{values[run] + 0.5 * std::sin(2 * std::numbers::pi * season)}, static_cast<int>(run)});
     }
-    taken += FindChangePoints(runs).changes.empty() ? 0 : 1;
+    detected += FindChangePoints(runs).changes.empty() ? 0 : 1;
   }
-  EXPECT_LE(taken, 5);
+  EXPECT_LE(detected, 5);
 }
 
-TEST_P(DriftOfLength, AStepShowsBesideNoiseAndDrift) {
+TEST_P(DriftOfLength, AStepIsDetectedInNoiseAndDrift) {
   for (const double autocorrelation : {0.0, 0.5, 0.8}) {
-    EXPECT_GE(Rate([&](Random& random) {
+    EXPECT_GE(DetectionRate([&](Random& random) {
                 return Drifting(GetParam(), autocorrelation, 10, GetParam() / 2, random);
               }),
               0.95 - kSlack)
@@ -83,7 +84,7 @@ TEST_P(DriftOfLength, AStepShowsBesideNoiseAndDrift) {
 INSTANTIATE_TEST_SUITE_P(, DriftOfLength, testing::Values(12U, 30U, 60U));
 
 TEST(Drift, ASingleOutlierIsNoStep) {
-  EXPECT_LE(Rate([](Random& random) {
+  EXPECT_LE(DetectionRate([](Random& random) {
               std::vector<double> values = Drifting(30, 0.5, 0, 0, random);
               values[15] += 12;
               return values;

@@ -10,29 +10,29 @@
 namespace etprof::stats {
 namespace {
 
-// How many bins of equal width Freedman and Diaconis would have for ascending values, over `range`.
-double WantedBins(std::span<const double> sorted, double range) {
+// The number of bins of equal width over `range` by the rule of Freedman and Diaconis, for ascending values.
+double FreedmanDiaconisBins(std::span<const double> sorted, double range) {
   const auto n = static_cast<double>(sorted.size());
   const double iqr = Quantile(sorted, 0.75) - Quantile(sorted, 0.25);
   return iqr > 0 ? std::ceil(range / (2 * iqr / std::cbrt(n))) : std::ceil(std::sqrt(n));
 }
 
-std::size_t BinOf(double value, double from, double width, std::size_t bins) {
+std::size_t BinIndex(double value, double from, double width, std::size_t bins) {
   if (width <= 0) return 0;
   return std::min(static_cast<std::size_t>((value - from) / width),
-                  bins - 1);  // the greatest closes the last
+                  bins - 1);  // the largest value belongs to the last bin
 }
 
 }  // namespace
 
-Histogram MakeHistogram(std::span<const double> values, std::size_t most_bins) {
+Histogram MakeHistogram(std::span<const double> values, std::size_t max_bins) {
   if (values.empty()) return {};
   const std::vector<double> one_set(values.begin(), values.end());
-  SharedHistogram shared = MakeSharedHistogram({&one_set, 1}, most_bins);
+  SharedHistogram shared = MakeSharedHistogram({&one_set, 1}, max_bins);
   return {shared.from, shared.width, std::move(shared.counts[0]), shared.beyond[0]};
 }
 
-SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, std::size_t most_bins) {
+SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, std::size_t max_bins) {
   SharedHistogram shared;
   std::vector<std::vector<double>> sorted(sets.begin(), sets.end());
   double to = 0;
@@ -53,18 +53,19 @@ SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, s
     const auto end = std::upper_bound(set.begin(), set.end(), to);
     on_axis.emplace_back(set.begin(), end);
     shared.beyond.push_back(set.end() - end);
-    if (range > 0 && !on_axis.back().empty()) bins = std::max(bins, WantedBins(on_axis.back(), range));
+    if (range > 0 && !on_axis.back().empty())
+      bins = std::max(bins, FreedmanDiaconisBins(on_axis.back(), range));
   }
-  bins = std::min(bins, static_cast<double>(std::max<std::size_t>(1, most_bins)));
+  bins = std::min(bins, static_cast<double>(std::max<std::size_t>(1, max_bins)));
   shared.width = range / bins;
   for (const std::span<const double> values : on_axis) {
     std::vector<std::int64_t>& counts = shared.counts.emplace_back(static_cast<std::size_t>(bins), 0);
-    for (const double value : values) ++counts[BinOf(value, shared.from, shared.width, counts.size())];
+    for (const double value : values) ++counts[BinIndex(value, shared.from, shared.width, counts.size())];
   }
   return shared;
 }
 
-std::vector<EcdfPoint> MakeEcdf(std::span<const double> values, std::size_t most_points) {
+std::vector<EcdfPoint> MakeEcdf(std::span<const double> values, std::size_t max_points) {
   std::vector<double> sorted(values.begin(), values.end());
   Sort(sorted);
   std::vector<EcdfPoint> points;
@@ -73,11 +74,11 @@ std::vector<EcdfPoint> MakeEcdf(std::span<const double> values, std::size_t most
     if (i + 1 < sorted.size() && sorted[i + 1] == sorted[i]) continue;
     points.push_back({sorted[i], static_cast<double>(i + 1) / n});
   }
-  most_points = std::max<std::size_t>(2, most_points);
-  if (points.size() <= most_points) return points;
+  max_points = std::max<std::size_t>(2, max_points);
+  if (points.size() <= max_points) return points;
   std::vector<EcdfPoint> thinned = {points.front()};
   for (const EcdfPoint& point : points) {
-    const double step = 1.0 / static_cast<double>(most_points - 1);
+    const double step = 1.0 / static_cast<double>(max_points - 1);
     if (point.share >= thinned.back().share + step) thinned.push_back(point);
   }
   if (thinned.back().value != points.back().value) thinned.push_back(points.back());

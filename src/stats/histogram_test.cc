@@ -31,35 +31,35 @@ TEST(Histogram, LeavesAFarOutlierBeyondItsAxis) {
   std::sort(values.begin(), values.end());
   const double end = histogram.from + histogram.width * static_cast<double>(histogram.counts.size());
   EXPECT_NEAR(end, Quantile(values, 0.99), 1e-9);
-  EXPECT_EQ(histogram.beyond, 10);  // of values 0 to 1000, 990 is the quantile itself
+  EXPECT_EQ(histogram.beyond, 10);  // of the values 0 to 1000, 990 is the quantile itself
   EXPECT_EQ(std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::int64_t{0}), 991);
   EXPECT_LE(std::count(histogram.counts.begin(), histogram.counts.end(), 0), 3);
   EXPECT_LE(histogram.counts.size(), 60U);
   EXPECT_EQ(MakeHistogram(values, 7).counts.size(), 7U);
 }
 
-TEST(Histogram, HasNothingBeyondOfFewerThanAHundred) {
+TEST(Histogram, HasNothingBeyondItsAxisForFewValues) {
   std::vector<double> values(98, 5.0);
   values.push_back(50);
   EXPECT_EQ(MakeHistogram(values).beyond, 0);
   EXPECT_EQ(MakeHistogram(values).counts.back(), 1);
-  // Of a hundred the 99 % quantile is between the last two; what is level below is one bin.
+  // With 100 values the 99% quantile lies between the last two; all equal values below it are in one bin.
   values.push_back(60);
   EXPECT_EQ(MakeHistogram(values).beyond, 1);
 }
 
-TEST(Histogram, OfEqualOrNoValues) {
+TEST(Histogram, HandlesEqualAndNoValues) {
   EXPECT_EQ(MakeHistogram(std::vector<double>(7, 3.0)).counts, std::vector<std::int64_t>{7});
   EXPECT_TRUE(MakeHistogram({}).counts.empty());
 }
 
-TEST(SharedHistogram, OneAxisForAllAndNoValueLost) {
+TEST(SharedHistogram, HasOneAxisAndCountsEveryValue) {
   std::mt19937 random(7);
   std::normal_distribution<double> fast(100, 2), slow(200, 20);
   std::vector<std::vector<double>> sets(3);
   for (int i = 0; i < 400; ++i) sets[0].push_back(fast(random));
   for (int i = 0; i < 150; ++i) sets[1].push_back(slow(random));
-  sets[0].push_back(5000);  // far beyond
+  sets[0].push_back(5000);  // far above the other values
   const SharedHistogram shared = MakeSharedHistogram(sets);
   const double least = *std::min_element(sets[0].begin(), sets[0].end());
   EXPECT_DOUBLE_EQ(shared.from, least);
@@ -71,7 +71,7 @@ TEST(SharedHistogram, OneAxisForAllAndNoValueLost) {
   EXPECT_EQ(shared.beyond, (std::vector<std::int64_t>{1, 2, 0}));
   for (std::size_t set = 0; set < sets.size(); ++set) {
     ASSERT_EQ(shared.counts[set].size(), bins);
-    // Each bin by counting the values between its edges.
+    // Count the values between the edges of each bin.
     for (std::size_t bin = 0; bin < bins; ++bin) {
       const double low = shared.from + shared.width * static_cast<double>(bin);
       const double high = bin + 1 == bins ? 1e300 : low + shared.width;
@@ -81,7 +81,8 @@ TEST(SharedHistogram, OneAxisForAllAndNoValueLost) {
       EXPECT_EQ(shared.counts[set][bin], inside - beyond) << set << ' ' << bin;
     }
   }
-  // As narrow as the fast set wants its bins, of what is on the axis, but no more bins than are allowed.
+  // The bins are as narrow as the fast set needs for its values on the axis, up to the maximal number of
+  // bins.
   EXPECT_EQ(bins, 120U);
   const double width = MakeSharedHistogram(sets, 10'000).width;
   sets[0].pop_back();
@@ -90,20 +91,20 @@ TEST(SharedHistogram, OneAxisForAllAndNoValueLost) {
   EXPECT_NEAR(width, 2 * iqr / std::cbrt(400.0), 0.01);
 }
 
-TEST(SharedHistogram, OfFewEqualOrNoValues) {
+TEST(SharedHistogram, HandlesFewEqualAndNoValues) {
   EXPECT_TRUE(MakeSharedHistogram({}).counts.empty());
   EXPECT_TRUE(MakeSharedHistogram(std::vector<std::vector<double>>(2)).counts.empty());
   const SharedHistogram equal = MakeSharedHistogram(std::vector<std::vector<double>>{{3, 3}, {3}});
   EXPECT_EQ(equal.width, 0);
   EXPECT_EQ(equal.counts, (std::vector<std::vector<std::int64_t>>{{2}, {1}}));
-  // Of fewer than a hundred no value is called far.
+  // In a set of fewer than 100 values, no value is beyond the axis.
   const SharedHistogram few = MakeSharedHistogram(std::vector<std::vector<double>>{{1, 2, 3, 1000}}, 8);
   EXPECT_EQ(few.beyond, std::vector<std::int64_t>{0});
   EXPECT_LE(few.counts[0].size(), 8U);
   EXPECT_EQ(few.counts[0].back(), 1);
 }
 
-TEST(Ecdf, IsTheShareOfValuesAtMostThis) {
+TEST(Ecdf, HasTheShareOfValuesAtMostEachValue) {
   const std::vector<EcdfPoint> points = MakeEcdf(std::vector<double>{3, 1, 2, 2});
   ASSERT_EQ(points.size(), 3U);
   EXPECT_EQ(points[1].value, 2);

@@ -9,25 +9,26 @@
 namespace etprof::stats {
 namespace {
 
-constexpr double kSmallestShift = 1.0;   // half the shift to be found, in sd
-constexpr double kLargestExcess = 4.0;   // a run counts for no more than this, in sd
-constexpr double kLeastEvidence = 2.5;   // what no warm-up hardly reaches
-constexpr double kRelativeFloor = 1e-3;  // of the level: less than that is level, however still the clock
+constexpr double kMinHalfShift = 1.0;    // half of the smallest shift to be found, in sd
+constexpr double kMaxExcess = 4.0;       // the most that a single run counts for, in sd
+constexpr double kMinEvidence = 2.5;     // a series without warm-up rarely reaches this
+constexpr double kRelativeFloor = 1e-3;  // of the level: a smaller distance is never a shift
 
 struct ChangePoint {
   std::size_t index = 0;
   double evidence = 0;
 };
 
-// The maximum of the cumulative sum of how far the opening runs lie from the level, on the side of `sign`.
-ChangePoint Strongest(std::span<const double> opening, double level, double sd, double sign) {
+// The maximum of the cumulative sum of the opening runs' distances from the level, above it (`sign` 1) or
+// below it (`sign` -1).
+ChangePoint FindShift(std::span<const double> opening, double level, double sd, double sign) {
   ChangePoint best;
   double sum = 0;
   for (std::size_t i = 0; i < opening.size(); ++i) {
-    sum += std::clamp(sign * (opening[i] - level) / sd, -kLargestExcess, kLargestExcess) - kSmallestShift;
+    sum += std::clamp(sign * (opening[i] - level) / sd, -kMaxExcess, kMaxExcess) - kMinHalfShift;
     if (sum > best.evidence) best = {i + 1, sum};
   }
-  return best.evidence >= kLeastEvidence ? best : ChangePoint{};
+  return best.evidence >= kMinEvidence ? best : ChangePoint{};
 }
 
 }  // namespace
@@ -47,10 +48,10 @@ std::size_t FirstLevelRun(std::span<const double> runs) {
                 kRelativeFloor * std::fabs(level)});
   if (sd == 0) return 0;
 
-  const ChangePoint above = Strongest(opening, level, sd, 1);
-  const ChangePoint below = Strongest(opening, level, sd, -1);
+  const ChangePoint above = FindShift(opening, level, sd, 1);
+  const ChangePoint below = FindShift(opening, level, sd, -1);
   if (above.evidence >= below.evidence) return above.index;
-  // What follows is slower: the settled state is the opening, and any warm-up lies within it.
+  // The rest is slower, so the opening is the steady state, and a warm-up can only be within it.
   return FirstLevelRun(runs.first(below.index));
 }
 

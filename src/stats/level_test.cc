@@ -54,14 +54,14 @@ TEST(FirstLevelRun, FollowsADecayUntilItIsWithinNoise) {
   Series series;
   for (int i = 0; i < 200; ++i) {
     const std::size_t first = FirstLevelRun(series.Warming(400, 0.5, 15));
-    EXPECT_GE(first, 30U);   // 6.8 % above the level, more than 3 sd
-    EXPECT_LE(first, 100U);  // 0.06 %
+    EXPECT_GE(first, 30U);   // the run at index 30 is 6.8% above the level, more than 3 sd
+    EXPECT_LE(first, 100U);  // the run at index 100 is 0.06% above the level
   }
 }
 
-// Of how many of 200 level series, each changed by `change`, one run at most is warm-up.
+// The number of 200 steady series, each multiplied by `change`, in which at most one run counts as warm-up.
 template <typename Change>
-int Kept(Series& series, const Change& change) {
+int CountWithoutWarmUp(Series& series, const Change& change) {
   int kept = 0;
   for (int i = 0; i < 200; ++i) {
     std::vector<double> runs = series.Level(200);
@@ -71,17 +71,19 @@ int Kept(Series& series, const Change& change) {
   return kept;
 }
 
-// The fast runs of a device that throttles are what it can do, and what an app sees first: not warm-up.
+// The fast runs before a device throttles are what an app sees first, so they are not warm-up.
 TEST(FirstLevelRun, KeepsAFastOpeningBeforeThrottling) {
   Series series;
   for (const std::size_t step : {20U, 40U, 90U, 120U, 180U}) {
-    EXPECT_GE(Kept(series, [&](std::size_t run) { return run < step ? 1 : 1.4; }), 180) << step;
+    EXPECT_GE(CountWithoutWarmUp(series, [&](std::size_t run) { return run < step ? 1 : 1.4; }), 180) << step;
   }
 }
 
 TEST(FirstLevelRun, KeepsTheOpeningOfASteadyRise) {
   Series series;
-  EXPECT_GE(Kept(series, [](std::size_t run) { return 1 + 0.3 * static_cast<double>(run) / 200; }), 180);
+  EXPECT_GE(
+      CountWithoutWarmUp(series, [](std::size_t run) { return 1 + 0.3 * static_cast<double>(run) / 200; }),
+      180);
 }
 
 TEST(FirstLevelRun, FindsTheWarmUpBeforeThrottling) {
@@ -92,7 +94,7 @@ TEST(FirstLevelRun, FindsTheWarmUpBeforeThrottling) {
       runs[0] *= 2;
       for (std::size_t k = step; k < runs.size(); ++k) runs[k] *= 1.4;
       const std::size_t first = FirstLevelRun(runs);
-      EXPECT_GE(first, 8U) << step;  // 10 % above the level, 5 sd
+      EXPECT_GE(first, 8U) << step;  // 10% above the level, 5 sd
       EXPECT_LE(first, 30U) << step;
     }
   }
@@ -105,7 +107,7 @@ TEST(FirstLevelRun, FindsABurstOfSlowRunsAtTheStart) {
     std::vector<double> runs = series.Level(200);
     for (const std::size_t k : {0U, 1U, 3U, 4U, 6U}) runs[k] *= 4;
     const std::size_t first = FirstLevelRun(runs);
-    EXPECT_GE(first, 5U);  // a lone slow run after fast ones may stay
+    EXPECT_GE(first, 5U);  // a single slow run after fast runs may stay
     found += first >= 7 && first <= 9;
   }
   EXPECT_GE(found, 180);
@@ -129,7 +131,7 @@ TEST(FirstLevelRun, StopsAtHalfOfASeriesThatNeverSettles) {
   EXPECT_GE(FirstLevelRun(falling), 20U);
 }
 
-TEST(FirstLevelRun, TakesACoarseClockAndShortSeries) {
+TEST(FirstLevelRun, HandlesCoarseClocksAndShortSeries) {
   EXPECT_EQ(FirstLevelRun({}), 0U);
   EXPECT_EQ(FirstLevelRun(std::vector<double>{9, 1, 1}), 0U);
   EXPECT_EQ(FirstLevelRun(std::vector<double>{9, 1, 1, 1}), 1U);

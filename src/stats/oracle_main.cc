@@ -1,6 +1,5 @@
-// Answers questions about numbers by etprof's statistics, so that python/tests/runs/test_stats_scipy.py can
-// hold the answers against SciPy's. Reads a JSON array of cases from stdin and writes the array of answers to
-// stdout; absent is null.
+// Computes statistics with etprof, which python/tests/runs/test_stats_scipy.py compares with SciPy. Reads a
+// JSON array of questions from stdin and writes the array of answers to stdout; an absent value is null.
 
 #include <iostream>
 #include <nlohmann/json.hpp>

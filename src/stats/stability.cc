@@ -14,19 +14,19 @@ namespace etprof::stats {
 namespace {
 
 constexpr std::size_t kStretches = 20;
-constexpr std::size_t kFewestForTrend = 8;
-constexpr std::size_t kFewestForLevels = 20;
-constexpr double kSeparation = 5;
-constexpr double kSmallestShare = 0.1;
-constexpr double kSmallestGap = 0.03;
-constexpr std::size_t kFewestForStep = 20;
-constexpr std::size_t kFewestOfALevel = 5;
-constexpr std::size_t kSmallestPart = 20;  // of a series that a level holds: one in so many
-constexpr double kSeparationOfStep = 4;
-constexpr double kMostAstray = 0.1;  // of a level's values, that are nearer to the other level
+constexpr std::size_t kMinTrendValues = 8;
+constexpr std::size_t kMinLevelsValues = 20;
+constexpr double kMinLevelsSeparation = 5;
+constexpr double kMinShare = 0.1;
+constexpr double kMinRelativeGap = 0.03;
+constexpr std::size_t kMinStepValues = 20;
+constexpr std::size_t kMinPartValues = 5;
+constexpr std::size_t kMaxPartRatio = 20;  // the smaller part of a step has at least one in this many values
+constexpr double kMinStepSeparation = 4;
+constexpr double kMaxMisplacedShare = 0.1;  // share of a level's values that may be nearer to the other level
 
-// Medians of `kStretches` stretches of about the same length.
-std::vector<double> Stretches(std::span<const double> series) {
+// The medians of `kStretches` stretches of about equal length.
+std::vector<double> StretchMedians(std::span<const double> series) {
   std::vector<double> medians;
   for (std::size_t i = 0; i < kStretches; ++i) {
     const std::size_t first = i * series.size() / kStretches;
@@ -36,35 +36,35 @@ std::vector<double> Stretches(std::span<const double> series) {
   return medians;
 }
 
-struct Part {
+struct Moments {
   double mean = 0, variance = 0;
 };
-Part PartOf(std::span<const double> values) {
-  Part part;
+Moments ComputeMoments(std::span<const double> values) {
+  Moments part;
   for (const double value : values) part.mean += value / static_cast<double>(values.size());
   for (const double value : values)
     part.variance += (value - part.mean) * (value - part.mean) / static_cast<double>(values.size());
   return part;
 }
 
-// Each value the median of itself and its neighbors.
+// Replaces each value by the median of itself and its two neighbors.
 std::vector<double> RunningMedians(std::span<const double> series) {
   std::vector<double> medians(series.begin(), series.end());
   for (std::size_t i = 1; i + 1 < series.size(); ++i) medians[i] = *Median(series.subspan(i - 1, 3));
   return medians;
 }
 
-// Where values fall into two parts, each of `least` or more, with the most variance between them, by sums
-// from the first value; 0: there are too few.
-std::size_t BestSplit(std::span<const double> values, std::size_t least) {
+// The split into two parts of at least `min_size` values with the most variance between them; 0: there are
+// too few values.
+std::size_t BestSplit(std::span<const double> values, std::size_t min_size) {
   const auto n = static_cast<double>(values.size());
   double total = 0;
   for (const double value : values) total += value - values.front();
   double before = 0, best = -1;
   std::size_t split = 0;
-  for (std::size_t i = 1; i + least <= values.size(); ++i) {
+  for (std::size_t i = 1; i + min_size <= values.size(); ++i) {
     before += values[i - 1] - values.front();
-    if (i < least) continue;
+    if (i < min_size) continue;
     const auto count = static_cast<double>(i);
     const double difference = (total - before) / (n - count) - before / count;
     const double between = count * (n - count) * difference * difference;
@@ -82,7 +82,7 @@ double RobustSd(std::span<const double> values, double median) {
   return kNormalSdPerMad * *Median(distances);
 }
 
-// Levels without any spread are as far apart as can be.
+// Levels without any spread have an infinite D.
 double AshmansD(double low, double high, double sd_low, double sd_high) {
   const double within = std::hypot(sd_low, sd_high);
   return within > 0 ? std::sqrt(2.0) * (high - low) / within : std::numeric_limits<double>::infinity();
@@ -100,12 +100,13 @@ double TheilSlope(std::span<const double> series) {
 }
 
 double KendallP(std::span<const double> series) {
-  double concordant = 0;  // less discordant
+  double concordant = 0;  // concordant minus discordant pairs
   for (std::size_t i = 0; i < series.size(); ++i) {
     for (std::size_t j = i + 1; j < series.size(); ++j)
       concordant += series[j] > series[i] ? 1 : series[j] < series[i] ? -1 : 0;
   }
-  // Kendall, "Rank Correlation Methods", 1970: the variance of the sum above with ties in one of the two.
+  // Kendall, "Rank Correlation Methods", 1970: the variance of that difference with ties in one of the two
+  // variables.
   const auto n = static_cast<double>(series.size());
   double variance = n * (n - 1) * (2 * n + 5);
   std::map<double, double> ties;
@@ -117,57 +118,61 @@ double KendallP(std::span<const double> series) {
 }
 
 std::optional<Trend> FindTrend(std::span<const double> series) {
-  if (series.size() < kFewestForTrend) return std::nullopt;
-  const std::vector<double> stretches =
-      series.size() > 2 * kStretches ? Stretches(series) : std::vector<double>(series.begin(), series.end());
+  if (series.size() < kMinTrendValues) return std::nullopt;
+  const std::vector<double> stretches = series.size() > 2 * kStretches
+                                            ? StretchMedians(series)
+                                            : std::vector<double>(series.begin(), series.end());
   const double median = *Median(stretches);
-  const auto [least, most] = std::minmax_element(stretches.begin(), stretches.end());
-  if (median <= 0 || *least == *most) return std::nullopt;
+  const auto [smallest, largest] = std::minmax_element(stretches.begin(), stretches.end());
+  if (median <= 0 || *smallest == *largest) return std::nullopt;
   return Trend{TheilSlope(stretches) * static_cast<double>(stretches.size() - 1) / median,
                KendallP(stretches)};
 }
 
 std::optional<Step> FindStep(std::span<const double> series) {
-  if (series.size() < kFewestForStep) return std::nullopt;
+  if (series.size() < kMinStepValues) return std::nullopt;
   const std::vector<double> smooth = RunningMedians(series);
-  const std::size_t least = std::max(kFewestOfALevel, series.size() / kSmallestPart);
+  const std::size_t min_size = std::max(kMinPartValues, series.size() / kMaxPartRatio);
   Step step;
-  step.index = BestSplit(smooth, least);
+  step.index = BestSplit(smooth, min_size);
   if (step.index == 0) return std::nullopt;
   const std::span<const double> early = series.first(step.index), late = series.subspan(step.index);
   step.before = *Median(early);
   step.after = *Median(late);
   const double low = std::min(step.before, step.after), high = std::max(step.before, step.after);
   step.separation = AshmansD(low, high, RobustSd(early, step.before), RobustSd(late, step.after));
-  if (low <= 0 || high < (1 + kSmallestGap) * low || step.separation < kSeparationOfStep) return std::nullopt;
+  if (low <= 0 || high < (1 + kMinRelativeGap) * low || step.separation < kMinStepSeparation)
+    return std::nullopt;
   const double middle = low + (high - low) / 2;
-  const auto astray = [&](std::span<const double> values, double level) {
+  const auto misplaced_share = [&](std::span<const double> values, double level) {
     const auto count = std::ranges::count_if(
         values, [&](double value) { return level == low ? value > middle : value < middle; });
     return static_cast<double>(count) / static_cast<double>(values.size());
   };
-  if (astray(early, step.before) > kMostAstray || astray(late, step.after) > kMostAstray) return std::nullopt;
+  if (misplaced_share(early, step.before) > kMaxMisplacedShare ||
+      misplaced_share(late, step.after) > kMaxMisplacedShare)
+    return std::nullopt;
   return step;
 }
 
 std::optional<TwoLevels> FindTwoLevels(std::span<const double> values) {
-  if (values.size() < kFewestForLevels) return std::nullopt;
+  if (values.size() < kMinLevelsValues) return std::nullopt;
   std::vector<double> sorted(values.begin(), values.end());
   Sort(sorted);
   const std::size_t split = BestSplit(sorted, 1);
   const std::span<const double> low(sorted.data(), split);
   const std::span<const double> high(sorted.data() + split, sorted.size() - split);
-  const Part below_split = PartOf(low), above_split = PartOf(high);
+  const Moments below_split = ComputeMoments(low), above_split = ComputeMoments(high);
   TwoLevels levels;
   levels.low = *Median(low);
   levels.high = *Median(high);
   levels.share_high = static_cast<double>(high.size()) / static_cast<double>(sorted.size());
   levels.separation = AshmansD(below_split.mean, above_split.mean, std::sqrt(below_split.variance),
                                std::sqrt(above_split.variance));
-  const bool two = levels.separation >= kSeparation && levels.share_high >= kSmallestShare &&
-                   levels.share_high <= 1 - kSmallestShare && levels.low > 0 &&
-                   levels.high >= (1 + kSmallestGap) * levels.low;
-  if (!two) return std::nullopt;
+  const bool has_two_levels = levels.separation >= kMinLevelsSeparation && levels.share_high >= kMinShare &&
+                              levels.share_high <= 1 - kMinShare && levels.low > 0 &&
+                              levels.high >= (1 + kMinRelativeGap) * levels.low;
+  if (!has_two_levels) return std::nullopt;
   return levels;
 }
 

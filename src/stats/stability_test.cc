@@ -9,7 +9,7 @@
 namespace etprof::stats {
 namespace {
 
-// Burst medians of a machine with slow waves: AR(1) noise of standard deviation `sd`, relative.
+// Burst medians on a machine with slow waves: AR(1) noise with the relative standard deviation `sd`.
 std::vector<double> Waves(int n, double sd, double memory, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
   std::vector<double> series;
@@ -21,7 +21,7 @@ std::vector<double> Waves(int n, double sd, double memory, std::mt19937_64& rand
   return series;
 }
 
-TEST(FindTrend, FindsWhatRisesAndSaysByHowMuch) {
+TEST(FindTrend, FindsARiseAndItsSize) {
   std::mt19937_64 random(1);
   std::vector<double> series = Waves(140, 0.02, 0.5, random);
   for (std::size_t i = 0; i < series.size(); ++i) series[i] *= 1 + 0.10 * static_cast<double>(i) / 139;
@@ -33,23 +33,23 @@ TEST(FindTrend, FindsWhatRisesAndSaysByHowMuch) {
   EXPECT_NEAR(FindTrend(falling)->relative_change, -trend->relative_change, 1e-9);
 }
 
-TEST(FindTrend, SeldomSeesOneInSlowWaves) {
+TEST(FindTrend, RarelyFindsATrendInSlowWaves) {
   std::mt19937_64 random(2);
   int found = 0;
   for (int i = 0; i < 1000; ++i) {
     const auto trend = FindTrend(Waves(140, 0.03, 0.7, random));
     found += trend && trend->p_value < 0.01 ? 1 : 0;
   }
-  EXPECT_LE(found, 50);  // 1 % nominal; the waves make some more
+  EXPECT_LE(found, 50);  // 1% nominal; the waves cause some more
 }
 
-TEST(FindTrend, OfTooFewOrEqualValuesIsAbsent) {
+TEST(FindTrend, IsAbsentForTooFewOrEqualValues) {
   EXPECT_FALSE(FindTrend(std::vector<double>{1, 2, 3, 4, 5, 6, 7}));
   EXPECT_FALSE(FindTrend(std::vector<double>(50, 3.0)));
   EXPECT_TRUE(FindTrend(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
-// A series of 200 that gets `change` slower at `index`; every 40th value is an outlier.
+// A series of 200 values that gets slower by `change` at `index`; every 40th value is an outlier.
 std::vector<double> Stepped(std::size_t index, double change, double sd, std::mt19937_64& random) {
   std::vector<double> series = Waves(200, sd, 0.3, random);
   for (std::size_t i = 0; i < series.size(); ++i)
@@ -75,7 +75,7 @@ TEST(FindStep, FindsWhereADeviceBeginsToThrottle) {
   EXPECT_LT(FindStep(falls)->after, FindStep(falls)->before);
 }
 
-TEST(FindStep, IsNoneInASteadyRiseSlowWavesOrAPassingSlowdown) {
+TEST(FindStep, IgnoresASteadyRiseSlowWavesAndAPassingSlowdown) {
   std::mt19937_64 random(7);
   int in_rise = 0, in_waves = 0, in_bump = 0;
   for (int i = 0; i < 300; ++i) {
@@ -92,7 +92,7 @@ TEST(FindStep, IsNoneInASteadyRiseSlowWavesOrAPassingSlowdown) {
   EXPECT_EQ(in_bump, 0);
 }
 
-TEST(FindStep, OfTooFewEqualOrTooNearValuesIsAbsent) {
+TEST(FindStep, IsAbsentForTooFewEqualOrTooCloseValues) {
   std::vector<double> series(20, 100);
   EXPECT_FALSE(FindStep(series));
   for (std::size_t i = 10; i < 20; ++i) series[i] = 102;
@@ -116,7 +116,7 @@ TEST(FindTwoLevels, FindsTheLevelsOfAMachineWithTwoClocks) {
   EXPECT_DOUBLE_EQ(levels->share_high, 0.3);
 }
 
-TEST(FindTwoLevels, DoesNotSplitOneLevelHoweverSkewed) {
+TEST(FindTwoLevels, DoesNotSplitOneSkewedLevel) {
   std::mt19937_64 random(4);
   std::normal_distribution<double> normal;
   std::exponential_distribution<double> exponential;
@@ -134,7 +134,7 @@ TEST(FindTwoLevels, DoesNotSplitOneLevelHoweverSkewed) {
   EXPECT_LE(found, 30);  // of 3000
 }
 
-TEST(FindTwoLevels, TakesAFewOutliersForWhatTheyAre) {
+TEST(FindTwoLevels, IgnoresAFewOutliers) {
   std::mt19937_64 random(5);
   std::normal_distribution<double> normal;
   std::vector<double> values;

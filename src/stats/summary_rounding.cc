@@ -27,7 +27,7 @@ std::vector<std::int64_t> LargestRemainder(std::span<const double> values) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order,
                            [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
-  // At most as many units as rows with a remainder, since each remainder is below 1.
+  // There are at most as many units as rows with a remainder, since each remainder is below 1.
   const auto units = static_cast<std::size_t>(std::floor(left_over.Value() + 0.5));
   for (std::size_t i = 0; i < units; ++i) ++rounded[order[i]];
   return rounded;

@@ -28,7 +28,7 @@ TEST(LargestRemainder, KeepsSignsAndZeros) {
   EXPECT_TRUE(LargestRemainder({}).empty());
 }
 
-TEST(LargestRemainder, RefusesWhatHasNoDigits) {
+TEST(LargestRemainder, RefusesInvalidValues) {
   EXPECT_THROW(LargestRemainder(std::vector<double>{std::nan("")}), std::invalid_argument);
   EXPECT_THROW(LargestRemainder(std::vector<double>{1e300}), std::invalid_argument);
 }

@@ -12,22 +12,22 @@
 namespace etprof::stats {
 namespace {
 
-bool IsTime(double value) { return std::isfinite(value) && value > 0; }
+bool IsValidTime(double value) { return std::isfinite(value) && value > 0; }
 
-// Of the rounds that count: the logarithms of baseline / candidate, and of the middle of the two.
-struct Rounds {
+// The logarithms of baseline / candidate and of the geometric mean of the two, for the rounds that count.
+struct RoundLogs {
   std::vector<double> effects, middles;
 };
 
-Rounds RoundsOf(const LaunchBursts& launch) {
+RoundLogs GetRoundLogs(const LaunchBursts& launch) {
   if (launch.baseline.size() != launch.candidate.size()) {
     throw std::invalid_argument("a launch has as many rounds of the baseline as of the candidate");
   }
-  Rounds rounds;
+  RoundLogs rounds;
   for (std::size_t round = 0; round < launch.baseline.size(); ++round) {
     const double baseline = launch.baseline[round];
     const double candidate = launch.candidate[round];
-    if (!IsTime(baseline) || !IsTime(candidate)) continue;
+    if (!IsValidTime(baseline) || !IsValidTime(candidate)) continue;
     rounds.effects.push_back(std::log(baseline / candidate));
     rounds.middles.push_back((std::log(baseline) + std::log(candidate)) / 2);
   }
@@ -36,7 +36,9 @@ Rounds RoundsOf(const LaunchBursts& launch) {
 
 }  // namespace
 
-std::optional<double> LaunchEffect(const LaunchBursts& launch) { return Median(RoundsOf(launch).effects); }
+std::optional<double> LaunchEffect(const LaunchBursts& launch) {
+  return Median(GetRoundLogs(launch).effects);
+}
 
 std::optional<RatioEstimate> EstimateRatio(std::span<const double> launch_effects, double confidence) {
   std::vector<double> effects;
@@ -61,11 +63,11 @@ std::optional<RatioEstimate> EstimateRatio(std::span<const LaunchBursts> launche
   std::vector<double> effects, middles;
   std::size_t rounds = 0;
   for (const LaunchBursts& launch : launches) {
-    const Rounds of_launch = RoundsOf(launch);
-    rounds += of_launch.effects.size();
-    if (of_launch.effects.empty()) continue;
-    effects.push_back(*Median(of_launch.effects));
-    middles.push_back(*Median(of_launch.middles));
+    const RoundLogs round_logs = GetRoundLogs(launch);
+    rounds += round_logs.effects.size();
+    if (round_logs.effects.empty()) continue;
+    effects.push_back(*Median(round_logs.effects));
+    middles.push_back(*Median(round_logs.middles));
   }
   std::optional<RatioEstimate> estimate = EstimateRatio(effects, confidence);
   if (!estimate) return estimate;
@@ -77,7 +79,7 @@ std::optional<RatioEstimate> EstimateRatio(std::span<const LaunchBursts> launche
 RatioEstimate WithConfidence(const RatioEstimate& estimate, double confidence) {
   RatioEstimate result = estimate;
   const double critical_value = CriticalValue(confidence, estimate.degrees_of_freedom);
-  // Without any spread the interval is a point at every confidence below 1 (0 times infinity has no value).
+  // Without any spread the interval is a point at every confidence below 1 (0 times infinity is undefined).
   const double half_width =
       estimate.systematic_error +
       (estimate.standard_error == 0 && confidence < 1 ? 0 : critical_value * estimate.standard_error);
@@ -94,7 +96,7 @@ RatioEstimate WithConfidence(const RatioEstimate& estimate, double confidence) {
 RatioEstimate Unresolved(const RatioEstimate& estimate) {
   RatioEstimate result = estimate;
   result.resolved = false;
-  if (result.p_value) result.p_value = 1;  // absent, where there is no difference and no spread, counts as 1
+  if (result.p_value) result.p_value = 1;  // an absent p-value (no difference and no spread) counts as 1
   return WithConfidence(result, estimate.confidence);
 }
 

@@ -9,39 +9,40 @@
 
 namespace etprof::stats {
 
-// One launch (one process of each side) of a paired comparison: the medians of its bursts in ns, one a round,
-// index by index of the same round. NaN stands for a burst that is missing. Both sides have the same length.
+// One launch (one process of the baseline and one of the candidate) of a paired comparison: the median of
+// each burst in ns, one burst per round; the same index is the same round. NaN marks a missing burst. Both
+// vectors have the same length.
 struct LaunchBursts {
   std::vector<double> baseline;
   std::vector<double> candidate;
 };
 
-// What one launch says: the median over its rounds of log(baseline / candidate), so above 0 the candidate is
-// faster. A round counts only when both bursts are there and positive; without any such round the launch says
-// nothing (absent). Throws std::invalid_argument when the sides differ in length.
+// The effect of one launch: the median over its rounds of log(baseline / candidate). Above 0, the candidate
+// is faster. A round counts only if both bursts exist and are positive; absent if no round counts. Throws
+// std::invalid_argument if the vectors differ in length.
 std::optional<double> LaunchEffect(const LaunchBursts& launch);
 
-// An estimate of the ratio baseline / candidate of two latencies (above 1: the candidate is faster), on the
-// scale of natural logarithms, where the interval is symmetric and exchanging the sides only changes the
-// sign.
+// An estimate of the ratio baseline / candidate of two latencies (above 1: the candidate is faster), on a
+// natural logarithmic scale, on which the interval is symmetric and exchanging the two variants only changes
+// the sign.
 struct RatioEstimate {
   double log_ratio = 0;
-  double log_low = 0;  // the interval at `confidence`
+  double log_low = 0;  // interval at `confidence`
   double log_high = 0;
   double standard_error = 0;      // of log_ratio
-  double degrees_of_freedom = 0;  // of Student's t behind interval and p-value; launches - 1 when paired
+  double degrees_of_freedom = 0;  // of Student's t for interval and p-value; launches - 1 if paired
   std::optional<double>
-      p_value;       // two-sided, of "log_ratio is 0"; absent when log_ratio and standard_error are both 0
-  int launches = 0;  // 0 when the two sides were not paired by launches
-  int rounds = 0;    // that counted, over all launches; 0 when not known
+      p_value;            // two-sided, of "log_ratio is 0"; absent if log_ratio and standard_error are both 0
+  int launches = 0;       // 0 if the variants were not paired by launches
+  int rounds = 0;         // rounds that counted, over all launches; 0: unknown
   double confidence = 0;  // in (0, 1), e.g. 0.95; 1 makes the interval infinite
-  // The middle of the two sides, a logarithm too; absent where only effects are known. Of paired launches:
-  // the mean over the launches of the median over the rounds of the two bursts' middle; of others halfway
-  // between the sides' own values.
+  // The logarithm of the geometric mean of the two latencies; absent if only effects are known. For paired
+  // launches it is the mean over the launches of the median over the rounds, otherwise it lies halfway
+  // between the values of the two variants.
   std::optional<double> log_middle;
-  // False: the two times differ by less than the measurement resolves (Unresolved).
+  // False: the two times differ by less than the resolution of the measurement (MarkUnresolved).
   bool resolved = true;
-  double systematic_error = 0;  // the interval reaches so much farther on either side (WithSystematicError)
+  double systematic_error = 0;  // the interval is wider by this on both sides (WithSystematicError)
 
   static void Describe(auto& v) {
     v("ratio", &RatioEstimate::ratio,
@@ -56,7 +57,7 @@ struct RatioEstimate {
   }
 
   double ratio() const { return std::exp(log_ratio); }
-  // The times that the ratio is one of: their quotient is ratio(). In the unit of what was compared.
+  // The two times whose quotient is ratio(), in the unit of the compared values.
   std::optional<double> baseline() const {
     return log_middle ? std::optional(std::exp(*log_middle + log_ratio / 2)) : std::nullopt;
   }
@@ -65,35 +66,36 @@ struct RatioEstimate {
   }
   double low() const { return std::exp(log_low); }
   double high() const { return std::exp(log_high); }
-  // Relative half-width: 0.005 is +-0.5 %. sqrt(high / low) - 1.
+  // The relative half-width sqrt(high / low) - 1: 0.005 is ±0.5%.
   double half_width() const { return std::expm1((log_high - log_low) / 2); }
 };
 
-inline constexpr int kLeastLaunches = 2;  // that an interval needs
+inline constexpr int kLeastLaunches = 2;  // an interval needs at least two
 
-// The paired comparison with the launch as its unit: memory layout makes every process an effect of its own,
-// which no number of runs averages out (Mytkowicz et al., "Producing Wrong Data Without Doing Anything
+// A paired comparison with the launch as its unit. The memory layout gives every process its own effect,
+// which more runs do not average out (Mytkowicz et al., "Producing Wrong Data Without Doing Anything
 // Obviously Wrong!", ASPLOS 2009; Kalibera & Jones, "Rigorous Benchmarking in Reasonable Time", ISMM 2013).
-// The estimate is the mean of the L launch effects, its interval and p-value are those of Student's
-// one-sample t with L - 1 degrees of freedom. Effects that are not finite are left out. Absent for fewer than
-// 2 launches. Throws std::invalid_argument for a confidence outside (0, 1].
+// The estimate is the mean of the L launch effects. Interval and p-value are those of Student's one-sample t
+// with L - 1 degrees of freedom. Effects that are not finite are left out. Absent for fewer than 2 launches.
+// Throws std::invalid_argument for a confidence outside (0, 1].
 std::optional<RatioEstimate> EstimateRatio(std::span<const double> launch_effects, double confidence);
 
-// The same from the bursts: LaunchEffect of each launch that has one; fills `rounds` and `log_middle`.
+// The same from bursts: uses LaunchEffect of each launch that has an effect, and also sets `rounds` and
+// `log_middle`.
 std::optional<RatioEstimate> EstimateRatio(std::span<const LaunchBursts> launches, double confidence);
 
-// The same estimate with its interval at another confidence, from its standard error and degrees of freedom.
+// A copy with the interval at another confidence, from the standard error and the degrees of freedom.
 RatioEstimate WithConfidence(const RatioEstimate& estimate, double confidence);
 
-// The same estimate of two times that differ by less than the measurement resolves. Its p-value is 1, and its
-// interval, at this and at every other confidence, is extended to a ratio of 1 where it would exclude 1. So
-// no test calls it faster or slower, and no interval says otherwise. Both only lose evidence: a false
-// discovery rate and a coverage that hold without this hold with it.
+// A copy for two times that differ by less than the resolution of the measurement. Its p-value is 1, and its
+// interval, at this and at every other confidence, is extended to a ratio of 1 if it would exclude 1. So no
+// test calls the candidate faster or slower, and no interval contradicts that. Both changes only lose
+// evidence: a false discovery rate and a coverage that hold without this also hold with it.
 RatioEstimate Unresolved(const RatioEstimate& estimate);
 
-// The same estimate where an error of up to `error` (of log_ratio, >= 0) is the same in all launches, so that
-// their spread does not show it. The interval is longer by it on both sides, at every confidence, and the
-// p-value is that of the difference that it leaves: the test of |log_ratio| <= error.
+// A copy for launches that share an error of up to `error` (of log_ratio, >= 0), which their spread cannot
+// show. The interval is wider by `error` on both sides, at every confidence, and the p-value is that of the
+// remaining difference: the test of |log_ratio| <= error.
 RatioEstimate WithSystematicError(const RatioEstimate& estimate, double error);
 
 }  // namespace etprof::stats

@@ -12,23 +12,23 @@
 namespace etprof::stats {
 namespace {
 
-constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 TEST(LaunchEffect, IsTheMedianRoundAndAboveZeroWhenTheCandidateIsFaster) {
   const LaunchBursts launch{{200, 200, 200}, {100, 50, 190}};
   EXPECT_DOUBLE_EQ(*LaunchEffect(launch), std::log(2));
 }
 
-TEST(LaunchEffect, LeavesOutRoundsThatLackABurst) {
-  EXPECT_DOUBLE_EQ(*LaunchEffect({{200, kNoNumber, 300, 0}, {100, 1, kNoNumber, 5}}), std::log(2));
-  EXPECT_EQ(LaunchEffect({{200, kNoNumber}, {kNoNumber, 100}}), std::nullopt);
+TEST(LaunchEffect, IgnoresRoundsWithAMissingBurst) {
+  EXPECT_DOUBLE_EQ(*LaunchEffect({{200, kMissing, 300, 0}, {100, 1, kMissing, 5}}), std::log(2));
+  EXPECT_EQ(LaunchEffect({{200, kMissing}, {kMissing, 100}}), std::nullopt);
   EXPECT_EQ(LaunchEffect({}), std::nullopt);
   EXPECT_THROW(LaunchEffect({{1, 2}, {1}}), std::invalid_argument);
 }
 
 TEST(EstimateRatio, NeedsTwoLaunches) {
   EXPECT_FALSE(EstimateRatio(std::vector<double>{0.1}, 0.95));
-  EXPECT_FALSE(EstimateRatio(std::vector<double>{0.1, kNoNumber}, 0.95));
+  EXPECT_FALSE(EstimateRatio(std::vector<double>{0.1, kMissing}, 0.95));
   EXPECT_TRUE(EstimateRatio(std::vector<double>{0.1, 0.2}, 0.95));
 }
 
@@ -43,12 +43,12 @@ TEST(EstimateRatio, MatchesAHandComputedT) {
   EXPECT_NEAR(e.half_width(), std::sqrt(e.high() / e.low()) - 1, 1e-12);
 }
 
-TEST(EstimateRatio, ItsTimesHaveItsRatioAndTheirSize) {
-  const std::vector<LaunchBursts> launches = {{{400, 100, kNoNumber}, {100, 100, 3}},
+TEST(EstimateRatio, TimesHaveTheRatioAndTheGeometricMean) {
+  const std::vector<LaunchBursts> launches = {{{400, 100, kMissing}, {100, 100, 3}},
                                               {{200, 800, 50}, {50, 400, 100}}};
   const RatioEstimate e = *EstimateRatio(launches, 0.95);
   EXPECT_NEAR(*e.baseline() / *e.candidate(), e.ratio(), 1e-12);
-  // The middles are 200 and 100, of which the median is their geometric mean; and 100, 565.7 and 70.7.
+  // The first launch has geometric means of 200 and 100, the second of 100, 565.7 and 70.7.
   EXPECT_NEAR(*e.baseline() * *e.candidate(), std::sqrt(200.0 * 100) * 100, 1e-9);
   EXPECT_FALSE(EstimateRatio(std::vector<double>{0.1, 0.2}, 0.95)->baseline());
 }
@@ -63,7 +63,7 @@ TEST(EstimateRatio, WithoutSpreadIsAPoint) {
   EXPECT_EQ(other.half_width(), 0);
 }
 
-TEST(EstimateRatio, ExchangingTheSidesOnlyChangesTheSign) {
+TEST(EstimateRatio, ExchangingTheVariantsOnlyChangesTheSign) {
   SimulatedLaunches simulation{.true_log_ratio = 0.02, .launch_sd = 0.01, .round_sd = 0.02};
   std::vector<LaunchBursts> launches;
   std::vector<LaunchBursts> exchanged;
@@ -78,7 +78,7 @@ TEST(EstimateRatio, ExchangingTheSidesOnlyChangesTheSign) {
   EXPECT_EQ(forth.rounds, 70);
 }
 
-TEST(WithConfidence, IsWhatTheDataWouldHaveGiven) {
+TEST(WithConfidence, EqualsTheDirectEstimate) {
   const std::vector<double> effects{0.011, 0.023, -0.004, 0.018, 0.009};
   const RatioEstimate direct = *EstimateRatio(effects, 0.99);
   const RatioEstimate derived = WithConfidence(*EstimateRatio(effects, 0.95), 0.99);
@@ -88,18 +88,18 @@ TEST(WithConfidence, IsWhatTheDataWouldHaveGiven) {
   EXPECT_TRUE(std::isinf(WithConfidence(direct, 1).half_width()));
 }
 
-TEST(SystematicError, MakesEveryIntervalLongerAndTheTestAgrees) {
+TEST(SystematicError, WidensEveryIntervalAndTheTestAgrees) {
   const std::vector<double> effects = {0.020, 0.024, 0.028, 0.021, 0.027};
   const RatioEstimate estimate = *EstimateRatio(effects, 0.95);
   for (const double error : {0.0, 0.01, 0.02, 0.023, 0.03}) {
-    const RatioEstimate doubted = WithSystematicError(estimate, error);
-    EXPECT_EQ(doubted.log_ratio, estimate.log_ratio);
+    const RatioEstimate with_error = WithSystematicError(estimate, error);
+    EXPECT_EQ(with_error.log_ratio, estimate.log_ratio);
     for (const double confidence : {0.5, 0.95, 0.999}) {
       const RatioEstimate plain = WithConfidence(estimate, confidence);
-      const RatioEstimate wide = WithConfidence(doubted, confidence);
+      const RatioEstimate wide = WithConfidence(with_error, confidence);
       EXPECT_NEAR(wide.log_low, plain.log_low - error, 1e-15);
       EXPECT_NEAR(wide.log_high, plain.log_high + error, 1e-15);
-      EXPECT_EQ(wide.log_low > 0, *doubted.p_value < 1 - confidence) << error << " " << confidence;
+      EXPECT_EQ(wide.log_low > 0, *with_error.p_value < 1 - confidence) << error << " " << confidence;
     }
   }
   EXPECT_EQ(WithSystematicError(estimate, 0.03).p_value, 1);
@@ -121,7 +121,7 @@ TEST(Unresolved, ReachesARatioOfOneAtEveryConfidence) {
   }
 }
 
-// The share of simulated comparisons whose 95 % interval holds the truth.
+// The share of simulated comparisons whose 95% interval contains the true ratio.
 template <typename Estimate>
 double Coverage(SimulatedLaunches simulation, int launches, const Estimate& estimate) {
   constexpr int kComparisons = 4000;  // a standard error of 0.35 % on the coverage

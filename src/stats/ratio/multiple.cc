@@ -14,12 +14,12 @@ std::vector<double> BenjaminiHochberg(std::span<const double> p_values) {
   std::iota(ascending.begin(), ascending.end(), std::size_t{0});
   std::ranges::sort(ascending, [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
   std::vector<double> adjusted(p_values.size());
-  double least = 1;
+  double smallest = 1;
   for (std::size_t rank = p_values.size(); rank > 0; --rank) {
     const std::size_t index = ascending[rank - 1];
-    least =
-        std::min(least, p_values[index] * static_cast<double>(p_values.size()) / static_cast<double>(rank));
-    adjusted[index] = least;
+    smallest = std::min(smallest,
+                        p_values[index] * static_cast<double>(p_values.size()) / static_cast<double>(rank));
+    adjusted[index] = smallest;
   }
   return adjusted;
 }
@@ -50,15 +50,15 @@ std::vector<OperatorVerdict> JudgeMany(std::span<const RatioEstimate> estimates,
 
 void JudgeTogether(std::span<const Judged> judged, double q, double margin) {
   std::vector<RatioEstimate> estimates;
-  for (const Judged& one : judged) {
-    if (one.estimate) estimates.push_back(*one.estimate);
+  for (const Judged& comparison : judged) {
+    if (comparison.estimate) estimates.push_back(*comparison.estimate);
   }
   const std::vector<OperatorVerdict> verdicts = JudgeMany(estimates, q, margin);
   auto next = verdicts.begin();
-  for (const Judged& one : judged) {
-    if (!one.estimate) continue;
-    one.estimate = next->estimate;
-    one.verdict = next++->verdict;
+  for (const Judged& comparison : judged) {
+    if (!comparison.estimate) continue;
+    comparison.estimate = next->estimate;
+    comparison.verdict = next++->verdict;
   }
 }
 

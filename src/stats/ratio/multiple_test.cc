@@ -21,13 +21,13 @@ TEST(BenjaminiHochberg, AdjustsInTheOrderGiven) {
   EXPECT_THAT(BenjaminiHochberg(std::vector<double>{1, 0}), ElementsAre(1, 0));
 }
 
-TEST(BenjaminiHochberg, RefusesWhatIsNoProbability) {
+TEST(BenjaminiHochberg, RefusesInvalidProbabilities) {
   EXPECT_THROW(BenjaminiHochberg(std::vector<double>{1.1}), std::invalid_argument);
   EXPECT_THROW(BenjaminiHochberg(std::vector<double>{std::numeric_limits<double>::quiet_NaN()}),
                std::invalid_argument);
 }
 
-TEST(FalseCoverageConfidence, IsTheRatioOfTheSelected) {
+TEST(FalseCoverageConfidence, DependsOnTheShareOfSelected) {
   EXPECT_DOUBLE_EQ(FalseCoverageConfidence(10, 40, 0.05), 1 - 0.0125);
   EXPECT_DOUBLE_EQ(FalseCoverageConfidence(40, 40, 0.05), 0.95);
   EXPECT_DOUBLE_EQ(FalseCoverageConfidence(0, 40, 0.05), 1 - 0.00125);
@@ -80,9 +80,9 @@ TEST(JudgeMany, IntervalVerdictAndTestAgree) {
   }
 }
 
-// Without adjustment this fails: 30 operators without any effect would give some "faster" or "slower" in 79 %
-// of comparisons.
-TEST(JudgeMany, HoldsTheFalseDiscoveryRateWhereNothingChanged) {
+// Without adjustment this test fails: of 30 operators without any effect, at least one would be "faster" or
+// "slower" in 79% of comparisons.
+TEST(JudgeMany, ControlsTheFalseDiscoveryRateWithoutChanges) {
   std::mt19937_64 random(4);
   constexpr int kComparisons = 1000;
   int with_false_discovery = 0;
@@ -101,8 +101,9 @@ TEST(JudgeMany, HoldsTheFalseDiscoveryRateWhereNothingChanged) {
   EXPECT_GT(with_unadjusted_discovery, 0.6 * kComparisons);
 }
 
-// Of what gets a definite verdict ("same" included), the share whose interval misses the truth.
-TEST(JudgeMany, HoldsTheFalseCoverageRateOfDefiniteVerdicts) {
+// Among operators with a definite verdict (including "same"), the share whose interval misses the true ratio
+// is limited.
+TEST(JudgeMany, ControlsTheFalseCoverageRateOfDefiniteVerdicts) {
   std::mt19937_64 random(5);
   constexpr int kComparisons = 1000;
   for (const int changed : {0, 3, 15, 30}) {
@@ -137,8 +138,9 @@ TEST(JudgeMany, HoldsTheFalseCoverageRateOfDefiniteVerdicts) {
   }
 }
 
-// The second of two has p = 0.03: significant beside a certain first, not beside one that is not resolved.
-TEST(JudgeMany, WhatIsNotResolvedIsNoDiscoveryAndBuysNoRoom) {
+// The second comparison has p = 0.03: significant next to a first one that is certain, but not next to a
+// first one that is unresolved.
+TEST(JudgeMany, UnresolvedComparisonsAreNeitherDiscoveriesNorEvidence) {
   const RatioEstimate certain = *EstimateRatio(std::vector<double>{0.5, 0.5, 0.5}, 0.95);
   RatioEstimate other = *EstimateRatio(std::vector<double>{0.10, 0.14, 0.18, 0.05, 0.02}, 0.95);
   ASSERT_GT(*other.p_value, 0.025);
@@ -155,7 +157,7 @@ TEST(JudgeMany, WhatIsNotResolvedIsNoDiscoveryAndBuysNoRoom) {
   EXPECT_EQ(unresolved[1].verdict, Verdict::kInconclusive);
 }
 
-TEST(JudgeMany, CountsNoDifferenceAtAllAsPOfOne) {
+TEST(JudgeMany, CountsNoDifferenceWithoutSpreadAsPOfOne) {
   const std::vector<RatioEstimate> estimates{*EstimateRatio(std::vector<double>{0, 0, 0}, 0.95),
                                              *EstimateRatio(std::vector<double>{0.5, 0.5, 0.5}, 0.95)};
   const std::vector<OperatorVerdict> verdicts = JudgeMany(estimates, 0.05, 0.01);

@@ -7,14 +7,14 @@
 
 namespace etprof::stats {
 
-// A paired measurement with known truth, for tests and benches: each launch adds an effect of its own to the
-// log ratio, each burst a noise of its own.
+// A simulated paired measurement with a known true ratio, for tests and benchmarks. Each launch and each
+// burst adds its own random effect to the log ratio.
 struct SimulatedLaunches {
   double true_log_ratio = 0;
-  double launch_sd = 0;  // of the log ratio, from launch to launch
-  double round_sd = 0;   // of the log ratio, from round to round within a launch
+  double launch_sd = 0;  // of the log ratio, between launches
+  double round_sd = 0;   // of the log ratio, between rounds within a launch
   int rounds = 7;
-  double share_disturbed = 0;  // of bursts that something else on the machine makes 20 % slower
+  double share_disturbed = 0;  // of bursts that another process makes 20% slower
   std::mt19937_64 random{1};
 
   LaunchBursts Next() {
@@ -24,7 +24,7 @@ struct SimulatedLaunches {
     const double burst_sd = round_sd / std::sqrt(2.0);
     LaunchBursts launch;
     for (int round = 0; round < rounds; ++round) {
-      const double slow_wave = 0.1 * normal(random);  // of the machine: both sides of a round share it
+      const double slow_wave = 0.1 * normal(random);  // of the machine: both variants share it within a round
       const double baseline =
           slow_wave + effect + burst_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0);
       const double candidate = slow_wave + burst_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0);

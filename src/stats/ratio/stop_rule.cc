@@ -16,7 +16,7 @@ Decision Stop(StopCause cause, std::string reason, int launches) {
   return {.stop = true, .cause = cause, .reason = std::move(reason), .next_look = launches};
 }
 
-Decision GoOn(std::string reason, int next_look) {
+Decision Continue(std::string reason, int next_look) {
   return {.stop = false, .cause = StopCause::kNone, .reason = std::move(reason), .next_look = next_look};
 }
 
@@ -47,19 +47,19 @@ Decision Decide(const StopRule& rule, int launches, const std::optional<RatioEst
     return Stop(StopCause::kLastLook,
                 fmt::format("{} launches are the most that are measured", rule.looks.back()), launches);
   }
-  if (seconds_per_launch <= 0) return GoOn("the time that a launch takes is not known yet", launches + 1);
+  if (seconds_per_launch <= 0) return Continue("the time that a launch takes is not known yet", launches + 1);
 
   const double seconds_left = std::max(0.0, max_seconds - seconds_used);
   const double affordable = launches + std::floor(seconds_left / seconds_per_launch);
   if (affordable >= *next) {
-    return GoOn(fmt::format("looking again at {} launches", *next), *next);
+    return Continue(fmt::format("looking again at {} launches", *next), *next);
   }
   if (launches >= rule.looks.front() || (launches >= kLeastLaunches && affordable <= launches)) {
     return Stop(StopCause::kTime,
                 fmt::format("{} launches would take longer than {:.3g} s", *next, max_seconds), launches);
   }
   const int fitting = std::max(kLeastLaunches, static_cast<int>(affordable));
-  return GoOn(fmt::format("{} launches are what {:.3g} s allow", fitting, max_seconds), fitting);
+  return Continue(fmt::format("{} launches are what {:.3g} s allow", fitting, max_seconds), fitting);
 }
 
 }  // namespace etprof::stats

@@ -8,52 +8,52 @@
 
 namespace etprof::stats {
 
-// When a measurement has enough launches. It adds launches, never only rounds, since only launches average
-// out what each process adds of its own; and it looks at the interval at a few fixed numbers of launches
-// only.
+// When a measurement has enough launches. It adds launches instead of rounds, since only launches average out
+// the effect of each process, and it evaluates the interval only at a few fixed numbers of launches (interim
+// analyses).
 struct StopRule {
-  std::vector<int> looks;      // numbers of launches at which to look, ascending
-  double confidence = 0;       // what the final interval covers at least, however the measurement stopped
-  double look_confidence = 0;  // at which the interval is computed at every look, the last included
+  std::vector<int> looks;      // numbers of launches at the interim analyses, ascending
+  double confidence = 0;       // minimal coverage of the final interval, however the measurement stopped
+  double look_confidence = 0;  // of the interval at every interim analysis, including the last
 };
 
-// Looks at 10, 14, 20, 28, 40, 56, 80, 112 and 160 launches: fixed beforehand, each about 1.4 times the last,
-// so that no measurement runs much longer than it must. Stopping where the interval happens to be narrow
-// favors samples whose spread came out too small, so that an interval at `confidence` would cover less
-// (group sequential sampling of fixed width; Chow & Robbins, "On the Asymptotic Theory of Fixed-Width
-// Sequential Confidence Intervals", Annals of Mathematical Statistics 36, 1965). The level of the looks is
-// calibrated for these looks by simulation of normal launch effects:
+// Evaluates after 10, 14, 20, 28, 40, 56, 80, 112 and 160 launches: fixed beforehand, each about 1.4 times
+// the previous number, so that no measurement runs much longer than necessary. Stopping when the interval
+// happens to be narrow favors samples whose spread came out too small, so an interval at `confidence` would
+// cover less (group sequential sampling of fixed width; Chow & Robbins, "On the Asymptotic Theory of
+// Fixed-Width Sequential Confidence Intervals", Annals of Mathematical Statistics 36, 1965). The confidence
+// of the interim analyses is calibrated by simulation of normal launch effects:
 //
-//   look_confidence = 1 - (1 + 0.2 log10(1 - confidence)) (1 - confidence)        0.95 -> 0.963
+//   interim_confidence = 1 - (1 + 0.2 log10(1 - confidence)) (1 - confidence)        0.95 -> 0.963
 //
-// Coverage of the final interval at `confidence` 0.95, over all precisions: 95.1 to 96.4 %, where plain 95 %
-// at each look gives 93.3 % at worst; bench/statistics/stop_rule prints the table. Throws
+// The coverage of the final interval at `confidence` 0.95, over all precisions, is 95.1 to 96.4%; plain 95%
+// at each interim analysis gives 93.3% in the worst case. bench/statistics/stop_rule prints the table. Throws
 // std::invalid_argument for a confidence outside [0.5, 0.999].
 StopRule MakeStopRule(double confidence = 0.95);
 
 enum class StopCause {
-  kNone,       // go on
-  kPrecision,  // the half-width is within what was asked for
-  kTime,       // the next look would take longer than allowed
-  kLastLook,   // the last look was taken
+  kNone,       // continue
+  kPrecision,  // the half-width is within the requested precision
+  kTime,       // the next interim analysis would exceed the time limit
+  kLastLook,   // the last interim analysis is done
 };
 
 struct Decision {
   bool stop = false;
   StopCause cause = StopCause::kNone;
-  std::string reason;  // one clause for people, e.g. "half-width 0.42 % is within 0.5 %"
-  int next_look = 0;   // launches to have, in total, at the next call; when stopping: the launches there are
+  std::string reason;  // one clause for people, e.g. "half-width 0.42% is within 0.5%"
+  int next_look = 0;   // launches at the next call, in total; if `stop`, the current number of launches
 };
 
-// What to do with `launches` launches of each side finished. `estimate` is theirs at rule.look_confidence,
-// absent when there is none yet. `precision` is the relative half-width asked for (0.005 for +-0.5 %). Times
-// are in seconds of wall clock: used so far, allowed in all, and expected of one more launch of all sides
-// together (0 or less: not known yet, one launch will be asked for to find out).
+// Decides how to continue after `launches` launches of each variant. `estimate` is the result so far at
+// rule.interim_confidence, absent if there is none yet. `precision` is the requested relative half-width
+// (0.005 for ±0.5%). Times are in seconds of wall clock: used so far, allowed in total, and expected for one
+// more launch of all variants together (0 or less: unknown, so one launch is requested to find out).
 //
-// Before the first look time may be too short for it: next_look is then what fits, but at least 2, for an
-// interval needs two. That interval is Student's t like any other; fewer than looks.front() launches deserve
-// a warning in the report. From the first look on, the measurement stops where the next look does not fit as
-// a whole.
+// If the time does not suffice for the first interim analysis, next_launches is the number that fits, but at
+// least 2, which an interval needs. That interval is Student's t like any other, but fewer than
+// interim_launches.front() launches deserve a warning in the report. After the first interim analysis the
+// measurement stops if not all launches until the next one fit.
 Decision Decide(const StopRule& rule, int launches, const std::optional<RatioEstimate>& estimate,
                 double precision, double seconds_used, double max_seconds, double seconds_per_launch);
 

@@ -12,7 +12,7 @@
 namespace etprof::stats {
 namespace {
 
-constexpr double kForever = std::numeric_limits<double>::infinity();
+constexpr double kNoTimeLimit = std::numeric_limits<double>::infinity();
 
 RatioEstimate WithHalfWidth(double relative) {
   RatioEstimate estimate;
@@ -28,19 +28,19 @@ TEST(Decide, StopsWhenPreciseEnough) {
   EXPECT_EQ(decision.reason, "half-width 0.42% is within 0.5%");
 }
 
-TEST(Decide, AddsLaunchesUntilTheNextLook) {
+TEST(Decide, AddsLaunchesUntilTheNextAnalysis) {
   const Decision decision = Decide(MakeStopRule(), 14, WithHalfWidth(0.006), 0.005, 10, 60, 1);
   EXPECT_FALSE(decision.stop);
   EXPECT_EQ(decision.next_look, 20);
 }
 
-TEST(Decide, TakesNoNoteOfPrecisionBetweenLooks) {
+TEST(Decide, IgnoresPrecisionBetweenAnalyses) {
   const Decision decision = Decide(MakeStopRule(), 12, WithHalfWidth(0.001), 0.005, 10, 60, 1);
   EXPECT_FALSE(decision.stop);
   EXPECT_EQ(decision.next_look, 14);
 }
 
-TEST(Decide, StopsWhenTheNextLookDoesNotFit) {
+TEST(Decide, StopsWhenTheNextAnalysisDoesNotFit) {
   const StopRule rule = MakeStopRule();
   EXPECT_FALSE(Decide(rule, 10, WithHalfWidth(0.02), 0.005, 40, 60, 5).stop);  // 14 launches end at 60 s
   const Decision decision = Decide(rule, 10, WithHalfWidth(0.02), 0.005, 41, 60, 5);
@@ -50,7 +50,7 @@ TEST(Decide, StopsWhenTheNextLookDoesNotFit) {
   EXPECT_EQ(decision.next_look, 10);
 }
 
-TEST(Decide, MeasuresASlowModelWithWhatFits) {
+TEST(Decide, MeasuresASlowModelWithFewLaunches) {
   const StopRule rule = MakeStopRule();
   EXPECT_EQ(Decide(rule, 0, std::nullopt, 0.005, 0, 60, 0).next_look, 1)
       << "to find out how long a launch takes";
@@ -61,7 +61,7 @@ TEST(Decide, MeasuresASlowModelWithWhatFits) {
   EXPECT_EQ(full.cause, StopCause::kTime);
 }
 
-TEST(Decide, TakesTwoLaunchesHoweverSlow) {
+TEST(Decide, TakesAtLeastTwoLaunches) {
   const StopRule rule = MakeStopRule();
   const Decision one = Decide(rule, 1, std::nullopt, 0.005, 100, 60, 100);
   EXPECT_FALSE(one.stop);
@@ -69,14 +69,14 @@ TEST(Decide, TakesTwoLaunchesHoweverSlow) {
   EXPECT_TRUE(Decide(rule, 2, WithHalfWidth(0.1), 0.005, 200, 60, 100).stop);
 }
 
-TEST(Decide, EndsAtTheLastLook) {
+TEST(Decide, EndsAtTheLastAnalysis) {
   const StopRule rule = MakeStopRule();
-  const Decision decision = Decide(rule, rule.looks.back(), WithHalfWidth(0.1), 0.005, 1, kForever, 1);
+  const Decision decision = Decide(rule, rule.looks.back(), WithHalfWidth(0.1), 0.005, 1, kNoTimeLimit, 1);
   EXPECT_TRUE(decision.stop);
   EXPECT_EQ(decision.cause, StopCause::kLastLook);
 }
 
-TEST(MakeStopRule, KnowsItsLimits) {
+TEST(MakeStopRule, RefusesConfidencesOutsideOfItsCalibration) {
   EXPECT_NEAR(MakeStopRule(0.95).look_confidence, 0.963, 5e-4);
   EXPECT_THROW(MakeStopRule(0.9999), std::invalid_argument);
   EXPECT_THROW(MakeStopRule(95), std::invalid_argument);
@@ -112,7 +112,7 @@ SimulatedLaunches Noise(double noise_ratio) {
   return {.true_log_ratio = std::log(1.02), .launch_sd = 0.02 * noise_ratio, .round_sd = 0.02};
 }
 
-// The half-width at ten launches that this noise gives on average, by which precision is chosen below.
+// The mean half-width after ten launches with this noise, from which the precisions below are derived.
 double TypicalHalfWidth(const StopRule& rule, double noise_ratio) {
   SimulatedLaunches simulation = Noise(noise_ratio);
   double sum = 0;
@@ -136,15 +136,15 @@ TEST_P(CoverageOfStopRule, IsNominalHoweverItStops) {
     EXPECT_LT(coverage, 0.97) << how;
   };
 
-  const Outcome at_once = Measure(rule, Noise(noise_ratio), 5 * typical, kForever, kMeasurements);
+  const Outcome at_once = Measure(rule, Noise(noise_ratio), 5 * typical, kNoTimeLimit, kMeasurements);
   EXPECT_LT(at_once.mean_launches, 10.5);
   expect_nominal(at_once.coverage, "at the first look");
 
-  const Outcome soon = Measure(rule, Noise(noise_ratio), 0.8 * typical, kForever, kMeasurements);
+  const Outcome soon = Measure(rule, Noise(noise_ratio), 0.8 * typical, kNoTimeLimit, kMeasurements);
   EXPECT_GT(soon.mean_launches, 11);
   expect_nominal(soon.coverage, "at one of the first looks");
 
-  const Outcome late = Measure(rule, Noise(noise_ratio), 0.5 * typical, kForever, kMeasurements / 2);
+  const Outcome late = Measure(rule, Noise(noise_ratio), 0.5 * typical, kNoTimeLimit, kMeasurements / 2);
   EXPECT_GT(late.mean_launches, 28);
   expect_nominal(late.coverage, "after many looks");
 
@@ -159,8 +159,8 @@ TEST_P(CoverageOfStopRule, IsNominalHoweverItStops) {
 
 INSTANTIATE_TEST_SUITE_P(NoiseRatios, CoverageOfStopRule, ::testing::Values(0.0, 0.5, 1.0, 2.0));
 
-// Why the level is adjusted: at the worst precision, intervals at plain 95 % fall short; the adjusted ones do
-// not.
+// The calibration is necessary and sufficient: at the worst precision, intervals at plain 95% undercover, and
+// the calibrated ones do not.
 TEST(StopRuleCalibration, AdjustedLevelsAreNeededAndSuffice) {
   constexpr int kMeasurements = 10000;  // a standard error of 0.22 % at 95 %
   for (const double confidence : {0.90, 0.95}) {
@@ -169,8 +169,9 @@ TEST(StopRuleCalibration, AdjustedLevelsAreNeededAndSuffice) {
     const StopRule adjusted = MakeStopRule(confidence);
     StopRule plain = adjusted;
     plain.look_confidence = confidence;
-    EXPECT_LT(Measure(plain, noise, worst_precision, kForever, kMeasurements).coverage, confidence - 0.01);
-    EXPECT_GT(Measure(adjusted, noise, worst_precision, kForever, kMeasurements).coverage,
+    EXPECT_LT(Measure(plain, noise, worst_precision, kNoTimeLimit, kMeasurements).coverage,
+              confidence - 0.01);
+    EXPECT_GT(Measure(adjusted, noise, worst_precision, kNoTimeLimit, kMeasurements).coverage,
               confidence - 0.005);
   }
 }

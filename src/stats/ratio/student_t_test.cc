@@ -9,12 +9,12 @@
 namespace etprof::stats {
 namespace {
 
-constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteDegrees = std::numeric_limits<double>::infinity();
 
 TEST(StudentT, MatchesThePrintedTables) {
   EXPECT_NEAR(CriticalValue(0.95, 9), 2.262157, 1e-6);
   EXPECT_NEAR(CriticalValue(0.99, 1), 63.65674, 1e-5);
-  EXPECT_NEAR(CriticalValue(0.95, kEndless), 1.959964, 1e-6);
+  EXPECT_NEAR(CriticalValue(0.95, kInfiniteDegrees), 1.959964, 1e-6);
 }
 
 TEST(StudentT, PIsTheInverseOfTheCriticalValue) {
@@ -25,9 +25,9 @@ TEST(StudentT, PIsTheInverseOfTheCriticalValue) {
   }
 }
 
-TEST(StudentT, HasItsEnds) {
-  EXPECT_EQ(CriticalValue(1, 9), kEndless);
-  EXPECT_EQ(TwoSidedP(kEndless, 9), 0);
+TEST(StudentT, HandlesExtremeArguments) {
+  EXPECT_EQ(CriticalValue(1, 9), kInfiniteDegrees);
+  EXPECT_EQ(TwoSidedP(kInfiniteDegrees, 9), 0);
   EXPECT_EQ(TwoSidedP(0, 9), 1);
   EXPECT_THROW(CriticalValue(0, 9), std::invalid_argument);
   EXPECT_THROW(CriticalValue(1.5, 9), std::invalid_argument);

@@ -15,11 +15,11 @@
 namespace etprof::stats {
 namespace {
 
-constexpr std::size_t kLeastBatches = 5;  // a standard error from fewer says nothing
+constexpr std::size_t kMinBatches = 5;  // fewer give no usable standard error
 constexpr int kResamples = 1000;
-constexpr double kManyDegrees = 1e6;  // of freedom: Student's t is as good as normal
+constexpr double kMaxDegreesOfFreedom = 1e6;  // degrees of freedom at which Student's t is practically normal
 
-// A series cut into batches of consecutive runs, as near in length as can be, and its runs in ascending
+// A series that is cut into batches of consecutive runs of about equal length, with its runs in ascending
 // order.
 struct Batches {
   std::vector<double> sorted;
@@ -27,7 +27,7 @@ struct Batches {
   std::vector<std::size_t> lengths;
 };
 
-Batches Cut(std::span<const double> runs, std::size_t batch_length) {
+Batches CutIntoBatches(std::span<const double> runs, std::size_t batch_length) {
   const std::size_t count = runs.size() / batch_length;
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -44,7 +44,7 @@ Batches Cut(std::span<const double> runs, std::size_t batch_length) {
   return batches;
 }
 
-// Ranks from 1 on; equal values share the mean of theirs.
+// Ranks from 1 on; equal values share their mean rank.
 std::vector<double> Ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -59,7 +59,7 @@ std::vector<double> Ranks(std::span<const double> values) {
   return ranks;
 }
 
-// The correlation of neighbors in a normal autoregressive series that has these runs' rank correlation.
+// The correlation of neighbors in a normal autoregressive series with the rank correlation of these runs.
 double NeighborCorrelation(std::span<const double> runs) {
   const std::vector<double> ranks = Ranks(runs);
   const double mean = CompensatedMean(ranks);
@@ -71,28 +71,29 @@ double NeighborCorrelation(std::span<const double> runs) {
   return correlation + (1 + 3 * correlation) / static_cast<double>(runs.size());
 }
 
-// AutocorrelationTime of the indicator of an infinite normal autoregressive series.
+// AutocorrelationTime of an infinite normal autoregressive series.
 double AutoregressiveTime(double correlation) {
-  constexpr double kLargest = 0.999;
+  constexpr double kMaxCorrelation = 0.999;
   constexpr double kNegligible = 1e-6;
   double time = 1;
-  const double base = std::clamp(correlation, 0.0, kLargest);
+  const double base = std::clamp(correlation, 0.0, kMaxCorrelation);
   for (double power = base; power > kNegligible; power *= base)
     time += 4 / std::numbers::pi * std::asin(power);
   return time;
 }
 
-// The variance of the logarithm of the median of so many independent runs distributed like these.
+// The variance of the logarithm of the median of `independent` independent runs with the distribution of
+// `sorted`.
 double VarianceOfLogMedian(const std::vector<double>& sorted, double independent) {
   const double rank_error = std::min(0.5, 0.5 / std::sqrt(independent));
   const double error =
       (std::log(Quantile(sorted, 0.5 + rank_error)) - std::log(Quantile(sorted, 0.5 - rank_error))) / 2;
-  // So few scatter less around their own middle than around the true one.
+  // A small sample scatters less around its own median than around the true one.
   return error * error * independent / (independent - 1);
 }
 
-// The median when batch i occurs counts[i] times.
-double MedianOf(const Batches& batches, const std::vector<std::size_t>& counts) {
+// The median if batch i occurs counts[i] times.
+double ResampledMedian(const Batches& batches, const std::vector<std::size_t>& counts) {
   const std::size_t total =
       std::inner_product(counts.begin(), counts.end(), batches.lengths.begin(), std::size_t{0});
   const std::size_t lower = (total - 1) / 2;
@@ -114,40 +115,40 @@ struct LogMedian {
 };
 
 LogMedian Bootstrap(std::span<const double> runs, double independent, std::mt19937_64& random) {
-  const Batches batches = Cut(runs, BatchLength(runs));
+  const Batches batches = CutIntoBatches(runs, BatchLength(runs));
   const std::size_t count = batches.lengths.size();
   std::vector<double> resampled;
   std::vector<std::size_t> counts(count);
   for (int i = 0; i < kResamples; ++i) {
     std::ranges::fill(counts, std::size_t{0});
-    // By hand, since the standard leaves open what its distributions make of a seed.
+    // Without <random>'s distributions, whose results for a seed differ between implementations.
     for (std::size_t draw = 0; draw < count; ++draw) ++counts[random() % count];
-    resampled.push_back(std::log(MedianOf(batches, counts)));
+    resampled.push_back(std::log(ResampledMedian(batches, counts)));
   }
   const double mean = CompensatedMean(resampled);
   const auto n = static_cast<double>(count);
   // Resampling b batches has (b - 1) / b of the variance (Davison & Hinkley, 1997, section 2.3).
-  const double of_batches = SquaredDeviations(resampled, mean) / (kResamples - 1) * n / (n - 1);
+  const double batch_variance = SquaredDeviations(resampled, mean) / (kResamples - 1) * n / (n - 1);
   return {.value = std::log(*Median(runs)),
-          .variance = std::max(of_batches, VarianceOfLogMedian(batches.sorted, independent)),
+          .variance = std::max(batch_variance, VarianceOfLogMedian(batches.sorted, independent)),
           .degrees_of_freedom = std::min(n, independent) - 1};
 }
 
-std::vector<double> Usable(std::span<const double> runs) {
+std::vector<double> PositiveValues(std::span<const double> runs) {
   std::vector<double> usable;
   std::ranges::copy_if(runs, std::back_inserter(usable), [](double x) { return std::isfinite(x) && x > 0; });
   return usable;
 }
 
-// The degrees of freedom of the difference of two means whose squared standard errors these are.
+// The degrees of freedom of the difference of two means with these squared standard errors.
 double WelchDegreesOfFreedom(double variance_a, double freedom_a, double variance_b, double freedom_b) {
   const double spread = variance_a * variance_a / freedom_a + variance_b * variance_b / freedom_b;
   const double variance = variance_a + variance_b;
   return spread > 0 ? variance * variance / spread : freedom_a + freedom_b;
 }
 
-// Fills p-value and interval of an estimate whose other members are there.
-RatioEstimate Complete(RatioEstimate estimate, double confidence) {
+// Sets p-value and interval of an estimate whose other members are set.
+RatioEstimate AddInterval(RatioEstimate estimate, double confidence) {
   if (estimate.log_ratio != 0 || estimate.standard_error != 0) {
     estimate.p_value = TwoSidedP(estimate.log_ratio / estimate.standard_error, estimate.degrees_of_freedom);
   }
@@ -184,49 +185,50 @@ double IndependentRuns(std::span<const double> runs) {
 std::size_t BatchLength(std::span<const double> runs) {
   const auto n = static_cast<double>(runs.size());
   const double wanted = std::max(std::cbrt(n), 5 * AutocorrelationTime(runs));
-  const double longest = std::max(1.0, std::floor(n / kLeastBatches));
+  const double longest = std::max(1.0, std::floor(n / kMinBatches));
   return static_cast<std::size_t>(std::min(std::ceil(wanted), longest));
 }
 
 std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
                                               std::span<const double> candidate, double confidence,
                                               std::uint64_t seed) {
-  const std::vector<double> baseline_runs = Usable(baseline);
-  const std::vector<double> candidate_runs = Usable(candidate);
+  const std::vector<double> baseline_runs = PositiveValues(baseline);
+  const std::vector<double> candidate_runs = PositiveValues(candidate);
   if (baseline_runs.size() < kLeastRuns || candidate_runs.size() < kLeastRuns) return std::nullopt;
   const double baseline_independent = IndependentRuns(baseline_runs);
   const double candidate_independent = IndependentRuns(candidate_runs);
   if (std::min(baseline_independent, candidate_independent) < kLeastIndependentRuns) return std::nullopt;
 
   std::mt19937_64 random(seed);
-  const LogMedian of_baseline = Bootstrap(baseline_runs, baseline_independent, random);
-  const LogMedian of_candidate = Bootstrap(candidate_runs, candidate_independent, random);
-  const double variance = of_baseline.variance + of_candidate.variance;
+  const LogMedian baseline_median = Bootstrap(baseline_runs, baseline_independent, random);
+  const LogMedian candidate_median = Bootstrap(candidate_runs, candidate_independent, random);
+  const double variance = baseline_median.variance + candidate_median.variance;
 
   RatioEstimate estimate;
-  estimate.log_ratio = of_baseline.value - of_candidate.value;
-  estimate.log_middle = (of_baseline.value + of_candidate.value) / 2;
+  estimate.log_ratio = baseline_median.value - candidate_median.value;
+  estimate.log_middle = (baseline_median.value + candidate_median.value) / 2;
   estimate.standard_error = std::sqrt(variance);
-  estimate.degrees_of_freedom = WelchDegreesOfFreedom(of_baseline.variance, of_baseline.degrees_of_freedom,
-                                                      of_candidate.variance, of_candidate.degrees_of_freedom);
-  return Complete(estimate, confidence);
+  estimate.degrees_of_freedom =
+      WelchDegreesOfFreedom(baseline_median.variance, baseline_median.degrees_of_freedom,
+                            candidate_median.variance, candidate_median.degrees_of_freedom);
+  return AddInterval(estimate, confidence);
 }
 
 std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> baseline,
                                                       std::span<const double> candidate, double confidence) {
-  struct Side {
+  struct LogMean {
     double mean = 0, variance = 0, degrees_of_freedom = 0;  // of the mean of the logarithms
   };
-  const auto side_of = [](std::span<const double> values) -> std::optional<Side> {
-    std::vector<double> logs = Usable(values);
+  const auto summarize = [](std::span<const double> values) -> std::optional<LogMean> {
+    std::vector<double> logs = PositiveValues(values);
     if (logs.size() < 2) return std::nullopt;
     for (double& value : logs) value = std::log(value);
     const auto n = static_cast<double>(logs.size());
     const double mean = CompensatedMean(logs);
-    return Side{mean, SquaredDeviations(logs, mean) / (n - 1) / n, n - 1};
+    return LogMean{mean, SquaredDeviations(logs, mean) / (n - 1) / n, n - 1};
   };
-  const std::optional<Side> a = side_of(baseline);
-  const std::optional<Side> b = side_of(candidate);
+  const std::optional<LogMean> a = summarize(baseline);
+  const std::optional<LogMean> b = summarize(candidate);
   if (!a || !b) return std::nullopt;
   RatioEstimate estimate;
   estimate.log_ratio = a->mean - b->mean;
@@ -234,7 +236,7 @@ std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> ba
   estimate.standard_error = std::sqrt(a->variance + b->variance);
   estimate.degrees_of_freedom =
       WelchDegreesOfFreedom(a->variance, a->degrees_of_freedom, b->variance, b->degrees_of_freedom);
-  return Complete(estimate, confidence);
+  return AddInterval(estimate, confidence);
 }
 
 std::optional<RatioEstimate> EstimateLaunchesWithDrift(std::span<const double> baseline,
@@ -246,14 +248,15 @@ std::optional<RatioEstimate> EstimateLaunchesWithDrift(std::span<const double> b
 
 RatioEstimate WithDrift(const RatioEstimate& estimate, double drift) {
   RatioEstimate result = estimate;
-  const double seen = estimate.standard_error * estimate.standard_error;
-  const double variance = seen + 2 * drift * drift;
+  const double launch_variance = estimate.standard_error * estimate.standard_error;
+  const double variance = launch_variance + 2 * drift * drift;
   result.standard_error = std::sqrt(variance);
-  // As Welch's, where what is known beforehand has any number of degrees of freedom.
+  // Welch's formula, where the known drift has infinitely many degrees of freedom.
   result.degrees_of_freedom =
-      std::min(kManyDegrees,
-               seen > 0 ? estimate.degrees_of_freedom * variance * variance / (seen * seen) : kManyDegrees);
-  return Complete(result, estimate.confidence);
+      std::min(kMaxDegreesOfFreedom, launch_variance > 0 ? estimate.degrees_of_freedom * variance * variance /
+                                                               (launch_variance * launch_variance)
+                                                         : kMaxDegreesOfFreedom);
+  return AddInterval(result, estimate.confidence);
 }
 
 }  // namespace etprof::stats

@@ -47,8 +47,8 @@ TEST(BatchLength, IsAtLeastTheCubeRootAndAtMostAFifth) {
 }
 
 struct Intervals {
-  double given = 0;  // share of the comparisons that have an interval
-  double wrong = 0;  // share of all whose interval leaves the truth out
+  double with_interval = 0;  // share of the comparisons with an interval
+  double wrong = 0;          // share of all comparisons whose interval misses the truth
 };
 Intervals Simulate(std::size_t n, double correlation) {
   std::mt19937_64 random(10);
@@ -59,41 +59,42 @@ Intervals Simulate(std::size_t n, double correlation) {
     const std::vector<double> candidate = Correlated(random, n, correlation);
     const auto estimate = EstimateUnpaired(baseline, candidate, 0.95, static_cast<std::uint64_t>(i));
     if (!estimate) continue;
-    outcome.given += 1.0 / kComparisons;
+    outcome.with_interval += 1.0 / kComparisons;
     if (!Covers(*estimate, 0)) outcome.wrong += 1.0 / kComparisons;
   }
   return outcome;
 }
 
-// Batches alone, at most a fifth of the series long, were wrong in 16 % and 24 % of those of 60 runs.
-TEST(EstimateUnpaired, IsSeldomWrongWhateverTheAutocorrelation) {
+// With batches alone (at most a fifth of the series long), 16% and 24% of the intervals of 60 runs were
+// wrong.
+TEST(EstimateUnpaired, IsSeldomWrongAtAnyAutocorrelation) {
   for (const std::size_t n : {60U, 200U}) {
     for (const double correlation : {0.0, 0.9, 0.95})
       EXPECT_LT(Simulate(n, correlation).wrong, 0.08) << n << ' ' << correlation;
   }
 }
 
-TEST(EstimateUnpaired, RefusesNoIndependentRunsAndDoesNotOverstateTheirNoise) {
-  EXPECT_GT(Simulate(20, 0).given, 0.97);
+TEST(EstimateUnpaired, AcceptsIndependentRunsAndDoesNotOverstateTheirNoise) {
+  EXPECT_GT(Simulate(20, 0).with_interval, 0.97);
   const Intervals independent = Simulate(200, 0);
-  EXPECT_NEAR(independent.given, 1, 1e-9);
+  EXPECT_NEAR(independent.with_interval, 1, 1e-9);
   EXPECT_GT(independent.wrong, 0.01);
-  EXPECT_GT(Simulate(200, 0.8).given, 0.97);
+  EXPECT_GT(Simulate(200, 0.8).with_interval, 0.97);
 }
 
-TEST(EstimateUnpaired, RefusesRunsThatAreWorthFewIndependentOnes) {
-  EXPECT_LT(Simulate(60, 0.98).given, 0.25);
+TEST(EstimateUnpaired, RefusesRunsWithAFewIndependentOnes) {
+  EXPECT_LT(Simulate(60, 0.98).with_interval, 0.25);
   std::mt19937_64 random(13);
   EXPECT_LT(IndependentRuns(Correlated(random, 60, 0.98)), kLeastIndependentRuns);
-  // 0.8: 6.6 runs are worth one, as above.
+  // At a correlation of 0.8, 6.6 runs are worth one independent run, as in the test above.
   EXPECT_NEAR(IndependentRuns(Correlated(random, 20000, 0.8)), 20000 / 6.6, 500);
   EXPECT_NEAR(IndependentRuns(Correlated(random, 20000, 0)), 20000, 1500);
   EXPECT_EQ(IndependentRuns(std::vector<double>(40, 2.0)), 40);
   EXPECT_EQ(IndependentRuns(std::vector<double>(1, 2.0)), 0);
 }
 
-// Welch's t over single runs, with the sd that independent runs would have: what batches are for.
-TEST(EstimateUnpaired, RunsAsUnitsWouldNotCover) {
+// Batches are necessary: Welch's t over single runs, with the sd of independent runs, undercovers.
+TEST(EstimateUnpaired, WelchsTOverSingleRunsUndercovers) {
   std::mt19937_64 random(10);
   int covered = 0;
   for (int i = 0; i < 800; ++i) {
@@ -129,15 +130,15 @@ TEST(EstimateUnpaired, IsAbsentForTooFewRuns) {
   EXPECT_FALSE(EstimateUnpaired(with_zero, ten, 0.95, 1));
 }
 
-TEST(EstimateUnpaired, OfConstantTimesIsAPoint) {
+TEST(EstimateUnpaired, IsAPointForConstantTimes) {
   const RatioEstimate estimate =
       *EstimateUnpaired(std::vector<double>(40, 3.0), std::vector<double>(40, 2.0), 0.95, 1);
   EXPECT_DOUBLE_EQ(estimate.ratio(), 1.5);
   EXPECT_EQ(estimate.half_width(), 0);
 }
 
-// Each process has an effect of its own, so that runs say less than launches.
-TEST(EstimateUnpairedLaunches, CoversWithEffectsOfLaunches) {
+// Each process has its own effect, so launches instead of runs are the unit.
+TEST(EstimateUnpairedLaunches, CoversTheTruthWithLaunchEffects) {
   std::mt19937_64 random(12);
   std::normal_distribution<double> normal;
   const auto series = [&](int launches, double sd) {
@@ -164,8 +165,8 @@ TEST(EstimateUnpairedLaunches, IsAbsentForTooFewLaunches) {
   EXPECT_EQ(point.launches, 0);
 }
 
-// What the machine does between two measurements, their launches do not show.
-TEST(WithDrift, CoversWhereMeasurementsDriftAndLaunchesAloneDoNot) {
+// The spread of launches does not show how the machine changes between two measurements.
+TEST(WithDrift, CoversTheTruthUnlikeLaunchesAlone) {
   constexpr double kDrift = 0.015;
   std::mt19937_64 random(13);
   std::normal_distribution<double> normal;
@@ -187,7 +188,7 @@ TEST(WithDrift, CoversWhereMeasurementsDriftAndLaunchesAloneDoNot) {
   EXPECT_LT(covered_by_launches, 0.6 * kCases);
 }
 
-TEST(WithDrift, OfNoneChangesNothingAndOfTimesWithoutNoiseIsNormal) {
+TEST(WithDrift, NoDriftChangesNothingAndWithoutNoiseTheIntervalIsNormal) {
   const RatioEstimate estimate =
       *EstimateUnpairedLaunches(std::vector{3.0, 3.1, 3.3}, std::vector{2.0, 2.2}, 0.95);
   const RatioEstimate same = WithDrift(estimate, 0);

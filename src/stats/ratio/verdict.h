@@ -4,20 +4,21 @@
 
 namespace etprof::stats {
 
-// What a comparison says of the candidate. "Not significant" is never kSame: that takes an interval.
+// The verdict of a comparison on the candidate. A result that is not significant is not kSame: kSame requires
+// a narrow interval.
 enum class Verdict {
   kSame,          // the interval lies within the margin
-  kFaster,        // else it lies above a ratio of 1
-  kSlower,        // else it lies below a ratio of 1
-  kInconclusive,  // else
-  kContended,     // other processes left too few clean runs for an interval; never given by Judge
-  kEmulated,      // the CPU was emulated: its times are not meaningful; never given by Judge
+  kFaster,        // otherwise, the interval lies above a ratio of 1
+  kSlower,        // otherwise, the interval lies below a ratio of 1
+  kInconclusive,  // otherwise
+  kContended,     // other processes left too few clean runs for an interval; never returned by DecideVerdict
+  kEmulated,      // the CPU was emulated, so its times are not meaningful; never returned by DecideVerdict
 };
 
-// The verdict of an interval of log(baseline / candidate), by the first rule that holds of kSame, kFaster,
-// kSlower, kInconclusive. `margin` is relative (0.01 for +-1 %); on the log scale it is +-log(1 + margin), so
-// that exchanging the sides exchanges faster and slower and changes nothing else. kSame comes first: a
-// difference that is certain but too small to matter is "same". An interval with NaN is inconclusive.
+// The verdict for an interval of log(baseline / candidate): the first that applies of kSame, kFaster,
+// kSlower, kInconclusive. `margin` is relative (0.01 for ±1%). On the log scale it is ±log(1 + margin), so
+// that exchanging the variants exchanges faster and slower and changes nothing else. kSame comes first: a
+// difference that is significant but too small to matter is "same". An interval with NaN is inconclusive.
 Verdict Judge(double log_low, double log_high, double margin);
 
 }  // namespace etprof::stats

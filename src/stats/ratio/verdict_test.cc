@@ -8,7 +8,7 @@
 namespace etprof::stats {
 namespace {
 
-TEST(Judge, TakesTheFirstRuleThatHolds) {
+TEST(Judge, AppliesTheFirstMatchingRule) {
   EXPECT_EQ(Judge(0.10, 0.20, 0.01), Verdict::kFaster);
   EXPECT_EQ(Judge(-0.20, -0.10, 0.01), Verdict::kSlower);
   EXPECT_EQ(Judge(-0.005, 0.005, 0.01), Verdict::kSame);
@@ -23,7 +23,7 @@ TEST(Judge, NeverCallsAWideIntervalSame) {
             Verdict::kInconclusive);
 }
 
-TEST(Judge, MarginIsTheSameFromBothSides) {
+TEST(Judge, MarginIsSymmetricOnTheLogScale) {
   const double edge = std::log1p(0.01);
   EXPECT_EQ(Judge(0, edge, 0.01), Verdict::kSame);
   EXPECT_EQ(Judge(-edge, 0, 0.01), Verdict::kSame);
