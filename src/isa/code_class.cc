@@ -11,8 +11,8 @@ namespace {
 
 struct CodeLevel {
   std::string_view name;
-  std::vector<std::string_view> features;  // any of these makes the level
-  bool by_vectors = false;                 // used by vector instructions; in scalars it makes no level
+  std::vector<std::string_view> features;  // an instruction that needs one of these is of this level
+  bool by_vectors = false;                 // only vector instructions count, not scalar ones
 };
 
 // Highest first.
@@ -49,7 +49,7 @@ const std::vector<CodeLevel>& CodeLevels(Architecture architecture) {
   return architecture == Architecture::kAarch64 ? arm : x86;
 }
 
-struct Count {
+struct UseCount {
   std::size_t all = 0;
   std::size_t vector = 0;
   void Add(bool is_vector) {
@@ -70,16 +70,16 @@ void DecodeWords(std::span<const std::byte> code, const auto& each) {
 
 CodeClass ClassifyCode(std::span<const std::byte> code, Architecture architecture) {
   CodeClass result;
-  std::map<std::string_view, Count> uses;  // by feature; "" is the base
-  std::size_t padding = 0;                 // since the last instruction that is none
-  bool was_known = true;
+  std::map<std::string_view, UseCount> uses;  // by feature; "" is the baseline
+  std::size_t padding = 0;                    // padding instructions since the last other one
+  bool previous_known = true;
   const auto add = [&](const Decoded& decoded) {
     if (!decoded.known) {
-      if (was_known || architecture == Architecture::kAarch64) ++result.unknown;
-      was_known = false;
+      if (previous_known || architecture == Architecture::kAarch64) ++result.unknown;
+      previous_known = false;
       return;
     }
-    was_known = true;
+    previous_known = true;
     if (decoded.padding) {
       ++padding;
       return;
@@ -103,7 +103,7 @@ CodeClass ClassifyCode(std::span<const std::byte> code, Architecture architectur
         uses.erase(found);
       }
     }
-    uses.erase("i8mm");  // of USDOT and SUDOT, which SME has, too
+    uses.erase("i8mm");  // these are USDOT and SUDOT, which SME also has
   }
 
   for (const Feature& feature : Features(architecture)) {

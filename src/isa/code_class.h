@@ -8,30 +8,31 @@
 
 #include "isa/features.h"
 
-// Which instructions a function's machine code uses: evidence for what ran, from bytes alone. Built for the
-// host only, as the library etprof_code: the runner does not need it, nor Capstone.
+// Determines which instructions a function's machine code uses, as evidence for what ran. It is built for the
+// host only, as the library etprof_code: the runner needs neither this nor Capstone.
 //
 // Sources of the rules: Intel SDM volume 2 (2.3 and 2.6: VEX and EVEX; chapters 3 to 5 and appendix A:
 // opcodes and CPUID flags), Intel's Architecture Instruction Set Extensions reference (AMX, AVX-VNNI, FP16),
 // and the Arm Architecture Reference Manual (DDI 0487), C4.1, with its SVE and SME encodings. Capstone
 // decodes x86-64's legacy encodings. VEX and EVEX are decoded here, so that no version of Capstone changes a
-// class. tests/devices/test_code_class.py compares with binutils.
+// class. tests/devices/test_code_class.py compares the results with binutils.
 namespace etprof::isa {
 
 struct CodeClass {
-  // The highest level that the code needs, by the field's name for it.
+  // The highest level that the code needs.
   // x86-64, highest first: "AMX", "AVX-512 FP16", "AVX-512 BF16", "AVX-512 VNNI", "AVX-512 VBMI", "AVX-512",
   // "AVX-VNNI", "AVX2", "FMA3", "F16C", "AVX", "SSE4.2", "SSE4.1", "SSSE3", "SSE3", "SSE2", "scalar".
   // aarch64: "SME2", "SME", "SVE2", "SVE", "NEON BF16", "NEON i8mm", "NEON dot product", "NEON FP16", "NEON",
   // "scalar".
-  // One instruction of a level is enough: XNNPACK runs no such code where a CPU lacks the level. "scalar"
-  // means no vector instruction and no feature that has a level. Scalar code in VEX encoding is "AVX".
+  // One instruction of a level is enough, because XNNPACK does not run such code on a CPU without the level.
+  // "scalar" means that there is no vector instruction and no feature that has a level. Scalar code in VEX
+  // encoding is "AVX".
   std::string name;
 
-  // A feature of Features(architecture) and how many instructions need it directly, in the order of that
-  // table. WithNeeds() adds what those features need. Empty for code of the architecture's base. Code with
-  // SME instructions runs its SVE instructions in streaming mode, which needs no SVE: there they count as
-  // "sme".
+  // A feature of Features(architecture) and the number of instructions that need it directly, in the order of
+  // that table. WithDependencies() adds the features that those need. Empty for code that needs only the
+  // baseline. Code with SME instructions runs its SVE instructions in streaming mode, which does not need
+  // SVE, so they count as "sme".
   struct Use {
     std::string feature;
     std::size_t instructions = 0;
@@ -39,20 +40,20 @@ struct CodeClass {
   };
   std::vector<Use> features;
 
-  std::size_t instructions = 0;  // decoded, without padding after the last one
-  // Of these, work on vectors or tiles: also loads and stores of whole vector registers. Not what serves
-  // scalars too: loads and stores of scalars (each prologue saves d8), copies of a register, constants, and
-  // bitwise operations (which clear a register, or change a sign).
+  std::size_t instructions = 0;  // decoded, without trailing padding
+  // Instructions on vectors or tiles, including loads and stores of whole vector registers. Instructions that
+  // scalar code also uses do not count: loads and stores of scalars (each prologue saves d8), copies of a
+  // register, constants, and bitwise operations (which clear a register or change a sign).
   std::size_t vector = 0;
-  std::size_t unknown = 0;  // stretches that no rule decodes
+  std::size_t unknown = 0;  // sequences that no rule decodes
 };
 
-// Total: any bytes of any length, also those of data between instructions or of half a function. Padding
-// (nop, int3, zeros) after the last instruction is no instruction.
+// Classifies any bytes of any length, including data between instructions or half a function. Padding (nop,
+// int3, zeros) after the last instruction is not counted.
 CodeClass ClassifyCode(std::span<const std::byte> code, Architecture architecture);
 
-// How the level of a CodeClass's name stands among those of its architecture: a higher one needs more of a
-// CPU; "scalar" is 0, what is no such name -1.
+// The rank of a CodeClass's name among those of its architecture: a higher rank needs more CPU features.
+// "scalar" is 0, an unknown name is -1.
 int CodeRank(std::string_view name);
 
 }  // namespace etprof::isa

@@ -14,13 +14,15 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-std::vector<std::byte> BytesOf(std::initializer_list<int> values) {
+std::vector<std::byte> MakeBytes(std::initializer_list<int> values) {
   std::vector<std::byte> bytes;
   for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
   return bytes;
 }
 
-CodeClass X86(std::initializer_list<int> code) { return ClassifyCode(BytesOf(code), Architecture::kX86_64); }
+CodeClass X86(std::initializer_list<int> code) {
+  return ClassifyCode(MakeBytes(code), Architecture::kX86_64);
+}
 
 CodeClass Arm(std::initializer_list<std::uint32_t> words) {
   std::vector<std::byte> bytes;
@@ -30,7 +32,7 @@ CodeClass Arm(std::initializer_list<std::uint32_t> words) {
   return ClassifyCode(bytes, Architecture::kAarch64);
 }
 
-// The code of each comes from gcc's and clang's assemblers.
+// The machine code comes from gcc's and clang's assemblers.
 TEST(CodeClassTest, NamesEachLevelOfX86) {
   EXPECT_EQ(X86({0x48, 0x01, 0xf8, 0xc3}).name, "scalar");                    // add rax, rdi
   EXPECT_EQ(X86({0xf3, 0x0f, 0x58, 0xc1, 0xc3}).name, "scalar");              // addss xmm0, xmm1
@@ -83,7 +85,7 @@ TEST(CodeClassTest, ShortVectorsOfAvx512NeedVl) {
   EXPECT_THAT(X86({0x62, 0xf1, 0x74, 0x48, 0x58, 0xc2}).features, ElementsAre(CodeClass::Use{"avx512f", 1}));
 }
 
-TEST(CodeClassTest, HalfPrecisionScalarsAreNoNeon) {
+TEST(CodeClassTest, HalfPrecisionScalarsAreNotNeon) {
   const CodeClass code = Arm({0x1ee12800});  // fadd h0, h0, h1
   EXPECT_EQ(code.name, "scalar");
   EXPECT_THAT(code.features, ElementsAre(CodeClass::Use{"fp16", 1}));
@@ -95,15 +97,14 @@ TEST(CodeClassTest, StreamingCodeNeedsNoSve) {
   EXPECT_THAT(code.features, ElementsAre(CodeClass::Use{"sme", 4}));
 }
 
-TEST(CodeClassTest, PaddingAfterTheEndIsNoInstruction) {
+TEST(CodeClassTest, TrailingPaddingIsNotCounted) {
   EXPECT_EQ(X86({0x90, 0xc3, 0x66, 0x90, 0x0f, 0x1f, 0x00, 0xcc, 0xcc, 0x00, 0x00}).instructions, 2u);
   EXPECT_EQ(Arm({0xd503201f, 0xd65f03c0, 0xd503201f, 0}).instructions, 2u);
   EXPECT_EQ(X86({0xcc, 0xcc}).instructions, 0u);
 }
 
-TEST(CodeClassTest, GoesOnAfterWhatIsUnknown) {
-  // 06 is no instruction of 64-bit mode. Of the encodings of EVEX's map 5, opcode 00 has none: its length is
-  // known.
+TEST(CodeClassTest, ContinuesAfterUnknownInstructions) {
+  // 06 is invalid in 64-bit mode. EVEX's map 5 has no opcode 00, but the length of that encoding is known.
   const CodeClass code = X86({0x06, 0x06, 0xc5, 0xfc, 0x58, 0xc1, 0x62, 0xf5, 0x74, 0x48, 0x00, 0xc2, 0xc3});
   EXPECT_EQ(code.unknown, 2u);
   EXPECT_EQ(code.instructions, 2u);
@@ -111,17 +112,17 @@ TEST(CodeClassTest, GoesOnAfterWhatIsUnknown) {
   EXPECT_EQ(Arm({0x02000000, 0x4e21d400}).unknown, 1u);
 }
 
-TEST(CodeClassTest, CutCodeIsUnknown) {
+TEST(CodeClassTest, TruncatedCodeIsUnknown) {
   const CodeClass code = X86({0xc3, 0x62, 0xf1, 0x74, 0x48, 0x58});
   EXPECT_EQ(code.instructions, 1u);
   EXPECT_EQ(code.unknown, 1u);
   EXPECT_THAT(code.features, IsEmpty());
-  EXPECT_EQ(ClassifyCode(BytesOf({0x20, 0xd4, 0x21}), Architecture::kAarch64).unknown, 1u);
+  EXPECT_EQ(ClassifyCode(MakeBytes({0x20, 0xd4, 0x21}), Architecture::kAarch64).unknown, 1u);
   EXPECT_EQ(ClassifyCode({}, Architecture::kX86_64).name, "scalar");
   EXPECT_EQ(ClassifyCode({}, Architecture::kAarch64).instructions, 0u);
 }
 
-TEST(CodeClassTest, IsTotal) {
+TEST(CodeClassTest, ClassifiesRandomBytes) {
   std::mt19937 random(20261125);
   for (const Architecture architecture : {Architecture::kX86_64, Architecture::kAarch64}) {
     std::set<std::string> known;
@@ -129,7 +130,7 @@ TEST(CodeClassTest, IsTotal) {
     for (int i = 0; i < 3000; ++i) {
       std::vector<std::byte> bytes(random() % 200);
       for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xff);
-      // Half of them begin with a prefix of vector code, which random bytes seldom do.
+      // Half of them begin with a vector prefix, which is rare in random bytes.
       if (!bytes.empty() && i % 2 == 0) bytes[0] = static_cast<std::byte>(i % 4 == 0 ? 0x62 : 0xc4);
       const CodeClass code = ClassifyCode(bytes, architecture);
       EXPECT_LE(code.instructions + code.unknown, bytes.size());

@@ -3,7 +3,7 @@
 namespace etprof::isa {
 namespace {
 
-// Bits high..low of a word, as the manual counts them.
+// Bits high..low of a word, numbered as in the manual.
 constexpr std::uint32_t Bits(std::uint32_t word, int high, int low) {
   return (word >> low) & ((1U << (high - low + 1)) - 1U);
 }
@@ -17,7 +17,7 @@ Decoded Known(bool vector, std::string_view feature = {}, std::string_view secon
 constexpr Decoded kUnknownWord{.length = 4};
 
 // C4.1, "Branches, Exception Generating and System instructions".
-Decoded System(std::uint32_t w) {
+Decoded DecodeSystem(std::uint32_t w) {
   // MSR (immediate) to SVCR is SMSTART and SMSTOP; MRS and MSR (register) of SVCR and TPIDR2_EL0.
   if (IsStreamingModeSwitch(w)) return Known(false, "sme");
   if (Is(w, 0xffdfffe0, 0xd51b4240) || Is(w, 0xffdfffe0, 0xd51bd0a0)) return Known(false, "sme");
@@ -27,10 +27,10 @@ Decoded System(std::uint32_t w) {
 }
 
 // C4.1, "Loads and Stores".
-Decoded LoadOrStore(std::uint32_t w) {
+Decoded DecodeLoadOrStore(std::uint32_t w) {
   if (Bits(w, 26, 26) == 0) {
     const bool compare_and_swap = Is(w, 0x3fa07c00, 0x08a07c00) || Is(w, 0xbfa07c00, 0x08207c00);
-    // LDADD to SWP; with o3 = 1 only opc = 000 (SWP) is of FEAT_LSE.
+    // LDADD to SWP; with o3 = 1 only opc = 000 (SWP) belongs to FEAT_LSE.
     const bool memory = Is(w, 0x3f200c00, 0x38200000) && (Bits(w, 15, 15) == 0 || Bits(w, 14, 12) == 0);
     return Known(false, compare_and_swap || memory ? "atomics" : "");
   }
@@ -41,16 +41,17 @@ Decoded LoadOrStore(std::uint32_t w) {
 }
 
 // C4.1, "Data processing -- scalar floating-point": bit 30 = 0, bit 28 = 1.
-Decoded ScalarFloat(std::uint32_t w) {
+Decoded DecodeScalarFloat(std::uint32_t w) {
   if (Is(w, 0xfffffc00, 0x1e7e0000)) return Known(false, "jscvt");
   if (Is(w, 0xfffffc00, 0x1e634000)) return Known(false, "bf16");  // BFCVT
-  // FCVT between half and another precision is of the base; all else on half precision is FEAT_FP16.
+  // FCVT between half and another precision is in the baseline; other operations on half precision are
+  // FEAT_FP16.
   const bool converts = Is(w, 0xff3e7c00, 0x1e224000);
   return Known(false, Bits(w, 23, 22) == 3 && !converts ? "fp16" : "");
 }
 
-// By element: bits 28..24 = x1111, bit 10 = 0.
-Decoded ByElement(std::uint32_t w, bool vector) {
+// Vector or scalar by element: bits 28..24 = x1111, bit 10 = 0.
+Decoded DecodeByElement(std::uint32_t w, bool vector) {
   const std::uint32_t u = Bits(w, 29, 29), size = Bits(w, 23, 22), opcode = Bits(w, 15, 12);
   if (opcode == 14) return Known(vector, "dotprod");  // SDOT, UDOT
   if (opcode == 15 && u == 0)
@@ -59,14 +60,15 @@ Decoded ByElement(std::uint32_t w, bool vector) {
   if (u == 1 && vector && (opcode & 9) == 1 && size != 0) return Known(true, "fcma", size == 1 ? "fp16" : "");
   if (size == 0 && (opcode == 1 || opcode == 5 || opcode == 9)) return Known(vector, "fp16");
   if (size == 2 && (u == 0 ? opcode == 0 || opcode == 4 : opcode == 8 || opcode == 12) && vector) {
-    // FMLAL, FMLSL; with U = 0 MLAL's opcodes are others, and with U = 1 there are none of this size.
+    // FMLAL, FMLSL. With U = 0 MLAL has other opcodes, and with U = 1 there is no other instruction of this
+    // size.
     return Known(true, "fhm");
   }
   return Known(vector);
 }
 
 // "Advanced SIMD three same extra": bit 21 = 0, bits 15 and 10 = 1.
-Decoded ThreeSameExtra(std::uint32_t w, bool vector) {
+Decoded DecodeThreeSameExtra(std::uint32_t w, bool vector) {
   const std::uint32_t size = Bits(w, 23, 22), opcode = Bits(w, 14, 11);
   if (opcode <= 1) return Known(vector, "rdm");
   if (opcode == 2) return Known(vector, "dotprod");
@@ -78,37 +80,37 @@ Decoded ThreeSameExtra(std::uint32_t w, bool vector) {
 }
 
 // Shifts by immediate, and the modified immediate where immh is 0: bits 28..23 = x11110, bit 10 = 1.
-Decoded Immediate(std::uint32_t w, bool vector) {
+Decoded DecodeImmediate(std::uint32_t w, bool vector) {
   if (Bits(w, 22, 19) != 0) {
     const std::uint32_t opcode = Bits(w, 15, 11);
     const bool converts = opcode == 28 || opcode == 31;  // SCVTF, FCVTZS and the unsigned ones, fixed point
     return Known(vector, converts && Bits(w, 22, 20) == 1 ? "fp16" : "");
   }
   if (Bits(w, 15, 11) == 31) return Known(false, "fp16");  // FMOV of half precision
-  return Known(false);                                     // constants are made this way for scalars too
+  return Known(false);                                     // scalar code also creates constants this way
 }
 
 // C4.1, "Data processing -- scalar and SIMD": the groups of Advanced SIMD, vector (bit 28 = 0) and scalar.
-Decoded Simd(std::uint32_t w) {
+Decoded DecodeSimd(std::uint32_t w) {
   const bool vector = Bits(w, 28, 28) == 0;
   if (Is(w, 0xff000000, 0xce000000)) return Known(true);  // EOR3, BCAX, SHA512, SM3, SM4
   if (Bits(w, 31, 31) == 1) return kUnknownWord;
   if (Is(w, 0xff3e0c00, 0x4e280800)) return Known(true);                                   // AES
   if (Is(w, 0xff208c00, 0x5e000000) || Is(w, 0xff3e0c00, 0x5e280800)) return Known(true);  // SHA1, SHA256
   if (Bits(w, 24, 24) == 1) {
-    if (Bits(w, 10, 10) == 0) return ByElement(w, vector);
-    return Bits(w, 23, 23) == 0 ? Immediate(w, vector) : kUnknownWord;
+    if (Bits(w, 10, 10) == 0) return DecodeByElement(w, vector);
+    return Bits(w, 23, 23) == 0 ? DecodeImmediate(w, vector) : kUnknownWord;
   }
   const std::uint32_t u = Bits(w, 29, 29), size = Bits(w, 23, 22);
   if (Bits(w, 21, 21) == 0) {
-    if (Is(w, 0x00008400, 0x00008400)) return ThreeSameExtra(w, vector);
+    if (Is(w, 0x00008400, 0x00008400)) return DecodeThreeSameExtra(w, vector);
     if (Is(w, 0x0060c400, 0x00400400)) return Known(vector, "fp16");  // three same, FP16
     return Known(vector);                                             // copy, permute, EXT, TBL
   }
   if (Bits(w, 10, 10) == 1) {  // three same
     const std::uint32_t opcode = Bits(w, 15, 11);
     if (vector && size % 2 == 0 && opcode == (u == 0 ? 29 : 25)) return Known(true, "fhm");
-    return Known(vector && opcode != 3);  // bitwise: copies (ORR) and signs (BIT) of scalars too
+    return Known(vector && opcode != 3);  // bitwise: also copies (ORR) and signs (BIT) of scalars
   }
   if (Bits(w, 11, 10) == 2) {
     const std::uint32_t opcode = Bits(w, 16, 12);
@@ -122,8 +124,8 @@ Decoded Simd(std::uint32_t w) {
   return Known(vector);
 }
 
-// SVE encodings, top bits 31..24. What SVE2 (and 2.1) added to SVE.
-Decoded Sve(std::uint32_t w) {
+// SVE encodings by bits 31..24. The other features are additions of SVE2 (and 2.1).
+Decoded DecodeSve(std::uint32_t w) {
   const std::uint32_t top = Bits(w, 31, 24), size = Bits(w, 23, 22);
   const bool b21 = Bits(w, 21, 21) == 1;
   std::string_view feature = "sve", second;
@@ -161,7 +163,7 @@ Decoded Sve(std::uint32_t w) {
       } else if (size == 2 && (b21 ? opcode >> 1 == 3 : opcode == 30)) {
         second = "i8mm";  // USDOT, SUDOT
       } else if (opcode >> 1 != 0 || size < 2) {
-        feature = "sve2";  // all but SDOT, UDOT
+        feature = "sve2";  // all except SDOT, UDOT
       }
       break;
     }
@@ -209,32 +211,34 @@ Decoded Sve(std::uint32_t w) {
   return Known(true, feature, second);
 }
 
-// SME encodings: bit 31 = 1, bits 28..25 = 0000. SME2's are all but those that SME has.
-Decoded Sme(std::uint32_t w) {
+// SME encodings: bit 31 = 1, bits 28..25 = 0000. Encodings that are not in SME belong to SME2.
+Decoded DecodeSme(std::uint32_t w) {
   const std::uint32_t top = Bits(w, 31, 24);
-  bool first = false;
+  bool is_sme1 = false;
   switch (top) {
     case 0x80:
     case 0x81:
     case 0xa0:
     case 0xa1:
-      // Bit 3 is set in the outer products that SME2 added; the others are multi-vector loads and stores.
-      first = IsOuterProduct(w) && Bits(w, 3, 3) == 0 && !Is(w, 0xffe00000, 0x80a00000);
+      // Bit 3 is set in the outer products that SME2 added; the other encodings are multi-vector loads and
+      // stores.
+      is_sme1 = IsOuterProduct(w) && Bits(w, 3, 3) == 0 && !Is(w, 0xffe00000, 0x80a00000);
       break;
     case 0xc0:
-      first = Is(w, 0xff3e0010, 0xc0000000) || Is(w, 0xff3e0200, 0xc0020000) ||  // MOVA of a tile's slice
-              Is(w, 0xffbe0010, 0xc0900000) || Is(w, 0xffffff00, 0xc0080000);    // ADDHA, ADDVA; ZERO {za}
+      is_sme1 = Is(w, 0xff3e0010, 0xc0000000) || Is(w, 0xff3e0200, 0xc0020000) ||  // MOVA of a tile's slice
+                Is(w, 0xffbe0010, 0xc0900000) || Is(w, 0xffffff00, 0xc0080000);    // ADDHA, ADDVA; ZERO {za}
       break;
     case 0xe0:
-      first = true;  // LD1, ST1 of a tile's slice
+      is_sme1 = true;  // LD1, ST1 of a tile's slice
       break;
     case 0xe1:
-      first = Bits(w, 23, 22) == 3 || Is(w, 0xffdf9c10, 0xe1000000);  // the same for 128 bits; LDR, STR of ZA
+      // LD1, ST1 of 128-bit elements; LDR, STR of ZA.
+      is_sme1 = Bits(w, 23, 22) == 3 || Is(w, 0xffdf9c10, 0xe1000000);
       break;
     default:
       break;  // 0xc1: multi-vector
   }
-  return Known(true, first ? "sme" : "sme2");
+  return Known(true, is_sme1 ? "sme" : "sme2");
 }
 
 }  // namespace
@@ -244,20 +248,20 @@ bool IsStreamingModeSwitch(std::uint32_t word) { return Is(word, 0xfffff8ff, 0xd
 
 Decoded DecodeAarch64(std::uint32_t word) {
   const std::uint32_t group = Bits(word, 28, 25);
-  if (group == 0 && Bits(word, 31, 31) == 1) return Sme(word);
+  if (group == 0 && Bits(word, 31, 31) == 1) return DecodeSme(word);
   if (group == 0) {
     Decoded result = kUnknownWord;
-    result.known = result.padding = Bits(word, 31, 16) == 0;  // UDF, which is also what zeros are
+    result.known = result.padding = Bits(word, 31, 16) == 0;  // UDF, which is also the encoding of zeros
     return result;
   }
-  if (group == 2) return Sve(word);
+  if (group == 2) return DecodeSve(word);
   if (group == 1 || group == 3) return kUnknownWord;
-  if ((group & 5) == 4) return LoadOrStore(word);
+  if ((group & 5) == 4) return DecodeLoadOrStore(word);
   if ((group & 7) == 7) {
-    if (Bits(word, 30, 30) == 0 && Bits(word, 28, 28) == 1) return ScalarFloat(word);
-    return Simd(word);
+    if (Bits(word, 30, 30) == 0 && Bits(word, 28, 28) == 1) return DecodeScalarFloat(word);
+    return DecodeSimd(word);
   }
-  if ((group & 14) == 10 && Is(word, 0xff000000, 0xd5000000)) return System(word);
+  if ((group & 14) == 10 && Is(word, 0xff000000, 0xd5000000)) return DecodeSystem(word);
   return Known(false);
 }
 

@@ -8,12 +8,12 @@
 namespace etprof::isa {
 namespace {
 
-// Mandatory prefixes, as VEX and EVEX number them, and masks of them.
+// Mandatory prefixes as bit masks, in the order in which VEX and EVEX number them.
 constexpr unsigned kNp = 1, k66 = 2, kF3 = 4, kF2 = 8, kAnyPp = 15;
 constexpr unsigned kW0 = 1, kW1 = 2, kAnyW = 3;
 
-// Opcodes first..last of a map, with these prefixes and values of W, need `feature`; vectors of 256 bits need
-// `wide` where that is another one. The first rule that fits is the one.
+// Opcodes first..last of a map with these prefixes and values of W need `feature`. Vectors of 256 bits need
+// `wide` instead if it is not empty. The first matching rule applies.
 struct Rule {
   unsigned map, first, last, pp, w;
   std::string_view feature;
@@ -22,9 +22,9 @@ struct Rule {
 
 constexpr std::string_view kNone{};
 
-// SDM volume 2, the pages of the VEX encoded instructions.
+// SDM volume 2: pages of the VEX-encoded instructions.
 constexpr Rule kVex[] = {
-    // Moves, arithmetic of floating point, conversions.
+    // Moves, floating-point arithmetic, conversions.
     {1, 0x10, 0x17, kAnyPp, kAnyW, "avx"},
     {1, 0x28, 0x2f, kAnyPp, kAnyW, "avx"},
     // Masks: KAND to KXNOR, KADD, KUNPCK, KMOV, KORTEST, KTEST.
@@ -104,7 +104,7 @@ constexpr Rule kVex[] = {
     {3, 0x46, 0x46, k66, kW0, "avx2"},
     {3, 0x4a, 0x4b, k66, kW0, "avx"},
     {3, 0x4c, 0x4c, k66, kW0, "avx", "avx2"},
-    {3, 0x48, 0x49, k66, kAnyW, "avx"},  // AMD's XOP and FMA4, which no CPU has any longer
+    {3, 0x48, 0x49, k66, kAnyW, "avx"},  // AMD's XOP and FMA4, which current CPUs no longer have
     {3, 0x5c, 0x5f, k66, kAnyW, "avx"},
     {3, 0x60, 0x63, k66, kAnyW, "avx"},
     {3, 0x68, 0x6f, k66, kAnyW, "avx"},
@@ -114,10 +114,10 @@ constexpr Rule kVex[] = {
     {3, 0xf0, 0xf0, kF2, kAnyW, kNone},  // RORX
 };
 
-// SDM volume 2, the pages of the EVEX encoded instructions. That vectors below 512 bits need avx512vl too, is
-// not a matter of the opcode.
+// SDM volume 2: pages of the EVEX-encoded instructions. Vectors below 512 bits also need avx512vl, which does
+// not depend on the opcode.
 constexpr Rule kEvex[] = {
-    {1, 0x54, 0x57, kNp | k66, kAnyW, "avx512dq"},  // AND to XOR of floating point
+    {1, 0x54, 0x57, kNp | k66, kAnyW, "avx512dq"},  // floating-point AND to XOR
     {1, 0x10, 0x17, kAnyPp, kAnyW, "avx512f"},
     {1, 0x28, 0x2f, kAnyPp, kAnyW, "avx512f"},
     {1, 0x5b, 0x5b, kNp, kW1, "avx512dq"},  // VCVTQQ2PS
@@ -132,7 +132,7 @@ constexpr Rule kEvex[] = {
     {1, 0x70, 0x70, kF3 | kF2, kAnyW, "avx512bw"},
     {1, 0x72, 0x72, k66, kAnyW, "avx512f"},
     {1, 0x76, 0x76, k66, kW0, "avx512f"},
-    {1, 0x60, 0x75, k66, kAnyW, "avx512bw"},  // 73 (shifts of 64 and of 128 bits) is told apart in Evex()
+    {1, 0x60, 0x75, k66, kAnyW, "avx512bw"},  // DecodeEvex() handles 73, which has two widths
     {1, 0x78, 0x79, kNp | kF3 | kF2, kAnyW, "avx512f"},
     {1, 0x78, 0x7b, k66, kAnyW, "avx512dq"},
     {1, 0x7a, 0x7a, kF3 | kF2, kW0, "avx512f"},
@@ -265,7 +265,7 @@ constexpr Rule kEvex[] = {
 };
 
 struct Encoding {
-  unsigned map = 1;  // 1: 0F, 2: 0F38, 3: 0F3A, 5 and 6: EVEX's of FP16
+  unsigned map = 1;  // 1: 0F, 2: 0F38, 3: 0F3A, 5 and 6: FP16 (EVEX)
   unsigned opcode = 0;
   unsigned pp = 0;  // 0: none, 1: 66, 2: F3, 3: F2
   unsigned w = 0;
@@ -274,7 +274,7 @@ struct Encoding {
   bool IsRegister() const { return modrm >> 6 == 3; }
 };
 
-const Rule* Find(std::span<const Rule> rules, const Encoding& e) {
+const Rule* FindRule(std::span<const Rule> rules, const Encoding& e) {
   const auto found = std::ranges::find_if(rules, [&](const Rule& rule) {
     return rule.map == e.map && rule.first <= e.opcode && e.opcode <= rule.last &&
            (rule.pp >> e.pp & 1) != 0 && (rule.w >> e.w & 1) != 0;
@@ -282,7 +282,8 @@ const Rule* Find(std::span<const Rule> rules, const Encoding& e) {
   return found == rules.end() ? nullptr : &*found;
 }
 
-// Whether it works on one element, or has one size only: with EVEX it needs no avx512vl.
+// Whether the instruction works on one element or has a single size: in EVEX encoding it then needs no
+// avx512vl.
 bool IsScalar(const Encoding& e) {
   const unsigned op = e.opcode;
   const bool repeat = e.pp >= 2;  // F3, F2: one element, in maps 1 and 5
@@ -312,9 +313,9 @@ bool IsScalar(const Encoding& e) {
   }
 }
 
-// Copies of a register and bitwise operations, which clear a register or change a sign: they serve scalars
+// Register copies and bitwise operations, which clear a register or change a sign: scalar code uses them,
 // too.
-bool ServesScalars(const Encoding& e) {
+bool IsUsedByScalarCode(const Encoding& e) {
   if (e.map != 1) return false;
   const unsigned op = e.opcode;
   const bool moves =
@@ -323,17 +324,17 @@ bool ServesScalars(const Encoding& e) {
   return bitwise || (moves && e.IsRegister());
 }
 
-class Reader {
+class CodeReader {
  public:
-  explicit Reader(std::span<const std::byte> code) : code_(code) {}
+  explicit CodeReader(std::span<const std::byte> code) : code_(code) {}
   std::size_t Size() const { return code_.size(); }
   unsigned operator[](std::size_t at) const {
     return at < code_.size() ? std::to_integer<unsigned>(code_[at]) : 0;
   }
 
   // The length of ModRM, SIB, and displacement (SDM volume 2, 2.1.3 and 2.1.5). EVEX scales an 8-bit
-  // displacement.
-  std::size_t Operands(std::size_t at) const {
+  // displacement, which does not change its length.
+  std::size_t OperandLength(std::size_t at) const {
     const unsigned mod = (*this)[at] >> 6, rm = (*this)[at] & 7;
     if (mod == 3) return 1;
     const std::size_t sib = rm == 4 ? 1 : 0;
@@ -352,40 +353,41 @@ bool HasImmediate(const Encoding& e) {
   return e.map == 1 && ((op >= 0x70 && op <= 0x73) || op == 0xc2 || (op >= 0xc4 && op <= 0xc6));
 }
 
-// What a VEX or EVEX instruction is, from its opcode's position on. A cut one takes all that is left.
-Decoded Vector(const Reader& code, Encoding e, std::size_t at, std::span<const Rule> rules) {
+// Decodes a VEX or EVEX instruction from the position of its opcode on. A truncated instruction takes all
+// remaining bytes.
+Decoded DecodeVector(const CodeReader& code, Encoding e, std::size_t at, std::span<const Rule> rules) {
   e.opcode = code[at];
   const bool no_operands = rules.data() == kVex && e.map == 1 && e.opcode == 0x77;  // VZEROUPPER, VZEROALL
   e.modrm = no_operands ? 0xc0 : code[at + 1];
   Decoded result;
-  result.length = at + 1 + (no_operands ? 0 : code.Operands(at + 1)) + (HasImmediate(e) ? 1 : 0);
+  result.length = at + 1 + (no_operands ? 0 : code.OperandLength(at + 1)) + (HasImmediate(e) ? 1 : 0);
   if (result.length > code.Size()) {
     result.length = code.Size();
     return result;
   }
-  const Rule* rule = Find(rules, e);
+  const Rule* rule = FindRule(rules, e);
   if (rule == nullptr) return result;
   result.known = true;
   result.features[0] = e.length == 1 && !rule->wide.empty() ? rule->wide : rule->feature;
-  result.vector = !IsScalar(e) && !ServesScalars(e);
+  result.vector = !IsScalar(e) && !IsUsedByScalarCode(e);
   return result;
 }
 
 // SDM volume 2, 2.3.5.
-Decoded Vex(const Reader& code, std::size_t at) {
-  const bool two = code[at] == 0xc5;
-  const unsigned last = code[at + (two ? 1 : 2)];
+Decoded DecodeVex(const CodeReader& code, std::size_t at) {
+  const bool is_two_byte = code[at] == 0xc5;
+  const unsigned last = code[at + (is_two_byte ? 1 : 2)];
   Encoding e;
-  e.map = two ? 1 : code[at + 1] & 0x1f;
-  e.w = two ? 0 : last >> 7;
+  e.map = is_two_byte ? 1 : code[at + 1] & 0x1f;
+  e.w = is_two_byte ? 0 : last >> 7;
   e.pp = last & 3;
   e.length = last >> 2 & 1;
   if (e.map < 1 || e.map > 3) return {.length = 1};
-  const std::size_t opcode = at + (two ? 2 : 3);
-  Decoded result = Vector(code, e, opcode, kVex);
+  const std::size_t opcode = at + (is_two_byte ? 2 : 3);
+  Decoded result = DecodeVector(code, e, opcode, kVex);
   e.opcode = code[opcode];
   e.modrm = code[opcode + 1];
-  // A broadcast from a register, and not from memory, is AVX2's.
+  // A broadcast from a register instead of memory needs AVX2.
   if (result.known && e.map == 2 && (e.opcode == 0x18 || e.opcode == 0x19) && e.IsRegister()) {
     result.features[0] = "avx2";
   }
@@ -394,7 +396,7 @@ Decoded Vex(const Reader& code, std::size_t at) {
 }
 
 // SDM volume 2, 2.7.1.
-Decoded Evex(const Reader& code, std::size_t at) {
+Decoded DecodeEvex(const CodeReader& code, std::size_t at) {
   const unsigned p0 = code[at + 1], p1 = code[at + 2], p2 = code[at + 3];
   Encoding e;
   e.map = p0 & 7;
@@ -403,23 +405,24 @@ Decoded Evex(const Reader& code, std::size_t at) {
   e.length = p2 >> 5 & 3;
   const bool map_exists = e.map == 1 || e.map == 2 || e.map == 3 || e.map == 5 || e.map == 6;
   if ((p0 & 8) != 0 || (p1 & 4) == 0 || !map_exists) return {.length = 1};
-  Decoded result = Vector(code, e, at + 4, kEvex);
+  Decoded result = DecodeVector(code, e, at + 4, kEvex);
   if (!result.known) return result;
   e.opcode = code[at + 4];
   e.modrm = code[at + 5];
   const unsigned reg = e.modrm >> 3 & 7;
   if (e.map == 1 && e.opcode == 0x73 && (reg == 2 || reg == 6)) result.features[0] = "avx512f";
   if (IsScalar(e)) return result;
-  // With a register operand, bit b says that the length's bits are a rounding mode: of 512 bits.
+  // With a register operand, bit b means that the length bits are a rounding mode, and the length is 512
+  // bits.
   const bool rounds = (p2 & 0x10) != 0 && e.IsRegister();
   if (e.length < 2 && !rounds) result.features[1] = "avx512vl";
   if (e.length >= 2 && result.features[0] == "gfni") result.features[1] = "avx512f";
   return result;
 }
 
-struct Handle {
-  Handle() {
-    // It fails for want of memory only.
+struct CapstoneHandle {
+  CapstoneHandle() {
+    // Opening fails only for lack of memory.
     if (cs_open(CS_ARCH_X86, CS_MODE_64, &engine) != CS_ERR_OK) throw std::bad_alloc();
     cs_option(engine, CS_OPT_DETAIL, CS_OPT_ON);
     instruction = cs_malloc(engine);
@@ -428,8 +431,8 @@ struct Handle {
       throw std::bad_alloc();
     }
   }
-  Handle(Handle&&) = delete;
-  ~Handle() {
+  CapstoneHandle(CapstoneHandle&&) = delete;
+  ~CapstoneHandle() {
     cs_free(instruction, 1);
     cs_close(&engine);
   }
@@ -442,8 +445,9 @@ bool IsPrefix(unsigned byte) {
          byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
 }
 
-// Legacy SSE: what the maps 0F, 0F38, and 0F3A have under prefix 66 or none is a vector's, except MMX.
-bool IsLegacyVector(const Reader& code) {
+// Whether a legacy SSE instruction works on vectors: maps 0F, 0F38, and 0F3A with prefix 66 or none, except
+// MMX.
+bool IsLegacyVector(const CodeReader& code) {
   Encoding e;
   std::size_t at = 0;
   for (; IsPrefix(code[at]); ++at) {
@@ -457,7 +461,7 @@ bool IsLegacyVector(const Reader& code) {
   e.opcode = code[at];
   e.modrm = code[at + 1];
   const unsigned op = e.opcode;
-  if (IsScalar(e) || ServesScalars(e)) return false;
+  if (IsScalar(e) || IsUsedByScalarCode(e)) return false;
   if (e.map == 2)
     return (e.pp == 1 && (op <= 0x41 || op == 0xcf || (op >= 0xdb && op <= 0xdf))) ||
            (e.pp == 0 && op >= 0xc8 && op <= 0xcd);
@@ -469,7 +473,7 @@ bool IsLegacyVector(const Reader& code) {
          op != 0xff;
 }
 
-Decoded Legacy(const Reader& code, Handle& capstone, const std::uint8_t* bytes) {
+Decoded DecodeLegacy(const CodeReader& code, CapstoneHandle& capstone, const std::uint8_t* bytes) {
   std::size_t size = code.Size();
   std::uint64_t address = 0;
   cs_insn& instruction = *capstone.instruction;
@@ -489,17 +493,17 @@ Decoded Legacy(const Reader& code, Handle& capstone, const std::uint8_t* bytes) 
 }  // namespace
 
 void DecodeX86(std::span<const std::byte> code, const std::function<void(const Decoded&)>& each) {
-  Handle capstone;
+  CapstoneHandle capstone;
   while (!code.empty()) {
-    const Reader reader(code.first(std::min<std::size_t>(code.size(), 15)));  // no instruction is longer
-    // Segment and address size may stand before VEX and EVEX.
+    const CodeReader reader(code.first(std::min<std::size_t>(code.size(), 15)));  // longest: 15 bytes
+    // Segment and address-size prefixes may precede VEX and EVEX.
     std::size_t at = 0;
     while (IsPrefix(reader[at]) && reader[at] != 0x66 && reader[at] < 0xf0) ++at;
     const unsigned first = reader[at];
     const Decoded decoded =
-        first == 0xc4 || first == 0xc5 ? Vex(reader, at)
-        : first == 0x62                ? Evex(reader, at)
-                        : Legacy(reader, capstone, reinterpret_cast<const std::uint8_t*>(code.data()));
+        first == 0xc4 || first == 0xc5 ? DecodeVex(reader, at)
+        : first == 0x62                ? DecodeEvex(reader, at)
+                        : DecodeLegacy(reader, capstone, reinterpret_cast<const std::uint8_t*>(code.data()));
     each(decoded);
     code = code.subspan(std::clamp<std::size_t>(decoded.length, 1, code.size()));
   }

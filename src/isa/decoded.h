@@ -7,22 +7,22 @@
 #include <span>
 #include <string_view>
 
-// One instruction, as far as a function's class depends on it. Internal to code_class.
+// A decoded instruction, with the properties that the class of a function depends on. Internal to code_class.
 namespace etprof::isa {
 
 struct Decoded {
-  std::size_t length = 0;  // bytes to go on by, at least 1
+  std::size_t length = 0;  // bytes to the next instruction, at least 1
   bool known = false;
   bool vector = false;
   bool padding = false;
-  std::array<std::string_view, 2> features{};  // by the names of Features(); empty: none
+  std::array<std::string_view, 2> features{};  // names as in Features(); empty: none
 };
 
 // Calls `each` for every instruction of `code`, in order.
 void DecodeX86(std::span<const std::byte> code, const std::function<void(const Decoded&)>& each);
 
 Decoded DecodeAarch64(std::uint32_t word);
-// FMOPA, BFMOPA, SMOPA, UMOPA, and the like, with their subtracting forms: also those that SME2 added.
+// FMOPA, BFMOPA, SMOPA, UMOPA, and similar, with their subtracting forms, including those that SME2 added.
 bool IsOuterProduct(std::uint32_t word);
 // SMSTART and SMSTOP.
 bool IsStreamingModeSwitch(std::uint32_t word);

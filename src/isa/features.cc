@@ -7,8 +7,8 @@
 namespace etprof::isa {
 namespace {
 
-// Sources: XNNPACK's src/configs/hardware-config.c (what it reads) and the compiler flags of its
-// microkernels; Intel SDM volume 1, chapters 14 and 15; gcc's -m options (what each implies).
+// Sources: XNNPACK's src/configs/hardware-config.c (the features that it reads) and the compiler flags of its
+// microkernels; Intel SDM volume 1, chapters 14 and 15; gcc's -m options (their implications).
 const std::vector<Feature>& X86Features() {
   static const std::vector<Feature> features = {
       {"sse3", {"pni"}, {}},
@@ -75,7 +75,7 @@ const std::vector<Feature>& ArmFeatures() {
   return features;
 }
 
-const Feature& Find(Architecture architecture, std::string_view name) {
+const Feature& FindFeature(Architecture architecture, std::string_view name) {
   const auto& features = Features(architecture);
   return *std::ranges::find_if(features, [&](const Feature& f) { return f.name == name; });
 }
@@ -99,8 +99,8 @@ const std::vector<Feature>& Features(Architecture architecture) {
 }
 
 const std::vector<Group>& Groups(Architecture architecture) {
-  // "sme" and "sve" are features, not groups: what needs them goes with them. avx512skx is XNNPACK's name for
-  // the set that its most used AVX-512 kernels ask for.
+  // "sme" and "sve" are features, not groups: features that need them are masked with them. avx512skx is
+  // XNNPACK's name for the set that its most common AVX-512 kernels need.
   static const std::vector<Group> x86 = {
       {"avx512",
        {"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl", "avx512ifma", "avx512vbmi", "avx512vbmi2",
@@ -126,12 +126,12 @@ std::optional<std::string> CanonicalName(Architecture architecture, std::string_
 
 FeatureSet WithNeeds(Architecture architecture, const FeatureSet& features) {
   FeatureSet result = features;
-  std::vector<std::string> open(features.begin(), features.end());
-  while (!open.empty()) {
-    const std::string name = open.back();
-    open.pop_back();
-    for (const std::string_view need : Find(architecture, name).needs) {
-      if (result.emplace(need).second) open.emplace_back(need);
+  std::vector<std::string> pending(features.begin(), features.end());
+  while (!pending.empty()) {
+    const std::string name = pending.back();
+    pending.pop_back();
+    for (const std::string_view need : FindFeature(architecture, name).needs) {
+      if (result.emplace(need).second) pending.emplace_back(need);
     }
   }
   return result;
@@ -139,11 +139,11 @@ FeatureSet WithNeeds(Architecture architecture, const FeatureSet& features) {
 
 FeatureSet WithDependents(Architecture architecture, const FeatureSet& features) {
   FeatureSet result = features;
-  // The table lists what is needed before what needs it, so one pass closes the set.
+  // Dependencies come first in the table, so one pass is enough.
   for (const Feature& feature : Features(architecture)) {
-    const bool lost = std::ranges::any_of(
+    const bool is_dependent = std::ranges::any_of(
         feature.needs, [&](std::string_view need) { return result.contains(std::string(need)); });
-    if (lost) result.emplace(feature.name);
+    if (is_dependent) result.emplace(feature.name);
   }
   return result;
 }
@@ -162,10 +162,10 @@ Architecture ArchitectureOf(const FeatureSet& detected) {
 }
 
 std::optional<Extension> WidestExtension(Architecture architecture, const FeatureSet& detected) {
-  // Widest first. Below AVX-512 the step that fp32 feels is from 256-bit to 128-bit vectors, which is AVX. On
-  // Zen 3 toy_cnn in fp32 (fastest runs of 40 interleaved bursts) took 7.05 ms with everything, 7.05 without
-  // avx2, 6.88 without fma3 and 8.21 without avx. The int8 extensions of Arm stand after SME: they change
-  // quantized models only.
+  // Widest first. Below AVX-512 the step that matters for fp32 is from 256-bit to 128-bit vectors, which is
+  // AVX. On Zen 3 toy_cnn in fp32 (fastest runs of 40 interleaved bursts) took 7.05 ms with all features,
+  // 7.05 ms without avx2, 6.88 ms without fma3 and 8.21 ms without avx. Arm's int8 extensions come after SME,
+  // because they only affect quantized models.
   static const std::vector<std::pair<std::string, Extension>> x86 = {
       {"avx512f", {"avx512", "-avx512"}}, {"avx", {"avx", "-avx"}}, {"sse4_1", {"sse4_1", "-sse4_1"}}};
   static const std::vector<std::pair<std::string, Extension>> arm = {{"sme2", {"sme2", "-sme,-sme2"}},

@@ -6,31 +6,31 @@
 #include <string_view>
 #include <vector>
 
-// CPU features by name, what each needs, and how `--isa` speaks of them. Pure functions on sets of names:
-// what this CPU has is given by the caller (the runner reads it from cpuinfo; etprof is told by the worker).
+// Names of CPU features, their dependencies, and the syntax of `--isa`. All functions are pure. The caller
+// passes the features of the CPU (the runner reads them from cpuinfo; etprof gets them from the worker).
 namespace etprof::isa {
 
 enum class Architecture { kX86_64, kAarch64 };
 
-// The architecture that this program is compiled for.
+// The architecture for which this program is compiled.
 Architecture HostArchitecture();
 std::string_view Name(Architecture architecture);  // "x86-64", "aarch64"
 
 struct Feature {
   std::string_view name;                  // the name that etprof prints
   std::vector<std::string_view> aliases;  // other spellings: Linux's /proc/cpuinfo, XNNPACK's kernel suffixes
-  std::vector<std::string_view> needs;    // features without which it cannot be, directly
+  std::vector<std::string_view> needs;    // direct dependencies
 };
 
-// Every feature that can be masked, those needed before those that need them. The baseline of the
-// architecture (SSE2; Advanced SIMD) is not among them: nothing runs without it.
+// All features that can be masked; dependencies come before the features that need them. The baseline of the
+// architecture (SSE2; Advanced SIMD) is not included, because nothing runs without it.
 //
-// `needs` is the architecture manuals' dependency where they state one, joined with the compiler flags of
-// XNNPACK's kernels (its BUILD files compile "avx2" kernels with -mf16c -mfma -mavx2), because a kernel
-// chosen by one feature uses the others too: with F16C or FMA masked an AVX2 kernel would still execute them.
+// `needs` contains the dependencies that the architecture manuals state, and the compiler flags of XNNPACK's
+// kernels (its BUILD files compile "avx2" kernels with -mf16c -mfma -mavx2). A kernel that is chosen by one
+// feature uses the others too: with F16C or FMA masked, an AVX2 kernel would still execute them.
 const std::vector<Feature>& Features(Architecture architecture);
 
-// A name for several features at once, usable wherever a feature is.
+// A name for several features, which can be used like a feature.
 struct Group {
   std::string_view name;
   std::vector<std::string_view> members;
@@ -39,40 +39,39 @@ const std::vector<Group>& Groups(Architecture architecture);
 
 using FeatureSet = std::set<std::string>;
 
-// The name that etprof prints for a feature given by name or alias (any case); absent when there is no such
+// The name that etprof prints for a feature, given its name or alias (any case); absent if there is no such
 // feature.
 std::optional<std::string> CanonicalName(Architecture architecture, std::string_view name);
 
-// `features` and all that they need, transitively.
+// `features` and their transitive dependencies.
 FeatureSet WithNeeds(Architecture architecture, const FeatureSet& features);
 
-// `features` and all that need them, transitively.
+// `features` and all features that need them, transitively.
 FeatureSet WithDependents(Architecture architecture, const FeatureSet& features);
 
-// The architecture that knows most of what was detected: an emulated CPU need not be the device's own. This
-// program's own where nothing tells.
+// The architecture that has most of the detected features, because an emulated CPU may differ from the
+// device's own. If no features are detected, the architecture of this program.
 Architecture ArchitectureOf(const FeatureSet& detected);
 
 struct Mask {
-  FeatureSet masked;   // detected, but to be hidden
-  FeatureSet enabled;  // detected and left visible
+  FeatureSet masked;   // detected, but hidden
+  FeatureSet enabled;  // detected and visible
 };
 
-// What `spec` asks for on a CPU that has `detected`. A spec is a comma-separated list, read from left to
-// right, starting from everything detected:
-//   -f      hides f and what needs it                    -sme2   -avx512
-//   +f      shows f and what it needs again              -avx512,+avx512f
-//   =f      shows f, what it needs, and nothing else     =avx2
-//   all     shows everything        none  hides everything but the architecture's baseline
-// f is a feature, an alias or a group (of a group, the members that this CPU has). An empty spec is `all`.
-// Throws Error (kUsage) for an unknown feature (with a suggestion), for one that this CPU lacks, for the
-// baseline, and for a name without sign. A feature is never left visible without what it needs (as far as the
-// CPU has it).
+// The mask that `spec` describes for a CPU with the features `detected`. A spec is a comma-separated list,
+// applied from left to right, starting with all detected features:
+//   -f      hides f and the features that need it       -sme2   -avx512
+//   +f      shows f and its dependencies again          -avx512,+avx512f
+//   =f      shows only f and its dependencies           =avx2
+//   all     shows all features        none  hides all features except the baseline
+// f is a feature, an alias or a group (for a group, the members that this CPU has). An empty spec is `all`.
+// Throws Error (kUsage) for an unknown feature (with a suggestion), for a feature that this CPU lacks, for
+// the baseline, and for a name without sign. A visible feature always has its dependencies (those that the
+// CPU has).
 Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::string_view spec);
 
-// The widest extension for which XNNPACK has kernels and which this CPU has: what a profile compares with and
-// without when nobody says otherwise. `off` is the spec that masks it ("-sme,-sme2"). Absent when there is
-// only the baseline.
+// The widest extension for which XNNPACK has kernels and which this CPU has. By default a profile compares
+// runs with and without it. Absent if the CPU has only the baseline.
 struct Extension {
   std::string name;  // "sme2", "avx512", "avx" (with the FMA and AVX2 that need it), ...
   std::string off;   // the mask that hides it

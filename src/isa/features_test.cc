@@ -20,7 +20,7 @@ TEST(Features, EveryNameAndAliasMeansOneFeature) {
   }
 }
 
-TEST(Features, WhatIsNeededStandsBeforeWhatNeedsIt) {  // WithDependents closes in one pass because of this
+TEST(Features, DependenciesComeFirst) {  // WithDependents relies on this order
   for (const Architecture architecture : kBoth) {
     std::set<std::string_view> before;
     for (const Feature& feature : Features(architecture)) {
@@ -34,7 +34,7 @@ TEST(Features, WhatIsNeededStandsBeforeWhatNeedsIt) {  // WithDependents closes 
   }
 }
 
-TEST(Features, LinuxAndXnnpackSpellings) {
+TEST(Features, RecognizesLinuxAndXnnpackSpellings) {
   EXPECT_EQ(CanonicalName(Architecture::kX86_64, "fma"), "fma3");
   EXPECT_EQ(CanonicalName(Architecture::kX86_64, "sse4.1"), "sse4_1");
   EXPECT_EQ(CanonicalName(Architecture::kX86_64, "AVX512_VNNI"), "avx512vnni");
@@ -45,7 +45,7 @@ TEST(Features, LinuxAndXnnpackSpellings) {
   EXPECT_EQ(CanonicalName(Architecture::kAarch64, ""), std::nullopt);
 }
 
-TEST(Features, ClosuresGoAllTheWay) {
+TEST(Features, ClosuresAreTransitive) {
   const FeatureSet of_avx = WithDependents(Architecture::kX86_64, {"avx"});
   for (const char* lost :
        {"avx2", "fma3", "f16c", "avx512f", "avx512vnni", "avx512fp16", "avx10_2", "avxvnni"}) {
@@ -54,13 +54,13 @@ TEST(Features, ClosuresGoAllTheWay) {
   EXPECT_FALSE(of_avx.contains("sse4_2"));
   EXPECT_TRUE(WithDependents(Architecture::kAarch64, {"sme"}).contains("sme2"));
   EXPECT_FALSE(
-      WithDependents(Architecture::kAarch64, {"sve"}).contains("sme"));  // Apple's M4: SME2 without SVE
+      WithDependents(Architecture::kAarch64, {"sve"}).contains("sme"));  // Apple's M4 has SME2 without SVE
   EXPECT_EQ(WithNeeds(Architecture::kX86_64, {"fma3"}),
             (FeatureSet{"avx", "f16c", "fma3", "sse3", "sse4_1", "sse4_2", "ssse3"}));
   EXPECT_EQ(WithNeeds(Architecture::kAarch64, {"sme2"}), (FeatureSet{"bf16", "fp16", "sme", "sme2"}));
 }
 
-TEST(WidestExtension, IsTheOneToCompareWith) {
+TEST(WidestExtension, PrefersTheWidest) {
   EXPECT_EQ(WidestExtension(Architecture::kX86_64, {"avx", "avx2", "fma3"})->off, "-avx");
   EXPECT_EQ(WidestExtension(Architecture::kX86_64, {"avx2", "avx512f"})->name, "avx512");
   EXPECT_EQ(WidestExtension(Architecture::kAarch64, {"sme", "sme2", "i8mm"})->off, "-sme,-sme2");

@@ -6,18 +6,18 @@
 namespace etprof::isa {
 namespace {
 
-struct Step {
+struct LadderStep {
   std::string_view name;
-  std::vector<std::string_view> adds;  // what must be there and is added, with what it needs
-  std::vector<std::string_view> with;  // without which XNNPACK does not ask for it, beside what it needs
+  std::vector<std::string_view> added;     // required, and added with their dependencies
+  std::vector<std::string_view> required;  // also required by XNNPACK, besides the dependencies
 };
 
-// In the order in which XNNPACK prefers them, as far as dependencies allow. Source: XNNPACK's
-// src/configs/hardware-config.c, which asks cpuinfo for these and for nothing else, and joins some of them:
-// avx512skx is F with BW, DQ and VL; GFNI counts only with AVX-512's VNNI ("avx512vnnigfni"), AMX only with
-// both.
-const std::vector<Step>& Steps(Architecture architecture) {
-  static const std::vector<Step> x86 = {
+// In XNNPACK's order of preference, as far as dependencies allow. Source: XNNPACK's
+// src/configs/hardware-config.c, which queries only these features from cpuinfo and combines some of them:
+// avx512skx is F with BW, DQ and VL; GFNI counts only with AVX-512's VNNI ("avx512vnnigfni"), and AMX only
+// with both.
+const std::vector<LadderStep>& LadderSteps(Architecture architecture) {
+  static const std::vector<LadderStep> x86 = {
       {"ssse3", {"ssse3"}, {}},
       {"sse4_1", {"sse4_1"}, {}},
       {"avx", {"avx"}, {}},
@@ -35,15 +35,15 @@ const std::vector<Step>& Steps(Architecture architecture) {
       {"avx512fp16", {"avx512fp16"}, {}},
       {"avx512amx", {"amx_int8"}, {"gfni", "avx512vnni", "avx512bw", "avx512dq", "avx512vl"}},
   };
-  static const std::vector<Step> arm = {
+  static const std::vector<LadderStep> arm = {
       {"dotprod", {"dotprod"}, {}}, {"fp16", {"fp16"}, {}}, {"i8mm", {"i8mm"}, {}}, {"bf16", {"bf16"}, {}},
       {"sve", {"sve"}, {}},         {"sve2", {"sve2"}, {}}, {"sme", {"sme"}, {}},   {"sme2", {"sme2"}, {}},
   };
   return architecture == Architecture::kAarch64 ? arm : x86;
 }
 
-// "=avx512bw,+avx512dq": what shows these and nothing else. What another one needs goes without saying.
-std::string MaskOf(Architecture architecture, const FeatureSet& features) {
+// The mask that shows exactly these features: "=avx512bw,+avx512dq". Dependencies are implied.
+std::string MakeMask(Architecture architecture, const FeatureSet& features) {
   std::string mask;
   for (const std::string& feature : features) {
     const bool implied = std::ranges::any_of(features, [&](const std::string& other) {
@@ -59,16 +59,16 @@ std::string MaskOf(Architecture architecture, const FeatureSet& features) {
 std::vector<Level> Ladder(Architecture architecture, const FeatureSet& detected) {
   std::vector<Level> levels = {{architecture == Architecture::kAarch64 ? "neon" : "sse2", {}, "none"}};
   const auto has = [&](std::string_view feature) { return detected.contains(std::string(feature)); };
-  for (const Step& step : Steps(architecture)) {
-    if (!std::ranges::all_of(step.adds, has) || !std::ranges::all_of(step.with, has)) continue;
+  for (const LadderStep& step : LadderSteps(architecture)) {
+    if (!std::ranges::all_of(step.added, has) || !std::ranges::all_of(step.required, has)) continue;
     FeatureSet features = levels.back().features;
-    FeatureSet added;
-    for (const std::string_view feature : step.adds) added.emplace(feature);
-    for (const std::string& feature : WithNeeds(architecture, added)) {
+    FeatureSet features_added;
+    for (const std::string_view feature : step.added) features_added.emplace(feature);
+    for (const std::string& feature : WithNeeds(architecture, features_added)) {
       if (has(feature)) features.insert(feature);
     }
-    if (features == levels.back().features) continue;  // a lower level needed it already
-    const std::string mask = MaskOf(architecture, features);
+    if (features == levels.back().features) continue;  // a lower level already has these features
+    const std::string mask = MakeMask(architecture, features);
     levels.push_back({std::string(step.name), std::move(features), mask});
   }
   if (levels.size() > 1) {

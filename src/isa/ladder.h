@@ -7,11 +7,11 @@
 
 namespace etprof::isa {
 
-// One step of the ISA ladder: what XNNPACK chooses its kernels by, cumulatively.
+// A level of the ISA ladder. XNNPACK chooses its kernels by these levels, and each includes the ones below.
 struct Level {
-  std::string name;     // "sse2", "avx", "avx512vnni", "sme2": the feature that it adds, as XNNPACK calls it
-  FeatureSet features;  // visible at this level, of those that the CPU has; the architecture's baseline: none
-  std::string mask;     // for ParseMask: "none", "=avx", ..., "all" of the highest
+  std::string name;  // the feature that it adds, in XNNPACK's spelling: "sse2", "avx", "avx512vnni", "sme2"
+  FeatureSet features;  // visible features at this level, out of those of the CPU; empty for the baseline
+  std::string mask;     // for ParseMask: "none", "=avx", ..., and "all" for the highest level
 
   static void Describe(auto& v) {
     v("name", &Level::name, {.meaning = "the feature that it adds, as XNNPACK calls it"});
@@ -19,10 +19,11 @@ struct Level {
   }
 };
 
-// The levels of a CPU that has `detected`, the lowest first: the architecture's baseline, then every step at
-// which XNNPACK may choose other kernels and which the CPU has. Each level has all features of those below.
-// What XNNPACK never asks for (SSE4.2, AVX-512's CD, VBMI2 and others, SVE's sub-features, ...) makes no
-// level: it becomes visible with what needs it, or at the highest level, which is the CPU as it is.
+// The levels of a CPU with the features `detected`, lowest first: the architecture's baseline, then every
+// step of the CPU at which XNNPACK may choose other kernels. Each level has all features of the levels below.
+// Features that XNNPACK never checks (SSE4.2, AVX-512's CD, VBMI2 and others, SVE's sub-features, ...) have
+// no level: they become visible with a feature that needs them, or at the highest level, at which all
+// features are visible.
 std::vector<Level> Ladder(Architecture architecture, const FeatureSet& detected);
 
 }  // namespace etprof::isa

@@ -10,33 +10,33 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<std::string> NamesOf(const std::vector<Level>& levels) {
+std::vector<std::string> LevelNames(const std::vector<Level>& levels) {
   std::vector<std::string> names;
   for (const Level& level : levels) names.push_back(level.name);
   return names;
 }
 
-FeatureSet Closed(Architecture architecture, const FeatureSet& features) {
+FeatureSet WithAllNeeds(Architecture architecture, const FeatureSet& features) {
   return WithNeeds(architecture, features);
 }
 
 const FeatureSet& Zen3() {
-  static const FeatureSet features = Closed(Architecture::kX86_64, {"avx2"});
+  static const FeatureSet features = WithAllNeeds(Architecture::kX86_64, {"avx2"});
   return features;
 }
 const FeatureSet& SapphireRapids() {
-  static const FeatureSet features = Closed(
+  static const FeatureSet features = WithAllNeeds(
       Architecture::kX86_64, {"avx2", "avxvnni", "gfni", "avx512cd", "avx512bw", "avx512dq", "avx512vl",
                               "avx512ifma", "avx512vbmi", "avx512vbmi2", "avx512bitalg", "avx512vpopcntdq",
                               "avx512vnni", "avx512bf16", "avx512fp16", "amx_tile", "amx_int8", "amx_bf16"});
   return features;
 }
-const FeatureSet& AlderLake() {  // GFNI, but no AVX-512 that would make XNNPACK ask for it
-  static const FeatureSet features = Closed(Architecture::kX86_64, {"avx2", "avxvnni", "gfni"});
+const FeatureSet& AlderLake() {  // GFNI without AVX-512, for which XNNPACK does not use it
+  static const FeatureSet features = WithAllNeeds(Architecture::kX86_64, {"avx2", "avxvnni", "gfni"});
   return features;
 }
-const FeatureSet& M4() {  // SME2, and no SVE
-  static const FeatureSet features = Closed(
+const FeatureSet& M4() {  // SME2 without SVE
+  static const FeatureSet features = WithAllNeeds(
       Architecture::kAarch64,
       {"atomics", "rdm", "jscvt", "fcma", "fhm", "dotprod", "i8mm", "sme2", "sme_i16i32", "sme_f16f16"});
   return features;
@@ -50,24 +50,24 @@ const FeatureSet& Everything() {
   return features;
 }
 
-TEST(Ladder, HasWhatXnnpackDistinguishesAndTheCpuHas) {
-  EXPECT_THAT(NamesOf(Ladder(Architecture::kX86_64, Zen3())),
+TEST(Ladder, HasTheLevelsOfXnnpackThatTheCpuHas) {
+  EXPECT_THAT(LevelNames(Ladder(Architecture::kX86_64, Zen3())),
               ElementsAre("sse2", "ssse3", "sse4_1", "avx", "f16c", "fma3", "avx2"));
   EXPECT_THAT(
-      NamesOf(Ladder(Architecture::kX86_64, SapphireRapids())),
+      LevelNames(Ladder(Architecture::kX86_64, SapphireRapids())),
       ElementsAre("sse2", "ssse3", "sse4_1", "avx", "f16c", "fma3", "avx2", "avxvnni", "avx512f", "avx512skx",
                   "avx512vbmi", "avx512vnni", "avx512vnnigfni", "avx512bf16", "avx512fp16", "avx512amx"));
-  EXPECT_THAT(NamesOf(Ladder(Architecture::kX86_64, AlderLake())),
+  EXPECT_THAT(LevelNames(Ladder(Architecture::kX86_64, AlderLake())),
               ElementsAre("sse2", "ssse3", "sse4_1", "avx", "f16c", "fma3", "avx2", "avxvnni"));
-  EXPECT_THAT(NamesOf(Ladder(Architecture::kAarch64, M4())),
+  EXPECT_THAT(LevelNames(Ladder(Architecture::kAarch64, M4())),
               ElementsAre("neon", "dotprod", "fp16", "i8mm", "bf16", "sme", "sme2"));
-  EXPECT_THAT(NamesOf(Ladder(Architecture::kAarch64, Everything())),
+  EXPECT_THAT(LevelNames(Ladder(Architecture::kAarch64, Everything())),
               ElementsAre("neon", "dotprod", "fp16", "i8mm", "bf16", "sve", "sve2", "sme", "sme2"));
-  EXPECT_THAT(NamesOf(Ladder(Architecture::kAarch64, {})), ElementsAre("neon"));
+  EXPECT_THAT(LevelNames(Ladder(Architecture::kAarch64, {})), ElementsAre("neon"));
 }
 
-// The runner masks by `mask`; the report tells the levels apart by what it then left visible.
-TEST(Ladder, MasksLeaveVisibleWhatTheLevelSays) {
+// The runner applies `mask`, and the report identifies levels by the features that are then visible.
+TEST(Ladder, MasksLeaveTheFeaturesOfTheLevelVisible) {
   for (const auto& [architecture, detected] : {std::pair{Architecture::kX86_64, Zen3()},
                                                {Architecture::kX86_64, SapphireRapids()},
                                                {Architecture::kX86_64, AlderLake()},
@@ -86,16 +86,16 @@ TEST(Ladder, MasksLeaveVisibleWhatTheLevelSays) {
   }
 }
 
-TEST(Ladder, TheArchitectureIsThatOfTheFeatures) {
+TEST(Ladder, DetectsTheArchitectureByItsFeatures) {
   EXPECT_EQ(ArchitectureOf(M4()), Architecture::kAarch64);
   EXPECT_EQ(ArchitectureOf(Zen3()), Architecture::kX86_64);
   EXPECT_EQ(ArchitectureOf({}), HostArchitecture());
 }
 
-TEST(Ladder, WhatALowerLevelNeedsIsNoLevelOfItsOwn) {
-  // SVE needs FP16: a CPU whose kernel does not tell of FP16 alone has it with SVE.
+TEST(Ladder, FeaturesOfALowerLevelMakeNoLevel) {
+  // SVE needs FP16, so a CPU with SVE whose Linux kernel does not list FP16 separately still has it.
   const std::vector<Level> levels = Ladder(Architecture::kAarch64, {"fp16", "sve"});
-  EXPECT_THAT(NamesOf(levels), ElementsAre("neon", "fp16", "sve"));
+  EXPECT_THAT(LevelNames(levels), ElementsAre("neon", "fp16", "sve"));
   EXPECT_EQ(levels[1].mask, "=fp16");
 }
 

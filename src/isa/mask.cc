@@ -23,18 +23,18 @@ bool IsBaseline(Architecture architecture, std::string_view name) {
   return (architecture == Architecture::kAarch64 ? arm : x86).contains(std::string(name));
 }
 
-std::string ListOf(const FeatureSet& features) {
+std::string FormatFeatures(const FeatureSet& features) {
   return features.empty() ? "only its baseline" : fmt::format("{}", fmt::join(features, " "));
 }
 
-Error Unknown(Architecture architecture, const FeatureSet& detected, const std::string& name) {
+Error UnknownFeature(Architecture architecture, const FeatureSet& detected, const std::string& name) {
   Error error(ExitCode::kUsage, fmt::format("--isa: unknown CPU feature '{}'", name));
   const Architecture other =
       architecture == Architecture::kAarch64 ? Architecture::kX86_64 : Architecture::kAarch64;
   if (CanonicalName(other, name) || FindGroup(other, name) != nullptr) {
     return Error(ExitCode::kUsage, fmt::format("--isa: '{}' is a feature of {}, and this CPU is {}", name,
                                                Name(other), Name(architecture)))
-        .Remedy(fmt::format("it has {}", ListOf(detected)));
+        .Remedy(fmt::format("it has {}", FormatFeatures(detected)));
   }
   std::vector<std::string_view> known;
   for (const Feature& feature : Features(architecture)) {
@@ -43,23 +43,23 @@ Error Unknown(Architecture architecture, const FeatureSet& detected, const std::
   }
   for (const Group& group : Groups(architecture)) known.push_back(group.name);
   const std::string best = Closest(name, known);
-  error.Remedy(best.empty() ? fmt::format("this CPU has {}", ListOf(detected))
+  error.Remedy(best.empty() ? fmt::format("this CPU has {}", FormatFeatures(detected))
                             : fmt::format("did you mean '{}'?", best));
   return error;
 }
 
-// The detected features that `name` stands for. Never empty: throws instead.
+// The detected features that `name` stands for; never empty. Throws Error (kUsage) if there are none.
 FeatureSet Resolve(Architecture architecture, const FeatureSet& detected, const std::string& name,
                    char sign) {
-  const std::string then = sign == '-' ? ": nothing to mask" : "";
+  const std::string consequence = sign == '-' ? ": nothing to mask" : "";
   if (const Group* group = FindGroup(architecture, name)) {
     FeatureSet present;
     for (const std::string_view member : group->members) {
       if (detected.contains(std::string(member))) present.emplace(member);
     }
     if (present.empty()) {
-      throw Error(ExitCode::kUsage, fmt::format("--isa: this CPU has no {} feature{}", name, then))
-          .Remedy(fmt::format("it has {}", ListOf(detected)));
+      throw Error(ExitCode::kUsage, fmt::format("--isa: this CPU has no {} feature{}", name, consequence))
+          .Remedy(fmt::format("it has {}", FormatFeatures(detected)));
     }
     return present;
   }
@@ -70,11 +70,11 @@ FeatureSet Resolve(Architecture architecture, const FeatureSet& detected, const 
                                                 name, Name(architecture)))
           .Remedy("say 'none' for the baseline alone");
     }
-    throw Unknown(architecture, detected, name);
+    throw UnknownFeature(architecture, detected, name);
   }
   if (!detected.contains(*feature)) {
-    throw Error(ExitCode::kUsage, fmt::format("--isa: this CPU has no {}{}", *feature, then))
-        .Remedy(fmt::format("it has {}", ListOf(detected)));
+    throw Error(ExitCode::kUsage, fmt::format("--isa: this CPU has no {}{}", *feature, consequence))
+        .Remedy(fmt::format("it has {}", FormatFeatures(detected)));
   }
   return {*feature};
 }
@@ -112,7 +112,7 @@ Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::strin
       const std::string name(Trimmed(std::string_view(item).substr(1)));
       if (name.empty()) {
         throw Error(ExitCode::kUsage, fmt::format("--isa: a feature must follow '{}'", sign))
-            .Remedy(fmt::format("this CPU has {}", ListOf(detected)));
+            .Remedy(fmt::format("this CPU has {}", FormatFeatures(detected)));
       }
       const FeatureSet named = Resolve(architecture, detected, name, sign);
       if (sign == '-') {

@@ -18,7 +18,7 @@ const FeatureSet kSkylakeX = {"sse3", "ssse3",   "sse4_1",   "sse4_2",   "avx", 
                               "avx2", "avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"};
 const FeatureSet kSme2 = {"atomics", "fp16", "dotprod", "bf16", "i8mm", "sve", "sve2", "sme", "sme2"};
 
-std::string Complaint(Architecture architecture, const FeatureSet& detected, const std::string& spec) {
+std::string MaskProblem(Architecture architecture, const FeatureSet& detected, const std::string& spec) {
   try {
     ParseMask(architecture, detected, spec);
   } catch (const Error& error) {
@@ -28,14 +28,14 @@ std::string Complaint(Architecture architecture, const FeatureSet& detected, con
   return "no error";
 }
 
-TEST(ParseMask, NothingAskedNothingMasked) {
+TEST(ParseMask, MasksNothingByDefault) {
   for (const char* spec : {"", "  ", "all", "none,all", " ALL "}) {
     EXPECT_TRUE(ParseMask(kX86, kZen3, spec).masked.empty()) << spec;
   }
   EXPECT_TRUE(ParseMask(kX86, {}, "none").masked.empty());
 }
 
-TEST(ParseMask, MinusTakesWhatNeedsItToo) {
+TEST(ParseMask, MinusAlsoHidesDependents) {
   EXPECT_EQ(ParseMask(kX86, kZen3, "-avx2").masked, (FeatureSet{"avx2"}));
   EXPECT_EQ(ParseMask(kX86, kZen3, "-fma").masked, (FeatureSet{"avx2", "fma3"}));
   EXPECT_EQ(ParseMask(kX86, kSkylakeX, "-avx2").masked.size(), 6U);
@@ -46,14 +46,14 @@ TEST(ParseMask, MinusTakesWhatNeedsItToo) {
   EXPECT_EQ(ParseMask(kArm, kSme2, "-sve").masked, (FeatureSet{"sve", "sve2"}));
 }
 
-TEST(ParseMask, PlusShowsAgainWithWhatItNeeds) {
+TEST(ParseMask, PlusAlsoShowsDependencies) {
   EXPECT_EQ(ParseMask(kX86, kSkylakeX, "-avx2,+avx512f").masked,
             (FeatureSet{"avx512bw", "avx512cd", "avx512dq", "avx512vl"}));
   EXPECT_EQ(ParseMask(kX86, kZen3, "none,+sse4.1").enabled, (FeatureSet{"sse3", "ssse3", "sse4_1"}));
   EXPECT_TRUE(ParseMask(kX86, kZen3, "+avx2").masked.empty());
 }
 
-TEST(ParseMask, EqualsIsThatLevelAndNothingAbove) {
+TEST(ParseMask, EqualsShowsOnlyThatLevel) {
   EXPECT_EQ(ParseMask(kX86, kSkylakeX, "=avx2").enabled, kZen3);
   EXPECT_EQ(ParseMask(kX86, kSkylakeX, "=avx512").enabled, kSkylakeX);
   EXPECT_EQ(ParseMask(kX86, kZen3, "=avx").enabled, (FeatureSet{"avx", "sse3", "sse4_1", "sse4_2", "ssse3"}));
@@ -61,30 +61,31 @@ TEST(ParseMask, EqualsIsThatLevelAndNothingAbove) {
   EXPECT_TRUE(ParseMask(kX86, kZen3, "none").enabled.empty());
 }
 
-TEST(ParseMask, SaysWhatIsWrong) {
-  EXPECT_THAT(Complaint(kX86, kZen3, "-avx3"), HasSubstr("unknown CPU feature 'avx3'. Did you mean 'avx'?"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "-avx512vnny"), HasSubstr("Did you mean 'avx512vnni'?"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "-frobnicate"), HasSubstr("This CPU has avx avx2"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "-avx512"),
+TEST(ParseMask, NamesTheProblem) {
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "-avx3"),
+              HasSubstr("unknown CPU feature 'avx3'. Did you mean 'avx'?"));
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "-avx512vnny"), HasSubstr("Did you mean 'avx512vnni'?"));
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "-frobnicate"), HasSubstr("This CPU has avx avx2"));
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "-avx512"),
               HasSubstr("this CPU has no avx512 feature: nothing to mask"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "-avx512f"), HasSubstr("this CPU has no avx512f: nothing to mask"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "=avx512"), HasSubstr("this CPU has no avx512 feature. It has"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "+amx_tile"), HasSubstr("this CPU has no amx_tile"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "-sme2"),
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "-avx512f"), HasSubstr("this CPU has no avx512f: nothing to mask"));
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "=avx512"), HasSubstr("this CPU has no avx512 feature. It has"));
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "+amx_tile"), HasSubstr("this CPU has no amx_tile"));
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "-sme2"),
               HasSubstr("'sme2' is a feature of aarch64, and this CPU is x86-64. It has avx avx2"));
-  EXPECT_THAT(Complaint(kArm, {}, "-sme2"),
+  EXPECT_THAT(MaskProblem(kArm, {}, "-sme2"),
               HasSubstr("this CPU has no sme2: nothing to mask. It has only its baseline"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "-sse2"), HasSubstr("part of every x86-64 CPU"));
-  EXPECT_THAT(Complaint(kArm, kSme2, "-neon"), HasSubstr("part of every aarch64 CPU"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "avx2"), HasSubstr("Write -avx2 to mask it"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "-avx2,"), HasSubstr("empty entry"));
-  EXPECT_THAT(Complaint(kX86, kZen3, ","), HasSubstr("empty entry"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "-"), HasSubstr("a feature must follow '-'. This CPU has avx"));
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "-sse2"), HasSubstr("part of every x86-64 CPU"));
+  EXPECT_THAT(MaskProblem(kArm, kSme2, "-neon"), HasSubstr("part of every aarch64 CPU"));
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "avx2"), HasSubstr("Write -avx2 to mask it"));
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "-avx2,"), HasSubstr("empty entry"));
+  EXPECT_THAT(MaskProblem(kX86, kZen3, ","), HasSubstr("empty entry"));
+  EXPECT_THAT(MaskProblem(kX86, kZen3, "-"), HasSubstr("a feature must follow '-'. This CPU has avx"));
 }
 
-// Whatever is asked of whatever CPU, no feature stays visible without one that it needs and the CPU has, and
-// masked and enabled together are exactly what was detected.
-TEST(ParseMask, ClosedForEverySpec) {
+// For any mask on any CPU, a visible feature has all dependencies that the CPU has, and the masked and
+// enabled features together are the detected ones.
+TEST(ParseMask, KeepsDependenciesForRandomMasks) {
   std::mt19937 random(7);
   for (const Architecture architecture : {kX86, kArm}) {
     std::vector<std::string> names;
@@ -95,7 +96,7 @@ TEST(ParseMask, ClosedForEverySpec) {
         if (random() % 2 == 0) detected.insert(name);
       }
       if (round % 2 == 0)
-        detected = WithNeeds(architecture, detected);  // a sane CPU; else one that breaks the rules
+        detected = WithNeeds(architecture, detected);  // otherwise features may lack dependencies
       if (detected.empty()) continue;
       const std::vector<std::string> present(detected.begin(), detected.end());
       std::string spec;
