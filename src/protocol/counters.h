@@ -1,8 +1,8 @@
 #pragma once
 
-// {"cmd": "counters"}: runs in which the processor's and the kernel's counters are read at every operator
-// boundary (docs/guides/bottlenecks.md). Reading them takes longer than many an operator: the times of these
-// runs are not told.
+// {"cmd": "counters"}: runs in which the runner reads counters of the processor and the kernel at every
+// operator boundary (docs/guides/bottlenecks.md). Reading them takes longer than many operators, so these
+// runs report no times.
 
 #include <cstdint>
 #include <stdexcept>
@@ -16,10 +16,10 @@ namespace etprof::protocol {
 
 enum class CounterSourceKind { kProcessor, kCallgrind, kEmulator };
 
-// What Callgrind is told as --callgrind-out-file, for the runner.
+// The environment variable with which etprof passes Callgrind's --callgrind-out-file to the runner.
 inline constexpr const char* kCallgrindFileVariable = "ETPROF_CALLGRIND_FILE";
 
-// Every counter of a processor that a runner may give, in this order: hardware, then software. Those of an
+// All processor counters that a runner may report, in this order: hardware, then software. The counters of an
 // emulator are in emulator_counts.h.
 inline constexpr const char* kCounterNames[] = {"cycles",
                                                 "instructions",
@@ -66,7 +66,7 @@ struct ClosedCounter {
   }
 };
 
-// The counts of one operator, or of the whole method.
+// Counts of one operator, or of the whole method.
 struct OperatorCounts {
   OperatorPlace place;
   std::string name;

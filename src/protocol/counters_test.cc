@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-TEST(CountersJson, ComesBackAsItWas) {
+TEST(CountersJson, ReadsBackWrittenReplies) {
   CountersReply reply;
   reply.runs = 20;
   reply.threads = 2;
@@ -24,7 +24,7 @@ TEST(CountersJson, ComesBackAsItWas) {
             json({{"warmup", CountersRequest{}.warmup}, {"runs", 7}}));
 }
 
-TEST(CountersJson, RefusesWhatIsNone) {
+TEST(CountersJson, RefusesInvalidMessages) {
   CountersReply reply;
   reply.counters = {{"cycles", false, 1}};
   reply.operators = {{{0, 3, "backend", 2, 0}, "a", 20, {1}}};

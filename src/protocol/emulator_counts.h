@@ -1,9 +1,9 @@
 #pragma once
 
-// Between etprof-runner in an emulator and the plugin of the emulator: how the runner asks for the counts so
-// far. It runs kEmulatorRequest, which does nothing without the plugin, and then stores to an EmulatorCounts,
-// whose address the plugin so learns. The first four instructions rotate a register by 128 bits in all, which
-// no compiler does (Valgrind's requests begin with the same ones: valgrind/valgrind.h).
+// How etprof-runner in an emulator asks the emulator's plugin for the current counts. The runner executes
+// kEmulatorRequest, which does nothing without the plugin, and then stores to an EmulatorCounts, so that the
+// plugin learns its address. The first four instructions rotate a register by 128 bits in total, which no
+// compiler generates (Valgrind's requests begin with the same instructions: valgrind/valgrind.h).
 
 #include <array>
 #include <cstdint>
@@ -16,8 +16,9 @@ inline constexpr std::array<std::uint32_t, 5> kEmulatorRequest = {0x93cc0d8c,   
                                                                   0x93ccf58c,   // ror x12, x12, #61
                                                                   0xf900001f};  // str xzr, [x0]
 
-// The first is all of them; each instruction is of one of the kinds between it and the last, which counts
-// changes of PSTATE.SM and PSTATE.ZA (SMSTART, SMSTOP: of the kind "sme").
+// The first counter is the number of all instructions. Each instruction also counts in one of the following
+// kinds. The last counter counts changes of PSTATE.SM and PSTATE.ZA (SMSTART, SMSTOP), which are of the kind
+// "sme".
 inline constexpr std::array<const char*, 10> kEmulatorCounters = {"instructions",
                                                                   "scalar_instructions",
                                                                   "neon_instructions",
@@ -32,7 +33,7 @@ inline constexpr std::array<const char*, 10> kEmulatorCounters = {"instructions"
 struct EmulatorCounts {
   static constexpr std::uint64_t kAnswered = 0x6574'7072'6f66'0001;
 
-  std::uint64_t answer = 0;  // kAnswered: a plugin is there
+  std::uint64_t answer = 0;  // kAnswered if a plugin answered
   std::array<std::uint64_t, kEmulatorCounters.size()> counts = {};
 };
 

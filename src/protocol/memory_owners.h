@@ -1,7 +1,7 @@
 #pragma once
 
-// What a process's memory holds, by owner, and what loading took its time for: part of the reply to {"cmd":
-// "watch"} of a worker that loaded its model with "watch_memory" (runner/watch/memory_watch.h).
+// The memory of a process by owner, and the time that loading took: a part of the reply to {"cmd": "watch"}
+// from a worker that loaded its model with "watch_memory" (runner/watch/memory_watch.h).
 
 #include <algorithm>
 #include <cstdint>
@@ -14,25 +14,25 @@
 
 namespace etprof::protocol {
 
-// Whose a byte of the process is. Each byte has one owner.
+// The owner of a byte of the process. Each byte has one owner.
 enum class MemoryOwner {
-  kProgram,    // the .pte (and .ptd) file, mapped
-  kPlanned,    // the arenas that the program plans for tensors
-  kWeights,    // what XNNPACK's operators allocated when they were created: packed weights, and themselves
-  kWorkspace,  // what XNNPACK allocated to reshape, set up, and run
-  kXnnpack,    // what else it allocated
+  kProgram,  // the mapped .pte (and .ptd) file
+  kPlanned,  // the memory arenas that the program plans for tensors
+  kWeights,  // allocated when XNNPACK's operators were created: packed weights, and the operators themselves
+  kWorkspace,  // allocated by XNNPACK to reshape, set up, and run
+  kXnnpack,    // other allocations of XNNPACK
   kLibraries,  // the runner and its libraries: code and data
-  kStacks,     // of the main thread
-  kRest,       // the rest: ExecuTorch's own, the runner's, other threads' stacks, free blocks of the heap
+  kStacks,     // the stack of the main thread
+  kRest,       // all other memory: ExecuTorch, the runner, stacks of other threads, free heap blocks
 };
 
-// What the time was taken for from opening the program until its method is loaded.
+// The parts of the time from opening the program until its method is loaded.
 enum class LoadPart {
   kProgram,  // opening, mapping, and verifying the file
-  kPlan,     // allocating the memory that the program plans, and looking into a .ptd file
-  kGraph,    // XNNPACK: reading its graphs, defining and optimizing them
-  kCreate,   // XNNPACK: creating operators, with what its own functions pack
-  kPack,     // KleidiAI's functions that pack weights
+  kPlan,     // allocating the memory that the program plans, and reading the directory of a .ptd file
+  kGraph,    // XNNPACK: reading, defining, and optimizing its graphs
+  kCreate,   // XNNPACK: creating operators, including packing by its own functions
+  kPack,     // KleidiAI: packing weights
   kRest,     // the rest: ExecuTorch's tensors and kernels, other delegates
 };
 
@@ -59,8 +59,8 @@ namespace etprof::protocol {
 
 struct MemoryPart {
   MemoryOwner owner = MemoryOwner::kRest;
-  std::int64_t bytes = 0;     // mapped, or asked for
-  std::int64_t resident = 0;  // bytes of these that are in memory
+  std::int64_t bytes = 0;     // mapped or allocated
+  std::int64_t resident = 0;  // part of `bytes` that is in memory
 
   static constexpr const char* kSchemaName = "memory_part";
   static void Describe(auto& v) {
@@ -72,7 +72,7 @@ struct MemoryPart {
 
 struct MemoryMoment {
   std::string at;                 // "loaded", "first_run", "steady"
-  std::int64_t rss_bytes = 0;     // of the whole process: the parts' sum
+  std::int64_t rss_bytes = 0;     // of the whole process: the sum of the parts
   std::vector<MemoryPart> parts;  // every owner, in the order of the enumeration
 
   std::int64_t Resident(MemoryOwner owner) const {
@@ -89,16 +89,16 @@ struct MemoryMoment {
   }
 };
 
-// One operator that XNNPACK created, in the order of creation.
+// An operator that XNNPACK created. Operators are in the order of creation.
 struct CreatedOperator {
-  std::string function;           // of XNNPACK's interface: "xnn_create_convolution2d_nhwc_f32"
-  std::int64_t delegate = 0;      // counted from 0 in the order of creation
-  std::int64_t bytes = 0;         // that are still allocated after loading
-  std::int64_t largest = 0;       // of these, in one block: packed weights, where there are some
-  std::string name;               // of the operator in traces; empty: not known
-  std::int64_t instruction = -1;  // of its delegate call; -1: not known
-  std::int64_t ordinal = -1;      // within that call; -1: not known
-  std::int64_t copy_of = -1;      // index of an earlier one whose largest block has the same bytes; -1: none
+  std::string function;           // XNNPACK's C function: "xnn_create_convolution2d_nhwc_f32"
+  std::int64_t delegate = 0;      // index in the order of creation, from 0
+  std::int64_t bytes = 0;         // still allocated after loading
+  std::int64_t largest = 0;       // largest single block of `bytes`: the packed weights, if there are any
+  std::string name;               // of the operator in traces; empty: unknown
+  std::int64_t instruction = -1;  // of its delegate call; -1: unknown
+  std::int64_t ordinal = -1;      // within that call; -1: unknown
+  std::int64_t copy_of = -1;      // earlier operator whose largest block has the same contents; -1: none
   const std::string& NameOrFunction() const { return name.empty() ? function : name; }
 
   static constexpr const char* kSchemaName = "created_operator";
@@ -119,11 +119,11 @@ struct CreatedOperator {
   }
 };
 
-// Which of XNNPACK's shared memory a delegate was made with. Delegates with the same number share it.
+// The shared XNNPACK memory that a delegate uses. Delegates with the same number share it.
 struct DelegateMemory {
-  std::int64_t workspace = -1;        // numbered as they first occur; -1: one of its own, unseen
-  std::int64_t workspace_bytes = -1;  // allocated for it after the runs; -1: not known
-  std::int64_t weights_cache = -1;    // likewise; -1: none: its packed weights are its own
+  std::int64_t workspace = -1;        // numbered by first use; -1: a separate, unobserved workspace
+  std::int64_t workspace_bytes = -1;  // allocated for the workspace after the runs; -1: unknown
+  std::int64_t weights_cache = -1;    // numbered by first use; -1: the delegate has its own packed weights
 
   static constexpr const char* kSchemaName = "delegate_memory";
   static void Describe(auto& v) {
@@ -150,7 +150,8 @@ struct LoadTime {
   }
 };
 
-// Of the load of the watched process, which takes longer than another: every allocation is written down.
+// The load time of the watched process, which loads more slowly than other processes, because every
+// allocation is recorded.
 struct LoadTimes {
   std::int64_t total_ns = 0;    // the sum of the parts
   std::vector<LoadTime> parts;  // every part, in the order of the enumeration
@@ -160,7 +161,7 @@ struct LoadTimes {
     v("total_ns", &LoadTimes::total_ns, {.meaning = "the sum of the parts"});
     v("parts", &LoadTimes::parts, {.meaning = "every part, in order"});
   }
-  // Throws std::invalid_argument.
+  // Throws std::invalid_argument if the parts are incomplete or do not add up to the total.
   void CheckParts() const {
     std::int64_t sum = 0;
     for (const LoadTime& part : parts) sum += part.ns;
@@ -171,11 +172,11 @@ struct LoadTimes {
 };
 
 struct MemoryReport {
-  std::string why_not;  // it cannot be told here; empty: it was
+  std::string why_not;  // why memory cannot be attributed here; empty: it was
   std::vector<MemoryMoment> moments;
   std::vector<CreatedOperator> operators;
   std::optional<LoadTimes> load;          // absent in files of old runners
-  std::vector<DelegateMemory> delegates;  // in the order of creation; empty: not known
+  std::vector<DelegateMemory> delegates;  // in the order of creation; empty: unknown
 
   static constexpr const char* kSchemaName = "memory_by_owner";
   static void Describe(auto& v) {

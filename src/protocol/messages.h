@@ -1,16 +1,15 @@
 #pragma once
 
-// What etprof and a worker (etprof-runner --worker) say to each other: one JSON object a line, requests on
+// The messages between etprof and a worker (etprof-runner --worker): one JSON object per line, requests on
 // the worker's stdin, replies on its stdout. Every request has "cmd" and gets exactly one reply line,
-// {"reply": <cmd>, ...} or
-// {"error": <message>, "cmd": <cmd>}; after an error the worker goes on. A closed stdin ends it. Anything
-// that the model's code prints goes to stderr, never between the lines.
+// {"reply": <cmd>, ...} or {"error": <message>, "cmd": <cmd>}. After an error the worker continues. When
+// stdin is closed, the worker exits. Output of the model's code goes to stderr, never between the lines.
 //
-// At its start a worker says {"reply": "ready", ...} (struct Ready) before it reads anything.
-// All times are integer nanoseconds of the device's CLOCK_MONOTONIC; sizes are bytes.
+// At its start a worker sends {"reply": "ready", ...} (struct Ready) before it reads any request. All times
+// are integer nanoseconds of the device's CLOCK_MONOTONIC; sizes are bytes.
 //
-// As JSON: core/json/json_members.h. Unknown keys are ignored (a newer peer), missing keys keep their
-// defaults, wrong types and negative counts are errors.
+// The structs are converted by core/json/json_members.h. Unknown keys are ignored (a newer peer), missing
+// keys keep their defaults, and wrong types and negative counts are errors.
 
 #include <cstdint>
 #include <optional>
@@ -24,16 +23,16 @@ namespace etprof::protocol {
 
 inline constexpr int kVersion = 2;
 
-// Which clock gave XNNPACK's operator times (executorch.md): exact nanoseconds, or XNNPACK's own whole
+// The clock of XNNPACK's operator times (executorch.md): exact nanoseconds, or XNNPACK's own whole
 // microseconds.
 inline constexpr const char* kExactClock = "exact";
 inline constexpr const char* kXnnpackClock = "xnnpack";
 
-// Where waiting times come from (runner/timing/waiting.h): the scheduler's statistics of every thread, or
-// only the processor time of the calling thread against the wall clock.
+// The source of waiting times (runner/timing/waiting.h): the scheduler's statistics of every thread, or the
+// difference between wall clock and CPU time of the calling thread.
 inline constexpr const char* kSchedstat = "schedstat";
 inline constexpr const char* kThreadTime = "thread_time";
-inline constexpr const char* kOutside = "outside";  // a foreign runner's: read from outside of its process
+inline constexpr const char* kOutside = "outside";  // a third-party runner: read from outside of its process
 
 struct IsaState {
   std::vector<std::string> detected;
@@ -52,7 +51,7 @@ struct IsaState {
   }
 };
 
-struct Clocks {  // one moment, read back to back, for aligning with system traces
+struct Clocks {  // clocks read back to back, for alignment with system traces
   std::int64_t monotonic_ns = 0;
   std::int64_t boottime_ns = 0;
   std::int64_t realtime_ns = 0;
@@ -110,7 +109,7 @@ struct Ready {
   }
 };
 
-// Where a method's inputs come from.
+// The source of a method's inputs.
 struct InputSpec {
   std::string kind;
   std::vector<std::string> paths;
@@ -180,10 +179,11 @@ struct LoadReply {
 
 inline constexpr int kMostRunsOfBurst = 100'000;
 
-// A burst: opening runs, not recorded as latency, until the latency is level (or `max_opening` is reached);
-// then untraced runs until both `min_runs` and `target_ns` are reached; then `traced_runs` runs with the
-// tracer on, whose blocks are appended to the worker's ETDump. The first burst of a launch opens with the
-// launch's first run, which is traced, and with at least `min_opening` runs.
+// Requests a burst. It begins with opening runs, which are not recorded as latency, until the latency
+// stabilizes (or `max_opening` is reached). Untraced runs follow until both `min_runs` and `target_ns` are
+// reached. Then come `traced_runs` runs with the tracer on, whose blocks are appended to the worker's ETDump.
+// The first burst of a launch begins with the launch's first run, which is traced, and has at least
+// `min_opening` opening runs.
 struct BurstRequest {  // {"cmd": "burst"}
   int min_opening = 1;
   int max_opening = 30;
@@ -222,7 +222,7 @@ struct BurstReply : BurstRuns, BurstConditions {
 struct OutputDigest {
   TensorInfo info;
   std::string sha256;
-  std::optional<double> min, max, mean;  // over the finite elements; absent where there is none
+  std::optional<double> min, max, mean;  // of the finite elements; absent: there are none
   std::int64_t nan_count = 0, inf_count = 0;
 
   static void Describe(auto& v) {
@@ -236,8 +236,8 @@ struct OutputDigest {
   }
 };
 
-struct OutputsRequest {  // {"cmd": "outputs"}: of the last run
-  std::string save_to;   // safetensors file, names "<method>/<i>"; empty: not saved
+struct OutputsRequest {  // {"cmd": "outputs"}: outputs of the last run
+  std::string save_to;   // safetensors file with names "<method>/<i>"; empty: not saved
 
   static void Describe(auto& v) {
     v("save_to", &OutputsRequest::save_to,
@@ -250,8 +250,7 @@ struct OutputsReply {
   static void Describe(auto& v) { v("outputs", &OutputsReply::outputs, {.meaning = "of the last run"}); }
 };
 
-struct EtdumpRequest {  // {"cmd": "etdump"}: writes what was traced since the last such request, and forgets
-                        // it
+struct EtdumpRequest {  // {"cmd": "etdump"}: writes and discards what was traced since the last such request
   std::string path;
 
   static void Describe(auto& v) { v("path", &EtdumpRequest::path, {.meaning = "to write to"}); }

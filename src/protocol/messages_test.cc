@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-// What a peer reads of what we write, compared as JSON: every field that is written must come back.
+// Reads back a written message and compares both as JSON: every written field must be read.
 template <typename Message>
 void ExpectRoundTrip(const Message& message) {
   const json written = message;
@@ -30,7 +30,7 @@ void ExpectRoundTrip(const Message& message) {
   for (const json& foreign : {json(nullptr), json(1), json("x"), json::array(), json(true)}) {
     EXPECT_THROW(foreign.get<Message>(), std::invalid_argument);
   }
-  // Every field refuses every type that it cannot be.
+  // Every field refuses all other types.
   for (const auto& [key, value] : written.items()) {
     for (const json& wrong :
          {json("text"), json(true), json(json::array({"a", 1})), json(json::object({{"b", 2}})), json(1.5)}) {
@@ -43,7 +43,7 @@ void ExpectRoundTrip(const Message& message) {
   }
 }
 
-TEST(Messages, EveryTypeComesBack) {
+TEST(Messages, ReadBackEveryType) {
   const IsaState isa{{"avx", "avx2"}, {"avx2"}, {"avx"}, false, "why"};
   ExpectRoundTrip(isa);
   const Clocks clocks{1, 2, -3};
@@ -82,7 +82,7 @@ TEST(Messages, EveryTypeComesBack) {
 }
 
 template <typename Message>
-std::string Complaint(const std::string& text) {
+std::string MessageProblem(const std::string& text) {
   try {
     (void)json::parse(text).get<Message>();
   } catch (const std::invalid_argument& error) {
@@ -91,33 +91,35 @@ std::string Complaint(const std::string& text) {
   return "no error";
 }
 
-TEST(Messages, CountsAreNeverNegativeNorTooLarge) {
-  EXPECT_THAT(Complaint<BurstRequest>(R"({"min_runs": -1})"), HasSubstr("\"min_runs\" must be at least 0"));
-  EXPECT_THAT(Complaint<BurstRequest>(R"({"max_runs": 2147483648})"),
+TEST(Messages, RefuseNegativeAndTooLargeCounts) {
+  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"min_runs": -1})"),
+              HasSubstr("\"min_runs\" must be at least 0"));
+  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"max_runs": 2147483648})"),
               HasSubstr("\"max_runs\" must be at most 2147483647"));
-  EXPECT_THAT(Complaint<BurstRequest>(R"({"target_ns": 9223372036854775808})"),
+  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"target_ns": 9223372036854775808})"),
               HasSubstr("at most 9223372036854775807"));
-  EXPECT_THAT(Complaint<BurstRequest>(R"({"target_ns": 18446744073709551615})"), HasSubstr("at most"));
+  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"target_ns": 18446744073709551615})"), HasSubstr("at most"));
   EXPECT_TRUE(
-      json::parse(R"({"target_ns": 1e400})", nullptr, false).is_discarded());  // the parser's own limit
-  EXPECT_THAT(Complaint<BurstRequest>(R"({"target_ns": 1e300})"), HasSubstr("must be an integer"));
-  EXPECT_THAT(Complaint<BurstRequest>(R"({"min_runs": 3.5})"), HasSubstr("must be an integer"));
-  EXPECT_THAT(Complaint<BurstRequest>(R"({"min_runs": "3"})"), HasSubstr("must be an integer"));
-  EXPECT_THAT(Complaint<InputSpec>(R"({"seed": -1})"), HasSubstr("\"seed\" must be at least 0"));
-  EXPECT_THAT(Complaint<InputSpec>(R"({"seed": 0.5})"), HasSubstr("\"seed\""));
-  EXPECT_THAT(Complaint<TensorInfo>(R"({"shape": [1, -2]})"), HasSubstr("\"shape\" must be at least 0"));
-  EXPECT_THAT(Complaint<BurstReply>(R"({"cpu_start": -1})"), HasSubstr("\"cpu_start\" must be at least 0"));
-  EXPECT_THAT(Complaint<LoadRequest>(R"({"inputs": {"paths": [1]}})"),
+      json::parse(R"({"target_ns": 1e400})", nullptr, false).is_discarded());  // beyond the parser's limit
+  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"target_ns": 1e300})"), HasSubstr("must be an integer"));
+  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"min_runs": 3.5})"), HasSubstr("must be an integer"));
+  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"min_runs": "3"})"), HasSubstr("must be an integer"));
+  EXPECT_THAT(MessageProblem<InputSpec>(R"({"seed": -1})"), HasSubstr("\"seed\" must be at least 0"));
+  EXPECT_THAT(MessageProblem<InputSpec>(R"({"seed": 0.5})"), HasSubstr("\"seed\""));
+  EXPECT_THAT(MessageProblem<TensorInfo>(R"({"shape": [1, -2]})"), HasSubstr("\"shape\" must be at least 0"));
+  EXPECT_THAT(MessageProblem<BurstReply>(R"({"cpu_start": -1})"),
+              HasSubstr("\"cpu_start\" must be at least 0"));
+  EXPECT_THAT(MessageProblem<LoadRequest>(R"({"inputs": {"paths": [1]}})"),
               HasSubstr("in \"inputs\": \"paths\" must be a string"));
 }
 
-TEST(Messages, AbsentInputsAreAbsent) {
+TEST(Messages, DistinguishAbsentInputs) {
   EXPECT_FALSE(json::parse("{}").get<LoadRequest>().inputs.has_value());
   EXPECT_FALSE(json::parse(R"({"inputs": null})").get<LoadRequest>().inputs.has_value());
   EXPECT_TRUE(json::parse(R"({"inputs": {}})").get<LoadRequest>().inputs.has_value());
 }
 
-TEST(Messages, NumbersThatJsonCannotSayAreNull) {
+TEST(Messages, WriteNanAsNull) {
   OutputDigest digest;
   digest.mean = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(json::parse(json(digest).dump())["mean"], nullptr);

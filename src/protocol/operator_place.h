@@ -8,16 +8,16 @@
 
 namespace etprof::protocol {
 
-// Which operator of a method the runner speaks of: OperatorKey (analysis/profile.h) without the method.
+// Identifies an operator of a method to the runner: OperatorKey (analysis/profile.h) without the method.
 struct OperatorPlace {
   std::int64_t chain = 0;
-  std::int64_t instruction = 0;  // -1: the method
+  std::int64_t instruction = 0;  // -1: the method itself
   std::string kind;
   std::int64_t ordinal = 0;
   std::int64_t occurrence = 0;
   auto operator<=>(const OperatorPlace&) const = default;
 
-  // "forward/3/backend/2": short, stable, unique within a method's operators.
+  // A short, stable key that is unique among a method's operators: "forward/3/backend/2".
   std::string KeyText(const std::string& method) const {
     std::string text =
         method + "/" + std::to_string(instruction) + "/" + kind + "/" + std::to_string(ordinal);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The machine's peaks, as `etprof-runner --measure-peaks` prints them on stdout and peaks.json stores them
-// (docs/guides/bottlenecks.md). Units stand in the names of the JSON's keys.
+// The machine's peaks, as printed by `etprof-runner --measure-peaks` on stdout and stored in peaks.json
+// (docs/guides/bottlenecks.md). The JSON keys contain the units.
 
 #include <cstdint>
 #include <optional>
@@ -13,18 +13,18 @@
 
 namespace etprof::protocol {
 
-// The rate of one kernel over several short tries, of all threads together.
+// The rate of one kernel in several short tries, all threads together.
 struct Rate {
-  double best = 0;    // per second; the roof
-  double median = 0;  // of the tries: with `worst`, how far from steady the machine was
+  double best = 0;    // per second; used as the roofline ceiling
+  double median = 0;  // over the tries; compared with `best`, it shows how steady the machine was
   double worst = 0;
   int tries = 0;
 };
 
-// Multiply-adds on registers alone.
+// The rate of multiply-adds on registers alone.
 struct ComputePeak {
-  std::string level;  // the feature of isa/features.h that it needs; "sse2", "neon": the baseline
-  std::string dtype;  // of the operands, as models are called: "fp32", "fp16", "bf16", "int8"
+  std::string level;  // the feature in isa/features.h that it needs; "sse2", "neon": the baseline
+  std::string dtype;  // of the operands: "fp32", "fp16", "bf16", "int8"
   std::string instruction;
   Rate macs;  // multiply-adds per second
 
@@ -44,13 +44,13 @@ struct ComputePeak {
   }
 };
 
-// Bytes moved between registers and memory of one working set, which is passed through again and again.
+// The rate of bytes moved between registers and one working set in memory, which is traversed repeatedly.
 struct MemoryPeak {
-  std::string level;   // "L1", "L2", "L3", "DRAM"; "sweep" where the system does not tell its caches
+  std::string level;   // "L1", "L2", "L3", "DRAM"; "sweep": the system does not report its caches
   std::string access;  // "read", "write", "copy"
-  Rate bytes;          // bytes per second; of a copy those read and those written together
+  Rate bytes;          // bytes per second; a copy counts bytes read and bytes written
   std::int64_t working_set_bytes = 0;            // of all threads together
-  std::optional<std::int64_t> capacity_bytes{};  // of this level, for all threads together; absent: the last
+  std::optional<std::int64_t> capacity_bytes{};  // for all threads together; absent: last level
 
   static void Describe(auto& v) {
     v("level", &MemoryPeak::level,
@@ -76,8 +76,8 @@ struct Peaks {
   int threads = 1;
   std::string cpus;     // --cpus as given; empty: any
   std::string isa;      // --isa as given
-  IsaState isa_state;   // what it left
-  double clock_hz = 0;  // of the fastest thread while all run: a chain of instructions of one cycle each
+  IsaState isa_state;   // features after applying `isa`
+  double clock_hz = 0;  // of the fastest thread while all run, measured by a chain of 1-cycle instructions
   std::int64_t took_ns = 0;
   std::vector<ComputePeak> compute;
   std::vector<MemoryPeak> memory;

@@ -26,7 +26,7 @@ Peaks Example() {
   return peaks;
 }
 
-TEST(PeaksJson, ComesBackAsItWas) {
+TEST(PeaksJson, ReadsBackWrittenPeaks) {
   const json written = Example();
   EXPECT_EQ(json(written.get<Peaks>()), written);
   EXPECT_EQ(written["compute"][0]["macs_per_s"], 1e11);
@@ -34,7 +34,7 @@ TEST(PeaksJson, ComesBackAsItWas) {
   EXPECT_EQ(written["memory"][1]["capacity_bytes"], nullptr);
 }
 
-TEST(PeaksJson, RefusesWhatIsNone) {
+TEST(PeaksJson, RefusesInvalidPeaks) {
   for (const char* const patch :
        {R"({"threads": 0})", R"({"threads": "two"})", R"({"clock_hz": -1})", R"({"compute": [{}]})",
         R"({"compute": null})", R"({"memory": [{"level": "L1", "access": "read", "working_set_bytes": 0}]})",

@@ -1,12 +1,12 @@
 #pragma once
 
-// {"cmd": "watch"}: runs in which the runner sees which functions XNNPACK calls, for which operator, on which
-// thread, and for how long each task of its thread pool takes (runner/watch/). The functions that it calls by
-// name, KleidiAI's and the thread pool's, are wrapped while these runs last and at no other time.
+// {"cmd": "watch"}: runs in which the runner observes which functions XNNPACK calls, for which operator, on
+// which thread, and how long each task of its thread pool takes (runner/watch/). Functions that XNNPACK calls
+// by name, those of KleidiAI and of the thread pool, are wrapped only during these runs.
 //
-// All counts and times are sums over the runs that count, as integers; times are nanoseconds of
-// CLOCK_MONOTONIC. An operator's threads are the caller and those of the pool, in the order in which the
-// process met them: the caller is 0.
+// All counts and times are integer sums over the counted runs; times are nanoseconds of CLOCK_MONOTONIC. An
+// operator's threads are the caller and those of the pool, in the order in which the process first saw them:
+// the caller is 0.
 
 #include <cstdint>
 #include <optional>
@@ -23,12 +23,12 @@ namespace etprof::protocol {
 
 // The timeline: when each operator and each thread worked in one of the watched runs.
 
-// What one thread did in one parallel region: from its first task to the end of its last. Times are
-// nanoseconds since the run's begin.
+// The work of one thread in one parallel region, from its first task to the end of its last. Times are
+// nanoseconds since the begin of the run.
 struct WatchedSlice {
-  std::int64_t thread = 0;  // index of WatchedOperator::threads
+  std::int64_t thread = 0;  // index into WatchedOperator::threads
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::int64_t busy_ns = 0;  // of these, in tasks
+  std::int64_t busy_ns = 0;  // time in tasks
   std::int64_t tasks = 0;
 
   static constexpr const char* kSchemaName = "watched_slice";
@@ -44,7 +44,7 @@ struct WatchedSlice {
 struct WatchedSpan {
   std::int64_t op = 0;  // index into WatchReply::operators
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::vector<WatchedSlice> slices;  // of regions that no operator inside has
+  std::vector<WatchedSlice> slices;  // of regions outside of nested operators
 
   static constexpr const char* kSchemaName = "watched_span";
   static void Describe(auto& v) {
@@ -60,7 +60,7 @@ struct WatchedTimeline {
 
   std::int64_t begin_ns = 0;       // of the run, CLOCK_MONOTONIC
   std::vector<WatchedSpan> spans;  // parents before children
-  std::int64_t left_out = 0;       // slices beyond kMostSlices
+  std::int64_t left_out = 0;       // number of slices beyond kMaxSlices
 
   static constexpr const char* kSchemaName = "watched_timeline";
   static void Describe(auto& v) {
@@ -69,7 +69,7 @@ struct WatchedTimeline {
     v("spans", &T::spans, {.meaning = "parents before children"});
     v("left_out", &T::left_out, {.meaning = "slices that are not here: there are too many"});
   }
-  // `operators` and `threads`: how many there are. Throws std::invalid_argument.
+  // `operators` and `threads` are the valid numbers of both. Throws std::invalid_argument.
   void CheckPlaces(std::size_t operators, std::int64_t threads) const {
     for (const WatchedSpan& span : spans) {
       if (span.op < 0 || span.op >= static_cast<std::int64_t>(operators))
@@ -87,7 +87,7 @@ struct WatchedTimeline {
 };
 
 struct WatchRequest {
-  int warmup = 2;  // runs before, not counted
+  int warmup = 2;  // uncounted runs before the counted ones
   int runs = 5;
 
   static void Describe(auto& v) {
@@ -97,11 +97,11 @@ struct WatchRequest {
 };
 
 struct WatchedFunction {
-  std::string name;           // of the library's symbol; empty: it has none
+  std::string name;           // symbol in the library; empty: it has none
   std::uint64_t address = 0;  // in the library's file
-  std::uint64_t size = 0;     // bytes; 0: not known
-  std::string code;           // these bytes in hexadecimal, at most kMostCode; empty: not known
-  std::string called;  // aarch64: those of the functions of the library that it calls directly, together
+  std::uint64_t size = 0;     // bytes; 0: unknown
+  std::string code;           // machine code in hexadecimal, at most kMaxCodeBytes; empty: unknown
+  std::string called;         // aarch64: code of the library's functions that it calls directly, concatenated
 
   static constexpr std::uint64_t kMostCode = 65'536;
   static constexpr const char* kSchemaName = "watched_function";
@@ -117,7 +117,7 @@ struct WatchedFunction {
 
 struct WatchedCalls {
   std::int64_t function = 0;        // index into WatchReply::functions
-  bool is_task = false;             // what the thread pool was given, not what a task called
+  bool is_task = false;             // the thread pool got this function; otherwise a task called it
   std::vector<std::int64_t> calls;  // by thread
 
   static constexpr const char* kSchemaName = "watched_calls";
@@ -129,21 +129,21 @@ struct WatchedCalls {
   }
 };
 
-// The largest count, and the most nanoseconds, of a watched operator. Sums over threads, and products with
-// their number, stay within 64 bits, since an operator has at most kMaxWatchedThreads.
+// The largest count, and the largest number of nanoseconds, of a watched operator. Sums over threads, and
+// products with their number, fit into 64 bits, since an operator has at most kMaxWatchedThreads.
 inline constexpr double kMaxSum = kMaxTotalTime;
 inline constexpr std::size_t kMaxWatchedThreads = 2048;
 
 struct WatchedThread {
   std::int64_t tasks = 0;
-  std::int64_t busy_ns = 0;     // in tasks
-  std::int64_t waiting_ns = 0;  // the operator's time less busy_ns
-  std::int64_t wake_ns = 0;     // from the start of a parallel region to the first task, over those with one
+  std::int64_t busy_ns = 0;     // time in tasks
+  std::int64_t waiting_ns = 0;  // the operator's time minus busy_ns
+  std::int64_t wake_ns = 0;     // from the start of each of its `regions` to its first task
   std::int64_t regions = 0;     // parallel regions in which it had a task
-  std::int64_t alone_ns = 0;    // its tasks' time in the runs in which only one task ran at any moment
+  std::int64_t alone_ns = 0;    // time in tasks during runs in which only one task ran at any moment
   std::int64_t alone_tasks = 0;
-  std::int64_t cpu = -1;       // it was last seen on; -1: not known
-  std::int64_t capacity = -1;  // of that CPU, as Linux gives it (1024: the fastest); -1: not known
+  std::int64_t cpu = -1;       // where it was last seen; -1: unknown
+  std::int64_t capacity = -1;  // of that CPU, as reported by Linux (1024: the fastest); -1: unknown
 
   static constexpr const char* kSchemaName = "watched_thread";
   static void Describe(auto& v) {
@@ -169,12 +169,12 @@ struct WatchedOperator {
   std::string name;
   std::int64_t runs = 0;
   std::int64_t time_ns = 0;
-  std::int64_t parallel_ns = 0;  // of that: in parallel regions
-  std::int64_t regions = 0;      // parallel regions
+  std::int64_t parallel_ns = 0;  // the part in parallel regions
+  std::int64_t regions = 0;      // number of parallel regions
   std::vector<WatchedCalls> functions;
   std::vector<WatchedThread> threads;
-  std::int64_t fastest_parallel_ns = 0;  // of the run with the least of it
-  std::int64_t fastest_alone_ns = 0;  // the tasks' time, of the run of single tasks with the least; 0: none
+  std::int64_t fastest_parallel_ns = 0;  // the smallest parallel_ns of a run
+  std::int64_t fastest_alone_ns = 0;     // smallest time in tasks of runs with one task at a time; 0: none
 
   static constexpr const char* kSchemaName = "watched_operator";
   static void Describe(auto& v) {
@@ -199,17 +199,17 @@ struct WatchedOperator {
 };
 
 struct WatchReply {
-  std::string why_not;  // it cannot be watched here; empty: it was
+  std::string why_not;  // why it cannot be watched here; empty: it was
   int runs = 0;
-  bool contended = false;  // in each of them threads waited for a processor: times say little
+  bool contended = false;  // threads waited for a CPU in each run: times are unreliable
   int threads = 0;
   std::string architecture;  // of the code: "x86-64", "aarch64"
   std::string library;
-  bool outputs_compared = false;  // those of watched and unwatched runs; false: they differ without watching
+  bool outputs_compared = false;  // watched and unwatched runs; false: outputs also differ without watching
   std::int64_t unmatched_calls = 0;
   std::vector<WatchedFunction> functions;
   std::vector<WatchedOperator> operators;
-  std::optional<WatchedTimeline> timeline;  // of the first run that counts; absent in files of old runners
+  std::optional<WatchedTimeline> timeline;  // of the first counted run; absent in files of old runners
   std::optional<MemoryReport> memory;       // of a model that was loaded with "watch_memory"
 
   static constexpr const char* kSchemaName = "watch";

@@ -29,12 +29,12 @@ WatchReply SmallWatch() {
   return reply;
 }
 
-TEST(WatchJson, ComesBackAsItWas) {
+TEST(WatchJson, ReadsBackWrittenReplies) {
   const json written = SmallWatch();
   EXPECT_EQ(json(written.get<WatchReply>()), written);
 }
 
-TEST(WatchJson, RefusesWhatDoesNotFitTogether) {
+TEST(WatchJson, RefusesInconsistentReplies) {
   WatchReply reply = SmallWatch();
   reply.threads = 3;
   EXPECT_THROW(json(reply).get<WatchReply>(), std::exception);
