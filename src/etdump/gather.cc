@@ -7,26 +7,26 @@ namespace etprof {
 namespace {
 
 template <typename T>
-void Combine(std::size_t& hash, const std::vector<T>& column) {
+void HashColumn(std::size_t& hash, const std::vector<T>& column) {
   for (const T value : column) {
     hash = (hash ^ static_cast<std::size_t>(static_cast<std::uint32_t>(value))) * 0x100000001b3U;  // FNV-1a
   }
 }
 
-std::size_t HashOf(const Trace::Layout& layout) {
+std::size_t HashLayout(const Trace::Layout& layout) {
   std::size_t hash = layout.size();
-  Combine(hash, layout.name);
-  Combine(hash, layout.source);
-  Combine(hash, layout.chain);
-  Combine(hash, layout.instruction);
-  Combine(hash, layout.delegate_id);
+  HashColumn(hash, layout.name);
+  HashColumn(hash, layout.source);
+  HashColumn(hash, layout.chain);
+  HashColumn(hash, layout.instruction);
+  HashColumn(hash, layout.delegate_id);
   return hash;
 }
 
 }  // namespace
 
 std::uint32_t LayoutIndex::FindOrAdd(std::vector<Trace::Layout>& layouts, Trace::Layout&& layout) {
-  const std::size_t hash = HashOf(layout);
+  const std::size_t hash = HashLayout(layout);
   const auto [first, last] = by_hash_.equal_range(hash);
   const auto known =
       std::find_if(first, last, [&](const auto& entry) { return layouts[entry.second] == layout; });
@@ -45,8 +45,8 @@ void AddAllocations(std::vector<Trace::Allocations>& all, const Trace::Allocatio
     return;
   }
   known->events += more.events;
-  const Bytes most = std::numeric_limits<Bytes>::max();
-  known->bytes = known->bytes > most - more.bytes ? most : known->bytes + more.bytes;
+  const Bytes max_bytes = std::numeric_limits<Bytes>::max();
+  known->bytes = known->bytes > max_bytes - more.bytes ? max_bytes : known->bytes + more.bytes;
 }
 
 void AddMetadata(Trace& trace, std::int32_t instruction, std::string_view event,

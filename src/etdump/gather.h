@@ -9,22 +9,21 @@
 
 namespace etprof {
 
-// Finds a layout among those that are there, by a hash of its columns.
+// Finds a layout among the existing ones, by a hash of its columns.
 class LayoutIndex {
  public:
-  // The index into `layouts` of one equal to `layout`, which is added where there is none. Always called with
-  // the same `layouts`, to which nobody else adds.
+  // The index of an equal layout in `layouts`; adds `layout` if there is none. Every call must pass the same
+  // `layouts`, to which nobody else may add.
   std::uint32_t FindOrAdd(std::vector<Trace::Layout>& layouts, Trace::Layout&& layout);
 
  private:
   std::unordered_multimap<std::size_t, std::uint32_t> by_hash_;
 };
 
-// Adds `more` to the entry of its allocator, or as a new one. A sum of bytes that does not fit stays at the
-// most there is.
+// Adds `more` to the entry of its allocator, or adds a new entry. The sum of bytes saturates.
 void AddAllocations(std::vector<Trace::Allocations>& all, const Trace::Allocations& more);
 
-// Counts what an event's metadata is.
+// Counts the metadata of an event.
 void AddMetadata(Trace& trace, std::int32_t instruction, std::string_view event, const Trace::Metadata& more);
 
 }  // namespace etprof

@@ -11,7 +11,7 @@ std::string MergedEtdumps(const std::vector<std::filesystem::path>& inputs) {
   std::vector<std::unique_ptr<::etdump::RunDataT>> executions;
   for (const std::filesystem::path& path : inputs) {
     const auto part = WithFile(path, kMostTable, [&](ByteView bytes) {
-      return std::unique_ptr<::etdump::ETDumpT>(VerifiedEtdump(bytes, path.string()).UnPack());
+      return std::unique_ptr<::etdump::ETDumpT>(VerifyEtdump(bytes, path.string()).UnPack());
     });
     merged.version = part->version;
     for (auto& run : part->run_data) {

@@ -31,9 +31,7 @@ TEST(MergedEtdumps, KeepsEveryBlockInOrder) {
   EXPECT_NE(last_of(merged), last_of(first));
 }
 
-TEST(MergedEtdumps, ASpoiltPartIsAnErrorThatNamesIt) {
-  EXPECT_THROW(MergedEtdumps({kData + "/toy_cnn.t1.log"}), Error);
-}
+TEST(MergedEtdumps, NamesAnInvalidFile) { EXPECT_THROW(MergedEtdumps({kData + "/toy_cnn.t1.log"}), Error); }
 
 }  // namespace
 }  // namespace etprof

@@ -15,49 +15,50 @@ namespace {
 
 using Blocks = flatbuffers::Vector<flatbuffers::Offset<::etdump::RunData>>;
 
-// ETDUMP_VERSION of devtools/etdump/etdump_flatcc.cpp.
+// ETDUMP_VERSION in devtools/etdump/etdump_flatcc.cpp.
 constexpr std::uint32_t kKnownVersion = 0;
 
-void NoteVersion(std::uint32_t version, Health& health) {
+void AddVersionEntry(std::uint32_t version, Health& health) {
   health.Add("version_newer", HealthEntry::Severity::kDataLoss,
              fmt::format("the file has version {} of ETDump, and this etprof knows {}: what that added or "
                          "changed is not read",
                          version, kKnownVersion));
 }
 
-// Where each block's events would lie if all were profile events; the last entry is their number.
-std::vector<std::size_t> Places(const EtdumpRoot& file, const Blocks& blocks, std::size_t threads) {
-  std::vector<std::size_t> places(blocks.size() + 1, 0);
-  // The system maps a file's pages as they are first touched, which takes longer than to look at them.
-  constexpr std::size_t kBlocksAPart = 4096;
-  ParallelForParts(blocks.size(), kBlocksAPart, threads, [&](std::size_t first, std::size_t end) {
+// The offset of each block's events in the time columns if all of its events were profile events. The last
+// entry is the total number of events.
+std::vector<std::size_t> EventOffsets(const EtdumpRoot& file, const Blocks& blocks, std::size_t threads) {
+  std::vector<std::size_t> offsets(blocks.size() + 1, 0);
+  // The system maps a file's pages on first access, which takes longer than the verification itself.
+  constexpr std::size_t kBlocksPerPart = 4096;
+  ParallelForParts(blocks.size(), kBlocksPerPart, threads, [&](std::size_t first, std::size_t end) {
     for (std::size_t block = first; block < end; ++block) {
       const ::etdump::RunData& run = *blocks.Get(static_cast<flatbuffers::uoffset_t>(block));
       if (!file.VerifyShallow(run)) throw file.Malformed();
-      places[block + 1] = run.events() != nullptr ? run.events()->size() : 0;
+      offsets[block + 1] = run.events() != nullptr ? run.events()->size() : 0;
     }
   });
   for (std::size_t block = 0; block < blocks.size(); ++block) {
-    places[block + 1] += places[block];
-    // More events than the file has room for: its blocks share them, and reading would never end.
-    if (places[block + 1] > file.most_tables()) throw file.Malformed();
+    offsets[block + 1] += offsets[block];
+    // More events than the file can contain: its blocks share events, and reading could take forever.
+    if (offsets[block + 1] > file.max_tables()) throw file.Malformed();
   }
-  return places;
+  return offsets;
 }
 
 // Consecutive blocks that one thread reads.
-struct Part {
+struct BlockRange {
   std::size_t first = 0, end = 0;
 };
 
-// Cuts the blocks into at most `count` parts of about the same number of events.
-std::vector<Part> Cut(const std::vector<std::size_t>& places, std::size_t count) {
-  std::vector<Part> parts;
-  const std::size_t blocks = places.size() - 1;
+// Divides the blocks into at most `count` parts with about the same number of events.
+std::vector<BlockRange> DivideBlocks(const std::vector<std::size_t>& offsets, std::size_t count) {
+  std::vector<BlockRange> parts;
+  const std::size_t blocks = offsets.size() - 1;
   std::size_t first = 0;
   for (std::size_t part = 1; part <= count && first < blocks; ++part) {
     std::size_t end = first + 1;
-    while (end < blocks && places[end] < places.back() / count * part) ++end;
+    while (end < blocks && offsets[end] < offsets.back() / count * part) ++end;
     if (part == count) end = blocks;
     parts.push_back({first, end});
     first = end;
@@ -65,8 +66,8 @@ std::vector<Part> Cut(const std::vector<std::size_t>& places, std::size_t count)
   return parts;
 }
 
-// Adds what one part found to the whole; its blocks' layouts are renamed to the whole's.
-void Join(Trace& whole, Trace& part, const Part& blocks, LayoutIndex& layout_index) {
+// Merges the results of one part into the whole trace, and renumbers the layouts of its blocks.
+void MergePart(Trace& whole, Trace& part, const BlockRange& blocks, LayoutIndex& layout_index) {
   std::vector<NameId> names;
   for (NameId id = 0; id < part.names.size(); ++id) names.push_back(whole.names.Intern(part.names.Text(id)));
   std::vector<std::uint32_t> layouts;
@@ -83,11 +84,11 @@ void Join(Trace& whole, Trace& part, const Part& blocks, LayoutIndex& layout_ind
   whole.health.AddAll(part.health);
 }
 
-// Closes the gaps that events without times left in the columns.
-void CloseGaps(Trace& trace, const std::vector<std::size_t>& places) {
+// Removes the gaps that events without times left in the columns.
+void CloseGaps(Trace& trace, const std::vector<std::size_t>& offsets) {
   std::size_t event = 0;
   for (std::size_t block = 0; block < trace.blocks.size(); ++block) {
-    const auto from = static_cast<std::ptrdiff_t>(places[block]);
+    const auto from = static_cast<std::ptrdiff_t>(offsets[block]);
     const auto to = static_cast<std::ptrdiff_t>(event);
     const auto count = static_cast<std::ptrdiff_t>(trace.blocks[block].event_count);
     if (from != to) {
@@ -108,44 +109,44 @@ bool HasEtdumpName(const std::filesystem::path& file) {
 }
 
 Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptions& options) {
-  const double of_delegates = options.delegate_nanoseconds_per_tick.value_or(options.nanoseconds_per_tick);
-  for (const double tick : {options.nanoseconds_per_tick, of_delegates}) {
+  const double delegate_tick = options.delegate_nanoseconds_per_tick.value_or(options.nanoseconds_per_tick);
+  for (const double tick : {options.nanoseconds_per_tick, delegate_tick}) {
     if (!(tick > 0) || !std::isfinite(tick))
       throw Error(ExitCode::kUsage, "the clock's nanoseconds per tick must be a positive number");
   }
   Trace trace;
-  trace.delegate_nanoseconds_per_tick = of_delegates;
+  trace.delegate_nanoseconds_per_tick = delegate_tick;
   const EtdumpRoot file(bytes, file_name);
-  if (file.root().version() > kKnownVersion) NoteVersion(file.root().version(), trace.health);
+  if (file.root().version() > kKnownVersion) AddVersionEntry(file.root().version(), trace.health);
   if (file.root().run_data() == nullptr) return trace;
   const Blocks& blocks = *file.root().run_data();
-  const std::vector<std::size_t> places = Places(file, blocks, options.threads);
+  const std::vector<std::size_t> offsets = EventOffsets(file, blocks, options.threads);
   trace.blocks.resize(blocks.size());
-  trace.start.resize(places.back());
-  trace.end.resize(places.back());
+  trace.start.resize(offsets.back());
+  trace.end.resize(offsets.back());
 
-  // A thread costs more to start than a small file to read.
-  constexpr std::size_t kEventsWorthAThread = 50'000;
+  // Starting a thread takes longer than reading a small file.
+  constexpr std::size_t kMinEventsPerThread = 50'000;
   const std::size_t threads = options.threads != 0
                                   ? options.threads
-                                  : std::min(HardwareThreads(), places.back() / kEventsWorthAThread + 1);
-  const std::vector<Part> parts = Cut(places, threads);
+                                  : std::min(HardwareThreads(), offsets.back() / kMinEventsPerThread + 1);
+  const std::vector<BlockRange> parts = DivideBlocks(offsets, threads);
   std::vector<BlockReader> readers;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    readers.emplace_back(file, bytes, options.nanoseconds_per_tick, of_delegates);
-  // A block is verified right before it is read, while it is in the cache.
+    readers.emplace_back(file, bytes, options.nanoseconds_per_tick, delegate_tick);
+  // Each block is verified right before it is read, while it is in the cache.
   ParallelFor(parts.size(), threads, [&](std::size_t part) {
     for (std::size_t block = parts[part].first; block < parts[part].end; ++block) {
       const ::etdump::RunData& run = *blocks.Get(static_cast<flatbuffers::uoffset_t>(block));
       try {
-        trace.blocks[block] = readers[part].Read(run, block, trace.start.data() + places[block],
-                                                 trace.end.data() + places[block]);
+        trace.blocks[block] = readers[part].Read(run, block, trace.start.data() + offsets[block],
+                                                 trace.end.data() + offsets[block]);
       } catch (Error& error) {
         throw error.InFile(file_name);
       }
     }
   });
-  // What is computed of times are sums and differences of these lengths: within this they all fit.
+  // With this limit all sums and differences of times fit into 64 bits.
   double total = 0;
   for (const BlockReader& reader : readers) total += reader.total_length();
   if (total > static_cast<double>(kMaxTotalTime)) {
@@ -155,8 +156,8 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
   }
   LayoutIndex layout_index;
   for (std::size_t part = 0; part < parts.size(); ++part)
-    Join(trace, readers[part].found(), parts[part], layout_index);
-  CloseGaps(trace, places);
+    MergePart(trace, readers[part].trace(), parts[part], layout_index);
+  CloseGaps(trace, offsets);
   return trace;
 }
 

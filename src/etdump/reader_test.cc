@@ -31,7 +31,7 @@ std::vector<std::byte> Bytes(const std::string& path) {
   return {file.bytes().begin(), file.bytes().end()};
 }
 
-std::string MessageOf(ByteView bytes) {
+std::string MessageFrom(ByteView bytes) {
   try {
     ReadEtdump(bytes, "x.etdump");
   } catch (const Error& error) {
@@ -41,7 +41,7 @@ std::string MessageOf(ByteView bytes) {
   return "no error";
 }
 
-TEST(ReadEtdump, ReadsWhatARealRunnerWrote) {
+TEST(ReadEtdump, ReadsAFileOfARealRunner) {
   const Trace trace = ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump");
   ASSERT_EQ(trace.blocks.size(), 21U);
   EXPECT_EQ(trace.blocks[0].name, "Default");
@@ -49,13 +49,13 @@ TEST(ReadEtdump, ReadsWhatARealRunnerWrote) {
   const Trace::Layout& layout = trace.LayoutOf(trace.blocks[1]);
   const std::size_t last = trace.blocks[1].event_count - 1;
   EXPECT_EQ(layout.size(), trace.blocks[1].event_count);
-  EXPECT_EQ(trace.layouts.size(), 2U);  // loading, and one that all runs share
+  EXPECT_EQ(trace.layouts.size(), 2U);  // one layout for loading, and one for all runs
   EXPECT_EQ(trace.NameOf(layout, last), "Method::execute");
   EXPECT_EQ(layout.source[last], Trace::Source::kFramework);
   EXPECT_TRUE(trace.health.entries().empty());
 }
 
-TEST(ReadEtdump, SaysOfANewerVersionThatItIsOne) {
+TEST(ReadEtdump, NotesANewerVersion) {
   ::etdump::ETDumpT file;
   file.version = 3;
   flatbuffers::FlatBufferBuilder builder;
@@ -77,9 +77,9 @@ std::unique_ptr<::etdump::EventT> ProfileEvent(const std::string& name, const st
   return event;
 }
 
-// ExecuTorch's Python serializer writes a FlatBuffer without a prefix, to which its Inspector wants the
-// length put in front: alignment counts from byte 4 there.
-TEST(ReadEtdump, ReadsAPrefixThatWasPutInFrontLater) {
+// ExecuTorch's Python serializer writes a FlatBuffer without a prefix. The Inspector requires that the length
+// is put in front, so alignment counts from byte 4.
+TEST(ReadEtdump, ReadsAPrefixThatWasAddedLater) {
   ::etdump::ETDumpT file;
   for (std::uint64_t run = 0; run < 3; ++run) {
     auto block = std::make_unique<::etdump::RunDataT>();
@@ -97,12 +97,12 @@ TEST(ReadEtdump, ReadsAPrefixThatWasPutInFrontLater) {
   ASSERT_EQ(trace.blocks.size(), 3U);
   EXPECT_EQ(trace.start[4], 2002);
   EXPECT_EQ(trace.end[5], 9000);
-  // No cut is read as whole, and no damage is taken for this.
+  // Every truncated file is an error.
   for (std::size_t length = 0; length < bytes.size(); ++length)
-    EXPECT_NE(MessageOf(std::as_bytes(std::span(bytes.data(), length))), "no error") << length;
+    EXPECT_NE(MessageFrom(std::as_bytes(std::span(bytes.data(), length))), "no error") << length;
 }
 
-TEST(ReadEtdump, TakesEmptyTextsForAbsentOnes) {
+TEST(ReadEtdump, TreatsEmptyTextsAsAbsent) {
   flatbuffers::FlatBufferBuilder builder;
   const auto event = [&](const char* name, const char* delegate_name, std::uint64_t start,
                          std::uint64_t end) {
@@ -127,28 +127,28 @@ TEST(ReadEtdump, TakesEmptyTextsForAbsentOnes) {
   EXPECT_TRUE(trace.IsFramework(trace.layouts[0], 1, "Method::execute"));
 }
 
-TEST(ReadEtdump, SaysWhatIsWrongWithAFile) {
-  EXPECT_THAT(MessageOf({}), HasSubstr("x.etdump: is empty"));
+TEST(ReadEtdump, NamesTheProblemOfAFile) {
+  EXPECT_THAT(MessageFrom({}), HasSubstr("x.etdump: is empty"));
   const std::string text = "this is no ETDump at all";
-  EXPECT_THAT(MessageOf(std::as_bytes(std::span(text))), HasSubstr("is not an ETDump: it is a text file"));
+  EXPECT_THAT(MessageFrom(std::as_bytes(std::span(text))), HasSubstr("is not an ETDump: it is a text file"));
   const std::string bytes(64, '\x01');
-  EXPECT_THAT(MessageOf(std::as_bytes(std::span(bytes))), HasSubstr("no ED00 identifier"));
+  EXPECT_THAT(MessageFrom(std::as_bytes(std::span(bytes))), HasSubstr("no ED00 identifier"));
 }
 
-TEST(ReadEtdump, NoCutOfARealFileIsReadAsWhole) {
+TEST(ReadEtdump, RefusesEveryTruncationOfARealFile) {
   const std::vector<std::byte> whole = Bytes(kTraces + "/sme2_emulated/toy_cnn.sme2_on.etdump");
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    EXPECT_NE(MessageOf(ByteView(whole.data(), length)), "no error") << "cut at byte " << length;
+    EXPECT_NE(MessageFrom(ByteView(whole.data(), length)), "no error") << "cut at byte " << length;
   }
-  EXPECT_EQ(MessageOf(whole), "no error");
+  EXPECT_EQ(MessageFrom(whole), "no error");
 }
 
-TEST(ReadEtdump, SurvivesEveryByteOfARealFileSpoilt) {
+TEST(ReadEtdump, SurvivesDamageToEveryByteOfARealFile) {
   const std::vector<std::byte> whole = Bytes(kTraces + "/sme2_emulated/toy_cnn.sme2_on.etdump");
   for (std::size_t at = 0; at < whole.size(); ++at) {
-    std::vector<std::byte> spoilt = whole;
-    spoilt[at] = std::byte{0xff};
-    MessageOf(spoilt);  // an Error or a Trace; under ASan+UBSan nothing else
+    std::vector<std::byte> damaged = whole;
+    damaged[at] = std::byte{0xff};
+    MessageFrom(damaged);  // either an Error or a Trace, without findings of ASan and UBSan
   }
 }
 
@@ -169,7 +169,7 @@ TEST(ReadEtdump, ScalesClocksThatAreNotNanoseconds) {
   EXPECT_THROW(ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump", {.nanoseconds_per_tick = 0}), Error);
 }
 
-TEST(ReadEtdump, ScalesTheClockOfDelegatesAlone) {
+TEST(ReadEtdump, ScalesOnlyTheClockOfDelegates) {
   const Trace plain = ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump");
   const Trace scaled = ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump", {.delegate_nanoseconds_per_tick = 2});
   std::size_t of_delegates = 0;
@@ -188,8 +188,8 @@ TEST(ReadEtdump, ScalesTheClockOfDelegatesAlone) {
   EXPECT_THROW(ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump", {.delegate_nanoseconds_per_tick = 0}), Error);
 }
 
-// A dump with one block of the given profile events.
-std::vector<std::byte> DumpOf(const std::vector<::etdump::ProfileEventT>& events) {
+// An ETDump with one block of the given profile events.
+std::vector<std::byte> MakeDump(const std::vector<::etdump::ProfileEventT>& events) {
   ::etdump::ETDumpT dump;
   auto run = std::make_unique<::etdump::RunDataT>();
   run->name = "Execute";
@@ -206,8 +206,7 @@ std::vector<std::byte> DumpOf(const std::vector<::etdump::ProfileEventT>& events
   return bytes;
 }
 
-// Blocks of a few sorts in random order, with what carries no time between the events, and every fifth block
-// one of its own.
+// Blocks of three kinds in random order, with events without times in between; every fifth block is unique.
 std::vector<std::byte> MixedDump(int blocks) {
   std::mt19937 random(7);
   ::etdump::ETDumpT dump;
@@ -265,7 +264,7 @@ void ExpectSame(const Trace& trace, const Trace& wanted) {
   }
 }
 
-TEST(ReadEtdump, GivesTheSameOnAnyNumberOfThreads) {
+TEST(ReadEtdump, IsIndependentOfTheNumberOfThreads) {
   const std::vector<std::byte> bytes = MixedDump(40);
   const Trace one = ReadEtdump(bytes, "x.etdump", {.threads = 1});
   const auto* dump = flatbuffers::GetSizePrefixedRoot<::etdump::ETDump>(bytes.data());
@@ -302,8 +301,8 @@ TEST(ReadEtdump, GivesTheSameOnAnyNumberOfThreads) {
   }
 }
 
-// On as many threads as it has blocks, no block is read as one like it was before.
-void ExpectReadAsAlone(ByteView bytes, const std::string& what) {
+// With as many threads as blocks, no block is read by the pattern of an earlier one.
+void ExpectSameAsSeparateBlocks(ByteView bytes, const std::string& what) {
   SCOPED_TRACE(what);
   constexpr std::size_t kBlocks = 100;
   const auto read = [&](std::size_t threads) -> std::variant<Trace, std::string> {
@@ -322,8 +321,8 @@ void ExpectReadAsAlone(ByteView bytes, const std::string& what) {
   }
 }
 
-// Every byte of two blocks and of the vtables that all share, spoilt in several ways.
-TEST(ReadEtdump, ABlockLikeOneBeforeIsReadAsIfItStoodAlone) {
+// Damages every byte of two blocks and of the shared vtables in several ways.
+TEST(ReadEtdump, ReadsRepeatedBlocksLikeSeparateOnes) {
   const std::vector<std::byte> whole = Bytes(kTraces + "/toy_cnn.t1.etdump");
   const auto* blocks = flatbuffers::GetSizePrefixedRoot<::etdump::ETDump>(whole.data())->run_data();
   const auto place = [&](unsigned block) {
@@ -333,18 +332,18 @@ TEST(ReadEtdump, ABlockLikeOneBeforeIsReadAsIfItStoodAlone) {
   ASSERT_LT(place(3), place(1));
   for (const auto& [first, end] : {std::pair(place(3), place(1)), std::pair(place(0), whole.size())}) {
     for (std::size_t at = first; at < end; at += 7) {
-      for (const int spoilt : {0, 4, 0xff}) {
+      for (const int damaged : {0, 4, 0xff}) {
         std::vector<std::byte> bytes = whole;
-        bytes[at] = static_cast<std::byte>(spoilt);
-        ExpectReadAsAlone(bytes, fmt::format("byte {} is {}", at, spoilt));
+        bytes[at] = static_cast<std::byte>(damaged);
+        ExpectSameAsSeparateBlocks(bytes, fmt::format("byte {} is {}", at, damaged));
         if (HasFailure()) return;
       }
     }
   }
 }
 
-// A vtable may say that a time lies where an offset does: then a time leads to another place.
-TEST(ReadEtdump, ATimeThatIsAlsoAnOffsetIsFollowedInEveryBlock) {
+// A vtable may place a time where an offset is: then changing the time changes the offset.
+TEST(ReadEtdump, FollowsATimeThatIsAlsoAnOffsetInEveryBlock) {
   std::vector<std::byte> bytes = Bytes(kTraces + "/toy_cnn.t1.etdump");
   const auto* blocks = flatbuffers::GetSizePrefixedRoot<::etdump::ETDump>(bytes.data())->run_data();
   const auto* event = blocks->Get(2)->events()->Get(0)->profile_event();
@@ -354,17 +353,17 @@ TEST(ReadEtdump, ATimeThatIsAlsoAnOffsetIsFollowedInEveryBlock) {
   auto* vtable = const_cast<std::byte*>(table - to_vtable);
   using Event = ::etdump::ProfileEvent;
   std::memcpy(vtable + Event::VT_START_TIME, vtable + Event::VT_DELEGATE_DEBUG_ID_STR, 2);
-  ExpectReadAsAlone(bytes, "all names are times");
+  ExpectSameAsSeparateBlocks(bytes, "all names are times");
   auto* name = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(event)) +
                flatbuffers::ReadScalar<flatbuffers::voffset_t>(vtable + Event::VT_DELEGATE_DEBUG_ID_STR);
   const std::uint32_t far = 0x7fffffff;
   std::memcpy(name, &far, sizeof far);
-  ExpectReadAsAlone(bytes, "one leads out of the file");
-  EXPECT_THAT(MessageOf(bytes), HasSubstr("malformed"));
+  ExpectSameAsSeparateBlocks(bytes, "one leads out of the file");
+  EXPECT_THAT(MessageFrom(bytes), HasSubstr("malformed"));
 }
 
-TEST(ReadEtdump, DoesNotReadBlocksThatShareTheirEventsForEver) {
-  // A thousand blocks that are all the same table of a thousand events: a small file, a million events.
+TEST(ReadEtdump, RefusesBlocksThatShareTheirEvents) {
+  // A thousand blocks that are all the same table of a thousand events: a small file with a million events.
   flatbuffers::FlatBufferBuilder builder;
   const auto text = builder.CreateString("op");
   std::vector<flatbuffers::Offset<::etdump::Event>> events(1000);
@@ -373,19 +372,19 @@ TEST(ReadEtdump, DoesNotReadBlocksThatShareTheirEventsForEver) {
   const auto run = ::etdump::CreateRunData(builder, text, -1, 0, builder.CreateVector(events));
   const std::vector<flatbuffers::Offset<::etdump::RunData>> runs(1000, run);
   ::etdump::FinishETDumpBuffer(builder, ::etdump::CreateETDump(builder, 0, builder.CreateVector(runs)));
-  EXPECT_THAT(MessageOf(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()))),
+  EXPECT_THAT(MessageFrom(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()))),
               HasSubstr("malformed"));
 }
 
-TEST(ReadEtdump, CutsNamesThatNoRunnerWrites) {
+TEST(ReadEtdump, TruncatesVeryLongNames) {
   ::etdump::ProfileEventT event;
   event.name = std::string(10'000, 'x');
-  const Trace trace = ReadEtdump(DumpOf({event}), "x.etdump");
+  const Trace trace = ReadEtdump(MakeDump({event}), "x.etdump");
   EXPECT_EQ(trace.NameOf(trace.layouts[0], 0).size(), 4096U);
   EXPECT_EQ(trace.health.CountOf("name_cut"), 1);
 }
 
-TEST(ReadEtdump, NotesEventsThatRunBackwardsAndTimesOutOfRange) {
+TEST(ReadEtdump, NotesBackwardEventsAndTimesOutOfRange) {
   ::etdump::ProfileEventT backwards;
   backwards.name = "Method::execute";
   backwards.start_time = 200;
@@ -394,47 +393,47 @@ TEST(ReadEtdump, NotesEventsThatRunBackwardsAndTimesOutOfRange) {
   far.name = "far";
   far.start_time = 1;
   far.end_time = ~std::uint64_t{0};
-  const Trace trace = ReadEtdump(DumpOf({backwards, far}), "x.etdump");
+  const Trace trace = ReadEtdump(MakeDump({backwards, far}), "x.etdump");
   ASSERT_EQ(trace.event_count(), 2U);
   EXPECT_EQ(trace.health.CountOf("event_backwards"), 2);  // `far` ends at 0, before it starts
   EXPECT_EQ(trace.health.CountOf("time_out_of_range"), 1);
   EXPECT_TRUE(trace.health.entries()[0].first_offset.has_value());
 }
 
-// Of an operator a time out of range counts as 0; an inference of 0 ns would make every number wrong.
+// An operator's time that is out of range counts as 0, but an inference of 0 ns would make all results wrong.
 TEST(ReadEtdump, RefusesAnInferenceOutOfRange) {
   ::etdump::ProfileEventT inference;
   inference.name = "Method::execute";
   inference.start_time = 1'000'000;
   inference.end_time = 1'000'000 + (std::uint64_t{1} << 44);
-  EXPECT_EQ(MessageOf(DumpOf({inference})), "no error");
+  EXPECT_EQ(MessageFrom(MakeDump({inference})), "no error");
   ++inference.end_time;
   EXPECT_THAT(
-      MessageOf(DumpOf({inference})),
+      MessageFrom(MakeDump({inference})),
       AllOf(HasSubstr("x.etdump, byte "), HasSubstr(": holds a Method::execute of more than 4.8 hours"),
             HasSubstr("event 0)"), HasSubstr("--time-scale")));
   inference.end_time = ~std::uint64_t{0};
   inference.start_time = inference.end_time - 1000;  // both ends would count as 0
-  EXPECT_THAT(MessageOf(DumpOf({inference})), HasSubstr("beyond 146 years"));
-  // A delegate's event of that name is none.
+  EXPECT_THAT(MessageFrom(MakeDump({inference})), HasSubstr("beyond 146 years"));
+  // A delegate's event with that name is not an inference.
   inference.delegate_debug_id_str = inference.name;
-  EXPECT_EQ(MessageOf(DumpOf({inference})), "no error");
+  EXPECT_EQ(MessageFrom(MakeDump({inference})), "no error");
 }
 
-TEST(ReadEtdump, TakesTimesOnlyWithinWhichSumsFit) {
+TEST(ReadEtdump, LimitsTimesSoThatSumsFit) {
   ::etdump::ProfileEventT hours;
   hours.name = "op";
   hours.end_time = std::uint64_t{1} << 43;  // 2.4 hours
-  const Trace trace = ReadEtdump(DumpOf({hours}), "x.etdump");
+  const Trace trace = ReadEtdump(MakeDump({hours}), "x.etdump");
   EXPECT_EQ(trace.end[0], Nanoseconds{1} << 43);
   EXPECT_TRUE(trace.health.entries().empty());
   hours.end_time *= 4;
-  const Trace longer = ReadEtdump(DumpOf({hours}), "x.etdump");
+  const Trace longer = ReadEtdump(MakeDump({hours}), "x.etdump");
   EXPECT_EQ(longer.end[0], 0);
   EXPECT_EQ(longer.health.CountOf("time_out_of_range"), 1);
   hours.end_time = std::uint64_t{1} << 43;
-  EXPECT_EQ(MessageOf(DumpOf(std::vector<::etdump::ProfileEventT>(128, hours))), "no error");
-  EXPECT_THAT(MessageOf(DumpOf(std::vector<::etdump::ProfileEventT>(129, hours))),
+  EXPECT_EQ(MessageFrom(MakeDump(std::vector<::etdump::ProfileEventT>(128, hours))), "no error");
+  EXPECT_THAT(MessageFrom(MakeDump(std::vector<::etdump::ProfileEventT>(129, hours))),
               HasSubstr("more than 13 days"));
 }
 
@@ -443,21 +442,21 @@ TEST(ReadEtdump, NamesDelegateEventsByStringOrNumber) {
   by_text.delegate_debug_id_str = "Add (ND) #1";
   ::etdump::ProfileEventT by_number;
   by_number.delegate_debug_id_int = 7;
-  const Trace trace = ReadEtdump(DumpOf({by_text, by_number}), "x.etdump");
+  const Trace trace = ReadEtdump(MakeDump({by_text, by_number}), "x.etdump");
   EXPECT_EQ(trace.NameOf(trace.layouts[0], 0), "Add (ND) #1");
   EXPECT_EQ(trace.NameOf(trace.layouts[0], 1), "7");
   EXPECT_EQ(trace.layouts[0].source[0], Trace::Source::kDelegate);
   EXPECT_EQ(trace.layouts[0].source[1], Trace::Source::kDelegate);
 }
 
-TEST(ReadEtdump, WhatEndsInZerosIsTruncated) {
+TEST(ReadEtdump, ReportsTrailingZerosAsTruncated) {
   const std::string whole = ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.etdump");
   for (const std::size_t kept : {whole.size() - 100, whole.size() * 3 / 4, whole.size() / 2,
                                  std::size_t{4096}, std::size_t{100}, std::size_t{0}}) {
-    std::string lost = whole;
-    std::fill(lost.begin() + static_cast<std::ptrdiff_t>(kept), lost.end(), '\0');
+    std::string zeroed = whole;
+    std::fill(zeroed.begin() + static_cast<std::ptrdiff_t>(kept), zeroed.end(), '\0');
     try {
-      ReadEtdump(std::as_bytes(std::span(lost)), "lost.etdump");
+      ReadEtdump(std::as_bytes(std::span(zeroed)), "lost.etdump");
       ADD_FAILURE() << kept << " bytes: no error";
     } catch (const Error& error) {
       EXPECT_NE(error.Message().find("lost.etdump, byte"), std::string::npos);

@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests only: traces made by hand.
+// Builds traces for tests.
 
 #include <string>
 
@@ -8,15 +8,15 @@
 
 namespace etprof::handmade {
 
-// TraceBuilder().Block("Execute").Backend(0, "Add (ND) #1", 10, 20).Framework(0, "DELEGATE_CALL", 5, 25) ...
-// Events are given in the file's order, children before their parents; times in ns.
+// Example: TraceBuilder().Block("Execute").Backend(0, "Add (ND) #1", 10, 20).Framework(0, "DELEGATE_CALL", 5,
+// 25) ... Events are added in the file's order, children before their parents; times are in ns.
 class TraceBuilder {
  public:
   TraceBuilder& Block(const std::string& name) {
     Trace::Block block;
     block.name = name;
     block.first_event = trace_.event_count();
-    // Like blocks need not share a layout.
+    // Equal blocks may have separate layouts.
     block.layout = static_cast<std::uint32_t>(trace_.layouts.size());
     trace_.blocks.push_back(block);
     trace_.layouts.emplace_back();

@@ -15,7 +15,8 @@
 
 namespace etprof {
 
-// Something odd in a trace: typed, counted, explained. Never a reason to stop; what cannot go on is an Error.
+// A problem in a trace: typed, counted, and explained. Reading continues after it; a problem that prevents
+// reading is an Error.
 struct HealthEntry {
   enum class Severity { kInfo, kDataLoss, kError };
   std::string name;
@@ -46,15 +47,15 @@ inline constexpr NamedValue<HealthEntry::Severity> kNames<HealthEntry::Severity>
     {HealthEntry::Severity::kDataLoss, "data_loss"},
     {HealthEntry::Severity::kError, "error"}};
 
-// Health entries by name; adding one that is there adds to its count and amount.
+// Health entries by name. Adding an entry with an existing name increases its count and amount.
 class Health {
  public:
-  void Add(HealthEntry entry);  // count and amount are added; the first place is kept
+  void Add(HealthEntry entry);  // sums count and amount; the first place is kept
   void Add(std::string name, HealthEntry::Severity severity, std::string explanation, std::int64_t count = 1,
            std::string place = "");
   void AddAll(const Health& other);
   const std::vector<HealthEntry>& entries() const { return entries_; }
-  std::int64_t CountOf(std::string_view name) const;  // 0 where there is none
+  std::int64_t CountOf(std::string_view name) const;  // 0: there is no such entry
 
  private:
   std::vector<HealthEntry> entries_;
@@ -63,11 +64,11 @@ class Health {
 using NameId = std::uint32_t;
 inline constexpr NameId kNoName = 0xffffffff;
 
-// Texts, each stored once.
+// A table of texts that stores each text once.
 class NameTable {
  public:
   NameTable() = default;
-  NameTable(NameTable&&) = default;  // and no copies: texts_ points into ids_
+  NameTable(NameTable&&) = default;  // movable, but not copyable: texts_ points into ids_
   NameTable& operator=(NameTable&&) = default;
   NameId Intern(std::string_view text);
   const std::string& Text(NameId id) const { return *texts_[id]; }
@@ -78,29 +79,28 @@ class NameTable {
   std::vector<const std::string*> texts_;
 };
 
-// Wall time of every complete run (Method::execute, one or several in a block), in the file's order.
+// The wall time of every complete run (Method::execute, one or several per block), in the file's order.
 struct Trace;
 std::vector<Nanoseconds> ExecuteTimes(const Trace& trace);
 
-// What an ETDump says, in columns. Runs repeat each other in everything but their times, so what the events
-// of a block say beside their times is stored once for all blocks that say the same: their layout. Times are
-// nanoseconds of the device's monotonic clock.
+// The contents of an ETDump, in columns. Runs differ only in their times, so all other data of the events of
+// a block are stored once, as a layout, for all blocks with the same data. Times are nanoseconds of the
+// device's monotonic clock.
 struct Trace {
   enum class Source : std::uint8_t {
-    kFramework,  // `name` set, no delegate id: Method::execute, OPERATOR_CALL, native_call_...
-    kDelegate,   // a delegate's own event, named by delegate_debug_id_str (XNNPACK), or by `name`/an integer
-                 // id
+    kFramework,  // a name and no delegate id: Method::execute, OPERATOR_CALL, native_call_...
+    kDelegate,   // named by delegate_debug_id_str (XNNPACK), by `name`, or by an integer id
   };
-  // Row i of every column is event i of a block, in the file's order (children come before their parents).
+  // Row i of every column is event i of a block, in the file's order (children before their parents).
   struct Layout {
-    std::vector<NameId> name;  // for an integer delegate id without a name: its decimal text
+    std::vector<NameId> name;  // for an integer delegate id without a name: the number as text
     std::vector<Source> source;
-    std::vector<std::int32_t> chain;  // as in the file; -1 outside the instruction stream
+    std::vector<std::int32_t> chain;  // as in the file; -1: outside of the instruction stream
     std::vector<std::int32_t>
-        instruction;  // as in the file; the framework's spans outside the stream have 0 or -1
-    std::vector<std::int32_t> delegate_id;  // delegate_debug_id_int; -1 where there is none
-    // Of a delegate's events and of DELEGATE_CALLs: the backend; "" where it wrote what cannot be read,
-    // kNoName where nothing is known. Filled by KeepHostTime (analysis/host_time.h); empty before.
+        instruction;  // as in the file; spans of the framework outside of the stream have 0 or -1
+    std::vector<std::int32_t> delegate_id;  // delegate_debug_id_int; -1: there is none
+    // The backend of delegate events and of DELEGATE_CALLs; "": its events cannot be read; kNoName: unknown.
+    // Filled by KeepHostTime (analysis/host_time.h); empty before.
     std::vector<NameId> backend;
 
     std::size_t size() const { return name.size(); }
@@ -114,41 +114,42 @@ struct Trace {
     std::int32_t bundled_input_index = -1;
   };
 
-  // What a delegate writes at one place of the program that is not host time: moved here by KeepHostTime.
+  // Values other than host time that a delegate reports at one place of the program. KeepHostTime moves them
+  // here.
   struct Reported {
-    std::string backend;  // "": not known
+    std::string backend;  // "": unknown
     std::string name;
     ValueKind kind = ValueKind::kUnknown;
-    std::string unit;  // "": not known
+    std::string unit;  // "": unknown
     std::int32_t chain = 0, instruction = 0;
-    std::vector<std::uint32_t> run;   // counted from 0 over the file's complete runs; ascending
-    std::vector<std::int64_t> value;  // in the file's unit; as `run`
+    std::vector<std::uint32_t> run;   // index among the file's complete runs; ascending
+    std::vector<std::int64_t> value;  // in the file's unit; one per entry of `run`
   };
 
   std::vector<Block> blocks;
   std::vector<Layout> layouts;
   std::vector<Reported> reported;
-  double delegate_nanoseconds_per_tick = 1;  // what the times of delegates' events were multiplied by
+  double delegate_nanoseconds_per_tick = 1;  // factor of the times of delegate events
   NameTable names;
-  // By event: event i of block b is `blocks[b].first_event + i`.
+  // Times by event: event i of block b has the index `blocks[b].first_event + i`.
   Column<Nanoseconds> start;
   Column<Nanoseconds> end;
 
-  // What ExecuTorch's memory tracing wrote, by the allocator's name, in the order of the file.
+  // Allocations recorded by ExecuTorch's memory tracing, by allocator, in the file's order.
   struct Allocations {
     std::string allocator;
     std::int64_t events = 0;
     Bytes bytes = 0;
   };
   std::vector<Allocations> allocations;
-  std::int64_t debug_events = 0;  // intermediate outputs
-  // What a backend adds to its events (delegate_debug_metadata), by instruction and the event's name.
+  std::int64_t debug_events = 0;  // number of intermediate outputs
+  // Metadata that a backend adds to its events (delegate_debug_metadata), by instruction and event name.
   struct Metadata {
-    std::string first;     // of the first event; at most kMost bytes of it
-    std::size_t size = 0;  // of the first event's, bytes
+    std::string first;     // of the first event, at most kMaxBytes
+    std::size_t size = 0;  // bytes of the first event's metadata
     std::int64_t events = 0;
-    bool varies = false;       // it is not the same in all of them
-    std::string backend = {};  // as Layout::backend; filled by KeepHostTime
+    bool varies = false;       // whether events have different metadata
+    std::string backend = {};  // see Layout::backend; filled by KeepHostTime
     static constexpr std::size_t kMost = 64 * 1024;
   };
   std::map<std::pair<std::int32_t, std::string>, Metadata> metadata;
@@ -159,7 +160,7 @@ struct Trace {
   const std::string& NameOf(const Layout& layout, std::size_t event) const {
     return names.Text(layout.name[event]);
   }
-  // Event `event` of the layout is the framework's and of this name.
+  // Whether event `event` of the layout is a framework event with this name.
   bool IsFramework(const Layout& layout, std::size_t event, std::string_view framework_name) const {
     return layout.source[event] == Source::kFramework && NameOf(layout, event) == framework_name;
   }

@@ -9,23 +9,23 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kPrefix = 4;        // u32 length
-constexpr std::size_t kIdentifierAt = 4;  // within the FlatBuffer: after the root offset
+constexpr std::size_t kPrefixBytes = 4;   // u32 length
+constexpr std::size_t kIdentifierAt = 4;  // in the FlatBuffer, after the root offset
 constexpr const char* kRemedy = "give an .etdump file that etprof or a runner with the event tracer wrote";
 
-constexpr flatbuffers::uoffset_t kMostDepth = 64;
+constexpr flatbuffers::uoffset_t kMaxDepth = 64;
 
 bool HasIdentifier(ByteView bytes, std::size_t root) {
   return bytes.size() >= root + kIdentifierAt + 4 &&
          std::memcmp(bytes.data() + root + kIdentifierAt, ::etdump::ETDumpIdentifier(), 4) == 0;
 }
 
-// So many zeros at the end of a file are none of its own: it ends in texts or vtables, and at most some bytes
-// to align them. Where the power was lost while it was written, its length may be stored before its bytes,
-// and a table of zeros is a valid one, without any field.
-constexpr std::size_t kLostZeros = 64;
+// A file that ends in this many zeros was not written completely: an ETDump ends in texts or vtables, and at
+// most a few padding bytes. After a power loss, the file's length may be stored before its bytes, and a table
+// of zeros is valid and has no fields.
+constexpr std::size_t kMinTrailingZeros = 64;
 
-std::size_t ZerosAtEnd(const std::uint8_t* data, std::size_t size) {
+std::size_t CountTrailingZeros(const std::uint8_t* data, std::size_t size) {
   std::size_t zeros = 0;
   while (zeros < size && data[size - 1 - zeros] == 0) ++zeros;
   return zeros;
@@ -40,7 +40,7 @@ Error Truncated(const std::string& file_name, std::size_t zeros, std::size_t siz
       .Remedy("copy it again, or measure again");
 }
 
-// Generated tables hide that they are one.
+// Casts a generated table to its base class, which it inherits privately.
 template <typename Generated>
 const flatbuffers::Table& AsTable(const Generated& table) {
   return reinterpret_cast<const flatbuffers::Table&>(table);
@@ -56,22 +56,23 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
   }
   std::size_t root = 0;
   std::size_t length = bytes.size();
-  if (HasIdentifier(bytes, kPrefix)) {
-    root = kPrefix;
+  if (HasIdentifier(bytes, kPrefixBytes)) {
+    root = kPrefixBytes;
     length = flatbuffers::ReadScalar<std::uint32_t>(bytes.data());
-    if (length > bytes.size() - kPrefix) {
+    if (length > bytes.size() - kPrefixBytes) {
       throw Error(ExitCode::kBadInput,
-                  fmt::format("is cut short: {} of {} bytes are there", bytes.size(), length + kPrefix))
+                  fmt::format("is cut short: {} of {} bytes are there", bytes.size(), length + kPrefixBytes))
           .InFile(file_name)
           .AtOffset(bytes.size())
           .Remedy("copy it again, or measure again");
     }
   } else if (!HasIdentifier(bytes, 0)) {
-    const std::size_t zeros = ZerosAtEnd(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    const std::size_t zeros =
+        CountTrailingZeros(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     if (zeros == bytes.size()) throw Truncated(file_name, zeros, zeros);
     throw NotTheExpectedFile(bytes, file_name, "an ETDump", "no ED00 identifier", kIdentifierAt, kRemedy);
   }
-  // The runtime aligns fields from the start of the prefix, so the verifier begins there too.
+  // The runtime aligns fields relative to the start of the prefix, so the verifier begins there, too.
   data_ = reinterpret_cast<const std::uint8_t*>(bytes.data());
   length_ = root + length;
   if (length_ >= FLATBUFFERS_MAX_BUFFER_SIZE) {
@@ -79,7 +80,7 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
         .InFile(file_name)
         .Remedy("trace fewer runs at once");
   }
-  if (const std::size_t zeros = ZerosAtEnd(data_, length_); zeros >= kLostZeros)
+  if (const std::size_t zeros = CountTrailingZeros(data_, length_); zeros >= kMinTrailingZeros)
     throw Truncated(file_name, zeros, length_);
   flatbuffers::Verifier verifier = MakeVerifier();
   const auto offset = verifier.VerifyOffset(root);
@@ -98,23 +99,24 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
   }
 }
 
-// Whether the file is a FlatBuffer without a prefix that got one later, as ExecuTorch's Inspector wants it of
-// dumps from serialize_to_etdump_flatcc: then the first event's times are aligned from behind the prefix.
+// Whether the file is a FlatBuffer without a prefix to which a prefix was added later, as ExecuTorch's
+// Inspector requires for dumps from serialize_to_etdump_flatcc. Then the first event's times are aligned
+// relative to the end of the prefix.
 bool EtdumpRoot::IsAlignedAfter(std::size_t prefix) const {
   if (root_->run_data() == nullptr) return false;
   for (const auto* block : *root_->run_data()) {
     if (!VerifyShallow(*block)) return false;
     if (block->events() == nullptr || block->events()->size() == 0) continue;
     if (Verify(*block)) return false;
-    flatbuffers::Verifier verifier(data_ + prefix, length_ - prefix, kMostDepth,
-                                   static_cast<flatbuffers::uoffset_t>(most_tables()));
+    flatbuffers::Verifier verifier(data_ + prefix, length_ - prefix, kMaxDepth,
+                                   static_cast<flatbuffers::uoffset_t>(max_tables()));
     return verifier.VerifyTable(block);
   }
   return false;
 }
 
 flatbuffers::Verifier EtdumpRoot::MakeVerifier() const {
-  return {data_, length_, kMostDepth, static_cast<flatbuffers::uoffset_t>(most_tables())};
+  return {data_, length_, kMaxDepth, static_cast<flatbuffers::uoffset_t>(max_tables())};
 }
 
 bool EtdumpRoot::Verify(const ::etdump::RunData& block) const {
@@ -135,7 +137,7 @@ Error EtdumpRoot::Malformed() const {
       .Remedy("copy it again, or measure again");
 }
 
-const ::etdump::ETDump& VerifiedEtdump(ByteView bytes, const std::string& file_name) {
+const ::etdump::ETDump& VerifyEtdump(ByteView bytes, const std::string& file_name) {
   const EtdumpRoot file(bytes, file_name);
   if (file.root().run_data() != nullptr) {
     for (const auto* block : *file.root().run_data()) {

@@ -8,29 +8,29 @@
 
 namespace etprof {
 
-// The root of an ETDump inside `bytes`, with what was not verified yet. Its own fields and its vector of
-// blocks may be followed; a block only after Verify() of it said yes.
+// The root of an ETDump in `bytes`, whose blocks are verified separately. The root's fields and its vector of
+// blocks are already verified. A block may be accessed only after Verify() accepted it.
 class EtdumpRoot {
  public:
-  // Throws Error (kBadInput) for what is not an ETDump, is cut short or has no sound root.
+  // Throws Error (kBadInput) if the bytes are not an ETDump, are truncated, or have an invalid root.
   EtdumpRoot(ByteView bytes, const std::string& file_name);
 
   const ::etdump::ETDump& root() const { return *root_; }
 
-  // True when every offset below the block may be followed. May be called from several threads.
+  // Whether every offset in the block is valid. Thread-safe.
   bool Verify(const ::etdump::RunData& block) const;
 
-  // True when the block's own fields may be followed, its vector of events as far as the vector itself.
+  // Whether the block's own fields and its vector of events are valid; the events themselves are not checked.
   bool VerifyShallow(const ::etdump::RunData& block) const;
 
-  // A table takes at least 4 bytes, so a file whose tables are not shared cannot have more of them than this.
-  std::size_t most_tables() const { return length_ / 4 + 1; }
+  // An upper limit of the number of tables: a table has at least 4 bytes, unless tables are shared.
+  std::size_t max_tables() const { return length_ / 4 + 1; }
 
-  // The bytes from where alignment counts to the FlatBuffer's end.
+  // The bytes from the origin of alignment to the end of the FlatBuffer.
   const std::uint8_t* begin() const { return data_; }
   const std::uint8_t* end() const { return data_ + length_; }
 
-  // What to throw when Verify said no.
+  // The error to throw when Verify() returned false.
   Error Malformed() const;
 
  private:
@@ -39,12 +39,11 @@ class EtdumpRoot {
 
   const std::string& file_name_;
   const std::uint8_t* data_ = nullptr;
-  std::size_t length_ = 0;  // from data_, where alignment counts from, to the end of the FlatBuffer
+  std::size_t length_ = 0;  // from data_ (the origin of alignment) to the end of the FlatBuffer
   const ::etdump::ETDump* root_ = nullptr;
 };
 
-// The root of an ETDump of which every offset may be followed. Throws as EtdumpRoot, and for what is
-// malformed.
-const ::etdump::ETDump& VerifiedEtdump(ByteView bytes, const std::string& file_name);
+// The root of an ETDump in which all offsets are verified. Throws as EtdumpRoot, and if a block is malformed.
+const ::etdump::ETDump& VerifyEtdump(ByteView bytes, const std::string& file_name);
 
 }  // namespace etprof
