@@ -1,11 +1,11 @@
 #include "delegates/delegate.h"
 
-// backends/apple/coreml/runtime/sdk/model_event_logger_impl.mm, ModelEventLoggerImpl::log_profiling_infos,
-// with the times of ETCoreMLModelProfiler.mm, get_profiling_infos_for_paths: the time of the whole model, by
-// the host's clock, times the compute plan's estimated cost of each operator. So no operator is measured, and
-// one that Core ML estimates badly looks as certain as any other. Names are those of the model's symbols, or
-// "output:operator"; only the metadata (ETCoreMLOperationProfilingInfo.mm, get_metadata: JSON) is Core ML's
-// alone.
+// Core ML writes events in backends/apple/coreml/runtime/sdk/model_event_logger_impl.mm,
+// ModelEventLoggerImpl::log_profiling_infos, with the times of ETCoreMLModelProfiler.mm,
+// get_profiling_infos_for_paths: the host time of the whole model, multiplied by the estimated cost of each
+// operator in the compute plan. So no operator is measured, and a wrong estimate looks as certain as any
+// other. Names are those of the model's symbols, or "output:operator". Only the metadata
+// (ETCoreMLOperationProfilingInfo.mm, get_metadata: JSON) is specific to Core ML.
 namespace etprof::delegates {
 namespace {
 

@@ -24,7 +24,7 @@ void Evidence::Add(Writers writers) {
 const Delegate* Evidence::Owner() const {
   const Delegate* owner = nullptr;
   for (std::size_t i = 0; i < kDelegates.size(); ++i) {
-    if (!any_[i] || !(kDelegates[i]->one_is_enough || all_[i])) continue;
+    if (!any_[i] || !(kDelegates[i]->one_identifies_call || all_[i])) continue;
     if (owner != nullptr) return nullptr;
     owner = kDelegates[i];
   }
@@ -33,7 +33,7 @@ const Delegate* Evidence::Owner() const {
 
 bool Evidence::MayBeOf(const Delegate& delegate) const {
   if (const Delegate* const owner = Owner()) return owner == &delegate;
-  if (delegate.writes == nullptr || delegate.one_is_enough) return true;
+  if (delegate.writes == nullptr || delegate.one_identifies_call) return true;
   const auto at = std::ranges::find(kDelegates, &delegate) - kDelegates.begin();
   return any_[static_cast<std::size_t>(at)];
 }

@@ -9,15 +9,15 @@
 
 #include "core/json/describe.h"
 
-// What the delegates (backends) of ExecuTorch write into an ETDump: one file for each, which says in which
-// file and function of ExecuTorch the backend writes it.
+// Knowledge about the events that ExecuTorch's delegates (backends) write into an ETDump. There is one file
+// per delegate, which names the file and function of ExecuTorch in which the backend writes them.
 namespace etprof {
 
-// What the number of an event is. Only host time is added up, compared, and judged.
+// The meaning of an event's value. Only host time is summed and compared.
 enum class ValueKind : std::uint8_t {
-  kHostTime,    // read from the clock that Method::execute is read from
-  kDeviceTime,  // read from another clock, whose relation to the host's is not known
-  kEstimate,    // not measured: a model's share of a time
+  kHostTime,    // from the clock that also measures Method::execute
+  kDeviceTime,  // from another clock with an unknown relation to the host's
+  kEstimate,    // not measured: a share of a time, assigned by a model
   kCycles,
   kBytes,
   kCount,
@@ -34,55 +34,56 @@ inline constexpr NamedValue<ValueKind> kNames<ValueKind>[] = {
 
 namespace etprof::delegates {
 
-// An event as a delegate wrote it.
+// An event as a delegate writes it.
 struct Event {
-  std::string_view name;           // of an event without a name: its integer id as text
+  std::string_view name;           // for an event without a name: its integer id as text
   bool numbered = false;           // it has an integer id
-  bool last = false;               // no event of its delegate's call comes after it
-  std::string_view metadata = {};  // the bytes that the delegate added to it
+  bool last = false;               // the last event of its delegate call
+  std::string_view metadata = {};  // bytes that the delegate attached to the event
 };
 
-// An event as it is read.
+// The interpretation of an event.
 struct Reading {
   ValueKind kind = ValueKind::kUnknown;
-  std::string_view unit;    // of end - start, as the file has it: "ns", "µs", "bytes"; "": not known
+  std::string_view unit;    // unit of end - start in the file: "ns", "µs", "bytes"; "": unknown
   std::string name;         // for people
-  bool moves_data = false;  // of host time: it copies, and computes nothing
+  bool moves_data = false;  // host time of copies without computation
 };
 
 struct Delegate {
-  std::string_view backend;  // as programs name it
-  // Whether nobody but this delegate writes such an event: how it is recognized without the program. Null:
-  // never.
+  std::string_view backend;  // name in programs
+  // Whether only this delegate writes such events, so that it is recognized without the program. Null: it
+  // cannot be recognized.
   bool (*writes)(const Event& event);
-  // Whether one such event tells whose the whole call is; else every event of the call must be one.
-  bool one_is_enough;
+  // Whether one such event identifies the delegate of the whole call; otherwise all events of the call must
+  // be such events.
+  bool one_identifies_call;
   Reading (*read)(const Event& event);
-  bool writes_as_framework = false;  // its events have no delegate's id, as those of ExecuTorch itself
-  // What its metadata says to people; "": nothing that can be shown. Null: it is text.
+  bool writes_as_framework = false;  // its events have no delegate id, like those of ExecuTorch itself
+  // Formats the metadata for people; "": nothing can be shown. Null: the metadata is text.
   std::string (*metadata)(std::string_view bytes) = nullptr;
-  bool names_operators = false;  // the table of categories knows the names of its events
+  bool names_operators = false;  // the table of categories contains the names of its events
 };
 
 extern const Delegate kCoreml, kEthosU, kNeutron, kOpenvino, kQnn, kVgf, kVulkan, kXnnpack;
 inline constexpr std::array<const Delegate*, 8> kDelegates = {&kXnnpack, &kQnn,    &kCoreml,  &kVulkan,
                                                               &kVgf,     &kEthosU, &kNeutron, &kOpenvino};
 
-// That of a backend of a program. Null: none that is known.
+// The delegate with this backend name. Null: unknown.
 const Delegate* OfBackend(std::string_view backend);
 
-// Who may have written an event, by their places in kDelegates.
+// The delegates that may have written an event, by their index in kDelegates.
 using Writers = std::bitset<kDelegates.size()>;
 Writers WritersOf(const Event& event);
 
-// Whose the events of a call are.
+// Collects the possible writers of a call's events to find its delegate.
 class Evidence {
  public:
   void Add(Writers writers);
-  // Null: the events do not tell it with certainty, or tell of two.
+  // Null: the events do not identify a delegate with certainty, or identify two.
   const Delegate* Owner() const;
-  // Whether `delegate` may have written them: they tell of no other, and one is like its own where all of its
-  // own can be told.
+  // Whether `delegate` may have written the events: they do not identify another delegate, and if all events
+  // of `delegate` can be recognized, at least one was.
   bool MayBeOf(const Delegate& delegate) const;
 
  private:
@@ -90,14 +91,14 @@ class Evidence {
   Writers all_ = Writers().set();
 };
 
-// Whether a delegate that writes_as_framework wrote it.
+// Whether a delegate with writes_as_framework writes events of this name.
 bool IsDelegatesOwn(std::string_view framework_name);
 
-// `delegate` may be null: what the event counts is unknown then.
+// Interprets an event. `delegate` may be null: then the meaning of its value is unknown.
 Reading Read(const Delegate* delegate, const Event& event);
 
-// "Convolution: aten_convolution_default (brgconv_avx512_f32)", as kOpenvino's events are named; nullopt:
-// another name.
+// The parts of the name of a kOpenvino event, "Convolution: aten_convolution_default (brgconv_avx512_f32)".
+// Absent if the name has another form.
 struct OpenvinoLayer {
   std::string_view type, node, executed;
 };

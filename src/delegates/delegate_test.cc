@@ -14,7 +14,7 @@ std::string_view RecognizedFrom(const std::vector<Event>& events) {
   return evidence.Owner() == nullptr ? "" : evidence.Owner()->backend;
 }
 
-TEST(Delegates, AreRecognizedByWhatOnlyTheyWrite) {
+TEST(Delegates, AreRecognizedByTheirEvents) {
   EXPECT_EQ(RecognizedFrom({{"Convolution (NHWC, F32) IGEMM #1"}, {"Invalid Unary Op #2"}}),
             "XnnpackBackend");
   EXPECT_EQ(RecognizedFrom({{"Static Reshape (NC)"}, {"Fully Connected (NC, QS8, QC8W) GEMM"}}),
@@ -27,7 +27,7 @@ TEST(Delegates, AreRecognizedByWhatOnlyTheyWrite) {
   EXPECT_EQ(RecognizedFrom({{"+EthosUBackend::execute()NPU"}}), "EthosUBackend");
 }
 
-TEST(Delegates, AreRecognizedByMetadataThatOnlyTheyWrite) {
+TEST(Delegates, AreRecognizedByTheirMetadata) {
   EXPECT_EQ(RecognizedFrom({{"out", false, false, R"({"preferredComputeUnit":"NE","estimatedCost":0.1})"}}),
             "CoreMLBackend");
   EXPECT_EQ(RecognizedFrom({{"out", false, false, R"({"estimatedCost":0.1})"}}), "");
@@ -38,7 +38,7 @@ TEST(Delegates, AreRecognizedByMetadataThatOnlyTheyWrite) {
   EXPECT_EQ(RecognizedFrom({layer, {"Convolution: a (brgconv_avx512_f32)"}}), "");
 }
 
-TEST(Delegates, OpenvinosLayersHaveTypeNodeAndImplementation) {
+TEST(Delegates, ParsesTheNamesOfOpenvinoLayers) {
   const auto layer = ParseOpenvinoLayer("GroupConvolution: aten_conv (brgconv_avx512_dw_f32)");
   ASSERT_TRUE(layer);
   EXPECT_EQ(layer->type, "GroupConvolution");
@@ -48,7 +48,7 @@ TEST(Delegates, OpenvinosLayersHaveTypeNodeAndImplementation) {
     EXPECT_FALSE(ParseOpenvinoLayer(other)) << other;
 }
 
-TEST(Delegates, XnnpacksMetadataIsAMicrokernelAndItsTime) {
+TEST(Delegates, FormatsXnnpackMetadata) {
   using namespace std::string_view_literals;
   EXPECT_EQ(kXnnpack.metadata("xnn_f32_gemm\0"
                               "12"sv),
@@ -60,7 +60,7 @@ TEST(Delegates, XnnpacksMetadataIsAMicrokernelAndItsTime) {
             "12 µs");
 }
 
-TEST(Delegates, NeutronsMetadataIsANumberAndNoLetter) {
+TEST(Delegates, FormatsNeutronMetadataAsANumber) {
   EXPECT_EQ(kNeutron.metadata("A"), "function 65");
   EXPECT_EQ(kNeutron.metadata(""), "");
 }
@@ -71,27 +71,27 @@ TEST(Delegates, AreNotGuessed) {
   EXPECT_EQ(RecognizedFrom({{"0", true}}), "");
   EXPECT_EQ(RecognizedFrom({{"relu_out:ios17.relu"}}), "");
   EXPECT_EQ(RecognizedFrom({{"Add (ND) #1"}, {"conv"}}), "");                      // not all are XNNPACK's
-  EXPECT_EQ(RecognizedFrom({{"ETVK_EXECUTE"}, {"RPC (execute) time (us)"}}), "");  // of two
+  EXPECT_EQ(RecognizedFrom({{"ETVK_EXECUTE"}, {"RPC (execute) time (us)"}}), "");  // identifies two delegates
   EXPECT_EQ(OfBackend("MyBackend"), nullptr);
 }
 
-bool MayBe(std::string_view backend, const std::vector<Event>& events) {
+bool MayHaveWritten(std::string_view backend, const std::vector<Event>& events) {
   Evidence evidence;
   for (const Event& event : events) evidence.Add(WritersOf(event));
   return evidence.MayBeOf(*OfBackend(backend));
 }
 
-TEST(Delegates, AreContradictedByWhatTheyDoNotWrite) {
-  EXPECT_TRUE(MayBe("XnnpackBackend", {{"Add (ND) #1"}}));
-  EXPECT_TRUE(MayBe("XnnpackBackend", {{"Add (ND, F32)"}, {"Invalid Unary Op"}}));  // an old version
-  EXPECT_FALSE(MayBe("XnnpackBackend", {{"aten_convolution_default"}}));            // Core ML's
-  EXPECT_FALSE(MayBe("XnnpackBackend", {{"0", true}}));                             // Neutron's
-  EXPECT_FALSE(MayBe("XnnpackBackend", {{"RPC (us)"}}));
-  EXPECT_FALSE(MayBe("QnnBackend", {{"Add (ND) #1"}}));
-  EXPECT_TRUE(MayBe("QnnBackend", {{"Input OpId_2"}}));
-  EXPECT_TRUE(MayBe("VulkanBackend", {{"conv2d_3"}}));
-  EXPECT_TRUE(MayBe("CoreMLBackend", {{"aten_convolution_default"}}));
-  EXPECT_TRUE(MayBe("NeutronBackend", {{"0", true}}));
+TEST(Delegates, AreExcludedByEventsOfOthers) {
+  EXPECT_TRUE(MayHaveWritten("XnnpackBackend", {{"Add (ND) #1"}}));
+  EXPECT_TRUE(MayHaveWritten("XnnpackBackend", {{"Add (ND, F32)"}, {"Invalid Unary Op"}}));  // an old version
+  EXPECT_FALSE(MayHaveWritten("XnnpackBackend", {{"aten_convolution_default"}}));  // written by Core ML
+  EXPECT_FALSE(MayHaveWritten("XnnpackBackend", {{"0", true}}));                   // written by Neutron
+  EXPECT_FALSE(MayHaveWritten("XnnpackBackend", {{"RPC (us)"}}));
+  EXPECT_FALSE(MayHaveWritten("QnnBackend", {{"Add (ND) #1"}}));
+  EXPECT_TRUE(MayHaveWritten("QnnBackend", {{"Input OpId_2"}}));
+  EXPECT_TRUE(MayHaveWritten("VulkanBackend", {{"conv2d_3"}}));
+  EXPECT_TRUE(MayHaveWritten("CoreMLBackend", {{"aten_convolution_default"}}));
+  EXPECT_TRUE(MayHaveWritten("NeutronBackend", {{"0", true}}));
 }
 
 TEST(Delegates, OnlyHostClocksAreHostTime) {
@@ -101,7 +101,7 @@ TEST(Delegates, OnlyHostClocksAreHostTime) {
     ValueKind kind;
     std::string_view unit, name;
   };
-  for (const Case& one : std::vector<Case>{
+  for (const Case& test_case : std::vector<Case>{
            {"XnnpackBackend", {"Add (ND) #1"}, ValueKind::kHostTime, "ns", "Add (ND) #1"},
            {"QnnBackend", {"RPC (us)"}, ValueKind::kDeviceTime, "µs", "RPC"},
            {"QnnBackend", {"heap (bytes)"}, ValueKind::kBytes, "bytes", "heap"},
@@ -128,15 +128,15 @@ TEST(Delegates, OnlyHostClocksAreHostTime) {
            {"NeutronBackend", {"1", true, true}, ValueKind::kUnknown, "", "1"},
            {"OpenvinoBackend", {"layer"}, ValueKind::kUnknown, "", "layer"},
            {"MyBackend", {"layer"}, ValueKind::kUnknown, "", "layer"}}) {
-    const Reading reading = Read(OfBackend(one.backend), one.event);
-    EXPECT_EQ(reading.kind, one.kind) << one.backend << ' ' << one.event.name;
-    EXPECT_EQ(reading.unit, one.unit) << one.backend << ' ' << one.event.name;
-    EXPECT_EQ(reading.name, one.name) << one.backend;
+    const Reading reading = Read(OfBackend(test_case.backend), test_case.event);
+    EXPECT_EQ(reading.kind, test_case.kind) << test_case.backend << ' ' << test_case.event.name;
+    EXPECT_EQ(reading.unit, test_case.unit) << test_case.backend << ' ' << test_case.event.name;
+    EXPECT_EQ(reading.name, test_case.name) << test_case.backend;
     EXPECT_FALSE(reading.moves_data);
   }
 }
 
-TEST(Delegates, CopiesOfHostTimeMoveData) {
+TEST(Delegates, RecognizesDataMovement) {
   EXPECT_TRUE(Read(&kVulkan, {"ETVK_COPY_OUTPUTS"}).moves_data);
   EXPECT_TRUE(Read(&kVgf, {"VGF_COPY_INPUTS"}).moves_data);
   EXPECT_TRUE(Read(&kEthosU, {"+EthosUBackend::execute()handles.input.memcpy()"}).moves_data);

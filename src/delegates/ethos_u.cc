@@ -1,8 +1,8 @@
 #include "delegates/delegate.h"
 
-// backends/arm/runtime/EthosUBackend.cpp, EthosUBackend::execute (EXECUTORCH_PROF_SCOPE of
-// EthosUBackend_Internal.h): host spans that are written as the framework writes its own, without a
-// delegate's id. The NPU's cycles go to the log, not into the ETDump.
+// The Ethos-U backend writes host spans in backends/arm/runtime/EthosUBackend.cpp, EthosUBackend::execute
+// (EXECUTORCH_PROF_SCOPE of EthosUBackend_Internal.h). They have no delegate id, like those of the framework.
+// The NPU's cycles go to the log, not into the ETDump.
 namespace etprof::delegates {
 namespace {
 

@@ -1,9 +1,9 @@
 #include "delegates/delegate.h"
 
-// backends/nxp/runtime/NeutronBackend.cpp, NeutronBackend::execute: after the run, one event for each kernel,
-// numbered from 0 and without a name, whose times are ticks of the NPU's counter; how long a tick is, the
-// file does not say. The last event of a call adds ticks of the host's clock to them: a sum without a meaning
-// that could be shown. Their metadata is one byte, the code of the kernel's function.
+// The Neutron backend writes events in backends/nxp/runtime/NeutronBackend.cpp, NeutronBackend::execute:
+// after the run, one event per kernel, numbered from 0 and without a name. Their times are ticks of the NPU's
+// counter of unknown length. The last event of a call is the sum of such ticks and ticks of the host's clock,
+// which is meaningless. The metadata is one byte, the code of the kernel's function.
 namespace etprof::delegates {
 namespace {
 

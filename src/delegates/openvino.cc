@@ -1,16 +1,18 @@
 #include "delegates/delegate.h"
 
-// backends/openvino/runtime/OpenvinoBackend.cpp, OpenvinoBackend::execute: nothing. Its call is one whole,
-// unless etprof-runner ran it (runner/openvino/openvino.cc, Named): one event for each layer that OpenVINO's
-// CPU plugin executed, in their order, by the host's clock; "Convolution: aten_convolution_default
-// (brgconv_avx512_f32)" has the layer's type, the node's name, and how it was executed. Their metadata begins
-// with "OpenVINO", and has the node's whole name.
+// The OpenVINO backend (backends/openvino/runtime/OpenvinoBackend.cpp, OpenvinoBackend::execute) writes no
+// events, so its call is a single span. But if etprof-runner ran it (runner/openvino/openvino.cc, Named),
+// there is one event for each layer that OpenVINO's CPU plugin executed, in order, measured by the host's
+// clock. The name "Convolution: aten_convolution_default (brgconv_avx512_f32)" contains the layer's type, the
+// node's name, and the implementation. The metadata begins with "OpenVINO" and contains the node's full name.
 namespace etprof::delegates {
 namespace {
 
-constexpr std::string_view kMark = "OpenVINO ";
+constexpr std::string_view kMetadataPrefix = "OpenVINO ";
 
-bool WrittenForOpenvino(const Event& event) { return !event.numbered && event.metadata.starts_with(kMark); }
+bool WrittenForOpenvino(const Event& event) {
+  return !event.numbered && event.metadata.starts_with(kMetadataPrefix);
+}
 
 Reading ReadOpenvino(const Event& event) {
   if (!WrittenForOpenvino(event)) return Read(nullptr, event);
@@ -18,7 +20,7 @@ Reading ReadOpenvino(const Event& event) {
 }
 
 std::string OpenvinoMetadata(std::string_view bytes) {
-  return std::string(bytes.substr(bytes.starts_with(kMark) ? kMark.size() : 0));
+  return std::string(bytes.substr(bytes.starts_with(kMetadataPrefix) ? kMetadataPrefix.size() : 0));
 }
 
 }  // namespace

@@ -2,10 +2,11 @@
 
 #include "delegates/delegate.h"
 
-// backends/qualcomm/runtime/backends/QnnProfiler.cpp, QnnProfile::ProfileData: start 0 and, instead of the
-// end, a value. What it counts stands behind the identifier: get_event_unit puts " (us)", " (bytes)", or
-// " (count)" there; of cycles nothing, but HTP's own identifiers end with "(cycles)". The events of nodes
-// have no unit of get_event_unit at all, be it µs or cycles. Whose clock counts the microseconds is not said.
+// The QNN backend writes events in backends/qualcomm/runtime/backends/QnnProfiler.cpp,
+// QnnProfile::ProfileData: the start is 0, and the end is a value. The unit follows the identifier:
+// get_event_unit appends " (us)", " (bytes)", or " (count)". It appends nothing for cycles, but HTP's own
+// identifiers end with "(cycles)". Events of nodes have no unit from get_event_unit, whether they are µs or
+// cycles. It is not documented whose clock counts the microseconds.
 namespace etprof::delegates {
 namespace {
 

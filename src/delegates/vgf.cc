@@ -1,8 +1,8 @@
 #include "delegates/delegate.h"
 
-// backends/arm/runtime/VGFBackend.cpp, VGFBackend::execute, and VGFSetup.cpp: host spans "VGF_..." and
-// "VGF::...", some of which only carry JSON as metadata. What the GPU took goes to the log
-// (read_timestamp_queries), not into the ETDump.
+// The VGF backend writes host spans in backends/arm/runtime/VGFBackend.cpp, VGFBackend::execute, and
+// VGFSetup.cpp: "VGF_..." and "VGF::...", some of which only carry JSON as metadata. The GPU times go to the
+// log (read_timestamp_queries), not into the ETDump.
 namespace etprof::delegates {
 namespace {
 

@@ -1,10 +1,10 @@
 #include "core/text/text.h"
 #include "delegates/delegate.h"
 
-// backends/vulkan/runtime/VulkanBackend.cpp, VulkanBackend::execute: host spans "ETVK_...", and for each
-// dispatch the GPU's timestamps in ns, named {kernel, "dispatch_id": 3}, which is no JSON: the kernel has
-// neither key nor quotes. Earlier versions name it kernel_3. The GPU's clock counts from another moment.
-// WebGPU registers itself by the same name.
+// The Vulkan backend writes events in backends/vulkan/runtime/VulkanBackend.cpp, VulkanBackend::execute: host
+// spans "ETVK_...", and for each dispatch the GPU's timestamps in ns, named {kernel, "dispatch_id": 3}, which
+// is not JSON, because the kernel has neither key nor quotes. Earlier versions use the name kernel_3. The
+// GPU's clock has another origin. WebGPU registers itself by the same name.
 namespace etprof::delegates {
 namespace {
 
@@ -16,7 +16,8 @@ bool WrittenByVulkan(const Event& event) {
           (event.name.starts_with('{') && event.name.find(kDispatch) != std::string_view::npos));
 }
 
-// `{conv2d_pw_tile_float, "dispatch_id": 3}` -> "conv2d_pw_tile_float, dispatch 3". More keys stay behind it.
+// Formats `{conv2d_pw_tile_float, "dispatch_id": 3}` as "conv2d_pw_tile_float, dispatch 3". Further keys
+// follow unchanged.
 std::string DispatchName(std::string_view name) {
   const std::size_t comma = name.find(',');
   const std::size_t at = name.find(kDispatch);

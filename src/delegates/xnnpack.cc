@@ -1,17 +1,18 @@
 #include "delegates/delegate.h"
 #include "xnnpack/operator_name.h"
 
-// backends/xnnpack/runtime/profiling/XNNProfiler.cpp, submit_trace: one event per operator, named as XNNPACK
-// names it with its number behind it. Durations are XNNPACK's own, by the host's clock; starts are strung
-// together from that of the call. Newer versions add as metadata the microkernel's name, a NUL, and as text
-// the microseconds that it took.
+// The XNNPACK backend writes events in backends/xnnpack/runtime/profiling/XNNProfiler.cpp, submit_trace: one
+// event per operator, with XNNPACK's name followed by its number. Durations are measured by XNNPACK with the
+// host's clock; the starts are computed by adding the durations to the start of the call. Newer versions add
+// metadata: the microkernel's name, a NUL, and its microseconds as text.
 namespace etprof::delegates {
 namespace {
 
 bool WrittenByXnnpack(const Event& event) {
   const auto name = xnnpack::ParseOperatorName(event.name);
   if (!name || event.numbered) return false;
-  // Only XNNPACK numbers its operators. Versions before that have a layout or data types in parentheses.
+  // Only XNNPACK numbers its operators. Older versions write no number, but a layout or data types in
+  // parentheses.
   return name->number || !name->data_types.empty() ||
          (!name->layout.empty() && name->layout.find_first_not_of("NCDHW") == std::string::npos);
 }

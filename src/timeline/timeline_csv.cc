@@ -18,26 +18,26 @@
 namespace etprof {
 namespace {
 
-// ExecuTorch's own spans and its kernels ("native_call_add.out", "llama::custom_sdpa.out"). A row with
+// Names of ExecuTorch's own spans and kernels ("native_call_add.out", "llama::custom_sdpa.out"). A row with
 // another name and without etprof's node_id is a delegate's operator.
 bool IsFrameworkName(std::string_view name) {
   return name == "OPERATOR_CALL" || name == "DELEGATE_CALL" || name.starts_with("native_call_") ||
          (name.find("::") != std::string_view::npos && name.find(' ') == std::string_view::npos);
 }
 
-bool AllDigits(std::string_view text) {
+bool IsDigits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// `text` times 10^decimals, rounded to the nearest integer; absent for what is no number of that size. Plain
-// decimals are exact however many digits they have; what has an exponent goes through a double.
+// `text` times 10^decimals, rounded to the nearest integer; absent if the text is not a number in the range
+// of times. Plain decimals are exact for any number of digits; numbers with an exponent are read as double.
 std::optional<Nanoseconds> ScaledDecimal(std::string_view text, int decimals) {
   const bool negative = text.starts_with('-');
   const std::string_view digits = text.substr(negative ? 1 : 0);
   const std::size_t point = std::min(digits.find('.'), digits.size());
   const std::string_view whole = digits.substr(0, point);
   const std::string_view fraction = digits.substr(std::min(point + 1, digits.size()));
-  if (!AllDigits(whole) || (!fraction.empty() && !AllDigits(fraction))) {
+  if (!IsDigits(whole) || (!fraction.empty() && !IsDigits(fraction))) {
     const auto number = AsNumber<double>(text);
     if (!number) return std::nullopt;
     const double value = *number * std::pow(10, decimals);
@@ -63,13 +63,13 @@ std::optional<Nanoseconds> ScaledDecimal(std::string_view text, int decimals) {
   return negative ? -value : value;
 }
 
-// What is read of a row (timeline_row.h).
+// The columns that are read (timeline_row.h).
 enum Column { kModel, kName, kBackend, kStart, kEnd, kDuration, kNode, kRun, kBlock, kCall, kChain, kPhase };
 constexpr std::array<std::string_view, kPhase + 1> kColumns = {
     "model_id",  "name",  "delegate_backend", "start_us", "end_us", "duration_ms", "node_id",
     "run_index", "block", "instruction",      "chain",    "phase"};
 
-// "forward/3/backend/2" and what may follow: method and kind of span.
+// The method and the kind of span in a node id such as "forward/3/backend/2".
 struct NodeId {
   std::string_view method;
   std::string_view kind;
@@ -83,14 +83,14 @@ std::optional<NodeId> ParseNodeId(std::string_view text) {
     if (before == std::string_view::npos) continue;
     std::string_view instruction = text.substr(before + 1, at - before - 1);
     if (instruction.starts_with('-')) instruction.remove_prefix(1);
-    if (AllDigits(instruction)) return NodeId{text.substr(0, before), kind};
+    if (IsDigits(instruction)) return NodeId{text.substr(0, before), kind};
   }
   return std::nullopt;
 }
 
-class Reader {
+class TimelineReader {
  public:
-  Reader(std::string_view text, const std::string& file_name)
+  TimelineReader(std::string_view text, const std::string& file_name)
       : csv_(text, file_name), file_name_(file_name) {}
 
   Timeline Read() {
@@ -112,8 +112,8 @@ class Reader {
   }
 
  private:
-  Error Problem(const std::string& what,
-                const char* remedy = "give a timeline CSV as etprof writes it") const {
+  Error MakeError(const std::string& what,
+                  const char* remedy = "give a timeline CSV as etprof writes it") const {
     return Error(ExitCode::kBadInput, what).InFile(file_name_).AtLine(csv_.line()).Remedy(remedy);
   }
 
@@ -121,15 +121,15 @@ class Reader {
     if (!csv_.Next(fields_))
       throw Error(ExitCode::kBadInput, "is empty").InFile(file_name_).Remedy("write it again");
     for (std::size_t i = 0; i < fields_.size(); ++i) {
-      const auto known = std::ranges::find(kColumns, fields_[i]);
-      if (known == kColumns.end()) continue;
-      std::optional<std::size_t>& place = places_[static_cast<std::size_t>(known - kColumns.begin())];
-      if (place) throw Problem(fmt::format("the column {} is there twice", fields_[i]));
+      const auto column_name = std::ranges::find(kColumns, fields_[i]);
+      if (column_name == kColumns.end()) continue;
+      std::optional<std::size_t>& place = places_[static_cast<std::size_t>(column_name - kColumns.begin())];
+      if (place) throw MakeError(fmt::format("the column {} is there twice", fields_[i]));
       place = i;
     }
     if (!Has(kName) || !(HasTimes() || Has(kDuration))) {
-      throw Problem("is not a timeline: it has no columns name, start_us, and end_us",
-                    "give an ETDump, or a timeline CSV (..._exec_all_runs_timeline.csv)");
+      throw MakeError("is not a timeline: it has no columns name, start_us, and end_us",
+                      "give an ETDump, or a timeline CSV (..._exec_all_runs_timeline.csv)");
     }
   }
 
@@ -142,17 +142,17 @@ class Reader {
   Nanoseconds Time(Column column, int decimals) const {
     const std::string_view text = Field(column);
     const auto value = ScaledDecimal(text, decimals);
-    if (!value) throw Problem(fmt::format("{} is \"{}\", which is not a time", kColumns[column], text));
+    if (!value) throw MakeError(fmt::format("{} is \"{}\", which is not a time", kColumns[column], text));
     return *value;
   }
 
   std::optional<std::int32_t> Integer(Column column) const {
     std::string_view text = Field(column);
     if (text.empty()) return std::nullopt;
-    if (text.ends_with(".0")) text.remove_suffix(2);  // pandas, where a column has gaps
+    if (text.ends_with(".0")) text.remove_suffix(2);  // pandas writes integers this way if a column has gaps
     const auto value = AsNumber<std::int32_t>(text);
     if (!value)
-      throw Problem(fmt::format("{} is \"{}\", which is not an integer", kColumns[column], Field(column)));
+      throw MakeError(fmt::format("{} is \"{}\", which is not an integer", kColumns[column], Field(column)));
     return value;
   }
 
@@ -160,7 +160,7 @@ class Reader {
     ++rows_;
     TimelineEvent event;
     const std::string_view name = Field(kName);
-    if (name.empty()) throw Problem("name is empty");
+    if (name.empty()) throw MakeError("name is empty");
     event.name = result_.trace.names.Intern(name);
     const std::optional<NodeId> node = ParseNodeId(Field(kNode));
     if (node ? node->kind == "backend" : !IsFrameworkName(name)) event.source = Trace::Source::kDelegate;
@@ -170,17 +170,17 @@ class Reader {
     event.chain = Integer(kChain).value_or(Has(kChain) ? -1 : 0);
     event.instruction = Integer(kCall).value_or(-1);
     ReadPhase(event);
-    NoteModel(Field(kModel));
+    UpdateModel(Field(kModel));
     if (const std::string_view backend = Field(kBackend); !backend.empty()) backends_.emplace(backend);
     if (is_method) ++methods_;
-    RunOfRow().events.push_back(event);
+    FindRun().events.push_back(event);
   }
 
   void ReadTimes(bool is_method, TimelineEvent& event) {
     if (!HasTimes()) {
       if (!is_method) {
-        throw Problem("without start_us and end_us the nesting of the spans is not known",
-                      "give a timeline with these columns, or one of Method::execute alone");
+        throw MakeError("without start_us and end_us the nesting of the spans is not known",
+                        "give a timeline with these columns, or one of Method::execute alone");
       }
       event.start = clock_;
       event.end = clock_ + std::max<Nanoseconds>(0, Time(kDuration, 6));
@@ -203,24 +203,24 @@ class Reader {
       return;
     }
     if (Field(kDuration).empty()) return;
-    // Times in another unit than the header says would make every number wrong.
-    const auto told = static_cast<double>(Time(kDuration, 6));
+    // Times in another unit than the header says would make all results wrong.
+    const auto stated = static_cast<double>(Time(kDuration, 6));
     const auto taken = static_cast<double>(event.end - event.start);
-    constexpr double kRounding = 2000;  // ns: what two rounded times may be off by
-    if (std::fabs(told - taken) > kRounding + 0.001 * std::max(told, taken)) {
-      throw Problem(fmt::format("duration_ms is {}, but end_us - start_us is {} ms", Field(kDuration),
-                                ExactMilliseconds(event.end - event.start)),
-                    "check the units of the columns");
+    constexpr double kRounding = 2000;  // ns, the largest difference from rounding two times
+    if (std::fabs(stated - taken) > kRounding + 0.001 * std::max(stated, taken)) {
+      throw MakeError(fmt::format("duration_ms is {}, but end_us - start_us is {} ms", Field(kDuration),
+                                  ExactMilliseconds(event.end - event.start)),
+                      "check the units of the columns");
     }
   }
 
-  // Throws where the event, or all together, takes longer than sums of times allow.
+  // Throws if the event, or all events together, take longer than the limits for sums of times.
   void AddTime(const TimelineEvent& event) {
     constexpr const char* kCheckUnits = "check the units of the columns";
     const Nanoseconds length = event.end < event.start ? event.start - event.end : event.end - event.start;
-    if (length > kMaxEventTime) throw Problem("an event takes more than 4.8 hours", kCheckUnits);
+    if (length > kMaxEventTime) throw MakeError("an event takes more than 4.8 hours", kCheckUnits);
     total_ += length;
-    if (total_ > kMaxTotalTime) throw Problem("events take more than 13 days together", kCheckUnits);
+    if (total_ > kMaxTotalTime) throw MakeError("events take more than 13 days together", kCheckUnits);
   }
 
   void ReadPhase(TimelineEvent& event) const {
@@ -228,16 +228,17 @@ class Reader {
     if (text.empty()) return;
     event.phase = ValueNamed<Phase>(text);
     if (!event.phase)
-      throw Problem(fmt::format("phase is \"{}\", not first, warmup, steady or disturbed", text));
+      throw MakeError(fmt::format("phase is \"{}\", not first, warmup, steady or disturbed", text));
   }
 
-  void NoteModel(std::string_view model) {
+  void UpdateModel(std::string_view model) {
     if (rows_ == 1) result_.model_id = model;
     if (result_.model_id != model) result_.model_id.clear();
   }
 
-  // The rows of one run_index and block belong together; those of no run, as long as they stand together.
-  TimelineRun& RunOfRow() {
+  // Rows with the same run_index and block belong to one run. Rows without a run_index belong together as
+  // long as they are consecutive.
+  TimelineRun& FindRun() {
     const std::optional<std::int32_t> index = Has(kRun) ? Integer(kRun) : std::optional<std::int32_t>(0);
     const std::string_view block = Has(kBlock) ? Field(kBlock) : std::string_view("Execute");
     if (!runs_.empty() && index == last_index_ && runs_[last_run_].block == block) return runs_[last_run_];
@@ -274,7 +275,7 @@ class Reader {
   CsvReader csv_;
   const std::string& file_name_;
   std::vector<std::string_view> fields_;
-  std::array<std::optional<std::size_t>, kColumns.size()> places_;  // in the file
+  std::array<std::optional<std::size_t>, kColumns.size()> places_;  // index of each column in the file
   Timeline result_;
   std::vector<TimelineRun> runs_;
   std::map<std::pair<std::string, std::int32_t>, std::size_t> by_index_;
@@ -282,14 +283,14 @@ class Reader {
   std::size_t last_run_ = 0;
   std::set<std::string> backends_;
   std::int64_t rows_ = 0, methods_ = 0;
-  Nanoseconds clock_ = 0;  // of runs whose times are not told
-  Nanoseconds total_ = 0;  // of all events
+  Nanoseconds clock_ = 0;  // end of the last run, for files without start_us and end_us
+  Nanoseconds total_ = 0;  // sum over all events
 };
 
 }  // namespace
 
 Timeline ReadTimelineCsv(std::string_view text, const std::string& file_name) {
-  return Reader(text, file_name).Read();
+  return TimelineReader(text, file_name).Read();
 }
 
 Timeline ReadTimelineCsvFile(const std::filesystem::path& path) {

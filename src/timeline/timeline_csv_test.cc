@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// One run of a kernel and a delegate call, as the kit writes it: no instruction, times in microseconds.
+// One run with a kernel and a delegate call, in the kit's format: no instruction, times in microseconds.
 constexpr const char* kKit =
     "model_id,name,type,delegate_backend,start_us,end_us,duration_ms,pct_total,node_id,run_index,block\n"
     "net,native_call_mean.out,x,,1,3.5,0.0025,,,0,Execute\n"
@@ -25,7 +25,7 @@ constexpr const char* kKit =
 
 Timeline Read(const std::string& text) { return ReadTimelineCsv(text, "a.csv"); }
 
-std::string Refusal(const std::string& text) {
+std::string TimelineProblem(const std::string& text) {
   try {
     Read(text);
   } catch (const Error& error) {
@@ -35,15 +35,15 @@ std::string Refusal(const std::string& text) {
   return "";
 }
 
-std::vector<std::string> Selves(const Timeline& timeline) {
+std::vector<std::string> SelfTimes(const Timeline& timeline) {
   const Profile profile = Attribute(timeline.trace, {});
-  std::vector<std::string> selves;
+  std::vector<std::string> self_times;
   for (std::size_t op = 0; op < profile.operators.size(); ++op)
-    selves.push_back(KeyText(profile.operators[op].key) + " " + std::to_string(profile.Self(op)[0]));
-  return selves;
+    self_times.push_back(KeyText(profile.operators[op].key) + " " + std::to_string(profile.Self(op)[0]));
+  return self_times;
 }
 
-const auto kSelves =
+const auto kSelfTimes =
     ElementsAre("forward/0/kernel/0 2500", "forward/0/operator_call/0 1000", "forward/1/backend/0 2000",
                 "forward/1/backend/1 1000", "forward/1/delegate_call/0 1500", "forward/-1/method/0 2000");
 
@@ -52,7 +52,7 @@ TEST(TimelineCsv, ReadsTheKitsColumns) {
   EXPECT_EQ(timeline.model_id, "net");
   EXPECT_THAT(timeline.backends, ElementsAre("XnnpackBackend"));
   EXPECT_THAT(timeline.labels, IsEmpty());
-  EXPECT_THAT(Selves(timeline), kSelves);
+  EXPECT_THAT(SelfTimes(timeline), kSelfTimes);
 }
 
 // The same rows in another order.
@@ -70,21 +70,21 @@ std::string Reordered(const std::vector<int>& order) {
 }
 
 TEST(TimelineCsv, RebuildsTheNestingFromTheTimes) {
-  EXPECT_THAT(Selves(Read(Reordered({6, 2, 1, 5, 3, 4}))), kSelves) << "by start";
-  EXPECT_THAT(Selves(Read(Reordered({6, 5, 2, 1, 3, 4}))), kSelves) << "by duration";
+  EXPECT_THAT(SelfTimes(Read(Reordered({6, 2, 1, 5, 3, 4}))), kSelfTimes) << "by start";
+  EXPECT_THAT(SelfTimes(Read(Reordered({6, 5, 2, 1, 3, 4}))), kSelfTimes) << "by duration";
 }
 
-TEST(TimelineCsv, EqualTimesAreNestedByWhatTheyAre) {
+TEST(TimelineCsv, NestsEqualTimesByKind) {
   const Timeline timeline = Read(
       "name,start_us,end_us\n"
       "Method::execute,0,2\nnative_call_a.out,0,2\nOPERATOR_CALL,0,2\nnative_call_b.out,2,2\nOPERATOR_CALL,2,"
       "2\n");
-  EXPECT_THAT(Selves(timeline),
+  EXPECT_THAT(SelfTimes(timeline),
               ElementsAre("forward/0/kernel/0 2000", "forward/0/operator_call/0 0", "forward/1/kernel/0 0",
                           "forward/1/operator_call/0 0", "forward/-1/method/0 0"));
 }
 
-TEST(TimelineCsv, GathersTheRowsOfARunWhereverTheyStand) {
+TEST(TimelineCsv, CollectsTheScatteredRowsOfARun) {
   const Timeline timeline = Read(
       "run_index,name,start_us,end_us\n"
       "0,Add #1,1,2\n1,Add #1,11,14\n0,DELEGATE_CALL,1,3\n1,DELEGATE_CALL,11,15\n"
@@ -94,7 +94,7 @@ TEST(TimelineCsv, GathersTheRowsOfARunWhereverTheyStand) {
   EXPECT_THAT(profile.Self(0), ElementsAre(1000, 3000));
 }
 
-TEST(TimelineCsv, NodeIdsSayWhatANameDoesNot) {
+TEST(TimelineCsv, ReadsMethodAndKindFromNodeIds) {
   const Timeline timeline = Read(
       "name,start_us,end_us,node_id,instruction,chain,phase\n"
       "OPERATOR_CALL,1,2,predict/7/backend/0,7,0,steady\n"
@@ -103,8 +103,8 @@ TEST(TimelineCsv, NodeIdsSayWhatANameDoesNot) {
   EXPECT_EQ(timeline.method, "predict");
   ASSERT_EQ(timeline.labels.size(), 1u);
   EXPECT_EQ(timeline.labels[0].phase, Phase::kSteady);
-  EXPECT_THAT(Selves(timeline), ElementsAre("forward/7/backend/0 1000", "forward/7/delegate_call/0 1000",
-                                            "forward/-1/method/0 2000"));
+  EXPECT_THAT(SelfTimes(timeline), ElementsAre("forward/7/backend/0 1000", "forward/7/delegate_call/0 1000",
+                                               "forward/-1/method/0 2000"));
 }
 
 TEST(TimelineCsv, KeepsEveryDigit) {
@@ -114,7 +114,7 @@ TEST(TimelineCsv, KeepsEveryDigit) {
   EXPECT_EQ(Read("name,start_us,end_us\nMethod::execute,0,1.5e3\n").trace.end[0], 1'500'000);
 }
 
-TEST(TimelineCsv, TakesLatenciesAlone) {
+TEST(TimelineCsv, AcceptsLatenciesOnly) {
   const Timeline timeline =
       Read("run_index,name,duration_ms\n0,Method::execute,12.3\n1,Method::execute,12.1\n");
   const Profile profile = Attribute(timeline.trace, {});
@@ -123,44 +123,49 @@ TEST(TimelineCsv, TakesLatenciesAlone) {
   EXPECT_EQ(profile.runs[1].total, 12'100'000);
 }
 
-TEST(TimelineCsv, SaysWhatIsWrongAndWhere) {
+TEST(TimelineCsv, NamesTheProblemAndItsLine) {
   const std::string head = "name,start_us,end_us\n";
-  EXPECT_THAT(Refusal(""), HasSubstr("a.csv: is empty"));
-  EXPECT_THAT(Refusal("a,b\n1,2\n"), HasSubstr("line 1: is not a timeline"));
-  EXPECT_THAT(Refusal("name,name,start_us,end_us\n"), HasSubstr("line 1: the column name is there twice"));
-  EXPECT_THAT(Refusal(head), HasSubstr("holds no event"));
-  EXPECT_THAT(Refusal(head + "Add #1,1,2\n"), HasSubstr("holds no Method::execute"));
-  EXPECT_THAT(Refusal(head + "Method::execute,1,x\n"),
+  EXPECT_THAT(TimelineProblem(""), HasSubstr("a.csv: is empty"));
+  EXPECT_THAT(TimelineProblem("a,b\n1,2\n"), HasSubstr("line 1: is not a timeline"));
+  EXPECT_THAT(TimelineProblem("name,name,start_us,end_us\n"),
+              HasSubstr("line 1: the column name is there twice"));
+  EXPECT_THAT(TimelineProblem(head), HasSubstr("holds no event"));
+  EXPECT_THAT(TimelineProblem(head + "Add #1,1,2\n"), HasSubstr("holds no Method::execute"));
+  EXPECT_THAT(TimelineProblem(head + "Method::execute,1,x\n"),
               HasSubstr("line 2: end_us is \"x\", which is not a time"));
-  EXPECT_THAT(Refusal(head + "Method::execute,1,nan\n"), HasSubstr("not a time"));
-  EXPECT_THAT(Refusal(head + "Method::execute,1,1e300\n"), HasSubstr("not a time"));
-  EXPECT_THAT(Refusal(head + "Method::execute,1,99999999999999999999\n"), HasSubstr("not a time"));
-  EXPECT_THAT(Refusal(head + "Method::execute,,2\n"), HasSubstr("line 2: start_us is \"\""));
+  EXPECT_THAT(TimelineProblem(head + "Method::execute,1,nan\n"), HasSubstr("not a time"));
+  EXPECT_THAT(TimelineProblem(head + "Method::execute,1,1e300\n"), HasSubstr("not a time"));
+  EXPECT_THAT(TimelineProblem(head + "Method::execute,1,99999999999999999999\n"), HasSubstr("not a time"));
+  EXPECT_THAT(TimelineProblem(head + "Method::execute,,2\n"), HasSubstr("line 2: start_us is \"\""));
   const std::string hostile = "Add #1,0,4000000000000000\n";
-  EXPECT_THAT(Refusal(head + hostile + hostile + "Method::execute,0,4000000000000000\n"),
+  EXPECT_THAT(TimelineProblem(head + hostile + hostile + "Method::execute,0,4000000000000000\n"),
               HasSubstr("line 2: an event takes more than 4.8 hours"));
   std::string many = head;
   for (int i = 0; i < 80; ++i) many += "Add #1,0,17000000000\n";
-  EXPECT_THAT(Refusal(many), HasSubstr("line 68: events take more than 13 days together"));
-  EXPECT_THAT(Refusal("name,duration_ms\nMethod::execute,4e15\n"), HasSubstr("not a time"));
-  EXPECT_THAT(Refusal("name,duration_ms\nMethod::execute,4000000000000\n"), HasSubstr("4.8 hours"));
-  EXPECT_THAT(Refusal(head + ",1,2\n"), HasSubstr("line 2: name is empty"));
-  EXPECT_THAT(Refusal(head + "Method::execute,1,2\nMethod::execute,3,4\n"), HasSubstr("no run_index column"));
-  EXPECT_THAT(Refusal("run_index," + head + "x,Method::execute,1,2\n"), HasSubstr("which is not an integer"));
-  EXPECT_THAT(Refusal("phase," + head + "stead,Method::execute,1,2\n"), HasSubstr("phase is \"stead\""));
-  EXPECT_THAT(Refusal("name,duration_ms\nAdd #1,1\n"), HasSubstr("line 2: without start_us and end_us"));
-  EXPECT_THAT(Refusal("duration_ms," + head + "1,Method::execute,1000,2000000\n"),
+  EXPECT_THAT(TimelineProblem(many), HasSubstr("line 68: events take more than 13 days together"));
+  EXPECT_THAT(TimelineProblem("name,duration_ms\nMethod::execute,4e15\n"), HasSubstr("not a time"));
+  EXPECT_THAT(TimelineProblem("name,duration_ms\nMethod::execute,4000000000000\n"), HasSubstr("4.8 hours"));
+  EXPECT_THAT(TimelineProblem(head + ",1,2\n"), HasSubstr("line 2: name is empty"));
+  EXPECT_THAT(TimelineProblem(head + "Method::execute,1,2\nMethod::execute,3,4\n"),
+              HasSubstr("no run_index column"));
+  EXPECT_THAT(TimelineProblem("run_index," + head + "x,Method::execute,1,2\n"),
+              HasSubstr("which is not an integer"));
+  EXPECT_THAT(TimelineProblem("phase," + head + "stead,Method::execute,1,2\n"),
+              HasSubstr("phase is \"stead\""));
+  EXPECT_THAT(TimelineProblem("name,duration_ms\nAdd #1,1\n"),
+              HasSubstr("line 2: without start_us and end_us"));
+  EXPECT_THAT(TimelineProblem("duration_ms," + head + "1,Method::execute,1000,2000000\n"),
               HasSubstr("line 2: duration_ms is 1, but end_us - start_us is 1999 ms"));
 }
 
-TEST(TimelineCsv, AnEventThatRunsBackwardsIsNotedAndCountsAsNothing) {
+TEST(TimelineCsv, NotesABackwardEventAndCountsItAsZero) {
   const Timeline timeline =
       Read("name,start_us,end_us\nAdd #1,3,1\nDELEGATE_CALL,1,3\nMethod::execute,0,4\n");
   EXPECT_EQ(timeline.trace.health.CountOf("event_backwards"), 1);
   EXPECT_EQ(Attribute(timeline.trace, {}).Self(0)[0], 0);
 }
 
-TEST(TimelineCsv, CutAnywhereItIsAnErrorOrFewerRuns) {
+TEST(TimelineCsv, RefusesTruncationWithinALine) {
   const std::string text = std::string(kKit) + "net,Method::execute,x,,20,30,0.01,,,1,Execute\n";
   for (std::size_t size = 0; size < text.size(); ++size) {
     try {
@@ -172,7 +177,7 @@ TEST(TimelineCsv, CutAnywhereItIsAnErrorOrFewerRuns) {
   }
 }
 
-TEST(StemOfTimeline, LeavesOutWhatSaysThatItIsOne) {
+TEST(StemOfTimeline, RemovesTheSuffixOfATimeline) {
   EXPECT_EQ(StemOfTimeline("x/net_t1_exec_all_runs_timeline.csv"), "net_t1");
   EXPECT_EQ(StemOfTimeline("net_t1_exec_run0_timeline.csv"), "net_t1");
   EXPECT_EQ(StemOfTimeline("_timeline.csv"), "_timeline");

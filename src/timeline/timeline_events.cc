@@ -16,13 +16,13 @@ bool IsCall(const NameTable& names, const TimelineEvent& event) {
   return name == "OPERATOR_CALL" || name == "DELEGATE_CALL";
 }
 
-// Which of two spans with the same times is the outer one.
-int Rank(const NameTable& names, const TimelineEvent& event) {
+// For two spans with the same times, the span with the higher rank is the outer one.
+int NestingRank(const NameTable& names, const TimelineEvent& event) {
   return IsMethod(names, event) ? 2 : IsCall(names, event) ? 1 : 0;
 }
 
-// Children before their parents, siblings by start.
-std::vector<TimelineEvent> ByTimes(const NameTable& names, const std::vector<TimelineEvent>& events) {
+// Sorts events: children before their parents, siblings by start.
+std::vector<TimelineEvent> SortByTimes(const NameTable& names, const std::vector<TimelineEvent>& events) {
   std::vector<std::size_t> order(events.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&](std::size_t i, std::size_t j) {
@@ -30,16 +30,16 @@ std::vector<TimelineEvent> ByTimes(const NameTable& names, const std::vector<Tim
     const TimelineEvent& b = events[j];
     if (a.start != b.start) return a.start < b.start;
     if (a.end != b.end) return a.end > b.end;
-    return Rank(names, a) > Rank(names, b);
+    return NestingRank(names, a) > NestingRank(names, b);
   });
   std::vector<TimelineEvent> sorted;
   std::vector<std::size_t> open;
   for (const std::size_t index : order) {
     const TimelineEvent& event = events[index];
     const auto encloses = [&](const TimelineEvent& outer) {
-      // One of 0 ns lies within what ends there, if it can belong to it.
+      // A span of 0 ns at the end of another span is inside of it if their ranks allow that.
       const bool at_the_end = event.start == outer.end && event.end <= outer.end;
-      return event.start < outer.end || (at_the_end && Rank(names, outer) > Rank(names, event));
+      return event.start < outer.end || (at_the_end && NestingRank(names, outer) > NestingRank(names, event));
     };
     while (!open.empty() && !encloses(events[open.back()])) {
       sorted.push_back(events[open.back()]);
@@ -56,16 +56,16 @@ std::vector<TimelineEvent> ByTimes(const NameTable& names, const std::vector<Tim
 
 }  // namespace
 
-void OrderEvents(const NameTable& names, bool instructions_told, TimelineRun& run) {
+void OrderEvents(const NameTable& names, bool has_instructions, TimelineRun& run) {
   const bool any_method =
       std::ranges::any_of(run.events, [&](const TimelineEvent& event) { return IsMethod(names, event); });
-  if (any_method && !IsMethod(names, run.events.back())) run.events = ByTimes(names, run.events);
-  if (instructions_told) return;
+  if (any_method && !IsMethod(names, run.events.back())) run.events = SortByTimes(names, run.events);
+  if (has_instructions) return;
   std::int32_t calls = 0;
-  std::size_t waiting = 0;  // the first event that belongs to no call yet
+  std::size_t first_unassigned = 0;  // the first event without a call
   for (std::size_t i = 0; i < run.events.size(); ++i) {
     if (!IsCall(names, run.events[i])) continue;
-    for (; waiting <= i; ++waiting) run.events[waiting].instruction = calls;
+    for (; first_unassigned <= i; ++first_unassigned) run.events[first_unassigned].instruction = calls;
     ++calls;
   }
 }
@@ -83,7 +83,7 @@ void AppendRun(const TimelineRun& run, Trace& trace) {
   block.name = run.block;
   block.first_event = trace.event_count();
   block.event_count = static_cast<std::uint32_t>(run.events.size());
-  // Most runs are like the one before, or, of two methods that take turns, like the one before that.
+  // Most runs have the layout of the previous run, or, if two methods alternate, of the run before that.
   block.layout = static_cast<std::uint32_t>(trace.layouts.size());
   for (std::size_t back = 1; back <= std::min<std::size_t>(2, trace.blocks.size()); ++back) {
     const std::uint32_t known = trace.blocks[trace.blocks.size() - back].layout;

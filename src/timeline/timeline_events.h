@@ -20,17 +20,17 @@ struct TimelineEvent {
   std::optional<Phase> phase;
 };
 
-// The rows of one run, or of events that are in none.
+// The rows of one run, or of consecutive events outside of runs.
 struct TimelineRun {
   std::string block;
   std::vector<TimelineEvent> events;
 };
 
-// Puts the events into an ETDump's order (children before their parents) where they are not, and numbers the
-// calls where `instructions` are not told. `names` are those of the events.
-void OrderEvents(const NameTable& names, bool instructions_told, TimelineRun& run);
+// Sorts the events into an ETDump's order (children before their parents) if necessary, and numbers the calls
+// unless the file has instructions. `names` contains the names of the events.
+void OrderEvents(const NameTable& names, bool has_instructions, TimelineRun& run);
 
-// One block a run.
+// Appends the run to the trace as one block.
 void AppendRun(const TimelineRun& run, Trace& trace);
 
 }  // namespace etprof

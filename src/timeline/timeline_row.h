@@ -11,7 +11,7 @@
 
 namespace etprof {
 
-// What is the same of an event in every run.
+// The properties of an event that are the same in every run.
 struct TimelinePlace {
   std::string model_id, name, type, backend, key, block;
   std::optional<std::int32_t> instruction, chain;
@@ -19,10 +19,10 @@ struct TimelinePlace {
 };
 struct TimelineTimes {
   Nanoseconds origin = 0, start = 0, end = 0;
-  Nanoseconds whole = 0;                 // Method::execute of the run; 0: of no run
-  std::optional<std::int64_t> run = {};  // absent: the event is of none, but of what was cut off
-  std::optional<Nanoseconds> self = {};  // likewise
-  std::optional<Phase> phase = {};       // likewise
+  Nanoseconds whole = 0;                 // Method::execute of the run; 0: the event is outside of runs
+  std::optional<std::int64_t> run = {};  // absent: the event is outside of complete runs
+  std::optional<Nanoseconds> self = {};  // absent: the event is outside of complete runs
+  std::optional<Phase> phase = {};       // absent: the event is outside of complete runs
 
   Nanoseconds SinceStart() const { return start - origin; }
   Nanoseconds UntilEnd() const { return end - origin; }
