@@ -13,7 +13,7 @@
 namespace etprof::xnnpack {
 namespace {
 
-constexpr std::string_view kMark = " (XNNPACK): ";
+constexpr std::string_view kPrefixMark = " (XNNPACK): ";
 constexpr std::array<std::string_view, 5> kLevels = {"Fatal Error", "Error", "Warning", "Note", "Debug"};
 
 bool Take(std::string_view& text, std::string_view prefix) {
@@ -31,36 +31,37 @@ bool TakeNumber(std::string_view& text, Number& number) {
   return true;
 }
 
-// A message of XNNPACK within a line.
+// A message of XNNPACK in a line.
 struct Message {
-  std::string_view text;  // behind the mark
-  bool chatty = false;    // of level Note or Debug
+  std::string_view text;    // after the prefix
+  bool is_verbose = false;  // of level Note or Debug
 };
 
-// Where XNNPACK's own prefix ("Note (XNNPACK): ") begins, from `from` on.
+// The position of XNNPACK's prefix ("Note (XNNPACK): ") at or after `from`.
 struct Prefix {
   std::size_t begin = std::string_view::npos, end = 0;
-  bool chatty = false;
+  bool is_verbose = false;
 };
 Prefix FindPrefix(std::string_view line, std::size_t from) {
-  for (std::size_t at = line.find(kMark, from); at != std::string_view::npos; at = line.find(kMark, at + 1)) {
+  for (std::size_t at = line.find(kPrefixMark, from); at != std::string_view::npos;
+       at = line.find(kPrefixMark, at + 1)) {
     for (const std::string_view level : kLevels) {
       if (!line.substr(from, at - from).ends_with(level)) continue;
-      return {at - level.size(), at + kMark.size(), level == "Note" || level == "Debug"};
+      return {at - level.size(), at + kPrefixMark.size(), level == "Note" || level == "Debug"};
     }
   }
   return {};
 }
 
-// logcat puts its own prefix instead of XNNPACK's, with a tag:
+// logcat replaces XNNPACK's prefix by its own, with a tag:
 //   brief       I/XNNPACK ( 1234): text          tag      I/XNNPACK: text
 //   time        11-21 20:40:43.863 I/XNNPACK ( 1234): text
 //   threadtime  11-21 20:40:43.863  1234  1240 I XNNPACK : text
-// (process, "I( 1234) text  (XNNPACK)", has the tag behind.)
+// (In the format process, "I( 1234) text  (XNNPACK)", the tag follows the text.)
 std::optional<Message> LogcatMessage(std::string_view line) {
   constexpr std::string_view kTag = "XNNPACK";
-  constexpr std::size_t kFarthest = 64;
-  const std::size_t at = line.substr(0, kFarthest).find(kTag);
+  constexpr std::size_t kMaxTagColumn = 64;
+  const std::size_t at = line.substr(0, kMaxTagColumn).find(kTag);
   if (at != std::string_view::npos && at >= 2 && (line[at - 1] == '/' || line[at - 1] == ' ')) {
     const char level = line[at - 2];
     std::string_view rest = line.substr(at + kTag.size());
@@ -86,34 +87,34 @@ std::optional<Message> LogcatMessage(std::string_view line) {
   return std::nullopt;
 }
 
-// Calls `take` with every message of the text. Two processes' or streams' lines may be one where they cut
-// each other: a message ends where the next one begins.
-template <typename Taker>
-std::size_t ForEachMessage(std::string_view text, const Taker& take) {
+// Calls `visit` with every message of the text until it returns false. If lines of two processes or streams
+// interrupt each other, a message ends where the next one begins. Returns the number of lines.
+template <typename Visitor>
+std::size_t ForEachMessage(std::string_view text, const Visitor& visit) {
   std::size_t lines = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
     const std::string_view line = text.substr(0, end);
-    const bool both = end + 1 < text.size() && text[end] == '\r' && text[end + 1] == '\n';
-    text.remove_prefix(std::min(end + (both ? 2 : 1), text.size()));
+    const bool is_crlf = end + 1 < text.size() && text[end] == '\r' && text[end + 1] == '\n';
+    text.remove_prefix(std::min(end + (is_crlf ? 2 : 1), text.size()));
     ++lines;
     Prefix prefix = FindPrefix(line, 0);
     if (prefix.begin == std::string_view::npos) {
-      if (const auto message = LogcatMessage(line); message && !take(*message)) return lines;
+      if (const auto message = LogcatMessage(line); message && !visit(*message)) return lines;
       continue;
     }
     while (prefix.begin != std::string_view::npos) {
       const Prefix next = FindPrefix(line, prefix.end);
       const Message message{line.substr(prefix.end, std::min(next.begin, line.size()) - prefix.end),
-                            prefix.chatty};
-      if (!take(message)) return lines;
+                            prefix.is_verbose};
+      if (!visit(message)) return lines;
       prefix = next;
     }
   }
   return lines;
 }
 
-// The text in parentheses that begin here, which may hold others: "(Convolution (NHWC, F32) IGEMM)".
+// Removes a parenthesized text, which may be nested, from the front: "(Convolution (NHWC, F32) IGEMM)".
 std::optional<std::string_view> TakeParentheses(std::string_view& text) {
   if (!text.starts_with('(')) return std::nullopt;
   int depth = 0;
@@ -127,8 +128,8 @@ std::optional<std::string_view> TakeParentheses(std::string_view& text) {
   return std::nullopt;
 }
 
-// "(init_f32_igemm_config, /src/.../gemm-config.c:1469)" at the end of a message.
-void ReadPlace(std::string_view text, Registration& registration) {
+// Reads "(init_f32_igemm_config, /src/.../gemm-config.c:1469)" at the end of a message.
+void ReadSourceLocation(std::string_view text, Registration& registration) {
   while (text.starts_with(' ') || text.starts_with('.')) text.remove_prefix(1);
   const auto inside = TakeParentheses(text);
   if (!inside) return;
@@ -143,14 +144,14 @@ void ReadPlace(std::string_view text, Registration& registration) {
   registration.file = slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// A table is of at most ten elementwise operators in a row (XNN_MAX_UNARY_FUSION_NODES). Where making one
-// failed, what runs next is another graph.
-bool CanMakeTable(const LoggedGraph& graph) {
+// A lookup table is made by at most ten consecutive elementwise operators (XNN_MAX_UNARY_FUSION_NODES). If
+// creating its graph failed, the next graph to run is another one.
+bool CanFillTable(const LoggedGraph& graph) {
   return graph.operators.size() <= 10 &&
          std::ranges::none_of(graph.operators, [](const LoggedOperator& op) { return op.tile.has_value(); });
 }
 
-class Reader {
+class KernelLogReader {
  public:
   KernelLog Read(std::string_view text) {
     log_.lines = ForEachMessage(text, [this](const Message& message) {
@@ -164,24 +165,24 @@ class Reader {
 
  private:
   void ReadMessage(std::string_view text) {
-    bool whole = true;
+    bool is_complete = true;
     if (Take(text, "Using ")) {
       const std::size_t word = text.find(" microkernel '");
-      if (word == std::string_view::npos) return;  // other things are used, too
-      whole = ReadRegistration(text.substr(0, word), text.substr(word + 14));
+      if (word == std::string_view::npos) return;  // e.g. a GEMM config
+      is_complete = ReadRegistration(text.substr(0, word), text.substr(word + 14));
     } else if (Take(text, "reshaping operator ")) {
-      whole = ReadReshape(text);
+      is_complete = ReadReshape(text);
     } else if (Take(text, "Tile size for GEMM with ")) {
-      whole = ReadTile(text);
+      is_complete = ReadTile(text);
     } else if (Take(text, "running operator ")) {
-      whole = ReadRun(text, false);
+      is_complete = ReadRun(text, false);
     } else if (Take(text, "skip running operator ")) {
-      whole = ReadRun(text, true);
+      is_complete = ReadRun(text, true);
     } else if (text.starts_with("Running unary subgraph to make LUT")) {
       EndGraph();
-      makes_table_ = true;
+      fills_table_ = true;
     }
-    if (!whole) ++log_.cut_lines;
+    if (!is_complete) ++log_.cut_lines;
   }
 
   bool ReadRegistration(std::string_view role, std::string_view text) {
@@ -190,7 +191,7 @@ class Reader {
     Registration registration;
     registration.kernel = text.substr(0, quote);
     registration.role = role;
-    ReadPlace(text.substr(quote + 1), registration);
+    ReadSourceLocation(text.substr(quote + 1), registration);
     const auto [place, is_new] = registered_.try_emplace(
         std::tuple(registration.kernel, registration.config, registration.line, registration.role),
         log_.registrations.size());
@@ -201,42 +202,44 @@ class Reader {
 
   bool ReadReshape(std::string_view text) {
     std::uint32_t index = 0;
-    if (!TakeNumber(text, index) || !Take(text, " ")) return Lost();
+    if (!TakeNumber(text, index) || !Take(text, " ")) return MarkAmbiguous();
     const auto type = TakeParentheses(text);
-    if (!type) return Lost();
-    if (shaped_.empty() || running_ || index <= last_shaped_) {
-      // A runtime begins. Where another was reshaped and did not run, the runs to come may be of either.
+    if (!type) return MarkAmbiguous();
+    if (reshaped_.empty() || is_running_ || index <= last_reshaped_) {
+      // A new runtime begins. If the previous one was reshaped but did not run, later runs may belong to
+      // either.
       EndGraph();
-      unclear_ = !shaped_.empty() && !consumed_;
-      shaped_.clear();
-      consumed_ = false;
-    } else if (index != last_shaped_ + 1) {
-      Lost();  // a line between is missing: the last tile may be the missing operator's
+      reshape_is_ambiguous_ = !reshaped_.empty() && !has_run_;
+      reshaped_.clear();
+      has_run_ = false;
+    } else if (index != last_reshaped_ + 1) {
+      MarkAmbiguous();  // a line is missing, so the last tile may belong to the missing operator
     }
-    last_shaped_ = index;
-    shaped_[index].type = *type;
+    last_reshaped_ = index;
+    reshaped_[index].type = *type;
     return true;
   }
 
-  // The operator that was being reshaped is not certain any more.
-  bool Lost() {
-    if (const auto found = shaped_.find(last_shaped_); found != shaped_.end()) found->second.unclear = true;
+  // Marks the operator that is being reshaped as ambiguous. Returns false.
+  bool MarkAmbiguous() {
+    if (const auto found = reshaped_.find(last_reshaped_); found != reshaped_.end())
+      found->second.is_ambiguous = true;
     return false;
   }
 
   bool ReadTile(std::string_view text) {
     Tile tile;
     std::int64_t ignored = 0;
-    const bool whole = Take(text, "num_groups=") && TakeNumber(text, ignored) && Take(text, ", m=") &&
-                       TakeNumber(text, tile.m) && Take(text, ", n=") && TakeNumber(text, tile.n) &&
-                       Take(text, " and mr=") && TakeNumber(text, tile.mr) && Take(text, ", nr=") &&
-                       TakeNumber(text, tile.nr) && Take(text, " set to [");
-    if (!whole) return Lost();
-    const auto found = shaped_.find(last_shaped_);
-    if (found == shaped_.end() || running_) return true;
-    Shaped& shaped = found->second;
-    shaped.unclear = shaped.unclear || (shaped.tile && *shaped.tile != tile);
-    shaped.tile = tile;
+    const bool is_complete = Take(text, "num_groups=") && TakeNumber(text, ignored) && Take(text, ", m=") &&
+                             TakeNumber(text, tile.m) && Take(text, ", n=") && TakeNumber(text, tile.n) &&
+                             Take(text, " and mr=") && TakeNumber(text, tile.mr) && Take(text, ", nr=") &&
+                             TakeNumber(text, tile.nr) && Take(text, " set to [");
+    if (!is_complete) return MarkAmbiguous();
+    const auto found = reshaped_.find(last_reshaped_);
+    if (found == reshaped_.end() || is_running_) return true;
+    ReshapedOperator& reshaped = found->second;
+    reshaped.is_ambiguous = reshaped.is_ambiguous || (reshaped.tile && *reshaped.tile != tile);
+    reshaped.tile = tile;
     return true;
   }
 
@@ -246,26 +249,26 @@ class Reader {
       return false;
     const auto name = TakeParentheses(text);
     if (!name) return false;
-    if (part != 0) return true;  // a further operator of the same node
-    if (running_ && !graph_.operators.empty() && index <= graph_.operators.back().index) EndGraph();
-    running_ = true;
+    if (part != 0) return true;  // another XNNPACK operator of the same node
+    if (is_running_ && !graph_.operators.empty() && index <= graph_.operators.back().index) EndGraph();
+    is_running_ = true;
     LoggedOperator op{index, std::string(*name), skipped, std::nullopt};
-    // A reshaping tells of the run that follows it, and of no later one, which may be another runtime's.
-    const auto shaped = shaped_.find(index);
-    if (!consumed_ && !unclear_ && shaped != shaped_.end() && !shaped->second.unclear &&
-        name->starts_with(shaped->second.type)) {
-      op.tile = shaped->second.tile;
+    // A reshape applies to the next run only; later runs may belong to another runtime.
+    const auto reshaped = reshaped_.find(index);
+    if (!has_run_ && !reshape_is_ambiguous_ && reshaped != reshaped_.end() &&
+        !reshaped->second.is_ambiguous && name->starts_with(reshaped->second.type)) {
+      op.tile = reshaped->second.tile;
     }
     graph_.operators.push_back(std::move(op));
     return true;
   }
 
-  // A runtime has run through.
+  // Ends the current graph: all operators of a runtime have run.
   void EndGraph() {
-    if (!running_) return;
-    running_ = false;
-    consumed_ = true;
-    if (std::exchange(makes_table_, false) && CanMakeTable(graph_)) {
+    if (!is_running_) return;
+    is_running_ = false;
+    has_run_ = true;
+    if (std::exchange(fills_table_, false) && CanFillTable(graph_)) {
       graph_ = {};
       return;
     }
@@ -283,32 +286,32 @@ class Reader {
     graph_ = {};
   }
 
-  struct Shaped {
+  struct ReshapedOperator {
     std::string type;
     std::optional<Tile> tile;
-    bool unclear = false;
+    bool is_ambiguous = false;
   };
 
   KernelLog log_;
   std::map<std::tuple<std::string, std::string, int, std::string>, std::size_t> registered_;
   std::unordered_map<std::string, std::size_t> graphs_;
-  std::map<std::uint32_t, Shaped> shaped_;  // of the runtime that is reshaped, by index
-  std::uint32_t last_shaped_ = 0;
-  bool consumed_ = false;  // a run has followed the reshaping
-  bool unclear_ = false;   // whose reshaping it was
-  bool running_ = false;
-  bool makes_table_ = false;  // the graph that runs next, or is running
+  std::map<std::uint32_t, ReshapedOperator> reshaped_;  // by index, for the runtime that is being reshaped
+  std::uint32_t last_reshaped_ = 0;
+  bool has_run_ = false;               // a run has followed the reshape
+  bool reshape_is_ambiguous_ = false;  // the reshape may belong to another runtime
+  bool is_running_ = false;
+  bool fills_table_ = false;  // the graph that runs next, or is running, fills a lookup table
   LoggedGraph graph_;
 };
 
 }  // namespace
 
-KernelLog ParseKernelLog(std::string_view text) { return Reader().Read(text); }
+KernelLog ParseKernelLog(std::string_view text) { return KernelLogReader().Read(text); }
 
 bool IsTraceEnabled(std::string_view text) {
   bool found = false;
   ForEachMessage(text, [&](const Message& message) {
-    found = message.chatty;
+    found = message.is_verbose;
     return !found;
   });
   return found;

@@ -9,22 +9,22 @@
 
 namespace etprof::xnnpack {
 
-// What XNNPACK says of its microkernels when it was built with EXECUTORCH_XNNPACK_LOG_LEVEL 4 (what it
-// registers) or 5 (what its operators are and how large the tiles of their matrix products are, too).
+// Reads the log that XNNPACK writes if it was built with EXECUTORCH_XNNPACK_LOG_LEVEL 4 (registered
+// microkernels) or 5 (also the operators that run, and the tile sizes of their matrix products).
 
-// "Using igemm microkernel 'xnn_...'. (init_f32_igemm_config, .../gemm-config.c:1469)": once a process, when
-// the first operator that may need it is created.
+// "Using igemm microkernel 'xnn_...'. (init_f32_igemm_config, .../gemm-config.c:1469)": logged once per
+// process, when the first operator that may need the microkernel is created.
 struct Registration {
   std::string kernel;
-  std::string role;    // "igemm", "reduce_discontiguous": what the line calls it
-  std::string config;  // the function that registered it; empty: the line does not say
-  std::string file;    // without folders: "gemm-config.c"; empty: not said
-  int line = 0;        // 0: not said
+  std::string role;    // as in the line: "igemm", "reduce_discontiguous"
+  std::string config;  // the function that registered the kernel; empty: not in the line
+  std::string file;    // without folders: "gemm-config.c"; empty: not in the line
+  int line = 0;        // 0: not in the line
   std::size_t count = 0;
 };
 
 // "Tile size for GEMM with num_groups=1, m=64, n=768 and mr=7, nr=32 set to [7, 768] (10 tiles)". XNNPACK
-// prints min(mr, m) and min(nr, n) of its microkernel's mr and nr.
+// prints min(mr, m) and min(nr, n), where mr and nr are those of the microkernel.
 struct Tile {
   std::uint64_t m = 0, n = 0, mr = 0, nr = 0;
   auto operator<=>(const Tile&) const = default;
@@ -38,37 +38,37 @@ struct Tile {
   }
 };
 
-// An operator of a runtime as it ran: "running operator 1:0 (Convolution (NHWC, F32) IGEMM)".
+// An operator of a runtime when it ran: "running operator 1:0 (Convolution (NHWC, F32) IGEMM)".
 struct LoggedOperator {
   std::uint32_t index = 0;   // in its runtime
   std::string name;          // "Convolution (NHWC, F32) IGEMM"
-  bool skipped = false;      // "skip running operator": it had nothing to do
-  std::optional<Tile> tile;  // of its last reshaping; absent: none was logged, or not one alone
+  bool skipped = false;      // "skip running operator": there was nothing to do
+  std::optional<Tile> tile;  // from its last reshape; absent: none was logged, or it is ambiguous
   bool operator==(const LoggedOperator&) const = default;
 };
 
-// The operators of one runtime (of a delegate's call), in their order. Calls that are alike are one.
+// The operators of one runtime (of a delegate call), in order. Equal calls are counted as one graph.
 struct LoggedGraph {
   std::vector<LoggedOperator> operators;
   std::size_t calls = 0;
 };
 
 struct KernelLog {
-  std::vector<Registration> registrations;  // in the order of their first lines; alike ones are one
-  // In the order in which they first ran. Without those that XNNPACK makes and runs by itself while it loads
-  // a quantized model, to fill a table of what operators yield.
+  std::vector<Registration> registrations;  // in the order of their first lines, without duplicates
+  // In the order of their first runs. Graphs that XNNPACK creates and runs while it loads a quantized model,
+  // to fill a lookup table, are left out.
   std::vector<LoggedGraph> graphs;
-  std::size_t lines = 0;          // all of the text
-  std::size_t xnnpack_lines = 0;  // those of XNNPACK
-  std::size_t cut_lines = 0;      // those of XNNPACK that end before they should
+  std::size_t lines = 0;          // of the whole text
+  std::size_t xnnpack_lines = 0;  // lines of XNNPACK
+  std::size_t cut_lines = 0;      // lines of XNNPACK that are truncated
 };
 
 // Reads a log of any origin: stdout, stderr, both mixed, or logcat's (formats brief, tag, process, time and
-// threadtime). Lines of others are passed over; lines end with LF, CR or CR LF. Never throws.
+// threadtime). Other lines are ignored. Lines end with LF, CR or CR LF. Never throws.
 KernelLog ParseKernelLog(std::string_view text);
 
-// Whether the text comes from a kernel-log runner: it has a line of XNNPACK's log at level 4 or 5. Errors
-// and warnings, which every build prints, do not count.
+// Whether the text comes from a kernel-log runner: it has a line of XNNPACK's log at level 4 or 5. Errors and
+// warnings, which every build prints, do not count.
 bool IsTraceEnabled(std::string_view text);
 
 }  // namespace etprof::xnnpack

@@ -45,7 +45,7 @@ TEST(ParseKernelLog, ReadsAWholeRealLog) {
 
 class Prefixes : public testing::TestWithParam<const char*> {};
 
-TEST_P(Prefixes, OfEveryOriginAreRead) {
+TEST_P(Prefixes, AreRecognized) {
   const KernelLog log =
       ParseKernelLog(std::string("something else\n") + GetParam() + kUsing + "\nI/Other ( 1): x\n");
   ASSERT_THAT(log.registrations, SizeIs(1)) << GetParam();
@@ -67,7 +67,7 @@ TEST(ParseKernelLog, ReadsTheProcessFormat) {
   ASSERT_THAT(log.registrations, SizeIs(1));
 }
 
-TEST(ParseKernelLog, TakesEveryLineEnd) {
+TEST(ParseKernelLog, AcceptsEveryLineEnd) {
   const std::string line = std::string("Note (XNNPACK): ") + kUsing;
   for (const char* end : {"\n", "\r\n", "\r"}) {
     const KernelLog log = ParseKernelLog(line + end + "x" + end + line + end);
@@ -77,7 +77,7 @@ TEST(ParseKernelLog, TakesEveryLineEnd) {
   }
 }
 
-TEST(ParseKernelLog, PassesOverWhatOnlyLooksLikeIt) {
+TEST(ParseKernelLog, IgnoresSimilarLines) {
   const KernelLog log = ParseKernelLog(
       "cc /src/third-party/XNNPACK/src/x.c: Using igemm microkernel 'a'\n"
       "Using igemm microkernel 'b'\n"
@@ -88,8 +88,8 @@ TEST(ParseKernelLog, PassesOverWhatOnlyLooksLikeIt) {
   EXPECT_EQ(log.xnnpack_lines, 1U);
 }
 
-TEST(ParseKernelLog, LinesThatCutEachOther) {
-  // stdout's block ended within a line, and stderr's line came between.
+TEST(ParseKernelLog, ReadsInterruptedLines) {
+  // A block of stdout ended within a line, and a line of stderr was inserted.
   const KernelLog log =
       ParseKernelLog(std::string("Debug (XNNPACK): reshaping operator 1 (ConvoluNote (XNNPACK): ") + kUsing +
                      "\ntion (NHWC, F32)) (x, y.c:1)\n");
@@ -97,8 +97,8 @@ TEST(ParseKernelLog, LinesThatCutEachOther) {
   EXPECT_EQ(log.cut_lines, 1U);
 }
 
-// A log cut at every byte gives no more than the whole, and nothing else.
-TEST(ParseKernelLog, CutAnywhere) {
+// A truncated log yields a part of the whole log's contents, and nothing else.
+TEST(ParseKernelLog, ReadsTruncatedLogs) {
   std::string text = RealLog();
   text.resize(std::min<std::size_t>(text.size(), text.find("Iteration 2 of")));
   const KernelLog whole = ParseKernelLog(text);
@@ -120,7 +120,7 @@ TEST(ParseKernelLog, CutAnywhere) {
 constexpr const char* kMakesTable =
     "Debug (XNNPACK): Running unary subgraph to make LUT (run_subgraph_to_make_lut, /src/subgraph.c:1835)\n";
 
-TEST(ParseKernelLog, LeavesOutTheGraphsThatFillTables) {
+TEST(ParseKernelLog, IgnoresGraphsThatFillTables) {
   const std::string table =
       "Debug (XNNPACK): reshaping operator 0 (Convert (NC)) (xnn_reshape_runtime, /src/runtime.c:887)\n"
       "Debug (XNNPACK): running operator 0:0 (Convert (NC) Default) (x, /src/operator-run.c:2001)\n"
@@ -130,10 +130,10 @@ TEST(ParseKernelLog, LeavesOutTheGraphsThatFillTables) {
   ASSERT_THAT(log.graphs, SizeIs(1));
   EXPECT_EQ(log.graphs[0].calls, 20U);
   EXPECT_EQ(log.graphs[0].operators, ParseKernelLog(real).graphs[0].operators);
-  // Where making one failed, nothing of it runs: what runs next is the model's.
+  // If creating a table's graph failed, the graph does not run, so the next run is the model's.
   ASSERT_THAT(ParseKernelLog(kMakesTable + real).graphs, SizeIs(1));
   EXPECT_EQ(ParseKernelLog(kMakesTable + real).graphs[0].calls, 20U);
-  // A graph of the same operators that fills no table is the model's own.
+  // A graph of the same operators that fills no table belongs to the model.
   EXPECT_THAT(ParseKernelLog(table + kMakesTable + table).graphs, SizeIs(1));
 }
 
@@ -152,7 +152,7 @@ std::string RunLine(int index, const char* name) {
 constexpr const char* kFc = "Fully Connected (NC, F32)";
 constexpr const char* kFcGemm = "Fully Connected (NC, F32) GEMM";
 
-TEST(ParseKernelLog, GraphsThatAlternateAreToldApart) {
+TEST(ParseKernelLog, DistinguishesAlternatingGraphs) {
   std::string text;
   for (int run = 0; run < 3; ++run) {
     text += Reshape(0, kFc) + TileLine(64, 64, 7, 32) + RunLine(0, kFcGemm);
@@ -166,13 +166,13 @@ TEST(ParseKernelLog, GraphsThatAlternateAreToldApart) {
   EXPECT_EQ(log.graphs[1].operators[0].tile, (Tile{32, 96, 7, 32}));
 }
 
-TEST(ParseKernelLog, ARunThatMayBeOfAnotherReshapingGetsNoTile) {
-  // Two runtimes are reshaped before either runs: whose run it is, the log does not say.
+TEST(ParseKernelLog, ARunWithAnAmbiguousReshapeHasNoTile) {
+  // Two runtimes are reshaped before either runs, so the log does not tell to which of them a run belongs.
   const std::string two =
       Reshape(0, kFc) + TileLine(64, 64, 7, 32) + Reshape(0, kFc) + TileLine(8, 96, 7, 32);
   const KernelLog log = ParseKernelLog(two + RunLine(0, kFcGemm) + RunLine(0, kFcGemm));
   for (const LoggedGraph& graph : log.graphs) EXPECT_FALSE(graph.operators[0].tile);
-  // The second run has no reshaping of its own.
+  // The second run has no reshape.
   const KernelLog again =
       ParseKernelLog(Reshape(0, kFc) + TileLine(64, 64, 7, 32) + RunLine(0, kFcGemm) + RunLine(0, kFcGemm));
   ASSERT_THAT(again.graphs, SizeIs(2));
@@ -180,8 +180,8 @@ TEST(ParseKernelLog, ARunThatMayBeOfAnotherReshapingGetsNoTile) {
   EXPECT_FALSE(again.graphs[1].operators[0].tile);
 }
 
-TEST(ParseKernelLog, ATileThatMayBeAMissingOperatorsIsNone) {
-  // Operator 1's line is missing, or cut, so the tile after operator 0 may be its own.
+TEST(ParseKernelLog, ATileThatMayBelongToAMissingOperatorIsIgnored) {
+  // The line of operator 1 is missing or truncated, so the tile after operator 0 may belong to operator 1.
   for (const std::string& missing :
        {std::string(), std::string("Debug (XNNPACK): reshaping operator 1 (Fully Con\n")}) {
     const KernelLog log =
@@ -191,19 +191,19 @@ TEST(ParseKernelLog, ATileThatMayBeAMissingOperatorsIsNone) {
     EXPECT_FALSE(log.graphs[0].operators[0].tile);
     EXPECT_TRUE(log.graphs[0].operators[1].tile);
   }
-  // Two tiles for one operator.
+  // Two tiles for one operator are ambiguous.
   const KernelLog log = ParseKernelLog(Reshape(0, kFc) + TileLine(64, 64, 7, 32) + TileLine(8, 96, 7, 32) +
                                        RunLine(0, kFcGemm));
   EXPECT_FALSE(log.graphs[0].operators[0].tile);
 }
 
-TEST(ParseKernelLog, AnotherTypeThanWasReshapedGetsNoTile) {
+TEST(ParseKernelLog, AnOperatorOfAnotherTypeThanReshapedHasNoTile) {
   const KernelLog log =
       ParseKernelLog(Reshape(0, "Convolution (NHWC, F32)") + TileLine(64, 64, 7, 32) + RunLine(0, kFcGemm));
   EXPECT_FALSE(log.graphs[0].operators[0].tile);
 }
 
-TEST(IsTraceEnabled, OnlyOfLevelsThatABuildMustAskFor) {
+TEST(IsTraceEnabled, RequiresLinesOfLevel4Or5) {
   EXPECT_TRUE(IsTraceEnabled(RealLog()));
   EXPECT_TRUE(IsTraceEnabled("x\nNote (XNNPACK): l1_data_cache_bytes=32768\n"));
   EXPECT_FALSE(IsTraceEnabled(""));

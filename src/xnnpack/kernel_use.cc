@@ -10,49 +10,49 @@
 namespace etprof::xnnpack {
 namespace {
 
-// What the later of two registrations of one function takes the earlier's place in: the operation, its data
-// types, and what tells a configuration's slots apart besides.
-std::string Slot(const Registration& registration, const Microkernel& kernel) {
+// The slot for which a function registers a kernel: the operation, its data types, and what else
+// distinguishes the slots of a configuration. A later registration replaces an earlier one in the same slot.
+std::string SlotKey(const Registration& registration, const Microkernel& kernel) {
   const auto leading = [](const std::string& text) {
     std::size_t digits = 0;
     while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
     return text.substr(0, digits);
   };
-  std::string own;
+  std::string variant;
   switch (kernel.family) {
     case Family::kGemm:
     case Family::kIgemm:
-      own = std::to_string(kernel.mr.value_or(0));
+      variant = std::to_string(kernel.mr.value_or(0));
       break;
     case Family::kSpmm:
-      own = std::to_string(kernel.nr.value_or(0));
+      variant = std::to_string(kernel.nr.value_or(0));
       break;
     case Family::kDwconv:
     case Family::kPool:
-      own = kernel.op == "dwconv2d_chw" ? kernel.shape.substr(0, kernel.shape.find('_'))
-                                        : leading(kernel.shape);
+      variant = kernel.op == "dwconv2d_chw" ? kernel.shape.substr(0, kernel.shape.find('_'))
+                                            : leading(kernel.shape);
       break;
     case Family::kConv:
-      own = kernel.shape;
+      variant = kernel.shape;
       break;
     default:
       break;
   }
   return registration.config + '\n' + registration.role + '\n' + kernel.op + '\n' + kernel.DataTypes() +
-         '\n' + kernel.activation + '\n' + own;
+         '\n' + kernel.activation + '\n' + variant;
 }
 
-// Of matrix products of one slot, those with as many columns are for different cores; a configuration has one
-// number of columns.
-bool Replaces(const Microkernel& later, const Microkernel& earlier) {
+// In a slot for matrix products, kernels with the same number of columns are for different cores. A
+// configuration has a single number of columns.
+bool Supersedes(const Microkernel& later, const Microkernel& earlier) {
   if (later.family == Family::kGemm || later.family == Family::kIgemm)
     return later.nr && earlier.nr && later.nr != earlier.nr;
   return later.name != earlier.name;
 }
 
-// The data types of the microkernels that an operator may run, as their names have them. XNNPACK's operators
-// leave out what goes without saying, and its microkernels say more: of QC8 the activations, of F16 the
-// accumulator; a dynamically quantized unsigned input (QDU8) takes the microkernels of the signed one.
+// The data types, in the notation of microkernel names, of the microkernels that an operator may run.
+// XNNPACK's operator names omit implied types that microkernel names contain: the activations for QC8, the
+// accumulator for F16. A dynamically quantized unsigned input (QDU8) uses the microkernels for a signed one.
 std::vector<std::string> KernelTypes(const OperatorName& name) {
   std::string joined;
   for (const std::string& type : name.data_types) {
@@ -67,26 +67,26 @@ std::vector<std::string> KernelTypes(const OperatorName& name) {
   return types;
 }
 
-// Whether a tile of this kernel would have been printed so.
-bool Agrees(const Microkernel& kernel, const Tile& tile) {
+// Whether XNNPACK would log this tile for the kernel, clipped to the operator's size.
+bool AgreesWith(const Microkernel& kernel, const Tile& tile) {
   if (!kernel.mr || !kernel.nr) return false;
   const auto mr = static_cast<std::uint64_t>(*kernel.mr), nr = static_cast<std::uint64_t>(*kernel.nr);
   return std::min(mr, tile.m) == tile.mr && std::min(nr, tile.n) == tile.nr;
 }
-bool Is(const Microkernel& kernel, const Tile& tile) {
+bool HasTile(const Microkernel& kernel, const Tile& tile) {
   return static_cast<std::uint64_t>(*kernel.mr) == tile.mr &&
          static_cast<std::uint64_t>(*kernel.nr) == tile.nr;
 }
 
-constexpr std::size_t kMostCandidates = 64;
+constexpr std::size_t kMaxCandidates = 64;
 
-class Finder {
+class KernelUseFinder {
  public:
-  explicit Finder(const KernelLog& log) : log_(log) {}
+  explicit KernelUseFinder(const KernelLog& log) : log_(log) {}
 
   KernelUse Find() {
     AddKernels();
-    Supersede();
+    MarkSuperseded();
     for (const LoggedKernel& kernel : use_.kernels) {
       if (!kernel.parsed || kernel.status == KernelStatus::kSuperseded) continue;
       const Family family = kernel.parsed->family;
@@ -120,26 +120,26 @@ class Finder {
     }
   }
 
-  // A kernel is superseded where every function that registered it has put another one in its place.
-  void Supersede() {
-    std::map<std::string, const LoggedKernel*> last;  // of each slot
-    const auto slot_of = [&](const Registration& registration) -> std::string {
+  // Marks a kernel as superseded if every function that registered it has replaced it by another one.
+  void MarkSuperseded() {
+    std::map<std::string, const LoggedKernel*> last;  // by slot
+    const auto slot_key = [&](const Registration& registration) -> std::string {
       const LoggedKernel& kernel = use_.kernels[kernels_.at(registration.kernel)];
       const std::string& config = registration.config;
       return !kernel.parsed || config.empty() || config.ends_with("_impl")
                  ? ""
-                 : Slot(registration, *kernel.parsed);
+                 : SlotKey(registration, *kernel.parsed);
     };
     for (const Registration& registration : log_.registrations) {
-      if (const std::string slot = slot_of(registration); !slot.empty())
+      if (const std::string slot = slot_key(registration); !slot.empty())
         last[slot] = &use_.kernels[kernels_.at(registration.kernel)];
     }
-    std::map<std::string, std::set<std::string>> replaced;  // kernel -> in which functions
+    std::map<std::string, std::set<std::string>> replaced;  // kernel -> functions
     for (const Registration& registration : log_.registrations) {
-      const std::string slot = slot_of(registration);
+      const std::string slot = slot_key(registration);
       if (slot.empty()) continue;
       LoggedKernel& kernel = use_.kernels[kernels_.at(registration.kernel)];
-      if (!Replaces(*last[slot]->parsed, *kernel.parsed)) continue;
+      if (!Supersedes(*last[slot]->parsed, *kernel.parsed)) continue;
       replaced[kernel.name].insert(registration.config);
       kernel.superseded_by = last[slot]->name;
     }
@@ -160,22 +160,22 @@ class Finder {
       use.graph = graph;
       use.index = op.index;
       std::string name = op.name;
-      // Kinds that say nothing more are in the log, and not in an ETDump.
+      // These kinds carry no information. The log contains them, but an ETDump does not.
       for (const std::string_view kind : {" Default", ") Transpose"})
         if (name.ends_with(kind)) name.resize(name.rfind(' '));
       use.name = name + " #" + std::to_string(++numbers[name]);
       if (op.skipped) continue;
       use.calls = log_.graphs[graph].calls;
       use.tile = op.tile;
-      Prove(op, use);
+      FindKernel(op, use);
       use_.operators.push_back(std::move(use));
     }
   }
 
-  void Prove(const LoggedOperator& op, OperatorUse& use) const {
+  void FindKernel(const LoggedOperator& op, OperatorUse& use) const {
     const auto name = ParseOperatorName(op.name);
-    const bool gemm = name && name->kind == "GEMM";
-    if (!gemm && (!name || name->kind != "IGEMM")) {
+    const bool is_gemm = name && name->kind == "GEMM";
+    if (!is_gemm && (!name || name->kind != "IGEMM")) {
       use.reason = "XNNPACK prints tiles of matrix products only";
       return;
     }
@@ -184,26 +184,26 @@ class Finder {
       return;
     }
     const std::vector<std::string> types = KernelTypes(*name);
-    const Microkernel* only = nullptr;
-    bool any = false;
+    const Microkernel* match = nullptr;
+    bool has_types = false;
     for (const std::string& type : types) {
-      const auto found = products_.find({gemm, type});
+      const auto found = products_.find({is_gemm, type});
       if (found == products_.end()) continue;
-      any = true;
+      has_types = true;
       for (const Microkernel* kernel : found->second) {
-        if (!Agrees(*kernel, *op.tile)) continue;
-        only = kernel;
-        if (use.candidates.size() < kMostCandidates) use.candidates.push_back(kernel->name);
+        if (!AgreesWith(*kernel, *op.tile)) continue;
+        match = kernel;
+        if (use.candidates.size() < kMaxCandidates) use.candidates.push_back(kernel->name);
       }
     }
     if (use.candidates.empty()) {
-      use.reason = any ? "no registered microkernel of its data types has its tile"
-                       : "no microkernel of its data types was registered";
+      use.reason = has_types ? "no registered microkernel of its data types has its tile"
+                             : "no microkernel of its data types was registered";
     } else if (use.candidates.size() > 1) {
       use.reason = op.tile->mr == op.tile->m || op.tile->nr == op.tile->n
                        ? "its tile is cut to its size, and several microkernels agree with it"
                        : "several microkernels have its tile";
-    } else if (!Is(*only, *op.tile)) {
+    } else if (!HasTile(*match, *op.tile)) {
       use.reason = "its tile is cut to its size";
     } else {
       use.kernel = use.candidates.front();
@@ -214,12 +214,12 @@ class Finder {
   const KernelLog& log_;
   KernelUse use_;
   std::map<std::string, std::size_t> kernels_;
-  // Matrix products that are not superseded: by GEMM or IGEMM, and data types.
+  // Matrix products that are not superseded, by GEMM or IGEMM, and data types.
   std::map<std::pair<bool, std::string>, std::vector<const Microkernel*>> products_;
 };
 
 }  // namespace
 
-KernelUse FindUse(const KernelLog& log) { return Finder(log).Find(); }
+KernelUse FindUse(const KernelLog& log) { return KernelUseFinder(log).Find(); }
 
 }  // namespace etprof::xnnpack

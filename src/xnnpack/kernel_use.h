@@ -12,22 +12,22 @@
 namespace etprof::xnnpack {
 
 enum class KernelStatus {
-  kRegistered,  // XNNPACK has it for operators that may need it; whether one did is not known
-  kSuperseded,  // the same function registered another one in its place, later
+  kRegistered,  // registered for operators that may need it; unknown whether one did
+  kSuperseded,  // the same function later registered another kernel in its place
   kUsed,        // proven: an operator ran it
 };
 
-// One microkernel of a log.
+// A microkernel in a log.
 struct LoggedKernel {
   std::string name;
-  std::optional<Microkernel> parsed;  // absent: of no scheme that is known
-  std::string role;                   // as its line says: "igemm"
+  std::optional<Microkernel> parsed;  // absent: unknown naming scheme
+  std::string role;                   // as in its line: "igemm"
   std::vector<std::string> configs;
-  std::string file;  // of the first: "gemm-config.c"
+  std::string file;  // of the first config: "gemm-config.c"
   int line = 0;
   std::size_t count = 0;
   KernelStatus status = KernelStatus::kRegistered;
-  std::string superseded_by;  // a kernel; empty: nothing
+  std::string superseded_by;  // name of a kernel; empty: none
 
   static constexpr const char* kSchemaName = "kernel";
   static void Describe(auto& v) {
@@ -47,14 +47,14 @@ struct LoggedKernel {
   }
 };
 
-// An operator of a runtime and what is known of its microkernel.
+// An operator of a runtime, and the microkernel that it ran as far as known.
 struct OperatorUse {
   std::size_t graph = 0;  // index into KernelLog::graphs
   std::uint32_t index = 0;
-  std::string name;  // "Convolution (NHWC, F32) IGEMM #2", as an ETDump has it
+  std::string name;  // as in an ETDump: "Convolution (NHWC, F32) IGEMM #2"
   std::size_t calls = 0;
   std::optional<Tile> tile;
-  std::string kernel;  // proven; empty: it is not
+  std::string kernel;  // proven; empty: not proven
   std::vector<std::string> candidates;
   std::string reason;  // why it is not proven; empty: it is
 
@@ -75,20 +75,20 @@ struct OperatorUse {
 
 struct KernelUse {
   std::vector<LoggedKernel> kernels;   // in the order of the log
-  std::vector<OperatorUse> operators;  // in the order of the log; those that were skipped are left out
+  std::vector<OperatorUse> operators;  // in the order of the log, without skipped operators
 };
 
-// What the log proves.
+// Finds the microkernels that the log proves to have run.
 //
-// A registration is superseded by a later one of the same function for the same purpose (operation, data
-// types, and what tells a configuration's slots apart: rows of a matrix product, taps of a convolution).
-// Functions that end with _impl register twice, once by default and once for consistent arithmetic: theirs
-// stand side by side, and so do matrix products of one shape, which are for different cores.
+// A registration is superseded by a later one of the same function for the same slot (operation, data types,
+// and what else distinguishes a configuration's slots: rows of a matrix product, taps of a convolution).
+// Functions that end with _impl register two kernels, for default and for consistent arithmetic. Neither
+// supersedes the other. The same holds for matrix products of one shape, which are for different cores.
 //
-// A microkernel is used where an operator that ran has its operation (kind GEMM or IGEMM) and data types, and
-// of all such microkernels that are not superseded it alone agrees with the tile that was printed, which
-// XNNPACK cuts to the operator's size (Tile): min(its mr, m) = mr and min(its nr, n) = nr. It must have that
-// mr and nr itself.
+// A microkernel is used if an operator ran that has its operation (kind GEMM or IGEMM) and data types, and if
+// it is the only such microkernel that is not superseded and agrees with the logged tile. XNNPACK clips a
+// tile to the operator's size (Tile): min(its mr, m) = mr and min(its nr, n) = nr. The kernel itself must
+// have that mr and nr.
 KernelUse FindUse(const KernelLog& log);
 
 }  // namespace etprof::xnnpack

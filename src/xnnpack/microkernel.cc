@@ -12,10 +12,10 @@
 namespace etprof::xnnpack {
 namespace {
 
-using Words = std::vector<std::string_view>;
+using NameParts = std::vector<std::string_view>;
 
-Words WordsOf(std::string_view text) {
-  Words words = SplitAt(text, '_');
+NameParts SplitName(std::string_view text) {
+  NameParts words = SplitAt(text, '_');
   std::erase(words, "");
   return words;
 }
@@ -30,7 +30,8 @@ std::string Join(const Range& words) {
   return text;
 }
 
-// Takes a number from the front; absent (and nothing taken) where there is none, or one of no microkernel.
+// Removes a number from the front. Absent, and nothing is removed, if there is none, or one too large for a
+// microkernel.
 std::optional<int> TakeNumber(std::string_view& text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -39,8 +40,9 @@ std::optional<int> TakeNumber(std::string_view& text) {
   return number;
 }
 
-// "u32" after `letter` u, with an optional v behind it (a multiple of the vector's length).
-std::optional<int> Counted(std::string_view word, std::string_view letters, bool* scalable = nullptr) {
+// Parses a number after `letters`, such as "u32". An optional "v" after it means a multiple of the vector
+// length.
+std::optional<int> ParseCounted(std::string_view word, std::string_view letters, bool* scalable = nullptr) {
   if (!word.starts_with(letters)) return std::nullopt;
   word.remove_prefix(letters.size());
   const std::optional<int> number = TakeNumber(word);
@@ -49,14 +51,14 @@ std::optional<int> Counted(std::string_view word, std::string_view letters, bool
   return number;
 }
 
-// "2x4", or "2x": a tile.
+// Whether the word is a tile: "2x4", or "2x".
 bool IsTile(std::string_view word) {
   if (!TakeNumber(word) || !word.starts_with('x')) return false;
   word.remove_prefix(1);
   return word.empty() || (TakeNumber(word) && word.empty());
 }
 
-// Every word by which XNNPACK names a level of an instruction set begins like one of these.
+// Whether the word names an instruction set. Every such word of XNNPACK begins like one of these.
 bool IsIsa(std::string_view word) {
   constexpr std::array<std::string_view, 19> kWords = {
       "scalar",  "aarch32", "aarch64", "armsimd32", "vfp",  "f16c", "fma3",       "neon", "fp16arith", "hvx",
@@ -100,20 +102,20 @@ constexpr std::array<FamilyRow, 16> kFamilies = {{
      "packw_gemm_goi packw_gemm_gio packw_gemm_goi_bl packb_gemm packx pack_lh zerob_gemm pack"},
 }};
 
-const FamilyRow& RowOf(Family family) {
+const FamilyRow& GetFamilyRow(Family family) {
   return *std::ranges::find_if(kFamilies, [&](const FamilyRow& row) { return row.family == family; });
 }
 
-// Each once, in the order of the rows.
-std::string AllNames(std::string_view FamilyRow::*of) {
+// The distinct values of a column, in the order of the rows, separated by '|'.
+std::string JoinDistinct(std::string_view FamilyRow::*column) {
   std::vector<std::string_view> names;
   for (const FamilyRow& row : kFamilies) {
-    if (std::ranges::find(names, row.*of) == names.end()) names.push_back(row.*of);
+    if (std::ranges::find(names, row.*column) == names.end()) names.push_back(row.*column);
   }
   return fmt::format("{}", fmt::join(names, "|"));
 }
 
-std::optional<Family> FamilyOf(std::string_view op) {
+std::optional<Family> FindFamily(std::string_view op) {
   if (op.empty()) return std::nullopt;
   for (const FamilyRow& row : kFamilies) {
     std::string_view ops = row.ops;
@@ -123,7 +125,7 @@ std::optional<Family> FamilyOf(std::string_view op) {
       ops.remove_prefix(std::min(blank + 1, ops.size()));
     }
   }
-  // New ones of the two largest families: what begins with v goes through vectors element by element.
+  // New members of the two largest families: names that begin with v are elementwise vector kernels.
   const auto has = [&](std::string_view part) { return op.find(part) != std::string_view::npos; };
   if (op.size() > 2 && op.front() == 'v') return Family::kUnary;
   if (op.front() == 'r' && (has("sum") || has("max") || has("min") || has("mean"))) return Family::kReduce;
@@ -135,8 +137,8 @@ void AddPart(std::string& shape, std::string_view part) {
   shape += part;
 }
 
-// "4x16c4s2", "7x4v", "16x2" of a matrix product.
-void ReadMatrixShape(std::string_view shape, Microkernel& kernel) {
+// Parses the shape of a matrix product: "4x16c4s2", "7x4v", "16x2".
+void ParseMatrixShape(std::string_view shape, Microkernel& kernel) {
   kernel.mr = TakeNumber(shape);
   if (shape.starts_with('v')) {
     kernel.scalable = true;
@@ -156,10 +158,11 @@ void ReadMatrixShape(std::string_view shape, Microkernel& kernel) {
   }
 }
 
-// Everything behind "__" (or of KleidiAI behind the data types): tile, instruction set, variant.
-void ReadTail(const Words& words, Microkernel& kernel) {
-  const bool pixels = kernel.op == "ibilinear_chw";  // else "p8" is the degree of a polynomial
-  Words variant;
+// Parses the words after "__" (for KleidiAI, after the data types): tile, instruction set, variant.
+void ParseSuffix(const NameParts& words, Microkernel& kernel) {
+  // In other kernels "p8" is the degree of a polynomial.
+  const bool has_pixels = kernel.op == "ibilinear_chw";
+  NameParts variant;
   std::size_t i = 0;
   for (; i < words.size() && !IsIsa(words[i]); ++i) {
     if (words[i] == "asm") {
@@ -173,12 +176,12 @@ void ReadTail(const Words& words, Microkernel& kernel) {
   for (; i < words.size() && IsIsa(words[i]); ++i) kernel.isa.emplace_back(words[i]);
   for (; i < words.size(); ++i) {
     bool channels_scalable = false;
-    if (const auto elements = Counted(words[i], "u", &kernel.scalable)) {
+    if (const auto elements = ParseCounted(words[i], "u", &kernel.scalable)) {
       kernel.elements = elements;
-    } else if (const auto accumulators = Counted(words[i], "acc")) {
+    } else if (const auto accumulators = ParseCounted(words[i], "acc")) {
       kernel.accumulators = accumulators;
-    } else if (IsTile(words[i]) || Counted(words[i], "c", &channels_scalable) ||
-               (pixels && Counted(words[i], "p"))) {
+    } else if (IsTile(words[i]) || ParseCounted(words[i], "c", &channels_scalable) ||
+               (has_pixels && ParseCounted(words[i], "p"))) {
       AddPart(kernel.shape, words[i]);
       kernel.scalable = kernel.scalable || channels_scalable;
     } else {
@@ -195,12 +198,12 @@ std::optional<Microkernel> ParseXnnpack(std::string_view name) {
     return std::nullopt;
   Microkernel kernel;
   kernel.name = name;
-  Words words = WordsOf(name.substr(kBegin.size(), middle - kBegin.size()));
+  NameParts words = SplitName(name.substr(kBegin.size(), middle - kBegin.size()));
   std::size_t i = 0;
-  // "qs8_to_qu8_packw": a packing that converts.
+  // "qs8_to_qu8_packw" is a packing that converts.
   for (; i < words.size() && (IsDataType(words[i]) || (i > 0 && words[i] == "to")); ++i)
     if (words[i] != "to") kernel.data_types.emplace_back(words[i]);
-  Words op;
+  NameParts op;
   for (; i < words.size(); ++i) {
     if (words[i] == "minmax" || words[i] == "relu" || words[i] == "linear") {
       kernel.activation = words[i];
@@ -213,7 +216,7 @@ std::optional<Microkernel> ParseXnnpack(std::string_view name) {
     }
   }
   kernel.op = Join(op);
-  const auto family = FamilyOf(kernel.op);
+  const auto family = FindFamily(kernel.op);
   if (!family || kernel.data_types.empty()) return std::nullopt;
   kernel.family = *family;
 
@@ -223,13 +226,14 @@ std::optional<Microkernel> ParseXnnpack(std::string_view name) {
   if (tail > 0) kernel.shape = rest.substr(1, tail - 1);
   if (rest.front() != '_') return std::nullopt;
   if (*family == Family::kGemm || *family == Family::kIgemm || *family == Family::kSpmm)
-    ReadMatrixShape(kernel.shape, kernel);
-  ReadTail(WordsOf(rest.substr(tail + 2)), kernel);
+    ParseMatrixShape(kernel.shape, kernel);
+  ParseSuffix(SplitName(rest.substr(tail + 2)), kernel);
   if (kernel.isa.empty()) return std::nullopt;
   return kernel;
 }
 
-// "f32p2vlx1b", "qai8dxp1x8", "qsi4c32p4x8", "x16": letters, bits, packing.
+// Whether the word is a KleidiAI data type: letters, bits, packing ("f32p2vlx1b", "qai8dxp1x8",
+// "qsi4c32p4x8", "x16").
 bool IsKleidiaiType(std::string_view word) {
   if (word == "kxn" || word == "nxk" || word.empty()) return false;
   const std::size_t letters = static_cast<std::size_t>(
@@ -240,7 +244,7 @@ bool IsKleidiaiType(std::string_view word) {
          begin.starts_with('q');
 }
 
-// "2vlx2vl", "1x16vl", "4x8x32".
+// Whether the word is a KleidiAI tile: "2vlx2vl", "1x16vl", "4x8x32".
 bool IsKleidiaiTile(std::string_view word) {
   for (int parts = 0; parts < 4; ++parts) {
     if (!TakeNumber(word)) return false;
@@ -258,24 +262,24 @@ std::optional<Microkernel> ParseKleidiai(std::string_view name) {
   Microkernel kernel;
   kernel.kleidiai = true;
   kernel.name = name;
-  const Words words = WordsOf(name.substr(kBegin.size()));
-  const auto begins = [](std::string_view word) {
+  const NameParts words = SplitName(name.substr(kBegin.size()));
+  const auto is_operation = [](std::string_view word) {
     return word == "matmul" || word == "imatmul" || word == "lhs" || word == "rhs" || word == "dwconv";
   };
-  // What stands before is a function of the kernel's: run, kernel, get_mr, ...
+  // The words before the operation name a function of the kernel: run, kernel, get_mr, ...
   std::size_t i = 0;
-  while (i < words.size() && !begins(words[i])) ++i;
-  // "get_rhs_packed_offset_matmul_clamp_...": of the matmul.
+  while (i < words.size() && !is_operation(words[i])) ++i;
+  // "get_rhs_packed_offset_matmul_clamp_..." is a function of the matmul.
   for (std::size_t later = i + 1; i > 0 && words[0] == "get" && later < words.size(); ++later) {
     if (IsKleidiaiType(words[later])) break;
-    if (begins(words[later]) && words[later - 1] != "lhs" && words[later - 1] != "rhs") i = later;
+    if (is_operation(words[later]) && words[later - 1] != "lhs" && words[later - 1] != "rhs") i = later;
   }
   if (i == words.size()) return std::nullopt;
-  Words op;
+  NameParts op;
   for (; i < words.size() && !IsKleidiaiType(words[i]) && !IsIsa(words[i]); ++i) op.push_back(words[i]);
   kernel.op = Join(op);
   const bool packs = std::ranges::find(op, "pack") != op.end();
-  const auto family = packs ? Family::kPack : FamilyOf(kernel.op);
+  const auto family = packs ? Family::kPack : FindFamily(kernel.op);
   if (!family) return std::nullopt;
   kernel.family = *family;
   for (; i < words.size() && IsKleidiaiType(words[i]); ++i) kernel.data_types.emplace_back(words[i]);
@@ -284,7 +288,7 @@ std::optional<Microkernel> ParseKleidiai(std::string_view name) {
     kernel.shape = words[i++];
     kernel.scalable = kernel.shape.find("vl") != std::string::npos;
   }
-  Words variant;
+  NameParts variant;
   for (; i < words.size(); ++i) {
     if (words[i] == "asm") {
       kernel.assembly = true;
@@ -299,23 +303,23 @@ std::optional<Microkernel> ParseKleidiai(std::string_view name) {
   return kernel;
 }
 
-bool AnyWith(const std::vector<std::string>& isa, std::string_view part) {
+bool AnyContains(const std::vector<std::string>& isa, std::string_view part) {
   return std::ranges::any_of(isa,
                              [&](const std::string& word) { return word.find(part) != std::string::npos; });
 }
 
 }  // namespace
 
-std::string_view FamilyName(Family family) { return RowOf(family).name; }
-std::string_view CategoryName(Family family) { return RowOf(family).category; }
+std::string_view FamilyName(Family family) { return GetFamilyRow(family).name; }
+std::string_view CategoryName(Family family) { return GetFamilyRow(family).category; }
 
 std::string_view FamilyNames() {
-  static const std::string names = AllNames(&FamilyRow::name);
+  static const std::string names = JoinDistinct(&FamilyRow::name);
   return names;
 }
 
 std::string_view CategoryNames() {
-  static const std::string names = AllNames(&FamilyRow::category);
+  static const std::string names = JoinDistinct(&FamilyRow::category);
   return names;
 }
 
@@ -325,8 +329,8 @@ std::string Microkernel::Shape() const {
   if (!shape.empty() || !elements) return shape;
   return "u" + std::to_string(*elements) + (scalable ? "v" : "");
 }
-bool Microkernel::HasSme() const { return AnyWith(isa, "sme"); }
-bool Microkernel::HasSme2() const { return AnyWith(isa, "sme2"); }
+bool Microkernel::HasSme() const { return AnyContains(isa, "sme"); }
+bool Microkernel::HasSme2() const { return AnyContains(isa, "sme2"); }
 
 std::optional<Microkernel> ParseMicrokernel(std::string_view name) {
   if (auto kernel = ParseXnnpack(name)) return kernel;

@@ -7,17 +7,18 @@
 
 namespace etprof::xnnpack {
 
-// What a family of microkernels does. One family is one folder, or several alike, of XNNPACK's sources.
+// What the microkernels of a family compute. A family is a folder of XNNPACK's sources, or several similar
+// ones.
 enum class Family {
   kGemm,        // matrix product: gemm, gemminc, ppmm; KleidiAI's matmul
-  kIgemm,       // the same over an indirection buffer: (de)convolutions; KleidiAI's imatmul
+  kIgemm,       // matrix product over an indirection buffer: (de)convolutions; KleidiAI's imatmul
   kDwconv,      // depthwise convolution: dwconv, dwconv2d_chw, vmulcaddc
   kConv,        // direct convolution: conv_hwc, conv_hwc2chw
   kSpmm,        // sparse weights times dense activations: 1x1 convolutions
   kPool,        // maxpool, avgpool, pavgpool, gavgpool, argmaxpool, unpool
   kResize,      // ibilinear
   kReduce,      // rsum, rmax, rdsum, ...
-  kSoftmax,     // raddstoreexpminusmax and its relatives, lut32norm
+  kSoftmax,     // raddstoreexpminusmax and similar, lut32norm
   kActivation,  // vunary: vsigmoid, vgelu, vclamp, vhswish, ...; binary: vprelu
   kUnary,       // other vunary: vneg, vsqrt, vlog, ...
   kBinary,      // vbinary: vadd, vmulc, vcmul, ...
@@ -26,34 +27,34 @@ enum class Family {
   kMove,        // copy, fill, pad, zip, lut
   kPack,        // packw, packb, packx, pack_lh, zerob; KleidiAI's lhs and rhs packing
 };
-// "gemm", "igemm", "dwconv", ... for files.
+// The name of a family in files: "gemm", "igemm", "dwconv", ...
 std::string_view FamilyName(Family family);
 // The profiling kit's category of a family: "GEMM", "CONV", "CONV_DEPTHWISE", "REDUCTION", ...
 std::string_view CategoryName(Family family);
-// All of them, divided by '|'.
+// All names, separated by '|'.
 std::string_view FamilyNames();
 std::string_view CategoryNames();
 
-// A microkernel's name, taken apart. XNNPACK's have the form
+// A parsed microkernel name. XNNPACK's names have the form
 //   xnn_<data
 //   types>_<op>[_<activation>][_<requantization>]_ukernel[_<shape>]__[<variant>_]<isa>[_<variant>...]
 //   xnn_qs8_qc8w_gemm_minmax_fp32_ukernel_4x16c4__asm_aarch64_neondot_cortex_a55
-// KleidiAI's (its README, "Micro-kernel naming"):
+// KleidiAI's names (its README, "Micro-kernel naming"):
 //   kai_<op>_<data types>[_<tile>]_<isa>[_<instruction>...]
 //   kai_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa
 struct Microkernel {
   std::string name;
-  bool kleidiai = false;  // KleidiAI's own name, not XNNPACK's of a kernel that calls KleidiAI
+  bool kleidiai = false;  // a name of KleidiAI, not of an XNNPACK kernel that calls KleidiAI
   Family family = Family::kGemm;
   std::vector<std::string> data_types;
   std::string op;
   std::string activation;      // "minmax", "relu"; empty: none
   std::string requantization;  // "fp32", "rndnu"; empty: none
-  // What one call computes: "4x16c4" (rows x columns c k-blocking s shuffle), "9p16c" (taps p, channels c),
-  // "3x3s2p1_2x4", "2x4", "c8". Empty: the name has none (element by element: `elements`).
+  // What a call computes: "4x16c4" (rows x columns c k-blocking s shuffle), "9p16c" (taps p, channels c),
+  // "3x3s2p1_2x4", "2x4", "c8". Empty: the name has no shape (elementwise: `elements`).
   std::string shape;
   std::optional<int> mr, nr, kr,
-      sr;  // of gemm, igemm (and rows and columns of spmm); absent: not in the name
+      sr;  // for gemm and igemm (spmm: rows and columns); absent: not in the name
   bool scalable = false;
   std::optional<int> elements;
   std::vector<std::string> isa;
@@ -63,7 +64,7 @@ struct Microkernel {
 
   std::string DataTypes() const;  // "qs8_qc8w"
   std::string Isa() const;        // "aarch64_neonfma"
-  std::string Shape() const;      // `shape`, else the elements ("u32", "u8v"), else empty
+  std::string Shape() const;      // `shape`, otherwise the elements ("u32", "u8v"), otherwise empty
   bool HasSme() const;            // SME or SME2 instructions
   bool HasSme2() const;
 
@@ -100,7 +101,7 @@ struct Microkernel {
   }
 };
 
-// Absent for what is no microkernel's name or of no family that is known.
+// Absent if `name` is not a microkernel's name, or of an unknown family.
 std::optional<Microkernel> ParseMicrokernel(std::string_view name);
 
 }  // namespace etprof::xnnpack

@@ -19,10 +19,10 @@ struct Expected {
   bool assembly = false, scalable = false;
 };
 
-class Names : public testing::TestWithParam<Expected> {};
+class MicrokernelNames : public testing::TestWithParam<Expected> {};
 
-// Taken apart by hand.
-TEST_P(Names, AreTakenApart) {
+// The expected parts were written by hand.
+TEST_P(MicrokernelNames, AreParsed) {
   const Expected& expected = GetParam();
   const auto kernel = ParseMicrokernel(expected.name);
   ASSERT_TRUE(kernel) << expected.name;
@@ -42,7 +42,7 @@ TEST_P(Names, AreTakenApart) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Xnnpack, Names,
+    Xnnpack, MicrokernelNames,
     testing::Values(
         Expected{"xnn_f32_igemm_minmax_ukernel_7x32__avx512f_broadcast", "igemm", "igemm", "f32", "minmax",
                  "", "7x32", "avx512f", "broadcast"},
@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
         Expected{"xnn_x32_pack_lh_ukernel__neonsme2", "pack", "pack_lh", "x32", "", "", "", "neonsme2", ""}));
 
 INSTANTIATE_TEST_SUITE_P(
-    Kleidiai, Names,
+    Kleidiai, MicrokernelNames,
     testing::Values(
         Expected{"kai_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa", "gemm", "matmul_clamp",
                  "f32_f32p2vlx1_f32p2vlx1b", "", "", "2vlx2vl", "sme2", "mopa", 0, 0, false, true},
@@ -172,7 +172,7 @@ TEST(ParseMicrokernel, GivesRowsAndColumns) {
   EXPECT_FALSE(ParseMicrokernel("xnn_f32_dwconv_minmax_ukernel_9p16c__avx512f")->mr);
 }
 
-TEST(ParseMicrokernel, KnowsSme) {
+TEST(ParseMicrokernel, RecognizesSme) {
   const auto level = [](const char* name) {
     const auto kernel = ParseMicrokernel(name);
     return kernel->HasSme2() ? 2 : kernel->HasSme() ? 1 : 0;
@@ -190,7 +190,7 @@ TEST(ParseMicrokernel, ShapeFallsBackOnElements) {
   EXPECT_EQ(ParseMicrokernel("xnn_xx_copy_ukernel__scalar_memcpy")->Shape(), "");
 }
 
-TEST(ParseMicrokernel, RefusesWhatIsNone) {
+TEST(ParseMicrokernel, RefusesOtherNames) {
   for (const char* name : {"",
                            "x",
                            "xnn_",
@@ -216,7 +216,7 @@ TEST(ParseMicrokernel, RefusesWhatIsNone) {
   }
 }
 
-TEST(ParseMicrokernel, HugeNumbersAreNoNumbers) {
+TEST(ParseMicrokernel, IgnoresHugeNumbers) {
   const auto kernel =
       ParseMicrokernel("xnn_f32_gemm_minmax_ukernel_99999999999999999999x8__sse_u99999999999999999999");
   ASSERT_TRUE(kernel);

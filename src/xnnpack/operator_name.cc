@@ -12,7 +12,7 @@
 namespace etprof::xnnpack {
 namespace {
 
-// Takes " #12" off the end.
+// Removes " #12" from the end.
 std::optional<std::uint32_t> TakeOperatorNumber(std::string_view& name) {
   const std::size_t at = name.rfind(" #");
   if (at == std::string_view::npos) return std::nullopt;
@@ -26,13 +26,14 @@ std::optional<std::uint32_t> TakeOperatorNumber(std::string_view& name) {
 
 bool IsDataType(std::string_view word) {
   if (word == "xx") return true;
-  // Bits behind what they mean: a floating-point, integer or raw element (f, bf, s, u, x), quantized (qs, qu,
-  // qd, qdu, qb, qc), packed (pf, pqs, qp). Behind them w: of weights alone; acc: of the accumulator.
-  constexpr std::array<std::string_view, 16> kMeanings = {"f",  "bf", "s",  "u",  "x",  "qs",  "qu", "qd",
-                                                          "qb", "qc", "qp", "pf", "pq", "pqs", "ps", "qdu"};
+  // The letters before the number of bits: floating-point, integer or raw elements (f, bf, s, u, x),
+  // quantized (qs, qu, qd, qdu, qb, qc), packed (pf, pqs, qp). The suffix w means weights only; acc means the
+  // accumulator.
+  constexpr std::array<std::string_view, 16> kElementKinds = {
+      "f", "bf", "s", "u", "x", "qs", "qu", "qd", "qb", "qc", "qp", "pf", "pq", "pqs", "ps", "qdu"};
   const auto digit = std::ranges::find_if(word, IsDigit);
   const std::string_view letters = word.substr(0, static_cast<std::size_t>(digit - word.begin()));
-  if (std::ranges::find(kMeanings, letters) == kMeanings.end()) return false;
+  if (std::ranges::find(kElementKinds, letters) == kElementKinds.end()) return false;
   std::string_view rest = word.substr(letters.size());
   std::size_t digits = 0;
   while (digits < rest.size() && IsDigit(rest[digits])) ++digits;

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(ParseOperatorName, TakesTheWholeNameApart) {
+TEST(ParseOperatorName, ParsesAllParts) {
   const auto name = ParseOperatorName("Convolution (NHWC, PQS8, QS8, QC8W) IGEMM #12");
   ASSERT_TRUE(name);
   EXPECT_EQ(name->type, "Convolution");
@@ -20,7 +20,7 @@ TEST(ParseOperatorName, TakesTheWholeNameApart) {
   EXPECT_EQ(name->number, 12U);
 }
 
-TEST(ParseOperatorName, ManyFormsOfName) {
+TEST(ParseOperatorName, ParsesOtherForms) {
   const auto reshape = ParseOperatorName("Static Reshape (NC) #1");
   ASSERT_TRUE(reshape);
   EXPECT_EQ(reshape->layout, "NC");
@@ -42,14 +42,14 @@ TEST(ParseOperatorName, ManyFormsOfName) {
             "Scaled Dot-Product Attention");
 }
 
-TEST(ParseOperatorName, RefusesWhatIsNone) {
+TEST(ParseOperatorName, RefusesOtherNames) {
   for (const char* text : {"", " ", "native_call_add.out", "Method::execute", "DELEGATE_CALL", " (F32)", "#1",
                            " #1", "Add #", "Add #x", "Add #99999999999"}) {
     EXPECT_FALSE(ParseOperatorName(text)) << text;
   }
 }
 
-TEST(DataTypes, AreToldFromOtherWords) {
+TEST(DataTypes, AreDistinguishedFromOtherWords) {
   for (const char* type :
        {"f16", "f32",  "bf16", "qs8",  "qu8", "qd8", "qdu8", "qc8", "qc8w", "qc4w", "qb4w",
         "qp8", "pf16", "pf32", "pqs8", "s8",  "u8",  "s32",  "x8",  "x24",  "xx",   "f32acc"}) {
@@ -61,7 +61,7 @@ TEST(DataTypes, AreToldFromOtherWords) {
   }
 }
 
-TEST(Packed, IsWhatKleidiaiComputes) {
+TEST(PackedTypes, RunOnKleidiai) {
   struct Case {
     const char* name;
     bool kleidiai, sme;
