@@ -36,8 +36,7 @@ std::string_view FamilyNames();
 std::string_view CategoryNames();
 
 // A parsed microkernel name. XNNPACK's names have the form
-//   xnn_<data
-//   types>_<op>[_<activation>][_<requantization>]_ukernel[_<shape>]__[<variant>_]<isa>[_<variant>...]
+//   xnn_<types>_<op>[_<activation>][_<requantization>]_ukernel[_<shape>]__[<variant>_]<isa>[_<variant>...]
 //   xnn_qs8_qc8w_gemm_minmax_fp32_ukernel_4x16c4__asm_aarch64_neondot_cortex_a55
 // KleidiAI's names (its README, "Micro-kernel naming"):
 //   kai_<op>_<data types>[_<tile>]_<isa>[_<instruction>...]
