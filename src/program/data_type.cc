@@ -62,7 +62,7 @@ constexpr std::array kXnnTypes = {
 };
 
 template <typename Table>
-DataType Find(const Table& table, int code) {
+DataType FindType(const Table& table, int code) {
   for (const Row& row : table) {
     if (row.code == code) return {row.name, row.bits};
   }
@@ -71,8 +71,8 @@ DataType Find(const Table& table, int code) {
 
 }  // namespace
 
-DataType ScalarTypeOf(int code) { return Find(kScalarTypes, code); }
-DataType XnnDataTypeOf(int code) { return Find(kXnnTypes, code); }
+DataType ScalarTypeOf(int code) { return FindType(kScalarTypes, code); }
+DataType XnnDataTypeOf(int code) { return FindType(kXnnTypes, code); }
 
 std::optional<std::int64_t> Product(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
   std::int64_t result = 0;
@@ -88,13 +88,13 @@ std::optional<std::int64_t> Sum(std::optional<std::int64_t> a, std::optional<std
 
 std::optional<std::int64_t> ElementCount(const std::vector<std::int64_t>& sizes) {
   std::optional<std::int64_t> count = 1;
-  bool none = false;
+  bool is_empty = false;
   for (const std::int64_t size : sizes) {
     if (size < 0) return std::nullopt;
-    if (size == 0) none = true;  // and so there are none, however large the other sizes are
+    if (size == 0) is_empty = true;  // then there are no elements, however large the other sizes are
     count = Product(count, size == 0 ? 1 : size);
   }
-  return none ? 0 : count;
+  return is_empty ? 0 : count;
 }
 
 std::optional<std::int64_t> Dim(const std::vector<std::int64_t>& sizes, std::size_t index) {

@@ -6,7 +6,7 @@
 namespace etprof {
 namespace {
 
-// The tensors that an argument stands for.
+// Appends an argument's tensor, or the tensors of a list.
 void AddTensors(std::size_t argument, const Method& method, std::set<std::size_t>& seen,
                 std::vector<std::size_t>& tensors) {
   const auto add = [&](std::size_t index) {
@@ -18,8 +18,8 @@ void AddTensors(std::size_t argument, const Method& method, std::set<std::size_t
 
 using Values = std::set<std::size_t>;
 
-ReadAndWritten<std::size_t> FlowOf(const Instruction& instruction, const Method& method,
-                                   const Program& program) {
+ReadAndWritten<std::size_t> InstructionDataflow(const Instruction& instruction, const Method& method,
+                                                const Program& program) {
   if (instruction.kind == Instruction::Kind::kKernel) return DataflowOf(instruction, method);
   ReadAndWritten<std::size_t> flow;
   if (instruction.kind == Instruction::Kind::kMove && instruction.arguments.size() == 2)
@@ -37,7 +37,7 @@ ReadAndWritten<std::size_t> FlowOf(const Instruction& instruction, const Method&
   return flow;
 }
 
-// A tensor's place in the planned memory.
+// A tensor's location in the planned memory.
 struct Place {
   std::uint32_t buffer = 0;
   std::uint64_t offset = 0;
@@ -45,34 +45,35 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-std::optional<Place> PlaceOf(const ProgramValue& value) {
+std::optional<Place> MemoryPlace(const ProgramValue& value) {
   if (!value.tensor || !value.tensor->memory_id || !value.tensor->memory_offset) return std::nullopt;
   const std::optional<Bytes> bytes = BytesOf(value.tensor->type, value.tensor->shape);
   if (!bytes) return std::nullopt;
   return Place{*value.tensor->memory_id, *value.tensor->memory_offset, *bytes};
 }
 
-// `given`: what is written by an instruction, an input or a constant, and so no view.
-void FindViews(const Method& method, const Values& given, MethodDataflow& flow) {
+// Finds views. `given` contains the values that instructions write, inputs, and constants, which are not
+// views.
+void FindViews(const Method& method, const Values& defined, MethodDataflow& flow) {
   std::map<Place, std::size_t> holders;
-  const auto hold = [&](const std::vector<std::size_t>& values) {
+  const auto set_holders = [&](const std::vector<std::size_t>& values) {
     for (const std::size_t value : values) {
-      if (const auto place = PlaceOf(method.values[value])) holders[*place] = value;
+      if (const auto place = MemoryPlace(method.values[value])) holders[*place] = value;
     }
   };
-  const auto look = [&](const std::vector<std::size_t>& values) {
+  const auto add_views = [&](const std::vector<std::size_t>& values) {
     for (const std::size_t value : values) {
-      const auto place = PlaceOf(method.values[value]);
-      const auto holder = place && !given.contains(value) ? holders.find(*place) : holders.end();
+      const auto place = MemoryPlace(method.values[value]);
+      const auto holder = place && !defined.contains(value) ? holders.find(*place) : holders.end();
       if (holder != holders.end()) flow.views.try_emplace(value, holder->second);
     }
   };
-  hold(method.inputs);
+  set_holders(method.inputs);
   for (const ReadAndWritten<std::size_t>& instruction : flow.instructions) {
-    look(instruction.read);
-    hold(instruction.written);
+    add_views(instruction.read);
+    set_holders(instruction.written);
   }
-  look(method.outputs);
+  add_views(method.outputs);
 }
 
 }  // namespace
@@ -87,14 +88,15 @@ ReadAndWritten<std::uint32_t> DataflowOf(const std::vector<std::size_t>& nodes, 
   }
   for (const std::size_t index : nodes) {
     for (const std::uint32_t id : graph.nodes[index].inputs) {
-      // An optional bias that is not there has an id that no value has.
+      // An absent optional bias has an id that no value has.
       if (!produced.contains(id) && graph.Find(id) != nullptr && seen.insert(id).second)
         flow.read.push_back(id);
     }
     for (const std::uint32_t id : graph.nodes[index].outputs) {
       const auto uses = graph.uses.find(id);
-      const bool elsewhere = uses != graph.uses.end() && uses->second > used_here[id];
-      if (elsewhere && graph.Find(id) != nullptr && seen.insert(id).second) flow.written.push_back(id);
+      const bool is_used_elsewhere = uses != graph.uses.end() && uses->second > used_here[id];
+      if (is_used_elsewhere && graph.Find(id) != nullptr && seen.insert(id).second)
+        flow.written.push_back(id);
     }
   }
   return flow;
@@ -116,25 +118,25 @@ std::size_t MethodDataflow::Holder(std::size_t value) const {
 
 MethodDataflow DataflowOf(const Method& method, const Program& program) {
   MethodDataflow flow;
-  Values given = {method.inputs.begin(), method.inputs.end()};
+  Values defined = {method.inputs.begin(), method.inputs.end()};
   for (std::size_t value = 0; value < method.values.size(); ++value) {
     const auto& tensor = method.values[value].tensor;
-    if (tensor && tensor->data != ProgramTensor::Data::kNone) given.insert(value);
+    if (tensor && tensor->data != ProgramTensor::Data::kNone) defined.insert(value);
   }
   for (const Instruction& instruction : method.instructions) {
-    flow.instructions.push_back(FlowOf(instruction, method, program));
+    flow.instructions.push_back(InstructionDataflow(instruction, method, program));
     const auto& written = flow.instructions.back().written;
-    given.insert(written.begin(), written.end());
+    defined.insert(written.begin(), written.end());
   }
   for (std::size_t i = 0; i < method.instructions.size(); ++i) {
     const Instruction& instruction = method.instructions[i];
     if (instruction.kind != Instruction::Kind::kDelegate || method.delegates[instruction.target].graph)
       continue;
     for (const std::size_t value : Values(instruction.arguments.begin(), instruction.arguments.end()))
-      (given.insert(value).second ? flow.instructions[i].written : flow.instructions[i].read)
+      (defined.insert(value).second ? flow.instructions[i].written : flow.instructions[i].read)
           .push_back(value);
   }
-  FindViews(method, given, flow);
+  FindViews(method, defined, flow);
   return flow;
 }
 

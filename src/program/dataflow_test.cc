@@ -11,9 +11,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Node i reads and writes these values, each 10 floats; value 9 is a constant and value 8 does not exist.
-XnnGraph GraphOf(const std::vector<std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>>& nodes,
-                 const std::vector<std::uint32_t>& outputs) {
+// A graph whose node i reads and writes these values, each with 10 floats. Value 9 is a constant, and value 8
+// does not exist.
+XnnGraph MakeDataflowGraph(
+    const std::vector<std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>>& nodes,
+    const std::vector<std::uint32_t>& outputs) {
   XnnGraph graph;
   for (const std::uint32_t id : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 9u}) {
     XnnValue value;
@@ -39,31 +41,31 @@ XnnGraph GraphOf(const std::vector<std::pair<std::vector<std::uint32_t>, std::ve
   return graph;
 }
 
-TEST(Dataflow, OfNodes) {
-  const XnnGraph graph = GraphOf({{{0, 9, 0, 8}, {1}}, {{1}, {2}}, {{1, 2}, {3}}}, {3});
+TEST(Dataflow, OfXnnNodes) {
+  const XnnGraph graph = MakeDataflowGraph({{{0, 9, 0, 8}, {1}}, {{1}, {2}}, {{1, 2}, {3}}}, {3});
   const auto first = DataflowOf({0}, graph);
   EXPECT_THAT(first.read, ElementsAre(0, 9));
   EXPECT_THAT(first.written, ElementsAre(1));
-  // Value 1 is read by node 2 as well, value 2 by it alone.
+  // Node 2 also reads value 1, and it is the only reader of value 2.
   const auto two = DataflowOf({0, 1}, graph);
   EXPECT_THAT(two.read, ElementsAre(0, 9));
   EXPECT_THAT(two.written, ElementsAre(1, 2));
   const auto all = DataflowOf({0, 1, 2}, graph);
   EXPECT_THAT(all.read, ElementsAre(0, 9));
   EXPECT_THAT(all.written, ElementsAre(3));
-  // What nobody reads is not written for anybody.
-  EXPECT_THAT(DataflowOf({0}, GraphOf({{{0}, {1}}}, {})).written, IsEmpty());
+  // A value that nobody reads is not written.
+  EXPECT_THAT(DataflowOf({0}, MakeDataflowGraph({{{0}, {1}}}, {})).written, IsEmpty());
 }
 
-TEST(Dataflow, AReshapeThatRunsAsPartOfAnOperatorGivesWhatItWrites) {
-  XnnGraph graph = GraphOf({{{0, 9}, {1}}, {{1}, {2}}}, {2});
+TEST(Dataflow, AReshapeWithinAnOperatorCountsItsOutput) {
+  XnnGraph graph = MakeDataflowGraph({{{0, 9}, {1}}, {{1}, {2}}}, {2});
   graph.nodes[1].type = "XNNStaticReshape";
   EXPECT_EQ(WorkOf({0, 1}, graph).written, 40);
   EXPECT_EQ(WorkOf({0, 1}, graph).read, 80);
   EXPECT_EQ(WorkOf(std::vector<std::size_t>{1}, graph).bytes, 0);
 }
 
-// Values: tensors 0 to 4, a number, the list of 3 and 4, the list of 0 and 1 and 0.
+// Values: tensors 0 to 4, a number, the list of 3 and 4, the list of 0, 1, and 0.
 Method TensorsAndLists() {
   Method method;
   for (int i = 0; i < 5; ++i) {
@@ -88,17 +90,17 @@ TEST(Dataflow, OfAKernelWithListsOfTensors) {
   const Method method = TensorsAndLists();
   Instruction kernel;
   kernel.kind = Instruction::Kind::kKernel;
-  kernel.arguments = {2, 5, 3, 4, 6};  // a tensor, a number, what is written and the list of it
+  kernel.arguments = {2, 5, 3, 4, 6};  // a tensor, a number, two outputs, and the list of both
   auto flow = DataflowOf(kernel, method);
   EXPECT_THAT(flow.read, ElementsAre(2));
   EXPECT_THAT(flow.written, ElementsAre(3, 4));
   EXPECT_EQ(WorkOf(kernel, method).read, 3 * 4);
   EXPECT_EQ(WorkOf(kernel, method).written, (4 + 5) * 4);
-  kernel.arguments = {7, 5, 2, 2};  // a list, a number, what is written twice
+  kernel.arguments = {7, 5, 2, 2};  // a list, a number, the output twice
   flow = DataflowOf(kernel, method);
   EXPECT_THAT(flow.read, ElementsAre(0, 1));
   EXPECT_THAT(flow.written, ElementsAre(2));
-  kernel.arguments = {2, 5};  // aten::sym_size: a number of a tensor
+  kernel.arguments = {2, 5};  // aten::sym_size: a number from a tensor
   flow = DataflowOf(kernel, method);
   EXPECT_THAT(flow.read, ElementsAre(2));
   EXPECT_THAT(flow.written, IsEmpty());
@@ -106,7 +108,7 @@ TEST(Dataflow, OfAKernelWithListsOfTensors) {
   EXPECT_THAT(DataflowOf(kernel, method).read, IsEmpty());
 }
 
-TEST(Dataflow, AGraphsValueIsAnArgumentByItsExternalNumber) {
+TEST(Dataflow, FindsArgumentsByExternalId) {
   Instruction call;
   call.arguments = {7, 3};
   XnnValue value;

@@ -11,7 +11,8 @@
 namespace etprof {
 namespace {
 
-// Names of one kind, lower case and without separators, of XNNPACK's nodes, its operators, and ATen's.
+// Names of the same kind of XNNPACK's nodes, its operators, and ATen's operators, in lower case and without
+// separators.
 struct KindNames {
   const char* kind;
   std::initializer_list<std::string_view> names;
@@ -46,8 +47,8 @@ const KindNames kKindNames[] = {
     {"Negate", {"negate", "neg"}},
 };
 
-// "aten::_softmax.out" -> "softmax"
-std::string_view Bare(std::string_view name) {
+// Removes namespace, overload, and prefixes: "aten::_softmax.out" -> "softmax".
+std::string_view StripName(std::string_view name) {
   if (name.starts_with("native_call_")) name.remove_prefix(std::string_view("native_call_").size());
   if (name.starts_with("XNN")) name.remove_prefix(3);
   if (const std::size_t space = name.rfind("::"); space != std::string_view::npos)
@@ -57,46 +58,47 @@ std::string_view Bare(std::string_view name) {
   return name;
 }
 
-std::string Squeezed(std::string_view name) {
+std::string RemoveSeparators(std::string_view name) {
   std::string text = Lower(std::string(name));
   std::erase_if(text, [](char c) { return c == ' ' || c == '_' || c == '-'; });
   return text;
 }
 
-// Empty where one is not known.
-std::string OfChannels(std::optional<std::int64_t> in, std::optional<std::int64_t> out) {
+// Formats input and output channels as " 64→128"; empty if one is unknown.
+std::string ChannelsText(std::optional<std::int64_t> in, std::optional<std::int64_t> out) {
   return in && out ? fmt::format(" {}→{}", *in, *out) : "";
 }
 
-// Of a matrix product with constant weights: the last dimensions of what it reads and writes.
+// The channels of a matrix product with constant weights: the last dimensions of its input and output.
 std::string LinearText(const OperatorTensors& tensors) {
   const auto input = std::ranges::find(tensors.inputs, false, &OperatorTensor::constant);
   if (WeightsOf(tensors) == nullptr || input == tensors.inputs.end() || input->shape.empty() ||
       tensors.outputs.empty() || tensors.outputs[0].shape.empty())
     return "";
-  return OfChannels(input->shape.back(), tensors.outputs[0].shape.back());
+  return ChannelsText(input->shape.back(), tensors.outputs[0].shape.back());
 }
 
-std::string Pair(std::int64_t a, std::int64_t b) {
+std::string PairText(std::int64_t a, std::int64_t b) {
   return a == b ? fmt::format("{}", a) : fmt::format("{}x{}", a, b);
 }
 
-std::string SettingsOf(const XnnConvolution& of) {
+std::string FormatSettings(const XnnConvolution& of) {
   std::string text;
   const auto add = [&](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
-  if (of.stride_height != 1 || of.stride_width != 1) add("stride " + Pair(of.stride_height, of.stride_width));
+  if (of.stride_height != 1 || of.stride_width != 1)
+    add("stride " + PairText(of.stride_height, of.stride_width));
   if (of.padding_top != of.padding_bottom || of.padding_left != of.padding_right)
     add(fmt::format("padding {} {} {} {}", of.padding_top, of.padding_right, of.padding_bottom,
                     of.padding_left));
   else if (of.padding_top != 0 || of.padding_left != 0)
-    add("padding " + Pair(of.padding_top, of.padding_left));
+    add("padding " + PairText(of.padding_top, of.padding_left));
   if (of.dilation_height != 1 || of.dilation_width != 1)
-    add("dilation " + Pair(of.dilation_height, of.dilation_width));
+    add("dilation " + PairText(of.dilation_height, of.dilation_width));
   if (of.groups != 1) add(fmt::format("groups {}", of.groups));
   return text;
 }
 
-std::string BoundsOf(const XnnNode& node) {
+std::string FormatBounds(const XnnNode& node) {
   const bool below = node.output_min && *node.output_min > -1e30F;
   const bool above = node.output_max && *node.output_max < 1e30F;
   if (!below && !above) return "";
@@ -109,21 +111,21 @@ std::string BoundsOf(const XnnNode& node) {
 }  // namespace
 
 std::string KindOf(std::string_view name) {
-  std::string_view bare = Bare(name);
+  std::string_view stripped = StripName(name);
   const auto find = [](std::string_view of) -> const char* {
-    const std::string squeezed = Squeezed(of);
+    const std::string normalized = RemoveSeparators(of);
     for (const KindNames& kind : kKindNames) {
-      if (std::ranges::find(kind.names, squeezed) != kind.names.end()) return kind.kind;
+      if (std::ranges::find(kind.names, normalized) != kind.names.end()) return kind.kind;
     }
     return nullptr;
   };
-  if (const char* kind = find(bare)) return kind;
-  if (bare.ends_with("_copy")) {
-    bare.remove_suffix(std::string_view("_copy").size());
-    if (const char* kind = find(bare)) return kind;
+  if (const char* kind = find(stripped)) return kind;
+  if (stripped.ends_with("_copy")) {
+    stripped.remove_suffix(std::string_view("_copy").size());
+    if (const char* kind = find(stripped)) return kind;
   }
-  // Others are called the same everywhere, but for capitals and what divides words.
-  std::string kind(bare);
+  // Other operators have the same name everywhere, except for capitals and separators.
+  std::string kind(stripped);
   std::erase_if(kind, [](char c) { return c == ' ' || c == '_' || c == '-'; });
   if (!kind.empty() && kind[0] >= 'a' && kind[0] <= 'z') kind[0] = static_cast<char>(kind[0] - 'a' + 'A');
   return kind;
@@ -133,18 +135,18 @@ NodeIdentity IdentityOf(const XnnNode& node, const XnnGraph& graph) {
   NodeIdentity identity;
   identity.kind = identity.text = KindOf(node.type);
   if (const auto& of = node.convolution) {
-    // Of a depthwise one, the group's output channels are its multiplier.
+    // For a depthwise convolution, the output channels of a group are its multiplier.
     const bool transposed = node.type == "XNNConvTranspose2d";
-    identity.text += OfChannels(Product(of->groups, of->group_input_channels),
-                                Product(of->groups, of->group_output_channels)) +
+    identity.text += ChannelsText(Product(of->groups, of->group_input_channels),
+                                  Product(of->groups, of->group_output_channels)) +
                      fmt::format(" {}x{}", of->kernel_height, of->kernel_width);
     if (of->groups > 1 && !transposed)
       identity.text += of->group_input_channels == 1 ? " depthwise" : fmt::format(" groups {}", of->groups);
-    identity.settings = SettingsOf(*of);
+    identity.settings = FormatSettings(*of);
   } else if (identity.kind == "Linear") {
     identity.text += LinearText(TensorsOf({node.index}, graph));
   }
-  identity.bounds = BoundsOf(node);
+  identity.bounds = FormatBounds(node);
   for (const std::uint32_t id : node.inputs) {
     const XnnValue* value = graph.Find(id);
     if (value == nullptr || !value->constant || *value->constant >= graph.constants.size()) continue;
@@ -165,7 +167,7 @@ NodeIdentity IdentityOf(const Instruction& kernel, const Method& method) {
              !tensors.inputs.empty() && tensors.inputs[0].shape.size() == 4 && !tensors.outputs.empty() &&
              tensors.outputs[0].shape.size() == 4) {
     const auto in = Dim(tensors.inputs[0].shape, 1), group_in = Dim(weights->shape, 1);
-    identity.text += OfChannels(in, Dim(tensors.outputs[0].shape, 1)) +
+    identity.text += ChannelsText(in, Dim(tensors.outputs[0].shape, 1)) +
                      fmt::format(" {}x{}", *Dim(weights->shape, 2), *Dim(weights->shape, 3));
     if (*group_in > 0 && *in > *group_in)
       identity.text += *group_in == 1 ? " depthwise" : fmt::format(" groups {}", *in / *group_in);

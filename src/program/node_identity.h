@@ -9,19 +9,20 @@
 
 namespace etprof {
 
-// What a node computes, in words that do not depend on which backend runs it.
+// Describes what a node computes, independently of the backend that runs it.
 struct NodeIdentity {
-  std::string kind;  // "Conv2d", "Linear", "Add"; "" where it is not known
-  std::string text;  // the kind with what its weights say: "Conv2d 64→64 3x3", "Linear 512→1000"
-  // What else a node of XNNPACK's was made with, "stride 2, padding 1"; "" for none, and for kernels.
+  std::string kind;  // "Conv2d", "Linear", "Add"; "": unknown
+  std::string text;  // the kind with the sizes of its weights: "Conv2d 64→64 3x3", "Linear 512→1000"
+  // Further parameters of an XNNPACK node: "stride 2, padding 1"; "" if there are none, and for kernels.
   std::string settings;
-  std::string bounds;  // a fused activation: "ReLU", "ReLU6", "clamp [0, 1]"; "" for none
-  // Names of its constants' contents: where two are equal, so are the bytes. XNNPACK's alone have them (the
-  // exporter names data by its SHA-256).
+  std::string bounds;  // a fused activation: "ReLU", "ReLU6", "clamp [0, 1]"; "": none
+  // Keys of its constants. Constants with equal keys have equal bytes. Only constants of XNNPACK have keys
+  // (the exporter uses the SHA-256 of the data).
   std::vector<std::string> contents;
 };
 
-// The kind of "XNNConv2d" (a node), "aten::convolution.out" (a kernel), "Convolution" (XNNPACK's operator).
+// The kind of "XNNConv2d" (a node), "aten::convolution.out" (a kernel), or "Convolution" (an XNNPACK
+// operator).
 std::string KindOf(std::string_view name);
 
 NodeIdentity IdentityOf(const XnnNode& node, const XnnGraph& graph);

@@ -12,23 +12,24 @@
 #include "program/data_type.h"
 #include "program/xnn/xnn_graph.h"
 
-// What is in a .pte, as a value: nothing here refers to the file's bytes. The format is ExecuTorch's
-// schema/program.fbs; names follow it where it has one.
+// The contents of a .pte as values: nothing here refers to the file's bytes. The format is ExecuTorch's
+// schema/program.fbs, whose names are used here.
 namespace etprof {
 
-// A tensor of a method. Shapes that are not static hold the upper bound of each size.
+// A tensor of a method. A dynamic shape contains the upper bound of each size.
 struct ProgramTensor {
   DataType type;
   std::vector<std::int64_t> shape;      // elements
   std::vector<std::uint8_t> dim_order;  // from the outermost dimension to the innermost
   enum class Shape { kStatic, kBounded, kUnbounded } dynamism = Shape::kStatic;
-  // Where its data is: in the file, in a .ptd beside it, or neither (planned, or given at run time).
+  // Whether its data is in the file, in a separate .ptd, or in neither (planned memory, or given at run
+  // time).
   enum class Data { kNone, kFile, kExternal } data = Data::kNone;
-  std::string name;                            // the weight's, where the file says it: "mod.linear.weight"
-  std::optional<std::uint32_t> memory_id;      // of the planned buffer that holds it
-  std::optional<std::uint64_t> memory_offset;  // bytes, in that buffer
+  std::string name;                            // name of a weight, if the file has it: "mod.linear.weight"
+  std::optional<std::uint32_t> memory_id;      // of the planned buffer that contains it
+  std::optional<std::uint64_t> memory_offset;  // bytes, within that buffer
 
-  bool Varies() const { return dynamism != Shape::kStatic; }  // its shape, at run time
+  bool Varies() const { return dynamism != Shape::kStatic; }  // whether the shape is dynamic
 };
 template <>
 inline constexpr NamedValue<ProgramTensor::Shape> kNames<ProgramTensor::Shape>[] = {
@@ -42,7 +43,7 @@ inline constexpr NamedValue<ProgramTensor::Data> kNames<ProgramTensor::Data>[] =
     {ProgramTensor::Data::kFile, "file"},
     {ProgramTensor::Data::kExternal, "external"}};
 
-// An entry of ExecutionPlan.values, which instructions refer to by its index.
+// An entry of ExecutionPlan.values. Instructions refer to it by its index.
 struct ProgramValue {
   enum class Kind {
     kNone,
@@ -60,11 +61,11 @@ struct ProgramValue {
   };
   Kind kind = Kind::kNone;
   std::optional<ProgramTensor> tensor;  // kTensor
-  std::optional<std::int64_t> integer;  // kInt; of kBool 0 or 1
+  std::optional<std::int64_t> integer;  // kInt; for kBool 0 or 1
   std::optional<double> number;         // kDouble
   std::optional<std::string> text;      // kString
-  std::vector<std::size_t> items;       // kTensorList, kOptionalTensorList, without what is absent: in values
-  std::vector<std::size_t> integers;    // kIntList: in values, where sizes that vary are computed into
+  std::vector<std::size_t> items;       // kTensorList, kOptionalTensorList: in values, without absent items
+  std::vector<std::size_t> integers;  // kIntList: indices into values, into which dynamic sizes are computed
 };
 template <>
 inline constexpr NamedValue<ProgramValue::Kind> kNames<ProgramValue::Kind>[] = {
@@ -81,14 +82,14 @@ inline constexpr NamedValue<ProgramValue::Kind> kNames<ProgramValue::Kind>[] = {
     {ProgramValue::Kind::kOptionalTensorList, "optional tensor list"},
     {ProgramValue::Kind::kUnknown, "unknown"}};
 
-// One step of a method. Its identity, which a runtime event carries too, is (chain, index).
+// An instruction of a method. Its identity, which runtime events also contain, is (chain, index).
 struct Instruction {
   enum class Kind { kKernel, kDelegate, kMove, kJumpFalse, kFree, kUnknown };
   Kind kind = Kind::kUnknown;
   int chain = 0;
-  int index = 0;           // in its chain
-  std::size_t target = 0;  // kKernel: in Method::operators; kDelegate: in Method::delegates
-  // kKernel, kDelegate: in Method::values, in and out; kMove: from, to.
+  int index = 0;           // within its chain
+  std::size_t target = 0;  // kKernel: index into Method::operators; kDelegate: index into Method::delegates
+  // kKernel, kDelegate: indices into Method::values, inputs and outputs; kMove: source, destination.
   std::vector<std::size_t> arguments;
 };
 template <>
@@ -97,10 +98,10 @@ inline constexpr NamedValue<Instruction::Kind> kNames<Instruction::Kind>[] = {
     {Instruction::Kind::kMove, "move"},     {Instruction::Kind::kJumpFalse, "jump"},
     {Instruction::Kind::kFree, "free"},     {Instruction::Kind::kUnknown, "unknown"}};
 
-// The bytes that a compiler of a backend made of a part of the method.
+// A part of the method that a backend compiled.
 struct Delegate {
   std::string backend;       // "XnnpackBackend"
-  bool in_segment = false;   // else within the FlatBuffer
+  bool in_segment = false;   // otherwise in the FlatBuffer
   std::uint64_t offset = 0;  // from the start of the file
   Bytes payload = 0;
   struct CompileSpec {
@@ -113,23 +114,23 @@ struct Delegate {
     }
   };
   std::vector<CompileSpec> compile_specs;
-  std::optional<std::size_t> graph;  // in Program::xnn_graphs, of XNNPACK's
+  std::optional<std::size_t> graph;  // XNNPACK only: index into Program::xnn_graphs
 
-  bool IsXnnpacks() const { return backend == "XnnpackBackend"; }
+  bool IsXnnpack() const { return backend == "XnnpackBackend"; }
 };
 
 struct Method {
   std::string name;  // "forward"
   std::vector<ProgramValue> values;
-  std::vector<std::size_t> inputs, outputs;  // in values
+  std::vector<std::size_t> inputs, outputs;  // indices into values
   std::vector<std::string> operators;        // "aten::add.out": name and overload
   std::vector<Delegate> delegates;
   std::vector<Instruction> instructions;  // of all chains, in order
-  // The sizes of the buffers that the runtime allocates for what is no constant: memory_id 1 is the first
-  // one. (non_const_buffer_sizes without its first entry, which is reserved.)
+  // Sizes of the buffers that the runtime allocates for tensors other than constants. memory_id 1 is the
+  // first entry. (non_const_buffer_sizes without its reserved first entry.)
   std::vector<Bytes> planned_buffers;
 
-  // A method without instructions gives constants that describe the model: "get_max_seq_len".
+  // Whether the method only returns constants that describe the model, such as "get_max_seq_len".
   bool IsMetadata() const { return instructions.empty() && inputs.empty() && !outputs.empty(); }
 
   bool Branches() const {
@@ -148,14 +149,14 @@ struct DataSegment {
   }
 };
 
-// A piece of data under a name, which delegates look up.
+// A named piece of data, which delegates look up.
 struct NamedData {
   std::string key;
-  std::size_t segment = 0;  // in Program::segments
+  std::size_t segment = 0;  // index into Program::segments
 };
 
 struct Program {
-  // How many test cases a bundled program has for a method.
+  // The number of test cases of a bundled program for a method.
   struct TestCases {
     std::string method;
     std::size_t count = 0;
@@ -168,22 +169,22 @@ struct Program {
   };
 
   std::uint32_t version = 0;
-  Bytes file_bytes = 0;               // without what a bundled program has around it
-  std::vector<TestCases> test_cases;  // of a bundled program
-  Bytes flatbuffer_bytes = 0;         // from the start of the file, the extended header in it
+  Bytes file_bytes = 0;               // without the parts that a bundled program adds
+  std::vector<TestCases> test_cases;  // only in a bundled program
+  Bytes flatbuffer_bytes = 0;         // from the start of the file, including the extended header
   bool extended_header = false;
   std::uint64_t segment_base = 0;  // bytes from the start of the file; 0: there are no segments
   std::vector<Method> methods;
   std::vector<DataSegment> segments;
   std::vector<NamedData> named_data;
-  std::size_t constants = 0;        // tensors whose data is in the file, delegates' apart
-  Bytes constant_bytes = 0;         // that they take, with what pads them
-  Bytes inline_constant_bytes = 0;  // of these, within the FlatBuffer
-  Bytes mutable_bytes = 0;          // initial states of tensors that are written to
+  std::size_t constants = 0;        // number of tensors whose data is in the file, except those of delegates
+  Bytes constant_bytes = 0;         // including padding
+  Bytes inline_constant_bytes = 0;  // the part of constant_bytes in the FlatBuffer
+  Bytes mutable_bytes = 0;          // initial states of mutable tensors
   std::vector<XnnGraph> xnn_graphs;
 };
 
-// The first of that name, which the runtime takes; null: there is none.
+// The first method with this name, which the runtime uses; null if there is none.
 inline const Method* MethodNamed(const Program& program, std::string_view name) {
   for (const Method& method : program.methods) {
     if (method.name == name) return &method;

@@ -12,14 +12,14 @@
 namespace etprof {
 namespace {
 
-constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kSizeTolerance = 0.01;
 constexpr double kWorkTolerance = 0.05;
 
-double Least(const Tally& tally) { return static_cast<double>(tally.known); }
-double Most(const Tally& tally) { return tally.more ? kEndless : Least(tally); }
+double LowerBound(const Tally& tally) { return static_cast<double>(tally.known); }
+double UpperBound(const Tally& tally) { return tally.more ? kUnbounded : LowerBound(tally); }
 
-FactRange RangeOf(const Tally& tally) { return {Least(tally), Most(tally)}; }
+FactRange ToRange(const Tally& tally) { return {LowerBound(tally), UpperBound(tally)}; }
 FactRange Exactly(std::int64_t number) { return {static_cast<double>(number), static_cast<double>(number)}; }
 
 using Unit = FactInfo::Unit;
@@ -42,10 +42,10 @@ constexpr FactInfo kFacts[] = {
      [](const StaticFacts& facts, const FileFacts&) { return Exactly(facts.operators.without.known); }},
     {"macs", "MACs", "max-macs", "Maximum number of multiply-accumulates (MACs) of each method", Unit::kCount,
      false, false, kWorkTolerance,
-     [](const StaticFacts& facts, const FileFacts&) { return RangeOf(facts.AllMacs()); }},
+     [](const StaticFacts& facts, const FileFacts&) { return ToRange(facts.AllMacs()); }},
     {"packed_weights", "packed weights", "max-packed-weights",
      "Maximum memory for the weights of each method that XNNPACK packs", Unit::kBytes, false, false,
-     kWorkTolerance, [](const StaticFacts& facts, const FileFacts&) { return RangeOf(facts.packed); }},
+     kWorkTolerance, [](const StaticFacts& facts, const FileFacts&) { return ToRange(facts.packed); }},
     {"planned", "planned memory", "max-planned", "Maximum planned memory of each method", Unit::kBytes, false,
      false, kSizeTolerance,
      [](const StaticFacts& facts, const FileFacts&) { return Exactly(facts.planned); }},
@@ -55,9 +55,9 @@ constexpr FactInfo kFacts[] = {
     {"file_size", "file size", "max-file-size", "Maximum size of the file", Unit::kBytes, false, true,
      kSizeTolerance, [](const StaticFacts&, const FileFacts& file) { return Exactly(file.size); }}};
 
-// A number that is not negative, and the rest of the text without blanks before it. Absent: it begins with
-// none.
-std::optional<std::pair<double, std::string>> NumberAndUnit(const std::string& text) {
+// Parses a number that is not negative, and returns it with the rest of the text without leading blanks.
+// Absent if the text does not begin with a number.
+std::optional<std::pair<double, std::string>> ParseNumberAndUnit(const std::string& text) {
   if (text.empty() || !IsDigit(text.front())) return std::nullopt;
   const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
   const auto number = AsNumber<double>(text.substr(0, end));
@@ -69,7 +69,7 @@ std::optional<double> ParseBytes(const std::string& text) {
   static constexpr std::pair<const char*, double> kUnits[] = {
       {"", 1},     {"b", 1},      {"kb", 1e3},      {"mb", 1e6},
       {"gb", 1e9}, {"kib", 1024}, {"mib", 1048576}, {"gib", 1073741824}};
-  const auto parsed = NumberAndUnit(text);
+  const auto parsed = ParseNumberAndUnit(text);
   if (!parsed) return std::nullopt;
   for (const auto& [unit, bytes] : kUnits) {
     if (Lower(parsed->second) == unit) return parsed->first * bytes;
@@ -98,16 +98,16 @@ std::optional<double> Split::ExactShare() const {
 }
 
 FactRange Split::Share() const {
-  // The least: as little as may be has the property, and the more is without it, the less the share is.
-  const double most_without = Most(without) + Most(unknown);
-  const double least_with = Least(with);
+  // The lowest share: as little as possible has the property, and as much as possible does not.
+  const double most_without = UpperBound(without) + UpperBound(unknown);
+  const double least_with = LowerBound(with);
   const double low = most_without == 0 ? 1 : least_with / (least_with + most_without);
-  const double most_with = Most(with) + Most(unknown);
-  const double least_without = Least(without);
+  const double most_with = UpperBound(with) + UpperBound(unknown);
+  const double least_without = LowerBound(without);
   double high = 1;
   if (least_without > 0) {
-    // It comes as close to 1 as one likes, and is not 1.
-    high = most_with == kEndless ? std::nextafter(1.0, 0.0) : most_with / (most_with + least_without);
+    // The share can be arbitrarily close to 1, but not 1.
+    high = most_with == kUnbounded ? std::nextafter(1.0, 0.0) : most_with / (most_with + least_without);
   }
   return {low, high};
 }
@@ -156,10 +156,10 @@ std::optional<double> ParsePercent(const std::string& text) {
   const double value = std::strtod(text.c_str(), &end);
   const std::string unit = end;
   if (end == text.c_str() || (unit != "%" && unit != " %") || !std::isfinite(value)) return std::nullopt;
-  // As the decimal number that it is: 99.9 / 100 is not the number closest to 0.999.
+  // Parses the decimal number times 10^-2, because 99.9 / 100 is not the number closest to 0.999.
   const std::string digits(text.c_str(), static_cast<const char*>(end));
-  const bool plain = digits.find_first_not_of("+-.0123456789") == std::string::npos;
-  return plain ? std::strtod((digits + "e-2").c_str(), nullptr) : value / 100;
+  const bool is_decimal = digits.find_first_not_of("+-.0123456789") == std::string::npos;
+  return is_decimal ? std::strtod((digits + "e-2").c_str(), nullptr) : value / 100;
 }
 
 }  // namespace etprof

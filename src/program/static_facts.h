@@ -8,22 +8,22 @@
 
 #include "core/units.h"
 
-// What a program shows without being run, as numbers that a gate can hold against limits and other programs.
-// What etprof cannot read (the payload of a delegate that is not XNNPACK's) leaves a number between two
-// bounds.
+// Numbers that a program shows without being run, for comparison with limits and other programs. If etprof
+// cannot read a part (such as the payload of a delegate other than XNNPACK's), a number has a lower and an
+// upper bound.
 namespace etprof {
 
-// A sum, of which some may not be known.
+// A sum whose terms may be partly unknown.
 struct Tally {
   std::int64_t known = 0;
-  bool more = false;  // any number may have to be added
+  bool more = false;  // there are unknown terms, of any size
 
-  void Add(std::optional<std::int64_t> count);  // absent: not known
+  void Add(std::optional<std::int64_t> count);  // absent: unknown
   std::optional<std::int64_t> Exact() const;
   bool operator==(const Tally&) const = default;
 };
 
-// From the least to the most that a number may be: equal where it is certain.
+// The smallest and the largest possible value of a number; equal if it is exact.
 struct FactRange {
   double low = 0, high = 0;
 
@@ -31,67 +31,67 @@ struct FactRange {
   bool operator==(const FactRange&) const = default;
 };
 
-// What has a property, what has not, and of what that is not known.
+// Amounts with a property, without the property, and for which that is unknown.
 struct Split {
   Tally with, without, unknown;
 
-  std::optional<std::int64_t> Whole() const;  // absent: not known
-  // Of `with` in the whole; absent where that is not known, or nothing.
+  std::optional<std::int64_t> Whole() const;  // absent: unknown
+  // The share of `with` in the whole; absent if it is unknown or the whole is 0.
   std::optional<double> ExactShare() const;
-  // The same with its bounds. Of nothing 1: there is nothing without the property.
+  // The share with its bounds. If the whole is 0, the share is 1, because nothing lacks the property.
   FactRange Share() const;
   bool operator==(const Split&) const = default;
 };
 
-// Of a method. Summarize() counts them (summary.h).
+// Facts about a method, counted by Summarize() (summary.h).
 struct StaticFacts {
-  Split operators;                    // delegated: nodes of delegates, and portable kernels, by calls
-  Split macs;                         // delegated: of all instructions, each once (work.h)
-  Split matrix_macs;                  // of what multiplies matrices: with kernels of SME2 (kleidiai.h)
-  std::int64_t matrix_operators = 0;  // that multiply matrices
+  Split operators;    // delegated or not: nodes of delegates and portable kernels, weighted by calls
+  Split macs;         // delegated or not: of all instructions, each once (work.h)
+  Split matrix_macs;  // with SME2 kernels or not: of matrix products (kleidiai.h)
+  std::int64_t matrix_operators = 0;  // number of operators that multiply matrices
   std::int64_t delegates = 0;
   Bytes planned = 0;  // of all planned buffers; saturated
-  Tally packed;       // bytes of weights that XNNPACK packs, at least (xnn/memory_estimate.h)
+  Tally packed;       // lower bound of the bytes of weights that XNNPACK packs (xnn/memory_estimate.h)
 
   Tally AllMacs() const;
 };
 
-// Of a program's file, in bytes.
+// Facts about a program's file, in bytes.
 struct FileFacts {
   Bytes size = 0;
-  Bytes delegated = 0;  // payloads and named data of delegates, what is shared once
+  Bytes delegated = 0;  // payloads and named data of delegates; shared data counts once
 };
 
-// One of these numbers as options, files, and formats have it.
+// Describes one of these numbers for options, files, and formats.
 struct FactInfo {
   enum class Unit { kShare, kCount, kBytes };
   const char* key;    // "delegated_macs"
   const char* name;   // for people: "delegated MACs"
-  const char* limit;  // the option without its dashes: "require-delegated-macs"
-  const char* help;   // of that option
+  const char* limit;  // option name without dashes: "require-delegated-macs"
+  const char* help;   // help text of that option
   Unit unit;
-  bool is_least;     // whether the limit is the least that it may be, else the most
-  bool of_file;      // not of each method
-  double tolerance;  // relative change for the worse that is none
+  bool is_least;     // whether the limit is a minimum; otherwise it is a maximum
+  bool of_file;      // a fact of the file, not of each method
+  double tolerance;  // a relative change for the worse up to this is not a change
   FactRange (*range)(const StaticFacts& facts, const FileFacts& file);
 
-  std::string FileKey() const;  // of the limit: "require_delegated_macs"
-  // Of a limit: "95%" of a share (at most 100%), "3" of a count, "2 MB" or "1.5 MiB" of bytes. Absent: it is
-  // none. Expects() says what it has to be.
+  std::string FileKey() const;  // key of the limit in files: "require_delegated_macs"
+  // Parses a limit: "95%" for a share (at most 100%), "3" for a count, "2 MB" or "1.5 MiB" for bytes. Absent
+  // if it is invalid. Expects() describes the valid values.
   std::optional<double> Parse(const std::string& text) const;
   const char* Expects() const;
 };
 
-// All of them, in the order in which they are shown.
+// All facts, in the order in which they are shown.
 std::span<const FactInfo> AllFacts();
 
-// What a program has to keep, without being run. By FactInfo::key; what is not there is not checked.
+// The limits that a program must meet, by FactInfo::key. Facts without an entry are not checked.
 struct StaticLimits {
-  std::map<std::string, double> limits;      // the least or the most that a fact may be
-  std::map<std::string, double> tolerances;  // relative changes that are none, instead of the facts' own
+  std::map<std::string, double> limits;      // minimum or maximum of the fact
+  std::map<std::string, double> tolerances;  // replace the tolerances of the facts
 };
 
-// "2%" is 0.02; "-5 %" is −0.05. Absent: it is no percentage.
+// Parses a percentage: "2%" is 0.02, "-5 %" is −0.05. Absent if the text is not a percentage.
 std::optional<double> ParsePercent(const std::string& text);
 
 }  // namespace etprof

@@ -14,21 +14,21 @@
 namespace etprof {
 namespace {
 
-Counts Sorted(const std::map<std::string, std::size_t>& counted) {
+Counts SortByCount(const std::map<std::string, std::size_t>& counted) {
   Counts counts(counted.begin(), counted.end());
   std::ranges::stable_sort(counts, [](const auto& a, const auto& b) { return a.second > b.second; });
   return counts;
 }
 
-Bytes SumAtMost(Bytes a, Bytes b) { return Sum(a, b).value_or(std::numeric_limits<Bytes>::max()); }
+Bytes SaturatedSum(Bytes a, Bytes b) { return Sum(a, b).value_or(std::numeric_limits<Bytes>::max()); }
 
-DelegateSummary OfGraph(const XnnGraph& graph) {
+DelegateSummary SummarizeGraph(const XnnGraph& graph) {
   DelegateSummary summary;
   summary.macs = MultiplyAdds(graph);
   summary.nodes = graph.nodes.size();
   std::map<std::string, std::size_t> types;
   for (const XnnNode& node : graph.nodes) ++types[node.type];
-  summary.node_types = Sorted(types);
+  summary.node_types = SortByCount(types);
   summary.constants = 0;
   for (const XnnConstant& constant : graph.constants)
     summary.constants = Sum(summary.constants, constant.bytes);
@@ -39,7 +39,7 @@ DelegateSummary OfGraph(const XnnGraph& graph) {
   return summary;
 }
 
-std::string NameOf(const Instruction& instruction, const Method& method) {
+std::string InstructionName(const Instruction& instruction, const Method& method) {
   switch (instruction.kind) {
     case Instruction::Kind::kKernel:
       return method.operators[instruction.target];
@@ -57,31 +57,31 @@ std::string NameOf(const Instruction& instruction, const Method& method) {
   return "unknown instruction";
 }
 
-std::vector<Step> StepsOf(const Method& method, const std::vector<std::optional<std::int64_t>>& macs) {
+std::vector<Step> MakeSteps(const Method& method, const std::vector<std::optional<std::int64_t>>& macs) {
   std::vector<Step> steps;
   std::map<std::string, std::size_t> what;
-  const auto close = [&] {
-    if (!what.empty()) steps.back().what = Sorted(what);
+  const auto finish_step = [&] {
+    if (!what.empty()) steps.back().what = SortByCount(what);
     what.clear();
   };
   for (std::size_t i = 0; i < method.instructions.size(); ++i) {
     const Instruction& instruction = method.instructions[i];
     if (instruction.kind == Instruction::Kind::kDelegate) {
-      close();
+      finish_step();
       steps.push_back({i, i, instruction.target, {}, macs[i]});
       continue;
     }
     if (what.empty()) steps.push_back({i, i, std::nullopt, {}, 0});
     steps.back().last = i;
     steps.back().macs = Sum(steps.back().macs, macs[i]);
-    ++what[NameOf(instruction, method)];
+    ++what[InstructionName(instruction, method)];
   }
-  close();
+  finish_step();
   return steps;
 }
 
-// By chain: the indices of its first and its last call of a delegate.
-std::map<int, std::pair<int, int>> DelegateCalls(const Method& method) {
+// For each chain, the indices of its first and its last delegate call.
+std::map<int, std::pair<int, int>> DelegateCallRanges(const Method& method) {
   std::map<int, std::pair<int, int>> calls;
   for (const Instruction& instruction : method.instructions) {
     if (instruction.kind != Instruction::Kind::kDelegate) continue;
@@ -102,7 +102,8 @@ void Count(const Instruction& kernel, const Method& method, std::optional<std::i
   found->macs = Sum(found->macs, macs);
 }
 
-// What multiplies matrices, or may do so: of what has no use nobody knows more than its MACs.
+// Counts an operation that multiplies matrices. If there is no `use`, the operation only matters if its MACs
+// are unknown.
 void Count(std::optional<KleidiaiUse> use, std::optional<std::int64_t> macs, MethodSummary& summary) {
   using Kernels = KleidiaiUse::Kernels;
   Split& split = summary.facts.matrix_macs;
@@ -120,7 +121,7 @@ void Count(std::optional<KleidiaiUse> use, std::optional<std::int64_t> macs, Met
   found->macs = Sum(found->macs, macs);
 }
 
-const XnnGraph* GraphOf(const Instruction& instruction, const Method& method, const Program& program) {
+const XnnGraph* FindGraph(const Instruction& instruction, const Method& method, const Program& program) {
   if (instruction.kind != Instruction::Kind::kDelegate) return nullptr;
   const std::optional<std::size_t>& graph = method.delegates[instruction.target].graph;
   return graph ? &program.xnn_graphs[*graph] : nullptr;
@@ -131,11 +132,11 @@ const XnnGraph* GraphOf(const Instruction& instruction, const Method& method, co
 MethodSummary Summarize(const Method& method, const Program& program) {
   MethodSummary summary;
   for (const Delegate& delegate : method.delegates) {
-    summary.delegates.push_back(delegate.graph ? OfGraph(program.xnn_graphs[*delegate.graph])
+    summary.delegates.push_back(delegate.graph ? SummarizeGraph(program.xnn_graphs[*delegate.graph])
                                                : DelegateSummary());
   }
-  std::vector<std::optional<std::int64_t>> macs;  // of each instruction
-  const std::map<int, std::pair<int, int>> calls = DelegateCalls(method);
+  std::vector<std::optional<std::int64_t>> macs;  // per instruction
+  const std::map<int, std::pair<int, int>> calls = DelegateCallRanges(method);
   StaticFacts& facts = summary.facts;
   facts.delegates = static_cast<std::int64_t>(method.delegates.size());
   for (const Instruction& instruction : method.instructions) {
@@ -145,7 +146,7 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       macs.push_back(delegate.macs);
       facts.operators.with.Add(delegate.nodes);
       facts.macs.with.Add(macs.back());
-      if (const XnnGraph* graph = GraphOf(instruction, method, program)) {
+      if (const XnnGraph* graph = FindGraph(instruction, method, program)) {
         for (const XnnNode& node : graph->nodes) Count(KleidiaiOf(node, *graph), node.macs, summary);
       } else {
         facts.matrix_macs.unknown.Add(std::nullopt);
@@ -170,12 +171,12 @@ MethodSummary Summarize(const Method& method, const Program& program) {
     return std::tuple(a.use.kernels, -a.macs.value_or(0)) < std::tuple(b.use.kernels, -b.macs.value_or(0));
   });
   summary.jumps = method.Branches();
-  summary.steps = StepsOf(method, macs);
+  summary.steps = MakeSteps(method, macs);
   facts.planned = PlannedBytes(method);
   for (const Delegate& delegate : method.delegates) {
     if (delegate.graph)
       facts.packed.Add(PackedBytes(program.xnn_graphs[*delegate.graph]));
-    else if (delegate.IsXnnpacks())
+    else if (delegate.IsXnnpack())
       facts.packed.Add(std::nullopt);
   }
   for (const ProgramValue& value : method.values) {
@@ -186,28 +187,27 @@ MethodSummary Summarize(const Method& method, const Program& program) {
 
 namespace {
 
-// The payloads of all delegates for which `counts(delegate)`; what several share counts once.
-Bytes BytesOfPayloads(const Program& program, const auto& counts) {
+// The size of the payloads of all delegates that the counts accepts; shared payloads count once.
+Bytes SumPayloads(const Program& program, const auto& predicate) {
   std::set<std::pair<std::uint64_t, Bytes>> places;
   for (const Method& method : program.methods) {
     for (const Delegate& delegate : method.delegates)
-      if (counts(delegate)) places.emplace(delegate.offset, delegate.payload);
+      if (predicate(delegate)) places.emplace(delegate.offset, delegate.payload);
   }
   Bytes bytes = 0;
-  for (const auto& [offset, size] : places) bytes = SumAtMost(bytes, size);
+  for (const auto& [offset, size] : places) bytes = SaturatedSum(bytes, size);
   return bytes;
 }
 
 }  // namespace
 
 Bytes PayloadBytes(const Program& program) {
-  return BytesOfPayloads(program, [](const Delegate&) { return true; });
+  return SumPayloads(program, [](const Delegate&) { return true; });
 }
 
 Bytes InstructionBytes(const Program& program) {
-  const Bytes payloads =
-      BytesOfPayloads(program, [](const Delegate& delegate) { return !delegate.in_segment; });
-  return std::max<Bytes>(0, program.flatbuffer_bytes - SumAtMost(payloads, program.inline_constant_bytes));
+  const Bytes payloads = SumPayloads(program, [](const Delegate& delegate) { return !delegate.in_segment; });
+  return std::max<Bytes>(0, program.flatbuffer_bytes - SaturatedSum(payloads, program.inline_constant_bytes));
 }
 
 std::optional<std::string> ConstantText(const ProgramValue& value) {
@@ -221,12 +221,12 @@ Bytes NamedDataBytes(const Program& program) {
   std::set<std::size_t> segments;
   for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
   Bytes bytes = 0;
-  for (const std::size_t segment : segments) bytes = SumAtMost(bytes, program.segments[segment].bytes);
+  for (const std::size_t segment : segments) bytes = SaturatedSum(bytes, program.segments[segment].bytes);
   return bytes;
 }
 
 FileFacts FactsOfFile(const Program& program) {
-  return {program.file_bytes, SumAtMost(PayloadBytes(program), NamedDataBytes(program))};
+  return {program.file_bytes, SaturatedSum(PayloadBytes(program), NamedDataBytes(program))};
 }
 
 std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole) {

@@ -12,34 +12,34 @@
 
 namespace etprof {
 
-// Names with how often each occurs: the most frequent first, then by name.
+// Names with their number of occurrences: most frequent first, then by name.
 using Counts = std::vector<std::pair<std::string, std::size_t>>;
 
-// What one delegate of a method holds. Without a value: its backend's payload is not one that is read.
+// The contents of a delegate of a method. Absent members: the backend's payload cannot be read.
 struct DelegateSummary {
-  std::size_t calls = 0;             // instructions that call it
-  std::optional<std::int64_t> macs;  // of one call (work.h)
+  std::size_t calls = 0;             // instructions that call the delegate
+  std::optional<std::int64_t> macs;  // per call (work.h)
   std::optional<std::size_t> nodes;
   Counts node_types;
-  std::optional<Bytes> constants;         // weights, biases and scales; what delegates share counts in each
-  std::vector<std::string> tensor_types;  // of what it computes, each once, in order
-  std::vector<std::string> weight_types;  // of constants, likewise
+  std::optional<Bytes> constants;         // weights, biases and scales; shared data counts in each delegate
+  std::vector<std::string> tensor_types;  // distinct types of computed tensors, sorted
+  std::vector<std::string> weight_types;  // distinct types of constants, sorted
 };
 
-// A method's instructions in order. Neighbors that are not delegated are one step.
+// A step of a method: a call of a delegate, or consecutive instructions that are not delegated.
 struct Step {
-  std::size_t first = 0, last = 0;      // in Method::instructions
-  std::optional<std::size_t> delegate;  // in Method::delegates
+  std::size_t first = 0, last = 0;      // indices into Method::instructions
+  std::optional<std::size_t> delegate;  // index into Method::delegates
   Counts what;                          // not delegated: operators and the runtime's own instructions
   std::optional<std::int64_t> macs;
 };
 
-// A portable kernel, and why it is not delegated.
+// A portable kernel, and the reason why it is not delegated.
 struct PortableOperator {
   std::string name;  // "aten::add.out"
-  std::string why;   // one clause; "": not known (delegable.h). Each is an entry of its own
+  std::string why;   // one clause; "": unknown (delegable.h). Each reason is a separate entry
   std::size_t calls = 0;
-  std::size_t between = 0;           // of them, with a delegate before them and one after
+  std::size_t between = 0;           // calls with a delegate call before and after them
   std::optional<std::int64_t> macs;  // of all its calls
 
   static void Describe(auto& v) {
@@ -52,7 +52,7 @@ struct PortableOperator {
   }
 };
 
-// The nodes and portable kernels that multiply matrices, by which microkernels they would run on an Arm CPU
+// Nodes and portable kernels that multiply matrices, by the microkernels that they would run on an Arm CPU
 // with SME2 (kleidiai.h).
 struct KleidiaiCount {
   KleidiaiUse use;
@@ -61,29 +61,29 @@ struct KleidiaiCount {
 };
 
 struct MethodSummary {
-  std::vector<DelegateSummary> delegates;  // as Method::delegates
+  std::vector<DelegateSummary> delegates;  // one per entry of Method::delegates
   std::vector<Step> steps;
-  std::vector<PortableOperator> operators;  // the most frequent first, then by name
-  std::vector<KleidiaiCount> kleidiai;      // by `use`: KleidiAI's first, then by falling MACs
+  std::vector<PortableOperator> operators;  // most frequent first, then by name
+  std::vector<KleidiaiCount> kleidiai;      // KleidiAI's kernels first, then by descending MACs
   StaticFacts facts;
-  bool jumps = false;    // it has a branch, so that not every instruction runs once
-  bool dynamic = false;  // a tensor's shape is an upper bound, and so are MACs
+  bool jumps = false;    // the method branches, so not every instruction runs once
+  bool dynamic = false;  // a tensor's shape, and therefore the MACs, are upper bounds
 };
 
 MethodSummary Summarize(const Method& method, const Program& program);
 
-// Of all delegates, what is shared once; of the segments that hold named data. At most the largest Bytes.
+// The payloads of all delegates (shared ones count once), and the segments that contain named data.
+// Saturated.
 Bytes PayloadBytes(const Program& program);
-// The FlatBuffer without the payloads and constants that lie within it.
+// The size of the FlatBuffer without the payloads and constants in it.
 Bytes InstructionBytes(const Program& program);
 Bytes NamedDataBytes(const Program& program);
 FileFacts FactsOfFile(const Program& program);
 
-// "512", "true", "0.5", a text: what the program stores of a number, truth value, or text. Absent: it stores
-// none.
+// The text of a stored number, truth value, or text: "512", "true", "0.5". Absent for other values.
 std::optional<std::string> ConstantText(const ProgramValue& value);
 
-// The share of `part` in `whole`, of what both are known and not 0.
+// part / whole; absent if one is unknown or the whole is 0.
 std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole);
 
 }  // namespace etprof

@@ -17,7 +17,7 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
 }  // namespace
 
 OperatorTensors TensorsOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
-  const auto tensors_of = [&](const std::vector<std::uint32_t>& ids) {
+  const auto to_tensors = [&](const std::vector<std::uint32_t>& ids) {
     std::vector<OperatorTensor> tensors;
     for (const std::uint32_t id : ids) {
       const XnnValue& value = *graph.Find(id);
@@ -26,11 +26,11 @@ OperatorTensors TensorsOf(const std::vector<std::size_t>& nodes, const XnnGraph&
     return tensors;
   };
   const ReadAndWritten<std::uint32_t> flow = DataflowOf(nodes, graph);
-  return {tensors_of(flow.read), tensors_of(flow.written)};
+  return {to_tensors(flow.read), to_tensors(flow.written)};
 }
 
 OperatorTensors TensorsOf(const Instruction& kernel, const Method& method) {
-  const auto tensors_of = [&](const std::vector<std::size_t>& values) {
+  const auto to_tensors = [&](const std::vector<std::size_t>& values) {
     std::vector<OperatorTensor> tensors;
     for (const std::size_t index : values) {
       const ProgramTensor& tensor = *method.values[index].tensor;
@@ -39,7 +39,7 @@ OperatorTensors TensorsOf(const Instruction& kernel, const Method& method) {
     return tensors;
   };
   const ReadAndWritten<std::size_t> flow = DataflowOf(kernel, method);
-  return {tensors_of(flow.read), tensors_of(flow.written)};
+  return {to_tensors(flow.read), to_tensors(flow.written)};
 }
 
 const OperatorTensor* WeightsOf(const OperatorTensors& tensors) {
@@ -53,22 +53,23 @@ const OperatorTensor* WeightsOf(const OperatorTensors& tensors) {
 
 std::string TensorsText(const OperatorTensors& tensors) {
   std::set<std::string> types;
-  for (const auto* side : {&tensors.inputs, &tensors.outputs}) {
-    for (const OperatorTensor& tensor : *side) {
+  for (const auto* list : {&tensors.inputs, &tensors.outputs}) {
+    for (const OperatorTensor& tensor : *list) {
       if (!tensor.constant) types.insert(tensor.type.name);
     }
   }
   const bool one_type = types.size() == 1;
-  const auto side_text = [&](const std::vector<OperatorTensor>& side) {
+  const auto format_list = [&](const std::vector<OperatorTensor>& list) {
     std::vector<std::string> texts;
-    for (const OperatorTensor& tensor : side) {
-      const bool told = one_type && (tensor.constant || tensor.type.name == *types.begin());
-      texts.push_back(told ? ShapeText(tensor.shape) : ShapeText(tensor.shape) + " " + tensor.type.name);
+    for (const OperatorTensor& tensor : list) {
+      const bool is_implied = one_type && (tensor.constant || tensor.type.name == *types.begin());
+      texts.push_back(is_implied ? ShapeText(tensor.shape)
+                                 : ShapeText(tensor.shape) + " " + tensor.type.name);
     }
     return fmt::format("{}", fmt::join(texts, ", "));
   };
   if (tensors.inputs.empty() && tensors.outputs.empty()) return "";
-  const std::string inputs = side_text(tensors.inputs), outputs = side_text(tensors.outputs);
+  const std::string inputs = format_list(tensors.inputs), outputs = format_list(tensors.outputs);
   return inputs + (inputs.empty() ? "-> " : " -> ") + outputs + (one_type ? " " + *types.begin() : "") +
          AtRunTime(tensors.shapes);
 }

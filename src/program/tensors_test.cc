@@ -10,7 +10,7 @@ namespace {
 const DataType kFloat = {"fp32", 32};
 const DataType kInt8 = {"qint8", 8};
 
-// Values 0 to 4: an input, a filter, what lies between two nodes, a second input, the output.
+// Values 0 to 4: an input, a filter, the value between two nodes, a second input, the output.
 XnnGraph TwoNodes() {
   XnnGraph graph;
   const std::vector<std::vector<std::int64_t>> shapes = {
@@ -35,7 +35,7 @@ XnnGraph TwoNodes() {
   return graph;
 }
 
-TEST(Tensors, OfANodeInTheOrderOfItsArguments) {
+TEST(Tensors, OfANodeAreInTheOrderOfItsArguments) {
   OperatorTensors tensors = TensorsOf(std::vector<std::size_t>{0}, TwoNodes());
   ASSERT_EQ(tensors.inputs.size(), 2U);
   EXPECT_FALSE(tensors.inputs[0].constant);
@@ -45,7 +45,7 @@ TEST(Tensors, OfANodeInTheOrderOfItsArguments) {
   EXPECT_EQ(TensorsText(tensors), "1x8x8x3, 16x3x3x3 -> 1x6x6x16 fp32 at most");
 }
 
-TEST(Tensors, WhatPassesBetweenNodesThatRunAsOneIsNeither) {
+TEST(Tensors, ExcludeValuesBetweenNodesOfAnOperator) {
   EXPECT_EQ(TensorsText(TensorsOf({0, 1}, TwoNodes())), "1x8x8x3, 16x3x3x3, scalar -> 1x6x6x16 fp32");
   XnnGraph read_elsewhere = TwoNodes();
   read_elsewhere.uses[2] = 2;
@@ -53,7 +53,7 @@ TEST(Tensors, WhatPassesBetweenNodesThatRunAsOneIsNeither) {
             "1x8x8x3, 16x3x3x3, scalar -> 1x6x6x16, 1x6x6x16 fp32");
 }
 
-TEST(Tensors, TypesThatDifferStandBehindEach) {
+TEST(Tensors, HaveTheirOwnTypesIfTheseDiffer) {
   XnnGraph graph = TwoNodes();
   graph.values[2].type = kInt8;
   EXPECT_EQ(TensorsText(TensorsOf(std::vector<std::size_t>{0}, graph)),
@@ -61,7 +61,7 @@ TEST(Tensors, TypesThatDifferStandBehindEach) {
   EXPECT_EQ(TensorsText({}), "");
 }
 
-TEST(Tensors, OfAPortableKernel) {
+TEST(Tensors, OfAPortableKernelIncludeLists) {
   Method method;
   method.operators = {"aten::add.out"};
   for (const std::int64_t size : {4, 4, 4}) {
@@ -79,7 +79,7 @@ TEST(Tensors, OfAPortableKernel) {
   add.kind = Instruction::Kind::kKernel;
   add.arguments = {0, 1, 3, 2};
   EXPECT_EQ(TensorsText(TensorsOf(add, method)), "2x4, 2x4 -> 2x4 float32");
-  add.arguments = {0, 0, 3, 2};  // one tensor twice
+  add.arguments = {0, 0, 3, 2};  // the same tensor twice
   EXPECT_EQ(TensorsText(TensorsOf(add, method)), "2x4 -> 2x4 float32");
   method.values[3].kind = ProgramValue::Kind::kTensorList;  // cat
   method.values[3].items = {1, 0};

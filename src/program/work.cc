@@ -12,39 +12,39 @@ using Sizes = std::vector<std::int64_t>;
 
 MaybeCount Elements(const Sizes* sizes) { return sizes == nullptr ? std::nullopt : ElementCount(*sizes); }
 
-// The size of a dimension, counted from the end: 1 is the last one.
-MaybeCount FromEnd(const Sizes* sizes, std::size_t place) {
+// The size of a dimension counted from the end: 1 is the last one.
+MaybeCount DimFromEnd(const Sizes* sizes, std::size_t place) {
   return sizes == nullptr ? std::nullopt : Dim(*sizes, sizes->size() - place);
 }
 
-const Sizes* ShapeOf(const XnnGraph& graph, const std::vector<std::uint32_t>& ids, std::size_t index) {
+const Sizes* FindShape(const XnnGraph& graph, const std::vector<std::uint32_t>& ids, std::size_t index) {
   const XnnValue* value = index < ids.size() ? graph.Find(ids[index]) : nullptr;
   return value == nullptr ? nullptr : &value->shape;
 }
 
-MaybeCount OfConvolution(const XnnNode& node, const XnnGraph& graph) {
+MaybeCount CountConvolution(const XnnNode& node, const XnnGraph& graph) {
   if (!node.convolution) return std::nullopt;
   const auto& c = *node.convolution;
   const MaybeCount kernel = Product(c.kernel_height, c.kernel_width);
   if (node.type == "XNNConvTranspose2d")
-    return Product(Elements(ShapeOf(graph, node.inputs, 0)), Product(kernel, c.group_output_channels));
-  return Product(Elements(ShapeOf(graph, node.outputs, 0)), Product(kernel, c.group_input_channels));
+    return Product(Elements(FindShape(graph, node.inputs, 0)), Product(kernel, c.group_output_channels));
+  return Product(Elements(FindShape(graph, node.outputs, 0)), Product(kernel, c.group_input_channels));
 }
 
-// aten::convolution.out(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,
-// out)
-MaybeCount OfAtenConvolution(const Sizes* input, const Sizes* weight, MaybeCount transposed,
-                             const Sizes* output) {
+// The arguments are aten::convolution.out(input, weight, bias, stride, padding, dilation, transposed,
+// output_padding, groups, out).
+MaybeCount CountAtenConvolution(const Sizes* input, const Sizes* weight, MaybeCount transposed,
+                                const Sizes* output) {
   if (input == nullptr || weight == nullptr || output == nullptr || weight->size() < 3 || !transposed)
     return std::nullopt;
-  // A weight is [out, in / groups, kernel...], or [in, out / groups, kernel...] where it is transposed.
-  Sizes each(weight->begin() + 1, weight->end());
-  return Product(Elements(*transposed != 0 ? input : output), ElementCount(each));
+  // The weight is [out, in / groups, kernel...]; in a transposed convolution [in, out / groups, kernel...].
+  Sizes per_element(weight->begin() + 1, weight->end());
+  return Product(Elements(*transposed != 0 ? input : output), ElementCount(per_element));
 }
 
-// What has a kernel in ExecuTorch's libraries of these names, less what multiplies matrices in a way not
-// known here.
-bool HasNoMultiplyAdds(std::string_view name) {
+// Whether a kernel of ExecuTorch's libraries with this name has no MACs. Operators that multiply matrices by
+// an unknown formula are excluded.
+bool HasNoMacs(std::string_view name) {
   if (name.starts_with("quantized_decomposed::")) return name.find("mixed") == std::string_view::npos;
   if (name == "aten::convolution_backward" || name.find("scaled_dot_product") != std::string_view::npos)
     return false;
@@ -52,17 +52,17 @@ bool HasNoMultiplyAdds(std::string_view name) {
          name.starts_with("executorch_prim::");
 }
 
-// `tensor_of` gives what has the type and shape of a value by its number.
+// `get_tensor` returns an object with the type and shape of a value.
 template <typename Number>
-void AddBytes(const ReadAndWritten<Number>& flow, const auto& tensor_of, Work& work) {
-  const auto bytes_of = [&](const std::vector<Number>& values) {
+void AddBytes(const ReadAndWritten<Number>& flow, const auto& get_tensor, Work& work) {
+  const auto sum_bytes = [&](const std::vector<Number>& values) {
     MaybeCount bytes = 0;
     for (const Number number : values)
-      bytes = Sum(bytes, BytesOf(tensor_of(number).type, tensor_of(number).shape));
+      bytes = Sum(bytes, BytesOf(get_tensor(number).type, get_tensor(number).shape));
     return bytes;
   };
-  work.read = bytes_of(flow.read);
-  work.written = bytes_of(flow.written);
+  work.read = sum_bytes(flow.read);
+  work.written = sum_bytes(flow.written);
   work.bytes = Sum(work.read, work.written);
 }
 
@@ -74,19 +74,19 @@ const XnnValue* XnnGraph::Find(std::uint32_t id) const {
 }
 
 MaybeCount MultiplyAdds(const XnnNode& node, const XnnGraph& graph) {
-  const auto input = [&](std::size_t index) { return ShapeOf(graph, node.inputs, index); };
-  const Sizes* output = ShapeOf(graph, node.outputs, 0);
+  const auto input = [&](std::size_t index) { return FindShape(graph, node.inputs, index); };
+  const Sizes* output = FindShape(graph, node.outputs, 0);
   if (node.type.starts_with("XNNConv2d") || node.type == "XNNDepthwiseConv2d" ||
       node.type == "XNNConvTranspose2d")
-    return OfConvolution(node, graph);
+    return CountConvolution(node, graph);
   if (node.type == "XNNFullyConnected") {
     const Sizes* filter = input(1);
     if (filter == nullptr || filter->size() != 2) return std::nullopt;
     return Product(Elements(output), Dim(*filter, (node.flags & kXnnTransposeWeights) != 0 ? 0 : 1));
   }
-  if (node.type == "XNNBatchMatrixMultiply") return Product(Elements(output), FromEnd(input(0), 1));
+  if (node.type == "XNNBatchMatrixMultiply") return Product(Elements(output), DimFromEnd(input(0), 1));
   if (node.type == "XNNScaledDotProductAttention")
-    return Product(Sum(Elements(input(0)), Elements(output)), FromEnd(input(1), 2));
+    return Product(Sum(Elements(input(0)), Elements(output)), DimFromEnd(input(1), 2));
   if (!node.type.starts_with("XNN")) return std::nullopt;
   return 0;
 }
@@ -108,15 +108,15 @@ MaybeCount MultiplyAdds(const Instruction& kernel, const Method& method) {
   };
   if (name == "aten::convolution") {
     if (kernel.arguments.size() < 10) return std::nullopt;
-    return OfAtenConvolution(shape(0), shape(1), method.values[kernel.arguments[6]].integer, shape(9));
+    return CountAtenConvolution(shape(0), shape(1), method.values[kernel.arguments[6]].integer, shape(9));
   }
-  // The inner size is the last one of the first factor. (mm and bmm: self, mat2, out; addmm and baddbmm:
+  // The inner size is the last size of the first factor. (mm and bmm: self, mat2, out; addmm and baddbmm:
   // self, mat1, mat2, beta, alpha, out; linear: input, weight, bias, out.)
-  if (name == "aten::mm" || name == "aten::bmm") return Product(Elements(shape(2)), FromEnd(shape(0), 1));
+  if (name == "aten::mm" || name == "aten::bmm") return Product(Elements(shape(2)), DimFromEnd(shape(0), 1));
   if (name == "aten::addmm" || name == "aten::baddbmm")
-    return Product(Elements(shape(5)), FromEnd(shape(1), 1));
-  if (name == "aten::linear") return Product(Elements(shape(3)), FromEnd(shape(0), 1));
-  return HasNoMultiplyAdds(name) ? MaybeCount(0) : std::nullopt;
+    return Product(Elements(shape(5)), DimFromEnd(shape(1), 1));
+  if (name == "aten::linear") return Product(Elements(shape(3)), DimFromEnd(shape(0), 1));
+  return HasNoMacs(name) ? MaybeCount(0) : std::nullopt;
 }
 
 Work WorkOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {

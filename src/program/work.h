@@ -9,33 +9,33 @@
 
 namespace etprof {
 
-// Multiply-adds (MACs): half of what torch.utils.flop_counter counts as FLOPs, by its formulas
-// (torch/utils/flop_counter.py: conv_flop_count, mm_flop, addmm_flop, bmm_flop, sdpa_flop). A bias is not
-// counted, nor is anything elementwise, pooled, normalized or moved: such a node has 0.
+// Counts multiply-accumulates (MACs): half of what torch.utils.flop_counter counts as FLOPs, by its formulas
+// (torch/utils/flop_counter.py: conv_flop_count, mm_flop, addmm_flop, bmm_flop, sdpa_flop). Biases and
+// elementwise, pooling, normalization, and data movement operators count as 0.
 //
-//   convolution, also depthwise   elements of the output x kernel height x kernel width x input channels of a
-//   group transposed convolution        elements of the input x kernel height x kernel width x output
-//   channels of a group fully connected               elements of the output x input channels (the filter is
-//   [out, in], or [in, out]
+//   convolution, depthwise        output elements x kernel height x kernel width x input channels of a group
+//   transposed convolution        input elements x kernel height x kernel width x output channels of a group
+//   fully connected               output elements x input channels (the filter is [out, in], or [in, out]
 //                                 with XNN_FLAG_TRANSPOSE_WEIGHTS)
-//   batch matrix multiply         elements of the output x last size of the first input
-//   scaled dot product attention  (elements of the query + elements of the output) x number of keys
+//   batch matrix multiply         output elements x last size of the first input
+//   scaled dot product attention  (query elements + output elements) x number of keys
 //
-// Shapes are those of the file: of dynamic ones the upper bound. Absent: not known, as of a node that the
-// schema of this build has not, or of shapes that do not fit the formula.
+// Shapes are those of the file: upper bounds for dynamic shapes. Absent if unknown, as for a node that is not
+// in the schema of this build, or for shapes that do not fit the formula.
 std::optional<std::int64_t> MultiplyAdds(const XnnNode& node, const XnnGraph& graph);
 
-// The same of a portable kernel: aten::convolution, mm, addmm, bmm, baddbmm and linear. Of any other operator
-// of aten, dim_order_ops, executorch_prim and of quantization 0; of one of another library it is not known.
+// The same for a portable kernel: aten::convolution, mm, addmm, bmm, baddbmm and linear. Other operators of
+// aten, dim_order_ops, executorch_prim and of quantization count as 0; operators of other libraries are
+// unknown.
 std::optional<std::int64_t> MultiplyAdds(const Instruction& kernel, const Method& method);
 
-// Of all nodes; absent where one is not known.
+// The sum over all nodes; absent if a node is unknown.
 std::optional<std::int64_t> MultiplyAdds(const XnnGraph& graph);
 
-// What an operator has to do at least: its multiply-adds, and its compulsory traffic, each tensor that it
-// reads or writes moved once between memory and the processor, whatever caches hold. What only gives a tensor
-// another shape (XNNStaticReshape, executorch_prim::et_view) need not move anything: 0 bytes. Absent: not
-// known.
+// The minimum work of an operator: its MACs and its compulsory traffic, for which each tensor that it reads
+// or writes moves once between memory and the processor, whatever is cached. Operators that only change a
+// tensor's shape (XNNStaticReshape, executorch_prim::et_view) need not move anything and have 0 bytes.
+// Absent: unknown.
 struct Work {
   std::optional<std::int64_t> macs;
   std::optional<Bytes> read;     // inputs and constants
@@ -44,11 +44,11 @@ struct Work {
   bool operator==(const Work&) const = default;
 };
 
-// Of nodes that run as one operator: what passes between them is neither read nor written. `nodes` are
-// indices into XnnGraph::nodes.
+// The work of a group of nodes that run as one operator; tensors that are only passed between them are not
+// read or written. `nodes` are indices into XnnGraph::nodes.
 Work WorkOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph);
 
-// Of a portable kernel.
+// The work of a portable kernel.
 Work WorkOf(const Instruction& kernel, const Method& method);
 
 }  // namespace etprof

@@ -12,8 +12,8 @@ namespace {
 using Sizes = std::vector<std::int64_t>;
 const DataType kFloats = {"fp32", 32};
 
-// A graph of values 0, 1, ... of these shapes.
-XnnGraph GraphOf(const std::vector<Sizes>& shapes) {
+// A graph with values 0, 1, ... of these shapes.
+XnnGraph MakeWorkGraph(const std::vector<Sizes>& shapes) {
   XnnGraph graph;
   for (std::uint32_t id = 0; id < shapes.size(); ++id) {
     XnnValue value;
@@ -26,8 +26,8 @@ XnnGraph GraphOf(const std::vector<Sizes>& shapes) {
   return graph;
 }
 
-// The last value is the output.
-XnnNode NodeOf(const std::string& type, std::uint32_t values) {
+// A node that reads all values except the last one, which it writes.
+XnnNode MakeNode(const std::string& type, std::uint32_t values) {
   XnnNode node;
   node.type = type;
   for (std::uint32_t id = 0; id + 1 < values; ++id) node.inputs.push_back(id);
@@ -36,58 +36,59 @@ XnnNode NodeOf(const std::string& type, std::uint32_t values) {
 }
 
 TEST(Work, OfAFullyConnectedLayer) {
-  XnnNode node = NodeOf("XNNFullyConnected", 3);
-  EXPECT_EQ(MultiplyAdds(node, GraphOf({{1, 128, 256}, {512, 256}, {1, 128, 512}})), 128 * 256 * 512);
+  XnnNode node = MakeNode("XNNFullyConnected", 3);
+  EXPECT_EQ(MultiplyAdds(node, MakeWorkGraph({{1, 128, 256}, {512, 256}, {1, 128, 512}})), 128 * 256 * 512);
   node.flags = 1;  // the filter is [in, out]
-  EXPECT_EQ(MultiplyAdds(node, GraphOf({{1, 128, 256}, {256, 512}, {1, 128, 512}})), 128 * 256 * 512);
-  EXPECT_EQ(MultiplyAdds(node, GraphOf({{1}, {256}, {1}})), std::nullopt);
+  EXPECT_EQ(MultiplyAdds(node, MakeWorkGraph({{1, 128, 256}, {256, 512}, {1, 128, 512}})), 128 * 256 * 512);
+  EXPECT_EQ(MultiplyAdds(node, MakeWorkGraph({{1}, {256}, {1}})), std::nullopt);
 }
 
 TEST(Work, OfConvolutions) {
-  XnnNode node = NodeOf("XNNConv2d", 3);
-  EXPECT_EQ(MultiplyAdds(node, GraphOf({{}, {}, {}})), std::nullopt);
+  XnnNode node = MakeNode("XNNConv2d", 3);
+  EXPECT_EQ(MultiplyAdds(node, MakeWorkGraph({{}, {}, {}})), std::nullopt);
   node.convolution.emplace();
   node.convolution->kernel_height = 3;
   node.convolution->kernel_width = 2;
   node.convolution->group_input_channels = 4;
   node.convolution->group_output_channels = 5;
-  const XnnGraph graph = GraphOf({{2, 9, 9, 8}, {10, 3, 2, 4}, {2, 7, 8, 10}});
+  const XnnGraph graph = MakeWorkGraph({{2, 9, 9, 8}, {10, 3, 2, 4}, {2, 7, 8, 10}});
   EXPECT_EQ(MultiplyAdds(node, graph), 2 * 7 * 8 * 10 * 3 * 2 * 4);
-  node.type = "XNNConvTranspose2d";  // each input element goes to each output channel of its group
+  node.type = "XNNConvTranspose2d";  // each input element contributes to each output channel of its group
   EXPECT_EQ(MultiplyAdds(node, graph), 2 * 9 * 9 * 8 * 3 * 2 * 5);
 }
 
-TEST(Work, OfProductsOfMatrices) {
-  EXPECT_EQ(MultiplyAdds(NodeOf("XNNBatchMatrixMultiply", 3), GraphOf({{4, 6, 5}, {4, 5, 7}, {4, 6, 7}})),
-            4 * 6 * 5 * 7);
-  // Query [1, 2, 8, 16], key and value of 10 rows, the value 12 wide: 8 x 10 x (16 + 12) in both heads.
+TEST(Work, OfMatrixProducts) {
   EXPECT_EQ(
-      MultiplyAdds(NodeOf("XNNScaledDotProductAttention", 6),
-                   GraphOf({{1, 2, 8, 16}, {1, 2, 10, 16}, {1, 2, 10, 12}, {16}, {8, 10}, {1, 2, 8, 12}})),
-      2 * 8 * 10 * (16 + 12));
+      MultiplyAdds(MakeNode("XNNBatchMatrixMultiply", 3), MakeWorkGraph({{4, 6, 5}, {4, 5, 7}, {4, 6, 7}})),
+      4 * 6 * 5 * 7);
+  // Query [1, 2, 8, 16], key and value of 10 rows, the value 12 wide: 8 x 10 x (16 + 12) in both heads.
+  EXPECT_EQ(MultiplyAdds(
+                MakeNode("XNNScaledDotProductAttention", 6),
+                MakeWorkGraph({{1, 2, 8, 16}, {1, 2, 10, 16}, {1, 2, 10, 12}, {16}, {8, 10}, {1, 2, 8, 12}})),
+            2 * 8 * 10 * (16 + 12));
 }
 
-TEST(Work, IsNoneWhereNothingIsMultipliedAndAddedAndUnknownWhereANodeIs) {
-  const XnnGraph graph = GraphOf({{8}, {8}});
-  EXPECT_EQ(MultiplyAdds(NodeOf("XNNGelu", 2), graph), 0);
-  EXPECT_EQ(MultiplyAdds(NodeOf("XNode 99", 2), graph), std::nullopt);
+TEST(Work, IsZeroWithoutMacsAndUnknownForUnknownNodes) {
+  const XnnGraph graph = MakeWorkGraph({{8}, {8}});
+  EXPECT_EQ(MultiplyAdds(MakeNode("XNNGelu", 2), graph), 0);
+  EXPECT_EQ(MultiplyAdds(MakeNode("XNode 99", 2), graph), std::nullopt);
   XnnGraph both = graph;
-  both.nodes = {NodeOf("XNNGelu", 2), NodeOf("XNode 99", 2)};
+  both.nodes = {MakeNode("XNNGelu", 2), MakeNode("XNode 99", 2)};
   both.nodes[0].macs = 0;
   EXPECT_EQ(MultiplyAdds(both), std::nullopt);
 }
 
-TEST(Work, ThatOverflowsIsUnknown) {
+TEST(Work, IsUnknownIfItOverflows) {
   const std::int64_t large = std::int64_t{1} << 40;
-  EXPECT_EQ(
-      MultiplyAdds(NodeOf("XNNBatchMatrixMultiply", 3), GraphOf({{1, large}, {large, large}, {1, large}})),
-      std::nullopt);
+  EXPECT_EQ(MultiplyAdds(MakeNode("XNNBatchMatrixMultiply", 3),
+                         MakeWorkGraph({{1, large}, {large, large}, {1, large}})),
+            std::nullopt);
 }
 
-// A method of one call with these arguments: shapes, or a number.
-struct Call {
+// A method with one call that has these tensors as arguments.
+struct CallMethod {
   Method method;
-  Call(const std::string& name, const std::vector<Sizes>& tensors) {
+  CallMethod(const std::string& name, const std::vector<Sizes>& tensors) {
     method.operators = {name};
     Instruction call;
     call.kind = Instruction::Kind::kKernel;
@@ -105,28 +106,28 @@ struct Call {
 };
 
 TEST(Work, OfPortableKernels) {
-  EXPECT_EQ(Call("aten::mm.out", {{3, 4}, {4, 5}, {3, 5}}).macs(), 60);
-  EXPECT_EQ(Call("aten::bmm.out", {{2, 3, 4}, {2, 4, 5}, {2, 3, 5}}).macs(), 120);
-  EXPECT_EQ(Call("aten::addmm.out", {{5}, {3, 4}, {4, 5}, {}, {}, {3, 5}}).macs(), 60);
-  EXPECT_EQ(Call("aten::linear.out", {{7, 4}, {5, 4}, {5}, {7, 5}}).macs(), 140);
-  EXPECT_EQ(Call("aten::add.out", {{3}, {3}, {3}}).macs(), 0);
-  EXPECT_EQ(Call("executorch_prim::et_view.default", {{3}, {}, {3}}).macs(), 0);
-  EXPECT_EQ(Call("quantized_decomposed::mixed_mm.out", {{3}, {3}, {3}}).macs(), std::nullopt);
-  EXPECT_EQ(Call("llama::custom_sdpa.out", {{3}, {3}, {3}}).macs(), std::nullopt);
-  EXPECT_EQ(Call("aten::mm.out", {{3, 4}}).macs(), std::nullopt);
+  EXPECT_EQ(CallMethod("aten::mm.out", {{3, 4}, {4, 5}, {3, 5}}).macs(), 60);
+  EXPECT_EQ(CallMethod("aten::bmm.out", {{2, 3, 4}, {2, 4, 5}, {2, 3, 5}}).macs(), 120);
+  EXPECT_EQ(CallMethod("aten::addmm.out", {{5}, {3, 4}, {4, 5}, {}, {}, {3, 5}}).macs(), 60);
+  EXPECT_EQ(CallMethod("aten::linear.out", {{7, 4}, {5, 4}, {5}, {7, 5}}).macs(), 140);
+  EXPECT_EQ(CallMethod("aten::add.out", {{3}, {3}, {3}}).macs(), 0);
+  EXPECT_EQ(CallMethod("executorch_prim::et_view.default", {{3}, {}, {3}}).macs(), 0);
+  EXPECT_EQ(CallMethod("quantized_decomposed::mixed_mm.out", {{3}, {3}, {3}}).macs(), std::nullopt);
+  EXPECT_EQ(CallMethod("llama::custom_sdpa.out", {{3}, {3}, {3}}).macs(), std::nullopt);
+  EXPECT_EQ(CallMethod("aten::mm.out", {{3, 4}}).macs(), std::nullopt);
 }
 
 TEST(Work, OfAPortableConvolutionDependsOnWhetherItIsTransposed) {
-  Call call("aten::convolution.out",
-            {{2, 6, 9, 9}, {6, 4, 3, 2}, {}, {}, {}, {}, {}, {}, {}, {2, 8, 19, 18}});
-  EXPECT_EQ(call.macs(), std::nullopt);  // its seventh argument is no flag
+  CallMethod call("aten::convolution.out",
+                  {{2, 6, 9, 9}, {6, 4, 3, 2}, {}, {}, {}, {}, {}, {}, {}, {2, 8, 19, 18}});
+  EXPECT_EQ(call.macs(), std::nullopt);  // its seventh argument is not a flag
   call.method.values[6].integer = 1;
   EXPECT_EQ(call.macs(), 2 * 6 * 9 * 9 * 4 * 3 * 2);
   call.method.values[6].integer = 0;
   EXPECT_EQ(call.macs(), 2 * 8 * 19 * 18 * 4 * 3 * 2);
 }
 
-TEST(DataType, BytesAreOfWholeBytes) {
+TEST(DataType, BytesAreRoundedUp) {
   EXPECT_EQ(BytesOf({"qcint4", 4}, {3, 3}), 5);
   EXPECT_EQ(BytesOf({"float64", 64}, {}), 8);
   EXPECT_EQ(BytesOf({"float32", 32}, {0, 5}), 0);

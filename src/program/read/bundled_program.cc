@@ -23,11 +23,11 @@ class BundleReader {
       : source_(bytes, file_name), buffer_(source_, 0, bytes) {}
 
   BundledProgram Read(bool with_values) {
-    const auto& file = buffer_.Verified<bundled::BundledProgram>(source_, "the bundled program");
+    const auto& file = buffer_.VerifyRoot<bundled::BundledProgram>(source_, "the bundled program");
     if (file.program() == nullptr || file.program()->size() == 0)
-      throw source_.Bad("is malformed: it holds no program", buffer_.At(&file));
+      throw source_.MakeError("is malformed: it holds no program", buffer_.At(&file));
     BundledProgram read;
-    read.program = source_.Part(buffer_.At(file.program()->data()), file.program()->size(), "its program");
+    read.program = source_.Slice(buffer_.At(file.program()->data()), file.program()->size(), "its program");
     read.inputs.metadata["format"] = "etprof-inputs-1";
     read.expected_outputs.metadata["format"] = "etprof-outputs-1";
     if (file.method_test_suites() == nullptr) return read;
@@ -35,8 +35,8 @@ class BundleReader {
       const std::string method = source_.Text(suite->method_name());
       const auto* cases = suite->test_cases();
       if (std::ranges::find(read.test_cases, method, &Program::TestCases::method) != read.test_cases.end())
-        throw source_.Bad(fmt::format("is malformed: two lists of test cases for {}", method),
-                          buffer_.At(suite));
+        throw source_.MakeError(fmt::format("is malformed: two lists of test cases for {}", method),
+                                buffer_.At(suite));
       read.test_cases.push_back({method, cases == nullptr ? 0 : cases->size()});
       if (!with_values || read.test_cases.back().count == 0) continue;
       AddValues(method, cases->Get(0)->inputs(), read.inputs);
@@ -53,7 +53,7 @@ class BundleReader {
     for (flatbuffers::uoffset_t i = 0; i < values->size(); ++i) {
       const std::string name = fmt::format("{}/{}", method, i);
       const bundled::Value& value = *values->Get(i);
-      nlohmann::json scalar = {{"type", "none"}};  // ExecuTorch bundles nothing for a value that is None
+      nlohmann::json scalar = {{"type", "none"}};  // ExecuTorch bundles nothing for None
       switch (value.val() == nullptr ? bundled::ValueUnion::NONE : value.val_type()) {
         case bundled::ValueUnion::Tensor:
           saved.tensors.emplace_back(name, ReadTensor(name, *value.val_as_Tensor(), saved));
@@ -87,7 +87,7 @@ class BundleReader {
       }
     }
     if (tensor.data() != nullptr)
-      read.bytes = source_.Part(buffer_.At(tensor.data()->data()), tensor.data()->size(), "its bytes");
+      read.bytes = source_.Slice(buffer_.At(tensor.data()->data()), tensor.data()->size(), "its bytes");
     if (read.bytes.size() != bytes) {
       throw Malformed(name, fmt::format("has {} bytes where its shape needs {}", read.bytes.size(), bytes),
                       &tensor);
@@ -98,7 +98,7 @@ class BundleReader {
     if (tensor.dim_order() == nullptr || order.empty() || order == row_major) return read;
     if (!std::ranges::is_permutation(order, row_major))
       throw Malformed(name, "has an order of dimensions that is none", &tensor);
-    source_.Spend(read.bytes.size());
+    source_.SpendCopyBudget(read.bytes.size());
     auto& copy = saved.copies.emplace_back(read.bytes.size());
     CopyToRowMajor(copy.data(), read.bytes.data(), read.shape, order, ElementSize(read.dtype));
     read.bytes = copy;
@@ -106,8 +106,8 @@ class BundleReader {
   }
 
   Error Malformed(const std::string& name, const std::string& problem, const void* where) const {
-    return source_.Bad(fmt::format("is malformed: value {} of a test case {}", name, problem),
-                       buffer_.At(where));
+    return source_.MakeError(fmt::format("is malformed: value {} of a test case {}", name, problem),
+                             buffer_.At(where));
   }
 
   Source source_;

@@ -13,31 +13,31 @@
 
 namespace etprof {
 
-// What WriteSafetensors takes: value i of method m is named "m/i"; what is not a tensor stands in the
-// metadata as JSON {"type", "value"}, as in an .inputs file.
+// Values in the form that WriteSafetensors expects: value i of method m is named "m/i". Values other than
+// tensors are in the metadata as JSON {"type", "value"}, as in an .inputs file.
 struct SavedValues {
   std::vector<std::pair<std::string, TensorBytes>> tensors;
   std::map<std::string, std::string> metadata;
-  std::deque<std::vector<std::byte>> copies;  // what tensors point to that are not row-major in the file
+  std::deque<std::vector<std::byte>> copies;  // row-major copies of tensors in another order
 
-  bool empty() const { return tensors.empty() && metadata.size() <= 1; }  // one: the format's name
+  bool empty() const { return tensors.empty() && metadata.size() <= 1; }  // 1: the format's name
 };
 
-// A program with test cases of its methods: a .bpte is a FlatBuffer of devtools/bundled_program's
-// bundled_program_schema.fbs, identifier "BP08".
+// A program with test cases for its methods. A .bpte is a FlatBuffer of devtools/bundled_program's
+// bundled_program_schema.fbs with the identifier "BP08".
 struct BundledProgram {
-  ByteView program = {};  // the .pte, within the file
+  ByteView program = {};  // the .pte in the file
   std::vector<Program::TestCases> test_cases = {};
-  SavedValues inputs = {}, expected_outputs = {};  // of each method's first test case
+  SavedValues inputs = {}, expected_outputs = {};  // of the first test case of each method
 };
 
 bool IsBundledProgram(ByteView bytes);
 
-// Throws Error (kBadInput), with the offset, for what is malformed or cut short.
+// Throws Error (kBadInput) with the offset if the file is malformed or truncated.
 BundledProgram ReadBundledProgram(ByteView bytes, const std::string& file_name);
 
-// The program in a file without the values of test cases: of a bundled program the one within it, else all of
-// the file. Throws as ReadBundledProgram.
+// Finds the program in a file, without reading the values of test cases: the program in a bundled program,
+// otherwise the whole file. Throws as ReadBundledProgram.
 BundledProgram ProgramIn(ByteView bytes, const std::string& file_name);
 
 }  // namespace etprof

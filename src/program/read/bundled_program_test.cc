@@ -24,9 +24,9 @@ using testing::HasSubstr;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-std::unique_ptr<bundled::ValueT> TensorOf(ScalarType type, std::vector<std::int32_t> sizes,
-                                          std::vector<std::uint8_t> data,
-                                          std::vector<std::uint8_t> dim_order) {
+std::unique_ptr<bundled::ValueT> MakeTensorValue(ScalarType type, std::vector<std::int32_t> sizes,
+                                                 std::vector<std::uint8_t> data,
+                                                 std::vector<std::uint8_t> dim_order) {
   auto value = std::make_unique<bundled::ValueT>();
   bundled::TensorT tensor;
   tensor.scalar_type = type;
@@ -38,13 +38,13 @@ std::unique_ptr<bundled::ValueT> TensorOf(ScalarType type, std::vector<std::int3
 }
 
 template <typename Scalar>
-std::unique_ptr<bundled::ValueT> ValueOf(Scalar scalar) {
+std::unique_ptr<bundled::ValueT> MakeScalarValue(Scalar scalar) {
   auto value = std::make_unique<bundled::ValueT>();
   value->val.Set(std::move(scalar));
   return value;
 }
 
-std::string Written(const bundled::BundledProgramT& program) {
+std::string Serialize(const bundled::BundledProgramT& program) {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(bundled::BundledProgram::Pack(builder, &program), bundled::BundledProgramIdentifier());
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
@@ -54,25 +54,25 @@ ByteView BytesIn(const std::string& text) { return std::as_bytes(std::span(text)
 
 class BundledProgramTest : public testing::Test {
  protected:
-  // A test case that has a channels-last tensor, each kind of scalar, and a value that is None.
+  // A test case with a channels-last tensor, each kind of scalar, and a value that is None.
   BundledProgramTest() {
     const MappedFile pte = MappedFile::Open(ETPROF_TEST_DATA "/toy_cnn.pte");
     for (const std::byte byte : pte.bytes()) file_.program.push_back(static_cast<std::uint8_t>(byte));
     auto suite = std::make_unique<bundled::BundledMethodTestSuiteT>();
     suite->method_name = "forward";
     auto test = std::make_unique<bundled::BundledMethodTestCaseT>();
-    test->inputs.push_back(TensorOf(ScalarType::CHAR, {1, 2, 1, 3}, {0, 3, 1, 4, 2, 5}, {0, 2, 3, 1}));
+    test->inputs.push_back(MakeTensorValue(ScalarType::CHAR, {1, 2, 1, 3}, {0, 3, 1, 4, 2, 5}, {0, 2, 3, 1}));
     bundled::IntT whole;
     whole.int_val = -3;
-    test->inputs.push_back(ValueOf(whole));
+    test->inputs.push_back(MakeScalarValue(whole));
     bundled::BoolT truth;
     truth.bool_val = true;
-    test->inputs.push_back(ValueOf(truth));
+    test->inputs.push_back(MakeScalarValue(truth));
     bundled::DoubleT real;
     real.double_val = 0.5;
-    test->inputs.push_back(ValueOf(real));
+    test->inputs.push_back(MakeScalarValue(real));
     test->inputs.push_back(std::make_unique<bundled::ValueT>());
-    test->expected_outputs.push_back(TensorOf(ScalarType::FLOAT, {1}, {0, 0, 128, 63}, {0}));
+    test->expected_outputs.push_back(MakeTensorValue(ScalarType::FLOAT, {1}, {0, 0, 128, 63}, {0}));
     suite->test_cases.push_back(std::move(test));
     suite->test_cases.push_back(std::make_unique<bundled::BundledMethodTestCaseT>());
     file_.method_test_suites.push_back(std::move(suite));
@@ -80,8 +80,8 @@ class BundledProgramTest : public testing::Test {
 
   bundled::BundledMethodTestCaseT& FirstTest() { return *file_.method_test_suites[0]->test_cases[0]; }
 
-  std::string MessageOfReading() const {
-    const std::string text = Written(file_);
+  std::string ReadProblem() const {
+    const std::string text = Serialize(file_);
     try {
       ReadBundledProgram(BytesIn(text), "a.bpte");
     } catch (const Error& error) {
@@ -95,7 +95,7 @@ class BundledProgramTest : public testing::Test {
 };
 
 TEST_F(BundledProgramTest, HasTheProgramAndTheFirstTestCase) {
-  const std::string text = Written(file_);
+  const std::string text = Serialize(file_);
   ASSERT_TRUE(IsBundledProgram(BytesIn(text)));
   const BundledProgram read = ReadBundledProgram(BytesIn(text), "a.bpte");
   EXPECT_TRUE(std::ranges::equal(read.program, std::as_bytes(std::span(file_.program))));
@@ -118,8 +118,8 @@ TEST_F(BundledProgramTest, HasTheProgramAndTheFirstTestCase) {
   EXPECT_THAT(NumbersOf("F32", read.expected_outputs.tensors[0].second.bytes), ElementsAre(1));
 }
 
-TEST_F(BundledProgramTest, IsReadAsTheProgramWithin) {
-  const std::string text = Written(file_);
+TEST_F(BundledProgramTest, IsReadLikeTheProgramInIt) {
+  const std::string text = Serialize(file_);
   const Program bundled = ReadProgram(BytesIn(text), "a.bpte");
   const Program alone = ReadProgram(std::as_bytes(std::span(file_.program)), "a.pte");
   EXPECT_EQ(bundled.file_bytes, alone.file_bytes);
@@ -130,32 +130,32 @@ TEST_F(BundledProgramTest, IsReadAsTheProgramWithin) {
   CheckIsProgram(BytesIn(text), "a.bpte");
 }
 
-TEST_F(BundledProgramTest, OfATestCaseThatIsWrongNothingIsRead) {
-  EXPECT_EQ(MessageOfReading(), "no error");
+TEST_F(BundledProgramTest, RefusesInvalidTestCases) {
+  EXPECT_EQ(ReadProblem(), "no error");
   auto& tensor = *FirstTest().inputs[0]->val.AsTensor();
   tensor.dim_order = {0, 2, 2, 1};
-  EXPECT_THAT(MessageOfReading(), HasSubstr("order of dimensions"));
+  EXPECT_THAT(ReadProblem(), HasSubstr("order of dimensions"));
   tensor.dim_order = {0, 1, 2};
-  EXPECT_THAT(MessageOfReading(), HasSubstr("order of dimensions"));
+  EXPECT_THAT(ReadProblem(), HasSubstr("order of dimensions"));
   tensor.dim_order = {};
-  EXPECT_EQ(MessageOfReading(), "no error");
+  EXPECT_EQ(ReadProblem(), "no error");
   tensor.sizes = {1, 2, -1, 3};
-  EXPECT_THAT(MessageOfReading(), HasSubstr("a shape that no tensor has"));
+  EXPECT_THAT(ReadProblem(), HasSubstr("a shape that no tensor has"));
   tensor.sizes = {1, 2, 1, 4};
-  EXPECT_THAT(MessageOfReading(), HasSubstr("has 6 bytes where its shape needs 8"));
+  EXPECT_THAT(ReadProblem(), HasSubstr("has 6 bytes where its shape needs 8"));
   tensor.sizes = std::vector<std::int32_t>(9, 2'000'000'000);
-  EXPECT_THAT(MessageOfReading(), HasSubstr("a shape that no tensor has"));
+  EXPECT_THAT(ReadProblem(), HasSubstr("a shape that no tensor has"));
   tensor.scalar_type = ScalarType::QINT8;
-  EXPECT_THAT(MessageOfReading(), HasSubstr("data type without a name"));
+  EXPECT_THAT(ReadProblem(), HasSubstr("data type without a name"));
 }
 
-TEST_F(BundledProgramTest, WithoutAProgramItIsNone) {
+TEST_F(BundledProgramTest, RefusesAMissingProgram) {
   file_.program.clear();
-  EXPECT_THAT(MessageOfReading(), HasSubstr("holds no program"));
+  EXPECT_THAT(ReadProblem(), HasSubstr("holds no program"));
 }
 
-TEST_F(BundledProgramTest, EachCutIsRefused) {
-  const std::string text = Written(file_);
+TEST_F(BundledProgramTest, RefusesTruncatedFiles) {
+  const std::string text = Serialize(file_);
   for (std::size_t length = 8; length < text.size(); length += 97) {
     const std::string cut = text.substr(0, length);
     EXPECT_THROW(ReadBundledProgram(BytesIn(cut), "a.bpte"), Error) << length;

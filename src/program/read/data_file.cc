@@ -16,7 +16,7 @@ namespace {
 
 namespace ptd = flat_tensor_flatbuffer;
 
-constexpr std::size_t kPtdHeaderAt = 8;  // behind the root's offset and the identifier
+constexpr std::size_t kPtdHeaderAt = 8;  // after the root's offset and the identifier
 constexpr std::uint32_t kPtdHeaderBytes = 40;
 
 struct PtdHeader {
@@ -27,15 +27,15 @@ PtdHeader ReadPtdHeader(const Source& source) {
   const ByteView bytes = source.bytes();
   if (bytes.size() < kPtdHeaderAt + kPtdHeaderBytes ||
       std::memcmp(bytes.data() + kPtdHeaderAt, "FH01", 4) != 0)
-    throw source.Bad("is not a .ptd, or is cut short: it has no FH01 header", kPtdHeaderAt);
+    throw source.MakeError("is not a .ptd, or is cut short: it has no FH01 header", kPtdHeaderAt);
   const auto length = LoadLittleEndian<std::uint32_t>(bytes, kPtdHeaderAt + 4);
   if (length < kPtdHeaderBytes)
-    throw source.Bad(fmt::format("is malformed: its header has {} bytes", length), kPtdHeaderAt + 4);
+    throw source.MakeError(fmt::format("is malformed: its header has {} bytes", length), kPtdHeaderAt + 4);
   const auto number = [&](std::size_t place) {
     return LoadLittleEndian<std::uint64_t>(bytes, kPtdHeaderAt + 8 + 8 * place);
   };
   const PtdHeader header{number(0), number(1), number(2)};
-  source.Part(header.segment_base, number(3), "its data");
+  source.Slice(header.segment_base, number(3), "its data");
   return header;
 }
 
@@ -46,8 +46,8 @@ void ReadSegments(const Source& source, const Buffer& buffer, const ptd::FlatTen
     const std::string what = fmt::format("segment {}", data.segments.size());
     std::uint64_t offset = 0;
     if (__builtin_add_overflow(base, segment->offset(), &offset))
-      throw source.Bad(what + " has no place in the file", buffer.At(segment));
-    source.Part(offset, segment->size(), what);
+      throw source.MakeError(what + " has no place in the file", buffer.At(segment));
+    source.Slice(offset, segment->size(), what);
     data.segments.push_back({offset, static_cast<Bytes>(segment->size())});
   }
 }
@@ -56,11 +56,11 @@ DataFileEntry::Layout ReadLayout(Source& source, const ptd::TensorLayout& layout
   DataFileEntry::Layout read;
   read.type = ScalarTypeOf(static_cast<int>(layout.scalar_type()));
   if (layout.sizes() != nullptr) {
-    source.Spend(layout.sizes()->size() * sizeof(std::int64_t));
+    source.SpendCopyBudget(layout.sizes()->size() * sizeof(std::int64_t));
     read.shape.assign(layout.sizes()->begin(), layout.sizes()->end());
   }
   if (layout.dim_order() != nullptr) {
-    source.Spend(layout.dim_order()->size());
+    source.SpendCopyBudget(layout.dim_order()->size());
     read.dim_order.assign(layout.dim_order()->begin(), layout.dim_order()->end());
   }
   return read;
@@ -82,20 +82,20 @@ DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
   const PtdHeader header = ReadPtdHeader(source);
   DataFile data;
   data.file_bytes = static_cast<Bytes>(bytes.size());
-  // It begins with the file: the header was put in behind its root's offset.
+  // The FlatBuffer begins at the start of the file; the header was inserted after its root offset.
   std::uint64_t end = 0;
   if (__builtin_add_overflow(header.flatbuffer, header.flatbuffer_bytes, &end))
-    throw source.Bad("is malformed: its FlatBuffer is larger than a file can be", kPtdHeaderAt + 8);
-  const ByteView flatbuffer = source.Part(0, end, "its FlatBuffer");
+    throw source.MakeError("is malformed: its FlatBuffer is larger than a file can be", kPtdHeaderAt + 8);
+  const ByteView flatbuffer = source.Slice(0, end, "its FlatBuffer");
   data.flatbuffer_bytes = static_cast<Bytes>(flatbuffer.size());
   const Buffer buffer(source, 0, flatbuffer);
-  const auto& file = buffer.Verified<ptd::FlatTensor>(source, "the list of tensors");
+  const auto& file = buffer.VerifyRoot<ptd::FlatTensor>(source, "the list of tensors");
   data.version = file.version();
   ReadSegments(source, buffer, file, header.segment_base, data);
   if (file.named_data() == nullptr) return data;
   for (const auto* entry : *file.named_data()) {
     source.RequireSegment(entry->segment_index(), data.segments.size(), "named data is", buffer.At(entry));
-    source.Spend(sizeof(DataFileEntry));
+    source.SpendCopyBudget(sizeof(DataFileEntry));
     DataFileEntry read;
     read.key = source.Text(entry->key());
     read.segment = entry->segment_index();
@@ -127,11 +127,11 @@ std::vector<std::string> ExternalNames(const Program& program) {
 }
 
 std::vector<std::string> MissingFrom(const DataFile& data, const std::vector<std::string>& names) {
-  std::set<std::string> there;
-  for (const DataFileEntry& entry : data.entries) there.insert(entry.key);
+  std::set<std::string> existing;
+  for (const DataFileEntry& entry : data.entries) existing.insert(entry.key);
   std::vector<std::string> missing;
   std::ranges::copy_if(names, std::back_inserter(missing),
-                       [&](const std::string& name) { return !there.contains(name); });
+                       [&](const std::string& name) { return !existing.contains(name); });
   return missing;
 }
 

@@ -10,7 +10,7 @@ namespace {
 namespace pte = executorch_flatbuffer;
 using Kind = ProgramValue::Kind;
 
-constexpr std::size_t kMostDimensions = 16;  // as the runtime: kTensorDimensionLimit
+constexpr std::size_t kMaxDimensions = 16;  // kTensorDimensionLimit of the runtime
 
 class MethodReader {
  public:
@@ -40,7 +40,7 @@ class MethodReader {
 
  private:
   [[noreturn]] void Fail(const std::string& problem, const void* object) const {
-    throw source_.Bad(fmt::format("method {}: {}", method_.name, problem), buffer_.At(object));
+    throw source_.MakeError(fmt::format("method {}: {}", method_.name, problem), buffer_.At(object));
   }
 
   std::size_t Index(std::int64_t index, std::size_t count, const char* what, const void* object) const {
@@ -53,27 +53,28 @@ class MethodReader {
                                    const char* what) const {
     std::vector<std::size_t> indices;
     if (list == nullptr) return indices;
-    source_.Spend(list->size() * sizeof(std::size_t));
+    source_.SpendCopyBudget(list->size() * sizeof(std::size_t));
     indices.reserve(list->size());
     for (const std::int32_t index : *list) indices.push_back(Index(index, count, what, list));
     return indices;
   }
 
-  // Of a list of tensors: an absent one is -1.
+  // The items of a list of tensors; -1 is an absent item.
   std::vector<std::size_t> Items(const flatbuffers::Vector<std::int32_t>* list) const {
     std::vector<std::size_t> items;
     if (list == nullptr) return items;
-    source_.Spend(list->size() * sizeof(std::size_t));
+    source_.SpendCopyBudget(list->size() * sizeof(std::size_t));
     for (const std::int32_t item : *list) {
       if (item != -1) items.push_back(Index(item, values_, "an item of a list", list));
     }
     return items;
   }
 
-  // Of a list of integers. Nothing but advice needs them: a list that points outside is left out.
+  // The items of a list of integers. They are only used for advice, so a list with an invalid index is left
+  // out.
   std::vector<std::size_t> Integers(const flatbuffers::Vector<std::int64_t>* list) const {
     if (list == nullptr) return {};
-    source_.Spend(list->size() * sizeof(std::size_t));
+    source_.SpendCopyBudget(list->size() * sizeof(std::size_t));
     std::vector<std::size_t> integers;
     for (const std::int64_t item : *list) {
       if (item < 0 || static_cast<std::uint64_t>(item) >= values_) return {};
@@ -83,7 +84,7 @@ class MethodReader {
   }
 
   ProgramValue ReadValue(const pte::EValue& value) {
-    source_.Spend(sizeof(ProgramValue));
+    source_.SpendCopyBudget(sizeof(ProgramValue));
     ProgramValue result;
     switch (value.val_type()) {
       case pte::KernelTypes::NONE:
@@ -105,7 +106,7 @@ class MethodReader {
       case pte::KernelTypes::String:
         result.kind = Kind::kString;
         if (const auto* text = value.val_as_String(); text != nullptr && text->string_val() != nullptr) {
-          source_.Spend(text->string_val()->size());
+          source_.SpendCopyBudget(text->string_val()->size());
           result.text = text->string_val()->str();
         }
         break;
@@ -133,23 +134,23 @@ class MethodReader {
         break;
       default:
         result.kind = Kind::kUnknown;
-        break;  // of a newer schema
+        break;  // from a newer schema
     }
     if (result.kind == Kind::kTensor && !result.tensor) Fail("a tensor has no contents", &value);
     return result;
   }
 
   ProgramTensor ReadTensor(const pte::Tensor& tensor) {
-    source_.Spend(sizeof(ProgramTensor));
+    source_.SpendCopyBudget(sizeof(ProgramTensor));
     ProgramTensor result;
     result.type = ScalarTypeOf(static_cast<int>(tensor.scalar_type()));
     if (const auto* sizes = tensor.sizes()) {
-      if (sizes->size() > kMostDimensions)
+      if (sizes->size() > kMaxDimensions)
         Fail(fmt::format("a tensor has {} dimensions", sizes->size()), &tensor);
       result.shape.assign(sizes->begin(), sizes->end());
     }
     if (const auto* order = tensor.dim_order()) {
-      if (order->size() > kMostDimensions)
+      if (order->size() > kMaxDimensions)
         Fail(fmt::format("a tensor has an order of {} dimensions", order->size()), &tensor);
       result.dim_order.assign(order->begin(), order->end());
     }
@@ -171,7 +172,8 @@ class MethodReader {
       result.name = source_.Text(more->fully_qualified_name());
       if (more->location() == pte::TensorDataLocation::EXTERNAL) result.data = ProgramTensor::Data::kExternal;
     }
-    // A constant's index counts from 1; that of a tensor with planned memory counts its initial state.
+    // The index of a constant counts from 1. For a tensor with planned memory, it is the index of its initial
+    // state.
     const auto* place = tensor.allocation_info();
     if (result.data == ProgramTensor::Data::kFile && place == nullptr)
       Index(tensor.data_buffer_idx(), program_.constants + 1, "a constant", &tensor);
@@ -197,7 +199,7 @@ class MethodReader {
     const auto* sizes = plan_.non_const_buffer_sizes();
     if (sizes == nullptr) return;
     buffer_.RequireAligned(source_, *sizes);
-    source_.Spend(sizes->size() * sizeof(Bytes));
+    source_.SpendCopyBudget(sizes->size() * sizeof(Bytes));
     for (flatbuffers::uoffset_t i = 1; i < sizes->size(); ++i) {
       if (sizes->Get(i) < 0) Fail(fmt::format("planned buffer {} has {} bytes", i, sizes->Get(i)), sizes);
       method_.planned_buffers.push_back(sizes->Get(i));
@@ -205,7 +207,7 @@ class MethodReader {
   }
 
   Delegate ReadDelegate(const pte::BackendDelegate& entry) {
-    source_.Spend(sizeof(Delegate));
+    source_.SpendCopyBudget(sizeof(Delegate));
     Delegate delegate;
     delegate.backend = source_.Text(entry.id());
     const auto* place = entry.processed();
@@ -228,7 +230,7 @@ class MethodReader {
     }
     if (entry.compile_specs() == nullptr) return delegate;
     for (const auto* spec : *entry.compile_specs()) {
-      source_.Spend(sizeof(Delegate::CompileSpec));
+      source_.SpendCopyBudget(sizeof(Delegate::CompileSpec));
       delegate.compile_specs.push_back(
           {source_.Text(spec->key()),
            spec->value() == nullptr ? 0 : static_cast<Bytes>(spec->value()->size())});
@@ -240,7 +242,7 @@ class MethodReader {
     if (chain.instructions() == nullptr) return;
     int index = 0;
     for (const auto* entry : *chain.instructions()) {
-      source_.Spend(sizeof(Instruction));
+      source_.SpendCopyBudget(sizeof(Instruction));
       Instruction instruction;
       instruction.chain = number;
       instruction.index = index++;
@@ -282,7 +284,7 @@ class MethodReader {
         break;
       default:
         instruction.kind = Instruction::Kind::kUnknown;
-        break;  // of a newer schema
+        break;  // from a newer schema
     }
   }
 
@@ -291,7 +293,7 @@ class MethodReader {
   const pte::Program& file_;
   const pte::ExecutionPlan& plan_;
   const Program& program_;
-  std::size_t values_ = 0;  // that the method has
+  std::size_t values_ = 0;  // number of the method's values
   Method method_;
 };
 

@@ -6,8 +6,8 @@
 
 namespace etprof {
 
-// Of a plan of a verified Program. `program` holds what the whole file has; the delegates' payloads are found
-// in it, not yet read. Throws Source::Bad.
+// Reads a plan of a verified Program. `program` contains the data of the whole file. Delegates' payloads are
+// located in the file, but not read. Throws the Error of Source::MakeError.
 Method ReadMethod(Source& source, const Buffer& buffer, const executorch_flatbuffer::Program& file,
                   const executorch_flatbuffer::ExecutionPlan& plan, const Program& program);
 

@@ -18,9 +18,9 @@ namespace {
 
 namespace pte = executorch_flatbuffer;
 
-constexpr std::size_t kHeaderAt = 8;        // behind the root's offset and the identifier
-constexpr std::uint32_t kHeaderLeast = 24;  // to the offset of the first segment
-constexpr std::uint32_t kHeaderFull = 32;   // with the size of the segments
+constexpr std::size_t kHeaderAt = 8;            // after the root's offset and the identifier
+constexpr std::uint32_t kMinHeaderBytes = 24;   // up to the offset of the first segment
+constexpr std::uint32_t kFullHeaderBytes = 32;  // including the size of the segments
 constexpr const char* kRemedy = "give a .pte that ExecuTorch's exporter wrote";
 
 struct Header {
@@ -28,7 +28,7 @@ struct Header {
   std::uint64_t segment_base = 0;
 };
 
-Error NotOne(const Source& source, const std::string& why) {
+Error NotAProgram(const Source& source, const std::string& why) {
   return NotTheExpectedFile(source.bytes(), source.file(), "an ExecuTorch program", why, 4, kRemedy);
 }
 
@@ -41,28 +41,30 @@ void RequireContents(const Source& source) {
 
 std::optional<Header> ReadHeader(const Source& source) {
   const ByteView bytes = source.bytes();
-  if (bytes.size() < kHeaderAt + kHeaderLeast || std::memcmp(bytes.data() + kHeaderAt, "eh00", 4) != 0)
+  if (bytes.size() < kHeaderAt + kMinHeaderBytes || std::memcmp(bytes.data() + kHeaderAt, "eh00", 4) != 0)
     return std::nullopt;
   const auto length = LoadLittleEndian<std::uint32_t>(bytes, kHeaderAt + 4);
-  if (length < kHeaderLeast) {
-    throw source.Bad(fmt::format("is malformed: its extended header has {} bytes", length), kHeaderAt + 4);
+  if (length < kMinHeaderBytes) {
+    throw source.MakeError(fmt::format("is malformed: its extended header has {} bytes", length),
+                           kHeaderAt + 4);
   }
   Header header;
   header.flatbuffer_bytes = LoadLittleEndian<std::uint64_t>(bytes, kHeaderAt + 8);
   header.segment_base = LoadLittleEndian<std::uint64_t>(bytes, kHeaderAt + 16);
   std::uint64_t whole = header.flatbuffer_bytes;
-  if (length >= kHeaderFull && bytes.size() >= kHeaderAt + kHeaderFull && header.segment_base != 0) {
+  if (length >= kFullHeaderBytes && bytes.size() >= kHeaderAt + kFullHeaderBytes &&
+      header.segment_base != 0) {
     const auto data = LoadLittleEndian<std::uint64_t>(bytes, kHeaderAt + 24);
     if (__builtin_add_overflow(header.segment_base, data, &whole))
-      throw source.Bad("is malformed: its segments are larger than a file can be", kHeaderAt + 24);
+      throw source.MakeError("is malformed: its segments are larger than a file can be", kHeaderAt + 24);
   }
   whole = std::max(whole, header.flatbuffer_bytes);
   if (whole > bytes.size()) {
-    throw source.Bad(fmt::format("is cut short: {} of {} bytes are there", bytes.size(), whole),
-                     bytes.size());
+    throw source.MakeError(fmt::format("is cut short: {} of {} bytes are there", bytes.size(), whole),
+                           bytes.size());
   }
   if (header.segment_base != 0 && header.segment_base < header.flatbuffer_bytes)
-    throw source.Bad("is malformed: its segments begin within the program", kHeaderAt + 16);
+    throw source.MakeError("is malformed: its segments begin within the program", kHeaderAt + 16);
   return header;
 }
 
@@ -70,17 +72,18 @@ void ReadSegments(const Source& source, const Buffer& buffer, const pte::Program
   if (file.segments() == nullptr) return;
   for (const auto* segment : *file.segments()) {
     const std::string what = fmt::format("segment {}", program.segments.size());
-    std::uint64_t offset = 0;  // a file whose segments are all empty has no base
+    std::uint64_t offset = 0;  // a file with only empty segments has no base
     if ((program.segment_base == 0 && segment->size() > 0) ||
         __builtin_add_overflow(program.segment_base, segment->offset(), &offset)) {
-      throw source.Bad(what + " has no place in the file", buffer.At(segment));
+      throw source.MakeError(what + " has no place in the file", buffer.At(segment));
     }
-    source.Part(offset, segment->size(), what);
+    source.Slice(offset, segment->size(), what);
     program.segments.push_back({offset, static_cast<Bytes>(segment->size())});
   }
 }
 
-// Constants and initial states: a segment, and where in it each of them begins. The first entry is reserved.
+// Reads the table of constants or initial states: a segment, and the offset of each of them in it. The first
+// entry is reserved.
 Bytes ReadOffsets(const Source& source, const Buffer& buffer, const pte::SubsegmentOffsets& table,
                   const Program& program) {
   const auto* offsets = table.offsets();
@@ -90,8 +93,8 @@ Bytes ReadOffsets(const Source& source, const Buffer& buffer, const pte::Subsegm
   const Bytes bytes = program.segments[table.segment_index()].bytes;
   for (const std::uint64_t offset : *offsets) {
     if (offset > static_cast<std::uint64_t>(bytes)) {
-      throw source.Bad(fmt::format("a constant at {} is not in its segment of {} bytes", offset, bytes),
-                       buffer.At(offsets));
+      throw source.MakeError(fmt::format("a constant at {} is not in its segment of {} bytes", offset, bytes),
+                             buffer.At(offsets));
     }
   }
   return bytes;
@@ -126,19 +129,19 @@ std::map<std::string, Bytes> ReadNamedData(Source& source, const Buffer& buffer,
   if (file.named_data() == nullptr) return bytes;
   for (const auto* entry : *file.named_data()) {
     source.RequireSegment(entry->segment_index(), program.segments.size(), "named data is", buffer.At(entry));
-    source.Spend(sizeof(NamedData));
+    source.SpendCopyBudget(sizeof(NamedData));
     program.named_data.push_back({source.Text(entry->key()), entry->segment_index()});
     bytes[program.named_data.back().key] = program.segments[entry->segment_index()].bytes;
   }
   return bytes;
 }
 
-// Calls that share a payload share its graph, too.
+// Reads the graphs of XNNPACK delegates. Delegates with the same payload share a graph.
 void ReadGraphs(Source& source, const std::map<std::string, Bytes>& named, Program& program) {
   std::map<std::pair<std::uint64_t, Bytes>, std::size_t> known;
   for (Method& method : program.methods) {
     for (Delegate& delegate : method.delegates) {
-      if (!delegate.IsXnnpacks()) continue;
+      if (!delegate.IsXnnpack()) continue;
       const auto [place, is_new] =
           known.try_emplace({delegate.offset, delegate.payload}, program.xnn_graphs.size());
       if (is_new) {
@@ -160,7 +163,7 @@ void CheckIsProgram(ByteView bytes, const std::string& file_name) {
   };
   RequireContents(source);
   if (bytes.size() < kHeaderAt || std::memcmp(bytes.data() + 4, "ET", 2) != 0 || !is_digit(6) || !is_digit(7))
-    throw NotOne(source, "no ET12 identifier");
+    throw NotAProgram(source, "no ET12 identifier");
   ReadHeader(source);
 }
 
@@ -169,11 +172,12 @@ Program ReadProgram(ByteView bytes, const std::string& file_name) {
   bytes = bundled.program;
   Source source(bytes, file_name);
   RequireContents(source);
-  if (bytes.size() < kHeaderAt) throw NotOne(source, fmt::format("it ends after {} bytes", bytes.size()));
-  if (std::memcmp(bytes.data() + 4, "ET", 2) != 0) throw NotOne(source, "no ET12 identifier");
+  if (bytes.size() < kHeaderAt)
+    throw NotAProgram(source, fmt::format("it ends after {} bytes", bytes.size()));
+  if (std::memcmp(bytes.data() + 4, "ET", 2) != 0) throw NotAProgram(source, "no ET12 identifier");
   if (std::memcmp(bytes.data() + 4, pte::ProgramIdentifier(), 4) != 0) {
-    throw NotOne(source, fmt::format("its identifier is not {}: another version of the format",
-                                     pte::ProgramIdentifier()));
+    throw NotAProgram(source, fmt::format("its identifier is not {}: another version of the format",
+                                          pte::ProgramIdentifier()));
   }
   const std::optional<Header> header = ReadHeader(source);
   Program program;
@@ -181,10 +185,10 @@ Program ReadProgram(ByteView bytes, const std::string& file_name) {
   program.file_bytes = static_cast<Bytes>(bytes.size());
   program.extended_header = header.has_value();
   program.segment_base = header ? header->segment_base : 0;
-  const ByteView flatbuffer = header ? source.Part(0, header->flatbuffer_bytes, "the program") : bytes;
+  const ByteView flatbuffer = header ? source.Slice(0, header->flatbuffer_bytes, "the program") : bytes;
   program.flatbuffer_bytes = static_cast<Bytes>(flatbuffer.size());
   const Buffer buffer(source, 0, flatbuffer);
-  const pte::Program& file = buffer.Verified<pte::Program>(source, "the program");
+  const pte::Program& file = buffer.VerifyRoot<pte::Program>(source, "the program");
   program.version = file.version();
   ReadSegments(source, buffer, file, program);
   ReadConstants(source, buffer, file, program);

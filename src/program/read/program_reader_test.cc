@@ -27,8 +27,8 @@ std::vector<std::byte> BytesOfBuilder(const FlatBufferBuilder& builder) {
   return {bytes.begin(), bytes.end()};
 }
 
-// A program of one method "forward": input 0 and output 1 of float32 [2, 3], and a list of two operators, of
-// which the first one is called.
+// A program with one method "forward": input 0 and output 1 are float32 [2, 3], and there are two operators,
+// the first of which is called.
 std::unique_ptr<pte::ProgramT> SmallProgram() {
   auto program = std::make_unique<pte::ProgramT>();
   auto plan = std::make_unique<pte::ExecutionPlanT>();
@@ -60,18 +60,18 @@ std::unique_ptr<pte::ProgramT> SmallProgram() {
   return program;
 }
 
-std::vector<std::byte> Packed(const pte::ProgramT& program) {
+std::vector<std::byte> PackProgram(const pte::ProgramT& program) {
   FlatBufferBuilder builder;
   pte::FinishProgramBuffer(builder, pte::Program::Pack(builder, &program));
   return BytesOfBuilder(builder);
 }
 
-Program Read(const pte::ProgramT& program) { return ReadProgram(Packed(program), "x.pte"); }
+Program Read(const pte::ProgramT& program) { return ReadProgram(PackProgram(program), "x.pte"); }
 
-// What is said of a small program that `spoil` changed.
-std::string Refusal(const std::function<void(pte::ProgramT&)>& spoil) {
+// The error message for a small program that `damage` changed.
+std::string ProgramProblem(const std::function<void(pte::ProgramT&)>& damage) {
   const auto program = SmallProgram();
-  spoil(*program);
+  damage(*program);
   try {
     Read(*program);
   } catch (const Error& error) {
@@ -110,7 +110,7 @@ TEST(ProgramReader, ReadsARealProgram) {
   EXPECT_EQ(method.delegates[0].graph, 0U);
   EXPECT_EQ(program.xnn_graphs[0].nodes.size(), 11U);
   EXPECT_EQ(program.xnn_graphs[0].nodes[1].type, "XNNConv2d");
-  EXPECT_FALSE(program.xnn_graphs[0].nodes[0].debug_handle);  // a transpose that the partitioner put there
+  EXPECT_FALSE(program.xnn_graphs[0].nodes[0].debug_handle);  // a transpose that the partitioner inserted
   EXPECT_TRUE(program.xnn_graphs[0].nodes[1].debug_handle);
 }
 
@@ -126,7 +126,7 @@ TEST(ProgramReader, ReadsAProgramWithoutExtendedHeader) {
 }
 
 TEST(ProgramReader, ReadsBytesAtAnyAddress) {
-  const std::vector<std::byte> whole = Packed(*SmallProgram());
+  const std::vector<std::byte> whole = PackProgram(*SmallProgram());
   std::vector<std::byte> shifted(whole.size() + 1);
   std::memcpy(shifted.data() + 1, whole.data(), whole.size());
   EXPECT_EQ(ReadProgram(ByteView(shifted).subspan(1), "x.pte").methods.at(0).name, "forward");
@@ -147,7 +147,7 @@ TEST(ProgramReader, ReadsTheRuntimesOwnInstructions) {
   const Program read = Read(*program);
   EXPECT_THAT(read.methods[0].instructions[1].arguments, ElementsAre(1, 0));
   const MethodSummary summary = Summarize(read.methods[0], read);
-  ASSERT_EQ(summary.steps.size(), 1U);  // nothing between them is delegated
+  ASSERT_EQ(summary.steps.size(), 1U);  // none of them is delegated
   EXPECT_EQ(summary.steps[0].what.size(), 4U);
   ASSERT_EQ(summary.operators.size(), 1U);
   EXPECT_EQ(summary.operators[0].name, "aten::relu.out");
@@ -156,7 +156,7 @@ TEST(ProgramReader, ReadsTheRuntimesOwnInstructions) {
   EXPECT_FALSE(summary.dynamic);
 }
 
-// Adds a value that is a list of these, an optional one or not.
+// Adds a list of tensors, or of optional tensors.
 template <typename List>
 void AddList(pte::ProgramT& program, std::vector<std::int32_t> items) {
   List list;
@@ -166,14 +166,14 @@ void AddList(pte::ProgramT& program, std::vector<std::int32_t> items) {
   program.execution_plan[0]->values.push_back(std::move(value));
 }
 
-TEST(ProgramReader, TellsWhatIsInListsOfTensors) {
+TEST(ProgramReader, ReadsListsOfTensors) {
   const auto program = SmallProgram();
   AddList<pte::TensorListT>(*program, {1, 0, 1});
-  AddList<pte::OptionalTensorListT>(*program, {-1, 1});  // the first one is absent
+  AddList<pte::OptionalTensorListT>(*program, {-1, 1});  // the first item is absent
   const Program read = Read(*program);
   EXPECT_THAT(read.methods[0].values[2].items, ElementsAre(1, 0, 1));
   EXPECT_THAT(read.methods[0].values[3].items, ElementsAre(1));
-  EXPECT_THAT(Refusal([](auto& p) {
+  EXPECT_THAT(ProgramProblem([](auto& p) {
                 auto instruction = std::make_unique<pte::InstructionT>();
                 pte::MoveCallT move;
                 move.move_to = 2;
@@ -181,13 +181,13 @@ TEST(ProgramReader, TellsWhatIsInListsOfTensors) {
                 p.execution_plan[0]->chains[0]->instructions.push_back(std::move(instruction));
               }),
               HasSubstr("a moved value is number 2 of 2"));
-  EXPECT_THAT(Refusal([](auto& p) { AddList<pte::TensorListT>(p, {3}); }),
+  EXPECT_THAT(ProgramProblem([](auto& p) { AddList<pte::TensorListT>(p, {3}); }),
               HasSubstr("an item of a list is number 3 of 3"));
-  EXPECT_THAT(Refusal([](auto& p) { AddList<pte::OptionalTensorListT>(p, {-2}); }),
+  EXPECT_THAT(ProgramProblem([](auto& p) { AddList<pte::OptionalTensorListT>(p, {-2}); }),
               HasSubstr("an item of a list is number -2 of 3"));
 }
 
-TEST(ProgramReader, TellsDynamicShapesAndInitialStates) {
+TEST(ProgramReader, ReadsDynamicShapesAndInitialStates) {
   const auto program = SmallProgram();
   pte::TensorT& tensor = FirstTensor(*program);
   tensor.shape_dynamism = pte::TensorShapeDynamism::DYNAMIC_BOUND;
@@ -204,7 +204,7 @@ TEST(ProgramReader, TellsDynamicShapesAndInitialStates) {
   EXPECT_TRUE(Summarize(read.methods[0], read).dynamic);
 }
 
-TEST(ProgramReader, AnotherBackendsPayloadIsNotRead) {
+TEST(ProgramReader, DoesNotReadPayloadsOfOtherBackends) {
   const auto program = SmallProgram();
   AddDelegate(*program, {1, 2, 3}, "CoreMLBackend");
   const Program read = Read(*program);
@@ -213,62 +213,67 @@ TEST(ProgramReader, AnotherBackendsPayloadIsNotRead) {
   EXPECT_FALSE(Summarize(read.methods[0], read).delegates[0].macs);
 }
 
-TEST(ProgramReader, IndicesThatLeadNowhereAreRefused) {
+TEST(ProgramReader, RefusesInvalidIndices) {
   const auto call = [](pte::ProgramT& p) -> pte::KernelCallT& {
     return *p.execution_plan[0]->chains[0]->instructions[0]->instr_args.AsKernelCall();
   };
-  EXPECT_THAT(Refusal([&](auto& p) { call(p).op_index = 2; }), HasSubstr("an operator is number 2 of 2"));
-  EXPECT_THAT(Refusal([&](auto& p) { call(p).op_index = -1; }), HasSubstr("an operator is number -1"));
-  EXPECT_THAT(Refusal([&](auto& p) { call(p).args = {0, 2}; }), HasSubstr("an argument is number 2 of 2"));
-  EXPECT_THAT(Refusal([](auto& p) { p.execution_plan[0]->inputs = {2}; }), HasSubstr("an input is number 2"));
-  EXPECT_THAT(Refusal([](auto& p) { p.execution_plan[0]->outputs = {-5}; }),
+  EXPECT_THAT(ProgramProblem([&](auto& p) { call(p).op_index = 2; }),
+              HasSubstr("an operator is number 2 of 2"));
+  EXPECT_THAT(ProgramProblem([&](auto& p) { call(p).op_index = -1; }), HasSubstr("an operator is number -1"));
+  EXPECT_THAT(ProgramProblem([&](auto& p) { call(p).args = {0, 2}; }),
+              HasSubstr("an argument is number 2 of 2"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { p.execution_plan[0]->inputs = {2}; }),
+              HasSubstr("an input is number 2"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { p.execution_plan[0]->outputs = {-5}; }),
               HasSubstr("an output is number -5"));
-  EXPECT_THAT(Refusal([](auto& p) { FirstTensor(p).data_buffer_idx = 7; }),
+  EXPECT_THAT(ProgramProblem([](auto& p) { FirstTensor(p).data_buffer_idx = 7; }),
               HasSubstr("a constant is number 7"));
-  EXPECT_THAT(Refusal([](auto& p) {
+  EXPECT_THAT(ProgramProblem([](auto& p) {
                 AddDelegate(p, {1});
                 p.execution_plan[0]->delegates[0]->processed->index = 1;
               }),
               HasSubstr("a delegate's data is number 1 of 1"));
-  EXPECT_THAT(Refusal([](auto& p) {
+  EXPECT_THAT(ProgramProblem([](auto& p) {
                 AddDelegate(p, {1});
                 p.execution_plan[0]->delegates[0]->processed->location = pte::DataLocation::SEGMENT;
               }),
               HasSubstr("a delegate's segment is number 0 of 0"));
-  EXPECT_THAT(Refusal([](auto& p) {
+  EXPECT_THAT(ProgramProblem([](auto& p) {
                 AddDelegate(p, {1});
                 p.execution_plan[0]->delegates[0]->processed = nullptr;
               }),
               HasSubstr("a delegate has no payload"));
-  EXPECT_THAT(Refusal([](auto& p) { p.named_data.push_back(std::make_unique<pte::NamedDataT>()); }),
+  EXPECT_THAT(ProgramProblem([](auto& p) { p.named_data.push_back(std::make_unique<pte::NamedDataT>()); }),
               HasSubstr("named data is in segment 0 of 0"));
-  EXPECT_THAT(Refusal([](auto& p) {
+  EXPECT_THAT(ProgramProblem([](auto& p) {
                 p.constant_segment = std::make_unique<pte::SubsegmentOffsetsT>();
                 p.constant_segment->offsets = {0};
               }),
               HasSubstr("constants are in segment 0 of 0"));
-  EXPECT_THAT(Refusal([](auto& p) {
+  EXPECT_THAT(ProgramProblem([](auto& p) {
                 p.segments.push_back(std::make_unique<pte::DataSegmentT>());
                 p.segments[0]->size = 1;
               }),
               HasSubstr("segment 0 has no place"));
 }
 
-TEST(ProgramReader, SizesThatCannotBeAreRefused) {
-  EXPECT_THAT(Refusal([](auto& p) { FirstTensor(p).sizes = {-1, 3}; }),
+TEST(ProgramReader, RefusesInvalidSizes) {
+  EXPECT_THAT(ProgramProblem([](auto& p) { FirstTensor(p).sizes = {-1, 3}; }),
               HasSubstr("[-1, 3] elements cannot be"));
-  EXPECT_THAT(Refusal([](auto& p) { FirstTensor(p).sizes.assign(4, 0x7fffffff); }), HasSubstr("cannot be"));
-  EXPECT_THAT(Refusal([](auto& p) { FirstTensor(p).sizes.assign(17, 1); }), HasSubstr("17 dimensions"));
-  EXPECT_THAT(Refusal([](auto& p) { p.execution_plan[0]->non_const_buffer_sizes = {0, -1}; }),
+  EXPECT_THAT(ProgramProblem([](auto& p) { FirstTensor(p).sizes.assign(4, 0x7fffffff); }),
+              HasSubstr("cannot be"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { FirstTensor(p).sizes.assign(17, 1); }),
+              HasSubstr("17 dimensions"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { p.execution_plan[0]->non_const_buffer_sizes = {0, -1}; }),
               HasSubstr("planned buffer 1 has -1 bytes"));
-  EXPECT_EQ(Refusal([](auto& p) { FirstTensor(p).sizes = {0, 0x7fffffff}; }), "accepted");
+  EXPECT_EQ(ProgramProblem([](auto& p) { FirstTensor(p).sizes = {0, 0x7fffffff}; }), "accepted");
 }
 
-TEST(ProgramReader, ABufferThatRefersToItselfTooOftenIsRefused) {
+TEST(ProgramReader, LimitsCopiesOfSharedData) {
   FlatBufferBuilder builder;
   const auto arguments = builder.CreateVector(std::vector<std::int32_t>(20000, 0));
   std::vector<flatbuffers::Offset<pte::Instruction>> instructions;
-  for (int i = 0; i < 5000; ++i) {  // 100 million arguments of a file of 250 kB
+  for (int i = 0; i < 5000; ++i) {  // 100 million arguments in a file of 250 kB
     const auto call = pte::CreateKernelCall(builder, 0, arguments);
     instructions.push_back(
         pte::CreateInstruction(builder, pte::InstructionArguments::KernelCall, call.Union()));
@@ -289,7 +294,7 @@ TEST(ProgramReader, ABufferThatRefersToItselfTooOftenIsRefused) {
   }
 }
 
-// A graph with one value, 0, and a node of each type, whose fields are all left at 0.
+// A graph with one value, 0, and a node of each type, all of whose fields are 0.
 std::vector<std::byte> GraphOfEveryNode(const char* identifier = xnn::XNNGraphIdentifier()) {
   FlatBufferBuilder builder;
   std::vector<flatbuffers::Offset<xnn::XNode>> nodes;
@@ -305,7 +310,7 @@ std::vector<std::byte> GraphOfEveryNode(const char* identifier = xnn::XNNGraphId
   return BytesOfBuilder(builder);
 }
 
-// A payload with its header before `graph` and `constants` bytes behind it.
+// A payload with a header before `graph` and `constants` bytes after it.
 std::vector<std::uint8_t> Payload(const std::vector<std::byte>& graph, std::size_t constants = 0) {
   std::vector<std::uint8_t> payload(32);
   std::memcpy(payload.data() + 4, "XH00", 4);
@@ -322,7 +327,7 @@ std::vector<std::uint8_t> Payload(const std::vector<std::byte>& graph, std::size
   return payload;
 }
 
-TEST(XnnGraphReader, KnowsEveryTypeOfNode) {
+TEST(XnnGraphReader, ReadsEveryTypeOfNode) {
   const auto program = SmallProgram();
   AddDelegate(*program, Payload(GraphOfEveryNode(), 16));
   const Program read = Read(*program);
@@ -346,30 +351,30 @@ TEST(XnnGraphReader, ReadsAGraphWithoutHeader) {
   EXPECT_FALSE(Read(*program).xnn_graphs.at(0).header);
 }
 
-std::string PayloadRefusal(std::vector<std::uint8_t> payload) {
-  return Refusal([&](auto& p) { AddDelegate(p, std::move(payload)); });
+std::string PayloadProblem(std::vector<std::uint8_t> payload) {
+  return ProgramProblem([&](auto& p) { AddDelegate(p, std::move(payload)); });
 }
 
-TEST(XnnGraphReader, APayloadThatIsCutOrPointsOutsideIsRefused) {
+TEST(XnnGraphReader, RefusesTruncatedPayloadsAndInvalidOffsets) {
   const std::vector<std::uint8_t> whole = Payload(GraphOfEveryNode(), 4);
-  EXPECT_EQ(PayloadRefusal(whole), "accepted");
+  EXPECT_EQ(PayloadProblem(whole), "accepted");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     SCOPED_TRACE(length);
-    EXPECT_NE(PayloadRefusal({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}),
+    EXPECT_NE(PayloadProblem({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}),
               "accepted");
   }
   for (const std::size_t at : {10U, 14U, 18U, 22U}) {
-    std::vector<std::uint8_t> spoilt = whole;
-    spoilt[at + 3] = 0xff;
-    EXPECT_THAT(PayloadRefusal(spoilt), HasSubstr("not in ")) << at;
+    std::vector<std::uint8_t> damaged = whole;
+    damaged[at + 3] = 0xff;
+    EXPECT_THAT(PayloadProblem(damaged), HasSubstr("not in ")) << at;
   }
-  EXPECT_THAT(PayloadRefusal(Payload(GraphOfEveryNode("XN02"))), HasSubstr("another version of the format"));
+  EXPECT_THAT(PayloadProblem(Payload(GraphOfEveryNode("XN02"))), HasSubstr("another version of the format"));
 }
 
-std::string GraphRefusal(const xnn::XNNGraphT& graph) {
+std::string GraphProblem(const xnn::XNNGraphT& graph) {
   FlatBufferBuilder builder;
   xnn::FinishXNNGraphBuffer(builder, xnn::XNNGraph::Pack(builder, &graph));
-  return PayloadRefusal(Payload(BytesOfBuilder(builder)));
+  return PayloadProblem(Payload(BytesOfBuilder(builder)));
 }
 
 void AddValue(xnn::XNNGraphT& graph, std::uint32_t id, std::vector<std::uint32_t> dims,
@@ -382,31 +387,31 @@ void AddValue(xnn::XNNGraphT& graph, std::uint32_t id, std::vector<std::uint32_t
   graph.xvalues.back()->xvalue_union.Set(std::move(tensor));
 }
 
-TEST(XnnGraphReader, WhatLeadsNowhereIsRefused) {
+TEST(XnnGraphReader, RefusesInvalidReferences) {
   xnn::XNNGraphT graph;
   AddValue(graph, 0, {1, 2});
-  EXPECT_EQ(GraphRefusal(graph), "accepted");
+  EXPECT_EQ(GraphProblem(graph), "accepted");
   graph.input_ids = {1};
-  EXPECT_THAT(GraphRefusal(graph), AllOf(HasSubstr("x.pte, byte "), HasSubstr("there is no value 1")));
+  EXPECT_THAT(GraphProblem(graph), AllOf(HasSubstr("x.pte, byte "), HasSubstr("there is no value 1")));
   graph.input_ids = {0};
   AddValue(graph, 0, {});
-  EXPECT_THAT(GraphRefusal(graph), HasSubstr("two values are number 0"));
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("two values are number 0"));
   graph.xvalues.back()->xvalue_union.AsXNNTensorValue()->id_out = 1;
   graph.xvalues.back()->xvalue_union.AsXNNTensorValue()->dims.assign(3, 0xffffffffU);
-  EXPECT_THAT(GraphRefusal(graph), HasSubstr("elements cannot be"));
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("elements cannot be"));
   graph.xvalues.back()->xvalue_union.AsXNNTensorValue()->dims.assign(17, 1);
-  EXPECT_THAT(GraphRefusal(graph), HasSubstr("17 dimensions"));
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("17 dimensions"));
   graph.xvalues.pop_back();
   for (int i = 0; i < 2; ++i) graph.constant_data.push_back(std::make_unique<xnn::ConstantDataOffsetT>());
   AddValue(graph, 1, {1}, 2);
-  EXPECT_THAT(GraphRefusal(graph), HasSubstr("a value is constant 2 of 1"));
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("a value is constant 2 of 1"));
   graph.xvalues.pop_back();
   graph.constant_data[1]->size = 1;
-  EXPECT_THAT(GraphRefusal(graph), HasSubstr("not in the payload's 0 bytes"));
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("not in the payload's 0 bytes"));
   graph.constant_data[1]->named_key = "elsewhere";
-  EXPECT_EQ(GraphRefusal(graph), "accepted");
+  EXPECT_EQ(GraphProblem(graph), "accepted");
   graph.xnodes.push_back(std::make_unique<xnn::XNodeT>());
-  EXPECT_THAT(GraphRefusal(graph), HasSubstr("a node is empty"));
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("a node is empty"));
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include "core/error.h"
 #include "core/file/file.h"
 
-// What the readers of this stage share: bounds, places for messages, and a bound on what a file may make of
-// itself. Not for other stages.
+// Shared by the readers of this stage: bounds checks, file offsets for messages, and a limit on how much
+// memory a file can cause. Not for other stages.
 namespace etprof {
 
 class Source {
@@ -20,58 +20,61 @@ class Source {
   ByteView bytes() const { return bytes_; }
   const std::string& file() const { return file_; }
 
-  // What to throw: the file, the byte, the problem.
-  Error Bad(const std::string& problem, std::uint64_t offset) const;
+  // The Error for a problem of the file at a byte offset.
+  Error MakeError(const std::string& problem, std::uint64_t offset) const;
 
-  // The part of the file at `offset`, or Bad(): "`what` ..., points outside the file".
-  ByteView Part(std::uint64_t offset, std::uint64_t length, const std::string& what) const;
+  // The bytes at `offset`. Throws MakeError() if they are outside of the file: "`what` ... points outside the
+  // file".
+  ByteView Slice(std::uint64_t offset, std::uint64_t length, const std::string& what) const;
 
-  // Throws Bad(): "`what` in segment 7 of 3", where there is no such segment.
+  // Throws MakeError() if there is no such segment: "`what` in segment 7 of 3".
   void RequireSegment(std::size_t index, std::size_t segments, const std::string& what,
                       std::uint64_t at) const;
 
-  // FlatBuffers may refer to one object from many places, so that a small file could ask for a large result.
-  // Allow() adds what a buffer of so many bytes may be copied to, Spend() takes from it and throws Bad() when
-  // nothing is left.
-  void Allow(std::size_t flatbuffer_bytes);
-  void Spend(std::size_t bytes);
+  // FlatBuffers may refer to one object from many places, so a small file could cause a large result.
+  // AddCopyBudget() adds the number of bytes to which a buffer of this size may be copied. SpendCopyBudget()
+  // subtracts from that and throws MakeError() when nothing is left.
+  void AddCopyBudget(std::size_t flatbuffer_bytes);
+  void SpendCopyBudget(std::size_t bytes);
 
-  // A text of the file; empty where there is none.
+  // A text of the file; empty if it is absent.
   std::string Text(const flatbuffers::String* text);
 
  private:
   ByteView bytes_;
   std::string file_;
-  std::size_t allowance_ = 0;
-  std::size_t opened_ = 0;  // bytes of the buffers that were allowed
+  std::size_t copy_budget_ = 0;
+  std::size_t opened_ = 0;  // total bytes of the opened buffers
 };
 
-// A FlatBuffer within the file, at an address where its words may be read.
+// A FlatBuffer in the file, at an aligned address.
 class Buffer {
  public:
-  // Throws Bad() for one of 2 GiB or more, for what cannot hold a FlatBuffer's head, and where Allow() does.
+  // Throws MakeError() for a buffer of 2 GiB or more or one that is too short for a FlatBuffer, and as
+  // AddCopyBudget().
   Buffer(Source& source, std::uint64_t offset, ByteView bytes);
 
   const std::uint8_t* data() const { return data_; }
   bool HasIdentifier(const char* identifier) const;  // four characters
-  // Verifies with FlatBuffers' own Verifier; throws Bad() for `what`.
+  // Verifies the buffer with FlatBuffers' Verifier. Throws MakeError() for `what`.
   template <typename Root>
-  const Root& Verified(const Source& source, const std::string& what) const {
+  const Root& VerifyRoot(const Source& source, const std::string& what) const {
     flatbuffers::Verifier verifier(data_, size_, /*max_depth=*/64,
                                    static_cast<flatbuffers::uoffset_t>(size_ / 4 + 1));
     if (!verifier.VerifyBuffer<Root>(nullptr)) {
-      throw source.Bad(what + " is malformed: an offset or a count in it points outside of it", offset_);
+      throw source.MakeError(what + " is malformed: an offset or a count in it points outside of it",
+                             offset_);
     }
     return *flatbuffers::GetRoot<Root>(data_);
   }
-  // FlatBuffers' Verifier looks at where tables begin, but not at where a list of 8-byte numbers does: throws
-  // Bad() for one whose numbers may not be read where they are.
+  // FlatBuffers' Verifier checks the alignment of tables, but not of lists of 8-byte numbers. Throws
+  // MakeError() if a list is not aligned.
   template <typename Number>
   void RequireAligned(const Source& source, const flatbuffers::Vector<Number>& list) const {
     if (reinterpret_cast<std::uintptr_t>(list.Data()) % alignof(Number) != 0)
-      throw source.Bad("is malformed: a list of numbers is not aligned", At(&list));
+      throw source.MakeError("is malformed: a list of numbers is not aligned", At(&list));
   }
-  // Where in the file an object of this buffer is.
+  // The offset in the file of an object in this buffer.
   std::uint64_t At(const void* object) const {
     return offset_ + static_cast<std::uint64_t>(static_cast<const std::uint8_t*>(object) - data_);
   }
@@ -79,12 +82,12 @@ class Buffer {
 
  private:
   std::uint64_t offset_;
-  std::vector<std::byte> copy_;  // used where the file's bytes are not aligned
+  std::vector<std::byte> copy_;  // used if the file's bytes are not aligned
   const std::uint8_t* data_ = nullptr;
   std::size_t size_;
 };
 
-// Little-endian numbers of headers, at any address. The caller has checked the bounds.
+// Loads a little-endian number from any address. The caller checks the bounds.
 template <typename Integer>
 Integer LoadLittleEndian(ByteView bytes, std::size_t offset) {
   Integer value = 0;

@@ -20,14 +20,14 @@ using nlohmann::json;
 
 constexpr const char* kHandles = "debug_handle_map";
 constexpr std::string_view kEdge = "edge_dialect_exported_program/";
-// What is read of a record. mobilenet_v3_small (173 operators, a .pte of 10.2 MB) has 0.8 MB of edge program
-// and 1.1 kB of debug_handle_map: these are enough for some fifty thousand operators.
-constexpr std::uint64_t kMostEdgeBytes = std::uint64_t{256} << 20U;   // of all edge programs, unpacked
-constexpr std::uint64_t kMostHandleBytes = std::uint64_t{16} << 20U;  // of the debug_handle_map, unpacked
-constexpr std::uint64_t kMostPacking = 1024;                          // deflate's best, of nothing but zeros
-constexpr std::size_t kMostEntries = 4096;
-constexpr std::size_t kMostNodes = 1'000'000;
-constexpr std::size_t kMostPlaces = 4'000'000;  // modules and lines of Python, of all nodes
+// Limits of what is read. The record of mobilenet_v3_small (173 operators, a .pte of 10.2 MB) has 0.8 MB of
+// edge program and 1.1 kB of debug_handle_map, so these limits suffice for about fifty thousand operators.
+constexpr std::uint64_t kMaxEdgeBytes = std::uint64_t{256} << 20U;   // of all edge programs, unpacked
+constexpr std::uint64_t kMaxHandleBytes = std::uint64_t{16} << 20U;  // of the debug_handle_map, unpacked
+constexpr std::uint64_t kMaxCompressionRatio = 1024;                 // deflate's maximum, for zeros only
+constexpr std::size_t kMaxEntries = 4096;
+constexpr std::size_t kMaxNodes = 1'000'000;
+constexpr std::size_t kMaxLocations = 4'000'000;  // modules and Python lines of all nodes
 
 struct Close {
   void operator()(void* zip) const { unzClose(zip); }
@@ -43,10 +43,10 @@ class Zip {
           .Remedy("check the path");
     }
     zip_.reset(unzOpen64(path.c_str()));
-    if (!zip_) throw Bad("is not a zip archive, or is cut short");
+    if (!zip_) throw MakeError("is not a zip archive, or is cut short");
   }
 
-  Error Bad(const std::string& problem) const {
+  Error MakeError(const std::string& problem) const {
     return Error(ExitCode::kBadInput, problem)
         .InFile(path_.string())
         .Remedy("give the .etrecord that the export wrote next to the .pte, or export the model again");
@@ -54,24 +54,25 @@ class Zip {
 
   struct Entry {
     std::string name;
-    std::uint64_t bytes = 0;  // unpacked, as the list of files says
+    std::uint64_t bytes = 0;  // unpacked, according to the zip directory
     unz64_file_pos place{};
   };
 
   std::vector<Entry> Entries() const {
     std::vector<Entry> entries;
     for (int found = unzGoToFirstFile(zip_.get()); found == UNZ_OK; found = unzGoToNextFile(zip_.get())) {
-      if (entries.size() == kMostEntries) throw Bad(fmt::format("holds more than {} files", kMostEntries));
+      if (entries.size() == kMaxEntries)
+        throw MakeError(fmt::format("holds more than {} files", kMaxEntries));
       entries.push_back(Current());
     }
     return entries;
   }
 
-  // Throws Bad() for an entry that unpacks to more than `left` bytes of a limit.
+  // Throws MakeError() if an entry unpacks to more than the `left` bytes of a limit.
   void RequireAtMost(const Entry& entry, std::uint64_t left, std::uint64_t limit) const {
     if (entry.bytes > left)
-      throw Bad(fmt::format("{} in it unpacks to {} bytes, beyond the limit of {} MiB", entry.name,
-                            entry.bytes, limit >> 20U));
+      throw MakeError(fmt::format("{} in it unpacks to {} bytes, beyond the limit of {} MiB", entry.name,
+                                  entry.bytes, limit >> 20U));
   }
 
   // The contents of an entry, whose size the caller has limited.
@@ -79,12 +80,13 @@ class Zip {
     const std::string& name = entry.name;
     const std::uint64_t size = entry.bytes;
     std::error_code error;
-    if (size / kMostPacking > fs::file_size(path_, error))
-      throw Bad(
-          fmt::format("{} in it would have {} bytes, more than {} times the file", name, size, kMostPacking));
+    if (size / kMaxCompressionRatio > fs::file_size(path_, error))
+      throw MakeError(fmt::format("{} in it would have {} bytes, more than {} times the file", name, size,
+                                  kMaxCompressionRatio));
     if (unzGoToFilePos64(zip_.get(), &entry.place) != UNZ_OK)
-      throw Bad(fmt::format("{} in it cannot be read", name));
-    if (unzOpenCurrentFile(zip_.get()) != UNZ_OK) throw Bad(fmt::format("{} in it cannot be read", name));
+      throw MakeError(fmt::format("{} in it cannot be read", name));
+    if (unzOpenCurrentFile(zip_.get()) != UNZ_OK)
+      throw MakeError(fmt::format("{} in it cannot be read", name));
     std::string text(static_cast<std::size_t>(size), '\0');
     std::size_t done = 0;
     while (done < text.size()) {
@@ -96,7 +98,7 @@ class Zip {
     }
     const int closed = unzCloseCurrentFile(zip_.get());  // compares the checksum
     if (done < text.size() || closed != UNZ_OK)
-      throw Bad(fmt::format("{} in it is damaged or cut short", name));
+      throw MakeError(fmt::format("{} in it is damaged or cut short", name));
     return text;
   }
 
@@ -108,7 +110,7 @@ class Zip {
     if (unzGetCurrentFileInfo64(zip_.get(), &info, name.data(), name.size() - 1, nullptr, 0, nullptr, 0) !=
             UNZ_OK ||
         unzGetFilePos64(zip_.get(), &entry.place) != UNZ_OK)
-      throw Bad("its list of files is malformed");
+      throw MakeError("its list of files is malformed");
     name.resize(std::min<std::size_t>(name.find('\0'), name.size() - 1));
     entry.name = std::move(name);
     entry.bytes = info.uncompressed_size;
@@ -119,23 +121,23 @@ class Zip {
   std::unique_ptr<void, Close> zip_;
 };
 
-// "executorch.exir.dialects.edge.ops.aten.convolution.default" -> "aten.convolution.default"
+// "executorch.exir.dialects.edge.ops.aten.convolution.default" -> "aten.convolution.default".
 std::string ShortTarget(std::string target) {
   constexpr std::string_view kOps = ".ops.";
   const std::size_t at = target.rfind(kOps);
   return at == std::string::npos ? target : target.substr(at + kOps.size());
 }
 
-// Takes the nodes out of an edge program while it is parsed, and keeps nothing else of it: time grows with
-// the text, memory with the nodes. What is looked for stands at graph_module.graph.nodes[].
+// Collects the nodes of an edge program during parsing and keeps nothing else of it: time is proportional to
+// the text, memory to the nodes. The nodes are at graph_module.graph.nodes[].
 class EdgeNodes : public nlohmann::json_sax<json> {
  public:
-  EdgeNodes(MethodSources& method, std::size_t& nodes, std::size_t& places)
-      : method_(method), nodes_(nodes), places_(places) {}
+  EdgeNodes(MethodSources& method, std::size_t& nodes, std::size_t& locations)
+      : method_(method), nodes_(nodes), locations_(locations) {}
 
   bool found() const { return found_; }
-  // "" or the limit that ended the parsing.
-  const std::string& excess() const { return excess_; }
+  // The limit that ended the parsing; "": none.
+  const std::string& exceeded_limit() const { return exceeded_limit_; }
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -166,12 +168,12 @@ class EdgeNodes : public nlohmann::json_sax<json> {
   bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
 
  private:
-  // How many lists and objects are open at each step of the path.
+  // The number of open lists and objects at each step of the path to the nodes.
   enum : int { kRoot = 1, kModule, kGraph, kNodes, kNode, kMetadata };
 
   bool IsOnPath() const { return on_path_ == depth_; }
 
-  bool Leads(bool list) const {
+  bool IsNextStep(bool list) const {
     switch (depth_) {
       case kRoot:
       case kNode:
@@ -192,7 +194,7 @@ class EdgeNodes : public nlohmann::json_sax<json> {
   bool Open(bool list) {
     const bool was_on_path = IsOnPath();
     if (++depth_ > kMostJsonNesting) return false;
-    if (!was_on_path || !Leads(list)) return true;
+    if (!was_on_path || !IsNextStep(list)) return true;
     on_path_ = depth_;
     if (depth_ == kNodes) found_ = true;
     if (depth_ == kNode) {
@@ -207,48 +209,49 @@ class EdgeNodes : public nlohmann::json_sax<json> {
     --depth_;
     if (!was_on_path) return true;
     --on_path_;
-    return depth_ != kNodes || Keep();
+    return depth_ != kNodes || AddNode();
   }
 
-  // Of the node that ends. False: it is one too many.
-  bool Keep() {
+  // Adds the node that ends. Returns false if a limit is exceeded.
+  bool AddNode() {
     if (!handle_) return true;  // a placeholder or the output
-    places_ += node_.modules.size() + node_.frames.size();
-    if (++nodes_ > kMostNodes) excess_ = fmt::format("more than {} nodes", kMostNodes);
-    if (places_ > kMostPlaces) excess_ = fmt::format("more than {} places in the source", kMostPlaces);
-    if (!excess_.empty()) return false;
+    locations_ += node_.modules.size() + node_.frames.size();
+    if (++nodes_ > kMaxNodes) exceeded_limit_ = fmt::format("more than {} nodes", kMaxNodes);
+    if (locations_ > kMaxLocations)
+      exceeded_limit_ = fmt::format("more than {} places in the source", kMaxLocations);
+    if (!exceeded_limit_.empty()) return false;
     method_.handles[*handle_].push_back(method_.nodes.size());
     method_.nodes.push_back(std::move(node_));
     return true;
   }
 
   MethodSources& method_;
-  std::size_t& nodes_;   // of the record so far
-  std::size_t& places_;  // likewise
+  std::size_t& nodes_;      // in the record so far
+  std::size_t& locations_;  // in the record so far
   SourceNode node_;
   std::optional<std::uint32_t> handle_;
   std::string key_;
-  std::string excess_;
+  std::string exceeded_limit_;
   int depth_ = 0;
-  int on_path_ = 0;  // so many of the open lists and objects are the path's
+  int on_path_ = 0;  // number of the open lists and objects that are on the path to the nodes
   bool found_ = false;
 };
 
-// {"forward": {"0": 11, "18": [1, 2, 2]}}
+// Reads the instructions' debug handles: {"forward": {"0": 11, "18": [1, 2, 2]}}.
 void ReadHandles(const Zip& zip, const Zip::Entry& entry, SourceMap& map) {
-  zip.RequireAtMost(entry, kMostHandleBytes, kMostHandleBytes);
+  zip.RequireAtMost(entry, kMaxHandleBytes, kMaxHandleBytes);
   const json methods = ParseJson(zip.Read(entry));
-  if (!methods.is_object()) throw zip.Bad(fmt::format("{} in it is not a JSON object", kHandles));
+  if (!methods.is_object()) throw zip.MakeError(fmt::format("{} in it is not a JSON object", kHandles));
   for (const auto& [name, instructions] : methods.items()) {
     if (!instructions.is_object()) continue;
     MethodSources& method = map.methods[name];
     for (const auto& [index, handles] : instructions.items()) {
       const auto instruction = AsNumber<int>(index);
       if (!instruction) continue;
-      std::vector<std::uint32_t>& own = method.instructions[*instruction];
+      std::vector<std::uint32_t>& instruction_handles = method.instructions[*instruction];
       const auto add = [&](const json& handle) {
         if (handle.is_number_unsigned() && handle.get<std::uint64_t>() <= 0xffffffffU)
-          own.push_back(handle.get<std::uint32_t>());
+          instruction_handles.push_back(handle.get<std::uint32_t>());
       };
       if (handles.is_array()) {
         for (const json& handle : handles) add(handle);
@@ -264,30 +267,32 @@ void ReadHandles(const Zip& zip, const Zip::Entry& entry, SourceMap& map) {
 SourceMap ReadEtrecord(const fs::path& path) {
   const Zip zip(path);
   SourceMap map;
-  std::uint64_t left = kMostEdgeBytes;
-  std::size_t nodes = 0, places = 0;
+  std::uint64_t left = kMaxEdgeBytes;
+  std::size_t nodes = 0, locations = 0;
   std::vector<Zip::Entry> programs;
   for (const Zip::Entry& entry : zip.Entries()) {
     const std::string& name = entry.name;
     if (name == kHandles) ReadHandles(zip, entry, map);
-    // Beside each program lie its "_state_dict", "_constants" and "_example_inputs", which are no JSON.
+    // The files "_state_dict", "_constants" and "_example_inputs" of each program are not JSON.
     if (!name.starts_with(kEdge) || name.ends_with("_state_dict") || name.ends_with("_constants") ||
         name.ends_with("_example_inputs"))
       continue;
-    zip.RequireAtMost(entry, left, kMostEdgeBytes);
+    zip.RequireAtMost(entry, left, kMaxEdgeBytes);
     left -= entry.bytes;
     programs.push_back(entry);
   }
   for (const Zip::Entry& entry : programs) {
     const std::string& name = entry.name;
-    EdgeNodes found(map.methods[name.substr(kEdge.size())], nodes, places);
-    // Masks of attention are full of -Infinity.
+    EdgeNodes found(map.methods[name.substr(kEdge.size())], nodes, locations);
+    // Attention masks contain many -Infinity.
     const bool is_json = json::sax_parse(NullForNonFinite(zip.Read(entry)), &found);
-    if (!found.excess().empty()) throw zip.Bad(fmt::format("{} in it has {}", name, found.excess()));
-    if (!is_json || !found.found()) throw zip.Bad(fmt::format("{} in it is not an exported program", name));
+    if (!found.exceeded_limit().empty())
+      throw zip.MakeError(fmt::format("{} in it has {}", name, found.exceeded_limit()));
+    if (!is_json || !found.found())
+      throw zip.MakeError(fmt::format("{} in it is not an exported program", name));
   }
   if (programs.empty())
-    throw zip.Bad("holds no edge program: it is not an ETRecord, or one that was written without it");
+    throw zip.MakeError("holds no edge program: it is not an ETRecord, or one that was written without it");
   return map;
 }
 

@@ -28,8 +28,8 @@ const std::string kEdge = R"J({"graph_module": {"graph": {"inputs": [], "nodes":
      "stack_trace": "File \"model.py\", line 12, in forward\n    return self.features(x)\n  File \"x/site-packages/torch/nn/modules/conv.py\", line 565, in forward\n    return f()"}},
   {"name": "aten_relu_default", "target": "aten.relu.default", "metadata": {"debug_handle": "7"}}]}}})J";
 
-// A zip of these entries, packed at `level` (0: stored).
-fs::path Zip(const std::vector<std::pair<std::string, std::string>>& entries, int level = 6) {
+// Writes a zip with these entries, packed at `level` (0: stored).
+fs::path WriteZip(const std::vector<std::pair<std::string, std::string>>& entries, int level = 6) {
   static const struct Scratch {
     fs::path file = fs::temp_directory_path() / ("etprof_etrecord_" + std::to_string(getpid()) + ".etrecord");
     ~Scratch() { fs::remove(file); }
@@ -47,7 +47,7 @@ fs::path Zip(const std::vector<std::pair<std::string, std::string>>& entries, in
   return path;
 }
 
-std::string Refusal(const fs::path& path) {
+std::string EtrecordProblem(const fs::path& path) {
   try {
     ReadEtrecord(path);
   } catch (const Error& error) {
@@ -59,12 +59,13 @@ std::string Refusal(const fs::path& path) {
 
 const std::string kForward = "edge_dialect_exported_program/forward";
 
-TEST(Etrecord, SaysWhereInstructionsComeFrom) {
+TEST(Etrecord, ReadsSourcesOfInstructions) {
   for (const int level : {0, 6}) {
-    const SourceMap map = ReadEtrecord(Zip({{"debug_handle_map", R"({"forward": {"0": 7, "3": [7, 9]}})"},
-                                            {kForward, kEdge},
-                                            {kForward + "_state_dict", "\x80 no JSON"}},
-                                           level));
+    const SourceMap map =
+        ReadEtrecord(WriteZip({{"debug_handle_map", R"({"forward": {"0": 7, "3": [7, 9]}})"},
+                               {kForward, kEdge},
+                               {kForward + "_state_dict", "\x80 no JSON"}},
+                              level));
     ASSERT_EQ(map.methods.size(), 1U);
     const MethodSources& forward = map.methods.at("forward");
     EXPECT_THAT(forward.instructions.at(0), ElementsAre(7));
@@ -81,34 +82,34 @@ TEST(Etrecord, SaysWhereInstructionsComeFrom) {
   }
 }
 
-TEST(Etrecord, WhatIsNoneIsRefused) {
-  EXPECT_THAT(Refusal("/no/such.etrecord"), HasSubstr("no such file"));
-  EXPECT_THAT(Refusal(fs::temp_directory_path()), HasSubstr("is not a file"));
-  EXPECT_THAT(Refusal(Zip({{"debug_handle_map", "{}"}})), HasSubstr("no edge program"));
-  EXPECT_THAT(Refusal(Zip({{kForward, "{}"}})), HasSubstr("is not an exported program"));
-  EXPECT_THAT(Refusal(Zip({{kForward, "[1"}})), HasSubstr("is not an exported program"));
-  EXPECT_THAT(Refusal(Zip({{kForward, kEdge}, {"debug_handle_map", "[]"}})),
+TEST(Etrecord, RefusesOtherFiles) {
+  EXPECT_THAT(EtrecordProblem("/no/such.etrecord"), HasSubstr("no such file"));
+  EXPECT_THAT(EtrecordProblem(fs::temp_directory_path()), HasSubstr("is not a file"));
+  EXPECT_THAT(EtrecordProblem(WriteZip({{"debug_handle_map", "{}"}})), HasSubstr("no edge program"));
+  EXPECT_THAT(EtrecordProblem(WriteZip({{kForward, "{}"}})), HasSubstr("is not an exported program"));
+  EXPECT_THAT(EtrecordProblem(WriteZip({{kForward, "[1"}})), HasSubstr("is not an exported program"));
+  EXPECT_THAT(EtrecordProblem(WriteZip({{kForward, kEdge}, {"debug_handle_map", "[]"}})),
               HasSubstr("is not a JSON object"));
 }
 
-TEST(Etrecord, EachCutIsRefused) {
-  const fs::path whole = Zip({{kForward, kEdge}, {"debug_handle_map", R"({"forward": {"0": 7}})"}});
+TEST(Etrecord, RefusesTruncatedAndDamagedFiles) {
+  const fs::path whole = WriteZip({{kForward, kEdge}, {"debug_handle_map", R"({"forward": {"0": 7}})"}});
   const std::string bytes = ReadTextFile(whole);
   const fs::path cut = whole.string() + ".cut";
   for (std::size_t size = 0; size < bytes.size(); size += 7) {
     WriteFileAtomically(cut, bytes.substr(0, size));
-    EXPECT_NE(Refusal(cut), "") << size;
+    EXPECT_NE(EtrecordProblem(cut), "") << size;
   }
-  // A spoilt byte of the contents is found by the checksum.
-  std::string spoilt = bytes;
-  spoilt[100] = static_cast<char>(spoilt[100] ^ 1);
-  WriteFileAtomically(cut, spoilt);
-  EXPECT_NE(Refusal(cut), "");
+  // The checksum detects a damaged byte.
+  std::string damaged = bytes;
+  damaged[100] = static_cast<char>(damaged[100] ^ 1);
+  WriteFileAtomically(cut, damaged);
+  EXPECT_NE(EtrecordProblem(cut), "");
   fs::remove(cut);
 }
 
-// An edge program of so many nodes.
-std::string EdgeOf(int nodes) {
+// An edge program with this number of nodes.
+std::string MakeEdgeProgram(int nodes) {
   std::string text = R"({"graph_module": {"graph": {"nodes": [)";
   for (int i = 0; i < nodes; ++i) {
     if (i > 0) text += ',';
@@ -119,8 +120,8 @@ std::string EdgeOf(int nodes) {
   return text + "]}}}";
 }
 
-TEST(Etrecord, OnlyTheNodesOfTheGraphAreTaken) {
-  const SourceMap map = ReadEtrecord(Zip({{kForward, R"({"other": {"graph": {"nodes": [{"name": "a",
+TEST(Etrecord, ReadsOnlyTheNodesOfTheGraph) {
+  const SourceMap map = ReadEtrecord(WriteZip({{kForward, R"({"other": {"graph": {"nodes": [{"name": "a",
     "metadata": {"debug_handle": "1"}}]}}, "graph_module": {"graph": {"sub": {"nodes": [{"name": "b",
     "metadata": {"debug_handle": "2"}}]}, "nodes": [7, [{"metadata": {"debug_handle": "3"}}],
     {"name": "c", "inputs": [{"name": "d", "metadata": {"debug_handle": "4"}}], "value": -Infinity,
@@ -131,33 +132,35 @@ TEST(Etrecord, OnlyTheNodesOfTheGraphAreTaken) {
   EXPECT_EQ(forward.Of(5).size(), 1U);
 }
 
-TEST(Etrecord, TheTimeGrowsWithTheNodes) {
-  // Processor time of reading so many nodes, in clock ticks.
+TEST(Etrecord, TakesLinearTime) {
+  // The CPU time in clock ticks for reading this number of nodes.
   const auto ticks = [](int nodes) {
-    const fs::path file = Zip({{kForward, EdgeOf(nodes)}});
+    const fs::path file = WriteZip({{kForward, MakeEdgeProgram(nodes)}});
     const std::clock_t start = std::clock();
     EXPECT_EQ(ReadEtrecord(file).methods.at("forward").nodes.size(), static_cast<std::size_t>(nodes));
     return static_cast<double>(std::clock() - start);
   };
-  // Twice the nodes take twice the time; what is quadratic takes four times in every attempt.
-  double least = 1e9;
-  for (int attempt = 0; attempt < 10 && least > 3; ++attempt)
-    least = std::min(least, ticks(40'000) / std::max(1.0, ticks(20'000)));
-  EXPECT_LE(least, 3);
+  // Twice the nodes take twice the time. A quadratic algorithm would take four times as long in every
+  // attempt.
+  double smallest_ratio = 1e9;
+  for (int attempt = 0; attempt < 10 && smallest_ratio > 3; ++attempt)
+    smallest_ratio = std::min(smallest_ratio, ticks(40'000) / std::max(1.0, ticks(20'000)));
+  EXPECT_LE(smallest_ratio, 3);
 }
 
-TEST(Etrecord, WhatUnpacksToTooMuchIsRefused) {
-  EXPECT_THAT(Refusal(Zip({{kForward, std::string(std::size_t{257} << 20U, ' ')}}, 1)),
+TEST(Etrecord, LimitsTheUnpackedSize) {
+  EXPECT_THAT(EtrecordProblem(WriteZip({{kForward, std::string(std::size_t{257} << 20U, ' ')}}, 1)),
               HasSubstr("beyond the limit of 256 MiB"));
   const std::string half(std::size_t{129} << 20U, ' ');
-  EXPECT_THAT(Refusal(Zip({{kForward, EdgeOf(1) + half}, {kForward + "2", EdgeOf(1) + half}}, 1)),
+  EXPECT_THAT(EtrecordProblem(WriteZip(
+                  {{kForward, MakeEdgeProgram(1) + half}, {kForward + "2", MakeEdgeProgram(1) + half}}, 1)),
               HasSubstr("beyond the limit of 256 MiB"));
-  EXPECT_THAT(
-      Refusal(Zip({{"debug_handle_map", std::string(std::size_t{17} << 20U, ' ')}, {kForward, kEdge}}, 1)),
-      HasSubstr("beyond the limit of 16 MiB"));
+  EXPECT_THAT(EtrecordProblem(WriteZip(
+                  {{"debug_handle_map", std::string(std::size_t{17} << 20U, ' ')}, {kForward, kEdge}}, 1)),
+              HasSubstr("beyond the limit of 16 MiB"));
 }
 
-TEST(SourceMap, ModuleStacksAndTracesOfOtherShapes) {
+TEST(SourceMap, ParsesUnusualModuleStacksAndTraces) {
   EXPECT_TRUE(ParseModuleStack("").empty());
   EXPECT_TRUE(ParseModuleStack("one;two").empty());
   EXPECT_THAT(ParseModuleStack("k,layers.0,a.B[c,d]"), ElementsAre(SourceModule{"layers.0", "a.B[c,d]"}));

@@ -13,36 +13,37 @@
 namespace etprof {
 namespace {
 
-// What partitioners make of one kind of operator alone: a part of the edge operator's name.
-struct FitKind {
+// A type of XNNPACK node that partitioners create from a single kind of edge operator, and parts of that
+// operator's name.
+struct NodeTargets {
   std::string_view node;
   std::vector<std::string_view> targets;
 };
 
-const std::array<FitKind, 5>& Kinds() {
-  static const std::array<FitKind, 5> kinds = {{{"XNNConv2d", {"conv"}},
-                                                {"XNNDepthwiseConv2d", {"conv"}},
-                                                {"XNNConvTranspose2d", {"conv"}},
-                                                {"XNNFullyConnected", {"linear", "mm"}},
-                                                {"XNNBatchMatrixMultiply", {"mm", "matmul"}}}};
+const std::array<NodeTargets, 5>& GetNodeTargets() {
+  static const std::array<NodeTargets, 5> kinds = {{{"XNNConv2d", {"conv"}},
+                                                    {"XNNDepthwiseConv2d", {"conv"}},
+                                                    {"XNNConvTranspose2d", {"conv"}},
+                                                    {"XNNFullyConnected", {"linear", "mm"}},
+                                                    {"XNNBatchMatrixMultiply", {"mm", "matmul"}}}};
   return kinds;
 }
 
-std::optional<std::string> Contradiction(const XnnNode& node, const MethodSources& sources) {
-  const auto kind = std::ranges::find(Kinds(), node.type, &FitKind::node);
-  if (kind == Kinds().end() || !node.debug_handle) return std::nullopt;
-  const std::vector<const SourceNode*> named = sources.Of(*node.debug_handle);
-  const auto fits = [&](const SourceNode* source) {
+std::optional<std::string> FindContradiction(const XnnNode& node, const MethodSources& sources) {
+  const auto kind = std::ranges::find(GetNodeTargets(), node.type, &NodeTargets::node);
+  if (kind == GetNodeTargets().end() || !node.debug_handle) return std::nullopt;
+  const std::vector<const SourceNode*> recorded = sources.Of(*node.debug_handle);
+  const auto matches = [&](const SourceNode* source) {
     return std::ranges::any_of(
         kind->targets, [&](std::string_view part) { return source->target.find(part) != std::string::npos; });
   };
-  if (named.empty() || std::ranges::any_of(named, fits)) return std::nullopt;
-  return fmt::format("what the program has as {} is {} there", node.type, named.front()->target);
+  if (recorded.empty() || std::ranges::any_of(recorded, matches)) return std::nullopt;
+  return fmt::format("what the program has as {} is {} there", node.type, recorded.front()->target);
 }
 
-// A kernel that multiplies comes from a node of the model, and a record of the program knows which, unless it
-// is in a branch (torch.cond): ExecuTorch leaves those out.
-bool IsUnknown(const Instruction& instruction, const Method& method, const MethodSources& sources) {
+// Whether the record lacks a kernel that multiplies matrices. Such a kernel comes from a node of the model,
+// so a matching record contains it, unless it is in a branch (torch.cond): ExecuTorch leaves those out.
+bool IsMissingFromRecord(const Instruction& instruction, const Method& method, const MethodSources& sources) {
   if (instruction.kind != Instruction::Kind::kKernel || instruction.chain != 0) return false;
   const std::string& name = method.operators[instruction.target];
   const bool multiplies = name.starts_with("aten::convolution.") || name.starts_with("aten::addmm.") ||
@@ -68,14 +69,14 @@ std::optional<std::string> Misfit(const Program& program, const SourceMap& sourc
     }
     const bool branches = method.Branches();
     for (const Instruction& instruction : method.instructions) {
-      if (!branches && IsUnknown(instruction, method, found->second))
+      if (!branches && IsMissingFromRecord(instruction, method, found->second))
         return fmt::format("it does not know instruction {} of {}, {}", instruction.index, method.name,
                            method.operators[instruction.target]);
     }
     for (const Delegate& delegate : method.delegates) {
       if (!delegate.graph) continue;
       for (const XnnNode& node : program.xnn_graphs[*delegate.graph].nodes) {
-        if (auto problem = Contradiction(node, found->second)) return problem;
+        if (auto problem = FindContradiction(node, found->second)) return problem;
       }
     }
   }

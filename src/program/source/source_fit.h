@@ -9,13 +9,14 @@
 
 namespace etprof {
 
-// Why `sources` are not of this program: it has none of the program's methods, speaks of instructions that a
-// method has not, or calls a convolution or matrix product something else. Absent: nothing speaks against it.
-// A record has no hash of its program, so that two models of the same structure cannot be told apart.
+// The reason why `sources` cannot belong to this program: it has none of the program's methods, has
+// instructions that a method does not have, or has another operator for a convolution or matrix product.
+// Absent if there is no contradiction. A record has no hash of its program, so two models with the same
+// structure cannot be distinguished.
 std::optional<std::string> Misfit(const Program& program, const SourceMap& sources);
 
-// ReadEtrecord (etrecord.h) of `path`, compared with the program. Throws Error (kBadInput) where it does not
-// fit, too.
+// Reads the ETRecord at `path` (etrecord.h) and compares it with the program. Throws Error (kBadInput) as
+// ReadEtrecord, and if they do not match.
 SourceMap ReadEtrecordOf(const Program& program, const std::filesystem::path& path);
 
 }  // namespace etprof

@@ -9,7 +9,7 @@ namespace {
 using ::testing::Eq;
 using ::testing::Optional;
 
-// forward: a kernel, and a delegate of a convolution (handle 3) and a linear layer (handle 5).
+// Method forward: a kernel, and a delegate with a convolution (handle 3) and a linear layer (handle 5).
 Program ProgramOfTwoNodes() {
   XnnGraph graph;
   graph.nodes.resize(2);
@@ -29,7 +29,7 @@ Program ProgramOfTwoNodes() {
   return program;
 }
 
-SourceMap Record(const std::string& third, const std::string& fifth) {
+SourceMap MakeRecord(const std::string& third, const std::string& fifth) {
   MethodSources method;
   method.nodes = {{"a", "quantized_decomposed.dequantize_per_tensor.default", {}, {}},
                   {"b", third, {}, {}},
@@ -39,26 +39,26 @@ SourceMap Record(const std::string& third, const std::string& fifth) {
   return {{{"forward", method}}};
 }
 
-TEST(SourceFit, ARecordOfTheProgramFits) {
+TEST(SourceFit, AcceptsARecordOfTheProgram) {
   for (const char* product : {"aten.linear.default", "aten.addmm.default", "aten.mm.default"})
-    EXPECT_EQ(Misfit(ProgramOfTwoNodes(), Record("aten.convolution.default", product)), std::nullopt);
+    EXPECT_EQ(Misfit(ProgramOfTwoNodes(), MakeRecord("aten.convolution.default", product)), std::nullopt);
   EXPECT_EQ(Misfit(ProgramOfTwoNodes(), {}), std::nullopt);
 }
 
-TEST(SourceFit, OperatorsOfAnotherKindDoNot) {
-  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), Record("aten.relu.default", "aten.mm.default")),
+TEST(SourceFit, RefusesOtherOperators) {
+  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), MakeRecord("aten.relu.default", "aten.mm.default")),
               Optional(Eq("what the program has as XNNConv2d is "
                           "quantized_decomposed.dequantize_per_tensor.default there")));
-  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), Record("aten.convolution.default", "aten.mean.dim")),
+  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), MakeRecord("aten.convolution.default", "aten.mean.dim")),
               Optional(Eq("what the program has as XNNFullyConnected is aten.mean.dim there")));
 }
 
-TEST(SourceFit, AKernelThatMultipliesIsKnown) {
+TEST(SourceFit, RequiresKernelsThatMultiplyMatrices) {
   Program program = ProgramOfTwoNodes();
   Method& method = program.methods[0];
   method.operators = {"aten::convolution.out", "aten::relu.out"};
   method.instructions[0].kind = Instruction::Kind::kKernel;
-  SourceMap record = Record("aten.convolution.default", "aten.mm.default");
+  SourceMap record = MakeRecord("aten.convolution.default", "aten.mm.default");
   EXPECT_EQ(Misfit(program, record), std::nullopt);
   record.methods.at("forward").instructions.erase(0);
   EXPECT_THAT(Misfit(program, record),
@@ -70,8 +70,8 @@ TEST(SourceFit, AKernelThatMultipliesIsKnown) {
   EXPECT_EQ(Misfit(program, record), std::nullopt);
 }
 
-TEST(SourceFit, NorDoOtherMethodsAndMoreInstructions) {
-  SourceMap record = Record("aten.convolution.default", "aten.mm.default");
+TEST(SourceFit, RefusesOtherMethodsAndMoreInstructions) {
+  SourceMap record = MakeRecord("aten.convolution.default", "aten.mm.default");
   record.methods.at("forward").instructions[2] = {7};
   EXPECT_THAT(Misfit(ProgramOfTwoNodes(), record),
               Optional(Eq("it speaks of instruction 2 of forward, which ends at 1")));

@@ -8,8 +8,8 @@
 namespace etprof {
 namespace {
 
-// The part of `rest` up to `mark`, which is taken off with it.
-std::string_view Take(std::string_view& rest, char mark) {
+// Removes and returns the part of `rest` before `mark`. The mark is also removed.
+std::string_view TakeUntil(std::string_view& rest, char mark) {
   const std::size_t end = rest.find(mark);
   const std::string_view part = rest.substr(0, end);
   rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
@@ -19,11 +19,11 @@ std::string_view Take(std::string_view& rest, char mark) {
 constexpr std::string_view kFile = "File \"";
 constexpr std::string_view kLine = "\", line ";
 
-bool IsOfPyTorch(std::string_view file) {
-  for (const std::string_view own :
+bool IsPyTorchFile(std::string_view file) {
+  for (const std::string_view folder :
        {"site-packages/torch/", "dist-packages/torch/", "site-packages/torchao/", "dist-packages/torchao/",
         "site-packages/executorch/", "dist-packages/executorch/"}) {
-    if (file.find(own) != std::string_view::npos) return true;
+    if (file.find(folder) != std::string_view::npos) return true;
   }
   return false;
 }
@@ -44,7 +44,7 @@ std::vector<const SourceNode*> MethodSources::Of(std::uint32_t handle) const {
 
 const SourceFrame* ModelFrame(const SourceNode& node) {
   for (auto frame = node.frames.rbegin(); frame != node.frames.rend(); ++frame) {
-    if (!IsOfPyTorch(frame->file)) return &*frame;
+    if (!IsPyTorchFile(frame->file)) return &*frame;
   }
   return nullptr;
 }
@@ -53,9 +53,9 @@ std::vector<SourceModule> ParseModuleStack(const std::string& text) {
   std::vector<SourceModule> modules;
   std::string_view rest = text;
   while (!rest.empty()) {
-    std::string_view entry = Take(rest, ';');
-    Take(entry, ',');  // the key
-    const std::string_view path = Take(entry, ',');
+    std::string_view entry = TakeUntil(rest, ';');
+    TakeUntil(entry, ',');  // the key
+    const std::string_view path = TakeUntil(entry, ',');
     if (!entry.empty()) modules.push_back({std::string(path), std::string(entry)});
   }
   return modules;
@@ -65,13 +65,13 @@ std::vector<SourceFrame> ParseStackTrace(const std::string& text) {
   std::vector<SourceFrame> frames;
   std::string_view rest = text;
   while (!rest.empty()) {
-    std::string_view line = Take(rest, '\n');
+    std::string_view line = TakeUntil(rest, '\n');
     const std::size_t indent = line.find_first_not_of(' ');
     if (indent == std::string_view::npos) continue;
     line.remove_prefix(indent);
     const std::size_t number = line.find(kLine);
     if (!line.starts_with(kFile) || number == std::string_view::npos) {
-      // What Python shows of a line stands below it; marks below that are no code.
+      // Python shows the line's code below it. Marks ("^^^") below the code are ignored.
       if (!frames.empty() && frames.back().code.empty() &&
           line.find_first_not_of("^~ ") != std::string_view::npos)
         frames.back().code = line;

@@ -9,7 +9,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::string_view kXnnpackTakes =
+constexpr std::string_view kSupportedOperators =
     "|_clone_dim_order|_native_batch_norm_legit_no_training|_softmax|_to_dim_order_copy|abs|"
     "add|addmm|avg_pool2d|bmm|cat|ceil|clamp|clone|constant_pad_nd|convolution|cos|"
     "dequantize_per_tensor|div|exp|floor|gelu|hardswish|hardtanh|leaky_relu|linear|log|max|"
@@ -17,16 +17,16 @@ constexpr std::string_view kXnnpackTakes =
     "relu|rsqrt|sigmoid|sin|slice_copy|sqrt|sub|tanh|unsqueeze_copy|upsample_bilinear2d|"
     "view_copy|";
 
-bool IsTaken(const std::string& type) {
-  // int8 and uint8 are what quantized values are stored as.
+bool IsSupportedType(const std::string& type) {
+  // int8 and uint8 are the storage types of quantized values.
   return type == "float32" || type == "float16" || type == "int8" || type == "uint8";
 }
 
-// The arguments of one kernel call, by their places in the operator's schema. What is not there, or of
-// another kind, has no value.
-class Call {
+// The arguments of a kernel call, by their positions in the operator's schema. Missing arguments, and
+// arguments of another kind, have no value.
+class KernelCall {
  public:
-  Call(const Instruction& kernel, const Method& method) : kernel_(kernel), method_(method) {}
+  KernelCall(const Instruction& kernel, const Method& method) : kernel_(kernel), method_(method) {}
 
   const ProgramTensor* Tensor(std::size_t place) const {
     const ProgramValue* value = At(place);
@@ -36,14 +36,14 @@ class Call {
     const ProgramValue* value = At(place);
     return value == nullptr ? std::nullopt : value->integer;
   }
-  // Of an integer, too.
+  // A number or an integer.
   std::optional<double> Number(std::size_t place) const {
     const ProgramValue* value = At(place);
     if (value == nullptr) return std::nullopt;
     if (value->integer) return static_cast<double>(*value->integer);
     return value->number;
   }
-  // Empty where one of them is computed when it runs.
+  // Empty if one of the integers is computed at run time.
   std::vector<std::int64_t> Integers(std::size_t place) const {
     std::vector<std::int64_t> integers;
     const ProgramValue* value = At(place);
@@ -54,16 +54,16 @@ class Call {
     }
     return integers;
   }
-  // A kernel that stands before it made it of quantized values.
+  // Whether a kernel in the method dequantizes the argument.
   bool IsDequantized(std::size_t place) const {
-    return IsMadeBy(place, [&](const Instruction& other) {
+    return IsWrittenBy(place, [&](const Instruction& other) {
       return method_.operators[other.target].starts_with("quantized_decomposed::dequantize");
     });
   }
-  // A kernel that stands before it transposed constant weights: a linear layer is exported so for portable
-  // kernels.
+  // Whether a kernel in the method transposes constant weights into the argument: linear layers are exported
+  // this way for portable kernels.
   bool IsTransposedConstant(std::size_t place) const {
-    return IsMadeBy(place, [&](const Instruction& other) {
+    return IsWrittenBy(place, [&](const Instruction& other) {
       const std::string& name = method_.operators[other.target];
       const auto& from = method_.values[other.arguments.front()].tensor;
       return (name.starts_with("aten::permute_copy") || name.starts_with("aten::t_copy") ||
@@ -71,8 +71,8 @@ class Call {
              from && from->data != ProgramTensor::Data::kNone;
     });
   }
-  // How many different values a list has.
-  std::size_t Different(std::size_t place) const {
+  // The number of distinct values in a list.
+  std::size_t CountDistinct(std::size_t place) const {
     const ProgramValue* value = At(place);
     return value == nullptr ? 0 : std::set<std::size_t>(value->items.begin(), value->items.end()).size();
   }
@@ -82,12 +82,12 @@ class Call {
     return place < kernel_.arguments.size() ? &method_.values[kernel_.arguments[place]] : nullptr;
   }
 
-  // Whether a kernel of which `is_one` holds writes what stands in a place.
-  bool IsMadeBy(std::size_t place, const auto& is_one) const {
+  // Whether a kernel that the predicate accepts writes the argument.
+  bool IsWrittenBy(std::size_t place, const auto& predicate) const {
     return place < kernel_.arguments.size() &&
            std::ranges::any_of(method_.instructions, [&](const Instruction& other) {
              return other.kind == Instruction::Kind::kKernel && !other.arguments.empty() &&
-                    other.arguments.back() == kernel_.arguments[place] && is_one(other);
+                    other.arguments.back() == kernel_.arguments[place] && predicate(other);
            });
   }
 
@@ -95,13 +95,13 @@ class Call {
   const Method& method_;
 };
 
-// A list that is not empty; one number stands for both directions.
+// An element of a list that is not empty. A list of one number applies to both directions.
 std::int64_t Element(const std::vector<std::int64_t>& list, std::size_t index) {
   return list[std::min(index, list.size() - 1)];
 }
 
 // avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
-std::string OfAveragePooling(const Call& call) {
+std::string AveragePoolingReason(const KernelCall& call) {
   const auto padding = call.Integers(3);
   if (call.Integer(4).value_or(0) != 0) return "XNNPACK takes no average pooling with ceil_mode";
   if (call.Integer(5).value_or(0) != 0 && std::ranges::any_of(padding, [](auto p) { return p != 0; }))
@@ -110,9 +110,9 @@ std::string OfAveragePooling(const Call& call) {
   return "";
 }
 
-// max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices): what is
-// left of a max_pool2d that is not taken.
-std::string OfMaximumPooling(const Call& call) {
+// max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices): the form in
+// which a max_pool2d that is not delegated is exported.
+std::string MaximumPoolingReason(const KernelCall& call) {
   const auto kernel = call.Integers(1), stride = call.Integers(2);
   if (kernel.empty()) return "";
   for (std::size_t side = 0; side < 2; ++side) {
@@ -125,8 +125,8 @@ std::string OfMaximumPooling(const Call& call) {
   return "";
 }
 
-// max(self, dim, keepdim, max, max_indices), or of all elements
-std::string OfMaximum(std::string_view overload, const Call& call) {
+// max(self, dim, keepdim, max, max_indices), or the maximum over all elements.
+std::string MaximumReason(std::string_view overload, const KernelCall& call) {
   const ProgramTensor* input = call.Tensor(0);
   if (!overload.starts_with("dim") || input == nullptr || input->shape.size() != 4)
     return "XNNPACK takes a maximum along one of four dimensions, and no other";
@@ -134,7 +134,7 @@ std::string OfMaximum(std::string_view overload, const Call& call) {
 }
 
 // mean(self, dim, keepdim, dtype, out)
-std::string OfMean(const ProgramTensor& input, const ProgramTensor& output) {
+std::string MeanReason(const ProgramTensor& input, const ProgramTensor& output) {
   const bool has_rank_4 = input.shape.size() == 4 && output.shape.size() == 4;
   if (has_rank_4 && Dim(output.shape, 2) == 1 && Dim(output.shape, 3) == 1 &&
       Dim(output.shape, 1) == Dim(input.shape, 1))
@@ -144,25 +144,25 @@ std::string OfMean(const ProgramTensor& input, const ProgramTensor& output) {
 }
 
 // slice_copy(self, dim, start, end, step, out)
-std::string OfSlice(const Call& call, const ProgramTensor& input, const ProgramTensor& output) {
+std::string SliceReason(const KernelCall& call, const ProgramTensor& input, const ProgramTensor& output) {
   if (call.Integer(4).value_or(1) != 1) return "XNNPACK takes slices of step 1 only";
   if (input.Varies() || output.Varies()) return "XNNPACK takes no slice of sizes that vary";
   return "";
 }
 
-// Which place of the operator's arguments the weights have, that must be constant; none for most.
-std::optional<std::size_t> PlaceOfWeights(std::string_view name) {
+// The position of the weights, which must be constant, in the operator's arguments; absent for most
+// operators.
+std::optional<std::size_t> WeightsPosition(std::string_view name) {
   if (name == "convolution" || name == "linear" || name == "mm" || name == "prelu") return 1;
   if (name == "addmm") return 2;
   return std::nullopt;
 }
 
-// What the partitioner's configuration of the operator asks for beside its types, in
-// executorch/backends/xnnpack/partition/config/{generic_node_configs,gemm_configs}.py; "": it asks for no
-// more, or it holds. `name` is without library and overload, `tensors` are its tensor arguments, the output
-// last.
-std::string WhyNotInThisForm(std::string_view name, std::string_view overload, const Call& call,
-                             const std::vector<const ProgramTensor*>& tensors) {
+// The reason why the partitioner's configuration of the operator rejects this form, apart from its types,
+// from executorch/backends/xnnpack/partition/config/{generic_node_configs,gemm_configs}.py; "" if it does
+// not. `name` is without library and overload; `tensors` are its tensor arguments, the output last.
+std::string FormReason(std::string_view name, std::string_view overload, const KernelCall& call,
+                       const std::vector<const ProgramTensor*>& tensors) {
   const auto is = [&](std::string_view one) { return name == one; };
   if ((is("add") || is("sub") || is("mul") || is("div")) && overload.starts_with("Scalar"))
     return "XNNPACK takes it of two tensors, not of a tensor and a number";
@@ -170,20 +170,20 @@ std::string WhyNotInThisForm(std::string_view name, std::string_view overload, c
   if (is("clamp") && overload == "Tensor_out") return "XNNPACK takes bounds that are numbers, not tensors";
   if ((is("add") || is("sub")) && call.Number(2).value_or(1) != 1)
     return "XNNPACK takes no factor (alpha) in it";
-  if (is("avg_pool2d")) return OfAveragePooling(call);
-  if (is("cat") && call.Different(0) == 1) return "XNNPACK joins two different tensors or more";
+  if (is("avg_pool2d")) return AveragePoolingReason(call);
+  if (is("cat") && call.CountDistinct(0) == 1) return "XNNPACK joins two different tensors or more";
   if (is("pow") && (call.Integer(1) != 2)) return "XNNPACK takes no power but the square (an integer 2)";
   if (tensors.empty()) return "";
   const ProgramTensor& input = *tensors.front();
   const ProgramTensor& output = *tensors.back();
   const auto rank = static_cast<std::int64_t>(input.shape.size());
   if (is("gelu") && input.type.name == "float16") return "XNNPACK takes no GELU of float16";
-  if (is("mean")) return OfMean(input, output);
+  if (is("mean")) return MeanReason(input, output);
   if (is("_softmax") && call.Integer(1) && *call.Integer(1) != -1 && *call.Integer(1) != rank - 1)
     return "XNNPACK takes a softmax over the last dimension only";
   if (is("unsqueeze_copy") && call.Integer(1) && *call.Integer(1) != -1 && *call.Integer(1) != rank)
     return "XNNPACK adds a dimension at the end only";
-  if (is("slice_copy")) return OfSlice(call, input, output);
+  if (is("slice_copy")) return SliceReason(call, input, output);
   if (is("_to_dim_order_copy") && input.type.name != output.type.name)
     return "XNNPACK converts no data types";
   if ((is("clone") || is("_clone_dim_order")) && input.dim_order != output.dim_order)
@@ -196,7 +196,7 @@ std::string WhyNotInThisForm(std::string_view name, std::string_view overload, c
     if (std::ranges::any_of(padding, [](auto size) { return size < 0; }))
       return "XNNPACK takes no negative padding";
   }
-  if (const auto place = PlaceOfWeights(name)) {
+  if (const auto place = WeightsPosition(name)) {
     const ProgramTensor* weights = call.Tensor(*place);
     if (call.IsDequantized(*place) || call.IsTransposedConstant(*place)) return "";
     if (is("convolution") && weights != nullptr && weights->shape.size() > 4)
@@ -208,8 +208,8 @@ std::string WhyNotInThisForm(std::string_view name, std::string_view overload, c
   return "";
 }
 
-// "aten::add.out": "add" and "out".
-std::pair<std::string_view, std::string_view> NameAndOverload(std::string_view name) {
+// "aten::add.out" -> "add" and "out".
+std::pair<std::string_view, std::string_view> SplitOverload(std::string_view name) {
   if (const std::size_t space = name.rfind("::"); space != std::string_view::npos)
     name.remove_prefix(space + 2);
   const std::size_t dot = name.find('.');
@@ -219,22 +219,23 @@ std::pair<std::string_view, std::string_view> NameAndOverload(std::string_view n
 }  // namespace
 
 bool XnnpackCanTake(std::string_view name) {
-  const std::string_view wanted = NameAndOverload(name).first;
-  return !wanted.empty() && kXnnpackTakes.find(fmt::format("|{}|", wanted)) != std::string_view::npos;
+  const std::string_view wanted = SplitOverload(name).first;
+  return !wanted.empty() && kSupportedOperators.find(fmt::format("|{}|", wanted)) != std::string_view::npos;
 }
 
 std::string WhyNotDelegated(const Instruction& kernel, const Method& method) {
-  // Another backend's partitioner decided, and its reasons are not known.
-  if (!method.delegates.empty() && std::ranges::none_of(method.delegates, &Delegate::IsXnnpacks)) return "";
+  // Another backend's partitioner decided for unknown reasons.
+  if (!method.delegates.empty() && std::ranges::none_of(method.delegates, &Delegate::IsXnnpack)) return "";
   const std::string& full_name = method.operators[kernel.target];
-  const auto [name, overload] = NameAndOverload(full_name);
-  const Call call(kernel, method);
-  // What the partitioner does not take of a max_pool2d is exported as this one.
+  const auto [name, overload] = SplitOverload(full_name);
+  const KernelCall call(kernel, method);
+  // A max_pool2d that the partitioner rejects is exported as this operator.
   if (name == "max_pool2d_with_indices") {
-    if (std::string why = OfMaximumPooling(call); !why.empty()) return why;
+    if (std::string why = MaximumPoolingReason(call); !why.empty()) return why;
   }
   const ProgramTensor* first = call.Tensor(0);
-  if (name == "max" && first != nullptr && IsTaken(first->type.name)) return OfMaximum(overload, call);
+  if (name == "max" && first != nullptr && IsSupportedType(first->type.name))
+    return MaximumReason(overload, call);
   if (!XnnpackCanTake(name)) return "XNNPACK has no such operator";
   std::vector<const ProgramTensor*> tensors;
   const auto add = [&](const ProgramValue& value) {
@@ -245,12 +246,12 @@ std::string WhyNotDelegated(const Instruction& kernel, const Method& method) {
     for (const std::size_t item : method.values[argument].items) add(method.values[item]);
   }
   for (const ProgramTensor* tensor : tensors) {
-    if (!IsTaken(tensor->type.name)) return "XNNPACK takes no " + tensor->type.name;
+    if (!IsSupportedType(tensor->type.name)) return "XNNPACK takes no " + tensor->type.name;
   }
   for (const ProgramTensor* tensor : tensors) {
     if (tensor->dynamism == ProgramTensor::Shape::kUnbounded) return "a shape has no upper bound";
   }
-  if (std::string why = WhyNotInThisForm(name, overload, call, tensors); !why.empty()) return why;
+  if (std::string why = FormReason(name, overload, call, tensors); !why.empty()) return why;
   if (method.delegates.empty()) return "the method has no XNNPACK delegate (was it exported for XNNPACK?)";
   return "";
 }

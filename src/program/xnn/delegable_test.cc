@@ -10,7 +10,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// A method with one call of `name`, whose arguments are tensors of these shapes.
+// A method with one call of `name`, whose arguments are tensors with these shapes.
 Method MethodCalling(const std::string& name, const std::vector<Shape>& shapes) {
   Method method;
   method.operators = {name};
@@ -29,7 +29,7 @@ Method MethodCalling(const std::string& name, const std::vector<Shape>& shapes) 
   return method;
 }
 
-TEST(WhyNotDelegated, OperatorsWhoseRanksDoNotBelongTogether) {
+TEST(WhyNotDelegated, HandlesInconsistentRanks) {
   const std::vector<Shape> shapes = {{}, {1}, {2, 3}, {1, 8, 1, 1}, {1, 8, 4, 4}};
   for (const char* const name :
        {"aten::mean.out", "aten::max.dim_max", "aten::convolution.out", "aten::linear.out", "aten::mm.out",
@@ -44,7 +44,7 @@ TEST(WhyNotDelegated, OperatorsWhoseRanksDoNotBelongTogether) {
   }
 }
 
-TEST(IdentityOf, ConvolutionsWithMoreChannelsThanACountHolds) {
+TEST(IdentityOf, HandlesOverflowingChannels) {
   XnnNode node;
   node.type = "XNNConv2d";
   node.convolution.emplace();
@@ -53,7 +53,7 @@ TEST(IdentityOf, ConvolutionsWithMoreChannelsThanACountHolds) {
   EXPECT_EQ(IdentityOf(node, {}).text, "Conv2d 3x3 groups 4294967295");
 }
 
-TEST(PeakOf, TensorsThatNoMemoryHolds) {
+TEST(PeakOf, HandlesOverflowingSizes) {
   constexpr std::int64_t kHalf = std::int64_t{1} << 60;
   Method method = MethodCalling("aten::add.out", {{kHalf}, {kHalf}, {kHalf}});
   for (std::uint32_t i = 0; i < 3; ++i) {

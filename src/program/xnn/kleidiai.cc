@@ -11,32 +11,33 @@ using Kernels = KleidiaiUse::Kernels;
 
 constexpr const char* kQuantizeStatically = "quantize statically (etprof export --quantize)";
 
-KleidiaiUse Own(std::string why, std::string change = "") {
+KleidiaiUse XnnpackKernels(std::string why, std::string change = "") {
   return {Kernels::kOwn, std::move(why), std::move(change)};
 }
 
-std::string TypeOf(const XnnNode& node, const XnnGraph& graph, std::size_t input) {
+std::string InputType(const XnnNode& node, const XnnGraph& graph, std::size_t input) {
   const XnnValue* value = input < node.inputs.size() ? graph.Find(node.inputs[input]) : nullptr;
   return value == nullptr ? std::string() : value->type.name;
 }
 
 bool IsFloat(std::string_view type) { return type == "fp32" || type == "fp16"; }
 
-// XNNPACK runs a convolution that looks at single pixels as a fully connected layer.
+// XNNPACK runs a convolution over single pixels as a fully connected layer.
 bool IsPointwise(const XnnConvolution& c) {
   return c.kernel_height == 1 && c.kernel_width == 1 && c.stride_height == 1 && c.stride_width == 1 &&
          c.groups == 1 && c.padding_top + c.padding_right + c.padding_bottom + c.padding_left == 0;
 }
 
-KleidiaiUse OfFullyConnected(const std::string& input, const std::string& weights, bool pointwise) {
+KleidiaiUse FullyConnectedUse(const std::string& input, const std::string& weights, bool pointwise) {
   if (input == "fp32" && weights == "fp32") return {Kernels::kSme, "", ""};
   if (input == "fp16" && weights == "fp16") return {Kernels::kSme, "", ""};
   if (input == "fp16" && weights == "fp32")
-    return Own(pointwise ? "1x1 convolutions in fp16 keep their weights in fp32" : "weights are in fp32",
-               pointwise ? "use torch.nn.Linear instead, whose weights are in fp16" : "");
+    return XnnpackKernels(
+        pointwise ? "1x1 convolutions in fp16 keep their weights in fp32" : "weights are in fp32",
+        pointwise ? "use torch.nn.Linear instead, whose weights are in fp16" : "");
   if (input == "qint8" && weights == "qcint8") return {Kernels::kSme, "", ""};
   if (input == "qint8" && weights == "qint8")
-    return Own("weights are quantized per tensor", "quantize weights per channel");
+    return XnnpackKernels("weights are quantized per tensor", "quantize weights per channel");
   if (input == "qdint8" && (weights == "qcint8" || weights == "qcint4")) return {Kernels::kSme, "", ""};
   if (input == "qdint8" && weights == "qbint4")
     return {Kernels::kKleidiai, "for weights of 4 bits in groups there are none for SME2",
@@ -44,25 +45,26 @@ KleidiaiUse OfFullyConnected(const std::string& input, const std::string& weight
   return {};
 }
 
-KleidiaiUse OfConvolution(const XnnNode& node, const std::string& input, const std::string& weights) {
+KleidiaiUse ConvolutionUse(const XnnNode& node, const std::string& input, const std::string& weights) {
   if (!node.convolution) return {};
-  if (node.convolution->group_input_channels == 1) return Own("a group has one input channel (depthwise)");
-  if (IsPointwise(*node.convolution)) return OfFullyConnected(input, weights, true);
-  if (input == "qdint8") return Own("the input is quantized dynamically", kQuantizeStatically);
+  if (node.convolution->group_input_channels == 1)
+    return XnnpackKernels("a group has one input channel (depthwise)");
+  if (IsPointwise(*node.convolution)) return FullyConnectedUse(input, weights, true);
+  if (input == "qdint8") return XnnpackKernels("the input is quantized dynamically", kQuantizeStatically);
   if (IsFloat(input) || input == "qint8") return {Kernels::kSme, "", ""};
   return {};
 }
 
-KleidiaiUse OfTransposedConvolution(const XnnNode& node, const std::string& input) {
-  // The quantizer leaves grouped ones alone.
+KleidiaiUse TransposedConvolutionUse(const XnnNode& node, const std::string& input) {
+  // The quantizer does not quantize grouped transposed convolutions.
   const char* change = node.convolution && node.convolution->groups == 1 ? kQuantizeStatically : "";
   if (input == "qint8") return {Kernels::kSme, "", ""};
-  if (IsFloat(input)) return Own("transposed convolution in floating point", change);
-  if (input == "qdint8") return Own("the input is quantized dynamically", change);
+  if (IsFloat(input)) return XnnpackKernels("transposed convolution in floating point", change);
+  if (input == "qdint8") return XnnpackKernels("the input is quantized dynamically", change);
   return {};
 }
 
-std::string NotDelegated(const Instruction& kernel, const Method& method) {
+std::string NotDelegatedText(const Instruction& kernel, const Method& method) {
   const std::string why = WhyNotDelegated(kernel, method);
   return why.empty() ? "not delegated" : "not delegated: " + why;
 }
@@ -70,11 +72,11 @@ std::string NotDelegated(const Instruction& kernel, const Method& method) {
 }  // namespace
 
 std::optional<KleidiaiUse> KleidiaiOf(const XnnNode& node, const XnnGraph& graph) {
-  const std::string input = TypeOf(node, graph, 0), weights = TypeOf(node, graph, 1);
+  const std::string input = InputType(node, graph, 0), weights = InputType(node, graph, 1);
   if (node.type == "XNNConv2d" || node.type == "XNNDepthwiseConv2d")
-    return OfConvolution(node, input, weights);
-  if (node.type == "XNNConvTranspose2d") return OfTransposedConvolution(node, input);
-  if (node.type == "XNNFullyConnected") return OfFullyConnected(input, weights, false);
+    return ConvolutionUse(node, input, weights);
+  if (node.type == "XNNConvTranspose2d") return TransposedConvolutionUse(node, input);
+  if (node.type == "XNNFullyConnected") return FullyConnectedUse(input, weights, false);
   if (node.type == "XNNBatchMatrixMultiply")
     return IsFloat(input) && input == weights ? KleidiaiUse{Kernels::kSme, "", ""} : KleidiaiUse{};
   return std::nullopt;
@@ -85,11 +87,11 @@ std::optional<KleidiaiUse> KleidiaiOf(const Instruction& kernel, const Method& m
   const std::string_view full = method.operators[kernel.target];
   const std::string_view name = full.substr(0, full.rfind('.'));
   if (name == "aten::mm")
-    return KleidiaiUse{Kernels::kPortable, NotDelegated(kernel, method),
+    return KleidiaiUse{Kernels::kPortable, NotDelegatedText(kernel, method),
                        "give both matrices a batch dimension (torch.bmm)"};
   for (const std::string_view one :
        {"aten::convolution", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::linear"})
-    if (name == one) return KleidiaiUse{Kernels::kPortable, NotDelegated(kernel, method), ""};
+    if (name == one) return KleidiaiUse{Kernels::kPortable, NotDelegatedText(kernel, method), ""};
   return std::nullopt;
 }
 

@@ -7,20 +7,19 @@
 
 namespace etprof {
 
-// Which microkernels XNNPACK has for an operation that multiplies matrices, on an Arm CPU with SME2. Not
-// documented by XNNPACK: measured with the ExecuTorch that is pinned (tests/devices/test_kleidiai.py holds it
-// against operators that run under an emulator).
+// The microkernels that XNNPACK uses for a matrix product on an Arm CPU with SME2. XNNPACK does not document
+// this: it was measured with the pinned ExecuTorch (tests/devices/test_kleidiai.py compares it with operators
+// that run in an emulator).
 struct KleidiaiUse {
   enum class Kernels {
-    kSme,       // KleidiAI's for SME and SME2. The operator's name has PF32, PF16, or PQS8; QP8, which is
-                // dynamically quantized, is its name on CPUs without SME, too
-    kKleidiai,  // KleidiAI's that other Arm CPUs have, too
-    kOwn,       // XNNPACK's own, with SME2 as without
+    kSme,       // KleidiAI's for SME and SME2: PF32, PF16, PQS8 or QP8 in the operator's name
+    kKleidiai,  // KleidiAI's that other Arm CPUs also support
+    kOwn,       // XNNPACK's own, with or without SME2
     kPortable,  // none: it is not delegated
     kUnknown,
   } kernels = Kernels::kUnknown;
-  std::string why;     // of all but kSme: one clause
-  std::string change;  // at export, so that kSme's run: one clause; "": none is known
+  std::string why;     // one clause; empty for kSme
+  std::string change;  // a change of the export with which kSme applies: one clause; "": none is known
   bool operator==(const KleidiaiUse&) const = default;
 
   static constexpr const char* kSchemaName = "with_sme2";
@@ -41,11 +40,11 @@ inline constexpr NamedValue<KleidiaiUse::Kernels> kNames<KleidiaiUse::Kernels>[]
     {KleidiaiUse::Kernels::kPortable, "portable"},
     {KleidiaiUse::Kernels::kUnknown, "unknown"}};
 
-// Absent for a node that multiplies no matrices: convolutions of every kind, fully connected, batch matrix
-// multiplication do.
+// Absent for a node that does not multiply matrices. Convolutions of every kind, fully connected layers, and
+// batch matrix multiplications do.
 std::optional<KleidiaiUse> KleidiaiOf(const XnnNode& node, const XnnGraph& graph);
 
-// Of a portable kernel likewise.
+// The same for a portable kernel.
 std::optional<KleidiaiUse> KleidiaiOf(const Instruction& kernel, const Method& method);
 
 }  // namespace etprof

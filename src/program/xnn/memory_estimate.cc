@@ -19,51 +19,53 @@ std::optional<std::int64_t> OutputChannels(const XnnNode& node, const XnnValue& 
   return Dim(filter.shape, (node.flags & kXnnTransposeWeights) != 0 ? 1 : 0);
 }
 
-// Planned tensors whose contents stay from one inference to the next, such as caches: what is read, or
-// changed in place, before anything wrote it.
-std::set<std::size_t> StatesOf(const Method& method, const MethodDataflow& flow) {
-  std::set<std::size_t> states, given(method.inputs.begin(), method.inputs.end());
+// The planned tensors whose contents are kept from one inference to the next, such as caches: they are read,
+// or changed in place, before they are written.
+std::set<std::size_t> FindStates(const Method& method, const MethodDataflow& flow) {
+  std::set<std::size_t> states, written(method.inputs.begin(), method.inputs.end());
   for (std::size_t i = 0; i < flow.instructions.size(); ++i) {
     const auto add = [&](std::size_t value) {
       const std::size_t holder = flow.Holder(value);
       const auto& tensor = method.values[holder].tensor;
-      if (tensor && tensor->memory_id && !given.contains(holder)) states.insert(holder);
+      if (tensor && tensor->memory_id && !written.contains(holder)) states.insert(holder);
     };
     for (const std::size_t value : flow.instructions[i].read) add(value);
     const Instruction& instruction = method.instructions[i];
     for (const std::size_t value : flow.instructions[i].written) {
       if (instruction.kind == Instruction::Kind::kKernel && instruction.arguments.front() == value)
         add(value);
-      given.insert(flow.Holder(value));
+      written.insert(flow.Holder(value));
     }
   }
   return states;
 }
 
-// Where the data of a value lies: of what et_view gives, which copies nothing (ExecuTorch's
-// kernels/prim_ops/et_view.cpp), in the tensor that it was given.
-class Places {
+// Finds the tensor that contains the data of a value. The result of et_view shares the memory of its argument
+// (ExecuTorch's kernels/prim_ops/et_view.cpp).
+class StorageMap {
  public:
-  Places(const Method& method, const MethodDataflow& flow) : flow_(flow) {
+  StorageMap(const Method& method, const MethodDataflow& flow) : flow_(flow) {
     for (const Instruction& instruction : method.instructions) {
       if (instruction.kind == Instruction::Kind::kKernel && !instruction.arguments.empty() &&
           method.operators[instruction.target] == "executorch_prim::et_view.default")
-        viewed_[instruction.arguments.back()] = Of(instruction.arguments.front());
+        storage_[instruction.arguments.back()] = Find(instruction.arguments.front());
     }
   }
 
-  std::size_t Of(std::size_t value) const {
+  std::size_t Find(std::size_t value) const {
     const std::size_t holder = flow_.Holder(value);
-    const auto found = viewed_.find(holder);
-    return found == viewed_.end() ? holder : found->second;
+    const auto found = storage_.find(holder);
+    return found == storage_.end() ? holder : found->second;
   }
 
  private:
   const MethodDataflow& flow_;
-  std::map<std::size_t, std::size_t> viewed_;
+  std::map<std::size_t, std::size_t> storage_;
 };
 
-bool Packs(const XnnNode& node) { return node.type == "XNNFullyConnected" || node.convolution.has_value(); }
+bool PacksWeights(const XnnNode& node) {
+  return node.type == "XNNFullyConnected" || node.convolution.has_value();
+}
 
 }  // namespace
 
@@ -77,10 +79,10 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
   std::vector<PlannedTensor> tensors;
   if (method.instructions.empty() || method.Branches()) return tensors;
   const MethodDataflow flow = DataflowOf(method, program);
-  const Places places_of(method, flow);
-  std::map<std::size_t, std::size_t> by_value;  // in `tensors`
+  const StorageMap storage(method, flow);
+  std::map<std::size_t, std::size_t> by_value;  // indices into `tensors`
   const auto use = [&](std::size_t used, std::size_t instruction) {
-    const std::size_t value = places_of.Of(used);
+    const std::size_t value = storage.Find(used);
     const auto& tensor = method.values[value].tensor;
     if (!tensor || !tensor->memory_id) return;
     const std::optional<Bytes> bytes = BytesOf(tensor->type, tensor->shape);
@@ -96,12 +98,11 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
     for (const std::size_t value : flow.instructions[i].written) use(value, i);
   }
   for (const std::size_t value : method.outputs) use(value, method.instructions.size() - 1);
-  // An input that nothing uses is not in use: its place may be another tensor's from the first instruction
-  // on.
+  // An unused input is not in use: another tensor may have its place from the first instruction on.
   for (const std::size_t value : method.inputs)
-    if (by_value.contains(places_of.Of(value))) use(value, 0);
+    if (by_value.contains(storage.Find(value))) use(value, 0);
   std::set<std::pair<std::uint32_t, std::uint64_t>> places;
-  for (const std::size_t value : StatesOf(method, flow)) {
+  for (const std::size_t value : FindStates(method, flow)) {
     const ProgramTensor& tensor = *method.values[value].tensor;
     const bool is_known = by_value.contains(value) && tensor.memory_offset;
     if (!is_known || !places.emplace(*tensor.memory_id, *tensor.memory_offset).second) continue;
@@ -109,7 +110,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
     use(value, method.instructions.size() - 1);
     tensors[by_value.at(value)].state = true;
   }
-  // Sizes that no memory has make no sum: nothing is known of the memory then.
+  // If the sum overflows, the sizes are invalid, and nothing is known about the memory.
   std::optional<Bytes> sum = 0;
   for (const PlannedTensor& tensor : tensors) sum = Sum(sum, tensor.bytes);
   if (!sum) tensors.clear();
@@ -118,7 +119,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
 
 std::optional<PlannedPeak> PeakOf(const std::vector<PlannedTensor>& tensors) {
   if (tensors.empty()) return std::nullopt;
-  // What comes into use with an instruction, less what went out of it before.
+  // The bytes that come into use at an instruction, minus those that are no longer used.
   std::map<std::size_t, Bytes> changes;
   for (const PlannedTensor& tensor : tensors) {
     changes[tensor.first] += tensor.bytes;
@@ -156,22 +157,22 @@ std::optional<MethodState> StateOf(const std::vector<PlannedTensor>& tensors, co
     const auto limit = std::ranges::find(program.methods, name, &Method::name);
     if (kept.empty() || state.tokens || limit == program.methods.end() || !limit->IsMetadata()) continue;
     const std::optional<std::int64_t>& tokens = limit->values[limit->outputs.front()].integer;
-    const auto has_it = [&](const ProgramTensor* tensor) {
+    const auto has_size = [&](const ProgramTensor* tensor) {
       return std::ranges::find(tensor->shape, *tokens) != tensor->shape.end();
     };
-    if (tokens && *tokens > 1 && std::ranges::all_of(kept, has_it)) state.tokens = tokens;
+    if (tokens && *tokens > 1 && std::ranges::all_of(kept, has_size)) state.tokens = tokens;
   }
   return state;
 }
 
 std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph) {
   if (!node.type.starts_with("XNN")) return std::nullopt;
-  if (!Packs(node)) return 0;
+  if (!PacksWeights(node)) return 0;
   const XnnValue* const filter = node.inputs.size() > 1 ? graph.Find(node.inputs[1]) : nullptr;
   const XnnValue* const output = node.outputs.empty() ? nullptr : graph.Find(node.outputs[0]);
   if (filter == nullptr || output == nullptr) return std::nullopt;
   if (!filter->constant) return 0;  // packed in every run
-  // Weights of what computes in fp16 may be in the file as fp32 (XNN_FLAG_FP32_STATIC_WEIGHTS).
+  // The file may contain fp32 weights for computation in fp16 (XNN_FLAG_FP32_STATIC_WEIGHTS).
   const bool half = output->type.name == "fp16" && filter->type.name == "fp32";
   const DataType type = half ? output->type : filter->type;
   const std::int64_t bias_bytes = type.name == "fp16" ? 2 : 4;
@@ -192,8 +193,8 @@ std::optional<Bytes> PackedBytes(const Method& method, const Program& program) {
 }
 
 Bytes RepackedBytes(const Method& method, const Program& program) {
-  std::optional<Bytes> again = 0;
-  std::set<std::string> packed;  // weights, by what identifies them in the program
+  std::optional<Bytes> repacked = 0;
+  std::set<std::string> packed;  // keys of weights
   for (const Delegate& delegate : method.delegates) {
     if (!delegate.graph) continue;
     const XnnGraph& graph = program.xnn_graphs[*delegate.graph];
@@ -205,10 +206,10 @@ Bytes RepackedBytes(const Method& method, const Program& program) {
       const XnnConstant& constant = graph.constants[index];
       const std::string weights =
           constant.key.empty() ? fmt::format("{} {}", *delegate.graph, index) : constant.key;
-      if (!packed.insert(weights).second) again = Sum(again, bytes);
+      if (!packed.insert(weights).second) repacked = Sum(repacked, bytes);
     }
   }
-  return again.value_or(0);
+  return repacked.value_or(0);
 }
 
 }  // namespace etprof

@@ -8,20 +8,20 @@
 #include "core/units.h"
 #include "program/program.h"
 
-// Memory that a program shows without being run.
+// Estimates memory from a program without running it.
 namespace etprof {
 
-// Of all buffers that the runtime allocates for the method's tensors; at most the largest Bytes.
+// The size of all buffers that the runtime allocates for the method's tensors; saturated.
 Bytes PlannedBytes(const Method& method);
 
-// A tensor in the planned memory, and from which instruction to which it is in use (indices into
-// Method::instructions): a method's inputs from the first one, its outputs to the last.
+// A tensor in the planned memory, and the first and last instruction (indices into Method::instructions) that
+// uses it. Inputs are in use from the first instruction on, outputs until the last one.
 struct PlannedTensor {
-  std::size_t value = 0;  // in Method::values
+  std::size_t value = 0;  // index into Method::values
   Bytes bytes = 0;
   std::size_t first = 0, last = 0;
-  bool upper_bound = false;  // its shape may be smaller when it runs
-  bool state = false;        // an inference finds it as the one before left it
+  bool upper_bound = false;  // the actual shape may be smaller at run time
+  bool state = false;        // its contents are kept from one inference to the next
 
   static constexpr const char* kSchemaName = "planned_tensor";
   static void Describe(auto& v) {
@@ -35,16 +35,16 @@ struct PlannedTensor {
   }
 };
 
-// Those that something uses. Views of a tensor are the tensor. Empty where the method branches: what is in
-// use then depends on the way it goes.
+// The planned tensors that are used. A view counts as the tensor that it views. Empty if the method branches,
+// since the tensors in use then depend on the branch.
 std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program);
 
-// When most is in use at once.
+// The point at which the most planned memory is in use.
 struct PlannedPeak {
-  std::size_t instruction = 0;  // in Method::instructions: the first of those where it is so
+  std::size_t instruction = 0;  // index into Method::instructions: the first one with this amount
   Bytes bytes = 0;
-  Bytes upper_bound = 0;               // of those whose shapes may be smaller
-  std::vector<PlannedTensor> tensors;  // the largest first
+  Bytes upper_bound = 0;               // the part in tensors whose shapes may be smaller
+  std::vector<PlannedTensor> tensors;  // largest first
 
   static constexpr const char* kSchemaName = "planned_peak";
   static void Describe(auto& v) {
@@ -55,18 +55,18 @@ struct PlannedPeak {
     v("tensors", &P::tensors, {.meaning = "the largest first"});
   }
 };
-// Of those that PlannedTensors gives. Absent: no tensor is known to be in use.
+// The peak of the tensors that PlannedTensors returns. Absent if there are no tensors.
 std::optional<PlannedPeak> PeakOf(const std::vector<PlannedTensor>& tensors);
 
-// What a method keeps from one inference to the next, such as the keys and values of a decoder.
+// The data that a method keeps from one inference to the next, such as the keys and values of a decoder.
 struct MethodState {
   std::int64_t tensors = 0;
   Bytes bytes = 0;
-  // For how many tokens there is room: what the program's method get_max_context_len or get_max_seq_len
-  // gives, if each of the tensors has that size in one dimension. Absent: not known.
+  // The capacity in tokens: the result of the program's method get_max_context_len or get_max_seq_len, if
+  // each of the tensors has that size in one dimension. Absent: unknown.
   std::optional<std::int64_t> tokens;
 
-  // All of it over the tokens. Absent: not known.
+  // bytes / tokens. Absent: unknown.
   std::optional<Bytes> PerToken() const { return tokens ? std::optional(bytes / *tokens) : std::nullopt; }
 
   static constexpr const char* kSchemaName = "method_state";
@@ -79,20 +79,21 @@ struct MethodState {
     v("bytes_per_token", &MethodState::PerToken, {.meaning = "bytes over tokens"});
   }
 };
-// Of those that PlannedTensors gives. Absent where the method branches, or no sum of the tensors is known.
+// The state among the tensors that PlannedTensors returns. Absent if the method branches, or if the sum of
+// the tensors is unknown.
 std::optional<MethodState> StateOf(const std::vector<PlannedTensor>& tensors, const Method& method,
                                    const Program& program);
 
-// What XNNPACK's operators need at least for the weights that they pack when a program is loaded: each
-// weight, and a bias of each output channel, which XNNPACK packs even where there is none (src/packing.cc).
-// Kernels fill up their tiles; by how much, the CPU decides. Each delegate packs for itself. Absent: not
-// known, as of another backend's delegates.
+// The minimum memory that XNNPACK's operators need for the weights that they pack when a program is loaded:
+// each weight, and a bias for each output channel, which XNNPACK packs even if there is none
+// (src/packing.cc). Kernels round up to their tiles, by an amount that depends on the CPU. Each delegate
+// packs its own weights. Absent if unknown, as for delegates of other backends.
 std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph);
 std::optional<Bytes> PackedBytes(const XnnGraph& graph);
 std::optional<Bytes> PackedBytes(const Method& method, const Program& program);
-// The part of PackedBytes for weights that an earlier operator of the method packs, too, as layers that share
-// their parameters do. XNNPACK packs them again for each operator unless the backend option
-// weight_cache_enabled is set before the program is loaded. 0: none is known.
+// The part of PackedBytes for weights that an earlier operator of the method also packs, such as layers with
+// shared parameters. XNNPACK packs them again for each operator, unless the backend option
+// weight_cache_enabled is set before the program is loaded. 0 if none are known.
 Bytes RepackedBytes(const Method& method, const Program& program);
 
 }  // namespace etprof

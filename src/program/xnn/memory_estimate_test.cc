@@ -9,8 +9,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Planned float tensors of these numbers of elements, each in a place of its own.
-Method Planned(const std::vector<std::int64_t>& elements) {
+// A method with planned float tensors of these numbers of elements, each at a separate place.
+Method MakePlannedMethod(const std::vector<std::int64_t>& elements) {
   Method method;
   std::uint64_t offset = 0;
   for (const std::int64_t count : elements) {
@@ -34,14 +34,14 @@ void AddCall(std::size_t from, std::size_t to, Method& method) {
   kernel.arguments = {from, to};
 }
 
-std::vector<std::size_t> ValuesOf(const PlannedPeak& peak) {
+std::vector<std::size_t> PeakValues(const PlannedPeak& peak) {
   std::vector<std::size_t> values;
   for (const PlannedTensor& tensor : peak.tensors) values.push_back(tensor.value);
   return values;
 }
 
-// A method that gives a constant.
-Method Constant(const char* name, std::int64_t number) {
+// A method that returns a constant.
+Method ConstantMethod(const char* name, std::int64_t number) {
   Method method;
   method.name = name;
   method.values.emplace_back().kind = ProgramValue::Kind::kInt;
@@ -54,9 +54,9 @@ std::optional<MethodState> StateOf(const Method& method, const Program& program)
   return etprof::StateOf(PlannedTensors(method, program), method, program);
 }
 
-TEST(MethodState, IsWhatIsReadBeforeItIsWritten) {
-  // 0 -> 1 beside what 2 holds -> 3.
-  Method method = Planned({10, 50, 64, 20});
+TEST(MethodState, ConsistsOfTensorsReadBeforeTheyAreWritten) {
+  // 0 -> 1; 1 and the contents of 2 -> 3.
+  Method method = MakePlannedMethod({10, 50, 64, 20});
   AddCall(0, 1, method);
   AddCall(1, 3, method);
   method.instructions[1].arguments = {1, 2, 3};
@@ -69,8 +69,9 @@ TEST(MethodState, IsWhatIsReadBeforeItIsWritten) {
   EXPECT_FALSE(state.PerToken());
   for (const PlannedTensor& tensor : PlannedTensors(method, program))
     EXPECT_EQ(tensor.state, tensor.value == 2);
-  // The tokens are those of the longest context, if the tensors have that size; else of the sequence.
-  program.methods = {Constant("get_max_seq_len", 8), Constant("get_max_context_len", 32)};
+  // The tokens are those of the longest context if the tensors have that size, otherwise those of the
+  // sequence.
+  program.methods = {ConstantMethod("get_max_seq_len", 8), ConstantMethod("get_max_context_len", 32)};
   method.values[2].tensor->shape = {2, 32};
   EXPECT_EQ(StateOf(method, program)->tokens, 32);
   EXPECT_EQ(StateOf(method, program)->PerToken(), 8);
@@ -78,26 +79,26 @@ TEST(MethodState, IsWhatIsReadBeforeItIsWritten) {
   EXPECT_EQ(StateOf(method, program)->tokens, 8);
   method.values[2].tensor->shape = {64};
   EXPECT_FALSE(StateOf(method, program)->tokens);
-  program.methods = {Constant("get_max_seq_len", 0)};
+  program.methods = {ConstantMethod("get_max_seq_len", 0)};
   EXPECT_FALSE(StateOf(method, program)->tokens);
   program.methods[0].values[0].integer.reset();
   EXPECT_FALSE(StateOf(method, program)->tokens);
-  // An input is none, and neither is what was written before.
+  // Inputs and tensors that were written before are not states.
   method.inputs = {0, 2};
   EXPECT_EQ(StateOf(method, program)->tensors, 0);
   method.inputs = {0};
   method.instructions[0].arguments = {0, 2};
   method.instructions[1].arguments = {2, 3};
   EXPECT_EQ(StateOf(method, program)->tensors, 0);
-  // Of a method that branches nothing is known; one without instructions has none.
+  // The state of a method that branches is unknown; a method without instructions has no state.
   method.instructions.push_back({Instruction::Kind::kJumpFalse, 0, 2, 0, {}});
   EXPECT_FALSE(StateOf(method, program));
-  EXPECT_EQ(StateOf(Constant("get_max_seq_len", 8), program)->tensors, 0);
+  EXPECT_EQ(StateOf(ConstantMethod("get_max_seq_len", 8), program)->tensors, 0);
 }
 
 TEST(PlannedPeak, CountsAViewOnce) {
-  // 0 -> 1, seen as 2 and as 3, which 4 is of: one place.
-  Method method = Planned({10, 50, 50, 50, 20});
+  // 0 -> 1, viewed as 2 and as 3, from which 4 is computed: one place.
+  Method method = MakePlannedMethod({10, 50, 50, 50, 20});
   method.operators.emplace_back("executorch_prim::et_view.default");
   AddCall(0, 1, method);
   AddCall(1, 2, method);
@@ -110,14 +111,14 @@ TEST(PlannedPeak, CountsAViewOnce) {
   method.outputs = {4};
   const PlannedPeak peak = PeakOf(PlannedTensors(method, {})).value();
   EXPECT_EQ(peak.bytes, 4 * (50 + 20));
-  EXPECT_THAT(ValuesOf(peak), ElementsAre(1, 4));
+  EXPECT_THAT(PeakValues(peak), ElementsAre(1, 4));
   EXPECT_EQ(peak.tensors[0].first, 0U);
   EXPECT_EQ(peak.tensors[0].last, 3U);
 }
 
-TEST(PlannedPeak, IsWhereMostIsInUseAtOnce) {
-  // 0 -> 1 -> 2 -> 3: all of a chain, of which two neighbors are in use at once.
-  Method method = Planned({10, 50, 60, 20});
+TEST(PlannedPeak, IsTheLargestSumInUseAtOnce) {
+  // 0 -> 1 -> 2 -> 3: a chain in which two neighbors are in use at a time.
+  Method method = MakePlannedMethod({10, 50, 60, 20});
   AddCall(0, 1, method);
   AddCall(1, 2, method);
   AddCall(2, 3, method);
@@ -126,11 +127,11 @@ TEST(PlannedPeak, IsWhereMostIsInUseAtOnce) {
   PlannedPeak peak = PeakOf(PlannedTensors(method, {})).value();
   EXPECT_EQ(peak.instruction, 1U);
   EXPECT_EQ(peak.bytes, 4 * (50 + 60));
-  EXPECT_THAT(ValuesOf(peak), ElementsAre(2, 1));
+  EXPECT_THAT(PeakValues(peak), ElementsAre(2, 1));
   EXPECT_EQ(peak.tensors[0].first, 1U);
   EXPECT_EQ(peak.tensors[0].last, 2U);
   EXPECT_EQ(peak.upper_bound, 0);
-  // An input is there from the start, an output to the end, whatever uses them.
+  // An input is in use from the start, an output until the end.
   method.inputs = {0, 3};
   method.values[1].tensor->dynamism = ProgramTensor::Shape::kBounded;
   peak = PeakOf(PlannedTensors(method, {})).value();
@@ -138,9 +139,9 @@ TEST(PlannedPeak, IsWhereMostIsInUseAtOnce) {
   EXPECT_EQ(peak.upper_bound, 4 * 50);
 }
 
-TEST(PlannedPeak, CountsNoInputThatNothingUses) {
-  // As ExecuTorch plans it: the output lies where the input was.
-  Method method = Planned({16, 20, 3});
+TEST(PlannedPeak, IgnoresUnusedInputs) {
+  // ExecuTorch plans the output in the place of the unused input.
+  Method method = MakePlannedMethod({16, 20, 3});
   method.values[2].tensor->memory_offset = 0;
   AddCall(1, 2, method);
   method.inputs = {0, 1};
@@ -150,7 +151,7 @@ TEST(PlannedPeak, CountsNoInputThatNothingUses) {
 
 TEST(PlannedPeak, CountsAStateAllTheTime) {
   // 0 -> 1 -> 2, then 3 -> 4, and 4 is copied to 3 for the next inference: aten::copy_(3, 4, 3).
-  Method method = Planned({10, 50, 60, 7, 7});
+  Method method = MakePlannedMethod({10, 50, 60, 7, 7});
   AddCall(0, 1, method);
   AddCall(1, 2, method);
   AddCall(3, 4, method);
@@ -165,8 +166,8 @@ TEST(PlannedPeak, CountsAStateAllTheTime) {
   EXPECT_EQ(PeakOf(PlannedTensors(method, {})).value().bytes, 4 * (50 + 60 + 7));
 }
 
-TEST(PlannedPeak, IsNotToldOfAMethodThatBranchesOrPlansNothing) {
-  Method method = Planned({10, 50});
+TEST(PlannedPeak, IsAbsentForBranchesAndWithoutPlannedTensors) {
+  Method method = MakePlannedMethod({10, 50});
   EXPECT_FALSE(PeakOf(PlannedTensors(method, {})));
   AddCall(0, 1, method);
   EXPECT_TRUE(PeakOf(PlannedTensors(method, {})));
@@ -175,7 +176,7 @@ TEST(PlannedPeak, IsNotToldOfAMethodThatBranchesOrPlansNothing) {
   EXPECT_FALSE(PeakOf(PlannedTensors(method, {})));
 }
 
-// A node that multiplies [4, 32] by a filter of these sizes.
+// A node that multiplies [4, 32] by a filter with these sizes.
 struct Layer {
   explicit Layer(std::vector<std::int64_t> filter, const char* filter_type = "fp32", int bits = 32,
                  const char* type = "fp32") {
@@ -197,7 +198,7 @@ struct Layer {
   XnnNode node;
 };
 
-TEST(PackedBytes, AreOfWeightsAndABiasOfEachChannel) {
+TEST(PackedBytes, CountWeightsAndABiasPerChannel) {
   const Layer layer({64, 32});
   EXPECT_EQ(PackedBytes(layer.node, layer.graph), 64 * (32 + 1) * 4);
   Layer transposed({32, 64});
@@ -205,7 +206,7 @@ TEST(PackedBytes, AreOfWeightsAndABiasOfEachChannel) {
   EXPECT_EQ(PackedBytes(transposed.node, transposed.graph), 64 * (32 + 1) * 4);
   const Layer int8({64, 32}, "qcint8", 8);
   EXPECT_EQ(PackedBytes(int8.node, int8.graph), 64 * (32 + 4));
-  // The file has fp32, and XNNPACK packs fp16.
+  // The file contains fp32, and XNNPACK packs fp16.
   const Layer half({64, 32}, "fp32", 32, "fp16");
   EXPECT_EQ(PackedBytes(half.node, half.graph), 64 * (32 + 1) * 2);
 }
@@ -219,7 +220,7 @@ TEST(PackedBytes, OfConvolutions) {
   EXPECT_EQ(PackedBytes(layer.node, layer.graph), 64 * (9 * 16 + 1) * 4);
 }
 
-TEST(PackedBytes, OfWhatPacksNothingWhenItIsLoaded) {
+TEST(PackedBytes, AreZeroWithoutPackingAtLoad) {
   Layer layer({64, 32});
   layer.graph.values[1].constant.reset();
   EXPECT_EQ(PackedBytes(layer.node, layer.graph), 0);
@@ -229,7 +230,7 @@ TEST(PackedBytes, OfWhatPacksNothingWhenItIsLoaded) {
   EXPECT_EQ(PackedBytes(layer.node, layer.graph), std::nullopt);
 }
 
-TEST(RepackedBytes, AreThoseOfWeightsThatSeveralOperatorsShare) {
+TEST(RepackedBytes, CountSharedWeights) {
   Program program;
   Method method;
   for (const char* const key : {"shared", "shared", "own", ""}) {
@@ -242,14 +243,14 @@ TEST(RepackedBytes, AreThoseOfWeightsThatSeveralOperatorsShare) {
     program.xnn_graphs.push_back(layer.graph);
   }
   EXPECT_EQ(RepackedBytes(method, program), 64 * (32 + 1) * 4);
-  // Two operators of one graph that read the same constant.
+  // Two operators of one graph read the same constant.
   program.xnn_graphs[3].nodes.push_back(program.xnn_graphs[3].nodes[0]);
   EXPECT_EQ(RepackedBytes(method, program), 2 * 64 * (32 + 1) * 4);
   method.delegates.resize(1);
   EXPECT_EQ(RepackedBytes(method, program), 0);
 }
 
-TEST(PackedBytes, OfAnotherBackendAreNotKnown) {
+TEST(PackedBytes, OfAnotherBackendAreUnknown) {
   Method method;
   EXPECT_EQ(PackedBytes(method, {}), 0);
   method.delegates.emplace_back();

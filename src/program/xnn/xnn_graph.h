@@ -11,14 +11,14 @@
 #include "core/units.h"
 #include "program/data_type.h"
 
-// What is in the payload of an XNNPACK delegate, as a value: backends/xnnpack/serialization/schema.fbs.
+// The contents of the payload of an XNNPACK delegate as values: backends/xnnpack/serialization/schema.fbs.
 namespace etprof {
 
 // A constant of a graph: weights, biases, scales.
 struct XnnConstant {
   Bytes bytes = 0;
-  // In the payload; under a name in the .pte (Program::named_data); under a name that the .pte has not, which
-  // the runtime expects in a .ptd.
+  // In the payload; as named data in the .pte (Program::named_data); or external: under a name that the .pte
+  // does not have, so the runtime expects it in a .ptd.
   enum class Place { kPayload, kNamed, kExternal } place = Place::kPayload;
   std::string key;  // kNamed, kExternal
 
@@ -46,9 +46,9 @@ struct XnnQuantization {
   std::optional<float> scale;                     // kPerTensor
   std::optional<std::int32_t> zero_point;         // kPerTensor
   std::optional<std::int32_t> channel_dimension;  // kPerChannel, kPerChannelGroup
-  std::optional<std::int32_t> group_size;         // kPerChannelGroup: weights of a scale
-  std::optional<std::int64_t> scales;             // kPerChannel, kPerChannelGroup: how many
-  std::optional<std::size_t> scale_constant;  // in XnnGraph::constants; absent: stored in the graph itself
+  std::optional<std::int32_t> group_size;         // kPerChannelGroup: number of weights per scale
+  std::optional<std::int64_t> scales;             // kPerChannel, kPerChannelGroup: number of scales
+  std::optional<std::size_t> scale_constant;  // index into XnnGraph::constants; absent: stored in the graph
   std::optional<std::int32_t> nonbatch_dimensions;  // kPerTokenDynamic
 
   static constexpr const char* kSchemaName = "quantization";
@@ -81,9 +81,9 @@ struct XnnValue {
   DataType type;
   std::vector<std::int64_t> shape;
   std::optional<XnnQuantization> quantization;
-  std::optional<std::size_t> constant;  // in XnnGraph::constants
+  std::optional<std::size_t> constant;  // index into XnnGraph::constants
   std::optional<std::uint32_t>
-      external_id;  // of an input or output: its place among the delegate call's arguments
+      external_id;  // of an input or output: index into the arguments of the delegate call
 
   static void Describe(auto& v) {
     v("value", &XnnValue::id, {.meaning = "its id"});
@@ -97,7 +97,7 @@ struct XnnValue {
   }
 };
 
-inline constexpr std::uint32_t kXnnTransposeWeights = 1;  // of XnnNode::flags; XNN_FLAG_TRANSPOSE_WEIGHTS
+inline constexpr std::uint32_t kXnnTransposeWeights = 1;  // in XnnNode::flags (XNN_FLAG_TRANSPOSE_WEIGHTS)
 
 struct XnnConvolution {
   std::int64_t kernel_height = 0, kernel_width = 0, stride_height = 0, stride_width = 0;
@@ -122,34 +122,34 @@ struct XnnConvolution {
   }
 };
 
-// A node as it was exported. At run time XNNPACK may fuse or split it, or insert others.
+// An exported node. At run time XNNPACK may fuse or split nodes, or insert others.
 struct XnnNode {
-  std::size_t index = 0;  // in XnnGraph::nodes: its identity
+  std::size_t index = 0;  // index into XnnGraph::nodes, its identity
   std::string type;       // "XNNConv2d", as in the schema
   std::optional<std::uint32_t>
-      debug_handle;  // of the edge program's node; absent: inserted by the partitioner
-  std::vector<std::uint32_t> inputs, outputs;   // ids of values; weights and biases are inputs
+      debug_handle;  // of the edge program's node; absent: the partitioner inserted the node
+  std::vector<std::uint32_t> inputs, outputs;   // value ids; weights and biases are inputs
   std::uint32_t flags = 0;                      // XNN_FLAG_* of xnnpack.h
-  std::optional<float> output_min, output_max;  // a fused activation's; absent: not bounded
+  std::optional<float> output_min, output_max;  // bounds of a fused activation; absent: unbounded
   std::optional<XnnConvolution> convolution;    // of XNNConv2d, XNNDepthwiseConv2d, XNNConvTranspose2d
-  std::optional<std::int64_t> macs;             // work.h; absent: not known
+  std::optional<std::int64_t> macs;             // see work.h; absent: unknown
 };
 
 struct XnnGraph {
   std::string version;
-  bool header = false;  // "XH00": constants lie behind the graph, not in it
+  bool header = false;  // whether there is an "XH00" header: then the constants follow the graph
   Bytes flatbuffer_bytes = 0;
-  Bytes constant_bytes = 0;    // of the payload itself
-  std::vector<XnnNode> nodes;  // in the order in which they run
+  Bytes constant_bytes = 0;    // in the payload itself
+  std::vector<XnnNode> nodes;  // in execution order
   std::vector<XnnValue> values;
-  std::vector<std::uint32_t> inputs, outputs;  // ids of values
+  std::vector<std::uint32_t> inputs, outputs;  // value ids
   std::vector<XnnConstant> constants;          // without the reserved first entry of the file
 
-  // The value of an id, or null.
+  // The value with this id; null if there is none.
   const XnnValue* Find(std::uint32_t id) const;
-  std::map<std::uint32_t, std::size_t> by_id;  // in values
+  std::map<std::uint32_t, std::size_t> by_id;  // value id -> index into values
   std::map<std::uint32_t, std::uint32_t>
-      uses;  // by id: how many nodes read it, the graph's outputs counted too
+      uses;  // value id -> number of nodes that read it, plus one for an output of the graph
 };
 
 }  // namespace etprof

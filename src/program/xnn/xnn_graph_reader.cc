@@ -15,10 +15,10 @@ namespace {
 namespace xnn = fb_xnnpack;
 
 constexpr std::size_t kXnnHeaderBytes = 30;
-constexpr std::size_t kMostXnnDimensions = 16;        // XNNPACK's own limit is 6
+constexpr std::size_t kMaxXnnDimensions = 16;         // XNNPACK's own limit is 6
 constexpr std::uint32_t kNoDebugHandle = 65535;       // xnnpack_preprocess.DEFAULT_DEBUG_HANDLE
-constexpr std::uint32_t kNone = 0xffffffffU;          // XNN_INVALID_VALUE_ID
-constexpr std::uint64_t kByName = ~std::uint64_t{0};  // ConstantDataOffset.offset of what has a named_key
+constexpr std::uint32_t kNoValue = 0xffffffffU;       // XNN_INVALID_VALUE_ID
+constexpr std::uint64_t kByName = ~std::uint64_t{0};  // ConstantDataOffset.offset if there is a named_key
 
 struct Layout {
   ByteView flatbuffer;
@@ -29,7 +29,7 @@ struct Layout {
 };
 
 Layout ReadLayout(const Source& source, std::uint64_t offset, std::uint64_t length) {
-  const ByteView payload = source.Part(offset, length, "an XNNPACK payload");
+  const ByteView payload = source.Slice(offset, length, "an XNNPACK payload");
   Layout layout;
   if (length < 8 || std::memcmp(payload.data() + 4, "XH00", 4) != 0) {
     layout.flatbuffer = payload;
@@ -37,19 +37,20 @@ Layout ReadLayout(const Source& source, std::uint64_t offset, std::uint64_t leng
     return layout;
   }
   if (length < kXnnHeaderBytes || LoadLittleEndian<std::uint16_t>(payload, 8) < kXnnHeaderBytes)
-    throw source.Bad("an XNNPACK payload ends within its header", offset);
+    throw source.MakeError("an XNNPACK payload ends within its header", offset);
   const std::uint64_t at = LoadLittleEndian<std::uint32_t>(payload, 10);
   const std::uint64_t size = LoadLittleEndian<std::uint32_t>(payload, 14);
   const std::uint64_t constants_at = LoadLittleEndian<std::uint32_t>(payload, 18);
   layout.constant_bytes = LoadLittleEndian<std::uint64_t>(payload, 22);
   if (at > length || size > length - at)
-    throw source.Bad(
+    throw source.MakeError(
         fmt::format("an XNNPACK graph ({} bytes at {}) is not in its payload of {} bytes", size, at, length),
         offset + 10);
   if (constants_at > length || layout.constant_bytes > length - constants_at)
-    throw source.Bad(fmt::format("XNNPACK constants ({} bytes at {}) are not in their payload of {} bytes",
-                                 layout.constant_bytes, constants_at, length),
-                     offset + 18);
+    throw source.MakeError(
+        fmt::format("XNNPACK constants ({} bytes at {}) are not in their payload of {} bytes",
+                    layout.constant_bytes, constants_at, length),
+        offset + 18);
   layout.header = true;
   layout.flatbuffer = payload.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(size));
   layout.flatbuffer_at = offset + at;
@@ -66,11 +67,11 @@ class XnnReader {
         buffer_(source, layout.flatbuffer_at, layout.flatbuffer) {}
 
   XnnGraph Read() {
-    // XN00 is the format's older version; the fields that both have are the same.
+    // XN00 is the older version of the format, in which these fields are the same.
     if (!buffer_.HasIdentifier("XN01") && !buffer_.HasIdentifier("XN00"))
-      throw source_.Bad("an XNNPACK graph has no XN01 identifier: another version of the format",
-                        layout_.flatbuffer_at + 4);
-    const auto& graph = buffer_.Verified<xnn::XNNGraph>(source_, "an XNNPACK graph");
+      throw source_.MakeError("an XNNPACK graph has no XN01 identifier: another version of the format",
+                              layout_.flatbuffer_at + 4);
+    const auto& graph = buffer_.VerifyRoot<xnn::XNNGraph>(source_, "an XNNPACK graph");
     graph_.version = source_.Text(graph.version());
     graph_.header = layout_.header;
     graph_.flatbuffer_bytes = static_cast<Bytes>(layout_.flatbuffer.size());
@@ -96,7 +97,7 @@ class XnnReader {
 
  private:
   [[noreturn]] void Fail(const std::string& problem, const void* object) const {
-    throw source_.Bad("an XNNPACK graph is malformed: " + problem, buffer_.At(object));
+    throw source_.MakeError("an XNNPACK graph is malformed: " + problem, buffer_.At(object));
   }
 
   std::uint32_t Id(std::uint32_t id, const void* object) const {
@@ -107,13 +108,13 @@ class XnnReader {
   std::vector<std::uint32_t> Ids(const flatbuffers::Vector<std::uint32_t>* list) const {
     std::vector<std::uint32_t> ids;
     if (list == nullptr) return ids;
-    source_.Spend(list->size() * sizeof(std::uint32_t));
+    source_.SpendCopyBudget(list->size() * sizeof(std::uint32_t));
     for (const std::uint32_t id : *list) ids.push_back(Id(id, list));
     return ids;
   }
 
   void ReadConstant(const xnn::ConstantDataOffset& entry) {
-    source_.Spend(sizeof(XnnConstant));
+    source_.SpendCopyBudget(sizeof(XnnConstant));
     XnnConstant constant;
     if (entry.size() > static_cast<std::uint64_t>(std::numeric_limits<Bytes>::max()))
       Fail(fmt::format("a constant of {} bytes", entry.size()), &entry);
@@ -135,7 +136,7 @@ class XnnReader {
     graph_.constants.push_back(std::move(constant));
   }
 
-  // Indices count from 1. Where a graph has no list, its constants are within it, as in older files.
+  // Indices count from 1. In older files without a list of constants, the constants are in the graph.
   std::optional<std::size_t> Constant(std::uint32_t index, const void* object) const {
     if (index == 0 || graph_.constants.empty()) return std::nullopt;
     if (index > graph_.constants.size())
@@ -173,7 +174,7 @@ class XnnReader {
   }
 
   void ReadValue(const xnn::XValue& entry) {
-    source_.Spend(sizeof(XnnValue));
+    source_.SpendCopyBudget(sizeof(XnnValue));
     XnnValue value;
     const xnn::XNNTensorValue* tensor = entry.xvalue_union_as_XNNTensorValue();
     if (const auto* quantized = entry.xvalue_union_as_XNNQuantizedTensorValue()) {
@@ -184,24 +185,25 @@ class XnnReader {
     value.id = tensor->id_out();
     value.type = XnnDataTypeOf(static_cast<int>(tensor->datatype()));
     if (const auto* sizes = tensor->dims()) {
-      if (sizes->size() > kMostXnnDimensions)
+      if (sizes->size() > kMaxXnnDimensions)
         Fail(fmt::format("a value has {} dimensions", sizes->size()), tensor);
       value.shape.assign(sizes->begin(), sizes->end());
     }
     if (!ElementCount(value.shape))
       Fail(fmt::format("a value of [{}] elements cannot be", fmt::join(value.shape, ", ")), tensor);
     value.constant = Constant(tensor->constant_buffer_idx(), tensor);
-    if (tensor->external_id() != kNone) value.external_id = tensor->external_id();
+    if (tensor->external_id() != kNoValue) value.external_id = tensor->external_id();
     if (!graph_.by_id.try_emplace(value.id, graph_.values.size()).second)
       Fail(fmt::format("two values are number {}", value.id), tensor);
     graph_.values.push_back(std::move(value));
   }
 
-  // Sets a node's values from the ids of a table of the schema; an optional one that is not there is kNone.
+  // Sets a node's inputs and outputs from the ids of a table of the schema. A missing optional input has the
+  // id kNoValue.
   void Connect(XnnNode& node, const void* table, std::initializer_list<std::uint32_t> inputs,
                std::initializer_list<std::uint32_t> outputs, std::uint32_t flags) const {
     for (const std::uint32_t id : inputs) {
-      if (id != kNone) node.inputs.push_back(Id(id, table));
+      if (id != kNoValue) node.inputs.push_back(Id(id, table));
     }
     for (const std::uint32_t id : outputs) node.outputs.push_back(Id(id, table));
     node.flags = flags;
@@ -232,7 +234,7 @@ class XnnReader {
                         t.padding_bottom(),
                         t.padding_left()};
   }
-  // How many of the inputs there are is in the type's name: XNNConcatenate3.
+  // The number of inputs is in the type's name: XNNConcatenate3.
   void Connect(XnnNode& node, const xnn::_XNNCat& t) const {
     const std::uint32_t ids[] = {t.input1_id(), t.input2_id(), t.input3_id(), t.input4_id(), t.input5_id()};
     for (int i = 0; i < node.type.back() - '0'; ++i) node.inputs.push_back(Id(ids[i], &t));
@@ -245,7 +247,7 @@ class XnnReader {
   void Connect(XnnNode& node, const xnn::XNNArgMaxPooling2d& t) const {
     Connect(node, &t, {t.input_id()}, {t.output_value_id(), t.output_index_id()}, t.flags());
   }
-  // The others take one tensor and give one.
+  // All other types have one input and one output.
   template <typename Table>
   void Connect(XnnNode& node, const Table& t) const {
     Connect(node, &t, {t.input_id()}, {t.output_id()}, t.flags());
@@ -325,11 +327,11 @@ class XnnReader {
       case T::XNNScaledDotProductAttention:
         return ConnectTo<xnn::XNNScaledDotProductAttention>(node, entry);
     }
-    node.type = fmt::format("XNode {}", static_cast<int>(entry.xnode_union_type()));  // of a newer schema
+    node.type = fmt::format("XNode {}", static_cast<int>(entry.xnode_union_type()));  // from a newer schema
   }
 
   void ReadNode(const xnn::XNode& entry) {
-    source_.Spend(sizeof(XnnNode));
+    source_.SpendCopyBudget(sizeof(XnnNode));
     XnnNode node;
     node.index = graph_.nodes.size();
     node.type = xnn::EnumNameXNodeUnion(entry.xnode_union_type());
