@@ -7,23 +7,23 @@
 #include "core/json/describe.h"
 #include "core/units.h"
 
-// What a runner reports of a burst, which is what a results directory stores of it. Each number is described
-// here once: the reply of the runner (protocol/messages.h), the manifest (measure/store/run_data.h), and
-// their schemas take it from here. Times are nanoseconds.
+// The numbers that a runner reports for a burst and that a results directory stores. The runner's reply
+// (protocol/messages.h), the manifest (measure/store/run_data.h), and their schemas share these descriptions.
+// Times are in nanoseconds.
 namespace etprof::protocol {
 
-// The runs of a burst in the order they ran: opening, then recorded, then traced ones.
+// The runs of a burst in the order of execution: opening runs, then recorded runs, then traced runs.
 struct BurstRuns {
-  std::vector<Nanoseconds> opening;   // wall times of the unrecorded runs, until the latency was level
+  std::vector<Nanoseconds> opening;   // wall times of the unrecorded runs, until the latency is stable
   std::vector<Nanoseconds> recorded;  // wall times of the untraced runs: the latencies
-  std::vector<Nanoseconds> traced;    // wall times of the runs with the tracer on: never a latency
+  std::vector<Nanoseconds> traced;    // wall times of the runs with the tracer on; not used as latencies
   bool level = true;
 
-  // Waiting time of each run: for how long since the end of the run before it the threads wanted a processor
-  // and had none (runner/timing/waiting.h). Empty, or -1 for a run: not known.
+  // For each run, how long its threads were runnable but waited for a CPU since the end of the previous run
+  // (runner/timing/waiting.h). Empty: not known for any run; -1: not known for that run.
   std::vector<Nanoseconds> opening_wait, recorded_wait, traced_wait;
   int runs_per_reading = 1;
-  std::vector<Nanoseconds> recorded_cpu;  // processor time of all threads; empty, or -1 for a run: not known
+  std::vector<Nanoseconds> recorded_cpu;  // CPU time of all threads; empty, or -1 for a run: not known
 
   static void Describe(auto& v) {
     v("opening_ns", &BurstRuns::opening,
@@ -46,7 +46,7 @@ struct BurstRuns {
   }
 };
 
-// The device and the process over one burst. Absent: the device does not tell.
+// The state of the device and the process during one burst. Absent: the device does not report the value.
 struct BurstConditions {
   Nanoseconds start = 0, end = 0;
   std::optional<Nanoseconds> cpu_time;
