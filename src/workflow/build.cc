@@ -20,17 +20,17 @@ namespace {
 constexpr std::size_t kShownChanges = 3;
 constexpr std::size_t kShownLogLines = 30;
 
-RunnerPreset PresetNamed(const std::string& name) {
+RunnerPreset FindPreset(const std::string& name) {
   const std::vector<RunnerPreset> all = RunnerPresets();
   if (const auto found = std::ranges::find(all, name, &RunnerPreset::name); found != all.end()) return *found;
   const std::vector<std::string> names = ExecutorchPresetNames();
-  const std::string near = Closest(name, names);
+  const std::string suggestion = Closest(name, names);
   throw Error(ExitCode::kUsage, fmt::format("unknown preset `{}`", name))
-      .Remedy(near.empty() ? fmt::format("choose one of {}", fmt::join(names, ", "))
-                           : fmt::format("did you mean `{}`?", near));
+      .Remedy(suggestion.empty() ? fmt::format("choose one of {}", fmt::join(names, ", "))
+                                 : fmt::format("did you mean `{}`?", suggestion));
 }
 
-// As the kit chooses: what runs here, and Android's when there is an NDK.
+// As the kit does: the presets of this machine, and Android's if there is an NDK.
 std::vector<std::string> DefaultPresets(const BuildHost& host) {
   std::vector<std::string> names = {"native"};
   if (host.system == "Darwin") names = {"mac-arm64", "mac-arm64-sme2-off"};
@@ -41,14 +41,14 @@ std::vector<std::string> DefaultPresets(const BuildHost& host) {
 std::vector<RunnerPreset> ChosenPresets(const ExecutorchBuildOptions& options, const BuildHost& host) {
   std::vector<RunnerPreset> chosen;
   for (const std::string& name : options.preset.empty() ? DefaultPresets(host) : options.preset) {
-    RunnerPreset preset = PresetNamed(name);
+    RunnerPreset preset = FindPreset(name);
     if (options.trace) preset = TraceEnabled(preset);
     if (std::ranges::find(chosen, preset.name, &RunnerPreset::name) == chosen.end()) chosen.push_back(preset);
   }
   return chosen;
 }
 
-BundleTarget TargetNamed(const std::string& name) {
+BundleTarget FindTarget(const std::string& name) {
   for (const BundleTarget target : {BundleTarget::kLinuxAarch64, BundleTarget::kAndroid,
                                     BundleTarget::kMacosArm64, BundleTarget::kNative}) {
     if (Name(target) == name) return target;
@@ -57,7 +57,7 @@ BundleTarget TargetNamed(const std::string& name) {
       .Remedy("the targets are linux-aarch64, android, macos-arm64 and native");
 }
 
-// Installs etprof's presets; gives the names of those that the checkout's own CMakePresets.json has.
+// Installs etprof's presets. Returns the names of presets that the checkout's own CMakePresets.json defines.
 std::vector<std::string> PrepareCheckout(const Checkout& checkout, WorkflowProgress& progress) {
   if (!checkout.commit) {
     progress.Message("warning: The build cannot be named by a commit: " + checkout.git_problem);
@@ -72,8 +72,8 @@ std::vector<std::string> PrepareCheckout(const Checkout& checkout, WorkflowProgr
   return InstallPresets(checkout.folder);
 }
 
-// Says the end of the build's log where that failed.
-BuildRecord BuildOne(const RunnerBuild& build, WorkflowProgress& progress) {
+// Builds one runner. If the build fails, prints the end of its log as messages.
+BuildRecord BuildAndReport(const RunnerBuild& build, WorkflowProgress& progress) {
   const std::string& name = build.preset.name;
   const BuildProgress steps = {
       [&](std::string_view text) { progress.Step(fmt::format("{}: {}", name, text)); },
@@ -82,8 +82,8 @@ BuildRecord BuildOne(const RunnerBuild& build, WorkflowProgress& progress) {
     return BuildRunner(build, steps, [&progress] { return progress.Interrupted(); });
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kDeviceFailed && Exists(build.Log())) {
-      const std::string said = FailureIn(ReadTextFile(build.Log()), kShownLogLines);
-      for (const std::string_view line : SplitAt(said, '\n')) progress.Message(std::string(line));
+      const std::string failure = FailureIn(ReadTextFile(build.Log()), kShownLogLines);
+      for (const std::string_view line : SplitAt(failure, '\n')) progress.Message(std::string(line));
     }
     throw;
   }
@@ -98,14 +98,14 @@ Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgres
         .InFile(ExecutablePath().string())
         .Remedy("run `build/etprof` in a checkout");
   }
-  return BuildBundle({*checkout, TargetNamed(options.target), options.output, options.jobs,
+  return BuildBundle({*checkout, FindTarget(options.target), options.output, options.jobs,
                       [&progress](const std::string& step) { progress.Step(step); }});
 }
 
 std::vector<std::string> ExecutorchPresetNames() { return Each(RunnerPresets(), &RunnerPreset::name); }
 
 ExecutorchBuilt BuildExecutorch(const ExecutorchBuildOptions& options,
-                                const std::function<void(const BuiltRunner&)>& each,
+                                const std::function<void(const BuiltRunner&)>& on_built,
                                 WorkflowProgress& progress) {
   const Checkout checkout = ReadCheckout(options.executorch, [&progress] { return progress.Interrupted(); });
   const std::optional<std::filesystem::path> root = CheckoutRoot();
@@ -123,13 +123,14 @@ ExecutorchBuilt BuildExecutorch(const ExecutorchBuildOptions& options,
     }
     return built;
   }
-  const std::vector<std::string> of_checkout = PrepareCheckout(checkout, progress);
+  const std::vector<std::string> presets_of_checkout = PrepareCheckout(checkout, progress);
   for (const RunnerBuild& build : builds) {
-    if (std::ranges::find(of_checkout, build.preset.name) != of_checkout.end()) {
+    if (std::ranges::find(presets_of_checkout, build.preset.name) != presets_of_checkout.end()) {
       progress.Message(fmt::format("warning: {} is built as the checkout's own CMakePresets.json defines it",
                                    build.preset.name));
     }
-    each(built.runners.emplace_back(BuiltRunner{build.Runner(), build.Log(), BuildOne(build, progress)}));
+    on_built(built.runners.emplace_back(
+        BuiltRunner{build.Runner(), build.Log(), BuildAndReport(build, progress)}));
   }
   return built;
 }

@@ -12,8 +12,8 @@
 
 namespace etprof {
 
-// etprof-runner for a device, as one folder to push.
 inline constexpr About kBuildJobs{.meaning = "files that are compiled at once", .least = 1, .most = 1024};
+// Options of BuildPortableRunner().
 struct PortableRunnerOptions {
   std::string target;            // "linux-aarch64", "android", "macos-arm64", "native"
   std::filesystem::path output;  // empty: build/bundles/TARGET of the checkout
@@ -26,12 +26,14 @@ struct PortableRunnerOptions {
   }
 };
 // Throws Error (kUsage, kBadInput, kDeviceFailed).
+// Builds etprof-runner for a device as one folder, a bundle, that can be pushed to it.
 Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgress& progress);
 
-// ExecuTorch's own executor_runner, in the user's checkout.
+// Options for building ExecuTorch's own executor_runner in the user's checkout.
 struct ExecutorchBuildOptions {
   std::filesystem::path executorch;  // the checkout
-  std::vector<std::string> preset;   // empty: those of this machine, and Android's when ANDROID_NDK is set
+  // Empty: the presets of this machine, and Android's when ANDROID_NDK is set.
+  std::vector<std::string> preset;
   bool trace = false, llm = false, clean = false, dry_run = false;
   int jobs = 0;  // 0: as Ninja chooses
 
@@ -51,7 +53,7 @@ struct ExecutorchBuildOptions {
 };
 std::vector<std::string> ExecutorchPresetNames();
 
-// What `etprof build --executorch` did, or would do.
+// One executor_runner that `etprof build --executorch` built.
 struct BuiltRunner {
   std::filesystem::path runner, log;
   BuildRecord record;
@@ -75,11 +77,12 @@ struct ExecutorchBuilt {
     v("runners", &B::runners, {.meaning = "what was built, as their etprof-build.json", .if_any = true});
   }
 };
-// Builds the checkout's runners, one after the other: `each` is told of one as soon as it is built. Where
-// something is missing, nothing is built or changed. Throws Error (kUsage, kBadInput, kInterrupted), as
-// InstallPresets, and as BuildRunner, whose log's end is said before.
+// Builds the checkout's runners one after the other and calls `on_built` after each. If a requirement is
+// missing, nothing is built or changed, and the result lists what is missing. Throws Error (kUsage,
+// kBadInput, kInterrupted), and as InstallPresets and BuildRunner. Before an error of BuildRunner the end of
+// the build log is printed as messages.
 ExecutorchBuilt BuildExecutorch(const ExecutorchBuildOptions& options,
-                                const std::function<void(const BuiltRunner&)>& each,
+                                const std::function<void(const BuiltRunner&)>& on_built,
                                 WorkflowProgress& progress);
 
 }  // namespace etprof

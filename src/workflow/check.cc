@@ -26,30 +26,30 @@ namespace {
 
 constexpr double kSecondsPerPair = 60;
 
-// --- the two sides ---------------------------------------------------------------------------------------
+// --- baseline and candidate ------------------------------------------------------------------------------
 
-enum class Kind {
-  kModels,   // a model, and another one or what differs: measured now
-  kFolders,  // two folders of models, which are paired by name: measured now
-  kConfigs,  // a configuration with its pairs, or two whose experiments are paired by name: measured now
-  kRuns,     // a results directory with its pairs, or two: nothing is measured
+enum class InputKind {
+  kModels,   // two models, or one and a variant of it: measured now
+  kFolders,  // two folders of models, paired by name: measured now
+  kConfigs,  // a configuration with pairs, or two whose experiments are paired by name: measured now
+  kRuns,     // a results directory with pairs, or two: nothing is measured
 };
-constexpr NamedValue<Kind> kKinds[] = {{Kind::kModels, "a model"},
-                                       {Kind::kFolders, "a folder of models"},
-                                       {Kind::kConfigs, "a configuration"},
-                                       {Kind::kRuns, "a results directory"}};
+constexpr NamedValue<InputKind> kInputKinds[] = {{InputKind::kModels, "a model"},
+                                                 {InputKind::kFolders, "a folder of models"},
+                                                 {InputKind::kConfigs, "a configuration"},
+                                                 {InputKind::kRuns, "a results directory"}};
 
-// As the command line names them.
-struct CheckSides {
-  Kind kind = Kind::kModels;
+// The two inputs as the command line names them.
+struct CheckInputs {
+  InputKind kind = InputKind::kModels;
   std::string baseline;
-  std::string candidate;  // empty: `baseline` holds both sides
+  std::string candidate;  // empty: `baseline` has both variants
 };
 
-// "isa=-avx2": what differs from the other side. A file of such a name wins.
+// Whether the text is a variant such as "isa=-avx2". If a file of that name exists, it is a file.
 bool IsVariant(const std::string& text) { return text.find('=') != std::string::npos && !Exists(text); }
 
-// The files in a folder and its subfolders, by their path in it.
+// The files in a folder and its subfolders, by their relative path.
 std::map<std::string, std::filesystem::path> FilesIn(const std::filesystem::path& folder) {
   std::map<std::string, std::filesystem::path> files;
   std::error_code error;
@@ -76,7 +76,7 @@ std::map<std::string, std::filesystem::path> ModelsIn(const std::filesystem::pat
   return files;
 }
 
-// A folder with models and nothing of a measurement, of etprof or of the kit.
+// Whether the folder has models and no files of a measurement by etprof or the kit.
 bool IsFolderOfModels(const std::filesystem::path& folder) {
   if (Exists(folder / kManifestFile)) return false;
   const auto files = FilesIn(folder);
@@ -85,57 +85,57 @@ bool IsFolderOfModels(const std::filesystem::path& folder) {
          });
 }
 
-Kind KindOf(const std::string& text) {
-  if (IsFolder(text)) return IsFolderOfModels(text) ? Kind::kFolders : Kind::kRuns;
-  if (IsVariant(text)) return Kind::kModels;
+InputKind DetectInputKind(const std::string& text) {
+  if (IsFolder(text)) return IsFolderOfModels(text) ? InputKind::kFolders : InputKind::kRuns;
+  if (IsVariant(text)) return InputKind::kModels;
   if (!Exists(text))
     throw Error(ExitCode::kBadInput, "no such file or folder").InFile(text).Remedy("check the path");
-  return text.ends_with(".json") ? Kind::kConfigs : Kind::kModels;
+  return text.ends_with(".json") ? InputKind::kConfigs : InputKind::kModels;
 }
 
-CheckSides SidesOf(const CheckOptions& options) {
-  CheckSides sides;
-  std::tie(sides.baseline, sides.candidate) = SidesGiven(options);
-  if (sides.baseline.empty())
+CheckInputs ParseInputs(const CheckOptions& options) {
+  CheckInputs inputs;
+  std::tie(inputs.baseline, inputs.candidate) = SidesGiven(options);
+  if (inputs.baseline.empty())
     throw Error(ExitCode::kUsage, "nothing to check").Remedy("run `etprof check BASE.pte CANDIDATE.pte`");
-  if (IsVariant(sides.baseline)) {
+  if (IsVariant(inputs.baseline)) {
     throw Error(ExitCode::kUsage, "the baseline must be a model, a configuration, or a results directory")
         .Remedy("give what differs as the candidate: `--candidate isa=-avx2`");
   }
-  sides.kind = KindOf(sides.baseline);
-  if (sides.candidate.empty()) {
-    if (sides.kind == Kind::kModels) {
+  inputs.kind = DetectInputKind(inputs.baseline);
+  if (inputs.candidate.empty()) {
+    if (inputs.kind == InputKind::kModels) {
       throw Error(ExitCode::kUsage, "one model has nothing to be compared with")
           .Remedy("pass a second model, or what differs: `--candidate isa=-avx2`");
     }
-    if (sides.kind == Kind::kFolders) {
+    if (inputs.kind == InputKind::kFolders) {
       throw Error(ExitCode::kUsage, "one folder of models has nothing to be compared with")
           .Remedy("pass a second folder, with models of the same names");
     }
-    return sides;
+    return inputs;
   }
-  const Kind other = KindOf(sides.candidate);
-  if (other != sides.kind) {
-    throw Error(ExitCode::kUsage, fmt::format("{} cannot be compared with {}", NameIn(kKinds, sides.kind),
-                                              NameIn(kKinds, other)))
+  const InputKind other = DetectInputKind(inputs.candidate);
+  if (other != inputs.kind) {
+    throw Error(ExitCode::kUsage, fmt::format("{} cannot be compared with {}",
+                                              NameIn(kInputKinds, inputs.kind), NameIn(kInputKinds, other)))
         .Remedy("give two models, two folders of models, two configurations, or two results directories");
   }
-  if (sides.kind == Kind::kFolders) {
-    for (std::string* side : {&sides.baseline, &sides.candidate})
+  if (inputs.kind == InputKind::kFolders) {
+    for (std::string* side : {&inputs.baseline, &inputs.candidate})
       *side = std::filesystem::absolute(*side / std::filesystem::path()).lexically_normal().parent_path();
   }
-  return sides;
+  return inputs;
 }
 
-Config ConfigOfModels(const CheckSides& sides, const MeasureRequest& measurement, Device& device,
-                      const DeviceProperties& properties) {
-  ExperimentConfig baseline = ExperimentOf(measurement, sides.baseline, device, properties);
+Config MakeModelsConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+                        const DeviceProperties& properties) {
+  ExperimentConfig baseline = ExperimentOf(measurement, inputs.baseline, device, properties);
   baseline.name = "baseline";
   Variant variant;
-  if (IsVariant(sides.candidate)) {
-    variant = ParseVariant(sides.candidate);
+  if (IsVariant(inputs.candidate)) {
+    variant = ParseVariant(inputs.candidate);
   } else {
-    variant.model = std::filesystem::absolute(sides.candidate).lexically_normal();
+    variant.model = std::filesystem::absolute(inputs.candidate).lexically_normal();
   }
   ExperimentConfig candidate = Changed(baseline, variant);
   candidate.name = "candidate";
@@ -153,16 +153,16 @@ Config ConfigOfModels(const CheckSides& sides, const MeasureRequest& measurement
   return config;
 }
 
-// The models that both folders have; `lone` gets the names of those that only one has.
-Config ConfigOfFolders(const CheckSides& sides, const MeasureRequest& measurement, Device& device,
-                       const DeviceProperties& properties, std::vector<std::string>& lone) {
-  const auto of_baseline = ModelsIn(sides.baseline), of_candidate = ModelsIn(sides.candidate);
+// Pairs the models that are in both folders. `unpaired` gets a message for each model that is in only one.
+Config MakeFoldersConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+                         const DeviceProperties& properties, std::vector<std::string>& unpaired) {
+  const auto of_baseline = ModelsIn(inputs.baseline), of_candidate = ModelsIn(inputs.candidate);
   Config config;
   config.pairs_given = true;
   for (const auto& [name, model] : of_baseline) {
     const auto other = of_candidate.find(name);
     if (other == of_candidate.end()) {
-      lone.push_back(fmt::format("{} is only in {}", name, FromHere(sides.baseline)));
+      unpaired.push_back(fmt::format("{} is only in {}", name, FromHere(inputs.baseline)));
       continue;
     }
     const std::string label = name.substr(0, name.size() - model.extension().string().size());
@@ -182,19 +182,19 @@ Config ConfigOfFolders(const CheckSides& sides, const MeasureRequest& measuremen
   }
   for (const auto& [name, model] : of_candidate) {
     if (!of_baseline.contains(name))
-      lone.push_back(fmt::format("{} is only in {}", name, FromHere(sides.candidate)));
+      unpaired.push_back(fmt::format("{} is only in {}", name, FromHere(inputs.candidate)));
   }
   if (config.pairs.empty()) {
     throw Error(ExitCode::kBadInput, fmt::format("`{}` and `{}` have no model of the same name",
-                                                 FromHere(sides.baseline), FromHere(sides.candidate)))
+                                                 FromHere(inputs.baseline), FromHere(inputs.candidate)))
         .Remedy("give the models to compare the same names");
   }
-  config.output_root = DefaultRunDirectory(sides.candidate, properties.platform);
+  config.output_root = DefaultRunDirectory(inputs.candidate, properties.platform);
   return config;
 }
 
-Config ReadSide(const std::string& path, const MeasureRequest& measurement, Device& device,
-                const DeviceProperties& properties) {
+Config ReadInputConfig(const std::string& path, const MeasureRequest& measurement, Device& device,
+                       const DeviceProperties& properties) {
   Config config = ReadConfig(path, ContextFor(device, properties));
   if (const std::string option = measurement.GivenOfModel(); !option.empty())
     throw Error(ExitCode::kUsage, fmt::format("`{}` is for models, and this is a configuration", option))
@@ -204,8 +204,8 @@ Config ReadSide(const std::string& path, const MeasureRequest& measurement, Devi
   return config;
 }
 
-// The experiments that both have, the baseline's against the candidate's.
-Config ConfigOfTwo(const Config& baseline, const Config& candidate) {
+// Pairs the experiments of the same name and threads in two configurations.
+Config JoinConfigs(const Config& baseline, const Config& candidate) {
   Config config = candidate;
   config.file.clear();
   config.experiments.clear();
@@ -240,29 +240,29 @@ Config ConfigOfTwo(const Config& baseline, const Config& candidate) {
   return config;
 }
 
-// What to measure. Every pair of its plan is a check. `lone`: as of ConfigOfFolders.
-Config ConfigOf(const CheckSides& sides, const MeasureRequest& measurement, Device& device,
-                std::vector<std::string>& lone) {
+// The configuration to measure; every pair of its plan is a check. `unpaired`: as for MakeFoldersConfig.
+Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+                       std::vector<std::string>& unpaired) {
   const DeviceProperties properties = device.Properties();
   Config config;
-  if (sides.kind == Kind::kModels) {
-    config = ConfigOfModels(sides, measurement, device, properties);
-  } else if (sides.kind == Kind::kFolders) {
-    config = ConfigOfFolders(sides, measurement, device, properties, lone);
+  if (inputs.kind == InputKind::kModels) {
+    config = MakeModelsConfig(inputs, measurement, device, properties);
+  } else if (inputs.kind == InputKind::kFolders) {
+    config = MakeFoldersConfig(inputs, measurement, device, properties, unpaired);
   } else {
-    config = ReadSide(sides.baseline, measurement, device, properties);
-    if (!sides.candidate.empty())
-      config = ConfigOfTwo(config, ReadSide(sides.candidate, measurement, device, properties));
+    config = ReadInputConfig(inputs.baseline, measurement, device, properties);
+    if (!inputs.candidate.empty())
+      config = JoinConfigs(config, ReadInputConfig(inputs.candidate, measurement, device, properties));
     RequireDevice(config, device.Name());
   }
   Apply(measurement, config);
-  config.peaks = false;  // a verdict needs none
+  config.peaks = false;  // checks do not use them
   if (config.output_root.empty()) {
     config.output_root = DefaultRunDirectory(config.experiments.back().model, properties.platform);
   }
   if (MakePlan(config).pairs.empty()) {
     throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
-        .InFile(sides.baseline)
+        .InFile(inputs.baseline)
         .Remedy("give it a second experiment, or compare_pairs (docs/reference/config.md)");
   }
   return config;
@@ -270,8 +270,8 @@ Config ConfigOf(const CheckSides& sides, const MeasureRequest& measurement, Devi
 
 // --- measured now ----------------------------------------------------------------------------------------
 
-// Takes the pairs of which nothing has to be measured out of the configuration, and the experiments that are
-// in no other one.
+// Removes from the configuration the pairs whose variants are identical, and the experiments that are only in
+// such pairs. Returns those pairs, which need no measurement.
 std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits) {
   const Plan plan = MakePlan(config);
   std::vector<CheckPair> equal;
@@ -299,13 +299,13 @@ std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits)
   return equal;
 }
 
-// Whether something is checked that takes launches, which one for the operators' names does not.
-bool NeedsTime(const CheckLimits& limits) {
+// Whether any limit needs timed launches. Only the comparison of operator names does not.
+bool NeedsTiming(const CheckLimits& limits) {
   return limits.slowdown || limits.operator_slowdown || limits.memory_growth || limits.load_slowdown;
 }
 
-// One launch with one traced run, so that it is known which operators are the same.
-void OnlyTrace(Config& config) {
+// Reduces the measurement to one launch with one traced run, which suffices to match the operators.
+void LimitToOneTrace(Config& config) {
   config.launches = 1;
   config.rounds = 1;
   for (ExperimentConfig& experiment : config.experiments) {
@@ -314,8 +314,8 @@ void OnlyTrace(Config& config) {
   }
 }
 
-// Whether something is open that so many launches in all may decide. An experiment that was given up would be
-// tried again each time, so it ends the whole.
+// Whether an undecided item may be decided with this total number of launches. If an experiment failed, the
+// answer is no, since it would be tried again in every step.
 bool MoreLaunchesMayDecide(const CheckReport& check, double launches) {
   if (check.error) return false;
   return std::ranges::any_of(check.pairs, [&](const CheckPair& pair) {
@@ -324,27 +324,29 @@ bool MoreLaunchesMayDecide(const CheckReport& check, double launches) {
   });
 }
 
-// The launches that the time limit and the stop rule leave room for.
-double MostLaunches(const Config& config, const ScheduleData& schedule) {
-  const double last_look = stats::MakeStopRule().looks.back();
-  if (!config.max_seconds || !(schedule.seconds > 0)) return last_look;
-  return std::min(last_look, schedule.launches * *config.max_seconds / schedule.seconds);
+// The maximum number of launches within the time limit and the stop rule.
+double MaxLaunches(const Config& config, const ScheduleData& schedule) {
+  const double last_analysis = stats::MakeStopRule().looks.back();
+  if (!config.max_seconds || !(schedule.seconds > 0)) return last_analysis;
+  return std::min(last_analysis, schedule.launches * *config.max_seconds / schedule.seconds);
 }
 
-// Where the command line says more of the time than the configuration.
+// Sets the time limit if the command line gives one, or if neither it nor the configuration limits the time
+// or the launches.
 void LimitTime(const CheckOptions& options, Config& config) {
   if (!options.budget && !options.measure.max_seconds && config.max_seconds) return;
-  const double of_pairs =
+  const double seconds_of_pairs =
       options.measure.max_seconds.value_or(kSecondsPerPair) * double(MakePlan(config).pairs.size());
   if (options.budget) {
-    config.max_seconds = options.measure.max_seconds ? std::min(*options.budget, of_pairs) : *options.budget;
+    config.max_seconds =
+        options.measure.max_seconds ? std::min(*options.budget, seconds_of_pairs) : *options.budget;
   } else if (!config.launches || options.measure.max_seconds) {
-    config.max_seconds = of_pairs;
+    config.max_seconds = seconds_of_pairs;
   }
 }
 
-// Of what so many launches would not decide.
-void SayWhyNot(double launches, CheckReport& check) {
+// Adds a reason to undecided items that this number of launches would not decide.
+void AddInconclusiveReasons(double launches, CheckReport& check) {
   for (CheckPair& pair : check.pairs) {
     for (CheckItem& item : pair.items) {
       const bool is_open = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
@@ -355,60 +357,63 @@ void SayWhyNot(double launches, CheckReport& check) {
   }
 }
 
-void AddLone(const std::vector<std::string>& lone, CheckReport& check) {
-  for (const std::string& model : lone) check.notes.push_back("not compared: " + model);
+void AddUnpairedNotes(const std::vector<std::string>& unpaired, CheckReport& check) {
+  for (const std::string& model : unpaired) check.notes.push_back("not compared: " + model);
 }
 
-// Where there is nothing to measure.
-Checked CheckEqual(std::vector<CheckPair> pairs, const std::string& model_id, const CheckOptions& options,
-                   const std::vector<std::string>& lone) {
+// Makes the result of a check that needs no measurement.
+Checked MakeUnmeasuredOutcome(std::vector<CheckPair> pairs, const std::string& model_id,
+                              const CheckOptions& options, const std::vector<std::string>& unpaired) {
   Checked checked;
   CheckReport& report = checked.report.emplace();
   report.model_id = model_id;
   report.false_discovery = options.limits.false_discovery;
   report.require_conclusive = options.limits.require_conclusive;
   AddEqualPairs(std::move(pairs), report);
-  AddLone(lone, report);
+  AddUnpairedNotes(unpaired, report);
   return checked;
 }
 
-// Launches for one look after the other, until all is decided or the time is over.
-Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowProgress& progress) {
+// Measures until the next interim analysis and evaluates the limits, until all are decided or the time is
+// over.
+Checked MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& options, WorkflowProgress& progress) {
   const HistoryKeeper history(options.measure.history);
   const std::unique_ptr<Device> device = Open(options.measure.FirstDevice(), options.measure.use, progress);
-  std::vector<std::string> lone;
-  Config config = ConfigOf(sides, options.measure, *device, lone);
+  std::vector<std::string> unpaired;
+  Config config = MakeCheckConfig(inputs, options.measure, *device, unpaired);
   CheckExternalData(config);
-  const std::string model_id = sides.kind == Kind::kFolders ? "" : ModelId(config.experiments.back().model);
+  const std::string model_id =
+      inputs.kind == InputKind::kFolders ? "" : ModelId(config.experiments.back().model);
   std::vector<CheckPair> equal;
   if (!config.launches) equal = TakeEqualPairs(config, options.limits);
-  if (config.pairs.empty() && !equal.empty()) return CheckEqual(std::move(equal), model_id, options, lone);
-  if (!NeedsTime(options.limits)) OnlyTrace(config);
+  if (config.pairs.empty() && !equal.empty())
+    return MakeUnmeasuredOutcome(std::move(equal), model_id, options, unpaired);
+  if (!NeedsTiming(options.limits)) LimitToOneTrace(config);
   LimitTime(options, config);
   const std::optional<int> launches = config.launches;
   MeasureOptions measure;
   if (!launches) measure.look_confidence = 1 - (1 - ScheduleData().confidence) * kLookShare;
-  // Extra runs follow the last look, once.
+  // Extra runs (counters, instructions, watch) follow the last interim analysis, once.
   MeasureRequest request = options.measure;
   request.counters = request.instructions = request.watch = false;
   Checked checked;
   RunData& run = checked.measured.emplace();
-  // One for all of it: between two looks nobody else is to be measured.
-  DeviceTurn turn(*device, "check " + std::filesystem::path(sides.baseline).stem().string(), progress);
-  for (const int look : launches ? std::vector<int>{*launches} : stats::MakeStopRule().looks) {
-    config.launches = look;
+  // One lock for all launches: nobody else may measure between two interim analyses.
+  DeviceTurn turn(*device, "check " + std::filesystem::path(inputs.baseline).stem().string(), progress);
+  for (const int target_launches : launches ? std::vector<int>{*launches} : stats::MakeStopRule().looks) {
+    config.launches = target_launches;
     run = MeasureConfig(config, turn, request, progress, measure);
     if (run.status == RunData::Status::kInterrupted) return checked;
     measure.resume = true;
-    measure.look_at_load = false;  // it was looked at before the first launches
+    measure.look_at_load = false;  // it was checked before the first launches
     const ScheduleData& schedule = run.schedule;
     const bool time_is_over =
-        schedule.launches < look ||
+        schedule.launches < target_launches ||
         (config.max_seconds &&
          schedule.seconds * (1 + 1.0 / std::max(1, schedule.launches)) > *config.max_seconds);
     if (run.status == RunData::Status::kFailed || time_is_over) break;
-    const Report so_far = ReportOf(OpenRunDirectory(run.folder), {.join = false});
-    if (!MoreLaunchesMayDecide(AssembleCheck(so_far, options.limits), MostLaunches(config, schedule))) break;
+    const Report interim = ReportOf(OpenRunDirectory(run.folder), {.join = false});
+    if (!MoreLaunchesMayDecide(AssembleCheck(interim, options.limits), MaxLaunches(config, schedule))) break;
   }
   if (run.status != RunData::Status::kFailed &&
       (options.measure.counters || options.measure.instructions || options.measure.watch)) {
@@ -418,18 +423,19 @@ Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowP
   }
   turn.End();
   checked.report = AssembleCheck(AnalyzeRunDirectory(run.folder), options.limits);
-  SayWhyNot(MostLaunches(config, run.schedule), *checked.report);
+  AddInconclusiveReasons(MaxLaunches(config, run.schedule), *checked.report);
   AddEqualPairs(std::move(equal), *checked.report);
-  AddLone(lone, *checked.report);
+  AddUnpairedNotes(unpaired, *checked.report);
   if (run.status == RunData::Status::kComplete) checked.kept = history.Keep({run.folder.string()});
   return checked;
 }
 
-// --- stored ----------------------------------------------------------------------------------------------
+// --- stored runs -----------------------------------------------------------------------------------------
 
 void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData& joined,
                       const std::vector<std::string>& allowed) {
-  // "they differ in runner (baseline: 1.5; candidate: 1.6)", "neither says its device", each once.
+  // Texts and names of the refused mismatches, without repetition, such as "they differ in runner (baseline:
+  // 1.5; candidate: 1.6)" and "neither says its device".
   std::vector<std::string> refused, names;
   for (const ComparePair& pair : joined.pairs) {
     for (const Mismatch& mismatch : FindMismatches(baseline, joined.experiments[pair.baseline], candidate,
@@ -455,7 +461,7 @@ void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData
                           fmt::join(names, ",")));
 }
 
-Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
+Checked CheckStored(const CheckInputs& inputs, const CheckOptions& options) {
   const MeasureRequest& m = options.measure;
   if (m.max_seconds || options.budget || m.launches || m.resume || !m.threads.empty() || m.runs ||
       !m.GivenOfModel().empty() || !m.output_root.empty() || m.FirstDevice() != "local" || m.use.max_temp ||
@@ -463,9 +469,9 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
     throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply")
         .Remedy("leave them out, or give models or configurations");
   }
-  RunData run = OpenRunDirectory(sides.baseline);
-  if (!sides.candidate.empty()) {
-    const RunData candidate = OpenRunDirectory(sides.candidate);
+  RunData run = OpenRunDirectory(inputs.baseline);
+  if (!inputs.candidate.empty()) {
+    const RunData candidate = OpenRunDirectory(inputs.candidate);
     RunData joined = JoinStoredRuns(run, candidate);
     RefuseMismatches(run, candidate, joined, options.allowed);
     run = std::move(joined);
@@ -474,7 +480,7 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
   const Report report = ReportOf(std::move(run), {});
   if (report.run.pairs.empty()) {
     throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
-        .InFile(sides.baseline)
+        .InFile(inputs.baseline)
         .Remedy("give a second results directory");
   }
   return {AssembleCheck(report, options.limits), std::nullopt, {}};
@@ -483,15 +489,15 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
 }  // namespace
 
 std::pair<std::string, std::string> SidesGiven(const CheckOptions& options) {
-  std::pair<std::string, std::string> sides(options.baseline, options.candidate);
+  std::pair<std::string, std::string> inputs(options.baseline, options.candidate);
   for (const std::string& path : options.paths) {
-    std::string& side = sides.first.empty() ? sides.first : sides.second;
+    std::string& side = inputs.first.empty() ? inputs.first : inputs.second;
     if (!side.empty())
       throw Error(ExitCode::kUsage, fmt::format("`{}` is a third input, but a check has two", path))
           .Remedy("give one baseline and one candidate");
     side = path;
   }
-  return sides;
+  return inputs;
 }
 
 Checked CheckVariants(const CheckOptions& given, WorkflowProgress& progress) {
@@ -507,14 +513,14 @@ Checked CheckVariants(const CheckOptions& given, WorkflowProgress& progress) {
     throw Error(ExitCode::kUsage, fmt::format("--allow-mismatch `{}` is not a condition", name))
         .Remedy(fmt::format("give one of {}", fmt::join(known, ", ")));
   }
-  const CheckSides sides = SidesOf(options);
-  if (sides.kind == Kind::kRuns) return CheckStored(sides, options);
+  const CheckInputs inputs = ParseInputs(options);
+  if (inputs.kind == InputKind::kRuns) return CheckStored(inputs, options);
   if (!options.allowed.empty() || options.drift) {
     throw Error(ExitCode::kUsage,
                 fmt::format("`{}` is for two stored runs", options.drift ? "--drift" : "--allow-mismatch"))
         .Remedy("leave it out: variants that are measured now always match, and are interleaved");
   }
-  return CheckNow(sides, options, progress);
+  return MeasureAndCheck(inputs, options, progress);
 }
 
 }  // namespace etprof

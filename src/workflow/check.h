@@ -15,24 +15,24 @@ inline constexpr double kInstructionGrowth = 0.01;
 
 struct CheckOptions {
   MeasureRequest measure;
-  // Two models, folders of models, or configurations (measured now), or results directories; or one
-  // configuration or results directory with its pairs. `baseline` and `candidate` name the two as well; of a
-  // model the candidate may be what differs ("isa=-avx2").
+  // Two models, folders of models, or configurations (measured now), or two results directories. A single
+  // path is a configuration or a results directory with pairs of its own. `baseline` and `candidate` name the
+  // two as well. If the baseline is a model, the candidate may be a variant of it ("isa=-avx2").
   std::vector<std::string> paths;
   std::string baseline, candidate;
-  CheckLimits limits;                  // but for the two that depend on what is asked for:
-  std::optional<double> max_slowdown;  // absent: the usual one, or with `--instructions` none
+  CheckLimits limits;  // all limits except for the two below, whose defaults depend on other options
+  std::optional<double> max_slowdown;  // absent: the default, or with `--instructions` no limit
   std::optional<double>
-      max_instruction_growth;        // absent: with `--instructions` kInstructionGrowth, else none
+      max_instruction_growth;        // absent: kInstructionGrowth with `--instructions`, else none
   std::optional<double> budget;      // seconds for all pairs together
-  std::vector<std::string> allowed;  // as MismatchNames: in what two stored runs may differ
-  std::optional<double> drift;       // as ScheduleData's
+  std::vector<std::string> allowed;  // names from MismatchNames() in which two stored runs may differ
+  std::optional<double> drift;       // as ScheduleData::drift
 
   static constexpr auto Limit(auto member) {
     return [member](auto& all) -> auto& { return all.limits.*member; };
   }
-  static constexpr About Growth(std::string_view of) {
-    return {.meaning = of, .least = -1, .open = true, .percent = true};
+  static constexpr About Growth(std::string_view meaning) {
+    return {.meaning = meaning, .least = -1, .open = true, .percent = true};
   }
   static void Describe(auto& v) {
     using O = CheckOptions;
@@ -73,19 +73,19 @@ struct CheckOptions {
   }
 };
 
-// The baseline and the candidate, in whichever way they are named; empty: not at all. Throws Error (kUsage)
-// for a third one.
+// Returns the baseline and the candidate, given as `paths` or by name; each is empty if it is not given.
+// Throws Error (kUsage) for a third input.
 std::pair<std::string, std::string> SidesGiven(const CheckOptions& options);
 
 struct Checked {
-  std::optional<CheckReport> report;  // absent: interrupted
+  std::optional<CheckReport> report;  // absent: the check was interrupted
   std::optional<RunData> measured;    // absent: stored runs were checked
-  KeptInHistory kept;                 // what was measured
+  KeptInHistory kept;                 // the result of adding the measured run to a history
 };
 
-// Throws Error (kUsage) where a side is missing, given twice, or cannot be compared with the other, and for
-// options that do not go with stored runs; kBadInput for what is not there or cannot be compared;
-// kDeviceFailed.
+// Throws Error (kUsage) if a variant is missing, given twice, or not comparable with the other, and for
+// options that do not apply to stored runs; Error (kBadInput) for files that are missing or not comparable;
+// Error (kDeviceFailed).
 Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress);
 
 }  // namespace etprof

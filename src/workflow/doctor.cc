@@ -36,9 +36,9 @@ namespace fs = std::filesystem;
 using Check = DoctorCheck;
 using CheckState = DoctorCheck::State;
 
-constexpr double kAskSeconds = 20;
+constexpr double kToolSeconds = 20;
 constexpr double kImportSeconds = 60;
-constexpr Bytes kLittleDisk = 1'000'000'000;  // a run with traces has tens of megabytes
+constexpr Bytes kMinRunDisk = 1'000'000'000;  // a run with traces has tens of megabytes
 constexpr const char* kBootstrap = "run script/bootstrap";
 
 Check Ok(std::string name, std::string found) {
@@ -51,8 +51,9 @@ Check Missing(std::string name, std::string found, std::string remedy = kBootstr
   return {std::move(name), CheckState::kMissing, std::move(found), std::move(remedy)};
 }
 
-// What such a program prints; absent where it is not there or does not run.
-std::optional<std::string> Printed(const std::vector<std::string>& words, double seconds = kAskSeconds) {
+// Returns the output of a program; absent if the program does not exist or fails.
+std::optional<std::string> RunForOutput(const std::vector<std::string>& words,
+                                        double seconds = kToolSeconds) {
   try {
     const ToolRun run = RunTool({words, {}, {}}, seconds, {}, {});
     if (run.status.Success()) return run.output;
@@ -62,36 +63,36 @@ std::optional<std::string> Printed(const std::vector<std::string>& words, double
   return std::nullopt;
 }
 
-// A program on PATH or in `own` folder, of the version `least` or a later one.
-Check Tool(const std::string& name, const std::string& program, const std::string& remedy,
-           std::string_view least = kAnyVersion, const fs::path& own = {}) {
-  const std::optional<HostTool> tool = FindTool(program, least, own);
+// Checks for a program on PATH or in `folder`, of the version `least` or later.
+Check CheckTool(const std::string& name, const std::string& program, const std::string& remedy,
+                std::string_view min_version = kAnyVersion, const fs::path& folder = {}) {
+  const std::optional<HostTool> tool = FindTool(program, min_version, folder);
   if (!tool) return Missing(name, "not found", remedy);
   const std::string found = fmt::format("{}, {}", tool->version, tool->path);
-  if (VersionAtLeast(tool->version, least)) return Ok(name, found);
-  return Missing(name, fmt::format("{}; {} or later is needed", found, least), remedy);
+  if (VersionAtLeast(tool->version, min_version)) return Ok(name, found);
+  return Missing(name, fmt::format("{}; {} or later is needed", found, min_version), remedy);
 }
 
-// A program that tells its version by `option`, behind `key` of what it prints.
-Check Client(const std::string& name, std::vector<std::string> words, const char* option,
-             const std::string& key, const std::string& remedy) {
+// Checks for a program that prints its version after `key` if called with `option`.
+Check CheckClient(const std::string& name, std::vector<std::string> words, const char* option,
+                  const std::string& key, const std::string& remedy) {
   const std::string program = words.front();
   words.emplace_back(option);
-  const std::optional<std::string> printed = Printed(words);
+  const std::optional<std::string> printed = RunForOutput(words);
   if (!printed) return Missing(name, program + " is not there or does not run", remedy);
   const std::size_t at = printed->find(key);
   const std::string version = VersionIn(std::string_view(*printed).substr(at == std::string::npos ? 0 : at));
   return Ok(name, fmt::format("{}, {}", version, FindProgram(program)));
 }
 
-Check Disk(const fs::path& folder, Bytes least, const std::string& remedy) {
+Check CheckDisk(const fs::path& folder, Bytes min_free, const std::string& remedy) {
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
   if (error) return Warning("disk space", folder.string() + ": " + error.message());
   const auto free = static_cast<Bytes>(space.available);
   const std::string found =
       fmt::format("{} free in {}", FormatBytes(static_cast<double>(free)), folder.string());
-  return free < least ? Warning("disk space", found, remedy) : Ok("disk space", found);
+  return free < min_free ? Warning("disk space", found, remedy) : Ok("disk space", found);
 }
 
 // --- measuring on this machine ---
@@ -102,12 +103,12 @@ void AddRunner(std::vector<Check>& checks) {
     const std::string runner = DefaultRunner().string();
     const std::unique_ptr<Device> device = MakeLocalDevice();
     const protocol::IsaState isa = AskRunner(*device, runner, "");
-    std::string version = Printed({runner, "--version"}).value_or("");
+    std::string version = RunForOutput({runner, "--version"}).value_or("");
     version = version.substr(0, version.find('\n'));
-    const bool ours = version.starts_with(ETPROF_VERSION);
-    checks.push_back({name, ours ? CheckState::kOk : CheckState::kWarning,
+    const bool same_version = version.starts_with(ETPROF_VERSION);
+    checks.push_back({name, same_version ? CheckState::kOk : CheckState::kWarning,
                       fmt::format("{}, {}", version, runner),
-                      ours ? "" : "build it again: this etprof is " ETPROF_VERSION});
+                      same_version ? "" : "build it again: this etprof is " ETPROF_VERSION});
     if (isa.can_mask) {
       checks.push_back(Ok("instruction sets", "can be switched off one by one (--vs isa=...)"));
     } else {
@@ -139,8 +140,8 @@ void AddSteadiness(std::vector<Check>& checks) {
     checks.push_back(Ok("steadiness", "nothing seen that would disturb measurements"));
 }
 
-// Whether the processor is free for a measurement with one thread.
-Check Others() {
+// Checks whether other processes leave a CPU core free for a measurement with one thread.
+Check CheckOtherLoad() {
   const std::string name = "other processes";
   const std::unique_ptr<Device> device = MakeLocalDevice();
   const std::optional<OtherLoad> load = LookAtOtherLoad(*device, ReadLocalProperties().cores);
@@ -149,31 +150,31 @@ Check Others() {
   return Ok(name, "they use " + LoadAmountText(*load));
 }
 
-// What the container and the affinity let a measurement use.
-Check Limits() {
+// Shows what the container and the CPU affinity let a measurement use.
+Check CheckResourceLimits() {
   const std::string text = LimitsText(ReadResourceLimits());
   return Ok("limits", text.empty() ? "none known" : text);
 }
 
-DoctorGroup Measuring() {
+DoctorGroup CheckMeasuring() {
   DoctorGroup group{"measure", "profile, run, check on this machine", {}};
   AddRunner(group.checks);
-  group.checks.push_back(Disk(fs::current_path(), kLittleDisk, "make room: traces are written there"));
-  group.checks.push_back(Limits());
+  group.checks.push_back(CheckDisk(fs::current_path(), kMinRunDisk, "make room: traces are written there"));
+  group.checks.push_back(CheckResourceLimits());
   AddSteadiness(group.checks);
-  group.checks.push_back(Others());
+  group.checks.push_back(CheckOtherLoad());
   return group;
 }
 
-// --- Python's side ---
+// --- exporting ---
 
 struct PythonPackages {
-  std::string python;                           // the program
+  std::string python;                           // the program that runs it
   std::string version;                          // empty: it does not run
-  std::map<std::string, std::string> versions;  // of what is installed
+  std::map<std::string, std::string> versions;  // of the installed packages
 };
 
-PythonPackages AskPython(const std::optional<fs::path>& root) {
+PythonPackages QueryPython(const std::optional<fs::path>& root) {
   PythonPackages packages;
   packages.python = PythonProgram(root);
   const std::string question =
@@ -182,29 +183,30 @@ PythonPackages AskPython(const std::optional<fs::path>& root) {
       "for n in ('executorch', 'torch', 'torchao', 'numpy', 'timm', 'torchvision', 'transformers'):\n"
       "  try: print(n, m.version(n))\n"
       "  except m.PackageNotFoundError: pass\n";
-  std::istringstream lines(Printed({packages.python, "-c", question}).value_or(""));
+  std::istringstream lines(RunForOutput({packages.python, "-c", question}).value_or(""));
   for (std::string name, version; lines >> name >> version;) packages.versions[name] = version;
   packages.version = packages.versions["python"];
   return packages;
 }
 
-Check Package(const PythonPackages& packages, const std::string& name, const std::string& title) {
+Check CheckPackage(const PythonPackages& packages, const std::string& name, const std::string& title) {
   const auto found = packages.versions.find(name);
   if (found == packages.versions.end()) return Missing(title, "not installed for " + packages.python);
   return Ok(title, fmt::format("{} {}, of {}", name, found->second, packages.python));
 }
 
-DoctorGroup Exporting(const PythonPackages& packages) {
+DoctorGroup CheckExporting(const PythonPackages& packages) {
   if (packages.version.empty())
     return {"export", "export", {Missing("Python", packages.python + " is not there or does not run")}};
-  return {"export",
-          "export",
-          {Ok("Python", packages.version + ", " + packages.python), Package(packages, "torch", "PyTorch"),
-           Package(packages, "executorch", "executorch wheel"), Package(packages, "torchao", "torchao"),
-           Package(packages, "numpy", "NumPy")}};
+  return {
+      "export",
+      "export",
+      {Ok("Python", packages.version + ", " + packages.python), CheckPackage(packages, "torch", "PyTorch"),
+       CheckPackage(packages, "executorch", "executorch wheel"), CheckPackage(packages, "torchao", "torchao"),
+       CheckPackage(packages, "numpy", "NumPy")}};
 }
 
-// The libraries of requirements/models.txt. Models that use none of them need none.
+// Checks the libraries of requirements/models.txt, which only some models need.
 void AddModelLibraries(const PythonPackages& packages, std::vector<Check>& checks) {
   constexpr const char* kInstall = "run script/bootstrap --models";
   const std::array names = {"timm", "torchvision", "transformers"};
@@ -212,7 +214,7 @@ void AddModelLibraries(const PythonPackages& packages, std::vector<Check>& check
   for (const char* name : names) {
     if (packages.versions.contains(name)) installed += std::string(name) + " ";
   }
-  std::map<std::string, std::string> problems;  // empty: it can be imported
+  std::map<std::string, std::string> problems;  // by library; empty: the import succeeds
   if (!installed.empty()) {
     const std::string imports =
         "import importlib\n"
@@ -221,7 +223,7 @@ void AddModelLibraries(const PythonPackages& packages, std::vector<Check>& check
         "'.split():\n"
         "  try: importlib.import_module(n); print(n)\n"
         "  except Exception as e: print(n, (str(e) or type(e).__name__).splitlines()[0])\n";
-    std::istringstream lines(Printed({packages.python, "-c", imports}, kImportSeconds).value_or(""));
+    std::istringstream lines(RunForOutput({packages.python, "-c", imports}, kImportSeconds).value_or(""));
     for (std::string line; std::getline(lines, line);) {
       const std::size_t end = std::min(line.find(' '), line.size());
       problems[line.substr(0, end)] = line.substr(std::min(end + 1, line.size()));
@@ -232,7 +234,7 @@ void AddModelLibraries(const PythonPackages& packages, std::vector<Check>& check
       checks.push_back(Warning(name, "not installed, which only models that use it need", kInstall));
       continue;
     }
-    Check check = Package(packages, name, name);
+    Check check = CheckPackage(packages, name, name);
     const auto problem = problems.find(name);
     if (problem == problems.end()) {
       check =
@@ -260,26 +262,28 @@ Check Aarch64Libraries(const fs::path& root, const PythonPackages& packages) {
   return Warning("aarch64 wheel", "not fetched yet", "etprof build --target fetches it by pip, 18 MB");
 }
 
-DoctorGroup BuildingBundles(const std::optional<fs::path>& root, const PythonPackages& packages) {
+DoctorGroup CheckBundleBuilds(const std::optional<fs::path>& root, const PythonPackages& packages) {
   if (!root)
     return {"build-target",
             "build --target",
             {Missing("checkout", "this etprof lies in no checkout of its sources",
                      "run build/etprof of a checkout")}};
-  // The checkout's own: the build uses no others.
+  // The build uses only the tools in the checkout.
   const fs::path tools = *root / ".venv" / "bin";
-  Check cross =
-      Tool("cross compiler", "aarch64-linux-gnu-g++", "on Debian: apt-get install g++-aarch64-linux-gnu");
+  Check cross = CheckTool("cross compiler", "aarch64-linux-gnu-g++",
+                          "on Debian: apt-get install g++-aarch64-linux-gnu");
   if (cross.state == CheckState::kMissing)
     cross.found = "aarch64-linux-gnu-g++ not found, which linux-aarch64 and android need";
-  return {"build-target",
-          "build --target",
-          {Tool("cmake", (tools / "cmake").string(), kBootstrap),
-           Tool("ninja", (tools / "ninja").string(), kBootstrap), Tool("native compiler", "c++", kBootstrap),
-           Package(packages, "executorch", "executorch wheel"), cross, Aarch64Libraries(*root, packages)}};
+  return {
+      "build-target",
+      "build --target",
+      {CheckTool("cmake", (tools / "cmake").string(), kBootstrap),
+       CheckTool("ninja", (tools / "ninja").string(), kBootstrap),
+       CheckTool("native compiler", "c++", kBootstrap),
+       CheckPackage(packages, "executorch", "executorch wheel"), cross, Aarch64Libraries(*root, packages)}};
 }
 
-Check Ndk() {
+Check CheckNdk() {
   const std::optional<NdkVariable> ndk = FindNdk();
   const std::string problem = NdkProblem(ndk);
   if (!problem.empty()) return Warning("Android NDK", problem, kGetNdk);
@@ -293,20 +297,21 @@ Check PythonWithTorch(const fs::path& tools) {
   return problem.empty() ? Ok(name, python->path) : Missing(name, problem);
 }
 
-DoctorGroup BuildingExecutorch(const std::optional<fs::path>& root) {
+DoctorGroup CheckExecutorchBuilds(const std::optional<fs::path>& root) {
   const fs::path tools = root ? *root / ".venv" / "bin" : fs::path();
-  return {"build-executorch",
-          "build --executorch",
-          {Tool("git", "git", "install git"), Tool("cmake", "cmake", kBootstrap, kLeastCMake, tools),
-           Tool("ninja", "ninja", kBootstrap, kLeastNinja, tools), Tool("make", "make", kGetMake),
-           Tool("native compiler", "c++", "install a C++ compiler"), PythonWithTorch(tools), Ndk(),
-           Disk(fs::current_path(), kRunnerDisk, "a runner's build needs 137 MB where the checkout lies")}};
+  return {
+      "build-executorch",
+      "build --executorch",
+      {CheckTool("git", "git", "install git"), CheckTool("cmake", "cmake", kBootstrap, kLeastCMake, tools),
+       CheckTool("ninja", "ninja", kBootstrap, kLeastNinja, tools), CheckTool("make", "make", kGetMake),
+       CheckTool("native compiler", "c++", "install a C++ compiler"), PythonWithTorch(tools), CheckNdk(),
+       CheckDisk(fs::current_path(), kRunnerDisk, "a runner's build needs 137 MB where the checkout lies")}};
 }
 
 // --- devices ---
 
-// The bundle of etprof-runner for a device, or what makes it.
-Check BundleFor(const std::optional<fs::path>& root, BundleTarget target, CheckState when_missing) {
+// Checks for etprof-runner's bundle for a device; the remedy is the command that builds it.
+Check CheckBundle(const std::optional<fs::path>& root, BundleTarget target, CheckState when_missing) {
   const std::string name = Name(target) + " runner";
   const std::string remedy = "make it: etprof build --target " + Name(target);
   const fs::path folder = BundleFolder(Name(target));
@@ -322,54 +327,55 @@ Check BundleFor(const std::optional<fs::path>& root, BundleTarget target, CheckS
   }
 }
 
-DoctorGroup OverAdb(const std::optional<fs::path>& root) {
+DoctorGroup CheckAdb(const std::optional<fs::path>& root) {
   return {"adb",
           "devices over adb",
-          {Client("adb", AdbWords(), "--version", "\nVersion ",
-                  "on Debian: apt-get install adb; else Android's platform-tools"),
-           BundleFor(root, BundleTarget::kAndroid, CheckState::kMissing)}};
+          {CheckClient("adb", AdbWords(), "--version", "\nVersion ",
+                       "on Debian: apt-get install adb; else Android's platform-tools"),
+           CheckBundle(root, BundleTarget::kAndroid, CheckState::kMissing)}};
 }
 
-DoctorGroup OverSsh(const std::optional<fs::path>& root) {
+DoctorGroup CheckSsh(const std::optional<fs::path>& root) {
   return {"ssh",
           "devices over ssh",
-          {Client("ssh", ClientWords("ETPROF_SSH", "ssh"), "-V", "OpenSSH",
-                  "install OpenSSH's client (on Debian: apt-get install openssh-client)"),
-           // A machine like this one takes this machine's runner.
-           BundleFor(root, BundleTarget::kLinuxAarch64, CheckState::kWarning)}};
+          {CheckClient("ssh", ClientWords("ETPROF_SSH", "ssh"), "-V", "OpenSSH",
+                       "install OpenSSH's client (on Debian: apt-get install openssh-client)"),
+           // A device of this machine's platform uses this machine's runner instead.
+           CheckBundle(root, BundleTarget::kLinuxAarch64, CheckState::kWarning)}};
 }
 
-DoctorGroup Emulated(const std::optional<fs::path>& root) {
-  const fs::path own = root ? *root / "build" / "tools" : fs::path();
-  return {
-      "emulated",
-      "an emulated device",
-      {Tool("qemu-aarch64", "qemu-aarch64", "run script/fetch-qemu: from 10.1 on it has SME2", "10.1", own),
-       BundleFor(root, BundleTarget::kAndroid, CheckState::kMissing)}};
+DoctorGroup CheckEmulator(const std::optional<fs::path>& root) {
+  const fs::path folder = root ? *root / "build" / "tools" : fs::path();
+  return {"emulated",
+          "an emulated device",
+          {CheckTool("qemu-aarch64", "qemu-aarch64", "run script/fetch-qemu: from 10.1 on it has SME2",
+                     "10.1", folder),
+           CheckBundle(root, BundleTarget::kAndroid, CheckState::kMissing)}};
 }
 
-DoctorGroup CountingInstructions(const std::optional<fs::path>& root) {
+DoctorGroup CheckInstructionCounting(const std::optional<fs::path>& root) {
   const std::string remedy = "run script/fetch-qemu --plugins";
-  const fs::path own = root ? *root / "build" / "tools" / "qemu-plugins" : fs::path();
-  Check emulator = Tool("QEMU with plugins", "qemu-aarch64", remedy, kAnyVersion, own);
-  if (const auto tool = FindTool("qemu-aarch64", kAnyVersion, own); tool && !HasPlugins(tool->path))
+  const fs::path folder = root ? *root / "build" / "tools" / "qemu-plugins" : fs::path();
+  Check emulator = CheckTool("QEMU with plugins", "qemu-aarch64", remedy, kAnyVersion, folder);
+  if (const auto tool = FindTool("qemu-aarch64", kAnyVersion, folder); tool && !HasPlugins(tool->path))
     emulator = Missing("QEMU with plugins", tool->path + " has none: it is statically linked", remedy);
   return {"instructions",
           "--instructions, where the processor's counters are closed",
-          {Tool("Valgrind", "valgrind", "install it (on Debian: apt-get install valgrind)"), emulator}};
+          {CheckTool("Valgrind", "valgrind", "install it (on Debian: apt-get install valgrind)"), emulator}};
 }
 
 }  // namespace
 
 Examination ExamineThisMachine() {
   const std::optional<fs::path> root = CheckoutRoot();
-  const PythonPackages packages = AskPython(root);
-  DoctorGroup exporting = Exporting(packages);
+  const PythonPackages packages = QueryPython(root);
+  DoctorGroup exporting = CheckExporting(packages);
   if (!packages.version.empty()) AddModelLibraries(packages, exporting.checks);
-  return {{Measuring(), std::move(exporting), BuildingBundles(root, packages), BuildingExecutorch(root),
-           OverAdb(root), OverSsh(root), Emulated(root), CountingInstructions(root)}};
+  return {{CheckMeasuring(), std::move(exporting), CheckBundleBuilds(root, packages),
+           CheckExecutorchBuilds(root), CheckAdb(root), CheckSsh(root), CheckEmulator(root),
+           CheckInstructionCounting(root)}};
 }
 
-DoctorGroup ExportNeeds() { return Exporting(AskPython(CheckoutRoot())); }
+DoctorGroup ExportNeeds() { return CheckExporting(QueryPython(CheckoutRoot())); }
 
 }  // namespace etprof

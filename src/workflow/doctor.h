@@ -4,10 +4,10 @@
 
 namespace etprof {
 
-// Looks at this machine. Starts the tools for their versions,
-// changes nothing and reaches no device and no network.
+// Checks this machine: what can be measured, exported, and built here. Starts the tools to read their
+// versions; changes nothing and reaches no device and no network.
 Examination ExamineThisMachine();
-// What `etprof export` needs alone.
+// The checks of what `etprof export` needs.
 DoctorGroup ExportNeeds();
 
 }  // namespace etprof

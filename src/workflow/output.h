@@ -6,11 +6,12 @@
 
 namespace etprof {
 
-// What writes a file that a user named. That of cli/ (WriteOutput) has "-" as the standard output.
+// Writes a file that a user named. The implementation of cli/ (WriteOutput) takes "-" as the standard output.
 using Output =
     std::function<void(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write)>;
 
-// For all others there is no standard output: throws Error (kUsage) for "-", else as WriteOutput.
+// The Output of all callers outside of cli/, which have no standard output: throws Error (kUsage) for "-",
+// else as WriteOutput.
 void WriteNamedFile(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 
 }  // namespace etprof

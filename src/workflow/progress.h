@@ -7,23 +7,25 @@
 
 namespace etprof {
 
-// What a workflow says before its value is finished, and whether it is to stop: the one way in which it
-// speaks. All of it may be called from any thread. This one is silent.
+// Receives a workflow's messages and progress, and tells the workflow whether to stop. Workflows report in no
+// other way before they return. All members may be called from any thread. This base class ignores
+// everything.
 class WorkflowProgress {
  public:
   virtual ~WorkflowProgress() = default;
   virtual bool Interrupted() const { return false; }
-  // One line that is to be kept.
+  // One line that stays on the screen.
   virtual void Message(const std::string&) {}
-  // What goes on: the `done`th of `total` steps of it; 0: they are not counted.
+  // The current activity. It is step `done` of `total`; total 0: the steps are not counted.
   virtual void Step(const std::string&, int /*done*/ = 0, int /*total*/ = 0) {}
-  // Of a measurement on several devices, by their place: what one does while nothing is measured there
-  // ("connecting"), a line that is to be kept, and its measurement; null: nobody looks.
+  // State, messages, and measurement progress of the device with this index, for measurements on several
+  // devices. A state is what a device does while nothing is measured on it ("connecting"). The progress is
+  // null if nobody displays it.
   virtual void State(std::size_t, const std::string&) {}
   virtual void Message(std::size_t, const std::string& text) { Message(text); }
   virtual Progress* Of(std::size_t) { return nullptr; }
 
-  // Throws Error (kInterrupted, `what`) where it is to stop.
+  // Throws Error (kInterrupted, `what`) if the workflow is to stop.
   void StopWhenInterrupted(const std::string& what = "interrupted") const;
 };
 

@@ -18,10 +18,12 @@ struct StaticFile {
   Program program;
   RecordedSources sources = {};
 
-  explicit StaticFile(const std::filesystem::path& of)
-      : path(of.string()), file(MappedFile::Open(of)), program(ReadProgram(file.bytes(), path)) {}
+  explicit StaticFile(const std::filesystem::path& file_path)
+      : path(file_path.string()),
+        file(MappedFile::Open(file_path)),
+        program(ReadProgram(file.bytes(), path)) {}
 
-  // Modules and lines explain results; without them the results are the same.
+  // Modules and source lines only explain the results; the results do not depend on them.
   void ReadSources(std::vector<std::string>& notes) {
     sources = etprof::ReadSources(program, path);
     if (!sources.map && sources.is_there) AddOnce(sources.problem, notes);
@@ -32,12 +34,12 @@ struct StaticFile {
   }
 };
 
-StaticLimits LimitsOf(const StaticCheckOptions& options) {
+StaticLimits MergeLimits(const StaticCheckOptions& options) {
   StaticLimits limits = options.limits;
   if (options.thresholds.empty()) return limits;
-  StaticLimits read = ReadThresholds(options.thresholds);
-  limits.limits.merge(read.limits);
-  limits.tolerances.merge(read.tolerances);
+  StaticLimits from_file = ReadThresholds(options.thresholds);
+  limits.limits.merge(from_file.limits);
+  limits.tolerances.merge(from_file.tolerances);
   if (options.baseline.empty() && limits.limits.empty()) {
     throw Error(ExitCode::kBadInput, "has no limit")
         .InFile(options.thresholds.string())
@@ -49,7 +51,7 @@ StaticLimits LimitsOf(const StaticCheckOptions& options) {
 }  // namespace
 
 StaticCheck CheckStaticFiles(const StaticCheckOptions& options) {
-  const StaticLimits limits = LimitsOf(options);
+  const StaticLimits limits = MergeLimits(options);
   std::vector<std::string> notes;
   StaticFile candidate(options.candidate);
   StaticCheck check;

@@ -7,15 +7,15 @@
 namespace etprof {
 
 struct StaticCheckOptions {
-  std::filesystem::path baseline;  // a .pte; empty: limits of the candidate alone are checked
+  std::filesystem::path baseline;  // a .pte; empty: only the limits that need no baseline are checked
   std::filesystem::path candidate;
-  std::filesystem::path thresholds;  // a file of limits; empty: none
-  StaticLimits limits;               // before those of the file
-  bool require_conclusive = false;   // what cannot be decided counts as failed
+  std::filesystem::path thresholds;  // a file with limits; empty: none
+  StaticLimits limits;               // limits here take precedence over those of the file
+  bool require_conclusive = false;   // an undecided check counts as failed
 };
 
-// Reads the .etrecord next to each program, where there is one that fits. Throws Error (kBadInput) for what
-// is no .pte, and for limits that cannot be read, or are none.
+// Reads the .etrecord next to each program if there is one that belongs to it. Throws Error (kBadInput) for a
+// file that is not a .pte, and for limits that cannot be read or are invalid.
 StaticCheck CheckStaticFiles(const StaticCheckOptions& options);
 
 }  // namespace etprof

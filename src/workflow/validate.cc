@@ -16,22 +16,23 @@ namespace etprof {
 Validation ValidateRun(const std::string& folder) {
   Validator validator(folder, ETPROF_VERSION);
   if (validator.locked()) return {folder, validator.foreign(), validator.Finish()};
-  // The ETDumps that the manifest names, or all where there is none, and how many warnings each has by now.
+  // The ETDumps that the manifest names (all ETDumps if there is no manifest), with their number of warnings
+  // so far.
   std::map<std::filesystem::path, std::size_t> known;
   for (const ExperimentData& data : validator.run().experiments) known[data.etdump] = data.warnings.size();
   const TraceVisitor visit = [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
     if (known.contains(data.etdump)) validator.CheckTrace(data, trace, profile);
   };
-  const auto tell_unread = [&](const ExperimentData& data, bool read) {
+  const auto report_unread = [&](const ExperimentData& data, bool read) {
     if (data.etdump.empty() || read || !known.contains(data.etdump)) return;
-    const bool told = data.warnings.size() > known.at(data.etdump);
-    std::string why = told ? data.warnings.back() : "cannot be read";
-    const std::string file = data.etdump.string();  // it stands beside what is said of it
-    if (why.starts_with(file)) why.erase(0, file.size() + std::string_view(", ").size());
-    validator.CannotRead(data, why);
+    const bool has_warning = data.warnings.size() > known.at(data.etdump);
+    std::string problem = has_warning ? data.warnings.back() : "cannot be read";
+    const std::string file = data.etdump.string();  // the finding names the file itself
+    if (problem.starts_with(file)) problem.erase(0, file.size() + std::string_view(", ").size());
+    validator.CannotRead(data, problem);
   };
   if (validator.can_rebuild()) {
-    // As `etprof analyze` does it, but what it makes is only looked at.
+    // Repeats `etprof analyze`, but compares its files with those on disk instead of writing them.
     RunData run = validator.analyzed_with_bare_files() ? OpenRunDirectory(folder) : validator.run();
     OutputFolders folders;
     folders.report = run.folder;
@@ -46,12 +47,12 @@ Validation ValidateRun(const std::string& folder) {
     };
     const Report report = AnalyzeInto(std::move(run), folders, {}, visit);
     for (const ReportExperiment& experiment : report.experiments)
-      tell_unread(report.run.experiments[experiment.index], experiment.profile.has_value());
+      report_unread(report.run.experiments[experiment.index], experiment.profile.has_value());
   } else {
     RunData run = validator.run();
     const auto profiles = ProfileRun(run, {.join = false}, visit);
     for (std::size_t i = 0; i < run.experiments.size(); ++i)
-      tell_unread(run.experiments[i], profiles[i].has_value());
+      report_unread(run.experiments[i], profiles[i].has_value());
   }
   return {folder, validator.foreign(), validator.Finish()};
 }

@@ -6,10 +6,11 @@
 
 namespace etprof {
 
-// Reads only. Throws Error (kBadInput) for what is no results directory.
+// Validates a results directory without changing it. Throws Error (kBadInput) if `folder` is not a results
+// directory.
 Validation ValidateRun(const std::string& folder);
-// Merges what a killed measurement left, analyzes it, and validates it. Throws as RecoverRunDirectory and
-// AnalyzeRunDirectory, too.
+// Merges the parts of an interrupted measurement, analyzes the run, and validates it. Throws as ValidateRun,
+// RecoverRunDirectory, and AnalyzeRunDirectory.
 Validation RecoverRun(const std::string& folder);
 
 }  // namespace etprof

@@ -29,40 +29,40 @@ namespace {
 namespace fs = std::filesystem;
 using Contents = std::function<void(std::ostream&)>;
 
-// The model's name as the beginning of a file name: "toy_cnn", "model" where it is not known.
+// The model's name as the beginning of file names: "toy_cnn"; "model" if it is not known.
 std::string ModelFileName(const Report& report) {
   return report.model_id.empty() ? "model" : AsFileName(report.model_id);
 }
 
-std::string StemOf(const fs::path& trace) {
+std::string TraceStem(const fs::path& trace) {
   return IsTimelineCsv(trace) ? StemOfTimeline(trace) : trace.stem().string();
 }
 
 std::string RelativeName(const fs::path& file, const fs::path& folder) {
   std::error_code ignored;
   const fs::path relative = fs::relative(file, folder, ignored);
-  // What lies elsewhere is told by its name alone.
+  // Files outside of the folder are listed by name only.
   if (relative.empty() || *relative.begin() == "..") return file.filename().string();
   return relative.generic_string();
 }
 
-// What the report itself is in, with what writes it.
+// The files of the report itself, with functions that write them.
 std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) {
   const std::string model = ModelFileName(report) + "_";
-  // What stands in several files is made once, by whoever comes first.
-  struct Text {
-    std::mutex one_at_a_time;
+  // Contents of several files: rendered once, by the first thread that needs it.
+  struct SharedText {
+    std::mutex mutex;
     std::string text;
   };
   const auto once = [&](void (*render)(const Report&, std::ostream&)) -> Contents {
-    return [&report, render, made = std::make_shared<Text>()](std::ostream& out) {
-      const std::scoped_lock lock(made->one_at_a_time);
-      if (made->text.empty()) {
+    return [&report, render, shared = std::make_shared<SharedText>()](std::ostream& out) {
+      const std::scoped_lock lock(shared->mutex);
+      if (shared->text.empty()) {
         std::ostringstream text;
         render(report, text);
-        made->text = std::move(text).str();
+        shared->text = std::move(text).str();
       }
-      out << made->text;
+      out << shared->text;
     };
   };
   const Contents analysis = once(RenderAnalysisJson);
@@ -80,11 +80,13 @@ std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) 
 }  // namespace
 
 void RequireOwnReports(const fs::path& folder, const std::string& option) {
-  const auto holds = [&](const char* name) { return Exists(folder / name); };
-  if (std::ranges::any_of(std::array{kManifestFile, kMetricsFile, kAnalysisFile, kSummaryFile}, holds))
+  const auto has_file = [&](const char* name) { return Exists(folder / name); };
+  if (std::ranges::any_of(
+          std::array{kManifestFile, kMetricsFile, kAnalysisFile, kSummaryFile},
+          has_file))
     return;
   for (const char* const name : {kReportFile, kReportPage}) {
-    if (!holds(name)) continue;
+    if (!has_file(name)) continue;
     throw Error(ExitCode::kBadInput,
                 "already exists, and may not be etprof's: this is not a results directory")
         .InFile((folder / name).string())
@@ -100,8 +102,8 @@ fs::path OutputFolders::TablesOf(const fs::path& input) const {
 
 void AnalysisFiles::WriteAdded() {
   std::vector<std::string> texts(added_.size());
-  // The last one takes the longest where it is the page, so it begins first. Those before it wait for what
-  // they share with it, so they come after all others.
+  // The last file takes longest if it is the page, so start it first. The files just before it wait for the
+  // text that they share with it, so they are started last.
   ParallelFor(added_.size(), 0, [&](std::size_t i) {
     const std::size_t file = (i + added_.size() - 1) % added_.size();
     std::ostringstream out;
@@ -116,14 +118,14 @@ void AnalysisFiles::WriteAdded() {
 void AnalysisFiles::WriteTrace(std::size_t index, const ExperimentData& data, const Trace& trace,
                                const Profile& profile) {
   const fs::path folder = folders_.TablesOf(data.etdump);
-  // Files of one name from different folders come together in one.
-  std::string stem = StemOf(data.etdump);
+  // ETDumps of the same name from different folders may share one output folder.
+  std::string stem = TraceStem(data.etdump);
   for (int i = 2; !names_.insert((folder / stem).string()).second; ++i)
-    stem = fmt::format("{}_{}", StemOf(data.etdump), i);
+    stem = fmt::format("{}_{}", TraceStem(data.etdump), i);
   const auto write = [&](const std::string& suffix, const Contents& contents) {
     const fs::path file = folder / (stem + suffix);
     std::error_code ignored;
-    // A timeline that was read is not written over.
+    // Do not overwrite a timeline CSV that is the input.
     if (!fs::equivalent(file, data.etdump, ignored)) folders_.write(file, contents);
     written_.push_back(file);
   };
@@ -154,13 +156,13 @@ void AnalysisFiles::AddSummaries(const Report& report, const ReportExperiment& e
 }
 
 void AnalysisFiles::WriteComparisons(const Report& report) {
-  // A results directory has files of these names, of its own experiments as they were measured.
+  // A results directory already has files of these names, for its own pairs as they were measured.
   AddComparisons(report, Exists(folders_.report / kManifestFile) ? "_compared" : "");
   WriteAdded();
 }
 
 void AnalysisFiles::AddComparisons(const Report& report, const std::string& suffix) {
-  const auto name_of = [&](std::size_t index) {
+  const auto experiment_name = [&](std::size_t index) {
     const ReportExperiment& experiment = report.experiments[index];
     return AsFileName(
         fmt::format("{}_t{}", report.run.experiments[experiment.index].name, experiment.threads));
@@ -168,7 +170,7 @@ void AnalysisFiles::AddComparisons(const Report& report, const std::string& suff
   for (const ReportComparison& pair : report.comparisons) {
     std::string stem = ModelFileName(report) + suffix;
     if (report.comparisons.size() > 1)
-      stem += fmt::format("_{}_vs_{}", name_of(pair.candidate), name_of(pair.baseline));
+      stem += fmt::format("_{}_vs_{}", experiment_name(pair.candidate), experiment_name(pair.baseline));
     added_.push_back({folders_.report / (stem + kComparisonSuffix),
                       [&](std::ostream& out) { RenderComparisonCsv(pair, out); }});
     added_.push_back({folders_.report / (stem + kRobustComparisonSuffix),
@@ -176,7 +178,7 @@ void AnalysisFiles::AddComparisons(const Report& report, const std::string& suff
   }
 }
 
-// What a run's kernel logs say: `<stem>_kernels.csv` of each log, and kernel_view.md.
+// Adds the tables and the view of a run's kernel logs: `<stem>_kernels.csv` for each log, and kernel_view.md.
 void AnalysisFiles::AddKernels(const KernelReport& kernels) {
   for (const KernelView& view : kernels.views) {
     const fs::path table = KernelTableOf(view.log);
@@ -188,7 +190,7 @@ void AnalysisFiles::AddKernels(const KernelReport& kernels) {
                     [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(kernels), 1, out); }});
 }
 
-// What lies beside the report, for its list of files: what is there, and what is about to be written.
+// Adds the files next to the report to its list of artifacts: existing files, and those about to be written.
 void AnalysisFiles::ListArtifacts(Report& report) const {
   const fs::path& folder = folders_.report;
   std::vector<fs::path> files;

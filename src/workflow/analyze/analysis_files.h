@@ -16,44 +16,45 @@
 
 namespace etprof {
 
-// Takes a file that an analysis makes: its place, and what writes its contents.
+// Receives a file that an analysis produces: its path, and a function that writes its contents.
 using FileSink =
     std::function<void(const std::filesystem::path&, const std::function<void(std::ostream&)>& contents)>;
-// Writes it there.
+// The default FileSink: writes the file to disk.
 inline void ToDisk(const std::filesystem::path& file, const std::function<void(std::ostream&)>& contents) {
   WriteFileAtomically(file, contents);
 }
 
-// Which of an analysis's files to write, and where.
+// Which files of an analysis to write, and where.
 struct OutputFolders {
-  std::filesystem::path report;       // of analysis_summary.json, pipeline_summary.*, report.md
-  std::filesystem::path tables = {};  // of the CSV files; empty: TablesOf
-  bool timeline = true;               // the per-event CSV files too
-  FileSink write = ToDisk;            // what becomes of each
-  std::string title = {};             // of report.md and report.html, instead of the model's name
+  std::filesystem::path report;       // folder of analysis_summary.json, pipeline_summary.*, report.md
+  std::filesystem::path tables = {};  // folder of the CSV files; empty: TableFolder() decides
+  bool timeline = true;               // also write the per-event CSV files
+  FileSink write = ToDisk;            // receives each file
+  std::string title = {};             // title of report.md and report.html; empty: the model's name
 
-  // Of the CSV files that are made of `input` (an ETDump, a log): beside it where it lies in `report`'s
-  // folder, else `report` itself. A manifest may name any file, and a folder may be a link.
+  // Returns the folder for the CSV files of `input` (an ETDump or a log): the folder of `input` if that lies
+  // beneath `report`, else `report` itself. A manifest may name any file, and a folder may be a link.
   std::filesystem::path TablesOf(const std::filesystem::path& input) const;
 };
 
-// Throws Error (kBadInput) where `folder` ("": the current one) is no results directory, of etprof or of the
-// kit, and has a report.md or report.html: they may be the user's own. `option` names another folder for
-// them.
+// Throws Error (kBadInput) if `folder` ("": the current one) has a report.md or report.html but is not a
+// results directory of etprof or the kit: the reports may be the user's own. `option` is the option that
+// names another folder, for the hint.
 void RequireOwnReports(const std::filesystem::path& folder, const std::string& option);
 
-// The files of one analysis. Throws as OutputFolders::write.
+// Writes the files of one analysis. Throws as OutputFolders::write.
 class AnalysisFiles {
  public:
   explicit AnalysisFiles(const OutputFolders& folders) : folders_(folders) {}
 
-  // The tables of the events of experiment `index`; a trace is large, and is not kept for the report.
+  // Writes the event tables of experiment `index` while its trace is in memory; traces are too large to keep
+  // for the report.
   void WriteTrace(std::size_t index, const ExperimentData& data, const Trace& trace, const Profile& profile);
-  // All that is made of the finished report, whose list of files it completes.
+  // Writes all files made from the finished report, and completes the report's list of artifacts.
   void WriteReport(Report& report, const KernelReport& kernels);
-  // <model>_comparison.csv and <model>_robust_comparison.json; where several pairs are compared, one of each
-  // a pair, named <model>_<candidate>_vs_<baseline>_comparison.csv. In a results
-  // directory <model>_compared_...: it has its own.
+  // Writes <model>_comparison.csv and <model>_robust_comparison.json. If several pairs are compared, each
+  // pair has its own files, named <model>_<candidate>_vs_<baseline>_comparison.csv. In a results directory,
+  // which already has such files, they are named <model>_compared_....
   void WriteComparisons(const Report& report);
 
  private:
@@ -66,14 +67,14 @@ class AnalysisFiles {
   void AddComparisons(const Report& report, const std::string& suffix = "");
   void AddKernels(const KernelReport& kernels);
   void ListArtifacts(Report& report) const;
-  // What was added, in its order; made on all cores.
+  // Renders all of added_ on all cores, then writes them in order.
   void WriteAdded();
 
   const OutputFolders& folders_;
-  std::set<std::string> names_;               // stems that are taken
-  std::vector<std::filesystem::path> stems_;  // which all tables of an experiment share, with their folder
+  std::set<std::string> names_;               // file name stems in use
+  std::vector<std::filesystem::path> stems_;  // folder and stem of each experiment's tables
   std::vector<std::filesystem::path> written_;
-  std::vector<File> added_;  // what they write with lives until WriteAdded()
+  std::vector<File> added_;  // their writers refer to objects that live until WriteAdded()
 };
 
 }  // namespace etprof

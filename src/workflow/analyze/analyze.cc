@@ -23,8 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where the run's manifest says, or, when everything has moved together, in the artifacts beside the runs.
-std::optional<fs::path> Locate(const RunData& run, const ExperimentData& data) {
+// Finds the model where the run's manifest says, or, if everything has moved together, in the artifacts
+// folder next to the runs.
+std::optional<fs::path> FindModel(const RunData& run, const ExperimentData& data) {
   std::vector<fs::path> places = {data.model};
   if (!run.folder.empty())
     places.push_back(run.folder.parent_path().parent_path() / "artifacts" / data.model.filename());
@@ -35,26 +36,25 @@ std::optional<fs::path> Locate(const RunData& run, const ExperimentData& data) {
   return std::nullopt;
 }
 
-// The one that the profile's runs executed: by its name, or where there is no choice.
-const Method* MethodOf(const Program& program, const Profile& profile) {
+// The method that the profile's runs executed: by its name, or the program's only method.
+const Method* FindMethod(const Program& program, const Profile& profile) {
   const std::string name = profile.operators.empty() ? "" : profile.operators.front().key.method;
   if (const Method* const named = MethodNamed(program, name)) return named;
   return program.methods.size() == 1 ? &program.methods.front() : nullptr;
 }
 
-// The programs that a run measured, with the .etrecord beside each, read when they are first asked for.
+// The programs that a run measured, with the .etrecord next to each. Programs are read on first use.
 class RunPrograms {
  public:
-  // `etrecord`: as ReadOptions.
+  // `etrecord`: as ReadOptions::etrecord.
   explicit RunPrograms(fs::path etrecord = {}) : etrecord_(std::move(etrecord)) {}
 
-  // Sets Profile::program where the run says which model it measured; its `problem` where that is not at hand
-  // any more or is another file now. Throws Error (kBadInput) for an .etrecord that was asked for and is
-  // none.
+  // Sets profile.program if the run says which model it measured; sets its `problem` if the model no longer
+  // exists or has changed. Throws Error (kBadInput) if `etrecord` was given and is not an .etrecord.
   void Join(const RunData& run, const ExperimentData& data, Profile& profile);
-  // The program that an experiment ran; null where it is not at hand. Throws likewise.
-  const Program* Of(const RunData& run, const ExperimentData& data);
-  // Whether any program was read, and the .etrecord with it.
+  // Returns the program that an experiment ran; null if it is not available. Throws as Join.
+  const Program* FindProgram(const RunData& run, const ExperimentData& data);
+  // Whether any program, and so the .etrecord, was read.
   bool HasAny() const {
     return std::ranges::any_of(entries_, [](const auto& entry) { return entry.second.program.has_value(); });
   }
@@ -63,7 +63,7 @@ class RunPrograms {
   struct Entry {
     std::optional<Program> program;
     SourceMap sources;
-    std::string problem, no_sources;  // as ProgramJoin's
+    std::string problem, no_sources;  // as in ProgramJoin
   };
   const Entry& Find(const RunData& run, const ExperimentData& data);
   Entry Read(const fs::path& model) const;
@@ -91,7 +91,7 @@ const RunPrograms::Entry& RunPrograms::Find(const RunData& run, const Experiment
   const auto [place, is_new] = entries_.try_emplace(data.model.string() + '\n' + data.model_sha256);
   Entry& entry = place->second;
   if (!is_new) return entry;
-  const auto model = Locate(run, data);
+  const auto model = FindModel(run, data);
   if (!model) {
     entry.problem = fmt::format("{} is not there any more", data.model.string());
   } else if (!data.model_sha256.empty() && Sha256HexOfFile(*model) != data.model_sha256) {
@@ -102,7 +102,7 @@ const RunPrograms::Entry& RunPrograms::Find(const RunData& run, const Experiment
   return entry;
 }
 
-const Program* RunPrograms::Of(const RunData& run, const ExperimentData& data) {
+const Program* RunPrograms::FindProgram(const RunData& run, const ExperimentData& data) {
   if (data.model.empty()) return nullptr;
   const Entry& entry = Find(run, data);
   return entry.program ? &*entry.program : nullptr;
@@ -111,7 +111,7 @@ const Program* RunPrograms::Of(const RunData& run, const ExperimentData& data) {
 void RunPrograms::Join(const RunData& run, const ExperimentData& data, Profile& profile) {
   if (data.model.empty()) return;
   const Entry& entry = Find(run, data);
-  const Method* method = entry.program ? MethodOf(*entry.program, profile) : nullptr;
+  const Method* method = entry.program ? FindMethod(*entry.program, profile) : nullptr;
   if (method == nullptr) {
     profile.program.emplace();
     profile.program->operators.resize(profile.operators.size());
@@ -127,7 +127,7 @@ void RunPrograms::Join(const RunData& run, const ExperimentData& data, Profile& 
   if (!entry.no_sources.empty()) profile.program->no_sources = entry.no_sources;
 }
 
-// The trace of an experiment, and what `options` can learn of it.
+// Reads the trace of an experiment, and sets the `options` that the file determines.
 Trace ReadTrace(ExperimentData& data, const EtdumpOptions& etdump, AttributeOptions& options) {
   if (data.etdump_contents) {
     const std::string& contents = *data.etdump_contents;
@@ -147,24 +147,25 @@ Trace ReadTrace(ExperimentData& data, const EtdumpOptions& etdump, AttributeOpti
   return std::move(timeline.trace);
 }
 
-// The names of events do not say whose they are; the method does, where it has one backend.
-void NameBackend(const ExperimentData& data, Profile& profile) {
+// Sets the backend of delegate calls that have none, if the method has only one backend.
+void SetBackend(const ExperimentData& data, Profile& profile) {
   if (data.backends.size() != 1) return;
   for (Operator& op : profile.operators) {
     if (op.key.kind == SpanKind::kBackend && op.backend.empty()) op.backend = data.backends.front();
   }
 }
 
-// Where experiment i stood, `places[i]` now stand: one for each method that its trace holds. A pair of two
-// becomes a pair of each of their methods.
-void RewritePairs(const std::vector<std::vector<std::size_t>>& places, RunData& run) {
+// Replaces experiment indexes in the pairs. Experiment i has become the experiments `new_indexes[i]`, one for
+// each method in its trace. A pair of experiments with several methods becomes one pair per method.
+void RewritePairs(const std::vector<std::vector<std::size_t>>& new_indexes, RunData& run) {
   std::vector<ComparePair> pairs;
   for (const ComparePair& pair : run.pairs) {
-    const std::size_t methods = std::min(places[pair.baseline].size(), places[pair.candidate].size());
+    const std::size_t methods =
+        std::min(new_indexes[pair.baseline].size(), new_indexes[pair.candidate].size());
     for (std::size_t method = 0; method < methods; ++method) {
       pairs.push_back(pair);
-      pairs.back().baseline = places[pair.baseline][method];
-      pairs.back().candidate = places[pair.candidate][method];
+      pairs.back().baseline = new_indexes[pair.baseline][method];
+      pairs.back().candidate = new_indexes[pair.candidate][method];
       if (methods == 1) continue;
       for (std::string* label : {&pairs.back().baseline_label, &pairs.back().candidate_label}) {
         if (!label->empty()) *label += fmt::format(" method {}", method + 1);
@@ -174,7 +175,7 @@ void RewritePairs(const std::vector<std::vector<std::size_t>>& places, RunData& 
   run.pairs = std::move(pairs);
 }
 
-// What was read of an experiment's file.
+// The contents of an experiment's file.
 struct Loaded {
   Trace trace;
   std::vector<Profile> methods;
@@ -182,7 +183,8 @@ struct Loaded {
   std::optional<Error> problem;
 };
 
-// The backend of each call, by the program that ran, or else by the list of the method's, where it has one.
+// Maps each delegate call to its backend: by the program that ran, or else by the method's list of backends
+// if it has only one.
 BackendOf BackendsOf(const ExperimentData& data, const Program* program, const std::string& method) {
   if (program != nullptr) return BackendsOf(*program, method);
   if (data.backends.size() != 1) return {};
@@ -201,9 +203,9 @@ Loaded Load(const RunData& run, ExperimentData data, const Program* program, Etd
     options.threads = threads;
     etdump.threads = threads;
     loaded.trace = ReadTrace(data, etdump, options);
-    // A timeline says of all its numbers that they are times.
+    // All numbers in a timeline CSV are times.
     if (!IsTimelineCsv(data.etdump)) {
-      // Which method a bare ETDump is of is not said.
+      // A bare ETDump does not say its method.
       const std::string method = run.folder.empty() ? "" : run.method;
       KeepHostTime(loaded.trace, BackendsOf(data, program, method));
     }
@@ -215,8 +217,9 @@ Loaded Load(const RunData& run, ExperimentData data, const Program* program, Etd
   return loaded;
 }
 
-// Files that fit into memory together are read side by side, one thread each; a large one alone, on all.
-constexpr std::uintmax_t kTogether = std::uintmax_t{64} << 20U;
+// Files that fit into this memory together are read in parallel, with one thread each; a larger file is read
+// alone, by all threads.
+constexpr std::uintmax_t kMaxBytesInParallel = std::uintmax_t{64} << 20U;
 
 std::size_t SizeOf(const fs::path& file) {
   std::error_code missing;
@@ -224,17 +227,17 @@ std::size_t SizeOf(const fs::path& file) {
   return missing ? 0 : size;
 }
 
-// The experiments after `first` that are read in one go with it.
-std::vector<Loaded> LoadTogether(const RunData& run, const std::vector<ExperimentData>& experiments,
-                                 std::size_t first, RunPrograms& programs, const EtdumpOptions& etdump) {
+// Loads experiment `first` and those after it that fit into memory with it.
+std::vector<Loaded> LoadInParallel(const RunData& run, const std::vector<ExperimentData>& experiments,
+                                   std::size_t first, RunPrograms& programs, const EtdumpOptions& etdump) {
   std::size_t last = first + 1;
   for (std::uintmax_t size = SizeOf(experiments[first].etdump); last < experiments.size(); ++last) {
     size += SizeOf(experiments[last].etdump);
-    if (size > kTogether) break;
+    if (size > kMaxBytesInParallel) break;
   }
   std::vector<Loaded> loaded(last - first);
   std::vector<const Program*> ran;
-  for (std::size_t i = first; i < last; ++i) ran.push_back(programs.Of(run, experiments[i]));
+  for (std::size_t i = first; i < last; ++i) ran.push_back(programs.FindProgram(run, experiments[i]));
   ParallelFor(loaded.size(), 0, [&](std::size_t i) {
     if (experiments[first + i].etdump.empty()) return;
     loaded[i] = Load(run, experiments[first + i], ran[i], etdump, loaded.size() == 1 ? 0 : 1);
@@ -242,7 +245,7 @@ std::vector<Loaded> LoadTogether(const RunData& run, const std::vector<Experimen
   return loaded;
 }
 
-// Every table of a run with one pair shows the baseline first, whichever the configuration names first.
+// All tables of a run with one pair show the baseline first, whatever the order in the configuration.
 void PutBaselineFirst(RunData& run) {
   if (run.experiments.size() != 2 || run.pairs.size() != 1) return;
   ComparePair& pair = run.pairs.front();
@@ -251,13 +254,13 @@ void PutBaselineFirst(RunData& run) {
   std::swap(pair.baseline, pair.candidate);
 }
 
-// How many runs of a profile are kept for the timeline of report.html: 100, as long as all of the
-// experiments' together stay at some 300,000 spans, which make about 3 MB of the page.
+// How many runs of a profile to keep for the timeline of report.html: at most 100, and all experiments
+// together about 300,000 spans, which take about 3 MB in the page.
 std::size_t SampleSize(const Profile& profile, std::size_t experiments) {
-  constexpr std::size_t kMostRuns = 100, kMostSpans = 300'000;
+  constexpr std::size_t kMaxRuns = 100, kMaxSpans = 300'000;
   std::size_t spans = 1;
   for (const auto& layout : profile.layouts) spans = std::max(spans, layout.size());
-  return std::clamp<std::size_t>(kMostSpans / experiments / spans, 1, kMostRuns);
+  return std::clamp<std::size_t>(kMaxSpans / experiments / spans, 1, kMaxRuns);
 }
 
 }  // namespace
@@ -303,48 +306,49 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
   PutBaselineFirst(run);
   RunPrograms programs(options.etrecord);
   std::vector<ExperimentData> files = std::exchange(run.experiments, {});
-  // Of a file that was given by itself nothing else says it.
+  // Files given without a results directory have no manifest that names the log.
   if (run.folder.empty()) std::ranges::for_each(files, LookForTraceLog);
   std::vector<std::optional<Profile>> profiles;
-  std::vector<std::vector<std::size_t>> places(files.size());
+  std::vector<std::vector<std::size_t>> new_indexes(files.size());
   std::vector<Loaded> loaded;
-  for (std::size_t file = 0, of_loaded = 0; file < files.size(); ++file, ++of_loaded) {
-    if (of_loaded == loaded.size()) {
-      loaded = LoadTogether(run, files, file, programs, options.etdump);
-      of_loaded = 0;
+  for (std::size_t file = 0, loaded_index = 0; file < files.size(); ++file, ++loaded_index) {
+    if (loaded_index == loaded.size()) {
+      loaded = LoadInParallel(run, files, file, programs, options.etdump);
+      loaded_index = 0;
     }
-    Loaded read = std::move(loaded[of_loaded]);
-    if (read.problem && (!options.tolerant || read.problem->exit_code() != ExitCode::kBadInput))
-      throw *read.problem;
-    const std::size_t methods = std::max<std::size_t>(1, read.methods.size());
+    Loaded file_data = std::move(loaded[loaded_index]);
+    if (file_data.problem && (!options.tolerant || file_data.problem->exit_code() != ExitCode::kBadInput))
+      throw *file_data.problem;
+    const std::size_t methods = std::max<std::size_t>(1, file_data.methods.size());
     for (std::size_t method = 0; method < methods; ++method) {
-      places[file].push_back(run.experiments.size());
+      new_indexes[file].push_back(run.experiments.size());
       run.experiments.push_back(files[file]);
       profiles.emplace_back();
-      ExperimentData& own = run.experiments.back();
-      if (read.problem) own.warnings.push_back(read.problem->Message());
-      if (read.methods.empty()) continue;
-      own.backends = read.backends;
+      ExperimentData& experiment = run.experiments.back();
+      if (file_data.problem) experiment.warnings.push_back(file_data.problem->Message());
+      if (file_data.methods.empty()) continue;
+      experiment.backends = file_data.backends;
       if (methods > 1) {
-        own.name = fmt::format("{}_method_{}", own.name, method + 1);
-        own.label = fmt::format("{} method {}", own.label.empty() ? files[file].name : own.label, method + 1);
+        experiment.name = fmt::format("{}_method_{}", experiment.name, method + 1);
+        experiment.label = fmt::format(
+            "{} method {}", experiment.label.empty() ? files[file].name : experiment.label, method + 1);
       }
-      profiles.back() = std::move(read.methods[method]);
-      NameBackend(own, *profiles.back());
-      if (options.join) programs.Join(run, own, *profiles.back());
+      profiles.back() = std::move(file_data.methods[method]);
+      SetBackend(experiment, *profiles.back());
+      if (options.join) programs.Join(run, experiment, *profiles.back());
       if (options.model_was_named) {
         std::string problem = profiles.back()->program->problem;
         if (problem.empty() && profiles.back()->health.CountOf("delegate_differs") > 0)
           problem = "its delegates do not write the events that were recorded: it is not the one that ran";
-        const std::string model = own.model.string();  // which a problem of reading it names
+        const std::string model = experiment.model.string();  // may be the beginning of `problem`
         if (!problem.empty())
           throw Error(ExitCode::kBadInput, problem.starts_with(model) ? problem : model + ": " + problem)
-              .Remedy(
-                  fmt::format("name the program that wrote {}, or leave out --model", own.etdump.string()));
+              .Remedy(fmt::format("name the program that wrote {}, or leave out --model",
+                                  experiment.etdump.string()));
       }
       profiles.back()->sampled =
-          SampleRuns(read.trace, *profiles.back(), SampleSize(*profiles.back(), files.size()));
-      if (visit) visit(own, read.trace, *profiles.back());
+          SampleRuns(file_data.trace, *profiles.back(), SampleSize(*profiles.back(), files.size()));
+      if (visit) visit(experiment, file_data.trace, *profiles.back());
     }
   }
   if (options.join && !options.etrecord.empty() && !programs.HasAny()) {
@@ -352,7 +356,7 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
         .InFile(options.etrecord.string())
         .Remedy("name the program as well (--model), or leave out --etrecord");
   }
-  RewritePairs(places, run);
+  RewritePairs(new_indexes, run);
   return profiles;
 }
 
@@ -377,9 +381,9 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, const ReadOptions&
 }
 
 Report AnalyzeRunDirectory(const fs::path& folder, const AnalyzeOptions& options) {
-  const fs::path& into = options.output;
-  const OutputFolders folders = {into.empty() ? folder : into, into, options.timeline};
-  if (into.empty()) RequireOwnReports(folder, "-o");
+  const fs::path& output = options.output;
+  const OutputFolders folders = {output.empty() ? folder : output, output, options.timeline};
+  if (output.empty()) RequireOwnReports(folder, "-o");
   return AnalyzeInto(OpenRunDirectory(folder), folders, options.read);
 }
 

@@ -17,61 +17,65 @@
 
 namespace etprof {
 
-// Reads a results directory and writes nothing: ETDumps that a killed measurement left in parts are merged in
+// Reads a results directory without writing: the partial ETDumps of an interrupted measurement are merged in
 // memory. Throws as LoadRunDirectory.
 RunData OpenRunDirectory(const std::filesystem::path& folder);
-// One results directory, or ETDumps and timeline CSVs as one run. Throws likewise, and Error (kUsage,
-// `one_folder`) where a results directory stands among several paths.
+// Opens one results directory, or ETDumps and timeline CSVs as one run. Throws as OpenRunDirectory, and Error
+// (kUsage, with the text `one_folder`) if a results directory is among several paths.
 RunData OpenRun(const std::vector<std::string>& paths,
                 const std::string& one_folder = "give one results directory");
 
-// Where a program's instructions come from, by an .etrecord.
+// The modules and source lines of a program's instructions, from an .etrecord.
 struct RecordedSources {
   std::optional<SourceMap> map;
-  std::string problem;    // why there is none: "there is no net.pte.etrecord", or it cannot be read
-  bool is_there = false;  // the file
+  std::string problem;    // why `map` is absent: "there is no net.pte.etrecord", or the reader's error
+  bool is_there = false;  // whether the .etrecord exists
 };
-// Reads `etrecord`, or where that is empty the one next to the .pte. Throws Error (kBadInput) for one that
-// was named and cannot be read.
+// Reads `etrecord`, or if it is empty, the .etrecord next to the .pte. Throws Error (kBadInput) if `etrecord`
+// is given and cannot be read.
 RecordedSources ReadSources(const Program& program, const std::filesystem::path& model,
                             const std::filesystem::path& etrecord = {});
 
-// How the traces of a run are read.
+// Options for reading the traces of a run.
 struct ReadOptions {
-  bool tolerant = true;  // a file that cannot be read is a warning of its experiment; else its Error goes on
-  bool join = true;      // operators are joined to the program that ran
+  // True: an unreadable file becomes a warning of its experiment; false: its Error is thrown.
+  bool tolerant = true;
+  bool join = true;  // join operators to the program that ran
   EtdumpOptions etdump = {};
-  // Instead of the one next to the model; empty: that one. Throws Error (kUsage) where no program is at hand.
+  // The .etrecord to use; empty: the one next to the model. If it is given and no program is found,
+  // ProfileRun throws Error (kUsage).
   std::filesystem::path etrecord = {};
-  bool model_was_named = false;  // by the user: throws Error (kBadInput) for one that did not write the trace
+  // The user named the model: throws Error (kBadInput) if it did not write the trace.
+  bool model_was_named = false;
 };
 
-// Throws Error (kUsage) where ticks of another clock are asked for than that of etprof's runner, which
-// measured the run.
+// Throws Error (kUsage) if etprof measured the run and `etdump` assumes another clock than that of etprof's
+// runner.
 void RequireClockOf(const RunData& run, const EtdumpOptions& etdump);
 
-// Called for each experiment's trace while it is in memory: a trace is large, a profile is not.
+// Called for each experiment while its trace is in memory; traces are too large to keep, profiles are not.
 using TraceVisitor = std::function<void(const ExperimentData&, const Trace&, const Profile&)>;
 
-// The profiles of the experiments' traces (ETDumps, or timeline CSVs), index by index; absent where there is
-// none. A bare ETDump of several methods (AttributeMethods) becomes one experiment for each, and a pair of
-// two such one for each of their methods.
+// Returns the profile of each experiment's trace (an ETDump or a timeline CSV); absent for experiments
+// without a trace. A bare ETDump of several methods (AttributeMethods) becomes one experiment for each
+// method, and a pair of two such experiments becomes one pair for each method.
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& options = {},
                                                const TraceVisitor& visit = {});
 
-// What is true of a run; nothing is written.
+// Profiles the run and assembles its report without writing anything.
 Report ReportOf(RunData run, const ReadOptions& options = {});
 
-// The same, and writes its files. Throws Error when a file cannot be written. `visit` sees each trace, before
-// the files that are made of it.
+// Makes the report as MakeReport does, and writes the files of the analysis. Throws Error if a file cannot be
+// written. `visit` sees each trace before the files made from it are written.
 Report AnalyzeInto(RunData run, const OutputFolders& folders, const ReadOptions& options = {},
                    const TraceVisitor& visit = {});
 
 struct AnalyzeOptions {
-  std::filesystem::path output = {};  // of all files; empty: a results directory itself, of bare traces none
-  bool timeline = true;               // write the per-event CSV files
-  std::filesystem::path model = {};   // of bare traces: the .pte that ran
-  ReadOptions read = {};              // of bare traces never tolerant
+  // Folder of all files; empty: the results directory itself; for bare traces nothing is written.
+  std::filesystem::path output = {};
+  bool timeline = true;              // write the per-event CSV files
+  std::filesystem::path model = {};  // for bare traces: the .pte that ran
+  ReadOptions read = {};             // `tolerant` is ignored for bare traces
 };
 // Analyzes a results directory, or ETDumps and timeline CSVs. Throws Error.
 Report AnalyzeRunDirectory(const std::filesystem::path& folder, const AnalyzeOptions& options = {});

@@ -27,14 +27,14 @@ fs::path Canonical(const fs::path& path) {
   return canonical;
 }
 
-// By --name1 and --name2, where there is one pair that they can mean.
-void NameSides(const CompareRunsOptions& options, ExperimentData& baseline, ExperimentData& candidate) {
+// Applies --name1 and --name2; call it only if there is one pair.
+void SetLabels(const CompareRunsOptions& options, ExperimentData& baseline, ExperimentData& candidate) {
   if (!options.name1.empty()) baseline.label = options.name1;
   if (!options.name2.empty()) candidate.label = options.name2;
 }
 
-// Two experiments of one run, given as their folders or ETDumps, were measured alternately: their run pairs
-// them.
+// If both inputs are experiments of one run (folders or ETDumps), they were measured interleaved: loads the
+// run with its own pairing. Absent if they are not.
 std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
   const auto folder_of = [](const std::string& path) {
     const fs::path canonical = Canonical(path);
@@ -42,9 +42,9 @@ std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
   };
   const fs::path a = folder_of(options.baseline);
   const fs::path b = folder_of(options.candidate);
-  const fs::path above = RunAbove(a);
-  if (a == b || above.empty() || above != RunAbove(b)) return std::nullopt;
-  RunData run = OpenRunDirectory(above);
+  const fs::path run_folder = RunAbove(a);
+  if (a == b || run_folder.empty() || run_folder != RunAbove(b)) return std::nullopt;
+  RunData run = OpenRunDirectory(run_folder);
   const auto belongs = [&](const ExperimentData& data, const std::string& given, const fs::path& folder) {
     if (!IsFolder(given)) return Canonical(data.etdump) == Canonical(given);
     return data.name == folder.filename().string();
@@ -59,33 +59,33 @@ std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
     }
   }
   if (run.pairs.empty()) return std::nullopt;
-  // Only what is compared is shown.
-  std::vector<ExperimentData> kept;
-  std::vector<std::size_t> place(run.experiments.size(), 0);
+  // Drop experiments that are not compared.
+  std::vector<ExperimentData> used_experiments;
+  std::vector<std::size_t> new_index(run.experiments.size(), 0);
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
     const bool used = std::ranges::any_of(
         run.pairs, [&](const ComparePair& pair) { return pair.baseline == i || pair.candidate == i; });
-    place[i] = kept.size();
-    if (used) kept.push_back(std::move(run.experiments[i]));
+    new_index[i] = used_experiments.size();
+    if (used) used_experiments.push_back(std::move(run.experiments[i]));
   }
-  run.experiments = std::move(kept);
+  run.experiments = std::move(used_experiments);
   for (ComparePair& pair : run.pairs) {
-    pair.baseline = place[pair.baseline];
-    pair.candidate = place[pair.candidate];
+    pair.baseline = new_index[pair.baseline];
+    pair.candidate = new_index[pair.candidate];
   }
   if (run.pairs.size() == 1) {
     const ComparePair& pair = run.pairs.front();
-    NameSides(options, run.experiments[pair.baseline], run.experiments[pair.candidate]);
+    SetLabels(options, run.experiments[pair.baseline], run.experiments[pair.candidate]);
   }
   return run;
 }
 
-// An experiment's folder is told by the manifest of its results directory, of which only this experiment
-// counts.
-RunData OpenSide(const std::string& path) {
-  const fs::path above = RunAbove(path);
-  if (above.empty()) return OpenRun({path});
-  RunData run = OpenRunDirectory(above);
+// Opens one input. The folder of an experiment is read with the manifest of its results directory; all other
+// experiments are dropped.
+RunData OpenInput(const std::string& path) {
+  const fs::path run_folder = RunAbove(path);
+  if (run_folder.empty()) return OpenRun({path});
+  RunData run = OpenRunDirectory(run_folder);
   std::erase_if(run.experiments, [of = Canonical(path).filename()](const ExperimentData& data) {
     return data.name != of.string();
   });
@@ -94,8 +94,8 @@ RunData OpenSide(const std::string& path) {
 }
 
 RunData Join(const CompareRunsOptions& options) {
-  RunData a = OpenSide(options.baseline);
-  RunData b = OpenSide(options.candidate);
+  RunData a = OpenInput(options.baseline);
+  RunData b = OpenInput(options.candidate);
   for (const RunData* side : {&a, &b}) RequireClockOf(*side, options.etdump);
   RunData run;
   if (a.method == b.method) run.method = a.method;
@@ -108,16 +108,16 @@ RunData Join(const CompareRunsOptions& options) {
     for (const std::string& problem : side->problems) run.problems.push_back(given + ": " + problem);
     for (const std::string& warning : side->warnings) run.warnings.push_back(given + ": " + warning);
   }
-  const std::vector<ExperimentMatch> found = MatchExperiments(a, b);
-  if (found.empty()) {
+  const std::vector<ExperimentMatch> matches = MatchExperiments(a, b);
+  if (matches.empty()) {
     throw Error(ExitCode::kBadInput, fmt::format("nothing to compare: {} has {}, {} has {}", options.baseline,
                                                  NamesOf(a), options.candidate, NamesOf(b)))
         .Remedy("give the folders of two experiments, or of two runs with experiments of the same names");
   }
-  for (const auto& [of_a, of_b] : found) {
+  for (const auto& [of_a, of_b] : matches) {
     ExperimentData baseline = *of_a;
     ExperimentData candidate = *of_b;
-    if (found.size() == 1) NameSides(options, baseline, candidate);
+    if (matches.size() == 1) SetLabels(options, baseline, candidate);
     if (baseline.label.empty()) baseline.label = baseline.name;
     if (candidate.label.empty()) candidate.label = candidate.name;
     if (baseline.label == baseline.name && candidate.label == candidate.name) {

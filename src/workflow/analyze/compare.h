@@ -10,16 +10,15 @@ namespace etprof {
 
 struct CompareRunsOptions {
   std::string baseline,
-      candidate;             // an ETDump, a timeline CSV, an experiment's folder or a results directory
-  std::string name1, name2;  // what to call them, where there is one pair; empty: as they are called
-  std::filesystem::path output =
-      {};  // of comparison.json, comparison.md and tables; empty: nothing is written
+      candidate;             // an ETDump, a timeline CSV, an experiment's folder, or a results directory
+  std::string name1, name2;  // labels, used if there is one pair; empty: the runs' own
+  std::filesystem::path output = {};  // folder for comparison.*, tables; empty: nothing is written
   EtdumpOptions etdump = {};
 };
 
-// Compares the two. Two experiments of one run were measured alternately: their run pairs them. Throws Error
-// (kUsage, kBadInput) for what cannot be read or has nothing in common, (kDeviceFailed) where a file cannot
-// be written.
+// Compares two runs. Two experiments of one run were measured interleaved, so the run's own pairing applies
+// to them. Throws Error (kUsage, kBadInput) for inputs that cannot be read or have nothing in common, and
+// Error (kDeviceFailed) if a file cannot be written.
 Report CompareRuns(const CompareRunsOptions& options);
 
 }  // namespace etprof

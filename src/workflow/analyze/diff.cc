@@ -16,19 +16,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct FileOfDiff {
+struct DiffInput {
   fs::path path;
   std::string sha256;
   Program program;
   RecordedSources sources;
   std::vector<const Profile*> profiles;
-  std::string measured;  // the experiment that the times are of; "": none yet
+  std::string measured;  // name of the experiment with the times; "": none yet
 
   DiffSide Side() const { return {&program, sources.map ? &*sources.map : nullptr, profiles}; }
 };
 
-FileOfDiff Read(const fs::path& path, std::vector<std::string>& warnings) {
-  FileOfDiff file;
+DiffInput Read(const fs::path& path, std::vector<std::string>& warnings) {
+  DiffInput file;
   file.path = path;
   file.program = ReadProgramFile(path);
   file.sha256 = Sha256HexOfFile(path);
@@ -39,32 +39,32 @@ FileOfDiff Read(const fs::path& path, std::vector<std::string>& warnings) {
   return file;
 }
 
-class TimesOfRuns {
+class RunTimes {
  public:
-  TimesOfRuns(std::array<FileOfDiff, 2>& files, std::vector<std::string>& warnings)
+  RunTimes(std::array<DiffInput, 2>& files, std::vector<std::string>& warnings)
       : files_(files), warnings_(warnings) {}
 
   void Read(const std::vector<std::string>& runs) {
-    std::size_t bare = 0;
+    std::size_t etdumps_read = 0;
     for (const std::string& path : runs) {
       RunData run = OpenRun({path}, "--run takes results directories, or two ETDumps");
       const bool is_folder = !run.folder.empty();
-      if (!is_folder && bare == files_.size())
+      if (!is_folder && etdumps_read == files_.size())
         throw Error(ExitCode::kUsage, "`--run` takes two ETDumps at most")
             .Remedy("give the baseline's and the candidate's, in this order");
       for (ExperimentData& data : run.experiments) {
-        if (!is_folder) data.model = fs::absolute(files_[bare].path);
-        for (const FileOfDiff& file : files_) {
+        if (!is_folder) data.model = fs::absolute(files_[etdumps_read].path);
+        for (const DiffInput& file : files_) {
           if (is_folder && data.model_sha256 == file.sha256) data.model = fs::absolute(file.path);
         }
       }
       reports_.push_back(ReportOf(std::move(run), {.tolerant = is_folder}));
       for (std::size_t side = 0; side < files_.size(); ++side) {
-        if (is_folder || side == bare) Take(reports_.back(), path, files_[side], is_folder);
+        if (is_folder || side == etdumps_read) AddTimes(reports_.back(), path, files_[side], is_folder);
       }
-      bare += is_folder ? 0 : 1;
+      etdumps_read += is_folder ? 0 : 1;
     }
-    for (const FileOfDiff& file : files_) {
+    for (const DiffInput& file : files_) {
       if (!file.measured.empty() || runs.empty()) continue;
       throw Error(ExitCode::kBadInput, fmt::format("no run measured {}", file.path.filename().string()))
           .InFile(runs.front())
@@ -73,7 +73,8 @@ class TimesOfRuns {
   }
 
  private:
-  // XNNPACK's names say which type an operator computes in, "Convolution (NHWC, QS8, QC8W) IGEMM".
+  // XNNPACK's operator names contain the data type that the operator computes in, "Convolution (NHWC, QS8,
+  // QC8W) IGEMM".
   static bool HasType(const std::string& name, const OperatorTensors& tensors) {
     const auto parsed = xnnpack::ParseOperatorName(name);
     if (!parsed || parsed->data_types.empty() || tensors.outputs.empty()) return true;
@@ -86,21 +87,22 @@ class TimesOfRuns {
     return true;
   }
 
-  // A bare ETDump does not say which program ran. Of another one, few operators fit the nodes.
-  static bool Fits(const Profile& profile) {
-    std::size_t all = 0, strange = 0;
+  // Whether the program may be the one that ran, which a bare ETDump does not say. If another program ran,
+  // only few operators match the nodes.
+  static bool MatchesProgram(const Profile& profile) {
+    std::size_t all = 0, mismatches = 0;
     for (std::size_t op = 0; op < profile.operators.size(); ++op) {
       const OperatorSource& source = profile.program->operators[op];
       if (profile.operators[op].key.kind != SpanKind::kBackend || !source.graph) continue;
       ++all;
       const bool none = source.join == OperatorSource::Join::kNone && source.candidates.empty();
-      strange += none || !HasType(profile.operators[op].name, source.tensors) ? 1U : 0U;
+      mismatches += none || !HasType(profile.operators[op].name, source.tensors) ? 1U : 0U;
     }
-    return 5 * strange <= all;
+    return 5 * mismatches <= all;
   }
 
-  // Of the first experiment that ran this file, all methods.
-  void Take(const Report& report, const std::string& path, FileOfDiff& file, bool by_hash) {
+  // Takes the times of the first experiment that ran this file, with all its methods.
+  void AddTimes(const Report& report, const std::string& path, DiffInput& file, bool by_hash) {
     for (const ReportExperiment& experiment : report.experiments) {
       const ExperimentData& data = report.run.experiments[experiment.index];
       if (!experiment.profile || (by_hash && data.model_sha256 != file.sha256)) continue;
@@ -109,7 +111,7 @@ class TimesOfRuns {
         throw Error(ExitCode::kBadInput, experiment.profile->program->problem)
             .InFile(path)
             .Remedy("give the .pte that ran as one of the two");
-      if (!by_hash && !Fits(*experiment.profile)) {
+      if (!by_hash && !MatchesProgram(*experiment.profile)) {
         throw Error(ExitCode::kBadInput,
                     fmt::format("the operators that ran are not those of {}", file.path.filename().string()))
             .InFile(path)
@@ -125,19 +127,19 @@ class TimesOfRuns {
     }
   }
 
-  std::array<FileOfDiff, 2>& files_;
+  std::array<DiffInput, 2>& files_;
   std::vector<std::string>& warnings_;
-  std::deque<Report> reports_;  // they hold the profiles
+  std::deque<Report> reports_;  // they own the profiles
 };
 
 }  // namespace
 
 DiffOfFiles DiffFiles(const DiffFilesOptions& options) {
   DiffOfFiles result;
-  std::array<FileOfDiff, 2> files = {Read(options.baseline, result.warnings),
-                                     Read(options.candidate, result.warnings)};
+  std::array<DiffInput, 2> files = {Read(options.baseline, result.warnings),
+                                    Read(options.candidate, result.warnings)};
   if (result.warnings.size() == 2 && result.warnings[0] == result.warnings[1]) result.warnings.pop_back();
-  TimesOfRuns times(files, result.warnings);
+  RunTimes times(files, result.warnings);
   times.Read(options.runs);
   result.diff = DiffPrograms(files[0].Side(), files[1].Side());
   result.diff.same_bytes = files[0].sha256 == files[1].sha256;

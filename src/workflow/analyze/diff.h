@@ -10,8 +10,8 @@ namespace etprof {
 
 struct DiffFilesOptions {
   std::filesystem::path baseline, candidate;  // .pte
-  // Results directories that measured them, in any order, or an ETDump of the baseline and one of the
-  // candidate; empty: without times.
+  // Results directories that measured the programs, in any order, or an ETDump of the baseline and one of the
+  // candidate; empty: the diff has no times.
   std::vector<std::string> runs;
 };
 
@@ -20,8 +20,8 @@ struct DiffOfFiles {
   std::vector<std::string> warnings;
 };
 
-// Reads the .etrecord beside each, where there is one. Throws Error (kBadInput) for what is no .pte, and for
-// runs of other programs.
+// Compares two programs; reads the .etrecord next to each if there is one. Throws Error (kBadInput) for a
+// file that is not a .pte, and for runs of other programs.
 DiffOfFiles DiffFiles(const DiffFilesOptions& options);
 
 }  // namespace etprof

@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What git says here; "": it does not know, or there is none.
-std::string AskGit(const std::vector<std::string>& words) {
+// Runs git in the working directory and returns its output; "": git failed or is not installed.
+std::string RunGit(const std::vector<std::string>& words) {
   std::vector<std::string> command = {"git"};
   command.insert(command.end(), words.begin(), words.end());
   try {
@@ -43,8 +43,8 @@ UnixTime ParseTime(const std::string& text) {
       .Remedy("give one such as `2026-01-31T12:00:00Z`, or seconds since 1970");
 }
 
-// What its suite calls the model of a cell: the files of two of its models may have the same name. "": the
-// run is no cell of a suite.
+// The model's name in the suite if the run is a suite's cell, since two models of a suite may have the same
+// file name; "": it is not.
 std::string NameInSuite(const std::string& run) {
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(run, error);
@@ -67,14 +67,14 @@ NamedCommit CommitOf(const std::string& name) {
   }
   const bool is_revision = name.front() != '-';
   const std::string known =
-      is_revision ? AskGit({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}) : "";
+      is_revision ? RunGit({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}) : "";
   if (!known.empty())
-    return {known, AsNumber<UnixTime>(AskGit({"show", "-s", "--format=%ct", known})), false};
+    return {known, AsNumber<UnixTime>(RunGit({"show", "-s", "--format=%ct", known})), false};
   if (name == "HEAD") {
     throw Error(ExitCode::kUsage, "a measurement is kept with its commit, and git knows no HEAD here")
         .Remedy("name the commit: `--commit SHA`, or run etprof in its checkout");
   }
-  return {name, std::nullopt, !AskGit({"rev-parse", "--git-dir"}).empty()};
+  return {name, std::nullopt, !RunGit({"rev-parse", "--git-dir"}).empty()};
 }
 
 AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
@@ -97,9 +97,9 @@ AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
     record.model = NameInSuite(path);
     RunData run = OpenRunDirectory(path);
     any_local = any_local || (run.device && run.device->name == "local");
-    Recorded one = RecordOf(ReportOf(std::move(run), {.join = false}), record);
-    recorded.push_back(std::move(one.run));
-    result.runs.push_back({path, HistoryFile::Added::kNew, std::move(one.left_out), {}});
+    Recorded new_record = RecordOf(ReportOf(std::move(run), {.join = false}), record);
+    recorded.push_back(std::move(new_record.run));
+    result.runs.push_back({path, HistoryFile::Added::kNew, std::move(new_record.left_out), {}});
   }
   if (!options.device_name.empty() && !any_local && options.of_other == HistoryFile::OfOther::kRefused)
     throw Error(ExitCode::kUsage, "`--device-name` names this machine, and another device was measured")
@@ -115,8 +115,8 @@ AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
 
 namespace {
 
-// A commit as git names it here in full, else as it is given.
-std::string NameOfCommit(const std::string& given) {
+// The full hash if git knows the commit here, else the name as given.
+std::string FullCommitName(const std::string& given) {
   if (given.empty())
     throw Error(ExitCode::kUsage, "no commit is given")
         .Remedy("name one that `etprof history` shows: `--commit SHA`");
@@ -124,7 +124,7 @@ std::string NameOfCommit(const std::string& given) {
 }
 
 HistoryFile OpenToChange(const std::string& file) {
-  (void)HistoryFile::OpenToRead(file);  // there is one
+  (void)HistoryFile::OpenToRead(file);  // throws if it does not exist
   return HistoryFile::OpenToAdd(file);
 }
 
@@ -135,12 +135,12 @@ std::vector<SeriesKey> AcceptInHistory(const std::string& file, const HistoryFil
   if (reason.empty())
     throw Error(ExitCode::kUsage, "a change is accepted for a reason, and none is given")
         .Remedy("say it: `--reason \"batch norm is exact now\"`");
-  const std::string name = NameOfCommit(commit);
+  const std::string name = FullCommitName(commit);
   return OpenToChange(file).Accept(filter, name, reason, static_cast<UnixTime>(std::time(nullptr)));
 }
 
 std::int64_t DeleteFromHistory(const std::string& file, const std::string& commit) {
-  const std::string name = NameOfCommit(commit);
+  const std::string name = FullCommitName(commit);
   return OpenToChange(file).Delete(name);
 }
 

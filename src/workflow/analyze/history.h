@@ -14,21 +14,21 @@ namespace etprof {
 struct AddToHistoryOptions {
   std::string file = kHistoryFile;
   std::vector<std::string> runs;  // results directories
-  std::string commit;             // as CommitOf
-  std::string time;         // of the commit: ISO 8601 in UTC, or seconds since 1970; "": as git says, or
-                            // when the run was measured
-  std::string reference;    // an experiment of every run; "": none
-  std::string device_name;  // of "local"; "": that
+  std::string commit;             // as ResolveCommit takes it
+  // Time of the commit: ISO 8601 in UTC, or seconds since 1970; "": from git, or the time of the measurement.
+  std::string time;
+  std::string reference;    // name of an experiment that every run has; "": none
+  std::string device_name;  // replaces the device name "local"; "": keep it
   HistoryFile::OfOther of_other = HistoryFile::OfOther::kRefused;
 };
 
-// A commit as git knows it here, else the name as it is.
+// A commit in full if git knows it in the working directory, else the name as it was given.
 struct NamedCommit {
   std::string name;
-  std::optional<UnixTime> time;  // absent: git does not know it
-  bool unknown = false;          // there is a checkout here, and git does not know the commit in it
+  std::optional<UnixTime> time;  // absent: git does not know the commit
+  bool unknown = false;  // the working directory is in a checkout in which git does not know the commit
 };
-// Throws Error (kUsage) for none, and for HEAD where git knows none.
+// Throws Error (kUsage) for an empty name, and for HEAD outside of a repository.
 NamedCommit CommitOf(const std::string& name);
 
 struct AddedToHistory {
@@ -40,29 +40,30 @@ struct AddedToHistory {
   };
   std::vector<Run> runs;
   std::string commit;           // in full where git knows it
-  bool unknown_commit = false;  // as NamedCommit::unknown, and no time was given
-  std::int64_t all = 0;         // runs in the history now
+  bool unknown_commit = false;  // NamedCommit::unknown, and no time was given
+  std::int64_t all = 0;         // number of runs in the history now
 };
 
-// Adds all of the runs, or, where one cannot be read, none. Throws Error.
+// Adds all of the runs, or none if one of them cannot be read. Throws Error.
 AddedToHistory AddToHistory(const AddToHistoryOptions& options);
 
-// As the functions of HistoryFile. They throw Error (kBadInput) where there is no such history.
+// As HistoryFile's functions of these names. They throw Error (kBadInput) if there is no such history.
 std::vector<SeriesKey> AcceptInHistory(const std::string& file, const HistoryFilter& filter,
                                        const std::string& commit, const std::string& reason);
 std::int64_t DeleteFromHistory(const std::string& file, const std::string& commit);
 struct MergedHistory {
   std::int64_t added = 0, all = 0;  // runs
 };
-// All of the others, or, where one cannot be read, none. The file is created where there is none.
+// Merges all of the other histories, or none if one of them cannot be read. Creates `file` if it does not
+// exist.
 MergedHistory MergeHistories(const std::string& file, const std::vector<std::string>& others);
 
-// Where a finished measurement is added, as `etprof history add` does.
+// The history to which a finished measurement is added, as `etprof history add` does.
 struct HistoryRequest {
-  std::string file;             // "": nowhere
-  std::string commit = "HEAD";  // any name that git knows here, or any other name
-  std::string reference;        // an experiment of every run; "": none
-  std::string device_name;      // of "local"; "": that
+  std::string file;             // "": no history
+  std::string commit = "HEAD";  // any name that git resolves here, or any other name
+  std::string reference;        // name of an experiment that every run has; "": none
+  std::string device_name;      // replaces the device name "local"; "": keep it
   bool Asked() const { return !file.empty(); }
 
   static void Describe(auto& v) {
@@ -79,24 +80,25 @@ struct HistoryRequest {
   }
 };
 
-// What became of adding measurements to a history; nothing of both: none was asked for, or none is finished.
+// The result of adding measurements to a history. Both members are absent if no history was requested or no
+// measurement finished.
 struct KeptInHistory {
   std::optional<AddedToHistory> added;
-  std::optional<Error> error;  // the runs are where they were measured all the same
+  std::optional<Error> error;  // the runs themselves are complete nevertheless
 };
 
-// Adds finished measurements to the history that a command names. The commit is the one that is there when
+// Adds finished measurements to the history that a command names. Uses the commit that is checked out when
 // the measurement begins.
 class HistoryKeeper {
  public:
-  // Throws Error, before hours of measuring, where nothing could be added: as CommitOf and
+  // Throws Error, before hours of measuring, if nothing could be added: as ResolveCommit and
   // HistoryFile::RequireAddable.
   explicit HistoryKeeper(const HistoryRequest& request);
   KeptInHistory Keep(const std::vector<std::string>& runs,
                      HistoryFile::OfOther of_other = HistoryFile::OfOther::kRefused) const;
 
  private:
-  AddToHistoryOptions options_;  // its file is empty where nothing is kept
+  AddToHistoryOptions options_;  // its `file` is empty if no history was requested
 };
 
 struct HistoryOptions {
@@ -105,10 +107,10 @@ struct HistoryOptions {
   TrendOptions trends;
 };
 
-// Throws Error (kBadInput) where there is no such file, or no series that the filter leaves.
+// Throws Error (kBadInput) if there is no such file, or if no series passes the filter.
 HistoryReport ReadHistory(const HistoryOptions& options);
 
-// Writes what the filter leaves in a format of HistoryFormatNames(). Throws likewise.
+// Writes the series that pass the filter in one of HistoryFormatNames(). Throws as ReadHistory.
 void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out,
                    const Output& write = WriteNamedFile);
 std::vector<std::string> HistoryFormatNames();

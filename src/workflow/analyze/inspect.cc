@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Absent: there is none next to the model, or that one cannot be read, which is said.
-std::optional<SourceMap> SourcesOf(const Program& program, const ModelExplorerOptions& options,
-                                   WorkflowProgress& progress) {
+// Absent: there is no .etrecord next to the model, or it cannot be read, which is reported as a message.
+std::optional<SourceMap> FindSources(const Program& program, const ModelExplorerOptions& options,
+                                     WorkflowProgress& progress) {
   RecordedSources sources = ReadSources(program, options.model, options.etrecord);
   if (sources.map) return std::move(sources.map);
   if (options.by == "layer") {
@@ -38,9 +38,10 @@ Report ReadTimes(const ModelExplorerOptions& options, const WorkflowProgress& pr
   const bool is_folder = !run.folder.empty();
   const std::string sha256 = Sha256HexOfFile(options.model);
   for (ExperimentData& data : run.experiments) {
-    const bool another = !data.model_sha256.empty() && data.model_sha256 != sha256;
-    data.model = another ? fs::path() : fs::absolute(options.model);
-    if (another) data.warnings.push_back("it ran another file than this .pte, so its times are excluded");
+    const bool is_other_model = !data.model_sha256.empty() && data.model_sha256 != sha256;
+    data.model = is_other_model ? fs::path() : fs::absolute(options.model);
+    if (is_other_model)
+      data.warnings.push_back("it ran another file than this .pte, so its times are excluded");
   }
   Report report = ReportOf(std::move(run), {.tolerant = is_folder, .etrecord = options.etrecord});
   progress.StopWhenInterrupted();
@@ -71,8 +72,8 @@ void AddTimesOfRuns(const ModelExplorerOptions& options, const Program& program,
         .Remedy("give a run of this .pte with traced runs");
 }
 
-// "sme2 on" may stand in a file's name as "sme2_on".
-std::string NameForFile(const std::string& label) {
+// A label as part of a file name: "sme2 on" becomes "sme2_on".
+std::string FileNamePart(const std::string& label) {
   std::string name;
   for (const char c : label) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -96,7 +97,7 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
         .Remedy(fmt::format("give `--model-explorer {}.json`", options.output.string()));
   }
   const Program program = ReadProgramFile(options.model);
-  const std::optional<SourceMap> sources = SourcesOf(program, options, progress);
+  const std::optional<SourceMap> sources = FindSources(program, options, progress);
   ExplorerModel model;
   model.file = options.model.filename().string();
   for (const Method& method : program.methods) {
@@ -118,14 +119,14 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
     options.write(file, render);
     files.push_back(file);
   };
-  // Node data beside the graphs, with a name of its own before the ending.
-  std::set<std::string> taken = {options.output.string()};
+  // Node data go next to the graphs; their own name precedes the extension.
+  std::set<std::string> used_names = {options.output.string()};
   const auto write_node_data = [&](const std::string& name,
                                    const std::function<void(std::ostream&)>& render) {
     const fs::path& graphs = options.output;
-    const std::string stem = (graphs.parent_path() / graphs.stem()).string() + "." + NameForFile(name);
+    const std::string stem = (graphs.parent_path() / graphs.stem()).string() + "." + FileNamePart(name);
     std::string file = stem + ".json";
-    for (int i = 2; !taken.insert(file).second; ++i) file = fmt::format("{}_{}.json", stem, i);
+    for (int i = 2; !used_names.insert(file).second; ++i) file = fmt::format("{}_{}.json", stem, i);
     write(file, render);
   };
   write(options.output, [&](std::ostream& out) { RenderExplorerGraphs(model, out); });

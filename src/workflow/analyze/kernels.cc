@@ -20,8 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Logs below a folder that no experiment of it knows: of a kernel-log run without an ETDump.
-std::vector<fs::path> OtherLogs(const fs::path& folder, const KernelReport& report) {
+// Logs below a folder that belong to no experiment in the report, such as those of a kernel-log run without
+// an ETDump.
+std::vector<fs::path> UnreportedLogs(const fs::path& folder, const KernelReport& report) {
   std::set<fs::path> known;
   for (const KernelView& view : report.views) known.insert(view.log.lexically_normal());
   std::vector<fs::path> found;
@@ -50,34 +51,35 @@ void Add(KernelReport&& more, KernelReport& report) {
 }
 
 void AddFolder(const fs::path& folder, KernelReport& report) {
-  KernelReport own;
+  KernelReport folder_report;
   std::optional<RunData> run;
   std::optional<Error> problem;
   try {
     run = OpenRunDirectory(folder);
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::kBadInput) throw;
-    problem = error;  // it may still hold logs
+    problem = error;  // the folder may still contain logs
   }
   if (run) {
     const std::vector<std::optional<Profile>> profiles = ProfileRun(*run, {.join = false});
-    own = KernelsOfRun(*run, profiles);
-    if (own.watched.empty() && !own.evidence.empty()) {
-      own.notes.emplace_back(
+    folder_report = KernelsOfRun(*run, profiles);
+    if (folder_report.watched.empty() && !folder_report.evidence.empty()) {
+      folder_report.notes.emplace_back(
           "operator names show KleidiAI's kernels only. `etprof profile --watch` shows which functions "
           "computed each operator");
     }
   }
-  for (const fs::path& log : OtherLogs(fs::absolute(folder), own)) own.views.push_back(ReadKernelView(log));
-  if (problem && own.views.empty()) throw *problem;
-  if (own.views.empty() && own.evidence.empty() && own.watched.empty()) {
+  for (const fs::path& log : UnreportedLogs(fs::absolute(folder), folder_report))
+    folder_report.views.push_back(ReadKernelView(log));
+  if (problem && folder_report.views.empty()) throw *problem;
+  if (folder_report.views.empty() && folder_report.evidence.empty() && folder_report.watched.empty()) {
     throw Error(ExitCode::kBadInput,
                 "holds no watched run, no log of a kernel-log run, and no two variants whose operators could "
                 "be compared")
         .InFile(folder.string())
         .Remedy("measure with --watch, or two variants (docs/concepts/kernels.md)");
   }
-  Add(std::move(own), report);
+  Add(std::move(folder_report), report);
 }
 
 void AddLog(const std::string& path, const KernelsOptions& options, KernelReport& report) {
@@ -105,8 +107,8 @@ void AddLog(const std::string& path, const KernelsOptions& options, KernelReport
   report.views.push_back(std::move(view));
 }
 
-// "gemm" of "GEMM"; what has no place in a file's name becomes '_'.
-std::string FileWord(const std::string& text) {
+// A filter as part of a file name: in lower case, with '_' for all other characters ("gemm" for "GEMM").
+std::string FileNameWord(const std::string& text) {
   std::string word;
   for (const char c : text) {
     const bool upper = c >= 'A' && c <= 'Z';
@@ -120,7 +122,7 @@ void WriteTable(const fs::path& file, const KernelView& view, const Output& writ
   write(file, [&](std::ostream& out) { RenderKernelsCsv(view, out); });
 }
 
-// Of every log, whatever the filter is, into a folder.
+// Writes the table of every log into a folder, whatever the filter.
 void WriteTables(const fs::path& folder, const KernelReport& report, const Output& write) {
   std::set<std::string> stems;
   for (const KernelView& view : report.views) {
@@ -131,10 +133,10 @@ void WriteTables(const fs::path& folder, const KernelReport& report, const Outpu
   }
 }
 
-// Writes what `options.output` asks for, keeps what the filter says, and returns the file to look at.
+// Writes what `options.output` asks for, applies the filter to the report, and returns the file to open.
 fs::path Write(const KernelsOptions& options, KernelReport& report) {
   const fs::path output = options.output;
-  // The kit's scripts take the file itself.
+  // The kit's scripts give the name of a single file.
   const bool one_file = IsStdout(output) || !IsFolder(output);
   const bool one_table = one_file && output.extension() == ".csv";
   const bool view_alone = IsStdout(output) || (one_file && output.extension() == ".md");
@@ -146,7 +148,7 @@ fs::path Write(const KernelsOptions& options, KernelReport& report) {
   if (!options.filter.empty()) FilterKernels(options.filter, report);
   if (output.empty() || one_table) return output;
   const std::string name =
-      options.filter.empty() ? kKernelViewFile : "kernel_view_" + FileWord(options.filter) + ".md";
+      options.filter.empty() ? kKernelViewFile : "kernel_view_" + FileNameWord(options.filter) + ".md";
   const fs::path view = view_alone ? output : output / name;
   options.write(view, [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(report), 1, out); });
   return view;

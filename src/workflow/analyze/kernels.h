@@ -11,10 +11,10 @@ namespace etprof {
 
 struct KernelsOptions {
   std::vector<std::string> paths;    // logs of kernel-log runs, or results directories
-  std::vector<std::string> compare;  // or two logs, the one with SME2 first
-  std::string etdump;                // of the same run: whether it has the log's operators
-  // <log>_kernels.csv and kernel_view.md go into this folder; FILE.md, FILE.csv: that one alone; "-": the
-  // view alone; empty: nothing is written.
+  std::vector<std::string> compare;  // instead of `paths`: two logs, the one with SME2 first
+  std::string etdump;                // an ETDump of the same run, to check that both have the same operators
+  // A folder: <log>_kernels.csv and kernel_view.md are written there. FILE.md or FILE.csv: only that file.
+  // "-": only the view, to stdout. Empty: nothing is written.
   std::string output;
   Output write = WriteNamedFile;
   std::string model_id, filter, title;
@@ -22,10 +22,11 @@ struct KernelsOptions {
 
 struct ReadKernels {
   KernelReport report;
-  std::filesystem::path written;  // the file to look at; empty: nothing was written
+  std::filesystem::path written;  // the file to open; empty: nothing was written
 };
 
-// Throws Error (kUsage, kBadInput) for what holds no log, and (kDeviceFailed) where a file cannot be written.
+// Throws Error (kUsage, kBadInput) for inputs without a log, and Error (kDeviceFailed) if a file cannot be
+// written.
 ReadKernels ReadAndWriteKernels(const KernelsOptions& options);
 
 }  // namespace etprof

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDevicesFile = "devices_report.md";
 
-fs::path FolderOfRuns(const std::vector<Report>& runs) {
+fs::path CommonParent(const std::vector<Report>& runs) {
   fs::path common;
   for (const Report& report : runs) {
     const fs::path parent =
@@ -81,7 +81,7 @@ DevicesReport ReadDevices(const std::vector<std::string>& paths) {
 }
 
 fs::path WriteDevices(const DevicesReport& report, const std::string& out, const Output& write) {
-  fs::path file = out.empty() ? FolderOfRuns(report.runs) / kDevicesFile : fs::path(out);
+  fs::path file = out.empty() ? CommonParent(report.runs) / kDevicesFile : fs::path(out);
   if (!out.empty() && NamesFolder(out)) file /= kDevicesFile;
   const say::Document document = say::SayDevices(report);
   write(file, [&](std::ostream& stream) {

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TraceChoice ChoiceOf(const std::string& run) {
+TraceChoice ParseTraceChoice(const std::string& run) {
   TraceChoice choice;
   if (run == "all") return choice;
   if (run == "median") {
@@ -47,7 +47,7 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
   if (compressed) name.resize(name.size() - 3);
   WrittenTrace written;
   written.chrome = options.format.empty() ? name.ends_with(".json") : options.format == "chrome";
-  const TraceChoice choice = ChoiceOf(options.run);
+  const TraceChoice choice = ParseTraceChoice(options.run);
   RunData run = OpenRun(options.paths,
                         "a trace is of one results directory, or of ETDump files. Perfetto's batch trace "
                         "processor opens several .pftrace files together (docs/guides/traces.md)");
@@ -76,7 +76,7 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
           .Remedy("measure with etprof run or profile, or give ETDump files");
     }
   };
-  const auto write_form = [&](std::ostream& out) {
+  const auto write_compressed = [&](std::ostream& out) {
     if (compressed) {
       WriteGzip(out, write);
     } else {
@@ -84,9 +84,9 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
     }
   };
   if (options.output.empty()) {
-    WriteFileAtomically(written.file, write_form);
+    WriteFileAtomically(written.file, write_compressed);
   } else {
-    options.write(written.file, write_form);
+    options.write(written.file, write_compressed);
   }
   for (const ExperimentData& data : run.experiments) {
     for (const std::string& warning : data.warnings) {

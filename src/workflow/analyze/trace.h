@@ -13,9 +13,9 @@ namespace etprof {
 
 struct TraceOptions {
   std::vector<std::string> paths;  // one results directory, or ETDumps and timeline CSVs
-  std::string output;              // a file; empty: trace.* in the results directory, or beside the file
+  std::string output;              // a file; empty: trace.* in the results directory, or next to the ETDump
   Output write = WriteNamedFile;
-  std::string format;                     // "perfetto", "chrome"; empty: by the file's name
+  std::string format;                     // "perfetto", "chrome"; empty: from the file's extension
   std::string run = "all";                // "all", "median", or the number of a traced run from 0
   std::filesystem::path model, etrecord;  // as AnalyzeOptions
   EtdumpOptions etdump = {};
@@ -27,8 +27,9 @@ struct WrittenTrace {
   std::size_t experiments = 0, runs = 0;
 };
 
-// Writes the runs as one trace; what cannot be read of a results directory is a message. Throws Error
-// (kUsage, kBadInput, kDeviceFailed), and (kInterrupted) with nothing written.
+// Writes the runs as one trace. Files of a results directory that cannot be read are reported as messages.
+// Throws Error (kUsage, kBadInput, kDeviceFailed), and Error (kInterrupted), in which case nothing is
+// written.
 WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress);
 
 }  // namespace etprof

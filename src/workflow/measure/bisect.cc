@@ -20,39 +20,39 @@ namespace {
 
 using Outcome = BisectionStep::Outcome;
 
-constexpr double kSecondsOfBuild = 24 * 3600;
-constexpr int kNeighbors = 3;    // tried in the place of a commit that cannot be told or built
-constexpr double kLevel = 0.05;  // of a false answer in any step
+constexpr double kBuildSeconds = 24 * 3600;
+constexpr int kNeighbors = 3;               // neighbors to try for a commit that is undecided or not built
+constexpr double kErrorProbability = 0.05;  // probability of a wrong verdict in any step
 constexpr std::size_t kShortCommit = 12;
-constexpr const char* kFolderOfCheckout = "etprof-bisect";
+constexpr const char* kTemporaryFolder = "etprof-bisect";
 constexpr const char* kCheckout = "checkout";
 
-// The files of one commit.
+// The built files of one commit.
 struct BuiltVersion {
-  std::filesystem::path model, runner;  // absolute; runner empty: the one that all have
+  std::filesystem::path model, runner;  // absolute paths; runner empty: the same for all commits
   std::string digest;
 };
 
-// A worktree in a folder of its own, for as long as the object lives.
-class BisectTree {
+// A git worktree in a temporary folder; removed by the destructor.
+class TemporaryWorktree {
  public:
-  BisectTree(std::string repository, WorkflowProgress& progress)
+  TemporaryWorktree(std::string repository, WorkflowProgress& progress)
       : repository_(std::move(repository)),
         progress_(progress),
-        folder_(kFolderOfCheckout, "a folder for a checkout") {
+        folder_(kTemporaryFolder, "a folder for a checkout") {
     RemoveAbandoned();
   }
-  BisectTree(BisectTree&&) = delete;
-  ~BisectTree() {
+  TemporaryWorktree(TemporaryWorktree&&) = delete;
+  ~TemporaryWorktree() {
     try {
       if (added_) RunTool({"git", "-C", repository_, "worktree", "remove", "--force", tree().string()});
-    } catch (const std::exception&) {  // what is left of it is removed all the same
+    } catch (const std::exception&) {  // its folder is removed in any case
     }
   }
 
   std::filesystem::path tree() const { return folder_.path() / kCheckout; }
 
-  // stdout without the line's end. Throws Error (kUsage) with what git says.
+  // Runs git in the repository and returns stdout, trimmed. Throws Error (kUsage) with git's message.
   std::string Git(std::vector<std::string> words) const {
     std::vector<std::string> command = {"git", "-C", repository_};
     command.insert(command.end(), words.begin(), words.end());
@@ -76,21 +76,21 @@ class BisectTree {
           .InFile(tree().string());
   }
 
-  // Runs the command in it. Returns why it failed; "": it did not.
+  // Runs the build command in the worktree. Returns why it failed; "": it succeeded.
   std::string Build(const std::vector<std::string>& command) const {
     std::vector<std::string> words = {"sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", tree().string()};
     words.insert(words.end(), command.begin(), command.end());
-    const ToolResult result = Run(words, kSecondsOfBuild);
+    const ToolResult result = Run(words, kBuildSeconds);
     if (result.Success()) return "";
-    const std::string said = LastLine(result.errors.empty() ? result.output : result.errors);
-    return fmt::format("`{}` failed{}{}", command.front(), said.empty() ? "" : ": ", said);
+    const std::string message = LastLine(result.errors.empty() ? result.output : result.errors);
+    return fmt::format("`{}` failed{}{}", command.front(), message.empty() ? "" : ": ", message);
   }
 
  private:
-  // What bisections left that were killed, whatever their repository was. Nothing else is pruned: a worktree
-  // of somebody's may only be out of reach.
+  // Removes the worktrees of killed bisections, in any repository. Does not run `git worktree prune`: other
+  // worktrees may be missing only temporarily (an unmounted disk).
   static void RemoveAbandoned() {
-    for (const std::filesystem::path& folder : AbandonedFolders(kFolderOfCheckout)) {
+    for (const std::filesystem::path& folder : AbandonedFolders(kTemporaryFolder)) {
       try {
         const std::string checkout = folder / kCheckout;
         if (std::filesystem::is_regular_file(folder / kCheckout / ".git")) {
@@ -100,7 +100,7 @@ class BisectTree {
           if (where.Success())
             RunTool({"git", "--git-dir", repository, "worktree", "remove", "--force", "--force", checkout});
         }
-      } catch (const std::exception&) {  // what is left of it is removed all the same
+      } catch (const std::exception&) {  // its folder is removed in any case
       }
       std::error_code ignored;
       std::filesystem::remove_all(folder, ignored);
@@ -118,9 +118,9 @@ class BisectTree {
   bool added_ = false;
 };
 
-// What a build left, with what belongs to a model ("net.pte.inputs"), into a folder of its own: the next
-// build replaces it.
-std::filesystem::path Keep(const std::filesystem::path& built, const std::filesystem::path& folder) {
+// Copies a built file, with the files that belong to a model ("net.pte.inputs"), into a folder of its own,
+// since the next build overwrites it. Returns the copy.
+std::filesystem::path CopyBuilt(const std::filesystem::path& built, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   const std::string name = built.filename().string();
   for (const auto& entry : std::filesystem::directory_iterator(built.parent_path())) {
@@ -134,19 +134,19 @@ std::filesystem::path Keep(const std::filesystem::path& built, const std::filesy
   return std::filesystem::absolute(folder / name).lexically_normal();
 }
 
-class Bisecter {
+class BisectionRun {
  public:
-  Bisecter(const BisectOptions& options, WorkflowProgress& progress)
+  BisectionRun(const BisectOptions& options, WorkflowProgress& progress)
       : options_(options), progress_(progress), checkout_(options.repository, progress) {
     folder_ = options.measure.output_root.empty() ? "out_bisect" : options.measure.output_root;
-    found_.folder = folder_.string();
+    bisection_.folder = folder_.string();
   }
 
   Bisection Run() {
     try {
       return Find();
     } catch (const Error& error) {
-      if (error.exit_code() != ExitCode::kInterrupted || found_.Measured() == 0) throw;
+      if (error.exit_code() != ExitCode::kInterrupted || bisection_.Measured() == 0) throw;
       throw Error(ExitCode::kInterrupted, "interrupted")
           .Remedy(fmt::format("repeat the command with `--resume`; the measured steps are in `{}`",
                               folder_.string()));
@@ -156,33 +156,34 @@ class Bisecter {
  private:
   Bisection Find() {
     ListCommits();
-    const auto good = Build(found_.good, why_);
+    const auto good = Build(bisection_.good, why_);
     if (!good) {
       throw Error(ExitCode::kBadInput, fmt::format("the good version {} cannot be measured: {}",
-                                                   found_.good.substr(0, kShortCommit), why_))
+                                                   bisection_.good.substr(0, kShortCommit), why_))
           .Remedy(
               "name a commit that COMMAND builds, and what it builds (`--built-model`, `--built-runner`)");
     }
     good_ = *good;
-    // Is there anything to find?
+    // First compare the bad version with the good one.
     const Outcome bad = Measure(commits_.size() - 1, 0);
-    const BisectionStep first = found_.steps.front();
-    found_.growth = first.growth;
-    found_.low = first.low;
-    found_.high = first.high;
+    const BisectionStep first = bisection_.steps.front();
+    bisection_.growth = first.growth;
+    bisection_.low = first.low;
+    bisection_.high = first.high;
     if (bad == Outcome::kNotBuilt) {
       throw Error(ExitCode::kBadInput, fmt::format("the bad version {} cannot be measured: {}",
-                                                   found_.bad.substr(0, kShortCommit), first.why))
+                                                   bisection_.bad.substr(0, kShortCommit), first.why))
           .Remedy("give a version that can be built and measured");
     }
     if (bad != Outcome::kBad) {
-      found_.result = bad == Outcome::kGood ? Bisection::Result::kNotSlower : Bisection::Result::kCannotTell;
-      return std::move(found_);
+      bisection_.result =
+          bad == Outcome::kGood ? Bisection::Result::kNotSlower : Bisection::Result::kCannotTell;
+      return std::move(bisection_);
     }
-    // Half way between the two, on the scale of ratios.
+    // The limit is half way between the two, on the logarithmic scale.
     limit_ = std::expm1(std::log1p(first.growth.value_or(0)) / 2);
     Search();
-    return std::move(found_);
+    return std::move(bisection_);
   }
 
   void ListCommits() {
@@ -196,49 +197,50 @@ class Bisecter {
             .Remedy("name it as git does, or the repository with `--repository DIR`");
       }
     };
-    found_.good = resolved("--good", options_.good);
-    found_.bad = resolved("--bad", options_.bad);
+    bisection_.good = resolved("--good", options_.good);
+    bisection_.bad = resolved("--bad", options_.bad);
     const std::string lines =
-        checkout_.Git({"rev-list", "--reverse", "--first-parent", found_.good + ".." + found_.bad});
+        checkout_.Git({"rev-list", "--reverse", "--first-parent", bisection_.good + ".." + bisection_.bad});
     for (const std::string& commit : Words(lines)) commits_.push_back(commit);
-    const std::string base = commits_.empty() ? "" : checkout_.Git({"merge-base", found_.good, found_.bad});
-    if (commits_.empty() || base != found_.good) {
+    const std::string base =
+        commits_.empty() ? "" : checkout_.Git({"merge-base", bisection_.good, bisection_.bad});
+    if (commits_.empty() || base != bisection_.good) {
       throw Error(ExitCode::kUsage, "the good version is not an ancestor of the bad one")
           .InFile(options_.repository)
           .Remedy("give `--good` an older commit of the same line");
     }
-    found_.commits = commits_.size();
+    bisection_.commits = commits_.size();
     steps_ = 1 + static_cast<int>(std::ceil(std::log2(static_cast<double>(commits_.size()))));
   }
 
-  // The last good and the first bad commit come closer until they are neighbors, or nothing between them can
-  // be told.
+  // Moves the last good and the first bad commit together until they are neighbors, or until no commit
+  // between them can be decided.
   void Search() {
     std::ptrdiff_t good = -1, bad = std::ssize(commits_) - 1;
     while (bad - good > 1) {
       const std::ptrdiff_t middle = good + (bad - good) / 2;
-      bool told = false;
-      for (int tried = 0; tried <= 2 * kNeighbors && !told; ++tried) {
-        const std::ptrdiff_t off = tried % 2 == 1 ? (tried + 1) / 2 : -tried / 2;
-        const std::ptrdiff_t at = middle + off;
+      bool decided = false;
+      for (int tried = 0; tried <= 2 * kNeighbors && !decided; ++tried) {
+        const std::ptrdiff_t offset = tried % 2 == 1 ? (tried + 1) / 2 : -tried / 2;
+        const std::ptrdiff_t at = middle + offset;
         if (at <= good || at >= bad || skipped_.contains(at)) continue;
         const Outcome outcome = Measure(static_cast<std::size_t>(at), limit_);
-        told = outcome == Outcome::kGood || outcome == Outcome::kBad;
+        decided = outcome == Outcome::kGood || outcome == Outcome::kBad;
         if (outcome == Outcome::kGood) good = at;
         if (outcome == Outcome::kBad) bad = at;
-        if (!told) skipped_.insert(at);
+        if (!decided) skipped_.insert(at);
       }
-      if (!told) break;
+      if (!decided) break;
     }
     for (std::ptrdiff_t i = good + 1; i <= bad; ++i)
-      found_.suspects.push_back(NameOfCommit(static_cast<std::size_t>(i)));
-    found_.result = bad - good == 1 ? Bisection::Result::kFound : Bisection::Result::kSeveral;
+      bisection_.suspects.push_back(CommitText(static_cast<std::size_t>(i)));
+    bisection_.result = bad - good == 1 ? Bisection::Result::kFound : Bisection::Result::kSeveral;
   }
 
   std::string SubjectOf(const std::string& commit) const {
     return checkout_.Git({"show", "-s", "--format=%s", commit});
   }
-  std::string NameOfCommit(std::size_t at) const {
+  std::string CommitText(std::size_t at) const {
     return fmt::format("{} {}", commits_[at].substr(0, kShortCommit), SubjectOf(commits_[at]));
   }
 
@@ -249,7 +251,7 @@ class Bisecter {
     if (!why.empty()) return std::nullopt;
     BuiltVersion version;
     const std::filesystem::path folder = folder_ / "builds" / commit.substr(0, kShortCommit);
-    for (const auto& [built, kept] :
+    for (const auto& [built, target] :
          {std::pair(&options_.built_model, &version.model), {&options_.built_runner, &version.runner}}) {
       if (built->empty()) continue;
       const std::filesystem::path file = checkout_.tree() / *built;
@@ -258,8 +260,8 @@ class Bisecter {
         why = fmt::format("`{}` left no {}", options_.command.front(), *built);
         return std::nullopt;
       }
-      *kept = Keep(file, folder);
-      version.digest += Sha256HexOfFile(*kept);
+      *target = CopyBuilt(file, folder);
+      version.digest += Sha256HexOfFile(*target);
     }
     if (version.model.empty()) version.model = std::filesystem::absolute(options_.model).lexically_normal();
     return version;
@@ -283,10 +285,11 @@ class Bisecter {
     } else {
       step.measured = true;
       Compare(*version, step);
-      // The bad version's first verdict is about less than half of its own slowdown.
+      // The verdict of the bad version in the first step is not stored: it used limit 0, not half of the
+      // slowdown.
       if (step.outcome != Outcome::kCannotTell) outcomes_[version->digest] = step.outcome;
     }
-    found_.steps.push_back(step);
+    bisection_.steps.push_back(step);
     return step.outcome;
   }
 
@@ -294,7 +297,7 @@ class Bisecter {
     CheckOptions check;
     check.measure = options_.measure;
     check.measure.output_root =
-        (folder_ / fmt::format("{}_{}", found_.steps.size() + 1, step.commit.substr(0, kShortCommit)))
+        (folder_ / fmt::format("{}_{}", bisection_.steps.size() + 1, step.commit.substr(0, kShortCommit)))
             .string();
     check.baseline = good_.model.string();
     check.candidate =
@@ -304,7 +307,7 @@ class Bisecter {
       check.candidate += ",runner=" + version.runner.string();
     }
     check.limits.slowdown = step.limit;
-    check.limits.false_discovery = kLevel / steps_;
+    check.limits.false_discovery = kErrorProbability / steps_;
     const Checked checked = CheckVariants(check, progress_);
     if (!checked.report) throw Error(ExitCode::kInterrupted, "interrupted");
     const CheckPair& pair = checked.report->pairs.front();
@@ -324,12 +327,12 @@ class Bisecter {
 
   const BisectOptions& options_;
   WorkflowProgress& progress_;
-  BisectTree checkout_;
+  TemporaryWorktree checkout_;
   std::filesystem::path folder_;
-  Bisection found_;
-  std::vector<std::string> commits_;         // after the good one, up to the bad one
-  std::set<std::ptrdiff_t> skipped_;         // of them
-  std::map<std::string, Outcome> outcomes_;  // by digest
+  Bisection bisection_;
+  std::vector<std::string> commits_;         // the commits after the good one, up to the bad one
+  std::set<std::ptrdiff_t> skipped_;         // indexes into commits_
+  std::map<std::string, Outcome> outcomes_;  // by digest of the built files
   BuiltVersion good_;
   double limit_ = 0;
   int steps_ = 1;
@@ -355,7 +358,7 @@ Bisection Bisect(const BisectOptions& options, WorkflowProgress& progress) {
   if (!options.built_runner.empty() && !options.measure.runner.empty())
     throw Error(ExitCode::kUsage, "the runner is either built or stays the same")
         .Remedy("leave out --runner");
-  return Bisecter(options, progress).Run();
+  return BisectionRun(options, progress).Run();
 }
 
 }  // namespace etprof

@@ -10,13 +10,13 @@
 namespace etprof {
 
 struct BisectOptions {
-  MeasureRequest measure;  // output_root: the folder of all steps; "": out_bisect. max_seconds: of a step
+  MeasureRequest measure;  // output_root: folder of all steps, "": out_bisect; max_seconds: per step
   std::string repository = ".";
-  std::string good, bad;             // any names that git knows there; good is an ancestor of bad
+  std::string good, bad;             // any names that git resolves there; good is an ancestor of bad
   std::vector<std::string> command;  // builds a commit; runs in its checkout
-  // What the command leaves there, relative to the checkout. At least one of them.
+  // Files that `command` creates, relative to the checkout. At least one of them is given.
   std::string built_model, built_runner;
-  std::string model;  // that stays the same; where no model is built
+  std::string model;  // the model of all steps if no model is built
 
   static void Describe(auto& v) {
     using O = BisectOptions;
@@ -35,12 +35,11 @@ struct BisectOptions {
   }
 };
 
-// Finds the commit of the first-parent line from good to bad that made it slower: builds commits in a
-// worktree of its own in the folder for temporary files, which is removed at the end, and measures each
-// interleaved with the good version (CheckVariants). A step ends as soon as it is certain whether the commit
-// is nearer to bad than to good; one that stays uncertain, or is not built, makes way for a neighbor. Throws
-// Error: kUsage, kBadInput where the good or the bad version cannot be built, kInterrupted, and as
-// CheckVariants.
+// Finds the commit on the first-parent line from good to bad that made the model slower. Builds commits in a
+// temporary worktree, which is removed at the end, and measures each interleaved with the good version
+// (CheckVariants). A step ends as soon as it is certain whether the commit is nearer to bad than to good; if
+// a step stays uncertain or its commit does not build, a neighboring commit is tried. Throws Error: kUsage,
+// kBadInput if the good or the bad version cannot be built, kInterrupted, and as CheckVariants.
 Bisection Bisect(const BisectOptions& options, WorkflowProgress& progress);
 
 }  // namespace etprof

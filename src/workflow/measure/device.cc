@@ -37,10 +37,10 @@ std::unique_ptr<Device> Open(const std::string& name, const DeviceReach& use, Wo
 std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties) {
   const char* given = std::getenv("ETPROF_RUNNER");
   if (device.Name() == "local" || (given != nullptr && *given != '\0')) return DefaultRunner();
-  const std::string& target = properties.platform;  // they have the same names
+  const std::string& target = properties.platform;  // platforms and targets have the same names
   const std::filesystem::path bundle = BundleFolder(target) / "etprof-runner";
   if (Exists(bundle)) return bundle;
-  // A machine like this one may run what was built here.
+  // A device of this machine's platform can run this machine's runner.
   if (properties.platform == ReadLocalProperties().platform) return DefaultRunner();
   throw Error(ExitCode::kBadInput, fmt::format("holds no runner for {} yet", properties.platform))
       .InFile(bundle.string())
@@ -51,7 +51,7 @@ ConfigContext ContextFor(const Device& device, const DeviceProperties& propertie
   try {
     return {RunnerFor(device, properties)};
   } catch (const Error&) {
-    return {};  // where an experiment names none either, the configuration's error says so
+    return {};  // if the experiment names no runner either, the configuration's error says so
   }
 }
 
@@ -111,7 +111,7 @@ MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progre
   } catch (const WorkerFailure& failure) {
     if (failure.kind() == WorkerFailure::Kind::kInterrupted)
       throw Error(ExitCode::kInterrupted, "interrupted");
-    // What the runner refuses (a feature, CPUs that are not there) is the command's, or it is no
+    // The request was refused (an unknown feature, CPUs that do not exist), or the runner is not an
     // etprof-runner.
     const bool refused = failure.kind() == WorkerFailure::Kind::kRefused;
     throw Error(refused ? ExitCode::kBadInput : ExitCode::kDeviceFailed, failure.what())

@@ -15,16 +15,16 @@
 
 namespace etprof {
 
-// What a value is called that is a command.
+// Placeholder in the help for values that are commands.
 inline constexpr std::string_view kCommandLine = "\"CMD ..\"";
 inline constexpr std::string_view kDeviceHelp =
     "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)";
 
-// How a device is reached.
+// Options of the connection to a device.
 struct DeviceReach {
   bool keep = false;
-  double wait_seconds = 60;  // for a device whose connection broke
-  std::string power_mode;    // empty: none, or the configuration's
+  double wait_seconds = 60;  // how long to wait for a device whose connection broke
+  std::string power_mode;    // empty: the configuration's, or none
 
   static void Describe(auto& v) {
     using R = DeviceReach;
@@ -41,7 +41,7 @@ struct DeviceReach {
        .value = "MODE"});
   }
 };
-// And how it is used for a measurement.
+// Options of a measurement on a device.
 struct DeviceUse : DeviceReach {
   std::optional<double> max_temp, max_temp_wait, wait_minutes;
 
@@ -69,29 +69,31 @@ struct DeviceUse : DeviceReach {
   }
 };
 
-// Opens it; what takes long there is a message of its `place` in `progress`, which outlives the device.
-// Throws as OpenDevice.
+// Opens the device; slow steps are reported as messages of device `place` in `progress`, which must outlive
+// the device. Throws as OpenDevice.
 std::unique_ptr<Device> Open(const std::string& name, const DeviceReach& use, WorkflowProgress& progress,
                              std::size_t place = 0);
 
-// etprof-runner for a device: $ETPROF_RUNNER; for this machine the one next to etprof; for another the one of
-// the bundle that `etprof build` made for it. Throws Error (kBadInput) where it is not there.
+// Returns etprof-runner for a device: $ETPROF_RUNNER; for this machine the one next to etprof; for other
+// devices the one in the bundle that `etprof build` made for them. Throws Error (kBadInput) if it does not
+// exist.
 std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties);
-// What a configuration is read with on a device: its runner, or none where there is none, since every
-// experiment may name its own.
+// Returns the context for reading a configuration on a device. The default runner is empty if there is none,
+// since every experiment may name its own.
 ConfigContext ContextFor(const Device& device, const DeviceProperties& properties);
 
-// What etprof-runner sees of a device: the features come from cpuinfo, as XNNPACK's own choices do.
-// `given_runner` is its path on this machine; empty: RunnerFor the device. `exec_wrapper` is put before it.
-// Throws Error: kBadInput for a runner that is not there or is none, kDeviceFailed for one that does not run.
+// Asks etprof-runner for the CPU features of a device, which come from cpuinfo, as XNNPACK's own choices do.
+// `given_runner` is a path on this machine; empty: RunnerFor the device. `exec_wrapper` is the command that
+// starts the runner. Throws Error: kBadInput for a runner that does not exist or is not an etprof-runner,
+// kDeviceFailed for one that does not run.
 protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
                              const std::string& exec_wrapper);
 
-// What a device can do at most.
+// Options for measuring the peaks of a device: its memory bandwidth and arithmetic throughput.
 struct PeaksOptions {
   std::string device = "local";
   DeviceReach use;
-  std::string isa, cpus, runner, exec_wrapper;  // empty: nothing masked, any CPU, RunnerFor the device, none
+  std::string isa, cpus, runner, exec_wrapper;  // empty: no mask, any CPU, RunnerFor the device, no wrapper
   int threads = 1;
 
   static void Describe(auto& v) {

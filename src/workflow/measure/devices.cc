@@ -12,7 +12,7 @@
 namespace etprof {
 namespace {
 
-// Devices that adb lists, and says of that they cannot be asked, are added to `unusable`.
+// Adds the devices that adb lists to `names`, or to `unusable` if their state does not allow a survey.
 void AddListedByAdb(const DevicesOptions& options, const std::function<bool()>& interrupted,
                     std::vector<std::string>& names, DevicesFound& unusable) {
   try {
@@ -37,7 +37,7 @@ void AddListedByAdb(const DevicesOptions& options, const std::function<bool()>& 
 std::vector<std::string> NamesToAsk(const DevicesOptions& options, const std::function<bool()>& interrupted,
                                     DevicesFound& unusable) {
   std::vector<std::string> names;
-  // What is removed is what was named.
+  // With --clean and named devices, only the named devices are cleaned.
   if (!options.clean || options.named.empty()) {
     names.emplace_back("local");
     AddListedByAdb(options, interrupted, names, unusable);
@@ -46,14 +46,14 @@ std::vector<std::string> NamesToAsk(const DevicesOptions& options, const std::fu
       std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("adb:"); });
   for (const std::string& name : options.named) {
     if (name == "adb" && adb_lists_any) continue;
-    // One that adb lists as offline may come back when it is connected to.
+    // A device that adb lists as offline may reconnect when it is asked.
     std::erase_if(unusable.devices, [&](const DeviceSurvey& device) { return device.name == name; });
     AddOnce(name, names);
   }
   return names;
 }
 
-std::vector<DeviceSurvey> Ask(const std::vector<std::string>& names, const SurveyOptions& options) {
+std::vector<DeviceSurvey> SurveyAll(const std::vector<std::string>& names, const SurveyOptions& options) {
   std::vector<DeviceSurvey> devices(names.size());
   Threads threads;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -78,7 +78,7 @@ DevicesFound FindDevices(const DevicesOptions& options, WorkflowProgress& progre
   const auto interrupted = [&progress] { return progress.Interrupted(); };
   DevicesFound found;
   const std::vector<std::string> names = NamesToAsk(options, interrupted, found);
-  std::vector<DeviceSurvey> asked = Ask(names, {options.answer_seconds, options.clean, interrupted});
+  std::vector<DeviceSurvey> asked = SurveyAll(names, {options.answer_seconds, options.clean, interrupted});
   progress.StopWhenInterrupted();
   found.devices.insert(found.devices.begin(), asked.begin(), asked.end());
   return found;

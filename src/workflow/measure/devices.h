@@ -9,9 +9,9 @@
 namespace etprof {
 
 struct DevicesOptions {
-  std::vector<std::string> named;  // beside this machine and those that adb lists
-  double answer_seconds = 10;      // one that does not answer for so long cannot be reached
-  bool clean = false;              // remove what etprof left on those that are named, or on all
+  std::vector<std::string> named;  // in addition to this machine and the devices that adb lists
+  double answer_seconds = 10;      // devices that do not answer within this time are unreachable
+  bool clean = false;  // remove etprof's files from the devices in `named`, or from all if it is empty
 
   static void Describe(auto& v) {
     using O = DevicesOptions;
@@ -31,7 +31,7 @@ struct DevicesOptions {
 
 struct DevicesFound {
   std::vector<DeviceSurvey> devices;
-  std::vector<std::string> notes;  // why devices may be missing
+  std::vector<std::string> notes;  // why devices may be missing from the list
 
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
@@ -41,7 +41,7 @@ struct DevicesFound {
   }
 };
 
-// Asks all devices at once. Throws Error (kUsage) for a name that is none, (kInterrupted).
+// Asks all devices at the same time. Throws Error (kUsage) for an invalid name, Error (kInterrupted).
 DevicesFound FindDevices(const DevicesOptions& options, WorkflowProgress& progress);
 
 }  // namespace etprof

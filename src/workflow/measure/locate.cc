@@ -18,18 +18,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of a process that is another program: Python.
-fs::path& NamedExecutable() {
+// Set by a process that is not the etprof program: Python.
+fs::path& ExecutableOverride() {
   static fs::path path;
   return path;
 }
 
 }  // namespace
 
-void SetExecutablePath(const fs::path& etprof) { NamedExecutable() = fs::weakly_canonical(etprof); }
+void SetExecutablePath(const fs::path& etprof) { ExecutableOverride() = fs::weakly_canonical(etprof); }
 
 fs::path ExecutablePath() {
-  if (!NamedExecutable().empty()) return NamedExecutable();
+  if (!ExecutableOverride().empty()) return ExecutableOverride();
 #ifdef __APPLE__
   std::array<char, 4096> buffer{};
   auto size = static_cast<std::uint32_t>(buffer.size());
@@ -66,8 +66,8 @@ std::optional<fs::path> CheckoutRoot() {
 std::string PythonProgram(const std::optional<fs::path>& checkout) {
   if (const char* chosen = std::getenv("ETPROF_PYTHON"); chosen != nullptr && *chosen != '\0') return chosen;
   if (checkout) {
-    const fs::path own = *checkout / ".venv" / "bin" / "python";
-    if (Exists(own)) return own.string();
+    const fs::path python = *checkout / ".venv" / "bin" / "python";
+    if (Exists(python)) return python.string();
   }
   return "python3";
 }

@@ -6,26 +6,26 @@
 
 namespace etprof {
 
-// etprof's own file: that of the running program, or what a process of another program named.
+// Path of the etprof program: the running program, or the path that another program (Python) has set.
 std::filesystem::path ExecutablePath();
 void SetExecutablePath(const std::filesystem::path& etprof);
 
-// What an etprof that was started said last on stderr: "Problem. Remedy." of its error and hint, else the
-// last line.
+// Returns the last error in the stderr of an etprof process: "Problem. Remedy." of its error and hint, else
+// the last line.
 std::string LastError(const std::string& text);
 
-// etprof-runner: $ETPROF_RUNNER, or the one beside this program. Throws Error (kBadInput) where neither is
-// there.
+// Returns $ETPROF_RUNNER, or the etprof-runner next to this program. Throws Error (kBadInput) if neither
+// exists.
 std::filesystem::path DefaultRunner();
 
-// Where `etprof build --target` leaves a target's bundle, unless told otherwise.
+// The folder in which `etprof build --target` puts a target's bundle by default.
 std::filesystem::path BundleFolder(const std::string& target);
 
-// The checkout that this program was built in (it holds python/etprof); absent when it was installed
+// The checkout that this program was built in (it holds python/etprof); absent if etprof was installed
 // elsewhere.
 std::optional<std::filesystem::path> CheckoutRoot();
 
-// The Python that PyTorch is expected in: $ETPROF_PYTHON (the wheel's own command sets it), else that of the
+// The Python in which PyTorch is expected: $ETPROF_PYTHON (the wheel's own command sets it), else that of the
 // environment of `checkout`, else python3.
 std::string PythonProgram(const std::optional<std::filesystem::path>& checkout);
 

@@ -32,10 +32,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// --- what is to be measured ------------------------------------------------------------------------------
+// --- jobs of the commands --------------------------------------------------------------------------------
 
-// On a device with SME2 the question is what it brings.
-std::vector<Variant> VariantsOf(const ProfileOptions& options, const DeviceProperties& device) {
+// The variants of --vs. By default, a device with SME2 is measured with and without it.
+std::vector<Variant> MakeVariants(const ProfileOptions& options, const DeviceProperties& device) {
   std::vector<Variant> variants;
   for (const std::string& spec : options.vs) variants.push_back(ParseVariant(spec));
   const bool sme2 = std::ranges::any_of(
@@ -44,10 +44,10 @@ std::vector<Variant> VariantsOf(const ProfileOptions& options, const DevicePrope
   return variants;
 }
 
-Config ConfigOf(const ProfileOptions& options, bool several, const Device& device,
-                const DeviceProperties& properties) {
+Config MakeJobConfig(const ProfileOptions& options, bool several, const Device& device,
+                     const DeviceProperties& properties) {
   Config config = MakeProfileConfig(ExperimentOf(options.measure, options.model, device, properties),
-                                    VariantsOf(options, properties));
+                                    MakeVariants(options, properties));
   Apply(options.measure, config);
   const fs::path folder = DefaultRunDirectory(options.model, properties.platform);
   if (config.output_root.empty()) config.output_root = several ? folder.parent_path() : folder;
@@ -62,7 +62,7 @@ Config ReadConfig(const RunOptions& options, const ConfigContext& context) {
                               : ParseConfig(options.text, options.config, context);
 }
 
-Config ConfigOf(const RunOptions& options, const Device& device, const DeviceProperties& properties) {
+Config MakeJobConfig(const RunOptions& options, const Device& device, const DeviceProperties& properties) {
   Config config = ReadConfig(options, ContextFor(device, properties));
   if (!options.only.empty()) KeepOnly(config, options.only);
   Apply(options.measure, config);
@@ -72,15 +72,16 @@ Config ConfigOf(const RunOptions& options, const Device& device, const DevicePro
   return config;
 }
 
-// A configuration that was read before its device was known: etprof-runner is what names none.
-Config WithRunnerOf(Config config, const Device& device, const DeviceProperties& properties) {
+// Completes a configuration that was read before its device was known: experiments without a runner get the
+// device's etprof-runner.
+Config WithDefaultRunner(Config config, const Device& device, const DeviceProperties& properties) {
   for (ExperimentConfig& experiment : config.experiments) {
     if (experiment.runner.empty()) experiment.runner = RunnerFor(device, properties);
   }
   return config;
 }
 
-std::vector<isa::Level> LevelsOf(const protocol::IsaState& state) {
+std::vector<isa::Level> LadderLevels(const protocol::IsaState& state) {
   if (!state.can_mask) {
     throw Error(ExitCode::kDeviceFailed, "features cannot be masked on this device: " + state.why_not)
         .Remedy("without a mask there is only one level, which `etprof profile` measures");
@@ -95,11 +96,11 @@ std::vector<isa::Level> LevelsOf(const protocol::IsaState& state) {
   return levels;
 }
 
-Config ConfigOf(const LadderOptions& options, Device& device, const DeviceProperties& properties) {
+Config MakeJobConfig(const LadderOptions& options, Device& device, const DeviceProperties& properties) {
   const MeasureRequest& measure = options.measure;
   const ExperimentConfig as_given = ExperimentOf(measure, options.model, device, properties);
-  Config config =
-      MakeLadderConfig(as_given, LevelsOf(AskRunner(device, as_given.runner.string(), measure.exec_wrapper)));
+  Config config = MakeLadderConfig(
+      as_given, LadderLevels(AskRunner(device, as_given.runner.string(), measure.exec_wrapper)));
   Apply(measure, config);
   if (!config.max_seconds && !config.launches) config.max_seconds = DefaultLadderSeconds(config);
   if (config.output_root.empty())
@@ -107,16 +108,16 @@ Config ConfigOf(const LadderOptions& options, Device& device, const DeviceProper
   return config;
 }
 
-fs::path FolderOfDevices(const Config& config) {
+fs::path DevicesFolder(const Config& config) {
   if (!config.output_root.empty()) return config.output_root;
   return DefaultRunDirectory(config.experiments.at(0).model, "any").parent_path();
 }
 
-std::string StemOf(const std::string& path) { return fs::path(path).stem().string(); }
+std::string FileStem(const std::string& path) { return fs::path(path).stem().string(); }
 
-// --- measuring it ----------------------------------------------------------------------------------------
+// --- measuring -------------------------------------------------------------------------------------------
 
-// "give it: `--data net.ptd`": those that lie next to the program.
+// The remedy for missing external weights: names the .ptd files next to the program.
 std::string DataRemedy(const fs::path& model) {
   std::vector<std::string> beside;
   std::error_code error;
@@ -147,7 +148,7 @@ void UseRuntimes(const DeviceProperties& properties, Device& device, Config& con
   }
 }
 
-// Configures the device and checks all that can be checked before something is measured.
+// Makes the device's configuration and checks all that can be checked before the measurement.
 void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& state,
                const std::function<void(const std::string&)>& progress) {
   state.properties = device.Properties();
@@ -172,9 +173,9 @@ class SeveralDevices {
         dry_run_(dry_run),
         progress_(progress),
         states_(jobs_.size()),
-        known_(static_cast<std::ptrdiff_t>(jobs_.size())) {}
+        configured_(static_cast<std::ptrdiff_t>(jobs_.size())) {}
 
-  // Returns how far every device got, index by index of the jobs.
+  // Returns the state of every device, in the order of the jobs.
   std::vector<Measured> Run() {
     Threads threads;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -182,9 +183,9 @@ class SeveralDevices {
       states_[i].device = jobs_[i].device;
       states_[i].error = Error(ExitCode::kDeviceFailed, "the system starts no more threads")
                              .Remedy("end other programs, raise `ulimit -u`, or name fewer devices at once");
-      known_.count_down();
+      configured_.count_down();
     }
-    known_.wait();
+    configured_.wait();
     std::optional<Error> failed;
     try {
       NameFolders();
@@ -192,7 +193,7 @@ class SeveralDevices {
       failed = AsError(error);
     }
     measure_ = !failed && !dry_run_;
-    go_.count_down();
+    may_measure_.count_down();
     threads.Join();
     if (failed) throw *failed;
     return std::move(states_);
@@ -208,8 +209,8 @@ class SeveralDevices {
     }
   }
 
-  // A device's whole life is in one thread: a process that a thread has started ends with that thread
-  // (PR_SET_PDEATHSIG), and a connection may be made again at any time.
+  // One thread handles a device from opening to closing: a process ends with the thread that started it
+  // (PR_SET_PDEATHSIG), and a connection may be reopened at any time.
   void RunOn(std::size_t i) {
     Measured& state = states_[i];
     state.device = jobs_[i].device;
@@ -219,14 +220,14 @@ class SeveralDevices {
       device = Open(state.device, request_.use, progress_, i);
       Configure(jobs_[i], dry_run_, *device, state,
                 [&](const std::string& text) { progress_.Message(i, text); });
-      // Of several devices, those that have power modes get it.
+      // In a measurement on several devices, only devices that have power modes get one.
       if (!state.config.power_mode.empty() && !state.properties.platform.starts_with("android")) {
         progress_.Message(i, "has no power modes: it is measured as it is");
         state.config.power_mode.clear();
       }
     });
-    known_.count_down();
-    go_.wait();
+    configured_.count_down();
+    may_measure_.wait();
     if (measure_ && !state.error) Guarded(state, [&] { MeasureOn(i, *device); });
     if (measure_ || state.error)
       progress_.State(i, state.Interrupted() ? "interrupted" : state.error ? "failed" : "done");
@@ -244,14 +245,14 @@ class SeveralDevices {
       state.run = MeasureConfig(state.config, turn, request_, progress_, options);
       state.measured = true;
     } catch (...) {
-      // Where the device was lost, what was measured before is kept.
+      // If the device was lost, the launches measured before are stored.
       const auto after = WrittenAt(manifest);
       state.measured = after && after != before;
       throw;
     }
   }
 
-  // Every device that could be reached gets its results directory.
+  // Gives a results directory to every device that could be reached.
   void NameFolders() {
     std::vector<DevicePlatform> places;
     for (const Measured& state : states_) {
@@ -261,10 +262,10 @@ class SeveralDevices {
     std::size_t place = 0;
     for (Measured& state : states_) {
       if (state.error) continue;
-      const fs::path parent = FolderOfDevices(state.config);
+      const fs::path parent = DevicesFolder(state.config);
       state.config.output_root = parent / folders[place++];
       if (!request_.resume) continue;
-      // Then another device could not be reached, or there was none, and the folders had other names.
+      // With other reachable devices, an earlier measurement may have named the folders differently.
       if (Exists(state.config.output_root / kManifestFile)) continue;
       if (const auto earlier = FindRunOfDevice(parent, state.device)) state.config.output_root = *earlier;
     }
@@ -276,9 +277,9 @@ class SeveralDevices {
   const bool dry_run_;
   WorkflowProgress& progress_;
   std::vector<Measured> states_;
-  std::latch known_;     // every thread knows its device, or why there is none
-  std::latch go_{1};     // the main thread has named the folders
-  bool measure_ = true;  // written before go_
+  std::latch configured_;      // counts down when a thread has configured its device or failed
+  std::latch may_measure_{1};  // counts down when the main thread has named the folders
+  bool measure_ = true;        // written before may_measure_ counts down
 };
 
 }  // namespace
@@ -288,46 +289,48 @@ MeasureJobs JobsOf(const ProfileOptions& options) {
   CheckDeviceNames(devices);
   for (const std::string& spec : options.vs) ParseVariant(spec);
   RequireSensible(options.measure);
-  MeasureJobs all{{}, devices.size() > 1, "profile " + StemOf(options.model)};
+  MeasureJobs measure_jobs{{}, devices.size() > 1, "profile " + FileStem(options.model)};
   for (const std::string& device : devices.empty() ? std::vector<std::string>{"local"} : devices) {
-    all.jobs.push_back({device, [&options, several = all.several](Device& on, const DeviceProperties& what) {
-                          return ConfigOf(options, several, on, what);
-                        }});
+    measure_jobs.jobs.push_back(
+        {device, [&options, several = measure_jobs.several](Device& on, const DeviceProperties& what) {
+           return MakeJobConfig(options, several, on, what);
+         }});
   }
-  return all;
+  return measure_jobs;
 }
 
 MeasureJobs JobsOf(const RunOptions& options) {
   Config config = ReadConfig(options, {.default_runner = {}, .runner_of_device = true});
-  // Where several devices are named, each has a folder of its own, however few of them are asked for now.
-  MeasureJobs all{
-      {}, GroupByDevice(config, options.measure.devices).size() > 1, "run " + StemOf(options.config)};
+  // If the configuration names several devices, each has its own folder, even if only one is selected now.
+  MeasureJobs measure_jobs{
+      {}, GroupByDevice(config, options.measure.devices).size() > 1, "run " + FileStem(options.config)};
   if (!options.only.empty()) KeepOnly(config, options.only);
   for (DeviceGroup& group : GroupByDevice(config, options.measure.devices)) {
-    if (!all.several) {
-      all.jobs.push_back({group.device, [&options](Device& on, const DeviceProperties& what) {
-                            return ConfigOf(options, on, what);
-                          }});
+    if (!measure_jobs.several) {
+      measure_jobs.jobs.push_back({group.device, [&options](Device& on, const DeviceProperties& what) {
+                                     return MakeJobConfig(options, on, what);
+                                   }});
       break;
     }
     Apply(options.measure, group.config);
     ApplyToExperiments(options.measure, group.config);
     MakePlan(group.config);
-    all.jobs.push_back({group.device,
-                        [own = group.config](Device& on, const DeviceProperties& what) {
-                          return WithRunnerOf(own, on, what);
-                        },
-                        FolderOfDevices(group.config)});
+    measure_jobs.jobs.push_back({group.device,
+                                 [device_config = group.config](Device& on, const DeviceProperties& what) {
+                                   return WithDefaultRunner(device_config, on, what);
+                                 },
+                                 DevicesFolder(group.config)});
   }
-  return all;
+  return measure_jobs;
 }
 
 MeasureJobs JobsOf(const LadderOptions& options) {
   RequireSensible(options.measure);
-  return {{{options.measure.FirstDevice(),
-            [&options](Device& on, const DeviceProperties& what) { return ConfigOf(options, on, what); }}},
-          false,
-          "isa " + StemOf(options.model)};
+  return {
+      {{options.measure.FirstDevice(),
+        [&options](Device& on, const DeviceProperties& what) { return MakeJobConfig(options, on, what); }}},
+      false,
+      "isa " + FileStem(options.model)};
 }
 
 bool Measured::Interrupted() const {
@@ -355,10 +358,10 @@ bool FailedAsAWhole(const Ladder& ladder) {
   const std::size_t top = ladder.levels.size() - 1;
   std::size_t measured = 0;
   for (std::size_t l = 0; l <= top; ++l) measured += ladder.Measured({l, 0}) ? 1U : 0U;
-  bool top_failed = false;
+  bool full_level_failed = false;
   for (std::size_t t = 0; t < ladder.threads.size(); ++t)
-    top_failed = top_failed || !ladder.Measured({top, t});
-  return top_failed || measured < 2;
+    full_level_failed = full_level_failed || !ladder.Measured({top, t});
+  return full_level_failed || measured < 2;
 }
 
 void CheckExternalData(const Config& config) {
@@ -369,7 +372,7 @@ void CheckExternalData(const Config& config) {
     try {
       names = ExternalNames(ReadProgramFile(experiment.model));
     } catch (const Error&) {
-      continue;  // the runner, which loads it, has the last word
+      continue;  // the runner, which loads the program, reports the error
     }
     if (names.empty()) continue;
     if (experiment.data.empty()) {
@@ -407,7 +410,7 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
                                        WorkflowProgress& progress) {
   const HistoryKeeper history(request.history);
   std::vector<Measured> states;
-  const auto keep = [&] {
+  const auto add_to_history = [&] {
     for (Measured& state : states) {
       if (state.run && state.run->status == RunData::Status::kComplete)
         state.kept = history.Keep({state.run->folder.string()});
@@ -423,17 +426,17 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
     DeviceTurn turn(*device, jobs.what, progress);
     state.run = MeasureConfig(state.config, turn, request, progress, {});
     state.measured = true;
-    keep();
+    add_to_history();
     return states;
   }
   states = SeveralDevices(jobs, request, dry_run, progress).Run();
-  keep();
+  add_to_history();
   const Measured& first = states.front();
-  const bool alike = std::ranges::all_of(states, [&](const Measured& state) {
+  const bool all_failed_alike = std::ranges::all_of(states, [&](const Measured& state) {
     return state.error && !state.measured && state.error->Message() == first.error->Message();
   });
   const bool interrupted = std::ranges::any_of(states, &Measured::Interrupted);
-  if (alike && !interrupted) throw *first.error;
+  if (all_failed_alike && !interrupted) throw *first.error;
   return states;
 }
 

@@ -15,27 +15,28 @@
 
 namespace etprof {
 
-// What is to be measured on one device.
+// A measurement on one device.
 struct MeasureJob {
   std::string device;  // as --device takes it
-  // The configuration, made when it is known what the device is; of several devices in that device's thread.
-  // Its output_root is the results directory; of several devices the folder that holds them.
+  // Makes the configuration when the device's properties are known; with several devices, in the thread of
+  // the device. Its output_root is the results directory, or with several devices the folder that holds them.
   std::function<Config(Device&, const DeviceProperties&)> configure;
-  // Of a configuration on several devices: that folder, before any device is known.
+  // For a configuration on several devices: the folder of the results directories, known before any device
+  // is.
   std::filesystem::path folder = {};
 };
 struct MeasureJobs {
   std::vector<MeasureJob> jobs;
-  bool several =
-      false;  // devices with a results directory of their own each, however few of them are asked for
-  std::string what = {};  // as of DeviceTurn
+  bool several = false;   // each device has its own results directory, even if only one is selected now
+  std::string what = {};  // shown to those who wait for the device, as DeviceLock's `what`
 };
 
-// A model, as it is or against variants.
+// Options of `etprof profile`: a model, as it is or compared with variants.
 struct ProfileOptions {
   MeasureRequest measure;
   std::string model;
-  std::vector<std::string> vs;  // as ParseVariant; empty: on a device with SME2, without it
+  // Specs for ParseVariant; empty: on a device with SME2, a variant without SME2.
+  std::vector<std::string> vs;
 
   static void Describe(auto& v) {
     v("model", &ProfileOptions::model);
@@ -47,12 +48,12 @@ struct ProfileOptions {
     MeasureRequest::DescribeHistory(v);
   }
 };
-// The experiments of a configuration file.
+// Options of `etprof run`: the experiments of a configuration file.
 struct RunOptions {
   MeasureRequest measure;
-  std::string config;             // its file
-  std::string text;               // what would stand there, instead of a file
-  std::vector<std::string> only;  // experiments; empty: all
+  std::string config;             // path of the configuration
+  std::string text;               // contents of the configuration, used instead of the file
+  std::vector<std::string> only;  // names of experiments; empty: all
 
   static void Describe(auto& v) {
     v("config", &RunOptions::config);
@@ -63,7 +64,7 @@ struct RunOptions {
     MeasureRequest::DescribeHistory(v);
   }
 };
-// A model at every feature level of the CPU.
+// Options of `etprof isa`: a model at every feature level of the CPU.
 struct LadderOptions {
   MeasureRequest measure;
   std::string model;
@@ -76,13 +77,13 @@ struct LadderOptions {
     MeasureRequest::DescribeHistory(v);
   }
 };
-// What they are to measure. Throws Error (kUsage, kBadInput) for what is known to be wrong before there is a
-// device.
+// Makes the jobs of a command. Throws Error (kUsage, kBadInput) for options that are known to be wrong before
+// a device is opened.
 MeasureJobs JobsOf(const ProfileOptions& options);
 MeasureJobs JobsOf(const RunOptions& options);
 MeasureJobs JobsOf(const LadderOptions& options);
 
-// How far one device got.
+// State and result of the measurement on one device.
 struct Measured {
   std::string device;
   DeviceProperties properties;
@@ -90,44 +91,44 @@ struct Measured {
   Config config;  // its output_root is the results directory
   std::optional<RunData> run;
   std::optional<Error> error;
-  bool measured = false;  // there is a results directory of this time
-  KeptInHistory kept;     // of a measurement that came to its end
+  bool measured = false;  // this call has written a results directory
+  KeptInHistory kept;     // the result of adding the finished measurement to a history
 
   bool Interrupted() const;
 };
 
-// Measures on every device, side by side, each in a thread of its own from the first connection to the last.
-// With `dry_run` all is checked and configured, and nothing measured. What fails on one of several devices is
-// its `error` and does not stop the others; where none got as far as measuring, and all for one reason, and
-// on a single device, it is thrown. After Ctrl-C what was measured is kept on every device. Runs that came to
-// their end are added to the history that `request` names. Throws as HistoryKeeper.
+// Measures on all devices in parallel, each in its own thread from the first connection to the last. With
+// `dry_run` everything is checked and configured, but nothing is measured. If one of several devices fails,
+// its `error` is set and the others go on; the error is thrown if there is only one device, or if all devices
+// fail for the same reason before measuring. After Ctrl-C every device keeps what was measured. Completed
+// runs are added to the history that `request` names. Throws as HistoryKeeper.
 std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
                                        WorkflowProgress& progress);
 
-// The results directories that the devices left the last time; of several devices none is reached. A device
-// without one has an `error` (kBadInput).
+// Finds the results directories of the last measurement. If there are several devices, no device is
+// contacted. A device without a results directory has an `error` (kBadInput).
 std::vector<Measured> FindMeasured(const MeasureJobs& jobs, const MeasureRequest& request,
                                    WorkflowProgress& progress);
 
-// The results directories of several devices, analyzed, and the report over all of them, which is written
-// (WriteDevices).
+// The analysis of several devices' results directories, and the report over all of them, which is written to
+// disk (WriteDevices).
 struct AnalyzedDevices {
-  std::optional<DevicesReport> report;  // absent: none could be analyzed
+  std::optional<DevicesReport> report;  // absent: no results directory could be analyzed
   std::filesystem::path written;
   std::vector<std::pair<const Measured*, Error>> failed;
 };
 AnalyzedDevices AnalyzeDevices(const std::vector<const Measured*>& devices);
 
-// Whether a ladder has nothing to say. A level that the model cannot run at is part of the answer; the CPU as
-// it is is not.
+// Whether a ladder has no usable result: the CPU's full feature level failed, or fewer than two levels were
+// measured. The failure of a lower level is part of the result.
 bool FailedAsAWhole(const Ladder& ladder);
 
-// Throws Error (kBadInput) for a program whose weights are in a .ptd that was not given, or is another one.
-// It reads the programs: once before something is measured.
+// Throws Error (kBadInput) for a program with external weights if no .ptd, or one without these weights, was
+// given. Reads the programs, so call it once before measuring.
 void CheckExternalData(const Config& config);
 
-// Measures what `config` says on one device that is open, once it is its turn, which it keeps; `options` but
-// for what the others say.
+// Measures `config` on an open device after acquiring `turn`, which stays acquired. `config`, `request`, and
+// `progress` override the corresponding members of `options`.
 RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options);
 

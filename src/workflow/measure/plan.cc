@@ -54,27 +54,27 @@ struct UnitJson {
   }
 };
 
-struct Planned {
+struct PlannedMeasurement {
   const MeasureRequest& request;
-  const Measured& on;
+  const Measured& measured;
   Plan plan;
   Forecast forecast;
 
-  std::vector<std::string> TimeWords() const;
-  std::vector<std::string> BesidesWords() const;
+  std::vector<std::string> TimeTexts() const;
+  std::vector<std::string> ExtraTimeTexts() const;
 
   static constexpr const char* kSchemaName = "device";
   static void Describe(auto& v) {
-    using P = const Planned&;
-    v("device", [](P planned) { return planned.on.device; }, {.meaning = "as `--device` takes it"});
-    v("platform", [](P planned) { return PlatformOf(planned.on.config, planned.on.properties); },
+    using P = const PlannedMeasurement&;
+    v("device", [](P planned) { return planned.measured.device; }, {.meaning = "as `--device` takes it"});
+    v("platform", [](P planned) { return PlatformOf(planned.measured.config, planned.measured.properties); },
       {.meaning = "of the device"});
-    v("output_root", [](P planned) { return planned.on.config.output_root; },
+    v("output_root", [](P planned) { return planned.measured.config.output_root; },
       {.meaning = "the results directory"});
     v("experiments",
       [](P planned) {
         return Each(planned.plan.units, [&](const Unit& unit) {
-          return UnitJson{unit, planned.on.config.experiments[unit.experiment]};
+          return UnitJson{unit, planned.measured.config.experiments[unit.experiment]};
         });
       },
       {.meaning = "one for each number of threads", .some = true});
@@ -83,32 +83,32 @@ struct Planned {
       {.meaning = "of each experiment that is measured for time"});
     v("rounds", [](P planned) { return planned.forecast.rounds; },
       {.meaning = "of a launch; 0 where it is sustained"});
-    v("precision", [](P planned) { return planned.on.config.Precision(); },
+    v("precision", [](P planned) { return planned.measured.config.Precision(); },
       {.meaning = "relative half-width asked for", .least = 0, .open = true});
     v("seconds",
       [](P planned) { return SecondsJson{planned.forecast.least_seconds, planned.forecast.most_seconds}; },
       {.meaning = "that measuring takes"});
-    v("how", &Planned::TimeWords, {.meaning = "how the seconds come about", .some = true});
-    v("besides", &Planned::BesidesWords, {.meaning = "what is not in the seconds"});
+    v("how", &PlannedMeasurement::TimeTexts, {.meaning = "how the seconds come about", .some = true});
+    v("besides", &PlannedMeasurement::ExtraTimeTexts, {.meaning = "what is not in the seconds"});
   }
 };
 
-struct Plans {
-  std::vector<Planned> devices;
+struct PlanOfDevices {
+  std::vector<PlannedMeasurement> devices;
 
-  Plans(const std::vector<Measured>& measured, const MeasureRequest& request) {
-    for (const Measured& on : measured) {
-      if (on.error) continue;
-      Plan plan = MakePlan(on.config);
-      const Forecast forecast = MakeForecast(on.config, plan, on.properties);
-      devices.push_back({request, on, std::move(plan), forecast});
+  PlanOfDevices(const std::vector<Measured>& measured, const MeasureRequest& request) {
+    for (const Measured& device : measured) {
+      if (device.error) continue;
+      Plan plan = MakePlan(device.config);
+      const Forecast forecast = MakeForecast(device.config, plan, device.properties);
+      devices.push_back({request, device, std::move(plan), forecast});
     }
   }
 
-  // They measure side by side, so that the slowest one counts.
+  // The devices measure in parallel, so the slowest device determines the time.
   SecondsJson Seconds() const {
     SecondsJson seconds{0, 0};
-    for (const Planned& planned : devices) {
+    for (const PlannedMeasurement& planned : devices) {
       seconds.least = std::max(seconds.least, planned.forecast.least_seconds);
       const std::optional<double>& most = planned.forecast.most_seconds;
       seconds.most = seconds.most && most ? std::optional(std::max(*seconds.most, *most)) : std::nullopt;
@@ -118,8 +118,9 @@ struct Plans {
 
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
-    v("seconds", &Plans::Seconds, {.meaning = "of the device that takes longest: they measure side by side"});
-    v("devices", &Plans::devices, {.meaning = "that the configuration measures on", .some = true});
+    v("seconds", &PlanOfDevices::Seconds,
+      {.meaning = "of the device that takes longest: they measure side by side"});
+    v("devices", &PlanOfDevices::devices, {.meaning = "that the configuration measures on", .some = true});
   }
 };
 
@@ -128,23 +129,23 @@ std::string RangeText(const Forecast::Range& range) {
   return fmt::format("{} to {}", range.least, range.most);
 }
 
-// "10 launches x 7 rounds of bursts, 0.1 s a round".
-std::string BurstsText(const Planned& planned, int launches) {
+// The duration of the bursts: "10 launches x 7 rounds of bursts, 0.1 s a round".
+std::string BurstsText(const PlannedMeasurement& planned, int launches) {
   return fmt::format("{} launches x {} of bursts, {} a round", launches,
                      CountedText(static_cast<std::size_t>(planned.forecast.rounds.most), "round"),
                      AboutText(planned.forecast.burst_seconds));
 }
 
-// Where the limit is from.
-std::string LimitText(const Planned& planned) {
-  if (planned.on.config.max_seconds) return "max_seconds";
+// The option or rule that sets the time limit.
+std::string LimitText(const PlannedMeasurement& planned) {
+  if (planned.measured.config.max_seconds) return "max_seconds";
   const std::size_t pairs = std::max<std::size_t>(1, planned.plan.pairs.size());
   return fmt::format("{} for each pair, {}", AboutText(planned.forecast.max_seconds / double(pairs)),
                      planned.plan.pairs.empty() ? "and so without one" : CountedText(pairs, "pair"));
 }
 
-// How the time comes about, sentence by sentence; the first one is the answer.
-std::vector<std::string> Planned::TimeWords() const {
+// Explains the estimated time; the first sentence is the answer.
+std::vector<std::string> PlannedMeasurement::TimeTexts() const {
   const std::string bound = AboutText(forecast.max_seconds);
   const std::string begun =
       "a launch is begun only where it fits into that, as those before it tell; two are made in any case";
@@ -152,7 +153,7 @@ std::vector<std::string> Planned::TimeWords() const {
     case Forecast::Kind::kStopRule:
       return {fmt::format("at most {} ({})", bound, LimitText(*this)),
               fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
-                          AboutText(forecast.least_seconds), 100 * on.config.Precision(),
+                          AboutText(forecast.least_seconds), 100 * measured.config.Precision(),
                           BurstsText(*this, *forecast.usual_launches)),
               begun};
     case Forecast::Kind::kLaunchesInTime:
@@ -166,7 +167,7 @@ std::vector<std::string> Planned::TimeWords() const {
               "no upper bound: launches were given, and no max_seconds"};
     case Forecast::Kind::kSustained:
       return {fmt::format("about {} ({} for {})", AboutText(forecast.least_seconds),
-                          AboutText(double(on.config.sustained) / 1e9),
+                          AboutText(double(measured.config.sustained) / 1e9),
                           forecast.timed == 1
                               ? std::string("one experiment")
                               : fmt::format("each of {} experiments, one after the other", forecast.timed))};
@@ -176,8 +177,8 @@ std::vector<std::string> Planned::TimeWords() const {
   return {};
 }
 
-// The part of a limited time that is kept for the roofs.
-void AddRoofWords(const Forecast& forecast, std::vector<std::string>& words) {
+// Adds the part of a limited time that is reserved for measuring the machine's peaks.
+void AddPeaksTime(const Forecast& forecast, std::vector<std::string>& words) {
   if (forecast.roof_seconds > 0)
     words.push_back(fmt::format("about {} of it for the machine's peaks", AboutText(forecast.roof_seconds)));
   if (forecast.roofs > 0 && forecast.max_seconds > 0 &&
@@ -186,9 +187,9 @@ void AddRoofWords(const Forecast& forecast, std::vector<std::string>& words) {
                                 CountedText(forecast.roofs, "measurement")));
 }
 
-// What is not in that time.
-std::vector<std::string> Planned::BesidesWords() const {
-  const Config& config = on.config;
+// Steps that are not part of the estimated seconds.
+std::vector<std::string> PlannedMeasurement::ExtraTimeTexts() const {
+  const Config& config = measured.config;
   std::vector<std::string> words;
   if (forecast.traced > 0) {
     words.push_back(CountedText(forecast.traced, "kernel-log run") + ", as long as the runs take");
@@ -210,7 +211,7 @@ std::vector<std::string> Planned::BesidesWords() const {
   return words;
 }
 
-std::string LaunchWords(const Forecast& forecast) {
+std::string LaunchesText(const Forecast& forecast) {
   switch (forecast.kind) {
     case Forecast::Kind::kStopRule:
       return fmt::format("{} to {} of each experiment, fewer (at least {}) where time is short",
@@ -229,18 +230,18 @@ std::string LaunchWords(const Forecast& forecast) {
   return "none for time";
 }
 
-std::string RoundWords(const Forecast& forecast) {
+std::string RoundsText(const Forecast& forecast) {
   if (forecast.rounds.most == 0) return "none: one burst after the other";
   std::string words = RangeText(forecast.rounds) + " in a launch";
   if (forecast.rounds.least < forecast.rounds.most) words += ", as many as time allows";
   return words + "; of an executor_runner one long one";
 }
 
-// Recorded runs of each experiment. How many fit is known once a run has been timed.
-std::string RunWords(const Planned& planned) {
-  if (planned.on.config.sustained > 0) return "one after the other, as many as the time holds";
+// Recorded runs of each experiment. How many runs fit is only known once a run has been timed.
+std::string RunsText(const PlannedMeasurement& planned) {
+  if (planned.measured.config.sustained > 0) return "one after the other, as many as the time holds";
   int traced = 0;
-  for (const ExperimentConfig& experiment : planned.on.config.experiments)
+  for (const ExperimentConfig& experiment : planned.measured.config.experiments)
     traced = std::max(traced, experiment.runs);
   return fmt::format(
       "at least {} untraced of each experiment, then at least {} traced in each launch, {} traced in all "
@@ -248,13 +249,13 @@ std::string RunWords(const Planned& planned) {
       kLeastUntraced, kLeastTraced, traced);
 }
 
-// The paths of a kind, each once; of several whose each is.
-void AddPaths(const Planned& planned, const char* name, std::filesystem::path ExperimentConfig::*member,
-              say::Facts& facts) {
-  std::vector<std::pair<std::string, std::string>> paths;  // with the labels that have them
+// Adds the distinct paths of one kind. If there are several, each is followed by the experiments that use it.
+void AddPaths(const PlannedMeasurement& planned, const char* name,
+              std::filesystem::path ExperimentConfig::*member, say::Facts& facts) {
+  std::vector<std::pair<std::string, std::string>> paths;  // each path with the labels of its experiments
   for (const Unit& unit : planned.plan.units) {
-    const std::string path = FromHere(planned.on.config.experiments[unit.experiment].*member);
-    if (path.empty()) continue;  // of a device that is not known yet
+    const std::string path = FromHere(planned.measured.config.experiments[unit.experiment].*member);
+    if (path.empty()) continue;  // the path depends on a device that is not known yet
     auto found = std::ranges::find(paths, path, &std::pair<std::string, std::string>::first);
     if (found == paths.end()) found = paths.insert(found, {path, ""});
     found->second += (found->second.empty() ? "" : ", ") + unit.label;
@@ -263,7 +264,7 @@ void AddPaths(const Planned& planned, const char* name, std::filesystem::path Ex
     facts.Add(name, paths.size() > 1 ? fmt::format("{} ({})", path, labels) : path);
 }
 
-say::Table UnitsOf(const Planned& planned) {
+say::Table ExperimentsTable(const PlannedMeasurement& planned) {
   say::Table table{"experiments",
                    "",
                    {{"experiment", "experiment"},
@@ -273,7 +274,7 @@ say::Table UnitsOf(const Planned& planned) {
                     {"mode", "mode"},
                     {"traced_runs", "traced runs", true}}};
   for (const Unit& unit : planned.plan.units) {
-    const ExperimentConfig& experiment = planned.on.config.experiments[unit.experiment];
+    const ExperimentConfig& experiment = planned.measured.config.experiments[unit.experiment];
     table.rows.push_back({unit.label, say::Count{unit.threads},
                           experiment.isa.empty() ? "all" : experiment.isa,
                           experiment.cpu_affinity.empty() ? "any" : experiment.cpu_affinity, experiment.mode,
@@ -282,44 +283,45 @@ say::Table UnitsOf(const Planned& planned) {
   return table;
 }
 
-say::Section SectionOf(const Planned& planned) {
+say::Section DeviceSection(const PlannedMeasurement& planned) {
   say::Facts facts{"plan", ""};
   const auto add = [&](const char* name, std::string text) { facts.Add(name, std::move(text)); };
   for (const UnitPair& pair : planned.plan.pairs)
     add("compare", fmt::format("{} (baseline) with {}", pair.baseline_label, pair.candidate_label));
   if (planned.plan.pairs.empty()) add("compare", "nothing: there is no pair");
-  add("launches", LaunchWords(planned.forecast));
-  if (planned.forecast.timed > 0) add("rounds", RoundWords(planned.forecast));
-  if (planned.forecast.timed > 0) add("runs", RunWords(planned));
-  std::vector<std::string> time = planned.TimeWords();
-  AddRoofWords(planned.forecast, time);
+  add("launches", LaunchesText(planned.forecast));
+  if (planned.forecast.timed > 0) add("rounds", RoundsText(planned.forecast));
+  if (planned.forecast.timed > 0) add("runs", RunsText(planned));
+  std::vector<std::string> time = planned.TimeTexts();
+  AddPeaksTime(planned.forecast, time);
   for (std::string& words : time) add("time", std::move(words));
-  for (std::string& words : planned.BesidesWords()) add("besides", std::move(words));
+  for (std::string& words : planned.ExtraTimeTexts()) add("besides", std::move(words));
   AddPaths(planned, "runner", &ExperimentConfig::runner, facts);
   AddPaths(planned, "model", &ExperimentConfig::model, facts);
-  add("into", planned.on.config.output_root.string());
-  return {planned.on.device, say::Level::kUsual, {std::move(facts), UnitsOf(planned)}};
+  add("into", planned.measured.config.output_root.string());
+  return {planned.measured.device, say::Level::kUsual, {std::move(facts), ExperimentsTable(planned)}};
 }
 
 }  // namespace
 
 say::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRequest& request) {
-  const Plans plans(devices, request);
+  const PlanOfDevices plans(devices, request);
   say::Document document;
   document.title = "etprof run --dry-run";
   document.sections_are = "device";
-  document.sections = Each(plans.devices, SectionOf);
+  document.sections = Each(plans.devices, DeviceSection);
   if (plans.devices.size() > 1) document.notes = {{"the devices measure at the same time"}};
   return document;
 }
 
 nlohmann::ordered_json PlanJson(const std::vector<Measured>& devices, const MeasureRequest& request) {
-  return ToJson(Plans(devices, request));
+  return ToJson(PlanOfDevices(devices, request));
 }
 
 nlohmann::ordered_json DryRunSchema() {
-  return SchemaOf<Plans>("`etprof run --dry-run --json`",
-                         "What would be measured and how long it takes (docs/concepts/measurement.md).");
+  return SchemaOf<PlanOfDevices>(
+      "`etprof run --dry-run --json`",
+      "What would be measured and how long it takes (docs/concepts/measurement.md).");
 }
 
 }  // namespace etprof

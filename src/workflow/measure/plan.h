@@ -8,8 +8,8 @@
 
 namespace etprof {
 
-// What would be measured on the devices that could be configured (MeasureOnDevices, dry_run), and how long it
-// will take: for a person, and as docs/schema/dry_run.schema.json says.
+// What would be measured on the devices that could be configured (MeasureOnDevices with dry_run), and how
+// long it will take: as a document, and as JSON (docs/schema/dry_run.schema.json).
 say::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRequest& request);
 nlohmann::ordered_json PlanJson(const std::vector<Measured>& devices, const MeasureRequest& request);
 nlohmann::ordered_json DryRunSchema();

@@ -27,13 +27,13 @@ namespace {
 namespace fs = std::filesystem;
 using State = QuickTestStep::State;
 
-constexpr double kMostSeconds = 180;  // of one step; they take seconds
-constexpr double kGraceSeconds = 10;  // of a step that was interrupted
+constexpr double kMaxStepSeconds = 180;  // time limit of one step, which normally takes seconds
+constexpr double kGraceSeconds = 10;     // for a step to end after an interrupt
 constexpr const char* kModelFile = "toy_cnn_xnnpack_fp32.pte";
 
 std::string Shown(const fs::path& path) { return path.lexically_proximate(fs::current_path()).string(); }
 
-// One that was exported before, else the one that the tests have.
+// Returns a model that was exported before, else the one of the tests.
 fs::path StoredModel() {
   std::vector<fs::path> places = {fs::path("out_toy_cnn") / "artifacts" / kModelFile};
   if (const auto root = CheckoutRoot()) {
@@ -48,25 +48,25 @@ fs::path StoredModel() {
       .Remedy("run `script/bootstrap`, or give a model with `--model`");
 }
 
-Error Wrong(const fs::path& file, const std::string& problem) {
+Error CheckFailure(const fs::path& file, const std::string& problem) {
   return Error(ExitCode::kCheckFailed, problem).InFile(file.string());
 }
 
 Bytes SizeOfFile(const fs::path& file) {
   std::error_code error;
   const auto size = fs::file_size(file, error);
-  if (error) throw Wrong(file, "is not there");
+  if (error) throw CheckFailure(file, "is not there");
   return static_cast<Bytes>(size);
 }
 
 nlohmann::json JsonOfFile(const fs::path& file) {
   SizeOfFile(file);
   nlohmann::json json = ParseJson(ReadTextFile(file));
-  if (!json.is_object()) throw Wrong(file, "is not a JSON object");
+  if (!json.is_object()) throw CheckFailure(file, "is not a JSON object");
   return json;
 }
 
-void EndNow(Process& process) {
+void Stop(Process& process) {
   process.Terminate();
   if (!process.Wait(kGraceSeconds)) process.Kill();
 }
@@ -134,13 +134,14 @@ std::string QuickTest::Export() {
     return fmt::format("not exported, since {} is {}: {}", missing->name, missing->found, Shown(model_));
   }
   const fs::path artifacts = folder_ / "artifacts";
-  Etprof({"export", "--model", "toy_cnn", "--outdir", artifacts.string()});
+  RunEtprof({"export", "--model", "toy_cnn", "--outdir", artifacts.string()});
   model_ = artifacts / kModelFile;
   return fmt::format("{}, {}", Shown(model_), FormatBytes(double(SizeOfFile(model_))));
 }
 
-// The widest extension off and on, where the device has one; else the same twice.
-std::string QuickTest::Mask() {
+// The mask that turns off the widest extension of the device; "all" if it has none, so that both experiments
+// run with all features.
+std::string QuickTest::ChooseIsaMask() {
   const std::vector<std::string> features = FeaturesOf(Open(options_.device, {}, progress_)->Properties());
   const isa::FeatureSet here(features.begin(), features.end());
   const auto widest = isa::WidestExtension(isa::ArchitectureOf(here), here);
@@ -158,7 +159,7 @@ std::string QuickTest::Measure() {
   on.model = fs::absolute(model_).lexically_normal();
   on.runs = 12;
   ExperimentConfig off = on;
-  off.isa = Mask();
+  off.isa = ChooseIsaMask();
   off.name = "off";
   off.label = "isa " + off.isa;
   on.name = "on";
@@ -166,26 +167,27 @@ std::string QuickTest::Measure() {
   config.experiments = {off, on};
   const fs::path file = folder_ / kConfigFile;
   WriteFileAtomically(file, ToJson(config).dump(2) + "\n");
-  Etprof({"run", file.string(), "--device", options_.device});
+  RunEtprof({"run", file.string(), "--device", options_.device});
   const fs::path manifest = result_.run / kManifestFile;
   RunData run;
   ReadManifest(JsonOfFile(manifest), run);
   if (run.status != RunData::Status::kComplete)
-    throw Wrong(manifest, std::string("says that the run is ") + NameOf(run.status));
+    throw CheckFailure(manifest, std::string("says that the run is ") + NameOf(run.status));
   for (const char* name : {"off", "on"}) {
     bool traced = false;
     for (const auto& entry : fs::directory_iterator(result_.run / name))
       traced = traced || (entry.path().extension() == ".etdump" && SizeOfFile(entry.path()) > 0);
-    if (!traced) throw Wrong(result_.run / name, "has no .etdump");
+    if (!traced) throw CheckFailure(result_.run / name, "has no .etdump");
   }
   return fmt::format("{} against {}, 3 launches", off.isa, "all features");
 }
 
 std::string QuickTest::Analyze() {
-  Etprof({"analyze", result_.run.string()});
+  RunEtprof({"analyze", result_.run.string()});
   const nlohmann::json summary = JsonOfFile(result_.run / kAnalysisFile);
   const auto groups = summary.find("category_totals_ms");
-  if (groups == summary.end() || groups->empty()) throw Wrong(result_.run / kAnalysisFile, "has no category");
+  if (groups == summary.end() || groups->empty())
+    throw CheckFailure(result_.run / kAnalysisFile, "has no category");
   std::size_t tables = 0;
   for (const auto& entry : fs::recursive_directory_iterator(result_.run)) {
     if (entry.path().extension() == ".csv" && SizeOfFile(entry.path()) > 0) ++tables;
@@ -194,47 +196,47 @@ std::string QuickTest::Analyze() {
 }
 
 std::string QuickTest::Report() {
-  Etprof({"report", result_.run.string()});
+  RunEtprof({"report", result_.run.string()});
   for (const fs::path& file : {result_.run / kReportFile, result_.report}) {
-    if (SizeOfFile(file) == 0) throw Wrong(file, "is empty");
+    if (SizeOfFile(file) == 0) throw CheckFailure(file, "is empty");
   }
   return fmt::format("{}, {}", Shown(result_.report), FormatBytes(double(SizeOfFile(result_.report))));
 }
 
 std::string QuickTest::Validate() {
-  Etprof({"validate", result_.run.string()});
+  RunEtprof({"validate", result_.run.string()});
   return "all is well";
 }
 
-// Runs this etprof with other arguments; what it says goes to the log. Throws Error with its exit code and
-// the last line that it said, Interruption.
-void QuickTest::Etprof(std::vector<std::string> words) {
+// Runs this etprof with the given arguments and copies its output to the log. Throws Error with its exit code
+// and its last message; Error (kInterrupted).
+void QuickTest::RunEtprof(std::vector<std::string> words) {
   Command command;
   command.arguments = {ExecutablePath().string()};
   command.arguments.insert(command.arguments.end(), words.begin(), words.end());
-  Say("$ " + CommandText(command));
+  WriteLog("$ " + CommandText(command));
   const std::unique_ptr<Process> process = StartLocalProcess(
       command, [this](std::string_view text) { log_ << text; }, [this] { return progress_.Interrupted(); });
-  const double end = MonotonicSeconds() + kMostSeconds;
+  const double end = MonotonicSeconds() + kMaxStepSeconds;
   std::string line, last;
   for (bool reading = true; reading;) {
     switch (process->ReadLine(line, std::max(0.0, end - MonotonicSeconds()))) {
       case Process::Read::kLine:
-        Say(line);
+        WriteLog(line);
         if (!line.empty()) last = line;
         break;
       case Process::Read::kEnd:
         reading = false;
         break;
       case Process::Read::kInterrupted:
-        EndNow(*process);
+        Stop(*process);
         progress_.StopWhenInterrupted();
         break;
       case Process::Read::kTimeout:
       case Process::Read::kTooLong:
-        EndNow(*process);
+        Stop(*process);
         throw Error(ExitCode::kDeviceFailed,
-                    fmt::format("etprof {} did not end within {:.0f} s", words[0], kMostSeconds))
+                    fmt::format("etprof {} did not end within {:.0f} s", words[0], kMaxStepSeconds))
             .InFile(result_.log.string());
     }
   }
@@ -242,14 +244,15 @@ void QuickTest::Etprof(std::vector<std::string> words) {
   log_.flush();
   progress_.StopWhenInterrupted();
   if (status && status->Success()) return;
-  // Most is said on stderr; `validate` says what is broken on stdout.
-  std::string said = LastError(process->LastErrors());
-  if (said.empty()) said = last;
-  if (said.empty()) said = status ? fmt::format("etprof {} {}", words[0], status->Text()) : "it did not end";
-  const bool own = status && status->signal == 0 && status->code >= 1 && status->code <= 5;
-  throw Error(own ? static_cast<ExitCode>(status->code) : ExitCode::kDeviceFailed, said);
+  // Errors go to stderr, but `validate` prints its findings to stdout.
+  std::string message = LastError(process->LastErrors());
+  if (message.empty()) message = last;
+  if (message.empty())
+    message = status ? fmt::format("etprof {} {}", words[0], status->Text()) : "it did not end";
+  const bool has_etprof_exit_code = status && status->signal == 0 && status->code >= 1 && status->code <= 5;
+  throw Error(has_etprof_exit_code ? static_cast<ExitCode>(status->code) : ExitCode::kDeviceFailed, message);
 }
 
-void QuickTest::Say(const std::string& line) { log_ << line << "\n"; }
+void QuickTest::WriteLog(const std::string& line) { log_ << line << "\n"; }
 
 }  // namespace etprof

@@ -13,7 +13,7 @@ namespace etprof {
 
 struct QuickTestOptions {
   std::string outdir = "out_quick_test", device = "local";
-  std::string model;  // empty: toy_cnn, exported, or stored where PyTorch is not installed
+  std::string model;  // empty: export toy_cnn, or use a stored one if PyTorch is not installed
 
   static void Describe(auto& v) {
     using O = QuickTestOptions;
@@ -23,25 +23,25 @@ struct QuickTestOptions {
   }
 };
 
-// Takes a small model the whole way: export, run, analyze, report, validate, each by its own etprof as a user
-// would type it, and looks at what each leaves. The first step that fails, or is interrupted in good order,
-// ends it. Throws Error (kDeviceFailed) where the folder cannot be written.
+// Runs the whole workflow with a small model: export, run, analyze, report, validate. Each step is an etprof
+// command as a user would type it, and its output files are checked. The first step that fails or is
+// interrupted ends the test. Throws Error (kDeviceFailed) if the folder cannot be written.
 class QuickTest {
  public:
   QuickTest(QuickTestOptions options, WorkflowProgress& progress);
-  // Takes the next step; null: there is none.
+  // Runs the next step; null: all steps are done.
   const QuickTestStep* Next();
   const QuickTestResult& result() const { return result_; }
 
  private:
   std::string Export();
-  std::string Mask();
+  std::string ChooseIsaMask();
   std::string Measure();
   std::string Analyze();
   std::string Report();
   std::string Validate();
-  void Etprof(std::vector<std::string> words);
-  void Say(const std::string& line);
+  void RunEtprof(std::vector<std::string> words);
+  void WriteLog(const std::string& line);
 
   const QuickTestOptions options_;
   WorkflowProgress& progress_;

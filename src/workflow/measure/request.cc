@@ -16,7 +16,7 @@ std::filesystem::path Absolute(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal();
 }
 
-// What the config file of a run says of inputs goes for the command line too.
+// Parses --inputs, with the meanings of `inputs` in a configuration.
 std::optional<protocol::InputSpec> Inputs(const std::vector<std::string>& texts) {
   if (texts.empty()) return std::nullopt;
   protocol::InputSpec inputs;
@@ -30,7 +30,7 @@ std::optional<protocol::InputSpec> Inputs(const std::vector<std::string>& texts)
   return inputs;
 }
 
-Nanoseconds SustainedOf(const std::string& text) {
+Nanoseconds RequireSustained(const std::string& text) {
   const auto duration = ParseSustained(text);
   if (!duration)
     throw Error(ExitCode::kUsage, fmt::format("`--sustained {}` is not a duration", text))
@@ -57,7 +57,7 @@ void RequireSensible(const MeasureRequest& request) {
     throw Error(ExitCode::kUsage, fmt::format("`--period {}` is not a duration", request.period))
         .Remedy(kPeriodRemedy);
   }
-  if (!request.sustained.empty()) SustainedOf(request.sustained);
+  if (!request.sustained.empty()) RequireSustained(request.sustained);
   if (std::set<int>(request.threads.begin(), request.threads.end()).size() != request.threads.size())
     throw Error(ExitCode::kUsage, "a number of `--threads` repeats").Remedy("give each number once");
 }
@@ -83,7 +83,7 @@ ExperimentConfig ExperimentOf(const MeasureRequest& request, const std::string& 
 
 void Apply(const MeasureRequest& request, Config& config) {
   if (!request.output_root.empty()) config.output_root = request.output_root;
-  if (!request.sustained.empty()) config.sustained = SustainedOf(request.sustained);
+  if (!request.sustained.empty()) config.sustained = RequireSustained(request.sustained);
   if (request.max_seconds) config.max_seconds = request.max_seconds;
   if (request.launches) config.launches = request.launches;
   if (request.precision) config.precision = request.precision;

@@ -39,12 +39,12 @@ constexpr double kExportSeconds = 4 * 3600;
 
 // --- programs --------------------------------------------------------------------------------------------
 
-fs::path ArtifactsOf(const SuiteConfig& suite, const SuiteModel& model) {
+fs::path ArtifactsFolder(const SuiteConfig& suite, const SuiteModel& model) {
   return suite.output_root / "artifacts" / model.name;
 }
 
-// What was exported: names end in "_<dtype>.pte". Empty: nothing.
-fs::path ExportedIn(const fs::path& folder, const std::string& dtype) {
+// Returns the exported program in a folder, named "..._<dtype>.pte"; empty: none.
+fs::path FindExported(const fs::path& folder, const std::string& dtype) {
   std::vector<fs::path> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -53,15 +53,17 @@ fs::path ExportedIn(const fs::path& folder, const std::string& dtype) {
   return found.empty() ? fs::path() : *std::ranges::min_element(found);
 }
 
-// Empty: it is still to be exported.
-fs::path ProgramOf(const SuiteConfig& suite, const SuiteCell& cell) {
+// Returns the program of a cell; empty: it has to be exported.
+fs::path FindCellProgram(const SuiteConfig& suite, const SuiteCell& cell) {
   const SuiteModel& model = suite.models[cell.model];
   const auto given = model.programs.find(cell.dtype);
-  return given != model.programs.end() ? given->second : ExportedIn(ArtifactsOf(suite, model), cell.dtype);
+  return given != model.programs.end() ? given->second
+                                       : FindExported(ArtifactsFolder(suite, model), cell.dtype);
 }
 
-// Moves what an export has made to where it belongs; a program last, so that one that is there is whole.
-void TakeExported(const fs::path& from, const fs::path& to) {
+// Moves exported files to the model's folder, programs last, so that a program's other files exist whenever
+// the program does.
+void MoveExported(const fs::path& from, const fs::path& to) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(from)) files.push_back(entry.path());
   std::stable_partition(files.begin(), files.end(),
@@ -71,9 +73,9 @@ void TakeExported(const fs::path& from, const fs::path& to) {
 
 void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector<std::string>& dtypes,
             const WorkflowProgress& progress) {
-  const fs::path folder = ArtifactsOf(suite, model), part = folder / ".exporting";
+  const fs::path folder = ArtifactsFolder(suite, model), part = folder / ".exporting";
   std::error_code ignored;
-  fs::remove_all(part, ignored);  // of one that was cut off
+  fs::remove_all(part, ignored);  // files of an interrupted export
   fs::create_directories(part);
   std::vector<std::string> words = {ExecutablePath().string(),
                                     "export",
@@ -88,23 +90,23 @@ void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector
   const ToolResult result =
       RunTool(words, {.timeout_seconds = kExportSeconds, .interrupted = interruption.requested});
   if (interruption.Ended(result.status)) throw Error(ExitCode::kInterrupted, "interrupted");
-  TakeExported(part, folder);  // of several types some may be there
+  MoveExported(part, folder);  // the export may have written some of the data types before it failed
   fs::remove_all(part, ignored);
   if (result.Success()) return;
-  const std::string why = result.timed_out ? "it takes longer than four hours" : LastError(result.errors);
-  throw Error(ExitCode::kDeviceFailed, why.empty() ? "the export failed" : why);
+  const std::string error = result.timed_out ? "it takes longer than four hours" : LastError(result.errors);
+  throw Error(ExitCode::kDeviceFailed, error.empty() ? "the export failed" : error);
 }
 
-// Exports what the cells lack, before anything is measured, since it keeps this machine busy. Returns why
-// that failed, by the model's index.
+// Exports the missing programs before any measurement, since exporting keeps this machine busy. Returns the
+// errors by the model's index.
 std::map<std::size_t, std::string> ExportMissing(const SuiteConfig& suite,
                                                  const std::vector<SuiteCell>& cells,
                                                  WorkflowProgress& progress) {
   std::map<std::size_t, std::vector<std::string>> missing;  // data types, by the model's index
   for (const SuiteCell& cell : cells) {
-    if (ProgramOf(suite, cell).empty()) AddOnce(cell.dtype, missing[cell.model]);
+    if (FindCellProgram(suite, cell).empty()) AddOnce(cell.dtype, missing[cell.model]);
   }
-  std::map<std::size_t, std::string> why;
+  std::map<std::size_t, std::string> errors;
   int done = 0;
   for (const auto& [m, dtypes] : missing) {
     if (progress.Interrupted()) break;
@@ -114,30 +116,31 @@ std::map<std::size_t, std::string> ExportMissing(const SuiteConfig& suite,
     try {
       Export(suite, model, dtypes, progress);
     } catch (const std::exception& error) {
-      why[m] = AsError(error).Message();
+      errors[m] = AsError(error).Message();
     }
   }
-  return why;
+  return errors;
 }
 
 // --- state -----------------------------------------------------------------------------------------------
 
-// One of the suite's cells as it is now; those that it no longer has are gone from it, and stay on disk.
-SuiteState StateOf(const SuiteConfig& suite, const std::vector<SuiteCell>& cells) {
+// Makes the state of the suite's current cells, with what is known about them. Cells that are no longer in
+// the suite are dropped; their results stay on disk.
+SuiteState MakeState(const SuiteConfig& suite, const std::vector<SuiteCell>& cells) {
   const SuiteState old = ReadSuiteState(suite.output_root);
   SuiteState state;
   state.suite = suite.file.string();
   state.devices = suite.devices;
   state.max_slowdown = suite.max_slowdown;
   for (const SuiteCell& cell : cells) {
-    SuiteState::Cell& made = state.cells.emplace_back();
+    SuiteState::Cell& cell_state = state.cells.emplace_back();
     const auto known = std::ranges::find(old.cells, cell.folder, &SuiteState::Cell::folder);
-    if (known != old.cells.end()) made = *known;
-    made.model = suite.models[cell.model].name;
-    made.dtype = cell.dtype;
-    made.device = cell.device;
-    made.variants = cell.variants;
-    made.folder = cell.folder;
+    if (known != old.cells.end()) cell_state = *known;
+    cell_state.model = suite.models[cell.model].name;
+    cell_state.dtype = cell.dtype;
+    cell_state.device = cell.device;
+    cell_state.variants = cell.variants;
+    cell_state.folder = cell.folder;
   }
   return state;
 }
@@ -149,9 +152,9 @@ bool IsAnalyzed(const fs::path& run) {
   return analyzed && measured && *analyzed >= *measured;
 }
 
-// `write`: runs that were measured since their analysis get a new one.
-SuiteReport ReportOfSuite(const SuiteState& state, const fs::path& folder, bool write,
-                          const SuiteOptions& options, WorkflowProgress& progress) {
+// If `write` is set, runs that were measured since their last analysis are analyzed again.
+SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, bool write,
+                            const SuiteOptions& options, WorkflowProgress& progress) {
   SuiteReport suite;
   suite.name = fs::path(state.suite).stem().string();
   suite.folder = folder.string();
@@ -159,21 +162,21 @@ SuiteReport ReportOfSuite(const SuiteState& state, const fs::path& folder, bool 
   suite.limit = options.max_slowdown ? options.max_slowdown : state.max_slowdown;
   suite.require_conclusive = options.require_conclusive;
   int done = 0;
-  for (const SuiteState::Cell& of : state.cells) {
+  for (const SuiteState::Cell& stored : state.cells) {
     progress.StopWhenInterrupted();
     SuiteCellReport cell;
-    cell.model = of.model;
-    cell.dtype = of.dtype;
-    cell.device = of.device;
-    cell.folder = of.folder.lexically_relative(folder).string();
-    cell.status = of.status;
-    cell.reason = of.reason;
-    if (Exists(of.folder / kManifestFile)) {
+    cell.model = stored.model;
+    cell.dtype = stored.dtype;
+    cell.device = stored.device;
+    cell.folder = stored.folder.lexically_relative(folder).string();
+    cell.status = stored.status;
+    cell.reason = stored.reason;
+    if (Exists(stored.folder / kManifestFile)) {
       progress.Step("analyzing", ++done, static_cast<int>(state.cells.size()));
       try {
-        const Report report =
-            write && !IsAnalyzed(of.folder) ? AnalyzeRunDirectory(of.folder) : ReadReport(of.folder.string());
-        TakeRun(report, of.variants, cell);
+        const Report report = write && !IsAnalyzed(stored.folder) ? AnalyzeRunDirectory(stored.folder)
+                                                                  : ReadReport(stored.folder.string());
+        TakeRun(report, stored.variants, cell);
       } catch (const std::exception& error) {
         cell.status = SuiteCellStatus::kFailed;
         cell.reason = AsError(error).Message();
@@ -196,10 +199,10 @@ struct PlannedCell {
 PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
                      Device& device, const DeviceProperties& properties) {
   PlannedCell planned{&cell, "to be measured", {}, {}};
-  fs::path program = ProgramOf(suite, cell);
+  fs::path program = FindCellProgram(suite, cell);
   const bool missing = program.empty();
-  // Its name does not matter for how long it takes.
-  if (missing) program = ArtifactsOf(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
+  // The time does not depend on the name.
+  if (missing) program = ArtifactsFolder(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
   const ProfileOptions profile = ProfileOf(suite, cell, options, program);
   Config config = ConfigOfCell(suite, profile, device, properties);
   const Plan plan = MakePlan(config);
@@ -304,8 +307,8 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
       if (!device) ++unplanned;
       most += planned.most.value_or(0);
       bounded = bounded && (planned.most || !planned.least);
-      const auto seconds = [](const std::optional<double>& of) {
-        return of ? say::Cell(say::Duration{1e9 * *of}) : say::Cell();
+      const auto seconds = [](const std::optional<double>& value) {
+        return value ? say::Cell(say::Duration{1e9 * *value}) : say::Cell();
       };
       table.rows.push_back({suite.models[cell.model].name, cell.dtype, name,
                             say::Count{static_cast<std::int64_t>(cell.variants.size())}, planned.state,
@@ -344,8 +347,8 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
     return std::ranges::find(devices, cell.device) != devices.end();
   };
   const HistoryKeeper history(options.history);
-  const RunDirectory folder = RunDirectory::Open(suite.output_root);  // for its lock
-  SuiteState state = StateOf(suite, cells);
+  const RunDirectory folder = RunDirectory::Open(suite.output_root);  // holds the lock of the folder
+  SuiteState state = MakeState(suite, cells);
   std::mutex mutex;
   const std::function<void(const std::function<void()>&)> change = [&](const std::function<void()>& set) {
     const std::lock_guard lock(mutex);
@@ -353,19 +356,20 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
     WriteFileAtomically(suite.output_root / kStateFile, JsonText(ToJson(state, suite.output_root), 1) + "\n");
   };
   change([] {});
-  std::vector<SuiteCell> now;
-  std::ranges::copy_if(cells, std::back_inserter(now), measures);
-  const std::map<std::size_t, std::string> why_not = ExportMissing(suite, now, progress);
+  std::vector<SuiteCell> measured_cells;
+  std::ranges::copy_if(cells, std::back_inserter(measured_cells), measures);
+  const std::map<std::size_t, std::string> export_errors = ExportMissing(suite, measured_cells, progress);
   std::vector<std::vector<SuiteTask>> tasks(devices.size());
   for (std::size_t i = 0; i < cells.size() && !progress.Interrupted(); ++i) {
     if (!measures(cells[i])) continue;
-    const fs::path program = ProgramOf(suite, cells[i]);
+    const fs::path program = FindCellProgram(suite, cells[i]);
     if (program.empty()) {
       change([&] {
         state.cells[i].status = SuiteCellStatus::kFailed;
-        const auto why = why_not.find(cells[i].model);
+        const auto error = export_errors.find(cells[i].model);
         state.cells[i].reason =
-            "could not be exported: " + (why != why_not.end() ? why->second : "the export did not write it");
+            "could not be exported: " +
+            (error != export_errors.end() ? error->second : "the export did not write it");
       });
       continue;
     }
@@ -373,15 +377,15 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
     tasks[static_cast<std::size_t>(place)].push_back({&cells[i], &state.cells[i], program});
   }
   Threads threads;
-  std::mutex failing;
-  std::optional<Error> failed;  // where the state cannot be written
+  std::mutex failed_mutex;
+  std::optional<Error> failed;  // set if the state cannot be written
   for (std::size_t i = 0; i < devices.size() && !progress.Interrupted(); ++i) {
     if (tasks[i].empty()) continue;
     const auto measure = [&, i] {
       try {
         SuiteDevice(suite, options, i, std::move(tasks[i]), change, progress).Run();
       } catch (const std::exception& error) {
-        const std::lock_guard lock(failing);
+        const std::lock_guard lock(failed_mutex);
         failed = AsError(error);
       }
     };
@@ -390,7 +394,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   threads.Join();
   if (progress.Interrupted()) return {{}, true, {}};
   if (failed) throw Error(*failed);
-  SuiteOutcome outcome{ReportOfSuite(state, suite.output_root, true, options, progress), false, {}};
+  SuiteOutcome outcome{MakeSuiteReport(state, suite.output_root, true, options, progress), false, {}};
   for (std::size_t i = 0; i < cells.size() && options.history.Asked(); ++i) {
     if (state.cells[i].status == SuiteCellStatus::kMeasured && measures(cells[i]))
       outcome.kept.push_back(history.Keep({cells[i].folder.string()}, HistoryFile::OfOther::kStays));
@@ -429,7 +433,7 @@ SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progr
         .InFile(options.path)
         .Remedy("give the folder that `etprof suite SUITE.json` wrote, or the suite's file");
   }
-  return ReportOfSuite(ReadSuiteState(folder), folder, false, options, progress);
+  return MakeSuiteReport(ReadSuiteState(folder), folder, false, options, progress);
 }
 
 std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out, const Output& write) {

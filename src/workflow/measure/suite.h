@@ -15,8 +15,8 @@
 namespace etprof {
 
 struct SuiteOptions {
-  std::string path;                  // the suite's file, or the folder of one that was measured
-  std::vector<std::string> devices;  // of the suite, to measure on now; empty: all
+  std::string path;                  // the suite's file, or the folder of a measured suite
+  std::vector<std::string> devices;  // devices of the suite to measure on; empty: all
   DeviceUse use;
   std::string output_root;
   std::optional<double> max_minutes, max_seconds, max_slowdown;
@@ -56,43 +56,43 @@ struct SuiteOptions {
   }
 };
 
-// The suite that the file says, with what `options` say in its place. Throws as ReadSuite, and Error (kUsage)
-// for a device that it has not.
+// Reads the suite's file and applies the overrides of `options`. Throws as ReadSuite, and Error (kUsage) for
+// a device that is not in the suite.
 SuiteConfig LoadSuite(const SuiteOptions& options);
-// The devices that it is measured on now, in the order of WorkflowProgress's places.
+// The devices to measure on, in the order of WorkflowProgress's device indexes.
 std::vector<std::string> DevicesOf(const SuiteConfig& suite, const SuiteOptions& options);
 
-// What a plan says of no cell: its tables.
+// A plan without cells, which has the same tables.
 say::Document EmptyPlan();
-// The cells and how long each will take, once every device was asked what it is. Nothing is exported,
-// measured, or written.
+// Lists the cells and how long each will take; connects to every device to read its properties. Exports,
+// measures, and writes nothing.
 say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
 
 struct SuiteOutcome {
   SuiteReport report;
-  bool interrupted = false;         // what was measured is kept; there is no report
-  std::vector<KeptInHistory> kept;  // of every cell that is measured
+  bool interrupted = false;         // the measured cells are stored; there is no report
+  std::vector<KeptInHistory> kept;  // one for each measured cell
 };
 
-// Exports what is missing, then measures all cells that are not finished: the devices side by side, each in a
-// thread of its own and used by this suite alone (Device::TakeTurn), cell by cell. What fails is the cell's
-// reason. After all cells had their time, what is left of max_minutes goes to the least certain ones. Then
-// analyzes every run, and writes suite_report.md, .html, and .json beside suite_state.json. Cells that were
-// not in options.history are added there; one that was measured for another commit, and not anew since
-// nothing of it changed, stays that one's. Throws Error where the folder cannot be written, or another etprof
-// works in it, and as HistoryKeeper.
+// Exports the missing programs, then measures all unfinished cells. The devices measure in parallel, each in
+// its own thread; a device is locked while one of its cells is measured (DeviceLock). If a cell fails, its
+// `reason` says why. After all cells had their time, the rest of max_minutes goes to the cells with the
+// widest intervals. Then analyzes every run, and writes suite_report.md, .html, and .json next to
+// suite_state.json. Cells are added to options.history; a cell that is there already because nothing changed
+// since an earlier commit stays with that commit. Throws Error if the folder cannot be written or is in use
+// by another etprof, and as HistoryKeeper.
 SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
 
-// Whether it is a suite's folder.
+// Whether `path` is the folder of a suite.
 bool IsSuiteFolder(const std::string& path);
-// Its suite_state.json; empty where there is none. Throws Error (kBadInput).
+// Reads suite_state.json; returns an empty state if there is none. Throws Error (kBadInput).
 SuiteState ReadSuiteState(const std::filesystem::path& folder);
-// A suite's folder as it is; nothing is measured, and nothing written. Throws Error (kBadInput) where it is
-// none.
+// Reads the results in a suite's folder without measuring or writing. Throws Error (kBadInput) if it is not a
+// suite's folder.
 SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progress);
-// Writes suite_report.md, .html, and .json into `out`, a folder, or one of them as the file `out` (by its
-// extension; else Markdown; "-": stdout). `out` empty: into the suite's folder. Returns what was written.
-// Throws Error (kDeviceFailed).
+// Writes suite_report.md, .html, and .json into `out`, a folder, or one of them as the file `out` (the
+// extension decides the format, default Markdown; "-": stdout). If `out` is empty, writes into the suite's
+// folder. Returns the written files. Throws Error (kDeviceFailed).
 std::vector<std::filesystem::path> WriteSuite(const SuiteReport& suite, const std::string& out,
                                               const Output& write = WriteNamedFile);
 

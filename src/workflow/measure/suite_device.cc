@@ -18,13 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kUsualSecondsOfPair = 60;
-constexpr double kShareOfFirst = 0.6;  // of the suite's time, that all cells may use before any gets more
-constexpr double kLeastSecondsOfCell = 1;
-constexpr double kMostGrowth =
-    0.6;  // of a cell's time in one step: its next look needs 1.4 times the launches
+constexpr double kDefaultSecondsPerPair = 60;
+// Share of max_minutes for all cells together before any cell is extended.
+constexpr double kInitialShareOfBudget = 0.6;
+constexpr double kMinSecondsOfCell = 1;
+// Maximum growth of a cell's time in one extension: the next interim analysis needs 1.4 times the launches.
+constexpr double kMaxExtension = 0.6;
 
-double SecondsWithout(double waited, double start) {
+double MeasuringSeconds(double waited, double start) {
   return std::max(0.0, MonotonicSeconds() - start - waited);
 }
 
@@ -63,7 +64,7 @@ Config ConfigOfCell(const SuiteConfig& suite, const ProfileOptions& profile, Dev
   Config config = JobsOf(profile).jobs.front().configure(device, properties);
   config.rounds = suite.rounds;
   for (ExperimentConfig& experiment : config.experiments) experiment.environment = suite.environment;
-  // As of several devices that `etprof profile` measures: those that have power modes get it.
+  // As in a profile of several devices, only devices that have power modes get one.
   if (!properties.platform.starts_with("android")) config.power_mode.clear();
   return config;
 }
@@ -83,21 +84,21 @@ StoredCell LookAtCell(const fs::path& folder) {
     stored.launches = run.schedule.launches;
     const double precision = run.schedule.precision > 0 ? run.schedule.precision : 0.005;
     const double confidence = run.schedule.Level();
-    const auto take = [&](const std::optional<stats::RatioEstimate>& estimate) {
+    const auto include = [&](const std::optional<stats::RatioEstimate>& estimate) {
       const double width =
           estimate ? estimate->half_width() / precision : std::numeric_limits<double>::infinity();
       stored.uncertainty = std::max(stored.uncertainty, width);
     };
-    // What more time makes more certain: nothing of an emulated CPU.
+    // Emulated CPUs do not count: more time does not make their results more certain.
     for (const ComparePair& pair : run.pairs) {
       const ExperimentData &a = run.experiments[pair.baseline], &b = run.experiments[pair.candidate];
-      if (!a.emulated && !b.emulated) take(EstimatePair(a, b, confidence));
+      if (!a.emulated && !b.emulated) include(EstimatePair(a, b, confidence));
     }
     if (!run.pairs.empty()) return stored;
     for (const ExperimentData& data : run.experiments)
-      if (!data.emulated) take(EstimateSingle(data, confidence));
+      if (!data.emulated) include(EstimateSingle(data, confidence));
   } catch (const Error&) {
-    // Nothing that could be gone on with: it is measured again, and what is there moves to previous/.
+    // The directory cannot be resumed: the cell is measured again, and the old files move to previous/.
   }
   return stored;
 }
@@ -113,17 +114,18 @@ SuiteDevice::SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, 
       change_(change),
       progress_(progress) {}
 
-std::string SuiteDevice::NameOf(const SuiteTask& task) const {
+std::string SuiteDevice::CellName(const SuiteTask& task) const {
   return NameOfProgram(suite_.models[task.cell->model].name, task.cell->dtype);
 }
 
-void SuiteDevice::Set(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds) {
+void SuiteDevice::SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason,
+                            double seconds) {
   change_([&] {
     task.state->status = status;
     task.state->reason = reason;
     task.state->seconds += seconds;
   });
-  if (!reason.empty()) progress_.Message(place_, fmt::format("{}: {}", NameOf(task), reason));
+  if (!reason.empty()) progress_.Message(place_, fmt::format("{}: {}", CellName(task), reason));
 }
 
 const StoredCell& SuiteDevice::Stored(SuiteTask& task) {
@@ -154,28 +156,30 @@ void SuiteDevice::DropOutdatedSeconds() {
   }
 }
 
-double SuiteDevice::Used() {
+double SuiteDevice::UsedSeconds() {
   double used = 0;
-  for (SuiteTask& task : tasks_)  // of one that was cut off, only the results directory knows
+  for (SuiteTask& task : tasks_)  // the state file lacks the seconds of an interrupted cell
     used += std::max(task.state->seconds, Stored(task).seconds);
   return used;
 }
 
-double SuiteDevice::Budget() const {
+double SuiteDevice::BudgetSeconds() const {
   return suite_.max_minutes ? 60 * *suite_.max_minutes : std::numeric_limits<double>::infinity();
 }
 
-// What the cell may use at first: of a limited time the share of its pairs among those that are to come.
-double SuiteDevice::FirstSeconds(std::size_t next) {
+// Seconds that the cell may use before any cell is extended: its share, by number of pairs, of the limited
+// time that is left.
+double SuiteDevice::InitialSeconds(std::size_t next) {
   const auto pairs_of = [](const SuiteTask& task) {
     return double(std::max<std::size_t>(1, task.cell->variants.size()));
   };
-  const double usual = suite_.max_seconds.value_or(kUsualSecondsOfPair) * pairs_of(tasks_[next]);
+  const double usual = suite_.max_seconds.value_or(kDefaultSecondsPerPair) * pairs_of(tasks_[next]);
   if (!suite_.max_minutes) return usual;
   double to_come = 0;
   for (std::size_t i = next; i < tasks_.size(); ++i) to_come += pairs_of(tasks_[i]);
-  const double share = (kShareOfFirst * Budget() - Used()) * pairs_of(tasks_[next]) / to_come;
-  return std::min(usual, std::max(kLeastSecondsOfCell, share));
+  const double share =
+      (kInitialShareOfBudget * BudgetSeconds() - UsedSeconds()) * pairs_of(tasks_[next]) / to_come;
+  return std::min(usual, std::max(kMinSecondsOfCell, share));
 }
 
 bool SuiteDevice::Open() {
@@ -193,27 +197,27 @@ bool SuiteDevice::Open() {
   }
 }
 
-void SuiteDevice::Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds, bool again) {
+void SuiteDevice::Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds, bool extending) {
   auto [profile, config] = Configure(task);
   const StoredCell before = Stored(task);
   const bool same = before.there && before.hash == ConfigHash(config);
-  if (same && before.complete && !again) return Set(task, SuiteCellStatus::kMeasured, "");
+  if (same && before.complete && !extending) return SetStatus(task, SuiteCellStatus::kMeasured, "");
   if (before.there && !same)
-    progress_.Message(place_, NameOf(task) +
+    progress_.Message(place_, CellName(task) +
                                   ": was measured with another configuration, model, or runner: "
                                   "it is measured again");
   if (!suite_.launches || suite_.max_seconds || suite_.max_minutes) config.max_seconds = max_seconds;
-  if (again) config.peaks = false;  // they are measured
+  if (extending) config.peaks = false;  // the first measurement has measured them
   MeasureRequest request = profile.measure;
   request.resume = same;
-  progress_.State(place_, NameOf(task));
+  progress_.State(place_, CellName(task));
   const double start = MonotonicSeconds();
   double waited = 0;
   std::string problem;
   try {
     MeasureOptions measure;
     measure.progress = progress_.Of(place_);
-    measure.look_at_load = !again || config.wait_minutes > 0;
+    measure.look_at_load = !extending || config.wait_minutes > 0;
     CheckExternalData(config);
     const RunData run = MeasureConfig(config, turn, request, progress_, measure);
     waited = run.schedule.Waited() - before.waited;
@@ -221,22 +225,22 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds,
       if (problem.empty() && !data.error.empty()) problem = data.label + ": " + data.error;
     }
   } catch (...) {
-    const double seconds = SecondsWithout(turn.waited_seconds(), start);
+    const double seconds = MeasuringSeconds(turn.waited_seconds(), start);
     change_([&] { task.state->seconds += seconds; });
     throw;
   }
-  const double seconds = SecondsWithout(turn.waited_seconds() + waited, start);
-  if (progress_.Interrupted()) return Set(task, task.state->status, "", seconds);
-  Set(task, problem.empty() ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, problem, seconds);
+  const double seconds = MeasuringSeconds(turn.waited_seconds() + waited, start);
+  if (progress_.Interrupted()) return SetStatus(task, task.state->status, "", seconds);
+  SetStatus(task, problem.empty() ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, problem, seconds);
 }
 
-void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool again) {
+void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool extending) {
   std::optional<Error> failed;
   bool lost = false;
   {
-    DeviceTurn turn(*device_, "suite " + suite_.file.stem().string(), progress_, place_, NameOf(task));
+    DeviceTurn turn(*device_, "suite " + suite_.file.stem().string(), progress_, place_, CellName(task));
     try {
-      Measure(task, turn, max_seconds, again);
+      Measure(task, turn, max_seconds, extending);
     } catch (const DeviceLost& error) {
       failed = error;
       lost = true;
@@ -246,46 +250,47 @@ void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool again) {
     try {
       turn.End();
     } catch (const Error&) {
-      lost = true;  // the connection broke, and the turn ends with it
+      lost = true;  // the connection broke, which also releases the lock
     }
   }
   if (lost) device_.reset();
   task.stored.reset();
   if (failed && !progress_.Interrupted()) {
-    // What was measured before more of it was asked for stays measured.
-    Set(task, again ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, failed->Message());
+    // If an extension fails, the cell keeps its earlier measurement.
+    SetStatus(task, extending ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, failed->Message());
   }
 }
 
-// What is left of the time goes to the cell that is known least, step by step.
+// Gives the remaining time to the cell with the widest interval, step by step.
 void SuiteDevice::Extend() {
   struct Candidate {
     SuiteTask* task = nullptr;
-    bool all_of_it = false;  // a step was too short for its next look: it gets what is left
+    bool use_all_remaining = false;  // the last step was too short for an interim analysis
   };
   std::vector<Candidate> open;
   for (SuiteTask& task : tasks_) {
     if (task.state->status == SuiteCellStatus::kMeasured) open.push_back({&task});
   }
   while (!open.empty() && !progress_.Interrupted() && Open()) {
-    const double left = Budget() - Used();
-    if (left < kLeastSecondsOfCell) return;
+    const double left = BudgetSeconds() - UsedSeconds();
+    if (left < kMinSecondsOfCell) return;
     std::size_t worst = 0;
-    StoredCell of_worst;
+    StoredCell worst_stored;
     for (std::size_t i = 0; i < open.size(); ++i) {
       const StoredCell& stored = Stored(*open[i].task);
-      if (i > 0 && stored.uncertainty <= of_worst.uncertainty) continue;
+      if (i > 0 && stored.uncertainty <= worst_stored.uncertainty) continue;
       worst = i;
-      of_worst = stored;
+      worst_stored = stored;
     }
-    if (!(of_worst.uncertainty > 1)) return;  // all are as precise as was asked for
+    if (!(worst_stored.uncertainty > 1)) return;  // all cells have the requested precision
     Candidate& candidate = open[worst];
-    const double step = std::max(kMostGrowth * of_worst.seconds, kLeastSecondsOfCell);
-    Attempt(*candidate.task, of_worst.seconds + (candidate.all_of_it ? left : std::min(left, step)), true);
-    const bool grew = Stored(*candidate.task).launches > of_worst.launches;
-    const bool hopeless = !candidate.task->state->reason.empty() || (!grew && candidate.all_of_it);
-    candidate.all_of_it = !grew;
-    if (hopeless) open.erase(open.begin() + static_cast<std::ptrdiff_t>(worst));
+    const double step = std::max(kMaxExtension * worst_stored.seconds, kMinSecondsOfCell);
+    Attempt(*candidate.task,
+            worst_stored.seconds + (candidate.use_all_remaining ? left : std::min(left, step)), true);
+    const bool grew = Stored(*candidate.task).launches > worst_stored.launches;
+    const bool give_up = !candidate.task->state->reason.empty() || (!grew && candidate.use_all_remaining);
+    candidate.use_all_remaining = !grew;
+    if (give_up) open.erase(open.begin() + static_cast<std::ptrdiff_t>(worst));
   }
 }
 
@@ -294,18 +299,18 @@ void SuiteDevice::Run() {
   for (std::size_t i = 0; i < tasks_.size() && !progress_.Interrupted(); ++i) {
     SuiteTask& task = tasks_[i];
     if (!Open()) {
-      // What is finished needs no device.
+      // Finished cells do not need the device.
       const StoredCell stored = Stored(task);
       if (progress_.Interrupted()) break;
-      stored.complete ? Set(task, SuiteCellStatus::kMeasured, "")
-                      : Set(task, SuiteCellStatus::kFailed, unreachable_);
+      stored.complete ? SetStatus(task, SuiteCellStatus::kMeasured, "")
+                      : SetStatus(task, SuiteCellStatus::kFailed, unreachable_);
       continue;
     }
-    if (Used() >= Budget() && !Stored(task).there) {
-      Set(task, SuiteCellStatus::kSkipped, "no time was left (max_minutes)");
+    if (UsedSeconds() >= BudgetSeconds() && !Stored(task).there) {
+      SetStatus(task, SuiteCellStatus::kSkipped, "no time was left (max_minutes)");
       continue;
     }
-    Attempt(task, FirstSeconds(i), false);
+    Attempt(task, InitialSeconds(i), false);
   }
   if (suite_.max_minutes && !suite_.launches) Extend();
   device_.reset();

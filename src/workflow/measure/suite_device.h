@@ -10,66 +10,69 @@
 #include "workflow/measure/measure.h"
 #include "workflow/measure/suite.h"
 
-// How a suite measures on one of its devices.
 namespace etprof {
 
-// The profile of a cell, which its results directory is of. `program`: the .pte.
+// Makes the profile options of a cell, which measure into the cell's results directory. `program` is the
+// .pte.
 ProfileOptions ProfileOf(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
                          const std::filesystem::path& program);
-// Its configuration on a device that is open.
+// Makes the configuration of a cell for an open device.
 Config ConfigOfCell(const SuiteConfig& suite, const ProfileOptions& profile, Device& device,
                     const DeviceProperties& properties);
 
-// What a results directory says of itself.
+// State of a cell's stored measurement, read from its results directory.
 struct StoredCell {
   bool there = false;
-  bool complete = false;  // as far as it was to be measured, and nothing of it failed
-  std::string hash;       // of its configuration
-  double seconds = 0;     // that measuring took
-  double waited = 0;      // beside that, for a quiet and cool device
+  bool complete = false;  // the measurement finished and no experiment failed
+  std::string hash;       // hash of the configuration
+  double seconds = 0;     // seconds of measuring
+  double waited = 0;      // additional seconds spent waiting for a quiet and cool device
   int launches = 0;
-  // The largest half-width of its pairs, or of its experiments where there is none, as a multiple of the
-  // precision; infinity where there is no interval yet.
+  // The largest half-width of its pairs, or of its experiments if it has no pair, as a multiple of the
+  // requested precision; infinity if there is no interval yet.
   double uncertainty = 0;
 };
 StoredCell LookAtCell(const std::filesystem::path& folder);
 
 struct SuiteTask {
   const SuiteCell* cell = nullptr;
-  SuiteState::Cell* state = nullptr;  // written within `change` alone
+  SuiteState::Cell* state = nullptr;  // changed only inside of `change`
   std::filesystem::path program;
-  std::string hash = {};                  // of the configuration that is to be measured; empty: not known yet
-  std::optional<StoredCell> stored = {};  // as SuiteDevice::Stored read it; absent: not since it was measured
+  std::string hash = {};  // hash of the configuration to measure; empty: not known yet
+  // Cached result of SuiteDevice::Stored; absent: not read since the last measurement.
+  std::optional<StoredCell> stored = {};
 };
 
+// Measures the cells of a suite on one of its devices.
 class SuiteDevice {
  public:
-  // `tasks`: one at least, of one device. `change` runs what it is given while nobody else reads or changes
-  // the state, then stores it.
+  // `tasks` has at least one task, all of one device. `change` calls its argument while nobody else reads or
+  // changes the suite's state, then stores the state.
   SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, std::size_t place,
               std::vector<SuiteTask> tasks, const std::function<void(const std::function<void()>&)>& change,
               WorkflowProgress& progress);
 
-  // All of it, in the thread that calls.
+  // Measures all tasks in the calling thread.
   void Run();
 
  private:
   bool Open();
-  void Attempt(SuiteTask& task, double max_seconds, bool again);
-  void Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds, bool again);
+  void Attempt(SuiteTask& task, double max_seconds, bool extending);
+  void Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds, bool extending);
   void Extend();
-  void Set(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
-  // Reading a results directory takes longer the more is in it, and only measuring changes it.
+  void SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
+  // The cached state of the task's results directory. Only measuring changes it, and reading takes longer the
+  // larger the directory is.
   static const StoredCell& Stored(SuiteTask& task);
-  // Sets the seconds of cells whose measurement is missing or outdated to 0, since what they took is no part
-  // of this time budget.
+  // Sets the seconds of cells whose measurement is missing or outdated to 0, so that they do not count toward
+  // this time budget.
   void DropOutdatedSeconds();
-  // The cell's profile and configuration on the device, which is open. Throws Error for wrong ones.
+  // Makes the cell's profile options and configuration for the open device. Throws Error if they are invalid.
   std::pair<ProfileOptions, Config> Configure(const SuiteTask& task) const;
-  double Used();
-  double Budget() const;
-  double FirstSeconds(std::size_t next);
-  std::string NameOf(const SuiteTask& task) const;
+  double UsedSeconds();
+  double BudgetSeconds() const;
+  double InitialSeconds(std::size_t next);
+  std::string CellName(const SuiteTask& task) const;
 
   const SuiteConfig& suite_;
   const SuiteOptions& options_;
@@ -79,7 +82,7 @@ class SuiteDevice {
   WorkflowProgress& progress_;
   std::unique_ptr<Device> device_;
   DeviceProperties properties_;
-  std::string unreachable_;  // why; then nothing more is tried
+  std::string unreachable_;  // why the device cannot be reached; if set, no further attempts are made
 };
 
 }  // namespace etprof

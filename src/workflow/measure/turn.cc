@@ -13,8 +13,8 @@
 namespace etprof {
 namespace {
 
-// "anna@desk, suite nightly (process 12)".
-std::string WhoWeAre(const std::string& what) {
+// Identifies this process to other users: "anna@desk, suite nightly (process 12)".
+std::string HolderText(const std::string& what) {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   const char* user = std::getenv("USER");
@@ -32,17 +32,17 @@ DeviceTurn::~DeviceTurn() {
   try {
     End();
   } catch (const std::exception&) {
-    // It ends with the connection, or with this etprof.
+    // The turn also ends with the connection, or with this process.
   }
 }
 
 void DeviceTurn::Take() {
-  if (taken_) return;
+  if (acquired_) return;
   const double start = MonotonicSeconds();
   bool waits = false;
   queued_ = true;
   try {
-    device_.TakeTurn(WhoWeAre(what_), [&](const std::string& text) {
+    device_.TakeTurn(HolderText(what_), [&](const std::string& text) {
       progress_.State(place_, label_.empty() ? text : label_ + ": " + text);
       waits = true;
     });
@@ -55,13 +55,13 @@ void DeviceTurn::Take() {
         place_, fmt::format("warning: No turn is taken, so another etprof may measure at the same time: {}",
                             error.Message()));
   }
-  taken_ = true;
+  acquired_ = true;
   waited_ += MonotonicSeconds() - start;
   if (waits) progress_.State(place_, label_.empty() ? "starting" : label_);
 }
 
 void DeviceTurn::End() {
-  taken_ = false;
+  acquired_ = false;
   if (std::exchange(queued_, false)) device_.EndTurn();
 }
 

@@ -8,13 +8,14 @@
 
 namespace etprof {
 
-// The turn of one measurement on a device, or of several that belong together: whatever measures has one
-// (MeasureConfig asks for it), so that no two of them are on a device at the same time. It is taken once all
-// is checked, and ends with the object.
+// Exclusive use of a device for one measurement, or for several that belong together. MeasureConfig acquires
+// it, so that no two measurements run on a device at the same time. It is acquired after all checks, and
+// released by the destructor.
 class DeviceTurn {
  public:
-  // `what` it is, for those who wait for it: "profile toy_cnn". `place` of the device in `progress`, which is
-  // told for whom this one waits, after `label`. All outlive the object.
+  // `what` describes the measurement to those who wait for it: "profile toy_cnn". `place` is the device's
+  // index in `progress`, which shows whom this measurement waits for, after `label`. The references must
+  // outlive the object.
   DeviceTurn(Device& device, std::string what, WorkflowProgress& progress, std::size_t place = 0,
              std::string label = {});
   ~DeviceTurn();
@@ -22,8 +23,8 @@ class DeviceTurn {
 
   Device& device() const { return device_; }
 
-  // Waits for it; nothing where it is taken already. On this machine, where there can be no queue (a home
-  // that cannot be written), that is a message, and all goes on. Throws as Device::TakeTurn.
+  // Waits for the device; does nothing if it is already acquired. If this machine has no writable home folder
+  // for the queue, prints a warning and goes on. Throws as Device::TakeTurn.
   void Take();
   double waited_seconds() const { return waited_; }
   // Throws as Device::EndTurn.
@@ -35,7 +36,7 @@ class DeviceTurn {
   WorkflowProgress& progress_;
   const std::size_t place_;
   const std::string label_;
-  bool queued_ = false, taken_ = false;
+  bool queued_ = false, acquired_ = false;
   double waited_ = 0;
 };
 
