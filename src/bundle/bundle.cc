@@ -28,15 +28,15 @@ constexpr const char* kBackend = "libexecutorch_backend_xnnpack.so";
 #endif
 constexpr const char* kLlmKernels = "extension/llm/custom_ops/libcustom_ops_aot_lib.so";
 
-// The programs and the CMake preset that make a target's files.
+// The compiler tools and the CMake preset for a target.
 struct Toolchain {
   std::string preset;
   std::string compiler;
-  std::string binutils;  // put before "strip"
-  std::string remedy;    // where the compiler is missing
+  std::string binutils;  // prefix of "strip"
+  std::string remedy;    // shown if the compiler is missing
 };
 
-Toolchain ToolchainOf(BundleTarget target) {
+Toolchain SelectToolchain(BundleTarget target) {
   if (target == BundleTarget::kLinuxAarch64 || target == BundleTarget::kAndroid)
     return {"runner-linux-aarch64", "aarch64-linux-gnu-g++", "aarch64-linux-gnu-",
             "run `apt-get install g++-aarch64-linux-gnu`"};
@@ -75,7 +75,7 @@ fs::path BuildRunner(const BundleOptions& options, const Toolchain& toolchain) {
   return folder / "etprof-runner";
 }
 
-// Where the compiler would find a library of the target's system.
+// The path at which the compiler finds a library of the target's system.
 fs::path SystemLibrary(const Toolchain& toolchain, const std::string& name) {
   std::string path = RunStep({toolchain.compiler, "-print-file-name=" + name}, "look for " + name).out;
   while (!path.empty() && path.back() == '\n') path.pop_back();
@@ -87,13 +87,13 @@ fs::path SystemLibrary(const Toolchain& toolchain, const std::string& name) {
   return fs::canonical(path);
 }
 
-// What is gathered: name in the bundle -> where it is; and how to start it.
+// The files of a bundle (name in the bundle to source path), and the command that starts the runner.
 struct Contents {
   std::map<std::string, fs::path> files;
   std::vector<std::string> start;
 };
 
-Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const fs::path& wheel) {
+Contents CollectElfContents(const Toolchain& toolchain, const fs::path& runner, const fs::path& wheel) {
   const auto program = ElfFile::Open(runner);
   const std::string loader = program ? fs::path(program->Interpreter()).filename().string() : "";
   if (loader.empty())
@@ -101,8 +101,8 @@ Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const f
         .InFile(runner.string())
         .Remedy("build it again");
   Contents contents;
-  // The backend is not linked: the runner loads it once CPU features are masked. Nor are the kernels for
-  // LLMs, which wheels before 1.5 have not.
+  // The runner loads the backend and the kernels for LLMs at run time, after it has masked CPU features, so
+  // they are roots, too. Wheels before 1.5 do not have the kernels for LLMs.
   std::vector<fs::path> roots = {runner, wheel / "lib" / kBackend};
   if (Exists(wheel / kLlmKernels)) roots.push_back(wheel / kLlmKernels);
   contents.files = CollectLibraries(
@@ -125,8 +125,8 @@ Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const f
   return contents;
 }
 
-// macOS brings its own system libraries, and the wheel's find each other by @loader_path.
-Contents MachOContents(const fs::path& runner, const fs::path& wheel_libraries) {
+// macOS provides the system libraries, and the wheel's libraries find each other by @loader_path.
+Contents CollectMachOContents(const fs::path& runner, const fs::path& wheel_libraries) {
   Contents contents;
   contents.files = CollectLibraries(
       {runner, wheel_libraries / kBackend},
@@ -156,11 +156,11 @@ void CopyFiles(const Contents& contents, const Toolchain& toolchain, const fs::p
                                    fs::perms::others_read | fs::perms::others_exec);
     strip.push_back((to / name).string());
   }
-  // Not on a Mac, where it would spoil the signatures.
+  // Stripping on a Mac would invalidate the signatures.
   if (!kOnMac) RunStep(strip, "strip the bundle");
 }
 
-// Puts `partial` where the bundle is to be.
+// Moves `partial` to the bundle's folder.
 void Replace(const fs::path& folder, const fs::path& partial) {
   const fs::path old = partial.string() + ".old";
   if (Exists(folder)) fs::rename(folder, old);
@@ -168,7 +168,7 @@ void Replace(const fs::path& folder, const fs::path& partial) {
   fs::remove_all(old);
 }
 
-void RequireOwnFolder(const fs::path& folder) {
+void RequireBundleFolder(const fs::path& folder) {
   if (!Exists(folder) || Exists(folder / kBundleManifest)) return;
   if (fs::is_directory(folder) && fs::is_empty(folder)) return;
   throw Error(ExitCode::kBadInput, "already exists and is not an etprof bundle")
@@ -189,15 +189,16 @@ Bundle BuildBundle(const BundleOptions& options) {
     throw Error(ExitCode::kBadInput, fmt::format("a bundle for {} can be built only on Linux", Name(target)))
         .Remedy("run etprof build on Linux, or in a container, and copy the folder");
   }
-  const Toolchain toolchain = ToolchainOf(target);
+  const Toolchain toolchain = SelectToolchain(target);
   RequireProgram(toolchain.compiler, toolchain.remedy);
 
   Bundle bundle;
   bundle.folder =
       options.output.empty() ? options.checkout / "build" / "bundles" / Name(target) : options.output;
   bundle.folder = fs::absolute(bundle.folder).lexically_normal();
-  if (bundle.folder.filename().empty()) bundle.folder = bundle.folder.parent_path();  // "folder/"
-  RequireOwnFolder(bundle.folder);
+  // The path ends with '/'.
+  if (bundle.folder.filename().empty()) bundle.folder = bundle.folder.parent_path();
+  RequireBundleFolder(bundle.folder);
   bundle.manifest.target = Name(target);
   bundle.manifest.executorch = InstalledExecutorch(options.checkout);
   const std::string& version = bundle.manifest.executorch;
@@ -205,7 +206,7 @@ Bundle BuildBundle(const BundleOptions& options) {
       crosses ? Aarch64Wheel(options.checkout, version, options.progress) : InstalledWheel(options.checkout);
   const fs::path runner = BuildRunner(options, toolchain);
   const Contents contents =
-      kOnMac ? MachOContents(runner, wheel / "lib") : ElfContents(toolchain, runner, wheel);
+      kOnMac ? CollectMachOContents(runner, wheel / "lib") : CollectElfContents(toolchain, runner, wheel);
 
   const fs::path partial = fmt::format("{}.{}.partial", bundle.folder.string(), ::getpid());
   fs::remove_all(partial);

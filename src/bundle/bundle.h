@@ -10,7 +10,7 @@ namespace etprof {
 
 enum class BundleTarget {
   kLinuxAarch64,
-  kAndroid,     // the same files as kLinuxAarch64: they need nothing of the device but its kernel
+  kAndroid,     // the same files as kLinuxAarch64: they need only the device's kernel
   kMacosArm64,  // on a Mac only
   kNative,      // this machine
 };
@@ -23,18 +23,18 @@ inline constexpr NamedValue<BundleTarget> kNames<BundleTarget>[] = {
 inline std::string Name(BundleTarget target) { return NameOf(target); }
 
 struct BundleOptions {
-  std::filesystem::path checkout;  // of etprof
+  std::filesystem::path checkout;  // etprof's checkout
   BundleTarget target = BundleTarget::kNative;
-  std::filesystem::path output;  // the bundle's folder; empty: build/bundles/<target> of the checkout
-  int jobs = 0;                  // of the compiler, side by side; 0: as many as ninja thinks
+  std::filesystem::path output;  // folder of the bundle; empty: build/bundles/<target> of the checkout
+  int jobs = 0;                  // parallel compilations; 0: ninja's default
   StepProgress progress;
 };
 
 struct Bundle {
   std::filesystem::path folder;
   BundleManifest manifest;
-  Bytes bytes = 0;       // of all its files
-  bool changed = false;  // false: the folder held exactly this already
+  Bytes bytes = 0;       // total size of its files
+  bool changed = false;  // false: the folder already held exactly this bundle
 
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
@@ -45,9 +45,9 @@ struct Bundle {
   }
 };
 
-// Builds etprof-runner for the target, and gathers it with all that it needs in one flat folder. Does only
-// what is missing. Throws Error: kBadInput where this machine lacks what the build needs, or `output` is a
-// folder of something else; kDeviceFailed where a step fails.
+// Builds etprof-runner for the target, and copies it with all files it needs into one flat folder. Does
+// nothing that is already done. Throws Error: kBadInput if this machine lacks build requirements, or if
+// `output` is a folder that is not a bundle; kDeviceFailed if a step fails.
 Bundle BuildBundle(const BundleOptions& options);
 
 }  // namespace etprof

@@ -8,8 +8,9 @@
 
 namespace etprof {
 
-// Everything that `roots` need, to the end: file name -> path. `needs` reads one file, `find` gives the path
-// of a library by its name and throws Error where it is nowhere. The roots themselves are in it.
+// Collects the roots and all libraries they need, directly or indirectly: file name to path. `needs` returns
+// the names of the libraries that a file needs; `find` returns the path of a library, or throws Error if
+// there is none.
 std::map<std::string, std::filesystem::path> CollectLibraries(
     const std::vector<std::filesystem::path>& roots,
     const std::function<std::vector<std::string>(const std::filesystem::path&)>& needs,

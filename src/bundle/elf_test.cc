@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-TEST(Elf, CollectsToTheEndAndThroughCycles) {
+TEST(Elf, CollectsIndirectAndCyclicDependencies) {
   const std::map<std::string, std::vector<std::string>> graph = {
       {"program", {"a", "c"}}, {"a", {"b"}}, {"b", {"c", "a"}}, {"c", {"b"}}, {"plugin", {"d"}}, {"d", {}}};
   const auto needs = [&](const std::filesystem::path& file) { return graph.at(file.filename().string()); };
@@ -21,7 +21,7 @@ TEST(Elf, CollectsToTheEndAndThroughCycles) {
                           Pair("plugin", "/y/plugin"), Pair("program", "/x/program")));
 }
 
-TEST(Elf, ALibraryThatIsNowhereStops) {
+TEST(Elf, ThrowsForAMissingLibrary) {
   const auto needs = [](const std::filesystem::path&) { return std::vector<std::string>{"libgone.so"}; };
   const auto find = [](const std::string& name) -> std::filesystem::path {
     throw Error(ExitCode::kDeviceFailed, name);

@@ -27,9 +27,9 @@ bool IsUpToDate(const std::filesystem::path& folder, const BundleManifest& manif
   std::error_code error;
   if (!std::filesystem::is_regular_file(folder / kBundleManifest, error)) return false;
   try {
-    BundleManifest there = manifest;
-    there.files = ListFiles(folder);
-    return ToJsonText(there) == ToJsonText(manifest) &&
+    BundleManifest actual = manifest;
+    actual.files = ListFiles(folder);
+    return ToJsonText(actual) == ToJsonText(manifest) &&
            ReadTextFile(folder / kBundleManifest) == ToJsonText(manifest);
   } catch (const Error&) {
     return false;

@@ -8,13 +8,13 @@
 
 namespace etprof {
 
-// bundle.json's text, with a newline at its end.
+// The text of bundle.json, with a newline at the end.
 std::string ToJsonText(const BundleManifest& manifest);
 
-// The files of a folder, by name, with sizes and digests. Throws as MappedFile::Open.
+// Lists the files of a folder, sorted by name, with sizes and digests. Throws as MappedFile::Open.
 std::vector<BundleManifest::File> ListFiles(const std::filesystem::path& folder);
 
-// Whether `folder` holds exactly what `manifest` says, its bundle.json included.
+// Whether `folder` contains exactly the files in `manifest`, and a bundle.json that equals it.
 bool IsUpToDate(const std::filesystem::path& folder, const BundleManifest& manifest);
 
 }  // namespace etprof

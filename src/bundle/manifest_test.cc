@@ -31,7 +31,7 @@ class BundleManifestTest : public ::testing::Test {
   BundleManifest manifest_;
 };
 
-TEST_F(BundleManifestTest, SaysEveryFile) {
+TEST_F(BundleManifestTest, ListsEveryFile) {
   const nlohmann::json json = nlohmann::json::parse(ReadTextFile(folder_ / kBundleManifest));
   EXPECT_EQ(json["schema_version"], 1);
   EXPECT_EQ(json["program"], "etprof-runner");
@@ -42,7 +42,7 @@ TEST_F(BundleManifestTest, SaysEveryFile) {
   EXPECT_EQ(json["files"][1]["sha256"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST_F(BundleManifestTest, AnyDifferenceIsSeen) {
+TEST_F(BundleManifestTest, IsUpToDateSeesAnyDifference) {
   EXPECT_TRUE(IsUpToDate(folder_, manifest_));
   BundleManifest newer = manifest_;
   newer.executorch = "1.5.2";

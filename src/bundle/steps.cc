@@ -14,7 +14,7 @@
 namespace etprof {
 namespace {
 
-// A compiler or a download on a slow machine may be silent for long, but not for ever.
+// A compiler or a download on a slow machine may print nothing for a long time.
 constexpr double kSilenceSeconds = 1800;
 
 }  // namespace
@@ -23,10 +23,10 @@ std::string TellingLine(const std::string& text) {
   std::istringstream lines(text);
   std::string last;
   for (std::string line; std::getline(lines, line);) {
-    line = LastLine(line);  // without the blanks at its end
+    line = LastLine(line);  // removes trailing blanks
     if (line.empty()) continue;
     const std::string lower = Lower(line);
-    // "error:" as compilers and pip write it, "CMake Error at"; not "-Werror" of a command line.
+    // Matches "error:" of compilers and pip, and "CMake Error at", but not "-Werror" of a command line.
     if (lower.find("error:") != std::string::npos || lower.find("cmake error") != std::string::npos)
       return line;
     last = line;

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Steps, ARunThatSucceedsGivesItsOutput) {
+TEST(Steps, ReturnsTheOutputOfASuccessfulRun) {
   std::vector<std::string> seen;
   const StepOutput output = RunStep({"sh", "-c", "echo one; echo two >&2; echo three"}, "say", {},
                                     [&](std::string_view line) { seen.emplace_back(line); });
@@ -19,7 +19,7 @@ TEST(Steps, ARunThatSucceedsGivesItsOutput) {
   EXPECT_THAT(seen, ::testing::ElementsAre("one", "three"));
 }
 
-TEST(Steps, AFailureSaysWhatAndWhy) {
+TEST(Steps, ErrorsNameTheActionAndTheReason) {
   try {
     RunStep({"sh", "-c", "echo fine; echo 'x.cc:1: error: no such thing' >&2; echo later >&2; exit 1"},
             "build it");
@@ -30,7 +30,7 @@ TEST(Steps, AFailureSaysWhatAndWhy) {
   }
 }
 
-TEST(Steps, AProgramThatIsMissingIsNamed) {
+TEST(Steps, ErrorsNameTheMissingProgram) {
   try {
     RunStep({"etprof-no-such-program"}, "be there");
     FAIL() << "nothing was thrown";
@@ -39,7 +39,7 @@ TEST(Steps, AProgramThatIsMissingIsNamed) {
   }
 }
 
-TEST(Steps, TheTellingLine) {
+TEST(Steps, FindsTheLineWithTheReason) {
   EXPECT_EQ(TellingLine("g++ -Werror x.cc\nx.cc:1: error: bad\ncc1plus: stopped\n"), "x.cc:1: error: bad");
   EXPECT_EQ(TellingLine("one\ntwo \n\n"), "two");
   EXPECT_EQ(TellingLine(""), "it does not say why");

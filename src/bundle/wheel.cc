@@ -18,13 +18,13 @@ fs::path CheckoutPython(const fs::path& checkout) {
 
 namespace {
 
-// The one line that a Python expression on executorch's metadata gives.
-std::string AskMetadata(const fs::path& checkout, const std::string& expression) {
-  const std::string question = fmt::format("import importlib.metadata as m; print({})", expression);
+// Evaluates a Python expression on executorch's metadata, which must print one line.
+std::string QueryMetadata(const fs::path& checkout, const std::string& expression) {
+  const std::string script = fmt::format("import importlib.metadata as m; print({})", expression);
   try {
-    std::string answer = RunStep({CheckoutPython(checkout).string(), "-c", question}, "find executorch").out;
-    while (!answer.empty() && answer.back() == '\n') answer.pop_back();
-    return answer;
+    std::string output = RunStep({CheckoutPython(checkout).string(), "-c", script}, "find executorch").out;
+    while (!output.empty() && output.back() == '\n') output.pop_back();
+    return output;
   } catch (Error& error) {
     throw error.Remedy("run `script/bootstrap`");
   }
@@ -35,11 +35,11 @@ fs::path WheelFolder(const fs::path& checkout) { return checkout / "build" / "wh
 }  // namespace
 
 std::string InstalledExecutorch(const fs::path& checkout) {
-  return AskMetadata(checkout, "m.version('executorch')");
+  return QueryMetadata(checkout, "m.version('executorch')");
 }
 
 fs::path InstalledWheel(const fs::path& checkout) {
-  return AskMetadata(checkout, "m.distribution('executorch').locate_file('executorch')");
+  return QueryMetadata(checkout, "m.distribution('executorch').locate_file('executorch')");
 }
 
 std::optional<fs::path> FetchedAarch64Wheel(const fs::path& checkout, const std::string& version) {

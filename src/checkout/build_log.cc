@@ -9,7 +9,8 @@
 namespace etprof {
 namespace {
 
-// In lower case: what CMake's download modules, git and curl print. Each is of a failure, not of an attempt.
+// Messages of CMake's download modules, git, and curl, in lower case. Each is printed after a failure, not
+// before an attempt.
 constexpr std::array<std::string_view, 20> kDownloadFailures = {
     "failed to clone repository",
     "failed to clone",
@@ -58,15 +59,17 @@ std::string FailureIn(std::string_view log, std::size_t count) {
   if (command != std::string_view::npos) log.remove_prefix(command + 1);
   std::string errors;
   std::size_t lines = 0;
-  bool within = false;
+  bool in_error = false;
   for (std::string_view rest = log; !rest.empty() && lines < count;) {
     const std::size_t newline = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, newline);
     rest.remove_prefix(std::min(newline + 1, rest.size()));
-    // "CMake Error at FILE:LINE (message):", its text indented, "Call Stack ...:", its places indented.
-    const bool begins = line.starts_with("CMake Error");
-    within = begins || (within && (line.empty() || line.starts_with(' ') || line.starts_with("Call Stack")));
-    if (!within || (line.empty() && errors.ends_with("\n\n"))) continue;
+    // An error consists of "CMake Error at FILE:LINE (message):", indented text, "Call Stack ...:", and
+    // indented locations.
+    const bool starts_error = line.starts_with("CMake Error");
+    in_error = starts_error ||
+               (in_error && (line.empty() || line.starts_with(' ') || line.starts_with("Call Stack")));
+    if (!in_error || (line.empty() && errors.ends_with("\n\n"))) continue;
     errors += line;
     errors += '\n';
     ++lines;

@@ -7,19 +7,19 @@
 
 namespace etprof {
 
-// Whether the output of a failed cmake or git says that something could not be downloaded (FetchContent,
-// ExternalProject, git, curl), so that trying again may help.
+// Whether the output of a failed cmake or git shows a failed download (FetchContent, ExternalProject, git,
+// curl), so that a retry may help.
 bool IsDownloadFailure(std::string_view output);
 
-// The last `count` lines, without what is empty at the end.
+// The last `count` lines, without empty lines at the end.
 std::string LastLines(std::string_view text, std::size_t count);
 
-// What a build's log (lines of commands begin with "$ ") says of the failure of its last command, in at most
-// `count` lines: CMake's errors, the first of them first, since what CMake prints behind them says nothing of
-// it. Without such errors the last lines.
+// Extracts the failure of the last command from a build log (commands begin with "$ "), in at most `count`
+// lines: CMake's errors, beginning with the first, since CMake's output after them is unrelated. Without such
+// errors, the last lines.
 std::string FailureIn(std::string_view log, std::size_t count);
 
-// "[12/345] Building ...": how far Ninja is.
+// Ninja's progress: 12 of 345 for "[12/345] Building ...".
 struct NinjaProgress {
   int done = 0;
   int total = 0;

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-TEST(IsDownloadFailure, KnowsWhatCMakeAndGitSay) {
+TEST(IsDownloadFailure, RecognizesMessagesOfCMakeAndGit) {
   EXPECT_TRUE(IsDownloadFailure("fatal: unable to access 'https://a/b/': Could not resolve host: a"));
   EXPECT_TRUE(IsDownloadFailure(
       "CMake Error at kleidiai-subbuild/x.cmake:39 (message):\n  Failed to clone repository:"));
@@ -20,14 +20,14 @@ TEST(IsDownloadFailure, KnowsWhatCMakeAndGitSay) {
   EXPECT_TRUE(IsDownloadFailure("error: RPC failed; curl 92 HTTP/2 stream 5 was not closed cleanly"));
 }
 
-TEST(IsDownloadFailure, IsNotEveryFailure) {
+TEST(IsDownloadFailure, IgnoresOtherFailures) {
   EXPECT_FALSE(IsDownloadFailure(""));
   EXPECT_FALSE(IsDownloadFailure("a.cc:1:2: error: expected ';'\nninja: build stopped: subcommand failed."));
   EXPECT_FALSE(
       IsDownloadFailure("-- Downloading KleidiAI\n-- Cloning into 'kleidiai'\nCMake Error: no toolchain"));
 }
 
-TEST(LastLines, AreAtMostThatMany) {
+TEST(LastLines, ReturnsAtMostCountLines) {
   EXPECT_EQ(LastLines("a\nb\nc\n\n", 2), "b\nc");
   EXPECT_EQ(LastLines("a\nb", 5), "a\nb");
   EXPECT_EQ(LastLines("\na\nb", 2), "a\nb");
@@ -35,8 +35,8 @@ TEST(LastLines, AreAtMostThatMany) {
   EXPECT_EQ(LastLines("\n\n", 5), "");
 }
 
-// As ExecuTorch's configure step ends where KleidiAI could not be downloaded: its table of options stands
-// last.
+// The log of ExecuTorch's configure step after a failed download of KleidiAI; it ends with a table of
+// options.
 constexpr const char* kFailedConfigure =
     "$ cmake -S /executorch --preset native\n"
     "CMake Error: an earlier attempt\n"
@@ -66,29 +66,29 @@ constexpr const char* kFailedConfigure =
     "-- Configuring incomplete, errors occurred!\n"
     "etprof: exited with 1\n";
 
-TEST(FailureIn, IsCMakesErrorsOfTheLastCommand) {
-  const std::string said = FailureIn(kFailedConfigure, 30);
-  EXPECT_THAT(said, StartsWith("CMake Error at kleidiai-stamp/download-kleidiai.cmake:170 (message):\n"
-                               "  Each download failed!\n"));
-  EXPECT_THAT(said,
+TEST(FailureIn, ReturnsCMakesErrorsOfTheLastCommand) {
+  const std::string failure = FailureIn(kFailedConfigure, 30);
+  EXPECT_THAT(failure, StartsWith("CMake Error at kleidiai-stamp/download-kleidiai.cmake:170 (message):\n"
+                                  "  Each download failed!\n"));
+  EXPECT_THAT(failure,
               HasSubstr("does not contain a CMakeLists.txt file.\nCall Stack (most recent call first):\n"));
-  EXPECT_THAT(said, EndsWith("CMakeLists.txt:600 (add_subdirectory)"));
-  EXPECT_THAT(said, Not(HasSubstr("Build Options")));
-  EXPECT_THAT(said, Not(HasSubstr("earlier attempt")));
-  EXPECT_THAT(said, Not(HasSubstr("gmake")));
+  EXPECT_THAT(failure, EndsWith("CMakeLists.txt:600 (add_subdirectory)"));
+  EXPECT_THAT(failure, Not(HasSubstr("Build Options")));
+  EXPECT_THAT(failure, Not(HasSubstr("earlier attempt")));
+  EXPECT_THAT(failure, Not(HasSubstr("gmake")));
   EXPECT_TRUE(IsDownloadFailure(kFailedConfigure));
-  // The first ones, where there is no room for all.
+  // Keeps the first lines if there is no room for all.
   EXPECT_EQ(FailureIn(kFailedConfigure, 2),
             "CMake Error at kleidiai-stamp/download-kleidiai.cmake:170 (message):\n  Each download failed!");
 }
 
-TEST(FailureIn, IsTheLastLinesOfOtherFailures) {
+TEST(FailureIn, ReturnsTheLastLinesOfOtherFailures) {
   EXPECT_EQ(FailureIn("$ cmake --build out\n[1/2] a.cc\na.cc:1: error: x\nninja: stopped\n", 2),
             "a.cc:1: error: x\nninja: stopped");
   EXPECT_EQ(FailureIn("", 2), "");
 }
 
-TEST(ParseNinjaProgress, ReadsItsDefaultStatus) {
+TEST(ParseNinjaProgress, ParsesNinjasDefaultStatus) {
   const std::optional<NinjaProgress> progress = ParseNinjaProgress("[12/345] Building CXX object a.o");
   ASSERT_TRUE(progress);
   EXPECT_EQ(progress->done, 12);

@@ -14,18 +14,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kGitSeconds = 300;  // of a cold disk and dozens of submodules
-constexpr std::size_t kMostChanged = 20;
+constexpr double kGitSeconds = 300;  // for a cold disk and dozens of submodules
+constexpr std::size_t kMaxChanged = 20;
 
-// Submodules that a runner's build does not look at, though their places do not tell.
-constexpr std::array<std::string_view, 6> kNotOfTheRunner = {"backends/xnnpack/third-party/FP16",
-                                                             "shim",
-                                                             "third-party/googletest",
-                                                             "third-party/ios-cmake",
-                                                             "third-party/prelude",
-                                                             "third-party/pybind11"};
+// Submodules that a runner's build does not use, though their paths do not show that.
+constexpr std::array<std::string_view, 6> kUnusedSubmodules = {"backends/xnnpack/third-party/FP16",
+                                                               "shim",
+                                                               "third-party/googletest",
+                                                               "third-party/ios-cmake",
+                                                               "third-party/prelude",
+                                                               "third-party/pybind11"};
 
-// The lines of `text`, trimmed at their ends.
+// Calls `take` for each line of `text`, without its newline.
 template <typename Take>
 void ForEachLine(std::string_view text, Take take) {
   while (!text.empty()) {
@@ -35,14 +35,14 @@ void ForEachLine(std::string_view text, Take take) {
   }
 }
 
-void AskGit(Checkout& checkout, const std::function<bool()>& interrupted) {
+void ReadGitState(Checkout& checkout, const std::function<bool()>& interrupted) {
   const auto git = [&](std::vector<std::string> arguments) {
     std::vector<std::string> words = {"git", "-C", checkout.folder.string(), "-c", "core.quotePath=true"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     return RunTool({words, {{"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}}, {}}, kGitSeconds, {}, interrupted);
   };
   try {
-    // A folder inside somebody else's repository is no checkout of its own.
+    // A folder inside of another repository is not a checkout of its own.
     const ToolRun top = git({"rev-parse", "--show-toplevel", "HEAD"});
     std::vector<std::string> lines;
     ForEachLine(top.output, [&lines](std::string_view line) { lines.emplace_back(line); });
@@ -63,7 +63,7 @@ void AskGit(Checkout& checkout, const std::function<bool()>& interrupted) {
     }
     checkout.commit = lines[1];
     ForEachLine(status.output, [&checkout](std::string_view line) {
-      if (checkout.changed.size() < kMostChanged) checkout.changed.emplace_back(line);
+      if (checkout.changed.size() < kMaxChanged) checkout.changed.emplace_back(line);
     });
     checkout.dirty = !checkout.changed.empty();
   } catch (const Error& problem) {
@@ -91,7 +91,7 @@ Checkout ReadCheckout(const fs::path& folder, const std::function<bool()>& inter
   }
   const fs::path version = checkout.folder / "version.txt";
   if (Exists(version)) checkout.version = std::string(Trimmed(ReadTextFile(version)));
-  AskGit(checkout, interrupted);
+  ReadGitState(checkout, interrupted);
   return checkout;
 }
 
@@ -106,8 +106,8 @@ std::vector<std::string> SubmodulePaths(std::string_view gitmodules) {
 }
 
 bool RunnerNeedsSubmodule(std::string_view path, bool llm) {
-  if (path == "third-party/ao") return llm;  // its headers
-  if (std::ranges::find(kNotOfTheRunner, path) != kNotOfTheRunner.end()) return false;
+  if (path == "third-party/ao") return llm;  // for its headers
+  if (std::ranges::find(kUnusedSubmodules, path) != kUnusedSubmodules.end()) return false;
   if (path.starts_with("backends/")) return path.starts_with("backends/xnnpack/");
   return !path.starts_with("examples/") && !path.starts_with("extension/llm/");
 }

@@ -9,27 +9,27 @@
 
 namespace etprof {
 
-// A checkout of ExecuTorch, as it is now.
+// The state of a checkout of ExecuTorch.
 struct Checkout {
   std::filesystem::path folder;       // absolute, without symbolic links
-  std::optional<std::string> commit;  // of git's HEAD; absent: `git_problem` says why
-  bool dirty = false;                 // something differs from the commit, also in a submodule
-  std::vector<std::string> changed;   // `git status`'s lines that say what, at most 20
+  std::optional<std::string> commit;  // git's HEAD; absent: see `git_problem`
+  bool dirty = false;                 // the checkout or a submodule differs from the commit
+  std::vector<std::string> changed;   // the lines of `git status`, at most 20
   std::string git_problem;
-  std::string version;  // of its version.txt; empty: there is none
+  std::string version;  // from version.txt; empty: the file does not exist
 };
 
-// Throws Error (kBadInput) when `folder` is not there or no checkout of ExecuTorch. What etprof itself puts
-// there (its presets, cmake-out) does not make it dirty.
+// Throws Error (kBadInput) if `folder` does not exist or is not a checkout of ExecuTorch. Files that etprof
+// itself creates there (presets, cmake-out) do not count as changes.
 Checkout ReadCheckout(const std::filesystem::path& folder, const std::function<bool()>& interrupted);
 
-// The paths that a .gitmodules file names.
+// The paths in a .gitmodules file.
 std::vector<std::string> SubmodulePaths(std::string_view gitmodules);
-// Whether executor_runner with XNNPACK needs the submodule, or its kernels for language models do (`llm`).
-// Those of other backends, of examples, of ExecuTorch's tests, of its build by Buck and of its Python package
-// it does not. One that is not known is needed: without it, configuring would fail minutes later.
+// Whether executor_runner with XNNPACK needs the submodule; with `llm`, also whether its kernels for language
+// models do. Not needed: submodules of other backends, examples, ExecuTorch's tests, its Buck build, and its
+// Python package. Unknown submodules count as needed, since configuring without one would fail minutes later.
 bool RunnerNeedsSubmodule(std::string_view path, bool llm);
-// Those needed whose folders are missing or empty.
+// The needed submodules whose folders are missing or empty.
 std::vector<std::string> MissingSubmodules(const std::filesystem::path& checkout, bool llm);
 
 }  // namespace etprof

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of `set(NAME "value")` in a file of CMake's; empty: it is not set there.
+// The value of `set(NAME "value")` in a CMake file; empty: not set there.
 std::string CMakeVariable(std::string_view text, std::string_view name) {
   const std::string before = "set(" + std::string(name) + " \"";
   const std::size_t at = text.find(before);
@@ -42,7 +42,7 @@ Sme2Sources CountSme2Sources(std::string_view compile_commands) {
 std::string CompilerOf(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder / "CMakeFiles", error)) {
-    const fs::path file = entry.path() / "CMakeCXXCompiler.cmake";  // below the version of CMake
+    const fs::path file = entry.path() / "CMakeCXXCompiler.cmake";  // CMakeFiles/<version of CMake>/
     if (!Exists(file)) continue;
     const std::string text = ReadTextFile(file);
     const std::string id = CMakeVariable(text, "CMAKE_CXX_COMPILER_ID");

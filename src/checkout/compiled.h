@@ -7,17 +7,19 @@
 
 namespace etprof {
 
-// What CMake wrote of a build when it configured it.
+// Reads what CMake wrote when it configured a build.
 
-// Source files for SME2 that are compiled. KleidiAI compiles its own whatever the options are; which of them
-// the runner has depends on XNNPACK's, that call them.
+// Numbers of compiled source files for SME2. KleidiAI always compiles its own; whether the runner uses them
+// depends on XNNPACK's sources, which call them.
 struct Sme2Sources {
   std::size_t xnnpack = 0, kleidiai = 0;
 };
-// Of the text of a compile_commands.json. Throws Error (kBadInput), without a file name, when it is none.
+// Counts the sources in the text of a compile_commands.json. Throws Error (kBadInput), without a file name,
+// for invalid text.
 Sme2Sources CountSme2Sources(std::string_view compile_commands);
 
-// The C++ compiler, "GCC 12.2.0", "Clang 18.0.2", "AppleClang 15.0.0"; empty: `folder` does not tell.
+// The C++ compiler of the build in `folder`, "GCC 12.2.0", "Clang 18.0.2", "AppleClang 15.0.0"; empty: not
+// known.
 std::string CompilerOf(const std::filesystem::path& folder);
 
 }  // namespace etprof

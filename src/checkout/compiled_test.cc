@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As CMake writes it for ExecuTorch: XNNPACK's kernels beside other sources of its, KleidiAI's in the build.
+// A compile_commands.json as CMake writes it for ExecuTorch. XNNPACK's sources are in the checkout,
+// KleidiAI's in the build folder.
 std::string CommandsFor(std::initializer_list<const char*> files) {
   std::string text = "[\n";
   for (const char* file : files) {
@@ -31,25 +32,26 @@ const char* const kKleidiaiSme2 =
 const char* const kKleidiaiNeon =
     "/out/kleidiai-source/kai/ukernels/matmul/kai_matmul_clamp_f32_f32_f32p_neon.c";
 
-TEST(CountSme2Sources, OfXnnpackAndOfKleidiai) {
+TEST(CountSme2Sources, CountsXnnpackAndKleidiaiSeparately) {
   const auto count = [](const std::string& text) {
     const Sme2Sources sources = CountSme2Sources(text);
     return std::pair(sources.xnnpack, sources.kleidiai);
   };
   EXPECT_EQ(count(CommandsFor({kXnnpackSme2, kXnnpackNeon, kKleidiaiSme2, kKleidiaiNeon})),
             std::pair(std::size_t{1}, std::size_t{1}));
-  // Clang before 18, or the options off: XNNPACK leaves its own out, KleidiAI does not.
+  // With Clang before 18, or with the options off, XNNPACK does not compile its SME2 sources, but KleidiAI
+  // does.
   EXPECT_EQ(count(CommandsFor({kXnnpackNeon, kKleidiaiSme2, kKleidiaiNeon})),
             std::pair(std::size_t{0}, std::size_t{1}));
   EXPECT_EQ(count("[]"), std::pair(std::size_t{0}, std::size_t{0}));
 }
 
-TEST(CountSme2Sources, RefusesWhatIsNoSuchList) {
+TEST(CountSme2Sources, RefusesInvalidCompileCommands) {
   for (const char* text : {"", "{}", "[1]", R"([{"file": 1}])", R"([{"directory": "/out"}])", "[{"})
     EXPECT_THROW(CountSme2Sources(text), Error) << text;
 }
 
-TEST(CompilerOf, IsWhatCMakeNoted) {
+TEST(CompilerOf, ReadsCMakesRecord) {
   const fs::path folder = fs::path(testing::TempDir()) / ("compiled_" + std::to_string(::getpid()));
   const fs::path file = folder / "CMakeFiles" / "3.28.1" / "CMakeCXXCompiler.cmake";
   EXPECT_EQ(CompilerOf(folder), "");

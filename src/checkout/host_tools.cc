@@ -12,11 +12,11 @@
 namespace etprof {
 namespace {
 
-constexpr double kAskSeconds = 60;       // a tool's --version
+constexpr double kVersionSeconds = 60;   // for a tool's --version
 constexpr double kTerminateSeconds = 5;  // for Ninja to end its compilers
 
-// The number at the start of `text`, which is removed together with a dot behind it.
-int TakeNumber(std::string_view& text) {
+// Removes the number at the start of `text`, and a dot after it; returns the number.
+int ParseNumber(std::string_view& text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
@@ -28,13 +28,13 @@ int TakeNumber(std::string_view& text) {
   return number;
 }
 
-std::optional<HostTool> AskVersion(const std::string& program) {
+std::optional<HostTool> QueryTool(const std::string& program) {
   try {
-    const ToolRun run = RunTool({{program, "--version"}, {}, {}}, kAskSeconds, {}, {});
+    const ToolRun run = RunTool({{program, "--version"}, {}, {}}, kVersionSeconds, {}, {});
     if (!run.status.Success()) return std::nullopt;
     return HostTool{FindProgram(program), VersionIn(run.output)};
   } catch (const Error&) {
-    return std::nullopt;  // not there, or no program
+    return std::nullopt;  // the program does not exist or is not executable
   }
 }
 
@@ -43,7 +43,7 @@ std::optional<HostTool> AskVersion(const std::string& program) {
 ToolRun RunTool(const Command& command, double silence_seconds,
                 const std::function<void(std::string_view)>& on_line,
                 const std::function<bool()>& interrupted) {
-  // By way of the shell, so that the two streams stay in order.
+  // Use the shell to merge the two streams, which keeps their lines in order.
   Command merged = command;
   merged.arguments.at(0) = FindProgram(command.arguments.at(0));
   const std::vector<std::string> prefix = {"/bin/sh", "-c", "exec \"$@\" 2>&1", "sh"};
@@ -79,13 +79,13 @@ ToolRun RunTool(const Command& command, double silence_seconds,
   return run;
 }
 
-std::optional<HostTool> FindTool(const std::string& name, std::string_view least,
+std::optional<HostTool> FindTool(const std::string& name, std::string_view min_version,
                                  const std::filesystem::path& own_folder) {
-  std::optional<HostTool> on_path = AskVersion(name);
-  if (on_path && VersionAtLeast(on_path->version, least)) return on_path;
-  const std::filesystem::path beside = own_folder / name;
+  std::optional<HostTool> on_path = QueryTool(name);
+  if (on_path && VersionAtLeast(on_path->version, min_version)) return on_path;
+  const std::filesystem::path own_path = own_folder / name;
   std::optional<HostTool> own =
-      !own_folder.empty() && Exists(beside) ? AskVersion(beside.string()) : std::nullopt;
+      !own_folder.empty() && Exists(own_path) ? QueryTool(own_path.string()) : std::nullopt;
   if (!on_path || (own && VersionAtLeast(own->version, on_path->version))) return own;
   return on_path;
 }
@@ -102,10 +102,10 @@ std::string VersionIn(std::string_view text) {
   return {};
 }
 
-bool VersionAtLeast(std::string_view version, std::string_view least) {
-  while (!version.empty() || !least.empty()) {
-    const int left = TakeNumber(version);
-    const int right = TakeNumber(least);
+bool VersionAtLeast(std::string_view version, std::string_view min_version) {
+  while (!version.empty() || !min_version.empty()) {
+    const int left = ParseNumber(version);
+    const int right = ParseNumber(min_version);
     if (left != right) return left > right;
   }
   return true;

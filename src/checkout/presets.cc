@@ -11,15 +11,15 @@ namespace {
 
 using nlohmann::ordered_json;  // keeps the order of keys
 
-// As the SME2 profiling kit names its folders.
+// The SME2 profiling kit uses the same names for its folders.
 constexpr std::string_view kTraceSuffix = "-xnnlog";
 constexpr std::string_view kSme2OffSuffix = "-sme2-off";
 
-std::string_view Without(std::string_view name, std::string_view suffix) {
+std::string_view RemoveSuffix(std::string_view name, std::string_view suffix) {
   return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
 }
 
-std::string NameOf(const ordered_json& preset) {
+std::string PresetName(const ordered_json& preset) {
   return preset.is_object() && preset.contains("name") && preset["name"].is_string()
              ? preset["name"].get<std::string>()
              : std::string();
@@ -30,7 +30,7 @@ ordered_json Parse(std::string_view text) {
   return ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-Error Refused(std::string why) {
+Error RefusePresets(std::string why) {
   return Error(ExitCode::kBadInput, std::move(why) + ", so etprof's presets were not added to it")
       .Remedy("fix the file, or move it away, then run this again");
 }
@@ -43,20 +43,20 @@ ordered_json ParseExisting(const std::string& text) {
         !ordered_json::parse(text, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true)
              .is_discarded();
     if (only_comments) {
-      throw Refused("has comments, which writing it would lose").Remedy("move them away, or the file");
+      throw RefusePresets("has comments, which writing it would lose").Remedy("move them away, or the file");
     }
-    throw Refused("is not valid JSON");
+    throw RefusePresets("is not valid JSON");
   }
-  if (!file.is_object()) throw Refused("is not an object");
+  if (!file.is_object()) throw RefusePresets("is not an object");
   if (file.contains("configurePresets") && !file["configurePresets"].is_array())
-    throw Refused("has a \"configurePresets\" that is not a list");
+    throw RefusePresets("has a \"configurePresets\" that is not a list");
   if (file.contains("version") && !file["version"].is_number_integer())
-    throw Refused("has a \"version\" that is not an integer");
+    throw RefusePresets("has a \"version\" that is not an integer");
   return file;
 }
 
-// By how much the first indented line of `text` is indented; ours where it has none.
-int IndentOf(const std::string& text) {
+// The indentation of the first indented line of `text`; 2 if there is none.
+int DetectIndent(const std::string& text) {
   const std::size_t newline = text.find('\n');
   if (newline == std::string::npos) return 2;
   const std::size_t word = text.find_first_not_of(' ', newline + 1);
@@ -72,12 +72,12 @@ std::vector<RunnerPreset> RunnerPresets() {
   for (const ordered_json& entry : file.at("configurePresets")) {
     if (entry.value("hidden", false)) continue;
     RunnerPreset preset;
-    preset.name = NameOf(entry);
+    preset.name = PresetName(entry);
     if (preset.name.starts_with("mac-")) preset.platform = RunnerPreset::Platform::kMac;
     if (preset.name.starts_with("android-")) preset.platform = RunnerPreset::Platform::kAndroid;
     preset.trace = preset.name.ends_with(kTraceSuffix);
     if (preset.platform != RunnerPreset::Platform::kNative)
-      preset.sme2 = !Without(preset.name, kTraceSuffix).ends_with(kSme2OffSuffix);
+      preset.sme2 = !RemoveSuffix(preset.name, kTraceSuffix).ends_with(kSme2OffSuffix);
     presets.push_back(preset);
   }
   return presets;
@@ -91,45 +91,47 @@ RunnerPreset TraceEnabled(const RunnerPreset& preset) {
 }
 
 bool DifferInSme2Only(const std::string& one, const std::string& other) {
-  const std::string_view a = Without(one, kTraceSuffix), b = Without(other, kTraceSuffix);
-  return !a.empty() && a != b && Without(a, kSme2OffSuffix) == Without(b, kSme2OffSuffix);
+  const std::string_view a = RemoveSuffix(one, kTraceSuffix), b = RemoveSuffix(other, kTraceSuffix);
+  return !a.empty() && a != b && RemoveSuffix(a, kSme2OffSuffix) == RemoveSuffix(b, kSme2OffSuffix);
 }
 
 std::set<std::string> PresetNames(std::string_view text) {
   std::set<std::string> names;
   const ordered_json file = Parse(text);
   if (!file.is_object() || !file.contains("configurePresets")) return names;
-  for (const ordered_json& preset : file["configurePresets"]) names.insert(NameOf(preset));
+  for (const ordered_json& preset : file["configurePresets"]) names.insert(PresetName(preset));
   names.erase("");
   return names;
 }
 
 MergedPresets MergePresets(const std::optional<std::string>& existing, const std::set<std::string>& taken) {
-  const ordered_json ours = Parse(PresetsText());
+  const ordered_json etprof_presets = Parse(PresetsText());
   MergedPresets merged;
   ordered_json file = existing ? ParseExisting(*existing) : ordered_json::object();
   const ordered_json before = file;
-  // A later version of the format allows all that an earlier one does.
-  if (!file.contains("version") || file["version"] < ours.at("version")) file["version"] = ours.at("version");
+  // A later version of the format allows everything that an earlier one does.
+  if (!file.contains("version") || file["version"] < etprof_presets.at("version"))
+    file["version"] = etprof_presets.at("version");
 
   ordered_json list = ordered_json::array();
-  std::set<std::string> known;
-  for (const ordered_json& preset : ours.at("configurePresets")) known.insert(NameOf(preset));
+  std::set<std::string> etprof_names;
+  for (const ordered_json& preset : etprof_presets.at("configurePresets"))
+    etprof_names.insert(PresetName(preset));
   if (file.contains("configurePresets")) {
     for (const ordered_json& preset : file["configurePresets"]) {
-      if (!known.contains(NameOf(preset))) list.push_back(preset);
+      if (!etprof_names.contains(PresetName(preset))) list.push_back(preset);
     }
   }
-  for (const ordered_json& preset : ours.at("configurePresets")) {
-    if (taken.contains(NameOf(preset))) {
-      merged.left_to_checkout.push_back(NameOf(preset));
+  for (const ordered_json& preset : etprof_presets.at("configurePresets")) {
+    if (taken.contains(PresetName(preset))) {
+      merged.left_to_checkout.push_back(PresetName(preset));
     } else {
       list.push_back(preset);
     }
   }
   file["configurePresets"] = std::move(list);
   merged.changed = !existing || file != before;
-  merged.text = merged.changed ? file.dump(existing ? IndentOf(*existing) : 2) + "\n" : *existing;
+  merged.text = merged.changed ? file.dump(existing ? DetectIndent(*existing) : 2) + "\n" : *existing;
   return merged;
 }
 

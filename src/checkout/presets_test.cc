@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string ErrorOf(const std::string& existing) {
+std::string MergeError(const std::string& existing) {
   try {
     MergePresets(existing, {});
   } catch (const Error& error) {
@@ -35,7 +35,8 @@ std::map<std::string, ordered_json> ByName(const std::string& text) {
   return presets;
 }
 
-// The cache variables that CMake sees: of a preset and, where it has not, of those it inherits, first wins.
+// The cache variables that CMake uses for a preset: its own, then those of the presets it inherits; the first
+// wins.
 std::map<std::string, std::string> Variables(const std::map<std::string, ordered_json>& presets,
                                              const std::string& name) {
   std::map<std::string, std::string> variables;
@@ -49,7 +50,7 @@ std::map<std::string, std::string> Variables(const std::map<std::string, ordered
   return variables;
 }
 
-TEST(RunnerPresets, AreTheKitsAndEachHasItsTraceEnabledOne) {
+TEST(RunnerPresets, AreTheKitsPresetsAndTheirTraceEnabledOnes) {
   std::vector<std::string> timing;
   std::set<std::string> traced;
   for (const RunnerPreset& preset : RunnerPresets()) {
@@ -68,7 +69,7 @@ TEST(RunnerPresets, AreTheKitsAndEachHasItsTraceEnabledOne) {
   EXPECT_EQ(TraceEnabled(TraceEnabled({"native", {}, false, {}})).name, "native-xnnlog");
 }
 
-TEST(RunnerPresets, TheTwoSidesDifferInSmeOnly) {
+TEST(RunnerPresets, OnAndOffDifferInSmeOnly) {
   const auto presets = ByName(std::string(PresetsText()));
   for (const std::string base : {"mac-arm64", "android-arm64-v9a"}) {
     for (const std::string end : {"", "-xnnlog"}) {
@@ -85,7 +86,7 @@ TEST(RunnerPresets, TheTwoSidesDifferInSmeOnly) {
   }
 }
 
-TEST(RunnerPresets, TheirNamesTellWhetherSme2IsToBeThere) {
+TEST(RunnerPresets, NamesDetermineSme2) {
   for (const RunnerPreset& preset : RunnerPresets()) {
     const bool off = preset.name.find("-sme2-off") != std::string::npos;
     const bool native = preset.platform == RunnerPreset::Platform::kNative;
@@ -98,7 +99,7 @@ TEST(RunnerPresets, TheirNamesTellWhetherSme2IsToBeThere) {
   EXPECT_FALSE(DifferInSme2Only("", "-sme2-off"));
 }
 
-TEST(RunnerPresets, TracingDiffersInTheLogOnly) {
+TEST(RunnerPresets, TraceEnabledPresetsDifferInTheLogOnly) {
   const auto presets = ByName(std::string(PresetsText()));
   for (const RunnerPreset& preset : RunnerPresets()) {
     if (preset.trace) continue;
@@ -109,7 +110,7 @@ TEST(RunnerPresets, TracingDiffersInTheLogOnly) {
     for (const char* flags : {"CMAKE_C_FLAGS", "CMAKE_CXX_FLAGS"}) {
       std::string expected = timing.at(flags);
       expected.replace(expected.find("LEVEL=0"), 7, "LEVEL=5");
-      // On Android XNNPACK logs to Android's log else.
+      // Otherwise XNNPACK logs to Android's system log.
       if (preset.platform == RunnerPreset::Platform::kAndroid) expected += " -DXNN_LOG_TO_STDIO=1";
       EXPECT_EQ(traced.at(flags), expected);
       timing.erase(flags);
@@ -121,13 +122,13 @@ TEST(RunnerPresets, TracingDiffersInTheLogOnly) {
   }
 }
 
-TEST(MergePresets, MakesAFileWhereThereIsNone) {
+TEST(MergePresets, CreatesAMissingFile) {
   const MergedPresets merged = MergePresets(std::nullopt, {});
   EXPECT_TRUE(merged.changed);
   EXPECT_EQ(ordered_json::parse(merged.text), ordered_json::parse(PresetsText()));
 }
 
-TEST(MergePresets, KeepsWhatIsThere) {
+TEST(MergePresets, KeepsExistingContents) {
   const std::string existing = R"({
     "version": 6,
     "vendor": {"someone.org/ide": {"z": 1, "a": [1.5, null, "\u00e9"]}},
@@ -142,11 +143,11 @@ TEST(MergePresets, KeepsWhatIsThere) {
   const ordered_json before = ordered_json::parse(existing);
   EXPECT_EQ(after["configurePresets"][0].dump(), before["configurePresets"][0].dump());
   after["configurePresets"] = before["configurePresets"];
-  EXPECT_EQ(after.dump(), before.dump());                    // keys in their order, too
-  EXPECT_THAT(merged.text, HasSubstr("\n    \"version\""));  // indented as it was
+  EXPECT_EQ(after.dump(), before.dump());                    // the order of keys is kept
+  EXPECT_THAT(merged.text, HasSubstr("\n    \"version\""));  // the indentation is kept
 }
 
-TEST(MergePresets, ReplacesOurOwnHoweverOftenTheyAreThere) {
+TEST(MergePresets, ReplacesDuplicatesOfEtprofPresets) {
   const std::string existing = R"({"version": 3, "configurePresets": [
     {"name": "native", "binaryDir": "stale"}, {"name": "mine"}, {"name": "native", "binaryDir": "staler"}]})";
   const auto presets = ByName(MergePresets(existing, {}).text);
@@ -161,29 +162,29 @@ TEST(MergePresets, ChangesNothingTheSecondTime) {
   EXPECT_EQ(twice.text, once);
 }
 
-TEST(MergePresets, RaisesAVersionThatIsTooOldForOurs) {
+TEST(MergePresets, RaisesVersionsThatAreTooOld) {
   EXPECT_EQ(ordered_json::parse(MergePresets(R"({"version": 1})", {}).text)["version"], 3);
   EXPECT_EQ(ordered_json::parse(MergePresets(R"({"version": 8})", {}).text)["version"], 8);
 }
 
-TEST(MergePresets, LeavesNamesToTheCheckoutThatItHasItself) {
+TEST(MergePresets, LeavesOutPresetsThatTheCheckoutDefines) {
   const MergedPresets merged = MergePresets(std::nullopt, {"mac-arm64", "linux"});
   EXPECT_THAT(merged.left_to_checkout, ElementsAre("mac-arm64"));
   EXPECT_FALSE(ByName(merged.text).contains("mac-arm64"));
   EXPECT_TRUE(ByName(merged.text).contains("native"));
 }
 
-TEST(MergePresets, RefusesWhatItCouldHarm) {
-  EXPECT_THAT(ErrorOf("{\"version\": 3,"), HasSubstr("is not valid JSON"));
-  EXPECT_THAT(ErrorOf(""), HasSubstr("is not valid JSON"));
-  EXPECT_THAT(ErrorOf("// mine\n{\"version\": 3}"), HasSubstr("has comments"));
-  EXPECT_THAT(ErrorOf("[]"), HasSubstr("is not an object"));
-  EXPECT_THAT(ErrorOf(R"({"configurePresets": {}})"), HasSubstr("not a list"));
-  EXPECT_THAT(ErrorOf(R"({"version": "3"})"), HasSubstr("not an integer"));
-  EXPECT_THAT(ErrorOf(std::string(100000, '[')), HasSubstr("is not valid JSON"));
+TEST(MergePresets, RefusesFilesItCouldDamage) {
+  EXPECT_THAT(MergeError("{\"version\": 3,"), HasSubstr("is not valid JSON"));
+  EXPECT_THAT(MergeError(""), HasSubstr("is not valid JSON"));
+  EXPECT_THAT(MergeError("// mine\n{\"version\": 3}"), HasSubstr("has comments"));
+  EXPECT_THAT(MergeError("[]"), HasSubstr("is not an object"));
+  EXPECT_THAT(MergeError(R"({"configurePresets": {}})"), HasSubstr("not a list"));
+  EXPECT_THAT(MergeError(R"({"version": "3"})"), HasSubstr("not an integer"));
+  EXPECT_THAT(MergeError(std::string(100000, '[')), HasSubstr("is not valid JSON"));
 }
 
-TEST(PresetNames, AreThoseOfTheConfigurePresets) {
+TEST(PresetNames, ListsConfigurePresets) {
   EXPECT_THAT(PresetNames(R"({"configurePresets": [{"name": "a"}, {"name": 3}, 7, {"name": "b"}]})"),
               ElementsAre("a", "b"));
   EXPECT_THAT(PresetNames("nonsense"), IsEmpty());

@@ -17,27 +17,27 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The folder above `cmake-out` that the runner lies below; empty: there is none.
-fs::path CheckoutAbove(const fs::path& runner) {
+// The parent of the `cmake-out` folder that contains the runner; empty: there is none.
+fs::path FindCheckout(const fs::path& runner) {
   for (fs::path folder = runner.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
     if (folder.filename() == "cmake-out") return folder.parent_path();
   }
   return {};
 }
 
-// The record that lies beside the runner, where it is of this very file.
+// The record next to the runner, if it is of this very file.
 BuildRecord ReadRecord(const fs::path& runner) {
   try {
     BuildRecord record;
     FromJsonTolerantly(ParseJson(ReadTextFile(runner.parent_path() / "etprof-build.json")), record, {});
     if (record.runner_sha256 == Sha256HexOfFile(runner)) return record;
   } catch (const std::exception&) {
-    // Somebody else built it, or the record is damaged: then nothing is known.
+    // The runner was built without etprof, or the record is damaged: nothing is known.
   }
   return {};
 }
 
-// The files of `git status --porcelain`'s lines ("XY path") that were written after `time`.
+// The files in the lines of `git status --porcelain` ("XY path") that were written after `time`.
 std::vector<std::string> WrittenAfter(const Checkout& checkout, fs::file_time_type time) {
   std::vector<std::string> files;
   for (const std::string& line : checkout.changed) {
@@ -54,7 +54,7 @@ std::vector<std::string> WrittenAfter(const Checkout& checkout, fs::file_time_ty
 std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner,
                                              const std::function<bool()>& interrupted) {
   std::error_code error;
-  const fs::path folder = CheckoutAbove(fs::weakly_canonical(runner, error));
+  const fs::path folder = FindCheckout(fs::weakly_canonical(runner, error));
   if (error || folder.empty()) return std::nullopt;
   Checkout checkout;
   try {
@@ -77,8 +77,8 @@ std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner,
     return provenance;
   }
   // Git writes this file whenever HEAD moves.
-  const auto moved = WrittenAt(checkout.folder / ".git" / "logs" / "HEAD");
-  if (provenance.commit.empty() && moved && *moved > *built) {
+  const auto head_moved = WrittenAt(checkout.folder / ".git" / "logs" / "HEAD");
+  if (provenance.commit.empty() && head_moved && *head_moved > *built) {
     warn(fmt::format("the checkout went to commit {:.12} since", *checkout.commit));
     return provenance;
   }

@@ -10,14 +10,14 @@
 
 namespace etprof {
 
-// What a runner in a checkout of ExecuTorch (DIR/cmake-out/...) was built from, by the record that
-// `etprof build --executorch` left. All is empty where there is none.
+// The build of a runner in a checkout of ExecuTorch (DIR/cmake-out/...), from the record of `etprof build
+// --executorch`. The fields are empty if there is no record.
 struct RunnerProvenance : BuildRecord {
-  std::vector<std::string> warnings;  // that the checkout is another one by now, each with what to do
+  std::vector<std::string> warnings;  // changes of the checkout since the build, each with its remedy
 };
 
-// Absent for a runner that lies in no checkout. Reads git's HEAD and the times of files; never throws but
-// Error (kInterrupted): what cannot be told is not warned of.
+// Absent if the runner is not in a checkout. Reads git's HEAD and file times. Throws only Error
+// (kInterrupted); if something cannot be read, there is no warning about it.
 std::optional<RunnerProvenance> ProvenanceOf(const std::filesystem::path& runner,
                                              const std::function<bool()>& interrupted);
 

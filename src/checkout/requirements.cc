@@ -21,22 +21,21 @@ namespace {
 using Missing = std::vector<MissingRequirement>;
 
 constexpr double kPythonSeconds = 60;
-// Its Clang is 18: with an older one XNNPACK leaves out its kernels for SME and SME2, whatever its options
-// are.
-constexpr std::string_view kLeastNdk = "27";
+// NDK r27 has Clang 18; with older ones XNNPACK omits its kernels for SME and SME2 whatever its options are.
+constexpr std::string_view kMinNdk = "27";
 
-std::optional<HostPython> AskPython(const std::string& program) {
-  // Without importing them, which takes seconds.
+std::optional<HostPython> QueryPythonModules(const std::string& program) {
+  // find_spec() does not import the modules, which would take seconds.
   const std::string script =
       "import importlib.util\n"
       "print('lacks:', *(name for name in ('torch', 'yaml') if importlib.util.find_spec(name) is None))";
   try {
     const ToolRun run = RunTool({{program, "-c", script}, {}, {}}, kPythonSeconds, {}, {});
-    constexpr std::string_view kMark = "lacks:";
-    const std::size_t at = run.output.rfind(kMark);
+    constexpr std::string_view kPrefix = "lacks:";
+    const std::size_t at = run.output.rfind(kPrefix);
     if (!run.status.Success() || at == std::string::npos) return std::nullopt;
     HostPython python{FindProgram(program), {}};
-    std::istringstream words(run.output.substr(at + kMark.size()));
+    std::istringstream words(run.output.substr(at + kPrefix.size()));
     for (std::string word; words >> word;) python.lacks.push_back(word);
     return python;
   } catch (const Error& error) {
@@ -135,7 +134,7 @@ std::optional<HostPython> FindPython(const fs::path& own_tools) {
   std::optional<HostPython> best;
   for (const std::string& program : {std::string("python3"), (own_tools / "python3").string()}) {
     if (program != "python3" && (own_tools.empty() || !Exists(program))) continue;
-    const std::optional<HostPython> python = AskPython(program);
+    const std::optional<HostPython> python = QueryPythonModules(program);
     if (python && python->lacks.empty()) return python;
     if (!best) best = python;
   }
@@ -164,7 +163,7 @@ std::string NdkProblem(const std::optional<NdkVariable>& ndk) {
     return where + " has no build/cmake/android.toolchain.cmake";
   const std::string version = NdkVersion(*ndk);
   if (version.empty()) return where + " does not say its version in source.properties";
-  return VersionAtLeast(version, kLeastNdk) ? "" : fmt::format("{} is {}, older than r27", where, version);
+  return VersionAtLeast(version, kMinNdk) ? "" : fmt::format("{} is {}, older than r27", where, version);
 }
 
 std::string NdkVersion(const NdkVariable& ndk) {

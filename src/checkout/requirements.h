@@ -13,8 +13,8 @@
 
 namespace etprof {
 
-inline constexpr std::string_view kLeastCMake = "3.24";  // of ExecuTorch's CMakeLists.txt
-inline constexpr std::string_view kLeastNinja = "1.3";   // of CMake's Ninja generator
+inline constexpr std::string_view kLeastCMake = "3.24";  // minimum of ExecuTorch's CMakeLists.txt
+inline constexpr std::string_view kLeastNinja = "1.3";   // minimum of CMake's Ninja generator
 inline constexpr Bytes kRunnerDisk = 500'000'000;  // a runner's build folder has 137 MB (ExecuTorch 1.5.0)
 
 inline constexpr std::string_view kAnyVersion = "0";
@@ -23,44 +23,45 @@ inline constexpr const char* kGetMake =
 inline constexpr const char* kGetNdk =
     "install the Android NDK, r27 or later, and set ANDROID_NDK to its folder";
 
-// A Python, and the modules that ExecuTorch's configure step and code generation import and it has not.
+// A Python, and the modules it lacks that ExecuTorch's configure step and code generation import.
 struct HostPython {
   std::string path;
   std::vector<std::string> lacks;
 };
-// python3 on PATH or, where that lacks something or is missing, in `own_tools`. Absent: neither is there.
+// Finds python3 on PATH, or in `own_tools` if that on PATH is missing or lacks modules. Absent: neither
+// exists.
 std::optional<HostPython> FindPython(const std::filesystem::path& own_tools);
-// Why ExecuTorch cannot be built with it; "": it can.
+// Why ExecuTorch cannot be built with this Python; "": it can.
 std::string PythonProblem(const std::optional<HostPython>& python);
 
-// Where the environment says that the Android NDK is: $ANDROID_NDK, else $ANDROID_NDK_HOME or
-// $ANDROID_NDK_ROOT. Absent: it does not say.
+// The Android NDK that the environment names: $ANDROID_NDK, else $ANDROID_NDK_HOME or $ANDROID_NDK_ROOT.
+// Absent: none is set.
 struct NdkVariable {
   std::string name;
   std::filesystem::path folder;
 };
 std::optional<NdkVariable> FindNdk();
-// Why the android presets cannot be built with it; "": they can.
+// Why the android presets cannot be built with this NDK; "": they can.
 std::string NdkProblem(const std::optional<NdkVariable>& ndk);
-// "26.1.10909125" of its source.properties; empty where that names none.
+// "26.1.10909125", from the NDK's source.properties; empty if the version is not there.
 std::string NdkVersion(const NdkVariable& ndk);
 
-// What building executor_runner needs of this machine, as far as it is there.
+// The tools and resources of this machine that building executor_runner needs.
 struct BuildHost {
   std::string system;             // uname's: "Linux", "Darwin"
   std::string machine;            // uname's: "x86_64", "arm64"
-  std::optional<HostTool> cmake;  // the best that was found, however old
+  std::optional<HostTool> cmake;  // the newest found, even if it is too old
   std::optional<HostTool> ninja;
   std::optional<HostTool> make;      // on PATH
-  std::optional<HostPython> python;  // with all that is imported, else the first that is there
+  std::optional<HostPython> python;  // one with all imported modules, else the first found
   std::optional<NdkVariable> ndk;
   std::optional<Bytes> free_disk;  // where the checkout is
 };
 // Looks for the tools on PATH, then in `own_tools` (etprof's own .venv/bin; may be empty).
 BuildHost ReadBuildHost(const Checkout& checkout, const std::filesystem::path& own_tools);
 
-// One thing that would make the build fail, in one line, and what to do. `llm`: with the kernels for language
-// models.
+// A requirement whose absence would make the build fail, as one line, with its remedy. `llm`: build with the
+// kernels for language models.
 struct MissingRequirement {
   std::string problem;
   std::string remedy;

@@ -41,7 +41,7 @@ class Requirements : public testing::Test {
     Write("ndk/source.properties", "Pkg.Desc = Android NDK\nPkg.Revision = " + revision + "\n");
     host_.ndk = NdkVariable{"ANDROID_NDK_HOME", root_ / "ndk"};
   }
-  // "problem | remedy", one a line.
+  // The missing requirements as lines of "problem | remedy".
   std::string Missing(const std::string& preset, bool llm = false) const {
     std::string text;
     for (const RunnerPreset& known : RunnerPresets()) {
@@ -58,7 +58,7 @@ class Requirements : public testing::Test {
   BuildHost host_;
 };
 
-TEST_F(Requirements, NothingIsMissingWhereAllIsThere) {
+TEST_F(Requirements, FindsNothingMissingOnACompleteHost) {
   EXPECT_EQ(Missing("native"), "");
   MakeNdk("27.0.12077973");
   EXPECT_EQ(Missing("android-arm64-v9a-sme2-off-xnnlog"), "");
@@ -66,7 +66,7 @@ TEST_F(Requirements, NothingIsMissingWhereAllIsThere) {
   EXPECT_EQ(Missing("mac-arm64"), "");
 }
 
-TEST_F(Requirements, OldAndAbsentTools) {
+TEST_F(Requirements, ReportsOldAndAbsentTools) {
   host_.cmake = HostTool{"/bin/cmake", "3.9.6"};
   host_.ninja.reset();
   EXPECT_THAT(Missing("native"), HasSubstr("/bin/cmake is 3.9.6; 3.24 or later is needed | install it"));
@@ -76,7 +76,7 @@ TEST_F(Requirements, OldAndAbsentTools) {
               HasSubstr("make was not found | install it (on Debian: apt-get install make)"));
 }
 
-TEST_F(Requirements, APythonWithWhatIsImported) {
+TEST_F(Requirements, ReportsMissingPythonModules) {
   host_.python->lacks = {"torch", "yaml"};
   EXPECT_THAT(Missing("native"),
               HasSubstr("/bin/python3 has no torch and no yaml, which ExecuTorch's configure "
@@ -85,7 +85,7 @@ TEST_F(Requirements, APythonWithWhatIsImported) {
   EXPECT_THAT(Missing("native"), HasSubstr("python3 was not found | activate"));
 }
 
-TEST_F(Requirements, PythonIsTakenFromOurOwnToolsWhereThatHasMore) {
+TEST_F(Requirements, PrefersTheOwnPythonIfItHasMoreModules) {
   const auto make = [&](const fs::path& file, const std::string& lacks) {
     Write(file, "#!/bin/sh\necho lacks: " + lacks + "\n");
     fs::permissions(root_ / file, fs::perms::owner_all);
@@ -104,7 +104,7 @@ TEST_F(Requirements, PythonIsTakenFromOurOwnToolsWhereThatHasMore) {
   ::setenv("PATH", path.c_str(), 1);
 }
 
-TEST_F(Requirements, TheNdkIsAskedForByAndroidOnly) {
+TEST_F(Requirements, NeedsTheNdkForAndroidOnly) {
   EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("ANDROID_NDK is not set"));
   host_.ndk = NdkVariable{"ANDROID_NDK_ROOT", "/nowhere"};
   EXPECT_THAT(Missing("android-arm64-v9a"),
@@ -116,18 +116,18 @@ TEST_F(Requirements, TheNdkIsAskedForByAndroidOnly) {
   EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("does not say its version"));
 }
 
-TEST_F(Requirements, MacsAreBuiltOnMacs) {
+TEST_F(Requirements, NeedsAMacForMacPresets) {
   EXPECT_THAT(Missing("mac-arm64-sme2-off"), HasSubstr("built on a Mac, and this is Linux"));
 }
 
-TEST_F(Requirements, TheFoldersName) {
+TEST_F(Requirements, ReportsAWrongFolderName) {
   fs::create_directories(root_ / "executorch-main");
   checkout_.folder = root_ / "executorch-main";
   EXPECT_THAT(Missing("native"), HasSubstr("is named executorch-main"));
   EXPECT_THAT(Missing("native"), HasSubstr("mv " + checkout_.folder.string()));
 }
 
-TEST_F(Requirements, EmptySubmodulesThatTheRunnerNeeds) {
+TEST_F(Requirements, ReportsEmptySubmodules) {
   Write("executorch/.gitmodules",
         "[submodule \"a\"]\n\tpath = backends/xnnpack/third-party/XNNPACK\n\turl = u\n"
         "[submodule \"b\"]\n\tpath=third-party/flatcc\n[submodule \"c\"]\n\tpath = "
@@ -145,8 +145,8 @@ TEST_F(Requirements, EmptySubmodulesThatTheRunnerNeeds) {
   EXPECT_THAT(MissingSubmodules(checkout_.folder, false), IsEmpty());
 }
 
-// The .gitmodules of ExecuTorch 1.5.0, as far as paths go.
-TEST_F(Requirements, SubmodulesThatNoRunnerNeedsMayBeMissing) {
+// The paths in the .gitmodules of ExecuTorch 1.5.0.
+TEST_F(Requirements, IgnoresSubmodulesThatNoRunnerNeeds) {
   std::string text;
   for (const char* path : {"backends/arm/third-party/ethos-u-core-driver",
                            "backends/cadence/utils/FACTO",
@@ -182,14 +182,14 @@ TEST_F(Requirements, SubmodulesThatNoRunnerNeedsMayBeMissing) {
   EXPECT_THAT(Missing("native", true), HasSubstr("11 of its submodules are not there"));
 }
 
-TEST_F(Requirements, FreeDisk) {
+TEST_F(Requirements, ReportsLittleFreeDisk) {
   host_.free_disk = 100'000'000;
   EXPECT_THAT(Missing("native"), HasSubstr("has 100 MB free; about 500 MB are needed"));
-  host_.free_disk.reset();  // not known
+  host_.free_disk.reset();  // free space is not known
   EXPECT_EQ(Missing("native"), "");
 }
 
-TEST_F(Requirements, ACheckoutIsExecuTorchs) {
+TEST_F(Requirements, ReadCheckoutAcceptsOnlyExecuTorch) {
   EXPECT_THROW(ReadCheckout(root_ / "nowhere", {}), Error);
   EXPECT_THROW(ReadCheckout(root_ / "executorch", {}), Error);
   Write("executorch/CMakeLists.txt", "project(other)");
@@ -219,7 +219,7 @@ TEST(RunTool, KeepsTheOrderOfTheStreamsAndTheExitCode) {
   EXPECT_EQ(run.status.code, 3);
 }
 
-TEST(RunTool, EndsWhatSaysNothing) { EXPECT_THROW(RunTool({{"sleep", "60"}, {}, {}}, 0.1, {}, {}), Error); }
+TEST(RunTool, EndsASilentProgram) { EXPECT_THROW(RunTool({{"sleep", "60"}, {}, {}}, 0.1, {}, {}), Error); }
 
 }  // namespace
 }  // namespace etprof

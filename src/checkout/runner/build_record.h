@@ -9,16 +9,17 @@
 
 namespace etprof {
 
-// What a runner in a checkout of ExecuTorch was built from: etprof-build.json beside it. Empty: not known.
+// The build of a runner in a checkout of ExecuTorch, as in the etprof-build.json next to it. Empty and
+// absent: not known.
 struct BuildRecord {
   std::string preset;
   bool trace_enabled = false, llm_kernels = false;
-  std::optional<std::size_t> sme2_sources, kleidiai_sources;  // Sme2Sources
+  std::optional<std::size_t> sme2_sources, kleidiai_sources;  // as in Sme2Sources
   std::optional<bool> sme_in_code;                            // RunnerBinary::sme
   std::string runner_sha256;
   std::string executorch_version;
   std::string commit;
-  std::optional<bool> dirty;         // of the commit's checkout
+  std::optional<bool> dirty;         // whether the checkout differed from the commit
   std::vector<std::string> changed;  // Checkout::changed
   std::string compiler, cmake, ninja;
   std::string ndk;  // empty: not for Android

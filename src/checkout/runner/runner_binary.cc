@@ -18,29 +18,31 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// ExecuTorch's wheel: its kernels, and XNNPACK, which etprof-runner loads by itself.
+// Libraries of ExecuTorch's wheel: all, those with kernels, and XNNPACK, which etprof-runner loads at run
+// time.
 constexpr std::string_view kWheelLibrary = "libexecutorch";
 constexpr std::string_view kWheelKernels = "libexecutorch_kernels_";
 constexpr const char* kWheelXnnpack = "libexecutorch_backend_xnnpack.so";
 
-// MSR SVCRSM, SVCRZA or SVCRSMZA, #1 (Arm ARM, C6.2 "SMSTART"). The first enters streaming mode, the last
-// turns ZA on as well. That of ZA alone is left out: a C library may have it.
-constexpr std::array<std::uint32_t, 2> kStreamingStart = {0xd503437f, 0xd503477f};
+// MSR SVCRSM, #1 and MSR SVCRSMZA, #1 (Arm ARM, C6.2 "SMSTART"): enter streaming mode, the second with ZA.
+// MSR SVCRZA, #1 does not count, since C libraries may contain it.
+constexpr std::array<std::uint32_t, 2> kStartStreamingInstructions = {0xd503437f, 0xd503477f};
 
 bool EntersStreamingMode(const ElfFile& file) {
   for (const ByteView code : file.Code()) {
     for (std::size_t at = 0; at + 4 <= code.size(); at += 4) {
       std::uint32_t word = 0;
       for (std::size_t i = 4; i-- > 0;) word = word << 8U | static_cast<std::uint8_t>(code[at + i]);
-      if (std::ranges::find(kStreamingStart, word) != kStreamingStart.end()) return true;
+      if (std::ranges::find(kStartStreamingInstructions, word) != kStartStreamingInstructions.end())
+        return true;
     }
   }
   return false;
 }
 
-// The folders in which a program's loader looks for its libraries first.
+// The folders that a program's loader searches first.
 std::vector<fs::path> LibraryFolders(const ElfFile& program, const fs::path& path) {
-  std::vector<fs::path> folders = {path.parent_path()};  // of a bundle
+  std::vector<fs::path> folders = {path.parent_path()};  // the libraries of a bundle are next to the program
   for (const std::uint64_t tag : {ElfFile::kRunPath, ElfFile::kOldPath}) {
     for (std::string list : program.DynamicTexts(tag)) {
       for (std::size_t end = 0; end != std::string::npos;) {
@@ -87,7 +89,7 @@ std::string CompilersIn(std::string_view comment) {
     const std::size_t end = std::min(comment.find('\0'), comment.size());
     const std::string_view text = comment.substr(0, end);
     comment.remove_prefix(std::min(end + 1, comment.size()));
-    // "GCC: (Debian 12.2.0-14) 12.2.0", "Android (1234, based on r522817) clang version 18.0.2
+    // Examples: "GCC: (Debian 12.2.0-14) 12.2.0", "Android (1234, based on r522817) clang version 18.0.2
     // (https://...)".
     constexpr std::string_view kGcc = "GCC: (", kClang = "clang version ";
     const std::size_t clang = text.find(kClang);
@@ -120,7 +122,7 @@ RunnerBinary ReadRunnerBinary(const fs::path& runner) {
     if (comments.empty()) AddComment(*program, comments);
     binary.compiler = CompilersIn(comments);
   } catch (const std::exception&) {
-    // Not known.
+    // The properties stay unknown.
   }
   return binary;
 }

@@ -7,22 +7,22 @@
 
 namespace etprof {
 
-// What the files of a runner show of how it was built.
+// Properties of a runner's build that its files show.
 struct RunnerBinary {
-  // Of its portable and optimized kernels: "GCC 13.3.1", "Clang 18.0.2 and GCC 12.2.0" where several took
-  // part. Empty: the files do not say.
+  // The compiler of the portable and optimized kernels: "GCC 13.3.1", or "Clang 18.0.2 and GCC 12.2.0" if
+  // several compilers were used. Empty: not known.
   std::string compiler;
-  // Whether its code enters streaming mode (SMSTART), as all kernels for SME and SME2 of XNNPACK and KleidiAI
-  // do. Absent: it is no ELF program for aarch64.
+  // Whether the code enters streaming mode (SMSTART), as all SME and SME2 kernels of XNNPACK and KleidiAI do.
+  // Absent: not an ELF program for aarch64.
   std::optional<bool> sme;
 };
 
-// Of an executor_runner, whose libraries are in it, or of etprof-runner with the libraries of ExecuTorch's
-// wheel, which are looked for where its loader does. Never throws: what cannot be read is not known.
+// Reads an executor_runner, which is statically linked, or etprof-runner with the libraries of ExecuTorch's
+// wheel, which are found as the loader finds them. Does not throw: values that cannot be read are left empty.
 RunnerBinary ReadRunnerBinary(const std::filesystem::path& runner);
 
-// "GCC 12.2.0" of the texts, each ended by a 0, that compilers leave in the section .comment; empty: none of
-// a compiler.
+// The compilers, such as "GCC 12.2.0", in the contents of an ELF section .comment (strings ended by 0);
+// empty: none.
 std::string CompilersIn(std::string_view comment);
 
 }  // namespace etprof

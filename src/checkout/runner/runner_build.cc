@@ -26,12 +26,12 @@ constexpr double kSilenceSeconds = 3600;  // one slow translation unit, or a dow
 constexpr double kHelpSeconds = 60;
 constexpr const char* kFresh = "--fresh";
 
-std::optional<std::string> TextIfThere(const fs::path& path) {
+std::optional<std::string> ReadIfExists(const fs::path& path) {
   if (!Exists(path)) return std::nullopt;
   return ReadTextFile(path);
 }
 
-// Runs one step, its output into the log.
+// Runs one step and appends its output to the log.
 ToolRun RunStep(const RunnerBuild& build, const Command& command, const BuildProgress& progress,
                 const std::function<bool()>& interrupted) {
   std::ofstream log(build.Log(), std::ios::app);
@@ -62,8 +62,8 @@ void RunStepOrThrow(const RunnerBuild& build, const char* doing, const Command& 
                     const BuildProgress& progress, const std::function<bool()>& interrupted) {
   progress.message(doing);
   ToolRun run = RunStep(build, command, progress, interrupted);
-  const bool again = !run.status.Success() && IsDownloadFailure(run.output);
-  if (again) {
+  const bool retry_download = !run.status.Success() && IsDownloadFailure(run.output);
+  if (retry_download) {
     progress.message("a download failed: trying once more");
     run = RunStep(build, retry, progress, interrupted);
   }
@@ -82,8 +82,8 @@ constexpr const char* kHowToGetSme2 =
     "are), "
     "and a checkout whose XNNPACK has kernels for SME2";
 
-// Options alone prove nothing: XNNPACK overrules them. Absent: CMake did not write what is compiled, and the
-// preset promises nothing.
+// Checks the compiled sources, since XNNPACK overrides its options. Absent: CMake wrote no compile commands,
+// and the preset does not specify SME2.
 std::optional<Sme2Sources> CheckSources(const RunnerBuild& build) {
   const fs::path file = build.Folder() / "compile_commands.json";
   if (!build.preset.sme2 && !Exists(file)) return std::nullopt;
@@ -122,8 +122,8 @@ void CheckCode(const RunnerBuild& build, const RunnerBinary& binary) {
       .Remedy(*binary.sme ? "try again with `--clean`" : kHowToGetSme2);
 }
 
-// executor_runner --help prints its flags and exits with 1, which is no failure.
-void TryHelp(const RunnerBuild& build, const std::function<bool()>& interrupted) {
+// Checks the output of `executor_runner --help`, which exits with 1.
+void CheckHelpOutput(const RunnerBuild& build, const std::function<bool()>& interrupted) {
   const auto refuse = [&build](const std::string& why) {
     return Error(ExitCode::kDeviceFailed, "was built, but its --help " + why)
         .InFile(build.Runner().string())
@@ -143,7 +143,8 @@ struct RecordFile {
   }
 };
 
-BuildRecord RecordOf(const RunnerBuild& build, const std::optional<Sme2Sources>& sources, double seconds) {
+BuildRecord MakeBuildRecord(const RunnerBuild& build, const std::optional<Sme2Sources>& sources,
+                            double seconds) {
   const Checkout& checkout = build.checkout;
   const RunnerBinary binary = ReadRunnerBinary(build.Runner());
   CheckCode(build, binary);
@@ -187,8 +188,8 @@ std::vector<Command> BuildCommands(const RunnerBuild& build) {
                                         "-DCMAKE_MAKE_PROGRAM=" + build.host.ninja->path,
                                         "-DPYTHON_EXECUTABLE=" + build.host.python->path};
   if (build.llm) configure.emplace_back("-DEXECUTORCH_BUILD_KERNELS_LLM=ON");
-  // What an earlier configuration that did not get to its end has in its cache is not to be relied on:
-  // XNNPACK notes where KleidiAI is also when it could not be downloaded, and does not try again.
+  // Do not reuse the cache of a failed configuration: XNNPACK caches KleidiAI's location even if the download
+  // failed, and does not download it again.
   const bool unfinished =
       !build.clean && Exists(build.Folder() / "CMakeCache.txt") && !Exists(build.Folder() / "build.ninja");
   if (unfinished) configure.emplace_back(kFresh);
@@ -203,10 +204,11 @@ std::vector<Command> BuildCommands(const RunnerBuild& build) {
 
 std::vector<std::string> InstallPresets(const fs::path& checkout) {
   const fs::path path = checkout / "CMakeUserPresets.json";
-  const std::optional<std::string> existing = TextIfThere(path);
-  const std::optional<std::string> own = TextIfThere(checkout / "CMakePresets.json");
+  const std::optional<std::string> existing = ReadIfExists(path);
+  const std::optional<std::string> checkout_presets = ReadIfExists(checkout / "CMakePresets.json");
   try {
-    const MergedPresets merged = MergePresets(existing, own ? PresetNames(*own) : std::set<std::string>());
+    const MergedPresets merged =
+        MergePresets(existing, checkout_presets ? PresetNames(*checkout_presets) : std::set<std::string>());
     if (merged.changed) {
       const fs::path backup = path.string() + ".before-etprof";
       if (existing && !Exists(backup)) WriteFileAtomically(backup, *existing);
@@ -221,11 +223,11 @@ std::vector<std::string> InstallPresets(const fs::path& checkout) {
 
 BuildRecord BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
                         const std::function<bool()>& interrupted) {
-  const auto began = std::chrono::steady_clock::now();
+  const auto start = std::chrono::steady_clock::now();
   std::error_code error;
   if (build.clean) fs::remove_all(build.Folder(), error);
   if (!error) fs::create_directories(build.Folder(), error);
-  // A record of an earlier build must not stand beside a runner that this one replaces.
+  // Remove the record of an earlier build, so that it cannot be mistaken for that of the new runner.
   if (!error) fs::remove(build.Record(), error);
   if (!error) fs::remove(build.Log(), error);
   if (error) {
@@ -244,9 +246,9 @@ BuildRecord BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
         .InFile(build.Runner().string())
         .Remedy("see " + build.Log().string() + ", then try again with `--clean`");
   }
-  if (build.ForThisMachine()) TryHelp(build, interrupted);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  BuildRecord record = RecordOf(build, sources, took.count());
+  if (build.ForThisMachine()) CheckHelpOutput(build, interrupted);
+  const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - start;
+  BuildRecord record = MakeBuildRecord(build, sources, duration.count());
   WriteFileAtomically(build.Record(), JsonText(ToJson(RecordFile{record}), 2) + "\n");
   return record;
 }
