@@ -39,12 +39,13 @@
 namespace etprof {
 namespace {
 
-constexpr int kMostLosses = 5;             // of the connection
-constexpr std::size_t kMostForAShell = 6;  // experiments beside which a connection has room for one more
-constexpr double kMemoryShare = 0.8;       // of what is available, for all workers
+constexpr int kMaxConnectionLosses = 5;  // of the connection, before the measurement ends
+// Number of experiments up to which the connection has room for one more process.
+constexpr std::size_t kMaxExperimentsBesideShell = 6;
+constexpr double kMemoryShare = 0.8;  // share of the available memory for all workers
 
-// The ExecuTorch version that a model was exported with, from the `.pte.json` beside it; empty: not known.
-// `text` gets that file's JSON, where there is one.
+// Returns the ExecuTorch version that exported a model, from the `.pte.json` next to it; empty: not known.
+// `text` gets the JSON of that file if it exists.
 std::string ExportVersion(const std::filesystem::path& model, std::string* text) {
   std::filesystem::path info = model;
   info += ".json";
@@ -85,35 +86,36 @@ class Measurement {
       if (options_.take_turn) {
         const double before = MonotonicSeconds();
         options_.take_turn();
-        waited_first_ += MonotonicSeconds() - before;
+        waited_before_launches_ += MonotonicSeconds() - before;
       }
       if (!config_.power_mode.empty()) run_.power_mode = device_.SetPowerMode(config_.power_mode);
       foreign_.clear();
       ProbeRunners();
     });
-    Describe(hash);
+    InitializeRun(hash);
     RequireDifferentRunners();
     if (options_.resume && config_.sustained > 0) {
       throw Error(ExitCode::kUsage, "a sustained run cannot be resumed: the device has rested since")
           .Remedy("repeat it without --resume");
     }
-    const bool resumed = options_.resume && TakeOver(hash);
-    const Quiet before = LookBefore();  // Ctrl-C in it leaves all as it was
-    waited_first_ += before.waited_seconds;
+    const bool resumed = options_.resume && ContinueRun(hash);
+    const Quiet before = WaitForQuietDevice();  // Ctrl-C during it leaves the directory unchanged
+    waited_before_launches_ += before.waited_seconds;
     if (!resumed) {
       std::vector<std::string> names;
       for (const ExperimentConfig& experiment : config_.experiments) names.push_back(experiment.name);
       const bool is_run = Exists(directory_.folder() / kManifestFile);
       const std::filesystem::path moved = directory_.MoveOldRunAway(names, config_.file);
-      // Of a run it is known; of a folder without one it may have been the user's own.
+      // If the directory held a run, moving it away is expected; otherwise the files may have been the
+      // user's.
       if (!moved.empty() && !is_run && options_.progress != nullptr)
         options_.progress->Message("files with the names of results were moved to " + moved.string());
     }
     if (!directory_.Holds(config_.file, kConfigFile))
       WriteFileAtomically(directory_.folder() / kConfigFile, ToJson(config_).dump(2) + "\n");
-    Note(before);
-    WarnOfQuota();
-    WarnOfThreads();
+    RecordConditionsBefore(before);
+    WarnAboutQuota();
+    WarnAboutThreads();
     run_.status = RunData::Status::kRunning;
     directory_.WriteManifest(run_);
     try {
@@ -139,10 +141,10 @@ class Measurement {
   }
 
  private:
-  // Since this began. Waiting for a turn, for a quiet or cool device, or for one to come back, is no time of
-  // the measurement.
-  double SecondsUsed() const {
-    return MonotonicSeconds() - began_ - waited_first_ - waited_for_device_ -
+  // Seconds since the measurement began, without the waiting for a lock, for a quiet or cool device, and for
+  // a lost device.
+  double MeasuringSeconds() const {
+    return MonotonicSeconds() - start_ - waited_before_launches_ - waited_for_device_ -
            (watch_ ? watch_->waited_seconds() : 0);
   }
 
@@ -152,13 +154,13 @@ class Measurement {
     try {
       Finish(status);
     } catch (const Error&) {
-      // The first error is the one to tell; the directory is as the last complete launch left it.
+      // The caller throws the first error; the directory is as the last complete launch left it.
     }
   }
 
   // Waits for the device after its connection broke. Throws DeviceLost when it does not come back.
   void Reconnect() {
-    if (++losses_ > kMostLosses) {
+    if (++losses_ > kMaxConnectionLosses) {
       throw DeviceLost(device_.Name(), "the connection breaks again and again",
                        "partial results are kept, and --resume continues");
     }
@@ -187,7 +189,7 @@ class Measurement {
     }
   }
 
-  // Throws where it is not the worker that failed.
+  // Throws Error (kInterrupted) or DeviceLost if one of these caused the failure.
   void RequireDevice(const WorkerFailure& failure) {
     if (WasInterrupted(failure, device_)) throw Error(ExitCode::kInterrupted, "interrupted");
   }
@@ -222,12 +224,12 @@ class Measurement {
             .InFile(experiment.runner.string())
             .Remedy("leave out runner_path");
       }
-      if (!experiment.isa.empty()) TryMask(experiment);
+      if (!experiment.isa.empty()) CheckMask(experiment);
     }
   }
 
-  // A mask that the runner refuses is said before anything is measured, in the runner's own words.
-  void TryMask(const ExperimentConfig& experiment) {
+  // Reports a mask that the runner refuses before anything is measured, with the runner's message.
+  void CheckMask(const ExperimentConfig& experiment) {
     Command command = StartOfRunner(device_, *run_.device, experiment);
     command.arguments.insert(command.arguments.end(), {"--worker", "--isa=" + experiment.isa});
     try {
@@ -243,13 +245,14 @@ class Measurement {
     }
   }
 
-  // Of an executor_runner that was built in a checkout.
+  // Adds the build of an executor_runner that was built in a checkout.
   void AddProvenance(ExperimentData& data) {
     const auto provenance = ProvenanceOf(data.runner, options_.interrupted);
     if (!provenance) return;
     data.executorch_version = provenance->executorch_version;
     data.runner_built->preset = provenance->preset;
-    // That of CMake: the runner's file names that of the C library's objects as well.
+    // CMake's record of the compiler is better than the file's, which also names the compiler of the C
+    // library.
     if (!provenance->compiler.empty()) data.runner_built->compiler = provenance->compiler;
     data.warnings.insert(data.warnings.end(), provenance->warnings.begin(), provenance->warnings.end());
     if (provenance->commit.empty() || !run_.executorch_sha.empty()) return;
@@ -257,8 +260,8 @@ class Measurement {
     run_.executorch_dirty = provenance->dirty;
   }
 
-  // Everything that is known before measuring.
-  void Describe(const std::string& hash) {
+  // Sets everything that is known before measuring.
+  void InitializeRun(const std::string& hash) {
     run_.folder = directory_.folder();
     run_.generated_at = UtcNow();
     run_.etprof_version = options_.etprof_version;
@@ -273,7 +276,7 @@ class Measurement {
     load_.emplace([this] { return TakeLoadSnapshot(device_); }, MonotonicSeconds, run_.device->cores);
     run_.platform = PlatformOf(config_, *run_.device);
     run_.schedule.margin = config_.margin;
-    std::map<std::filesystem::path, RunnerBinary> built;
+    std::map<std::filesystem::path, RunnerBinary> runner_binaries;
     std::map<std::filesystem::path, std::string> digests;
     const auto digest = [&](const std::filesystem::path& path) {
       if (!digests.contains(path)) digests[path] = Sha256HexOfFile(path);
@@ -306,15 +309,17 @@ class Measurement {
       if (data.foreign && experiment.inputs && experiment.inputs->kind == "random") {
         data.warnings.push_back("a third-party runner has no random inputs: it runs on ones");
       }
-      if (!built.contains(data.runner)) built[data.runner] = ReadRunnerBinary(data.runner);
-      const RunnerBinary& binary = built[data.runner];
+      if (!runner_binaries.contains(data.runner))
+        runner_binaries[data.runner] = ReadRunnerBinary(data.runner);
+      const RunnerBinary& binary = runner_binaries[data.runner];
       data.runner_built = RunnerBuilt{"", binary.compiler, binary.sme};
       if (data.foreign) AddProvenance(data);
       if (data.runner_built == RunnerBuilt()) data.runner_built.reset();
       run_.experiments.push_back(std::move(data));
     }
     run_.model_sha256 = run_.experiments[0].model_sha256;
-    if (config_.sustained > 0) return;  // one launch of each, one after the other: nothing to pair
+    // Each experiment has one launch, one after the other, so there are no pairs.
+    if (config_.sustained > 0) return;
     for (const UnitPair& pair : plan_.pairs) {
       run_.pairs.push_back({pair.baseline, pair.candidate, pair.label, pair.baseline_label,
                             pair.candidate_label, std::nullopt});
@@ -344,8 +349,8 @@ class Measurement {
         .progress = options_.progress};
   }
 
-  // Goes on with what is in the directory. False: there is nothing to go on with.
-  bool TakeOver(const std::string& hash) {
+  // Continues the run in the directory. Returns false if there is none.
+  bool ContinueRun(const std::string& hash) {
     if (!Exists(directory_.folder() / kManifestFile)) return false;
     RunData old = LoadRunDirectory(directory_.folder(), /*with_bare_files=*/false);
     const auto refuse = [&](const std::string& why) {
@@ -377,8 +382,8 @@ class Measurement {
       if (!to.launches.empty()) to.latency_csv = directory_.folder() / (plan_.units[i].stem + kLatencySuffix);
     }
     run_.schedule = old.schedule;
-    used_before_ = old.schedule.seconds;
-    waited_before_ = old.schedule.waited_seconds;
+    used_before_resume_ = old.schedule.seconds;
+    waited_before_resume_ = old.schedule.waited_seconds;
     run_.conditions = std::move(old.conditions);
     run_.other_load_before = std::move(old.other_load_before);
     load_->Continue(std::move(old.other_load_during));
@@ -396,18 +401,19 @@ class Measurement {
     return true;
   }
 
-  int MostThreads() const {
+  int MaxThreads() const {
     int threads = 1;
     for (const Unit& unit : plan_.units) threads = std::max(threads, unit.threads);
     return threads;
   }
 
-  // How busy the device is, once it is quiet, or was waited for long enough. Throws Error (kInterrupted).
-  Quiet LookBefore() {
+  // Reads how busy the device is, after waiting until it is quiet or the waiting time is over. Throws Error
+  // (kInterrupted).
+  Quiet WaitForQuietDevice() {
     if (!options_.look_at_load || Interrupted()) return {};
     const CoolingOptions cooling = Cooling();
     Quiet quiet = WaitUntilQuiet({.wait_seconds = 60 * config_.wait_minutes,
-                                  .threads = MostThreads(),
+                                  .threads = MaxThreads(),
                                   .max_celsius = config_.max_temp,
                                   .load = [this] { return LookAtOtherLoad(device_, run_.device->cores); },
                                   .vitals = [this] { return vitals_.Read(/*all=*/true); },
@@ -419,29 +425,30 @@ class Measurement {
     return quiet;
   }
 
-  // Warns before the measurement where a quota lets the experiments' threads use less than they can.
-  void WarnOfQuota() const {
+  // Warns if a CPU quota is below the experiments' number of threads.
+  void WarnAboutQuota() const {
     const ResourceLimits& limits = run_.device->limits;
-    if (!limits.quota_cpus || *limits.quota_cpus >= MostThreads() || options_.progress == nullptr) return;
+    if (!limits.quota_cpus || *limits.quota_cpus >= MaxThreads() || options_.progress == nullptr) return;
     options_.progress->Message(
         fmt::format("warning: {}, and the measurement has up to {}. Runs that it stops do not count.",
-                    QuotaText(limits), CountedText(MostThreads(), "thread")));
+                    QuotaText(limits), CountedText(MaxThreads(), "thread")));
   }
 
-  void WarnOfThreads() {
+  void WarnAboutThreads() {
     for (const std::string& warning : ThreadWarnings(config_, *run_.device)) {
       if (options_.progress != nullptr) options_.progress->Message("warning: " + warning);
       AddOnce(warning, run_.warnings);
     }
   }
 
-  // Says so where the device is busy. Of a measurement that was begun earlier the busier moment counts.
-  void Note(const Quiet& before) {
+  // Records the state before the measurement, and warns if the device is busy. For a resumed measurement the
+  // busier moment counts.
+  void RecordConditionsBefore(const Quiet& before) {
     if (before.waited_seconds > 0)
       run_.schedule.quiet_seconds = run_.schedule.quiet_seconds.value_or(0) + before.waited_seconds;
     if (!before.warning.empty()) run_.warnings.push_back(before.warning);
     if (!before.load) return;
-    const std::string warning = LoadWarningBefore(*before.load, MostThreads());
+    const std::string warning = LoadWarningBefore(*before.load, MaxThreads());
     if (!warning.empty() && options_.progress != nullptr) options_.progress->Message("warning: " + warning);
     if (!run_.other_load_before || run_.other_load_before->CoresUsed() <= before.load->CoresUsed())
       run_.other_load_before = before.load;
@@ -451,15 +458,15 @@ class Measurement {
     return directory_.folder() / (plan_.units[unit].stem + "_outputs.safetensors");
   }
 
-  const ExperimentConfig& ConfigOf(std::size_t unit) const {
+  const ExperimentConfig& UnitConfig(std::size_t unit) const {
     return config_.experiments[plan_.units[unit].experiment];
   }
 
-  // Runners take no bundled programs: what is in them lies in the results directory until the measurement
+  // Extracts bundled programs, which runners cannot load, into the results directory until the measurement
   // ends.
   void UnpackPrograms() {
     for (std::size_t u = 0; u < plan_.units.size(); ++u) {
-      const std::filesystem::path& model = ConfigOf(u).model;
+      const std::filesystem::path& model = UnitConfig(u).model;
       if (unpacked_.contains(model)) continue;
       if (auto program = UnpackProgram(model, directory_.folder() / (plan_.units[u].stem + ".pte")))
         unpacked_.emplace(model, std::move(*program));
@@ -468,7 +475,7 @@ class Measurement {
 
   void CompareWithTestCases() {
     for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
-      const ExperimentConfig& config = ConfigOf(u);
+      const ExperimentConfig& config = UnitConfig(u);
       const auto found = unpacked_.find(config.model);
       if (found == unpacked_.end() || config.inputs || !found->second.tested_methods.contains(config.method))
         continue;
@@ -479,9 +486,9 @@ class Measurement {
     }
   }
 
-  ParticipantSetup Setup(std::size_t u) {
+  ParticipantSetup MakeSetup(std::size_t u) {
     const Unit& unit = plan_.units[u];
-    const ExperimentConfig& config = ConfigOf(u);
+    const ExperimentConfig& config = UnitConfig(u);
     const auto unpacked = unpacked_.find(config.model);
     ParticipantSetup setup;
     setup.device = &device_;
@@ -490,7 +497,7 @@ class Measurement {
     setup.config = &config;
     setup.model = unpacked == unpacked_.end() ? config.model : unpacked->second.program;
     setup.inputs = config.inputs;
-    // A file beside the program has inputs of other methods only.
+    // The .inputs file next to the program has no inputs for this method.
     if (!config.inputs && unpacked != unpacked_.end() &&
         !unpacked->second.tested_methods.contains(config.method))
       setup.inputs = protocol::InputSpec{.kind = "random", .paths = {}, .seed = 0};
@@ -506,19 +513,19 @@ class Measurement {
   void MeasureTimed() {
     std::vector<std::unique_ptr<Participant>> participants;
     std::vector<ScheduleUnit> units;
-    std::vector<std::size_t> place(plan_.units.size());  // of a unit of the plan among the timed ones
+    std::vector<std::size_t> timed_index(plan_.units.size());  // index among the timed units, by unit
     for (std::size_t u = 0; u < plan_.units.size(); ++u) {
       if (run_.experiments[u].trace_enabled) continue;
-      participants.push_back(run_.experiments[u].foreign ? MakeForeignParticipant(Setup(u))
-                                                         : MakeWorkerParticipant(Setup(u)));
-      place[u] = units.size();
-      const ExperimentConfig& experiment = ConfigOf(u);
+      participants.push_back(run_.experiments[u].foreign ? MakeForeignParticipant(MakeSetup(u))
+                                                         : MakeWorkerParticipant(MakeSetup(u)));
+      timed_index[u] = units.size();
+      const ExperimentConfig& experiment = UnitConfig(u);
       units.push_back({participants.back().get(), &run_.experiments[u], experiment.runs, experiment.warmup,
                        experiment.period});
     }
     if (units.empty()) return;
     ScheduleHooks hooks;
-    hooks.now = [this] { return SecondsUsed(); };
+    hooks.now = [this] { return MeasuringSeconds(); };
     hooks.interrupted = [this] { return Interrupted(); };
     hooks.save = [this] {
       load_->AfterLaunch();
@@ -528,7 +535,7 @@ class Measurement {
     hooks.before_round = [this](int launch, int round, int order) {
       if (auto conditions = watch_->BeforeRound(launch, round, order))
         run_.conditions.push_back(std::move(*conditions));
-      run_.schedule.waited_seconds = waited_before_ + watch_->waited_seconds();
+      run_.schedule.waited_seconds = waited_before_resume_ + watch_->waited_seconds();
     };
     hooks.reconnect = [this] { Reconnect(); };
     hooks.enough_memory = [this](Bytes rss, std::size_t others) { return EnoughMemory(rss, others); };
@@ -540,8 +547,8 @@ class Measurement {
     }
     std::vector<ComparePair> pairs = run_.pairs;
     for (ComparePair& pair : pairs) {
-      pair.baseline = place[pair.baseline];
-      pair.candidate = place[pair.candidate];
+      pair.baseline = timed_index[pair.baseline];
+      pair.candidate = timed_index[pair.candidate];
     }
     ScheduleOptions options;
     options.seed = config_.seed;
@@ -551,7 +558,8 @@ class Measurement {
     options.max_seconds = AllowedSeconds(config_, run_.pairs.size());
     options.max_seconds_given = config_.max_seconds.has_value();
     options.precision = config_.Precision();
-    options.seconds_used = run_.schedule.seconds + SecondsUsed();  // what comes before the first launch
+    // Including the time before the first launch.
+    options.seconds_used = run_.schedule.seconds + MeasuringSeconds();
     options.after_seconds = MakeForecast(config_, plan_, *run_.device).roof_seconds;
     RunSchedule(options, units, pairs, hooks, run_.schedule, run_.warnings);
     EndLoad();
@@ -575,7 +583,7 @@ class Measurement {
       if (!data.trace_enabled || !data.launches.empty() || Interrupted()) continue;
       WithReconnection([&] {
         try {
-          RunTraceEnabled(Setup(u));
+          RunTraceEnabled(MakeSetup(u));
         } catch (const WorkerFailure& failure) {
           if (WasInterrupted(failure, device_)) return;
           data.error = failure.what();
@@ -587,10 +595,10 @@ class Measurement {
     }
   }
 
-  // Runs whose times are not latencies. The machine's peaks are last, since nothing of the measurement waits
-  // for them.
+  // Makes the runs whose times are not latencies. The machine's peaks are last, since no other step depends
+  // on them.
   void MeasureExtraRuns() {
-    const SetupOfUnit setup = [this](std::size_t u) { return Setup(u); };
+    const SetupOfUnit setup = [this](std::size_t u) { return MakeSetup(u); };
     const Reconnecting reconnecting = [this](const std::function<void()>& step) { WithReconnection(step); };
     if (options_.counters) MeasureCounters(plan_, setup, reconnecting, options_.progress, run_);
     if (options_.instructions) {
@@ -599,9 +607,9 @@ class Measurement {
     if (options_.watch) MeasureWatch(plan_, setup, reconnecting, options_.progress, run_);
     if (!config_.peaks || Interrupted()) return;
     const bool limited = options_.launches && (!config_.launches || config_.max_seconds);
-    const double limit = AllowedSeconds(config_, run_.pairs.size()) - used_before_;
+    const double limit = AllowedSeconds(config_, run_.pairs.size()) - used_before_resume_;
     const auto seconds_left = [&] {
-      return limited ? limit - SecondsUsed() : std::numeric_limits<double>::infinity();
+      return limited ? limit - MeasuringSeconds() : std::numeric_limits<double>::infinity();
     };
     WithReconnection([&] {
       MeasurePeaks(config_, plan_, device_, interruption_, options_.progress, seconds_left,
@@ -609,7 +617,7 @@ class Measurement {
     });
   }
 
-  // Stores what was measured since the last time.
+  // Writes the launches that are not stored yet.
   void Save() {
     stored_.resize(run_.experiments.size());
     for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
@@ -623,12 +631,12 @@ class Measurement {
     directory_.WriteManifest(run_);
   }
 
-  // `status`: how it ended, which holds once all is stored.
+  // Completes and stores the run with its final `status`.
   void Finish(RunData::Status status) {
     try {
       run_.limits_after = device_.Limits();
     } catch (const Error&) {
-      // The connection is lost.
+      // The connection is lost: the limits stay unknown.
     }
     AddWarnings(run_, watch_->warnings());
     CompareWithTestCases();
@@ -655,19 +663,19 @@ class Measurement {
   const MeasureOptions& options_;
   RunDirectory directory_;
   Interruption interruption_;
-  std::vector<bool> foreign_;                                  // of each experiment
-  std::map<std::filesystem::path, UnpackedProgram> unpacked_;  // of the models that are bundled programs
+  std::vector<bool> foreign_;                                  // by experiment
+  std::map<std::filesystem::path, UnpackedProgram> unpacked_;  // of models that are bundled programs
   RunData run_;
-  VitalsReader vitals_{device_, plan_.units.size() <= kMostForAShell};
-  std::optional<ConditionsWatch> watch_;  // once the device is known
-  std::optional<LoadWatch> load_;         // likewise
-  double began_ = MonotonicSeconds();
-  double used_before_ = 0;    // seconds, by the measurement that is resumed
-  double waited_first_ = 0;   // seconds, before the first launch
-  double waited_before_ = 0;  // seconds, by the measurement that is resumed
+  VitalsReader vitals_{device_, plan_.units.size() <= kMaxExperimentsBesideShell};
+  std::optional<ConditionsWatch> watch_;  // set when the device is known
+  std::optional<LoadWatch> load_;         // set when the device is known
+  double start_ = MonotonicSeconds();
+  double used_before_resume_ = 0;      // seconds that the resumed measurement had used
+  double waited_before_launches_ = 0;  // seconds of waiting before the first launch
+  double waited_before_resume_ = 0;    // seconds that the resumed measurement had waited
   int losses_ = 0;
-  double waited_for_device_ = 0;     // seconds, after its connection broke
-  std::vector<std::size_t> stored_;  // launches of each unit whose latencies are on disk
+  double waited_for_device_ = 0;     // seconds of waiting for a lost device
+  std::vector<std::size_t> stored_;  // number of launches on disk, by unit
 };
 
 }  // namespace

@@ -13,29 +13,29 @@ namespace etprof {
 
 struct MeasureOptions {
   bool resume = false;
-  bool look_at_load = true;  // at what other processes use, before it begins
-  // Waits until nobody else measures there, before anything runs on the device; may be called again.
+  bool look_at_load = true;  // check the load by other processes before the measurement
+  // Waits until nobody else measures on the device, before anything runs there; may be called again.
   std::function<void()> take_turn;
-  // False: a resumed run is only given its extra runs (counters, watch).
+  // False: a resumed run only gets its extra runs (counters, instructions, watch).
   bool launches = true;
-  bool counters = false;                       // read the processor's counters in runs of their own, too
-  bool instructions = false;                   // count each operator's instructions in runs of their own, too
+  bool counters = false;                       // also read the processor's counters, in separate runs
+  bool instructions = false;                   // also count each operator's instructions, in separate runs
   std::filesystem::path emulator_plugin = {};  // etprof-qemu-counts.so
-  bool watch = false;                          // watch XNNPACK's calls in runs of their own, too
+  bool watch = false;                          // also watch XNNPACK's calls, in separate runs
   std::function<bool()> interrupted;           // Ctrl-C
   Progress* progress = nullptr;
   std::string etprof_version;
-  double wait_for_device_seconds = 60;  // after its connection broke
-  // With a given number of launches: the level at which the caller looks, who may go on with more; 0: it
-  // looks once. Recorded as ScheduleData::look_confidence.
+  double wait_for_device_seconds = 60;  // how long to wait after the connection broke
+  // For a given number of launches: the confidence level of the caller's interim analyses, after which it may
+  // add launches; 0: the caller analyzes only once. Recorded as ScheduleData::look_confidence.
   double look_confidence = 0;
 };
 
-// Measures what `config` says and leaves a results directory at config.output_root. Returns what was
-// measured, also when it was interrupted or some experiments failed (status, ExperimentData::error). Throws
-// Error before anything is measured: files that are missing or wrong (kBadInput), a results directory that
-// another etprof holds, runners that cannot be started (kBadInput, kDeviceFailed). Throws Error
-// (kDeviceFailed) where results cannot be written; what was written before stays.
+// Measures the experiments of `config` and writes a results directory at config.output_root. Returns what was
+// measured, also if the measurement was interrupted or some experiments failed (status,
+// ExperimentData::error). Throws Error before anything is measured: for missing or invalid files (kBadInput),
+// a results directory in use by another etprof, and runners that cannot be started (kBadInput,
+// kDeviceFailed). Throws Error (kDeviceFailed) if results cannot be written; those already written stay.
 RunData Measure(const Config& config, Device& device, const MeasureOptions& options);
 
 }  // namespace etprof

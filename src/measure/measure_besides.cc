@@ -23,32 +23,32 @@
 namespace etprof {
 namespace {
 
-// One thing that is measured of each experiment in processes of its own.
-struct Besides {
-  const char* what;                // as it begins warnings and the log: "counters"
-  const char* only;                // why a foreign runner has none
-  const char* emulated = nullptr;  // why an emulated CPU has none; null: it has
+// A kind of extra runs.
+struct ExtraRuns {
+  const char* name;                        // its name in warnings and in the log: "counters"
+  const char* foreign_warning;             // warning for foreign runners, which cannot do it
+  const char* emulated_warning = nullptr;  // warning for emulated CPUs; null: they can do it
 };
 
-void Report(const std::string& what, const RunData& run, Progress* progress) {
+void Report(const std::string& name, const RunData& run, Progress* progress) {
   if (progress == nullptr) return;
   ProgressUpdate update;
-  update.what = what;
+  update.what = name;
   update.seconds = run.schedule.seconds;
   update.max_seconds = run.schedule.max_seconds;
   progress->Update(update);
 }
 
-void Warn(const Besides& besides, const std::string& text, ExperimentData& data) {
-  AddOnce(fmt::format("{}: {}", besides.what, text), data.warnings);
+void Warn(const ExtraRuns& extra_runs, const std::string& text, ExperimentData& data) {
+  AddOnce(fmt::format("{}: {}", extra_runs.name, text), data.warnings);
 }
 
-// Asks a worker that `command` starts and that has loaded the model. `watch_memory`: from before it is
-// loaded.
-void AskWorker(const Besides& besides, const ParticipantSetup& setup, const Command& command,
+// Starts a worker with `command`, lets it load the model, and calls `ask`. With `watch_memory`, memory is
+// watched from before the load.
+void UseWorker(const ExtraRuns& extra_runs, const ParticipantSetup& setup, const Command& command,
                bool watch_memory, const std::function<void(WorkerClient&)>& ask) {
   ExperimentLog log(setup.folder / (setup.stem + ".log"));
-  log.Line(fmt::format("# {}: {}", besides.what, CommandText(command)));
+  log.Line(fmt::format("# {}: {}", extra_runs.name, CommandText(command)));
   WorkerClient worker(
       *setup.device, command, [&](std::string_view text) { log.Write(text); }, *setup.interruption,
       setup.timeout_seconds);
@@ -59,38 +59,38 @@ void AskWorker(const Besides& besides, const ParticipantSetup& setup, const Comm
   worker.Quit();
 }
 
-// `measure` throws WorkerFailure.
-void Measure(const Besides& besides, const Plan& plan, const SetupOfUnit& setup,
-             const Reconnecting& reconnecting, Progress* progress, RunData& run,
-             const std::function<void(const ParticipantSetup&, ExperimentData&)>& measure) {
+// Calls `measure` for each experiment of etprof-runner. `measure` may throw WorkerFailure.
+void MeasureEach(const ExtraRuns& extra_runs, const Plan& plan, const SetupOfUnit& setup,
+                 const Reconnecting& reconnecting, Progress* progress, RunData& run,
+                 const std::function<void(const ParticipantSetup&, ExperimentData&)>& measure) {
   for (std::size_t u = 0; u < plan.units.size(); ++u) {
     ExperimentData& data = run.experiments[u];
     if (data.trace_enabled || !data.error.empty()) continue;
-    if (data.foreign || (data.emulated && besides.emulated != nullptr)) {
-      Warn(besides, data.foreign ? besides.only : besides.emulated, data);
+    if (data.foreign || (data.emulated && extra_runs.emulated_warning != nullptr)) {
+      Warn(extra_runs, data.foreign ? extra_runs.foreign_warning : extra_runs.emulated_warning, data);
       continue;
     }
     const ParticipantSetup own = setup(u);
     if (own.interruption->Now()) return;
-    Report(fmt::format("{}: {}", data.label, besides.what), run, progress);
+    Report(fmt::format("{}: {}", data.label, extra_runs.name), run, progress);
     bool interrupted = false;
     reconnecting([&] {
       try {
         measure(own, data);
       } catch (const WorkerFailure& failure) {
         interrupted = WasInterrupted(failure, *own.device);
-        if (!interrupted) Warn(besides, failure.what(), data);
+        if (!interrupted) Warn(extra_runs, failure.what(), data);
       }
     });
     if (interrupted) return;
   }
 }
 
-constexpr double kMostSeconds = 60;  // for the roofs, which take two
+constexpr double kMaxPeakSeconds = 60;  // limit for the peaks, which take two seconds
 
-// Whatever makes one entry differ from another.
-using Conditions = std::tuple<std::string, std::vector<std::string>, std::map<std::string, std::string>, int,
-                              std::string, std::string>;
+// The conditions on which the peaks depend.
+using PeakConditions = std::tuple<std::string, std::vector<std::string>, std::map<std::string, std::string>,
+                                  int, std::string, std::string>;
 
 }  // namespace
 
@@ -101,32 +101,33 @@ bool WasInterrupted(const WorkerFailure& failure, Device& device) {
 
 void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
                      Progress* progress, RunData& run) {
-  const Besides counters{"counters", "only etprof-runner reads them", "an emulated CPU has none"};
-  Measure(counters, plan, setup, reconnecting, progress, run,
-          [&](const ParticipantSetup& own, ExperimentData& data) {
-            protocol::CountersReply reply;
-            AskWorker(counters, own, WorkerCommand(own), false, [&](WorkerClient& worker) {
-              reply = worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
-            });
-            for (const std::string& remark : RemarksOn(reply)) Warn(counters, remark, data);
-            if (reply.counters.empty()) return;
-            data.counters = RowsOf(reply, own.config->method);
-            WriteFileAtomically(CountersFile(data),
-                                [&](std::ostream& out) { WriteCounters(data.counters, out); });
-          });
+  const ExtraRuns counters{"counters", "only etprof-runner reads them", "an emulated CPU has none"};
+  MeasureEach(counters, plan, setup, reconnecting, progress, run,
+              [&](const ParticipantSetup& own, ExperimentData& data) {
+                protocol::CountersReply reply;
+                UseWorker(counters, own, WorkerCommand(own), false, [&](WorkerClient& worker) {
+                  reply = worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
+                });
+                for (const std::string& remark : RemarksOn(reply)) Warn(counters, remark, data);
+                if (reply.counters.empty()) return;
+                data.counters = RowsOf(reply, own.config->method);
+                WriteFileAtomically(CountersFile(data),
+                                    [&](std::ostream& out) { WriteCounters(data.counters, out); });
+              });
 }
 
 namespace {
 
-// Two processes that agree so far say what a third would.
+// Two processes that agree this well make a third one unnecessary.
 constexpr double kAgreement = 1e-4;
-constexpr double kLeastAgreement = 16;  // instructions: of few, an allocation that went another way is more
-constexpr int kMostProcesses = 4;
+// Instructions: with few, one allocation that took another path exceeds kAgreement.
+constexpr double kMinAgreement = 16;
+constexpr int kMaxProcesses = 4;
 constexpr protocol::CountersRequest kCountOnce{.warmup = 1, .runs = 1};
 
 bool Agree(const protocol::CountersReply& a, const protocol::CountersReply& b) {
   const double of_a = CountOfMethod(a), of_b = CountOfMethod(b);
-  return std::abs(of_a - of_b) <= std::max(kLeastAgreement, kAgreement * of_a);
+  return std::abs(of_a - of_b) <= std::max(kMinAgreement, kAgreement * of_a);
 }
 
 bool CountsInstructions(const protocol::CountersReply& reply) {
@@ -135,15 +136,15 @@ bool CountsInstructions(const protocol::CountersReply& reply) {
   });
 }
 
-// Valgrind's processor has no AVX-512.
-bool HasMoreThanValgrind(const DeviceProperties& device) {
+// Valgrind's simulated processor has no AVX-512.
+bool HasAvx512(const DeviceProperties& device) {
   return std::ranges::any_of(device.features,
                              [](const std::string& feature) { return feature.starts_with("avx512"); });
 }
 
-constexpr Besides kInstructions{"instructions", "only etprof-runner counts them"};
+constexpr ExtraRuns kInstructions{"instructions", "only etprof-runner counts them"};
 
-// One process after the other, until two agree.
+// Counts in one process after the other, until two agree.
 class InstructionCounter {
  public:
   InstructionCounter(ParticipantSetup setup, const std::filesystem::path& plugin)
@@ -158,12 +159,12 @@ class InstructionCounter {
   }
   InstructionCounter(InstructionCounter&&) = delete;
 
-  // Warns where nothing can count. Throws WorkerFailure.
+  // Warns if nothing can count. Throws WorkerFailure.
   void Run(ExperimentData& data) {
     if (!data.emulated) Count();
     if (replies_.empty() || !CountsInstructions(replies_.back())) {
       replies_.clear();
-      const std::optional<Instrument> instrument = Find(data);
+      const std::optional<Instrument> instrument = FindCounter(data);
       if (!instrument) return;
       instrument->WrapAround(command_);
       Count();
@@ -173,14 +174,14 @@ class InstructionCounter {
                     "script/bootstrap for this machine's)",
                     data);
       }
-      if (!instrument->valgrind.empty() && HasMoreThanValgrind(*setup_.properties)) {
+      if (!instrument->valgrind.empty() && HasAvx512(*setup_.properties)) {
         Warn(kInstructions,
              "Valgrind's processor has no AVX-512: kernels that need it are not those that were counted",
              data);
       }
     }
     bool agree = false;
-    while (!agree && replies_.size() < kMostProcesses) {
+    while (!agree && replies_.size() < kMaxProcesses) {
       if (setup_.interruption->Now()) return;
       Count();
       agree = Agree(replies_[replies_.size() - 2], replies_.back());
@@ -196,12 +197,12 @@ class InstructionCounter {
 
  private:
   void Count() {
-    AskWorker(kInstructions, setup_, command_, false, [this](WorkerClient& worker) {
+    UseWorker(kInstructions, setup_, command_, false, [this](WorkerClient& worker) {
       replies_.push_back(worker.Ask<protocol::CountersReply>("counters", kCountOnce));
     });
   }
 
-  std::optional<Instrument> Find(ExperimentData& data) {
+  std::optional<Instrument> FindCounter(ExperimentData& data) {
     try {
       if (setup_.device->Name() != "local") {
         throw Error(ExitCode::kBadInput, "the processor's counters are closed there")
@@ -218,7 +219,7 @@ class InstructionCounter {
 
   ParticipantSetup setup_;
   const std::filesystem::path& plugin_;
-  Command command_;  // that starts a process that counts
+  Command command_;  // starts a process that counts
   std::vector<protocol::CountersReply> replies_;
 };
 
@@ -226,41 +227,43 @@ class InstructionCounter {
 
 void MeasureInstructions(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
                          const std::filesystem::path& plugin, Progress* progress, RunData& run) {
-  Measure(
+  MeasureEach(
       kInstructions, plan, setup, reconnecting, progress, run,
       [&](const ParticipantSetup& own, ExperimentData& data) { InstructionCounter(own, plugin).Run(data); });
 }
 
 void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
                   Progress* progress, RunData& run) {
-  const Besides watch{"watch", "only etprof-runner watches XNNPACK's calls"};
-  Measure(watch, plan, setup, reconnecting, progress, run,
-          [&](const ParticipantSetup& own, ExperimentData& data) {
-            protocol::WatchReply reply;
-            const bool watch_memory = !data.emulated;  // whose pages are the emulator's
-            AskWorker(watch, own, WorkerCommand(own), watch_memory, [&](WorkerClient& worker) {
-              reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
-            });
-            if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);
-            if (reply.unmatched_calls > 0) {
-              Warn(watch, UnmatchedRemark(reply.unmatched_calls), data);
-            }
-            if (reply.memory && !reply.memory->why_not.empty()) {
-              Warn(watch, "memory by owner: " + reply.memory->why_not, data);
-              reply.memory.reset();
-            }
-            data.watch = std::make_shared<const WatchData>(WatchData{own.config->method, std::move(reply)});
-            WriteWatch(*data.watch, WatchFile(data));
-          });
+  const ExtraRuns watch{"watch", "only etprof-runner watches XNNPACK's calls"};
+  MeasureEach(
+      watch, plan, setup, reconnecting, progress, run,
+      [&](const ParticipantSetup& own, ExperimentData& data) {
+        protocol::WatchReply reply;
+        const bool watch_memory = !data.emulated;  // the pages of an emulated process are the emulator's
+        UseWorker(watch, own, WorkerCommand(own), watch_memory, [&](WorkerClient& worker) {
+          reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
+        });
+        if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);
+        if (reply.unmatched_calls > 0) {
+          Warn(watch, UnmatchedRemark(reply.unmatched_calls), data);
+        }
+        if (reply.memory && !reply.memory->why_not.empty()) {
+          Warn(watch, "memory by owner: " + reply.memory->why_not, data);
+          reply.memory.reset();
+        }
+        data.watch = std::make_shared<const WatchData>(WatchData{own.config->method, std::move(reply)});
+        WriteWatch(*data.watch, WatchFile(data));
+      });
 }
 
 std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,
                                                         const std::vector<std::size_t>& units) {
-  std::vector<std::pair<Conditions, std::vector<std::size_t>>> known;
+  std::vector<std::pair<PeakConditions, std::vector<std::size_t>>> known;
   for (const std::size_t u : units) {
     const ExperimentConfig& experiment = config.experiments[plan.units[u].experiment];
-    const Conditions conditions(experiment.runner.string(), experiment.exec_wrapper, experiment.environment,
-                                plan.units[u].threads, experiment.isa, experiment.cpu_affinity);
+    const PeakConditions conditions(experiment.runner.string(), experiment.exec_wrapper,
+                                    experiment.environment, plan.units[u].threads, experiment.isa,
+                                    experiment.cpu_affinity);
     const auto found = std::ranges::find(known, conditions, [](const auto& group) { return group.first; });
     if (found == known.end()) {
       known.push_back({conditions, {u}});
@@ -301,7 +304,7 @@ void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interr
       request.cpus = experiment.cpu_affinity;
       request.isa = experiment.isa;
       PeaksEntry entry;
-      entry.roofs = AskForPeaks(device, request, interruption, kMostSeconds);
+      entry.roofs = AskForPeaks(device, request, interruption, kMaxPeakSeconds);
       for (const std::size_t u : units) entry.experiments.push_back(plan.units[u].label);
       peaks.entries.push_back(std::move(entry));
     } catch (const WorkerFailure& failure) {

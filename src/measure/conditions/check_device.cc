@@ -19,12 +19,12 @@
 namespace etprof {
 namespace {
 
-void CheckCpusOf(const ExperimentConfig& experiment, const DeviceProperties& properties) {
+void CheckCpusExist(const ExperimentConfig& experiment, const DeviceProperties& properties) {
   const std::vector<int> wanted = CpusOf(experiment.cpu_affinity, properties);
   if (wanted.empty() || properties.cpus.empty()) return;
   const bool any = std::ranges::any_of(wanted, [&](int cpu) {
     return std::ranges::any_of(properties.cpus,
-                               [&](const DeviceProperties::Cpu& there) { return there.id == cpu; });
+                               [&](const DeviceProperties::Cpu& present) { return present.id == cpu; });
   });
   if (any) return;
   throw Error(ExitCode::kBadInput,
@@ -33,11 +33,11 @@ void CheckCpusOf(const ExperimentConfig& experiment, const DeviceProperties& pro
       .Remedy("`etprof devices` shows which there are");
 }
 
-// An emulated CPU is known to the emulator alone, so that of its masks only the names are looked at.
+// Checks a mask. For an emulated CPU, which only the emulator knows, only the feature names are checked.
 void CheckMask(const ExperimentConfig& experiment, const DeviceProperties& properties) {
   if (experiment.isa.empty()) return;
-  isa::FeatureSet here;
-  for (const std::string& feature : FeaturesOf(properties)) here.insert(feature);
+  isa::FeatureSet features;
+  for (const std::string& feature : FeaturesOf(properties)) features.insert(feature);
   const bool emulated = IsEmulated(experiment, properties) || !experiment.exec_wrapper.empty();
   const std::string built_for = ProgramArchitecture(experiment.runner.string());
   isa::Architecture architecture =
@@ -45,19 +45,19 @@ void CheckMask(const ExperimentConfig& experiment, const DeviceProperties& prope
   if (emulated && built_for.empty()) return;
   if (emulated)
     architecture = built_for == "aarch64" ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
-  // macOS is asked for some features only.
-  if (emulated || here.empty() || properties.platform.starts_with("mac")) {
-    for (const isa::Feature& feature : isa::Features(architecture)) here.emplace(feature.name);
+  // macOS reports only some features.
+  if (emulated || features.empty() || properties.platform.starts_with("mac")) {
+    for (const isa::Feature& feature : isa::Features(architecture)) features.emplace(feature.name);
   }
   try {
-    isa::ParseMask(architecture, here, experiment.isa);
+    isa::ParseMask(architecture, features, experiment.isa);
   } catch (const Error& error) {
     throw Error(ExitCode::kBadInput, fmt::format("experiment \"{}\": {}", experiment.name, error.problem()))
         .Remedy(error.remedy());
   }
 }
 
-// What runs elsewhere is found out there only, and in a shell's words.
+// Without this check, a wrong architecture would only be found on the remote device, with a shell's message.
 void RequireArchitecture(const ExperimentConfig& experiment, const std::string& device,
                          const DeviceProperties& properties) {
   if (device == "local" || !experiment.exec_wrapper.empty()) return;
@@ -69,27 +69,27 @@ void RequireArchitecture(const ExperimentConfig& experiment, const std::string& 
       .Remedy("build one for the device (`etprof build --target`), or name an emulator (exec_wrapper)");
 }
 
-// The CPUs that the experiment's threads may run on. Empty: not known.
+// The CPUs that the experiment's threads may run on; empty: not known.
 std::vector<int> AllowedCpus(const ExperimentConfig& experiment, const DeviceProperties& properties) {
   std::vector<int> allowed;
   for (const DeviceProperties::Cpu& cpu : properties.cpus) allowed.push_back(cpu.id);
-  const auto keep = [&](const std::vector<int>& cpus) {
+  const auto intersect = [&](const std::vector<int>& cpus) {
     std::erase_if(allowed, [&](int cpu) { return std::ranges::find(cpus, cpu) == cpus.end(); });
   };
   try {
-    if (!properties.limits.cpuset.empty()) keep(ParseCpus(properties.limits.cpuset));
-    // A worker's own affinity replaces the one that etprof was started with.
+    if (!properties.limits.cpuset.empty()) intersect(ParseCpus(properties.limits.cpuset));
+    // A worker's own affinity replaces that of etprof.
     const std::string& affinity =
         experiment.cpu_affinity.empty() ? properties.limits.affinity : experiment.cpu_affinity;
-    if (!affinity.empty()) keep(CpusOf(affinity, properties));
+    if (!affinity.empty()) intersect(CpusOf(affinity, properties));
   } catch (const Error&) {
-    return {};  // the device writes its CPUs in another way
+    return {};  // the device writes its CPU lists in an unknown format
   }
   return allowed;
 }
 
-// How many cores the CPUs belong to: hyperthreads share one.
-std::size_t CoresOf(const std::vector<int>& cpus, const DeviceProperties& properties) {
+// The number of cores of the CPUs; hyperthreads share a core.
+std::size_t CountCores(const std::vector<int>& cpus, const DeviceProperties& properties) {
   std::set<std::string> cores;
   for (const DeviceProperties::Cpu& cpu : properties.cpus) {
     if (std::ranges::find(cpus, cpu.id) != cpus.end())
@@ -103,7 +103,7 @@ std::string ThreadWarning(const ExperimentConfig& experiment, int threads,
   const std::vector<int> cpus = AllowedCpus(experiment, properties);
   if (cpus.empty() || threads <= 1) return "";
   const auto wanted = static_cast<std::size_t>(threads);
-  const std::size_t cores = CoresOf(cpus, properties);
+  const std::size_t cores = CountCores(cpus, properties);
   const std::string on =
       fmt::format("{} threads on {} (CPU {})", threads, CountedText(cpus.size(), "CPU"), CpusText(cpus));
   if (wanted > cpus.size())
@@ -141,7 +141,7 @@ void CheckForDevice(const Config& config, const std::string& device, const Devic
     if (device == "local")
       FindProgram(experiment.exec_wrapper.empty() ? experiment.runner.string()
                                                   : experiment.exec_wrapper.front());
-    if (!experiment.cpu_affinity.empty()) CheckCpusOf(experiment, properties);
+    if (!experiment.cpu_affinity.empty()) CheckCpusExist(experiment, properties);
   }
 }
 

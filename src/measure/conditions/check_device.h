@@ -8,20 +8,21 @@
 
 namespace etprof {
 
-// What cannot run on a device, as far as its properties and the files here tell: without starting anything.
+// Checks whether a configuration can run on a device, from the device's properties and local files alone,
+// without starting anything.
 
-// Throws Error (kBadInput; kUsage for a power mode): a runner for another architecture than that of a device
-// elsewhere, and no exec_wrapper that may emulate it; programs that this machine would not start; clusters
-// and CPUs that the device has not; a power mode where there are none.
+// Throws Error (kBadInput; kUsage for a power mode) for a runner for another architecture than that of a
+// remote device without an exec_wrapper that may emulate it; for programs that this machine cannot start; for
+// clusters and CPUs that the device does not have; and for a power mode on a device without power modes.
 void CheckForDevice(const Config& config, const std::string& device, const DeviceProperties& properties);
 
-// Throws Error (kBadInput) for masks of features that there are not, or that the device's kernel does not
-// report. The runner, which asks the CPU itself, has the last word: for where it is not to be started.
+// Throws Error (kBadInput) for masks of unknown features, and of features that the device's kernel does not
+// report. Used if the runner is not started; a started runner decides itself, since it asks the CPU.
 void CheckMasks(const Config& config, const DeviceProperties& properties);
 
-// Where experiments have more threads than CPUs they may use, more than cores, or CPUs chosen for them that
-// are hyperthreads of one core: a warning for each, "4 threads on 2 CPUs: ...". By the properties' affinity,
-// cpuset, and list of siblings; of emulated CPUs nothing is known.
+// Returns a warning, such as "4 threads on 2 CPUs: ...", for each experiment that has more threads than CPUs
+// it may use, more threads than cores, or chosen CPUs that are hyperthreads of one core. Uses the affinity,
+// cpuset, and siblings in the properties; emulated CPUs get no warnings.
 std::vector<std::string> ThreadWarnings(const Config& config, const DeviceProperties& properties);
 
 }  // namespace etprof

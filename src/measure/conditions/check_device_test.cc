@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::StartsWith;
 
-DeviceProperties X86() {
+DeviceProperties MakeX86Device() {
   DeviceProperties properties;
   properties.name = "local";
   properties.platform = "linux-x86_64";
@@ -32,13 +32,13 @@ Config ConfigWith(ExperimentConfig experiment) {
   return config;
 }
 
-Config Masked(const std::string& isa) {
+Config ConfigWithMask(const std::string& isa) {
   ExperimentConfig experiment;
   experiment.isa = isa;
   return ConfigWith(experiment);
 }
 
-Config OnCpus(const std::string& cpus) {
+Config ConfigOnCpus(const std::string& cpus) {
   ExperimentConfig experiment;
   experiment.cpu_affinity = cpus;
   return ConfigWith(experiment);
@@ -53,8 +53,8 @@ Config Started(const std::string& runner, const std::vector<std::string>& wrappe
   return ConfigWith(experiment);
 }
 
-// The message; empty: nothing is wrong.
-std::string Problem(const Config& config, const DeviceProperties& properties = X86(),
+// The message of CheckForDevice and CheckMasks; empty: no problem.
+std::string Problem(const Config& config, const DeviceProperties& properties = MakeX86Device(),
                     const std::string& device = "local") {
   try {
     CheckForDevice(config, device, properties);
@@ -66,20 +66,20 @@ std::string Problem(const Config& config, const DeviceProperties& properties = X
   return "";
 }
 
-TEST(CheckDevice, Masks) {
-  EXPECT_EQ(Problem(Masked("-avx2")), "");
-  EXPECT_EQ(Problem(Masked("=avx")), "");
-  EXPECT_EQ(Problem(Masked("-avxx2")),
+TEST(CheckDevice, ChecksMasks) {
+  EXPECT_EQ(Problem(ConfigWithMask("-avx2")), "");
+  EXPECT_EQ(Problem(ConfigWithMask("=avx")), "");
+  EXPECT_EQ(Problem(ConfigWithMask("-avxx2")),
             "experiment \"a\": --isa: unknown CPU feature 'avxx2'. Did you mean 'avx2'?");
-  EXPECT_NE(Problem(Masked("-avx512")).find("this CPU has no avx512 feature"), std::string::npos);
-  EXPECT_NE(Problem(Masked("-sme2")).find("is a feature of aarch64"), std::string::npos);
+  EXPECT_NE(Problem(ConfigWithMask("-avx512")).find("this CPU has no avx512 feature"), std::string::npos);
+  EXPECT_NE(Problem(ConfigWithMask("-sme2")).find("is a feature of aarch64"), std::string::npos);
 }
 
-TEST(CheckDevice, AnEmulatedCpuMayHaveAnyFeatureOfItsArchitecture) {
-  // Of a script nothing tells what it is for.
+TEST(CheckDevice, AcceptsAnyFeatureOfAnEmulatedArchitecture) {
+  // The architecture of a script is not known.
   EXPECT_EQ(Problem(Started("/etc/passwd", {"/bin/sh"}, "-sme2")), "");
 #if defined(__x86_64__)
-  DeviceProperties old = X86();
+  DeviceProperties old = MakeX86Device();
   old.features = {"pni"};
   const std::string runner = std::filesystem::read_symlink("/proc/self/exe").string();
   EXPECT_EQ(Problem(Started(runner, {"/bin/sh"}, "-avx512"), old), "");
@@ -88,33 +88,34 @@ TEST(CheckDevice, AnEmulatedCpuMayHaveAnyFeatureOfItsArchitecture) {
 #endif
 }
 
-TEST(CheckDevice, Cpus) {
-  EXPECT_EQ(Problem(OnCpus("1")), "");
-  EXPECT_EQ(Problem(OnCpus("1,7")), "");  // as taskset takes it
-  EXPECT_NE(Problem(OnCpus("7")).find("none of the CPUs 7 is there"), std::string::npos);
-  EXPECT_NE(Problem(OnCpus("big")), "");  // CPUs of one kind are "all"
-  EXPECT_EQ(Problem(OnCpus("all")), "");
+TEST(CheckDevice, ChecksCpus) {
+  EXPECT_EQ(Problem(ConfigOnCpus("1")), "");
+  EXPECT_EQ(Problem(ConfigOnCpus("1,7")), "");  // one existing CPU suffices, as for taskset
+  EXPECT_NE(Problem(ConfigOnCpus("7")).find("none of the CPUs 7 is there"), std::string::npos);
+  EXPECT_NE(Problem(ConfigOnCpus("big")), "");  // if all CPUs are alike, the cluster's name is "all"
+  EXPECT_EQ(Problem(ConfigOnCpus("all")), "");
 }
 
-TEST(CheckDevice, Programs) {
+TEST(CheckDevice, ChecksPrograms) {
   EXPECT_NE(Problem(Started("/etc/passwd")), "");
   EXPECT_NE(Problem(Started("/etc")), "");
   EXPECT_NE(Problem(Started("/bin/sh", {"no-such-program"})).find("no-such-program"), std::string::npos);
   EXPECT_EQ(Problem(Started("/etc/passwd", {"sh"})), "");
-  EXPECT_EQ(Problem(Started("/etc/passwd"), X86(), "ssh:board"), "");  // it starts there
+  // The program only has to exist on the remote device.
+  EXPECT_EQ(Problem(Started("/etc/passwd"), MakeX86Device(), "ssh:board"), "");
 }
 
-TEST(CheckDevice, PowerModesAreAndroids) {
+TEST(CheckDevice, AcceptsPowerModesOnAndroidOnly) {
   Config config = ConfigWith({});
   config.power_mode = "app-developer";
   EXPECT_NE(Problem(config), "");
-  DeviceProperties android = X86();
+  DeviceProperties android = MakeX86Device();
   android.platform = "android";
   EXPECT_EQ(Problem(config, android, "adb"), "");
 }
 
-TEST(CheckDevice, ARunnerForAnotherArchitecture) {
-  DeviceProperties arm = X86();
+TEST(CheckDevice, RefusesARunnerForAnotherArchitecture) {
+  DeviceProperties arm = MakeX86Device();
   arm.architecture = "aarch64";
   arm.features = {"asimddp"};
   ExperimentConfig experiment;
@@ -134,8 +135,8 @@ Config WithThreads(std::vector<int> threads, const std::string& cpus = "") {
   return ConfigWith(experiment);
 }
 
-TEST(ThreadWarnings, NameBothNumbers) {
-  const DeviceProperties two = X86();
+TEST(ThreadWarnings, NameThreadsAndCpus) {
+  const DeviceProperties two = MakeX86Device();
   EXPECT_THAT(ThreadWarnings(WithThreads({1, 2}), two), IsEmpty());
   EXPECT_THAT(
       ThreadWarnings(WithThreads({64, 64}), two),
@@ -148,11 +149,11 @@ TEST(ThreadWarnings, NameBothNumbers) {
   EXPECT_THAT(ThreadWarnings(WithThreads({64}), unknown), IsEmpty());
 }
 
-TEST(ThreadWarnings, KnowTheAffinityAndTheCpuset) {
-  DeviceProperties two = X86();
+TEST(ThreadWarnings, ConsiderAffinityAndCpuset) {
+  DeviceProperties two = MakeX86Device();
   two.limits.affinity = "1";
   EXPECT_THAT(ThreadWarnings(WithThreads({2}), two), ElementsAre(StartsWith("2 threads on 1 CPU (CPU 1): ")));
-  // A worker that is put on other CPUs leaves the affinity, and never the cpuset.
+  // A worker that is pinned to other CPUs leaves etprof's affinity, but never the cpuset.
   EXPECT_THAT(ThreadWarnings(WithThreads({2}, "0-1"), two), IsEmpty());
   two.limits.affinity.clear();
   two.limits.cpuset = "0";
@@ -162,8 +163,8 @@ TEST(ThreadWarnings, KnowTheAffinityAndTheCpuset) {
   EXPECT_THAT(ThreadWarnings(WithThreads({2}), two), IsEmpty());
 }
 
-TEST(ThreadWarnings, KnowHyperthreads) {
-  DeviceProperties four = X86();
+TEST(ThreadWarnings, ConsiderHyperthreads) {
+  DeviceProperties four = MakeX86Device();
   four.cpus.resize(4);
   for (std::size_t id = 0; id < 4; ++id) {
     four.cpus[id].id = static_cast<int>(id);

@@ -13,7 +13,7 @@
 namespace etprof {
 namespace {
 
-constexpr double kLookSeconds = 1;  // between two looks at the temperature
+constexpr double kReadIntervalSeconds = 1;  // between two readings of the temperature
 
 bool Uses(const DeviceVitals::Clock& clock, const std::vector<int>& cpus) {
   return cpus.empty() || clock.cpus.empty() || std::ranges::any_of(cpus, [&](int cpu) {
@@ -28,7 +28,7 @@ bool IsCapped(const DeviceVitals& vitals, const std::vector<int>& cpus) {
     if (clock.Capped()) return true;
     known = known || (clock.cap_khz && clock.hardware_max_khz);
   }
-  // Where the clocks say nothing, what slows CPUs down does.
+  // Without clock data, an active cooling device of the CPUs shows that they are slowed down.
   return !known && std::ranges::any_of(vitals.cooling, [](const auto& cooling) {
     return cooling.of_cpu && cooling.state > 0;
   });
@@ -52,30 +52,31 @@ std::vector<int> UsedCpus(const Config& config, const DeviceProperties& device) 
 }
 
 std::optional<DeviceVitals> ConditionsWatch::Read(bool all) {
-  all = all || (only_services_tell_ && options_.max_celsius);
+  all = all || (only_from_services_ && options_.max_celsius);
   std::optional<DeviceVitals> vitals = read_(all);
   if (vitals && all) {
     thermal_status_ = vitals->thermal_status.value_or(0);
-    only_services_tell_ = (vitals->Hottest() && vitals->sources.find('z') == std::string::npos) ||
+    only_from_services_ = (vitals->Hottest() && vitals->sources.find('z') == std::string::npos) ||
                           (!vitals->skin_celsius && thermal_status_ > 0);
   }
   return vitals;
 }
 
-// Empty: it is cool enough.
-std::string ConditionsWatch::WhyTooHot(const DeviceVitals& vitals) const {
+// Returns why the device is too hot; empty: it is cool enough.
+std::string ConditionsWatch::TooHotReason(const DeviceVitals& vitals) const {
   if (std::string above = vitals.AboveLimitText(*options_.max_celsius); !above.empty()) return above;
-  // A skin sensor decides alone, so that the user's limit may be above what Android calls light.
+  // If there is a skin sensor, it alone decides, so that the user's limit may be above Android's "light"
+  // status.
   const bool status_decides = !vitals.skin_celsius && thermal_status_ > 0;
   return status_decides ? "thermal status " + ThermalStatusName(thermal_status_) : "";
 }
 
-// Waits while it is too hot; how long, in seconds. `vitals` are those after it.
-double ConditionsWatch::Cool(std::optional<DeviceVitals>& vitals) {
+// Waits while the device is too hot, and updates `vitals`. Returns the seconds of waiting.
+double ConditionsWatch::WaitUntilCool(std::optional<DeviceVitals>& vitals) {
   const double start = options_.now();
-  int looks = 0;
+  int readings = 0;
   for (std::string why; !gave_up_ && !(options_.interrupted && options_.interrupted());) {
-    why = vitals ? WhyTooHot(*vitals) : "";
+    why = vitals ? TooHotReason(*vitals) : "";
     if (why.empty()) break;
     const double waited = options_.now() - start;
     const double total = waited_ + waited;
@@ -92,12 +93,12 @@ double ConditionsWatch::Cool(std::optional<DeviceVitals>& vitals) {
       options_.progress->Waiting(
           fmt::format("waiting for the device to cool: {} ({:.0f} s in total)", why, total));
     }
-    ++looks;
-    options_.sleep(kLookSeconds);
+    ++readings;
+    options_.sleep(kReadIntervalSeconds);
     vitals = Read(false);
   }
-  if (looks > 0 && thermal_status_ > 0) vitals = Read(true);  // the status is that of before
-  const double waited = looks == 0 ? 0 : options_.now() - start;
+  if (readings > 0 && thermal_status_ > 0) vitals = Read(true);  // the status was read before the waiting
+  const double waited = readings == 0 ? 0 : options_.now() - start;
   waited_ += waited;
   return waited;
 }
@@ -110,15 +111,15 @@ std::optional<RoundConditions> ConditionsWatch::BeforeRound(int launch, int roun
   conditions.round = round;
   conditions.order = order;
   if (options_.max_celsius) {
-    if (!vitals->LimitedCelsius() && !std::exchange(told_of_no_sensor_, true)) {
+    if (!vitals->LimitedCelsius() && !std::exchange(warned_no_sensor_, true)) {
       warnings_.push_back(
           "no sensor of the CPUs' or the skin's temperature can be read: max_temp has no effect");
       if (options_.progress != nullptr) options_.progress->Message(warnings_.back());
     }
-    conditions.waited_seconds = Cool(vitals);
+    conditions.waited_seconds = WaitUntilCool(vitals);
     if (!vitals) return std::nullopt;
   }
-  conditions.hot = thermal_status_ > 0 || (options_.max_celsius && !WhyTooHot(*vitals).empty());
+  conditions.hot = thermal_status_ > 0 || (options_.max_celsius && !TooHotReason(*vitals).empty());
   conditions.capped = IsCapped(*vitals, cpus_);
   conditions.vitals = std::move(*vitals);
   return conditions;
@@ -131,11 +132,11 @@ std::vector<std::string> ConditionsWarnings(const RunData& run) {
       if (cpu.hardware_max_khz) hardware_max[cpu.id] = *cpu.hardware_max_khz;
     }
   }
-  // A round of a launch, or a process of it where they alternate, each once.
+  // Rounds of launches (or processes, if whole processes alternate), each counted once.
   std::set<std::pair<int, int>> rounds, capped, hot;
   double lowest_share = 1;
   std::string lowest;
-  const auto lower = [&](const std::string& cpus, std::int64_t cap, std::int64_t maximum) {
+  const auto update_lowest = [&](const std::string& cpus, std::int64_t cap, std::int64_t maximum) {
     const double share = double(cap) / double(maximum);
     if (share >= lowest_share) return;
     lowest_share = share;
@@ -149,7 +150,7 @@ std::vector<std::string> ConditionsWarnings(const RunData& run) {
         const auto maximum = hardware_max.find(*burst.cpu_end);
         if (maximum == hardware_max.end() || *burst.frequency_cap_khz >= maximum->second) continue;
         capped.emplace(launch.index, burst.round);
-        lower(std::to_string(*burst.cpu_end), *burst.frequency_cap_khz, maximum->second);
+        update_lowest(std::to_string(*burst.cpu_end), *burst.frequency_cap_khz, maximum->second);
       }
     }
   }
@@ -157,11 +158,11 @@ std::vector<std::string> ConditionsWarnings(const RunData& run) {
   std::optional<double> hottest;
   for (const RoundConditions& conditions : run.conditions) {
     const std::pair round(conditions.launch, conditions.round);
-    if (!rounds.contains(round)) continue;  // nothing was measured in it
+    if (!rounds.contains(round)) continue;  // no burst was measured in this round
     if (conditions.capped) {
       capped.insert(round);
       for (const DeviceVitals::Clock& clock : conditions.vitals.clocks) {
-        if (clock.Capped()) lower(CpusText(clock.cpus), *clock.cap_khz, *clock.hardware_max_khz);
+        if (clock.Capped()) update_lowest(CpusText(clock.cpus), *clock.cap_khz, *clock.hardware_max_khz);
       }
     }
     if (!conditions.hot) continue;

@@ -12,30 +12,32 @@
 
 namespace etprof {
 
-// The CPUs that the experiments are pinned to; empty: one of them runs on any. Throws as CpusOf.
+// The CPUs that the experiments are pinned to; empty: at least one experiment may run on any CPU. Throws as
+// CpusOf.
 std::vector<int> UsedCpus(const Config& config, const DeviceProperties& device);
 
 struct CoolingOptions {
-  std::optional<double> max_celsius;  // of DeviceVitals::LimitedCelsius() before a round; absent: any
-  double wait_seconds = 300;          // at most, before one round
+  std::optional<double> max_celsius;  // limit for DeviceVitals::LimitedCelsius() before a round; absent: none
+  double wait_seconds = 300;          // maximum before one round
   std::function<double()> now;        // seconds of a monotonic clock
-  std::function<void(double)> sleep;  // that many seconds
-  std::function<bool()> interrupted;  // the user wants to stop
+  std::function<void(double)> sleep;  // sleeps for this many seconds
+  std::function<bool()> interrupted;  // whether the user wants to stop
   Progress* progress = nullptr;
 };
 
-// Reads how the device is before every round, and waits there while it is too hot.
+// Reads the device's vitals before every round, and waits while the device is too hot.
 class ConditionsWatch {
  public:
-  static constexpr double kMaxWaits = 6;  // of CoolingOptions::wait_seconds, over all rounds
-  // Absent: it cannot be read now. `all` as for VitalsReader::Read.
+  // Maximum waiting in total, as a multiple of CoolingOptions::wait_seconds.
+  static constexpr double kMaxWaits = 6;
+  // Absent: the vitals cannot be read now. `all` as for VitalsReader::Read.
   using ReadVitals = std::function<std::optional<DeviceVitals>(bool all)>;
-  // `cpus`: those that are measured on; empty: any.
+  // `cpus`: those that the experiments use; empty: any.
   ConditionsWatch(ReadVitals read, std::vector<int> cpus, CoolingOptions options)
       : read_(std::move(read)), cpus_(std::move(cpus)), options_(std::move(options)) {}
 
-  // What a phone takes long to say is asked for once a launch (and for every look at a temperature that
-  // only Android tells). Absent: it could not be read.
+  // Reads the values that a phone is slow to provide only once per launch, except for a limited temperature
+  // that only Android's services report. Absent: the vitals could not be read.
   std::optional<RoundConditions> BeforeRound(int launch, int round, int order);
 
   double waited_seconds() const { return waited_; }
@@ -43,23 +45,23 @@ class ConditionsWatch {
 
  private:
   std::optional<DeviceVitals> Read(bool all);
-  std::string WhyTooHot(const DeviceVitals& vitals) const;
-  double Cool(std::optional<DeviceVitals>& vitals);
+  std::string TooHotReason(const DeviceVitals& vitals) const;
+  double WaitUntilCool(std::optional<DeviceVitals>& vitals);
 
   ReadVitals read_;
   std::vector<int> cpus_;
   CoolingOptions options_;
   int launch_ = -1;
-  int thermal_status_ = 0;           // at the last reading of everything
-  bool only_services_tell_ = false;  // whether it is cool
-  bool gave_up_ = false;             // to wait: it does not get any cooler
-  bool told_of_no_sensor_ = false;
+  int thermal_status_ = 0;           // when all vitals were last read
+  bool only_from_services_ = false;  // only Android's services report the temperature
+  bool gave_up_ = false;             // stopped waiting, since the device does not get cooler
+  bool warned_no_sensor_ = false;
   double waited_ = 0;
   std::vector<std::string> warnings_;
 };
 
-// What is to be said of a run's conditions as a whole: "3 of 40 rounds ran with capped clocks (CPU 4-7
-// at 1.80 of 3.25 GHz)". A round counts as capped, too, where a worker saw the cap of its CPU.
+// Returns the warnings about a run's conditions as a whole: "3 of 40 rounds ran with capped clocks (CPU 4-7
+// at 1.80 of 3.25 GHz)". A round also counts as capped if a worker reported a cap of its CPU.
 std::vector<std::string> ConditionsWarnings(const RunData& run);
 
 }  // namespace etprof

@@ -27,7 +27,7 @@ DeviceVitals::Clock Clock(std::vector<int> cpus, std::int64_t cap, std::int64_t 
   return clock;
 }
 
-// A device that is `celsius` warm and loses one degree a second while nothing runs.
+// A fake device at `celsius` degrees that cools by one degree per second.
 class Cooling : public Test {
  protected:
   ConditionsWatch Watch(std::optional<double> limit, std::vector<int> cpus = {}) {
@@ -82,16 +82,16 @@ TEST_F(Cooling, WaitsUntilTheDeviceIsCool) {
   EXPECT_TRUE(watch.warnings().empty());
 }
 
-TEST_F(Cooling, WithoutALimitItIsReadOnly) {
+TEST_F(Cooling, OnlyReadsWithoutALimit) {
   ConditionsWatch watch = Watch(std::nullopt);
   EXPECT_EQ(watch.BeforeRound(0, 0, 0)->waited_seconds, 0);
   EXPECT_FALSE(watch.BeforeRound(0, 1, 0)->hot);
   watch.BeforeRound(1, 0, 0);
   EXPECT_EQ(readings_, 3);
-  EXPECT_EQ(readings_of_all_, 2);  // once a launch
+  EXPECT_EQ(readings_of_all_, 2);  // once per launch
 }
 
-TEST_F(Cooling, GoesOnHotAfterATime) {
+TEST_F(Cooling, GivesUpAfterTheWaitingTime) {
   coldest_ = 47.14;
   ConditionsWatch watch = Watch(45);
   const auto first = watch.BeforeRound(0, 0, 0);
@@ -100,15 +100,15 @@ TEST_F(Cooling, GoesOnHotAfterATime) {
   ASSERT_EQ(watch.warnings().size(), 1U);
   EXPECT_NE(watch.warnings()[0].find("does not stay cool: 47.1 °C > 45 °C after waiting 20 s, 20 s in total"),
             std::string::npos);
-  const auto second = watch.BeforeRound(0, 1, 0);  // it was tried: no second time
+  const auto second = watch.BeforeRound(0, 1, 0);  // the watch has given up and does not wait again
   EXPECT_TRUE(second->hot && second->waited_seconds == 0);
   EXPECT_EQ(watch.warnings().size(), 1U);
 }
 
-TEST_F(Cooling, WaitsSixTimesTheLimitOfARoundInTotal) {
+TEST_F(Cooling, WaitsAtMostSixTimesTheLimitOfARoundInTotal) {
   ConditionsWatch watch = Watch(45);
   for (int round = 0; round < 20; ++round) {
-    celsius_ = 60;  // 15 s, which is less than the 20 s of a round
+    celsius_ = 60;  // waits 15 s, less than a round's limit of 20 s
     watch.BeforeRound(0, round, 0);
   }
   EXPECT_EQ(watch.waited_seconds(), 120);
@@ -120,7 +120,7 @@ TEST_F(Cooling, ComparesTheSkinIfItHasASensor) {
   celsius_ = 80;
   skin_celsius_ = 40;
   EXPECT_EQ(Watch(45).BeforeRound(0, 0, 0)->waited_seconds, 0);
-  status_ = 1;  // Android's limits are its own
+  status_ = 1;  // Android's limits do not count
   EXPECT_EQ(Watch(45).BeforeRound(0, 0, 0)->waited_seconds, 0);
   skin_celsius_ = 46;
   EXPECT_EQ(Watch(45).BeforeRound(0, 0, 0)->waited_seconds, 20);
@@ -146,7 +146,7 @@ TEST_F(Cooling, WithoutASensorItWarnsOnceAndDoesNotWait) {
   EXPECT_EQ(said_.messages.size(), 1U);
 }
 
-TEST_F(Cooling, ATemperatureThatOnlyServicesTellIsAskedOfThem) {
+TEST_F(Cooling, ReadsATemperatureThatOnlyServicesReport) {
   only_services_tell_ = true;
   ConditionsWatch watch = Watch(45);
   EXPECT_EQ(watch.BeforeRound(0, 0, 0)->waited_seconds, 5);
@@ -154,7 +154,7 @@ TEST_F(Cooling, ATemperatureThatOnlyServicesTellIsAskedOfThem) {
   EXPECT_EQ(watch.BeforeRound(0, 1, 0)->waited_seconds, 1);
 }
 
-TEST_F(Cooling, EndsWithTheUsersPatienceOrTheConnection) {
+TEST_F(Cooling, EndsOnInterruptionAndConnectionLoss) {
   ConditionsWatch watch = Watch(45);
   interrupted_ = true;
   EXPECT_EQ(watch.BeforeRound(0, 0, 0)->waited_seconds, 0);
@@ -162,14 +162,14 @@ TEST_F(Cooling, EndsWithTheUsersPatienceOrTheConnection) {
   EXPECT_FALSE(watch.BeforeRound(0, 1, 0));
 }
 
-TEST_F(Cooling, CappedIsWhatIsUsed) {
+TEST_F(Cooling, ReportsCapsOfUsedCpusOnly) {
   clocks_ = {Clock({0, 1}, 1'000'000, 2'000'000), Clock({2, 3}, 3'000'000, 3'000'000)};
   EXPECT_TRUE(Watch({}).BeforeRound(0, 0, 0)->capped);
   EXPECT_TRUE(Watch({}, {1, 2}).BeforeRound(0, 0, 0)->capped);
   EXPECT_FALSE(Watch({}, {2}).BeforeRound(0, 0, 0)->capped);
 }
 
-TEST_F(Cooling, AndroidsStatusHoldsForTheLaunch) {
+TEST_F(Cooling, KeepsAndroidsStatusForTheLaunch) {
   status_ = 2;
   ConditionsWatch watch = Watch({});
   EXPECT_TRUE(watch.BeforeRound(0, 0, 0)->hot);
@@ -178,7 +178,7 @@ TEST_F(Cooling, AndroidsStatusHoldsForTheLaunch) {
   EXPECT_FALSE(watch.BeforeRound(1, 0, 0)->hot);
 }
 
-RunData RunOf(int launches, int rounds) {
+RunData MakeRun(int launches, int rounds) {
   RunData run;
   run.device.emplace();
   run.device->cpus.emplace_back();
@@ -203,20 +203,21 @@ RunData RunOf(int launches, int rounds) {
   return run;
 }
 
-TEST(ConditionsWarnings, NothingOddIsNotTold) { EXPECT_TRUE(ConditionsWarnings(RunOf(2, 4)).empty()); }
+TEST(ConditionsWarnings, AreEmptyForANormalRun) { EXPECT_TRUE(ConditionsWarnings(MakeRun(2, 4)).empty()); }
 
 TEST(ConditionsWarnings, CountRoundsNotBursts) {
-  RunData run = RunOf(2, 4);
+  RunData run = MakeRun(2, 4);
   run.conditions[2].capped = true;
   run.conditions[2].vitals.clocks = {Clock({4, 5, 6}, 1'800'000, 3'250'000)};
-  // A worker saw another one, in both experiments.
+  // In another round, workers of both experiments reported a cap.
   for (ExperimentData& data : run.experiments) {
     data.launches[1].bursts[1].cpu_end = 3;
     data.launches[1].bursts[1].frequency_cap_khz = 2'900'000;
     data.launches[1].bursts[2].cpu_end = 3;
-    data.launches[1].bursts[2].frequency_cap_khz = 3'000'000;  // which is no cap
+    // Equals the hardware's maximum, so it is not a cap.
+    data.launches[1].bursts[2].frequency_cap_khz = 3'000'000;
   }
-  RoundConditions unused;  // of a round that was not run
+  RoundConditions unused;  // of a round without bursts
   unused.launch = 9;
   unused.capped = unused.hot = true;
   run.conditions.push_back(unused);
@@ -224,8 +225,8 @@ TEST(ConditionsWarnings, CountRoundsNotBursts) {
             std::vector<std::string>{"2 of 8 rounds ran with capped clocks (CPU 4-6 at 1.80 of 3.25 GHz)"});
 }
 
-TEST(ConditionsWarnings, HotRoundsAndWaiting) {
-  RunData run = RunOf(1, 3);
+TEST(ConditionsWarnings, ReportHotRoundsAndWaiting) {
+  RunData run = MakeRun(1, 3);
   run.conditions[0].hot = true;
   run.conditions[0].vitals.skin_celsius = 47.12;
   run.conditions[1].hot = true;
@@ -236,7 +237,7 @@ TEST(ConditionsWarnings, HotRoundsAndWaiting) {
                                       "62 s were waited for the device to cool"}));
 }
 
-TEST(ConditionsJson, IsReadAsItWasWritten) {
+TEST(ConditionsJson, RoundTrips) {
   RoundConditions conditions;
   conditions.launch = 2;
   conditions.round = 5;

@@ -7,28 +7,29 @@
 namespace etprof {
 namespace {
 
-constexpr double kMostShare = 0.05;  // of the time between two snapshots that one may take
-constexpr int kMostFailures = 2;     // in a row; then it is given up
+constexpr double kMaxSnapshotShare =
+    0.05;                        // maximum share of the time between snapshots that a snapshot may take
+constexpr int kMaxFailures = 2;  // failures in a row after which no more snapshots are taken
 
-int MostThreads(const RunData& run) {
-  int most = 1;
-  for (const ExperimentData& data : run.experiments) most = std::max(most, data.threads);
-  return most;
+int MaxThreadsOf(const RunData& run) {
+  int max_threads = 1;
+  for (const ExperimentData& data : run.experiments) max_threads = std::max(max_threads, data.threads);
+  return max_threads;
 }
 
 }  // namespace
 
 void LoadWatch::AfterLaunch() {
   const double since = now_() - last_at_;
-  if (since >= kShortestLoadSeconds && cost_ <= kMostShare * since) Look();
+  if (since >= kShortestLoadSeconds && cost_ <= kMaxSnapshotShare * since) TakeSnapshot();
 }
 
 void LoadWatch::End() {
-  if (last_ && now_() > last_at_) Look();
+  if (last_ && now_() > last_at_) TakeSnapshot();
 }
 
-void LoadWatch::Look() {
-  if (failures_ >= kMostFailures) return;
+void LoadWatch::TakeSnapshot() {
+  if (failures_ >= kMaxFailures) return;
   const double start = now_();
   std::optional<LoadSnapshot> snapshot = read_();
   last_at_ = now_();
@@ -52,7 +53,7 @@ std::string LoadWarningBefore(const OtherLoad& load, int threads) {
 }
 
 std::vector<std::string> LoadWarnings(const RunData& run) {
-  const int threads = MostThreads(run);
+  const int threads = MaxThreadsOf(run);
   if (run.other_load_during && Matters(*run.other_load_during, threads))
     return {fmt::format("{} during the measurement: times are less certain",
                         LoadUsersText(*run.other_load_during))};

@@ -10,43 +10,43 @@
 
 namespace etprof {
 
-// Adds up what other processes use while it is measured: a snapshot before the first launch and one after
-// every launch, when no worker runs. Never within a launch.
+// Adds up the load by other processes during a measurement, from snapshots before the first launch and after
+// every launch, when no worker runs. Takes no snapshots during a launch.
 class LoadWatch {
  public:
-  using Read = std::function<std::optional<LoadSnapshot>()>;  // absent: it cannot be read now
+  using Read = std::function<std::optional<LoadSnapshot>()>;  // absent: the load cannot be read now
   // `now`: seconds of a monotonic clock. `cores`: as for OtherLoadBetween.
   LoadWatch(Read read, std::function<double()> now, int cores)
       : read_(std::move(read)), now_(std::move(now)), cores_(cores) {}
 
-  // Goes on with what an interrupted measurement saw.
+  // Continues with the load that an interrupted measurement recorded.
   void Continue(std::optional<OtherLoad> earlier) { load_ = std::move(earlier); }
-  void Begin() { Look(); }
-  // Does nothing as long as the last snapshot took more than a twentieth of the time since, or that is too
-  // short to tell a load.
+  void Begin() { TakeSnapshot(); }
+  // Takes a snapshot unless the last one took more than a twentieth of the time since, or that time is too
+  // short to measure a load.
   void AfterLaunch();
   void End();
 
-  // Absent: nothing is known.
+  // Absent: the load is not known.
   const std::optional<OtherLoad>& load() const { return load_; }
 
  private:
-  void Look();
+  void TakeSnapshot();
 
   Read read_;
   std::function<double()> now_;
   int cores_;
   std::optional<LoadSnapshot> last_;
-  double last_at_ = 0, cost_ = 0;
+  double last_at_ = 0, cost_ = 0;  // seconds: when the last snapshot was taken, and how long it took
   int failures_ = 0;
   std::optional<OtherLoad> load_;
 };
 
-// What a report says of a run on a busy device: at most one sentence, of the time of the measurement where
-// that is known to have been busy, else of the moment before it.
+// The report's warning about other processes: at most one sentence, about the load during the measurement if
+// that was high, else about the load before it.
 std::vector<std::string> LoadWarnings(const RunData& run);
 
-// What is said before a measurement with that many threads at most; empty where there is nothing to say.
+// The warning before a measurement with at most this many threads; empty: none.
 std::string LoadWarningBefore(const OtherLoad& load, int threads);
 
 }  // namespace etprof

@@ -12,8 +12,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A machine with two cores on which a compiler uses what it is told to.
-class Watched : public testing::Test {
+// A fake machine with two cores, on which a compiler uses a given number of cores.
+class LoadWatchTest : public testing::Test {
  protected:
   LoadWatch Watch() {
     return LoadWatch(
@@ -40,7 +40,7 @@ class Watched : public testing::Test {
   int reads_ = 0;
 };
 
-TEST_F(Watched, LaunchesAreAveraged) {
+TEST_F(LoadWatchTest, AveragesLaunches) {
   LoadWatch watch = Watch();
   watch.Begin();
   EXPECT_FALSE(watch.load());
@@ -55,7 +55,7 @@ TEST_F(Watched, LaunchesAreAveraged) {
   EXPECT_EQ(LoadUsersText(*watch.load()), "cc1plus used 1.2 of 2 cores");
 }
 
-TEST_F(Watched, ShortLaunchesAreTakenTogether) {
+TEST_F(LoadWatchTest, CombinesShortLaunches) {
   cost_ = 0.0001;
   LoadWatch watch = Watch();
   watch.Begin();
@@ -69,7 +69,7 @@ TEST_F(Watched, ShortLaunchesAreTakenTogether) {
   EXPECT_NEAR(watch.load()->process_cores.value(), 1, 0.1);
 }
 
-TEST_F(Watched, SnapshotsThatTakeLongAreRare) {
+TEST_F(LoadWatchTest, TakesSlowSnapshotsRarely) {
   cost_ = 0.1;
   LoadWatch watch = Watch();
   watch.Begin();
@@ -84,7 +84,7 @@ TEST_F(Watched, SnapshotsThatTakeLongAreRare) {
   EXPECT_NEAR(watch.load()->process_cores.value(), 1, 0.1);
 }
 
-TEST_F(Watched, WhatCannotBeReadIsNotKnown) {
+TEST_F(LoadWatchTest, HasNoLoadIfItCannotBeRead) {
   readable_ = false;
   LoadWatch watch = Watch();
   watch.Begin();
@@ -97,7 +97,7 @@ TEST_F(Watched, WhatCannotBeReadIsNotKnown) {
   EXPECT_EQ(reads_, 2);
 }
 
-TEST_F(Watched, GoesOnWithWhatAnEarlierMeasurementSaw) {
+TEST_F(LoadWatchTest, ContinuesAnEarlierMeasurement) {
   LoadWatch watch = Watch();
   watch.Continue(OtherLoad{3, 2, std::nullopt, 1.0, {{"make", 1, 1.0}}});
   watch.Begin();
@@ -107,58 +107,60 @@ TEST_F(Watched, GoesOnWithWhatAnEarlierMeasurementSaw) {
   EXPECT_EQ(watch.load()->processes.at(0).name, "make");
 }
 
-OtherLoad Using(double cores, const std::string& name) { return {1, 2, cores, cores, {{name, 1, cores}}}; }
+OtherLoad LoadOfOneProcess(double cores, const std::string& name) {
+  return {1, 2, cores, cores, {{name, 1, cores}}};
+}
 
-TEST(LoadWarnings, OneSentence) {
+TEST(LoadWarnings, HaveAtMostOneSentence) {
   RunData run;
   run.experiments.resize(1);
   EXPECT_THAT(LoadWarnings(run), IsEmpty());
-  run.other_load_before = Using(1.9, "cc1plus");
+  run.other_load_before = LoadOfOneProcess(1.9, "cc1plus");
   EXPECT_THAT(LoadWarnings(run), ElementsAre("cc1plus used 1.9 of 2 cores right before the measurement"));
-  run.other_load_during = Using(0.1, "python3");
+  run.other_load_during = LoadOfOneProcess(0.1, "python3");
   EXPECT_THAT(LoadWarnings(run), ElementsAre(HasSubstr("right before")));
-  run.other_load_during = Using(1.1, "python3");
+  run.other_load_during = LoadOfOneProcess(1.1, "python3");
   EXPECT_THAT(LoadWarnings(run),
               ElementsAre("python3 used 1.1 of 2 cores during the measurement: times are less certain"));
   run.other_load_before.reset();
-  run.other_load_during = Using(0.15, "python3");
+  run.other_load_during = LoadOfOneProcess(0.15, "python3");
   EXPECT_THAT(LoadWarnings(run), IsEmpty());
-  run.experiments[0].threads = 2;  // which needs both
+  run.experiments[0].threads = 2;  // the two threads need both cores
   EXPECT_THAT(LoadWarnings(run), ElementsAre(HasSubstr("python3 used 0.15 of 2 cores")));
 }
 
-TEST(LoadWarnings, BeforeAMeasurement) {
-  EXPECT_EQ(LoadWarningBefore(Using(0.2, "a"), 1), "");
-  EXPECT_EQ(LoadWarningBefore(Using(1.9, "a"), 1),
+TEST(LoadWarnings, WarnBeforeAMeasurement) {
+  EXPECT_EQ(LoadWarningBefore(LoadOfOneProcess(0.2, "a"), 1), "");
+  EXPECT_EQ(LoadWarningBefore(LoadOfOneProcess(1.9, "a"), 1),
             "1 other process uses 1.9 of 2 cores (a). Times are less certain while that lasts.");
 }
 
-RunData ReadBack(const std::string& list, std::int64_t& wrong) {
+RunData ReadLoad(const std::string& list, std::int64_t& wrong) {
   RunData run;
   wrong = FromJsonTolerantly(ParseJson("{\"other_load\": " + list + "}"), run, "/run");
   return run;
 }
 
-std::string Written(const RunData& run) { return ToJson(run)["other_load"].dump(); }
+std::string WriteLoad(const RunData& run) { return ToJson(run)["other_load"].dump(); }
 
-TEST(OtherLoadJson, IsReadBack) {
+TEST(OtherLoadJson, RoundTrips) {
   RunData run;
-  run.other_load_before = Using(1.5, "a");
+  run.other_load_before = LoadOfOneProcess(1.5, "a");
   run.other_load_before->machine_cores.reset();
-  run.other_load_during = Using(0.5, "b");
+  run.other_load_during = LoadOfOneProcess(0.5, "b");
   for (int i = 0; i < 10; ++i) run.other_load_during->processes.push_back({"c", 1, 0.01});
   std::int64_t wrong = 0;
-  const RunData again = ReadBack(Written(run), wrong);
+  const RunData again = ReadLoad(WriteLoad(run), wrong);
   EXPECT_EQ(wrong, 0);
   ASSERT_TRUE(again.other_load_before && again.other_load_during);
   EXPECT_FALSE(again.other_load_before->machine_cores);
   EXPECT_EQ(again.other_load_before->process_cores, 1.5);
   EXPECT_EQ(again.other_load_during->processes.size(), kMostLoadNames);
   EXPECT_EQ(again.other_load_during->processes[0].name, "b");
-  EXPECT_EQ(Written(RunData()), "[]");
+  EXPECT_EQ(WriteLoad(RunData()), "[]");
 }
 
-TEST(OtherLoadJson, WhatCannotBeIsLeftOut) {
+TEST(OtherLoadJson, IgnoresImpossibleValues) {
   for (
       const char* entry :
       {R"({})", R"({"at": "after", "seconds": 1, "cores": 2})",
@@ -166,7 +168,7 @@ TEST(OtherLoadJson, WhatCannotBeIsLeftOut) {
        R"({"at": "during", "seconds": 1, "cores": 2, "machine_cores": -0.5})",
        R"({"at": "during", "seconds": 1, "cores": 2, "processes": [{"name": "a", "count": 1, "cores": -1}]})"}) {
     std::int64_t wrong = 0;
-    const RunData run = ReadBack("[" + std::string(entry) + "]", wrong);
+    const RunData run = ReadLoad("[" + std::string(entry) + "]", wrong);
     EXPECT_FALSE(run.other_load_before || run.other_load_during) << entry;
     EXPECT_EQ(wrong, 1) << entry;
   }

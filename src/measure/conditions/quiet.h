@@ -11,27 +11,30 @@
 namespace etprof {
 
 struct QuietOptions {
-  double wait_seconds = 0;  // at most; 0: it looks at the load once
-  int threads = 1;          // the most of an experiment
+  double wait_seconds = 0;  // maximum; 0: read the load once without waiting
+  int threads = 1;          // the maximum of the experiments
   std::optional<double> max_celsius;
-  std::function<std::optional<OtherLoad>()> load;       // absent: it cannot be read, and is not waited for
-  std::function<std::optional<DeviceVitals>()> vitals;  // of everything; absent: likewise
-  std::function<double()> now;                          // seconds of a monotonic clock
-  std::function<void(double)> sleep;                    // that many seconds
+  // Absent: the load cannot be read, and does not delay the measurement.
+  std::function<std::optional<OtherLoad>()> load;
+  // All vitals; absent: they cannot be read, and do not delay the measurement.
+  std::function<std::optional<DeviceVitals>()> vitals;
+  std::function<double()> now;        // seconds of a monotonic clock
+  std::function<void(double)> sleep;  // sleeps for this many seconds
   std::function<bool()> interrupted;
   Progress* progress = nullptr;
 };
 
+// The result of waiting for a quiet device.
 struct Quiet {
-  std::optional<OtherLoad> load;  // at the last look
+  std::optional<OtherLoad> load;  // when it was last read
   double waited_seconds = 0;
-  std::string warning;  // why it was not quiet in all that time; empty: it was
+  std::string warning;  // why the device was still not quiet at the end; empty: it was
 };
 
-// Before a measurement: waits while other processes keep the device busy, and while it is hot: above
-// max_celsius, or slowed down by its heat (Android's thermal status, a CPU's cooling device). A limit of the
-// clocks alone is a setting, which no waiting changes. What was busy has to be quiet in three looks in a row:
-// a build pauses, too.
+// Waits before a measurement while other processes keep the device busy, and while it is hot: above
+// max_celsius, or throttled (Android's thermal status, a CPU's cooling device). A clock limit without heat is
+// a setting, which waiting does not change. A device that was busy must be quiet in three readings in a row,
+// since builds pause, too.
 Quiet WaitUntilQuiet(const QuietOptions& options);
 
 }  // namespace etprof

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-OtherLoad LoadOf(double cores) {
+OtherLoad MakeLoad(double cores) {
   OtherLoad load;
   load.seconds = 0.25;
   load.cores = 2;
@@ -22,7 +22,7 @@ OtherLoad LoadOf(double cores) {
   return load;
 }
 
-// A device of which one second after the other is written down; the last one goes on.
+// A fake device whose state is given for each second; the last one lasts.
 class QuietTest : public ::testing::Test, public Progress {
  protected:
   struct Second {
@@ -62,8 +62,8 @@ class QuietTest : public ::testing::Test, public Progress {
   int looks_at_vitals_ = 0;
 };
 
-TEST_F(QuietTest, WithoutTimeToWaitItLooksOnce) {
-  seconds_ = {{LoadOf(1.9), {}}};
+TEST_F(QuietTest, ReadsOnceWithoutWaitingTime) {
+  seconds_ = {{MakeLoad(1.9), {}}};
   const Quiet quiet = Wait(0);
   EXPECT_EQ(quiet.load->CoresUsed(), 1.9);
   EXPECT_EQ(quiet.waited_seconds, 0);
@@ -71,18 +71,18 @@ TEST_F(QuietTest, WithoutTimeToWaitItLooksOnce) {
   EXPECT_EQ(looks_at_vitals_, 0);
 }
 
-TEST_F(QuietTest, AQuietDeviceIsNotWaitedFor) {
-  seconds_ = {{LoadOf(0.05), DeviceVitals()}};
+TEST_F(QuietTest, DoesNotWaitForAQuietDevice) {
+  seconds_ = {{MakeLoad(0.05), DeviceVitals()}};
   EXPECT_EQ(Wait(10).waited_seconds, 0);
   EXPECT_EQ(now_, 0);
   EXPECT_THAT(waits_, ElementsAre());
 }
 
-TEST_F(QuietTest, APauseOfABuildIsNotItsEnd) {
-  const Second busy{LoadOf(1.9), {}}, idle{LoadOf(0.01), {}};
+TEST_F(QuietTest, OutlastsPausesOfABuild) {
+  const Second busy{MakeLoad(1.9), {}}, idle{MakeLoad(0.01), {}};
   seconds_ = {busy, busy, idle, idle, busy, idle};
   const Quiet quiet = Wait(10);
-  EXPECT_EQ(quiet.waited_seconds, 7);  // quiet from the sixth second on, in three looks
+  EXPECT_EQ(quiet.waited_seconds, 7);  // quiet from the sixth second on, for three readings
   EXPECT_EQ(quiet.warning, "");
   EXPECT_LT(quiet.load->CoresUsed(), 0.1);
   ASSERT_EQ(waits_.size(), 3U);
@@ -90,7 +90,7 @@ TEST_F(QuietTest, APauseOfABuildIsNotItsEnd) {
               HasSubstr("waiting for a quiet and cool device: 1 other process uses 1.9 of 2 cores"));
 }
 
-TEST_F(QuietTest, AHotDeviceIsWaitedFor) {
+TEST_F(QuietTest, WaitsForAHotDevice) {
   DeviceVitals slowed, warm, cool;
   slowed.thermal_status = 3;
   slowed.cooling = {{"fan", 2, 3, false}, {"cpufreq-cpu4", 2, 10, true}};
@@ -103,34 +103,34 @@ TEST_F(QuietTest, AHotDeviceIsWaitedFor) {
   EXPECT_THAT(waits_[0],
               HasSubstr("80.0 °C > 45 °C, thermal status severe, cpufreq-cpu4 slows CPUs down (2 of 10)"));
   EXPECT_THAT(waits_[1], HasSubstr(": 46.0 °C > 45 °C"));
-  // Without a limit only what slows it down counts.
+  // Without a limit, only throttling counts.
   now_ = 0;
   EXPECT_EQ(Wait(10).waited_seconds, 3);
 }
 
-TEST_F(QuietTest, ALimitOfTheClocksAloneIsASetting) {
+TEST_F(QuietTest, IgnoresClockLimitsWithoutHeat) {
   DeviceVitals capped;
   capped.clocks = {{{0, 1}, 1'800'000, 1'800'000, 3'250'000}};
   seconds_ = {{{}, capped}};
   EXPECT_EQ(Wait(10).waited_seconds, 0);
 }
 
-TEST_F(QuietTest, InTheEndItIsMeasuredAnyway) {
-  seconds_ = {{LoadOf(1.9), {}}};
+TEST_F(QuietTest, WarnsIfTheDeviceStaysBusy) {
+  seconds_ = {{MakeLoad(1.9), {}}};
   const Quiet quiet = Wait(2);
   EXPECT_EQ(quiet.waited_seconds, 120);
   EXPECT_THAT(quiet.warning, HasSubstr("after 2 min of waiting"));
   EXPECT_THAT(quiet.warning, HasSubstr("cc1plus"));
-  EXPECT_EQ(quiet.load->CoresUsed(), 1.9);  // as the conditions say then
+  EXPECT_EQ(quiet.load->CoresUsed(), 1.9);  // recorded as the load before the measurement
 }
 
-TEST_F(QuietTest, WhatCannotBeReadIsNotWaitedFor) {
-  seconds_ = {{LoadOf(1.9), {}}, {{}, {}}};
+TEST_F(QuietTest, DoesNotWaitForUnreadableVitals) {
+  seconds_ = {{MakeLoad(1.9), {}}, {{}, {}}};
   EXPECT_EQ(Wait(10).waited_seconds, 3);
 }
 
-TEST_F(QuietTest, CtrlCEndsIt) {
-  seconds_ = {{LoadOf(1.9), {}}};
+TEST_F(QuietTest, EndsOnInterruption) {
+  seconds_ = {{MakeLoad(1.9), {}}};
   interrupted_at_ = 5;
   EXPECT_EQ(Wait(10).waited_seconds, 5);
 }
