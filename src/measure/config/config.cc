@@ -28,12 +28,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Nanoseconds kLongestSustained = 24 * 3'600'000'000'000;
-constexpr Nanoseconds kLongestPeriod = 60'000'000'000;  // as the runner's
+constexpr Nanoseconds kMaxSustained = 24 * 3'600'000'000'000;
+constexpr Nanoseconds kMaxPeriod = 60'000'000'000;  // the runner's limit
 
-// Whether etprof itself writes such a name into a results directory: its folders, and every file by its
-// ending. File systems may hold "Report.MD" for the same name.
-bool IsTaken(const std::string& given) {
+// Whether etprof itself writes files or folders with such a name into a results directory. Compares in lower
+// case, since some file systems treat "Report.MD" as the same name.
+bool IsReservedName(const std::string& given) {
   const std::string name = Lower(given);
   if (name == "previous" || name == "launches") return true;
   return std::ranges::any_of(
@@ -41,22 +41,22 @@ bool IsTaken(const std::string& given) {
       [&](const char* ending) { return name.ends_with(ending); });
 }
 
-// What a file system takes for one name, less what etprof puts behind a stem: the longest ending
-// (kTimelineSuffix), a number, and the mark of a file that is being written.
-constexpr std::size_t kMostStemBytes = 255 - 28 - 32;
+// The maximum length of a file name in file systems, minus the longest suffix that etprof appends to a stem
+// (kTimelineSuffix), and minus the suffix of a file that is being written.
+constexpr std::size_t kMaxStemBytes = 255 - 28 - 32;
 
-// Throws Error (kBadInput) where files of these stems (names, without folders) could not be written.
+// Throws Error (kBadInput) if file names with this stem (without folder) would be too long.
 void CheckStem(const Config& config, const ExperimentConfig& experiment, const std::string& stem) {
-  if (stem.size() <= kMostStemBytes) return;
+  if (stem.size() <= kMaxStemBytes) return;
   throw Error(
       ExitCode::kBadInput,
       fmt::format("experiment \"{}\" of model \"{}\": their files' names would be too long, by {} bytes",
-                  experiment.name, ModelId(experiment.model), stem.size() - kMostStemBytes))
+                  experiment.name, ModelId(experiment.model), stem.size() - kMaxStemBytes))
       .InFile(config.file.string())
       .Remedy("shorten the name of the model's file or of the experiment");
 }
 
-// Throws Error (kBadInput) for a model whose name cannot stand in the names of files and in tables.
+// Throws Error (kBadInput) for a model whose name cannot be in file names and tables.
 void CheckModelName(const ExperimentConfig& experiment) {
   const std::string name = experiment.model.filename().string();
   if (std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) return;
@@ -65,7 +65,7 @@ void CheckModelName(const ExperimentConfig& experiment) {
       .Remedy("rename the file: its name becomes part of every result's");
 }
 
-// Throws Error (kBadInput) for a configuration that cannot be written down: its workers are asked in JSON.
+// Throws Error (kBadInput) for text that is not UTF-8, since workers get their requests in JSON.
 void CheckText(const Config& config) {
   try {
     ToJson(config).dump();
@@ -75,10 +75,10 @@ void CheckText(const Config& config) {
   }
 }
 
-// What a configuration may ask for: more than anybody measures.
-constexpr std::size_t kMostExperiments = 1000;
-constexpr std::size_t kMostUnits = 2000;
-constexpr std::size_t kMostPairs = 10'000;
+// Limits on the size of a configuration, above any real measurement.
+constexpr std::size_t kMaxExperiments = 1000;
+constexpr std::size_t kMaxUnits = 2000;
+constexpr std::size_t kMaxPairs = 10'000;
 
 constexpr const char* kRemedy = "see docs/reference/config.md, or start from configs/templates";
 
@@ -93,9 +93,9 @@ class Reader {
     config.file = source_.file;
     JsonFields fields(root, source_, "");
     ReadKeys(fields, config);
-    TakeSettings(fields, config);
+    ConvertSettings(fields, config);
     defaults_ = config;
-    TakeDuration(fields, "sustained", ParseSustained, kSustainedRemedy, config.sustained);
+    ReadDuration(fields, "sustained", ParseSustained, kSustainedRemedy, config.sustained);
     if (!config.power_mode.empty())
       fields.Within("power_mode", "", [&] { FindPowerMode(config.power_mode); });
 
@@ -103,10 +103,10 @@ class Reader {
     if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
       throw fields.Wrong("experiments", "must be a list with at least one experiment").Remedy(kRemedy);
     }
-    if (experiments->size() > kMostExperiments) {
+    if (experiments->size() > kMaxExperiments) {
       throw fields
           .Wrong("experiments",
-                 fmt::format("there are {}, and {} at most are taken", experiments->size(), kMostExperiments))
+                 fmt::format("there are {}, and {} at most are taken", experiments->size(), kMaxExperiments))
           .Remedy("split the configuration");
     }
     for (std::size_t i = 0; i < experiments->size(); ++i) {
@@ -119,17 +119,17 @@ class Reader {
   }
 
  private:
-  // Relative paths: to the current folder where it is there, else to the configuration's folder where it is
-  // there.
+  // Resolves a relative path to the configuration's folder if it exists only there, else to the current
+  // folder.
   std::filesystem::path Resolve(const std::filesystem::path& path) const {
-    if (path.empty()) return {};  // as if it were not given
+    if (path.empty()) return {};  // treated as not given
     if (path.is_absolute()) return path.lexically_normal();
     const std::filesystem::path beside = std::filesystem::absolute(source_.file).parent_path() / path;
     if (!Exists(path) && Exists(beside)) return beside.lexically_normal();
     return std::filesystem::absolute(path).lexically_normal();
   }
 
-  static void TakeDuration(JsonFields& fields, const char* key, decltype(&ParsePeriod) parse,
+  static void ReadDuration(JsonFields& fields, const char* key, decltype(&ParsePeriod) parse,
                            const char* remedy, Nanoseconds& value) {
     const auto text = fields.Text(key);
     if (!text) return;
@@ -138,14 +138,14 @@ class Reader {
     value = *duration;
   }
 
-  // What is more than the keys' texts and numbers.
-  void TakeSettings(JsonFields& fields, ExperimentSettings& settings) const {
+  // Checks and converts settings beyond the types and ranges of their keys.
+  void ConvertSettings(JsonFields& fields, ExperimentSettings& settings) const {
     for (std::filesystem::path* path : {&settings.model, &settings.runner, &settings.data})
       *path = Resolve(*path);
     for (std::string& library : settings.load) library = Resolve(library).string();
     if (auto devices = fields.Texts("device", false)) settings.devices = *std::move(devices);
     if (const auto inputs = fields.Texts("inputs", false)) settings.inputs = ReadInputs(fields, *inputs);
-    // Names of the profiling kit, which give way to the others.
+    // The kit's keys; etprof's own keys take precedence.
     const auto runs = fields.Integer("num_runs", 1, static_cast<int>(kMostRuns));
     if (runs && fields.Find("runs") == nullptr) settings.runs = *runs;
     const auto distinct = [&](const char* key, const std::vector<int>& threads) {
@@ -169,12 +169,12 @@ class Reader {
       if (!settings.cpu_affinity.empty())
         fields.Within("cpu_affinity", "", [&] { CheckCpus(settings.cpu_affinity); });
     }
-    TakeDuration(fields, "period", ParsePeriod, kPeriodRemedy, settings.period);
+    ReadDuration(fields, "period", ParsePeriod, kPeriodRemedy, settings.period);
     if (fields.Find("device") != nullptr) CheckDevices(settings.devices, fields);
-    TakeEnvironment(fields, settings.environment);
+    ReadEnvironment(fields, settings.environment);
   }
 
-  static void TakeEnvironment(JsonFields& fields, std::map<std::string, std::string>& environment) {
+  static void ReadEnvironment(JsonFields& fields, std::map<std::string, std::string>& environment) {
     const Json* given = fields.Find("env");
     if (given == nullptr) return;
     if (!given->is_object()) throw fields.Wrong("env", "must be an object of texts");
@@ -227,13 +227,13 @@ class Reader {
     ExperimentConfig experiment;
     static_cast<ExperimentSettings&>(experiment) = defaults_;
     ReadKeys(fields, experiment);
-    TakeSettings(fields, experiment);
+    ConvertSettings(fields, experiment);
     fields.Finish();
     if (!IsFolderName(experiment.name)) {
       throw fields.Wrong("name", fmt::format("\"{}\" cannot be the name of a folder", experiment.name))
           .Remedy("use letters, digits, \"_\", \"-\" and \".\"");
     }
-    if (IsTaken(experiment.name)) {
+    if (IsReservedName(experiment.name)) {
       throw fields
           .Wrong("name", fmt::format("\"{}\" is the name of what etprof writes there", experiment.name))
           .Remedy("choose another, without a file's ending");
@@ -262,9 +262,9 @@ class Reader {
     fields.Finish();
     if (pairs == nullptr) return;
     if (!pairs->is_array()) throw fields.Wrong("compare_pairs", "must be a list");
-    if (pairs->size() > kMostPairs) {
+    if (pairs->size() > kMaxPairs) {
       throw fields.Wrong("compare_pairs",
-                         fmt::format("there are {}, and {} at most are taken", pairs->size(), kMostPairs));
+                         fmt::format("there are {}, and {} at most are taken", pairs->size(), kMaxPairs));
     }
     config.pairs_given = true;
     for (std::size_t i = 0; i < pairs->size(); ++i) {
@@ -335,10 +335,10 @@ void KeepOnly(Config& config, const std::vector<std::string>& names) {
         .InFile(config.file.string())
         .Remedy(DidYouMean(name, known));
   }
-  const std::set<std::string> kept(names.begin(), names.end());
-  std::erase_if(config.experiments, [&](const ExperimentConfig& e) { return !kept.contains(e.name); });
+  const std::set<std::string> kept_names(names.begin(), names.end());
+  std::erase_if(config.experiments, [&](const ExperimentConfig& e) { return !kept_names.contains(e.name); });
   std::erase_if(config.pairs, [&](const PairConfig& pair) {
-    return !kept.contains(pair.baseline.experiment) || !kept.contains(pair.candidate.experiment);
+    return !kept_names.contains(pair.baseline.experiment) || !kept_names.contains(pair.candidate.experiment);
   });
 }
 
@@ -350,11 +350,11 @@ Plan MakePlan(const Config& config) {
     const ExperimentConfig& experiment = config.experiments[i];
     CheckModelName(experiment);
     for (const int threads : experiment.threads) {
-      if (plan.units.size() == kMostUnits) {
+      if (plan.units.size() == kMaxUnits) {
         throw Error(ExitCode::kBadInput,
                     fmt::format("its experiments have more than {} numbers of threads in all, "
                                 "and each is a measurement",
-                                kMostUnits))
+                                kMaxUnits))
             .InFile(config.file.string())
             .Remedy("split the configuration");
       }
@@ -389,7 +389,7 @@ Plan MakePlan(const Config& config) {
     if (pair.baseline_label.empty()) pair.baseline_label = plan.units[baseline].label;
     if (pair.candidate_label.empty()) pair.candidate_label = plan.units[candidate].label;
     plan.pairs.push_back(pair);
-    // As the files of a comparison are called (workflow/analyze/analysis_files.cc).
+    // The file names of a comparison (workflow/analyze/analysis_files.cc).
     const ExperimentConfig& b = config.experiments[plan.units[baseline].experiment];
     const ExperimentConfig& c = config.experiments[plan.units[candidate].experiment];
     CheckStem(config, c,
@@ -409,7 +409,7 @@ Plan MakePlan(const Config& config) {
       }
     }
   }
-  if (plan.pairs.empty()) {  // numbers of threads that no two experiments share: compare those
+  if (plan.pairs.empty()) {  // no two experiments share a number of threads: compare the units with the first
     for (std::size_t candidate = 1; candidate < plan.units.size(); ++candidate) add(0, candidate, {});
   }
   return plan;
@@ -433,12 +433,12 @@ void CheckFiles(const Config& config) {
 
 std::optional<Nanoseconds> ParseSustained(const std::string& text) {
   const std::optional<Nanoseconds> duration = ParseDuration(text);
-  return duration && *duration > 0 && *duration <= kLongestSustained ? duration : std::nullopt;
+  return duration && *duration > 0 && *duration <= kMaxSustained ? duration : std::nullopt;
 }
 
 std::optional<Nanoseconds> ParsePeriod(const std::string& text) {
   const std::optional<Nanoseconds> period = ParseDuration(text);
-  return period && *period <= kLongestPeriod ? period : std::nullopt;
+  return period && *period <= kMaxPeriod ? period : std::nullopt;
 }
 
 std::variant<std::string, std::vector<std::string>> ExperimentSettings::DevicesAsWritten() const {
@@ -483,10 +483,10 @@ std::string ExperimentDigest(const ExperimentConfig& experiment) {
 
 namespace {
 
-// SHA-256 of files, each read once.
+// SHA-256 of files; each file is read once.
 class FileDigests {
  public:
-  const std::string& Of(const std::filesystem::path& path) {
+  const std::string& Get(const std::filesystem::path& path) {
     std::string& known = known_[path];
     if (known.empty()) known = Sha256HexOfFile(path);
     return known;
@@ -496,15 +496,15 @@ class FileDigests {
   std::map<std::filesystem::path, std::string> known_;
 };
 
-// The experiment's settings, and the contents of its files. A runner that is the device's has none here.
-nlohmann::ordered_json WithContents(const ExperimentConfig& experiment, FileDigests& digests) {
+// The experiment's settings with digests of its files. There is no runner here if the device decides it.
+nlohmann::ordered_json ToJsonWithDigests(const ExperimentConfig& experiment, FileDigests& digests) {
   nlohmann::ordered_json item = ToJson(experiment);
-  item["model_sha256"] = digests.Of(experiment.model);
-  if (!experiment.runner.empty()) item["runner_sha256"] = digests.Of(experiment.runner);
-  if (!experiment.data.empty()) item["data_sha256"] = digests.Of(experiment.data);
-  for (const std::string& library : experiment.load) item["load_sha256"].push_back(digests.Of(library));
+  item["model_sha256"] = digests.Get(experiment.model);
+  if (!experiment.runner.empty()) item["runner_sha256"] = digests.Get(experiment.runner);
+  if (!experiment.data.empty()) item["data_sha256"] = digests.Get(experiment.data);
+  for (const std::string& library : experiment.load) item["load_sha256"].push_back(digests.Get(library));
   for (const std::filesystem::path& path : InputFiles(experiment))
-    item["inputs_sha256"].push_back(digests.Of(path));
+    item["inputs_sha256"].push_back(digests.Get(path));
   item.erase("label");
   return item;
 }
@@ -515,7 +515,7 @@ std::string ConfigHash(const Config& config) {
   FileDigests digests;
   nlohmann::ordered_json object;
   for (const ExperimentConfig& experiment : config.experiments) {
-    nlohmann::ordered_json item = WithContents(experiment, digests);
+    nlohmann::ordered_json item = ToJsonWithDigests(experiment, digests);
     item.erase("device");
     object["experiments"].push_back(item);
   }
@@ -527,13 +527,13 @@ std::string ConfigHash(const Config& config) {
 
 bool MeasureTheSame(const ExperimentConfig& a, const ExperimentConfig& b) {
   FileDigests digests;
-  const auto what = [&](const ExperimentConfig& experiment) {
-    nlohmann::ordered_json item = WithContents(experiment, digests);
+  const auto comparable = [&](const ExperimentConfig& experiment) {
+    nlohmann::ordered_json item = ToJsonWithDigests(experiment, digests);
     for (const char* key : {"name", "threads", "model", "runner_path", "data", "load"}) item.erase(key);
     if (item.contains("inputs_sha256")) item.erase("inputs");
     return item;
   };
-  return what(a) == what(b);
+  return comparable(a) == comparable(b);
 }
 
 std::string UnitStem(const std::string& experiment, const std::filesystem::path& model, int threads) {

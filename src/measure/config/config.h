@@ -15,15 +15,14 @@
 
 namespace etprof {
 
-// What to measure and how, as a user writes it in JSON (the kit's keys are among them). What reads it
-// (json_fields.h), the keys in docs/reference/config.md, and docs/schema/config.schema.json are made of the
-// descriptions here. What the values mean beyond them is config.cc's.
+// What to measure and how, as users write it in JSON, including the kit's keys. The reader (json_fields.h),
+// the keys in docs/reference/config.md, and docs/schema/config.schema.json are generated from these
+// descriptions. config.cc checks and converts values beyond that.
 
-// What an experiment can say, and a file at its top for all of them. Paths are absolute.
+// Settings of an experiment, which a file may also have at its top for all experiments. Paths are absolute.
 struct ExperimentSettings {
-  std::vector<std::string>
-      devices;                   // as --device takes them, on each of which it is measured; empty: not said
-  std::filesystem::path runner;  // empty only with ConfigContext::runner_of_device
+  std::vector<std::string> devices;  // as --device takes them; measured on each; empty: not given
+  std::filesystem::path runner;      // empty only with ConfigContext::runner_of_device
   std::filesystem::path model;
   std::filesystem::path data;  // an external .ptd; empty: none
   std::string method = "forward";
@@ -31,15 +30,16 @@ struct ExperimentSettings {
   int runs = 100;
   std::optional<int> warmup;
   std::vector<int> threads = {1};
-  std::string isa;                // the mask, as `--isa` of etprof-runner takes it
-  std::string cpu_affinity;       // as CheckCpus; empty: any CPU
+  std::string isa;                // as `--isa` of etprof-runner takes it
+  std::string cpu_affinity;       // as CheckCpus takes it; empty: any CPU
   Nanoseconds period = 0;         // 0: back to back
   std::vector<std::string> load;  // libraries
   std::vector<std::string> extra_args;
   std::vector<std::string> exec_wrapper;
   std::map<std::string, std::string> environment;
 
-  std::variant<std::string, std::vector<std::string>> DevicesAsWritten() const;  // one alone as a text
+  // A single device as a string.
+  std::variant<std::string, std::vector<std::string>> DevicesAsWritten() const;
   std::variant<std::string, std::vector<std::string>> InputsAsWritten() const;
   std::string PeriodText() const;  // "33ms"; "": back to back
 
@@ -144,7 +144,7 @@ struct ExperimentConfig : ExperimentSettings {
 
 struct PairSideConfig {
   std::string experiment;
-  int threads = 0;  // 0: the first of the experiment's
+  int threads = 0;  // 0: the experiment's first
   std::string label;
 
   static constexpr bool kFreeKeys = true;
@@ -185,22 +185,22 @@ struct AnalysisKeys {
 };
 
 struct Config {
-  std::filesystem::path file;         // where it was read; empty: made by `etprof profile`
+  std::filesystem::path file;         // the file it was read from; empty: made by `etprof profile`
   std::filesystem::path output_root;  // the results directory; empty: not given
   std::vector<ExperimentConfig> experiments;
-  std::vector<PairConfig> pairs;  // absent in the file: the first experiment against each other one
+  std::vector<PairConfig> pairs;  // not given: the first experiment with each other one
   bool pairs_given = false;
 
   std::optional<int> launches;  // absent: the stop rule decides
   std::optional<int> rounds;
   std::optional<double> max_seconds;
-  Nanoseconds sustained = 0;  // 0: bursts in turns
+  Nanoseconds sustained = 0;  // 0: interleaved bursts
   double margin = 0.01;
   std::optional<double> precision;
   double timeout_seconds = 600;
   std::uint64_t seed = 1;
   bool peaks = true;
-  std::string power_mode;  // as FindPowerMode; empty: none
+  std::string power_mode;  // as FindPowerMode takes it; empty: none
   std::optional<double> max_temp;
   double max_temp_wait = 300;
   double wait_minutes = 0;
@@ -245,7 +245,7 @@ struct ConfigFile : ExperimentSettings, Config {
   }
 };
 
-// An experiment with one number of threads: what has workers, launches and files.
+// An experiment with one number of threads: the unit that has workers, launches, and files.
 struct Unit {
   std::size_t experiment = 0;  // index into Config::experiments
   int threads = 1;
@@ -266,75 +266,76 @@ struct UnitPair {
 };
 struct Plan {
   std::vector<Unit> units;
-  std::vector<UnitPair> pairs;  // those whose two sides are measured for time
+  std::vector<UnitPair> pairs;  // pairs in which both variants are timed
 };
 
 struct ConfigContext {
-  std::filesystem::path default_runner = {};  // where `runner_path` is absent; empty: its absence is an error
-  bool runner_of_device = false;  // but not an error: which one it is depends on a device not yet known
+  std::filesystem::path default_runner = {};  // used without `runner_path`; empty: `runner_path` is required
+  // A missing runner is no error, since it depends on a device that is not known yet.
+  bool runner_of_device = false;
 };
 
-// Reads a configuration file. Relative paths are relative to the current folder where such a file exists
-// there, else to the configuration's folder. Throws Error (kBadInput) with file, line where it can be told,
-// JSON path and remedy: JSON that does not parse, unknown keys (with the nearest known one), wrong types,
-// values out of range, names that repeat, are no file names or are those of etprof's own files, and what is
-// larger than the limits of docs/reference/config.md.
+// Reads a configuration file. Relative paths are relative to the current folder if such a file exists there,
+// else to the configuration's folder. Throws Error (kBadInput) with file, line if known, JSON path, and
+// remedy for: invalid JSON, unknown keys (with the nearest known key), wrong types, values out of range,
+// names that repeat, that are no file names, or that etprof's own files have, and sizes above the limits in
+// docs/reference/config.md.
 Config ReadConfig(const std::filesystem::path& path, const ConfigContext& context);
 Config ParseConfig(const std::string& text, const std::filesystem::path& path, const ConfigContext& context);
 
-// The pace of runs: "33ms"; "0" for back to back. Absent for what is none, or above a minute.
+// The interval between starts of runs: "33ms"; "0" for back to back. Absent for an invalid text, or above a
+// minute.
 std::optional<Nanoseconds> ParsePeriod(const std::string& text);
-// The length of a sustained run: "10min". Absent for what is none, is 0, or above a day.
+// The length of a sustained run: "10min". Absent for an invalid text, 0, or above a day.
 std::optional<Nanoseconds> ParseSustained(const std::string& text);
 inline constexpr const char* kSustainedRemedy = "give a length of time up to 24 h, e.g. 10min";
 inline constexpr const char* kPeriodRemedy = "give a length of time up to 1 min, e.g. 33ms, or 0 for none";
 
-// Keeps only the named experiments, and the pairs among them. Throws Error (kUsage) for a name that is not
-// there.
+// Keeps only the named experiments, and the pairs among them. Throws Error (kUsage) for an unknown name.
 void KeepOnly(Config& config, const std::vector<std::string>& names);
 
-// Throws Error (kUsage) when two labels or file names would collide, or a pair names what is not there, and
-// Error (kBadInput) for more measurements than are taken, a model's name with a control character, and names
-// that would make those of files longer than 255 bytes.
+// Lists the units and pairs of a configuration. Throws Error (kUsage) if two labels or file names collide, or
+// if a pair names an unknown unit; Error (kBadInput) for too many units, a model name with a control
+// character, and file names longer than 255 bytes.
 Plan MakePlan(const Config& config);
 
-// Throws Error (kBadInput): a model that is missing, empty, cut or no .pte; a missing runner, data or inputs
-// file.
+// Throws Error (kBadInput) for a model that is missing, empty, truncated, or not a .pte, and for a missing
+// runner, data, or inputs file.
 void CheckFiles(const Config& config);
 
 // The configuration with every default filled in, as JSON that ReadConfig reads.
 nlohmann::ordered_json ToJson(const Config& config);
 
-// The files that the inputs are read from: those that are named, or the one beside the model; none: they are
+// The files from which inputs are read: the named ones, or the one next to the model; empty: the inputs are
 // random or ones.
 std::vector<std::filesystem::path> InputFiles(const ExperimentConfig& experiment);
 
-// SHA-256 of all that is configured of an experiment but its name and label: two with the same one are an A/A
-// pair.
+// SHA-256 of all settings of an experiment except for its name and label: two experiments with the same
+// digest are an A/A pair.
 std::string ExperimentDigest(const ExperimentConfig& experiment);
 
-// SHA-256 over what a measurement depends on: the normalized experiments and pairs, and the contents of
-// models, data, inputs and runners. Not over how long to measure or where to write. `--resume` goes on only
-// where it is the same.
+// SHA-256 of everything that determines the results of a measurement: the normalized experiments and pairs,
+// and the contents of models, data, inputs, and runners. Excludes the duration and the output folder.
+// `--resume` requires the same hash.
 std::string ConfigHash(const Config& config);
 
-// Whether two experiments differ in nothing but names, paths, and threads: their files have equal contents.
-// Throws as MappedFile::Open.
+// Whether two experiments differ only in names, paths, and threads; files are compared by contents. Throws as
+// MappedFile::Open.
 bool MeasureTheSame(const ExperimentConfig& a, const ExperimentConfig& b);
 
 // "mobilenet_v3_small_xnnpack_fp32" of ".../mobilenet_v3_small_xnnpack_fp32.pte".
 std::string ModelId(const std::filesystem::path& model);
 
-// How the names of a unit's files in the results directory begin:
+// The beginning of the names of a unit's files in the results directory:
 // "<experiment>/<model>_<experiment>_t<threads>".
 std::string UnitStem(const std::string& experiment, const std::filesystem::path& model, int threads);
 
-// Exported files are named <model>_<backend>_<dtype>: the model alone, "mobilenet_v3_small". Other names
-// stay.
+// The model's name from the name of an exported file, <model>_<backend>_<dtype>: "mobilenet_v3_small". Other
+// names are returned unchanged.
 std::string WithoutBackend(const std::string& model_id);
 
-// Where a model's runs on a platform go unless told otherwise: out_<model>/runs/<platform>, beside its
-// artifacts/ where it lies in such a folder, else below the current folder.
+// The default results directory of a model on a platform: out_<model>/runs/<platform>, next to the folder
+// artifacts/ if the model is in such a folder, else in the current folder.
 std::filesystem::path DefaultRunDirectory(const std::filesystem::path& model, const std::string& platform);
 
 }  // namespace etprof

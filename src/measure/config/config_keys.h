@@ -9,13 +9,13 @@
 #include "core/json/describe.h"
 #include "device/conditions/power_mode.h"
 
-// What the descriptions of configurations (config.h) and suites (suite_config.h) have in common. They are of
-// the keys as they stand in the file: what reads them (json_fields.h) and docs/schema are made of them.
+// Common parts of the descriptions of configurations (config.h) and suites (suite_config.h). The descriptions
+// are of the keys in the file: the reader (json_fields.h) and docs/schema are generated from them.
 namespace etprof {
 
-// A member of a description that is only told of: whoever reads the object reads the key, which has this
-// form. It is not written, unless a member or a function of the object says as what (`written`, of which the
-// writer of core/json/json_members.h knows).
+// A key that a description only documents: the reader of the object handles the key, whose value has the type
+// T. The key is not written, unless a member or function of the object returns its value (`written`, which
+// the writer in core/json/json_members.h uses).
 template <typename T, typename Written = std::monostate>
 struct Raw {
   using Form = T;
@@ -30,7 +30,7 @@ constexpr auto RawOf(auto get) {
   };
 }
 
-// A key that may be left out, or null.
+// Marks a key as optional; it may also be null.
 constexpr About Key(About about) {
   about.if_any = true;
   about.or_null = true;
@@ -41,16 +41,16 @@ constexpr std::string_view kModes = "timing|xnntrace";
 constexpr double kMostRuns = 1e6;
 constexpr double kMostThreads = 1024;
 constexpr double kMostCpu = 1023;
-// The name of a folder, with ASCII's other characters named: its first one, and the rest. IsFolderName is the
-// same for the readers.
+// A folder name; the pattern excludes all other ASCII characters, first for the first character, then for the
+// rest. Readers use IsFolderName, which accepts the same names.
 bool IsFolderName(const std::string& name);
 constexpr const char* kFolderNamePattern =
     "^[^\\u0000-*,-/:-<>-@\\[-^`{-\\u007f][^\\u0000-*,/:-<>-@\\[-^`{-\\u007f]{0,99}$";
-constexpr const char* kVariablePattern = "^[A-Za-z_][A-Za-z0-9_]*$";  // IsVariableName
+constexpr const char* kVariablePattern = "^[A-Za-z_][A-Za-z0-9_]*$";  // the same as IsVariableName
 constexpr const char* kDevicePattern = "^(local|adb|(ssh|adb):[^-].*)$";
 
-// How to measure, and under which conditions: of a configuration, and of each cell of a suite, which have
-// these members.
+// Describes the schedule and the conditions of a measurement: members that a configuration and a suite have
+// in common.
 template <typename T>
 void DescribeSchedule(auto& v) {
   v("launches", &T::launches,
@@ -64,7 +64,7 @@ void DescribeSchedule(auto& v) {
          .most = 1000}));
   v("margin", &T::margin,
     Key({.meaning = "relative differences within ± this count as *same*", .least = 1e-6, .most = 1}));
-  v("precision", &T::precision,  // half of the least margin
+  v("precision", &T::precision,  // the minimum is half of the minimum margin
     Key({.meaning = "target half-width of the interval, relative; half of `margin` without it",
          .least = 5e-7,
          .most = 1}));

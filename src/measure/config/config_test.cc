@@ -19,7 +19,7 @@ using testing::HasSubstr;
 Config Parse(const std::string& text) {
   return ParseConfig(text, "/some/where/my.json", {.default_runner = "/bin/etprof-runner"});
 }
-std::string ErrorOf(const std::string& text) {
+std::string ParseError(const std::string& text) {
   try {
     MakePlan(Parse(text));
   } catch (const Error& error) {
@@ -29,9 +29,9 @@ std::string ErrorOf(const std::string& text) {
   return "no error";
 }
 
-TEST(Config, TheSeedsKeysWork) {
+TEST(Config, ReadsTheKitsKeys) {
   const Config config = Parse(R"({
-    // as the kit's templates, comments allowed
+    // Like the kit's templates; comments are allowed.
     "model": "/m/toy_cnn_xnnpack_fp16.pte",
     "output_root": "out_toy_cnn/runs/mac",
     "experiments": [
@@ -59,7 +59,7 @@ TEST(Config, TheSeedsKeysWork) {
   EXPECT_EQ(plan.pairs[0].candidate, 0u);
 }
 
-TEST(Config, WithoutPairsTheFirstExperimentIsTheBaselineAtTheSameThreads) {
+TEST(Config, PairsWithTheFirstExperimentByDefault) {
   const Plan plan = MakePlan(Parse(R"({"model": "/m/a.pte", "threads": [1, 2], "experiments": [
     {"name": "a"}, {"name": "b"}, {"name": "c", "threads": 2}, {"name": "t", "mode": "xnntrace"}]})"));
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
@@ -67,72 +67,74 @@ TEST(Config, WithoutPairsTheFirstExperimentIsTheBaselineAtTheSameThreads) {
   EXPECT_THAT(pairs, ElementsAre(std::pair(0, 2), std::pair(1, 3), std::pair(1, 4)));
 }
 
-TEST(Config, NamesOfEtprofsOwnFilesAreRefused) {
+TEST(Config, RefusesNamesOfEtprofsOwnFiles) {
   for (const char* name :
        {"manifest.json", "config.json", "Report.MD", "previous", "launches", "a.csv", "x.tmp"}) {
-    EXPECT_THAT(ErrorOf(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name)),
-                HasSubstr("is the name of what etprof writes there"))
+    EXPECT_THAT(
+        ParseError(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name)),
+        HasSubstr("is the name of what etprof writes there"))
         << name;
   }
-  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": ".lock"}]})"),
+  EXPECT_THAT(ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": ".lock"}]})"),
               HasSubstr("cannot be the name of a folder"));
-  EXPECT_EQ(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "json"}]})"), "no error");
+  EXPECT_EQ(ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "json"}]})"), "no error");
 }
 
-TEST(Config, NamesThatMakeFilesNamesTooLongAreRefused) {
+TEST(Config, RefusesNamesThatMakeFileNamesTooLong) {
   const auto error = [](std::size_t model, std::size_t a, std::size_t b) {
-    return ErrorOf(
+    return ParseError(
         fmt::format(R"({{"model": "/m/{}.pte", "experiments": [{{"name": "{}"}}, {{"name": "{}"}}]}})",
                     std::string(model, 'm'), std::string(a, 'a'), std::string(b, 'b')));
   };
   EXPECT_EQ(error(20, 80, 80), "no error");
-  EXPECT_THAT(error(20, 90, 90), HasSubstr("would be too long, by"));  // of the comparison
-  EXPECT_THAT(error(250, 1, 1), HasSubstr("would be too long, by"));   // of the experiment
+  EXPECT_THAT(error(20, 90, 90), HasSubstr("would be too long, by"));  // file names of the comparison
+  EXPECT_THAT(error(250, 1, 1), HasSubstr("would be too long, by"));   // file names of the experiment
 }
 
-TEST(Config, AModelsNameHasNoControlCharacters) {
-  EXPECT_THAT(ErrorOf(R"({"model": "/m/a\nb.pte", "experiments": [{"name": "a"}]})"),
+TEST(Config, RefusesControlCharactersInModelNames) {
+  EXPECT_THAT(ParseError(R"({"model": "/m/a\nb.pte", "experiments": [{"name": "a"}]})"),
               HasSubstr("a\\x0ab.pte: its name has a control character"));
 }
 
-TEST(Config, WhatIsTooLargeIsRefused) {
-  EXPECT_THAT(ErrorOf(std::string(std::size_t{5} << 20U, '\n')), HasSubstr("4 MiB at most"));
+TEST(Config, RefusesTooLargeConfigurations) {
+  EXPECT_THAT(ParseError(std::string(std::size_t{5} << 20U, '\n')), HasSubstr("4 MiB at most"));
   std::string many = R"({"model": "/m/a.pte", "experiments": [{"name": "a"})";
   for (int i = 0; i < 1000; ++i) many += ",{}";
-  EXPECT_THAT(ErrorOf(many + "]}"), HasSubstr("there are 1001, and 1000 at most are taken"));
+  EXPECT_THAT(ParseError(many + "]}"), HasSubstr("there are 1001, and 1000 at most are taken"));
   std::string threads = "[1";
   for (int i = 2; i <= 1024; ++i) threads += fmt::format(",{}", i);
-  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "b"}], "threads": )" +
-                      threads + "]}"),
-              HasSubstr("more than 2000 numbers of threads"));
+  EXPECT_THAT(
+      ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "b"}], "threads": )" +
+                 threads + "]}"),
+      HasSubstr("more than 2000 numbers of threads"));
   std::string pairs =
       R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "analysis": {"compare_pairs": [1)";
   for (int i = 0; i < 10'000; ++i) pairs += ",1";
-  EXPECT_THAT(ErrorOf(pairs + "]}}"), HasSubstr("there are 10001, and 10000 at most are taken"));
+  EXPECT_THAT(ParseError(pairs + "]}}"), HasSubstr("there are 10001, and 10000 at most are taken"));
 }
 
-TEST(Config, ThreadsOfOneExperimentAreCompared) {
+TEST(Config, ComparesThreadsOfOneExperiment) {
   const Plan plan =
       MakePlan(Parse(R"({"model": "/m/a.pte", "experiments": [{"name": "a", "threads": [1, 2]}]})"));
   ASSERT_EQ(plan.pairs.size(), 1u);
   EXPECT_EQ(plan.pairs[0].candidate_label, "a, 2 threads");
 }
 
-TEST(Config, AnUnknownKeySuggestsTheKnownOneWithItsPlace) {
+TEST(Config, UnknownKeysGetASuggestionAndAPlace) {
   EXPECT_EQ(
-      ErrorOf(
+      ParseError(
           "{\"model\": \"/m/a.pte\",\n \"experiments\": [\n  {\"name\": \"a\", \"runer_path\": \"/r\"}]}"),
       "/some/where/my.json, line 3: experiments[0].runer_path: unknown key. Did you mean \"runner_path\"?");
-  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "zzzzzzzz": 1})"),
+  EXPECT_THAT(ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "zzzzzzzz": 1})"),
               HasSubstr("Known here: $schema, analysis"));
   EXPECT_THAT(
-      ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "_note": 1, "description": "x"})"),
+      ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "_note": 1, "description": "x"})"),
       HasSubstr("no error"));
 }
 
-TEST(Config, WrongValuesAreOneClearLine) {
+TEST(Config, ReportsWrongValuesInOneLine) {
   const auto experiment = [](const std::string& keys) {
-    return ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a", )" + keys + "}]}");
+    return ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a", )" + keys + "}]}");
   };
   EXPECT_THAT(experiment(R"("runs": 0)"), HasSubstr("experiments[0].runs: must be a whole number from 1"));
   EXPECT_THAT(experiment(R"("runs": "many")"), HasSubstr("but is a text"));
@@ -148,25 +150,27 @@ TEST(Config, WrongValuesAreOneClearLine) {
   EXPECT_THAT(experiment(R"("env": {"A": "x\u0000y"})"), HasSubstr("A has a NUL character"));
   EXPECT_THAT(experiment(R"("inputs": "random:x")"), HasSubstr("seed"));
   for (const char* name : {"", "..", "a/b", ".a", "-x", "a b", "a\\n"}) {
-    EXPECT_THAT(ErrorOf(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name)),
-                HasSubstr("cannot be the name of a folder"))
+    EXPECT_THAT(
+        ParseError(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name)),
+        HasSubstr("cannot be the name of a folder"))
         << name;
   }
-  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "a"}]})"),
+  EXPECT_THAT(ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "a"}]})"),
               HasSubstr("is there twice"));
-  EXPECT_THAT(ErrorOf(R"({"experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
-  EXPECT_THAT(ErrorOf(R"({"model": "", "experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
-  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": []})"), HasSubstr("at least one experiment"));
-  EXPECT_THAT(ErrorOf("[]"), HasSubstr("must be an object"));
-  EXPECT_THAT(ErrorOf(""), HasSubstr("is empty"));
-  EXPECT_THAT(ErrorOf("{\"margin\": 1e999}"), HasSubstr("larger than any that can be stored"));
-  EXPECT_THAT(ErrorOf("{\n\"a\": }"), AllOf(HasSubstr("line 2"), HasSubstr("is not JSON")));
-  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "abc"}],
+  EXPECT_THAT(ParseError(R"({"experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
+  EXPECT_THAT(ParseError(R"({"model": "", "experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
+  EXPECT_THAT(ParseError(R"({"model": "/m/a.pte", "experiments": []})"),
+              HasSubstr("at least one experiment"));
+  EXPECT_THAT(ParseError("[]"), HasSubstr("must be an object"));
+  EXPECT_THAT(ParseError(""), HasSubstr("is empty"));
+  EXPECT_THAT(ParseError("{\"margin\": 1e999}"), HasSubstr("larger than any that can be stored"));
+  EXPECT_THAT(ParseError("{\n\"a\": }"), AllOf(HasSubstr("line 2"), HasSubstr("is not JSON")));
+  EXPECT_THAT(ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "abc"}],
                           "analysis": {"compare_pairs": [{"baseline": "abd", "candidate": "abc"}]}})"),
               HasSubstr("Did you mean \"abc\"?"));
 }
 
-TEST(Config, WhatTheDeviceIsToBeLike) {
+TEST(Config, ReadsDeviceConditions) {
   const auto with = [](const std::string& keys) {
     return R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], )" + keys + "}";
   };
@@ -176,13 +180,13 @@ TEST(Config, WhatTheDeviceIsToBeLike) {
   EXPECT_EQ(config.max_temp_wait, 300);
   EXPECT_EQ(Parse(ToJson(config).dump()).max_temp, 41.5);
   EXPECT_EQ(Parse(ToJson(config).dump()).power_mode, "app-developer");
-  EXPECT_THAT(ErrorOf(with(R"("power_mode": "turbo")")),
+  EXPECT_THAT(ParseError(with(R"("power_mode": "turbo")")),
               AllOf(HasSubstr("power_mode: unknown power mode `turbo`"), HasSubstr("unconstrained-boost")));
-  EXPECT_THAT(ErrorOf(with(R"("max_temp": "hot")")), HasSubstr("max_temp"));
-  EXPECT_THAT(ErrorOf(with(R"("max_temp": 1000)")), HasSubstr("max_temp"));
+  EXPECT_THAT(ParseError(with(R"("max_temp": "hot")")), HasSubstr("max_temp"));
+  EXPECT_THAT(ParseError(with(R"("max_temp": 1000)")), HasSubstr("max_temp"));
 }
 
-TEST(Config, TextsAndListsOfCommands) {
+TEST(Config, ReadsCommandsAsTextsAndLists) {
   const Config config = Parse(R"({"model": "/m/a.pte", "experiments": [
     {"name": "a", "exec_wrapper": "qemu-aarch64 -cpu 'max,x=1'", "isa": ["-sme", "-sme2"], "cpu_affinity": [0, 1, 3],
      "inputs": "random:7", "env": {"A": "b", "N": 1}}]})");
@@ -193,7 +197,7 @@ TEST(Config, TextsAndListsOfCommands) {
   EXPECT_EQ(config.experiments[0].environment.at("N"), "1");
 }
 
-TEST(Config, KeepOnlyKeepsPairsAmongTheKept) {
+TEST(Config, KeepOnlyKeepsPairsAmongKeptExperiments) {
   Config config = Parse(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
     "analysis": {"compare_pairs": [{"baseline": "a", "candidate": "b"}, {"baseline": "a", "candidate": "c"}]}})");
   KeepOnly(config, {"a", "c"});
@@ -201,7 +205,7 @@ TEST(Config, KeepOnlyKeepsPairsAmongTheKept) {
   EXPECT_THROW(KeepOnly(config, {"b"}), Error);
 }
 
-TEST(Config, TheNormalizedFormReadsBackTheSame) {
+TEST(Config, NormalizedFormRoundTrips) {
   const Config config = Parse(R"({"model": "/m/a.pte", "output_root": "/o", "max_seconds": 5, "experiments": [
     {"name": "a", "isa": "-avx2", "label": "avx2 off", "inputs": "ones"}, {"name": "b", "threads": [1, 4]}],
     "analysis": {"compare_pairs": [{"baseline": "a", "candidate": "b", "label": "x"}]}})");
@@ -209,7 +213,7 @@ TEST(Config, TheNormalizedFormReadsBackTheSame) {
   EXPECT_EQ(ToJson(Parse(text)).dump(2), text);
 }
 
-TEST(Config, AModelThatIsNoneIsNamed) {
+TEST(Config, NamesFilesThatAreNotModels) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
                                      ("etprof_config_model_" + std::to_string(::getpid()) + ".pte");
   const auto error_of = [&](const std::string& contents) -> std::string {
@@ -231,7 +235,7 @@ TEST(Config, AModelThatIsNoneIsNamed) {
   EXPECT_THAT(error_of(real.substr(0, 200)), HasSubstr("is cut short"));
 }
 
-TEST(Config, ExperimentsMayNameDevices) {
+TEST(Config, ReadsDevicesOfExperiments) {
   const Config config = Parse(R"({"model": "/m/a.pte", "device": "ssh:pi5", "experiments": [
       {"name": "a"}, {"name": "b", "device": ["local", "adb:R5"]}]})");
   EXPECT_THAT(config.experiments[0].devices, ElementsAre("ssh:pi5"));
@@ -239,13 +243,13 @@ TEST(Config, ExperimentsMayNameDevices) {
   const Config again = Parse(ToJson(config).dump());
   EXPECT_THAT(again.experiments[0].devices, ElementsAre("ssh:pi5"));
   EXPECT_THAT(again.experiments[1].devices, ElementsAre("local", "adb:R5"));
-  // Where it is measured is not what is measured.
+  // The device is not part of the hash.
   ExperimentConfig here = config.experiments[0];
   here.devices.clear();
   EXPECT_EQ(ExperimentDigest(here), ExperimentDigest(config.experiments[0]));
 
   const auto with = [](const std::string& device) {
-    return ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a", "device": )" + device + "}]}");
+    return ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a", "device": )" + device + "}]}");
   };
   EXPECT_THAT(with(R"("pi5")"), AllOf(HasSubstr("experiments[0].device"), HasSubstr("ssh:HOST")));
   EXPECT_THAT(with("[]"), HasSubstr("the list is empty"));
@@ -253,7 +257,7 @@ TEST(Config, ExperimentsMayNameDevices) {
   EXPECT_THAT(with("1"), HasSubstr("device"));
 }
 
-TEST(Config, TheRunnerMayBeLeftToTheDevice) {
+TEST(Config, RunnerMayDependOnTheDevice) {
   const std::string text = R"({"model": "/m/a.pte", "experiments": [{"name": "a"}]})";
   EXPECT_THROW(ParseConfig(text, "my.json", {}), Error);
   EXPECT_TRUE(ParseConfig(text, "my.json", {.default_runner = {}, .runner_of_device = true})

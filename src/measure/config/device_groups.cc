@@ -26,20 +26,21 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-const std::vector<std::string>& DevicesOf(const ExperimentConfig& experiment,
-                                          const std::vector<std::string>& given) {
+const std::vector<std::string>& SelectDevices(const ExperimentConfig& experiment,
+                                              const std::vector<std::string>& given) {
   if (!given.empty()) return given;
   return experiment.devices.empty() ? kThisMachine : experiment.devices;
 }
 
-// A pair is compared launch by launch, which two devices do not share.
+// Throws Error (kUsage) for a pair without a common device: pairs are compared launch by launch, and launches
+// are on one device.
 void RequireCommonDevice(const Config& config, const PairConfig& pair,
                          const std::vector<std::string>& given) {
   const auto devices_of = [&](const PairSideConfig& side) -> const std::vector<std::string>& {
     for (const ExperimentConfig& experiment : config.experiments) {
-      if (experiment.name == side.experiment) return DevicesOf(experiment, given);
+      if (experiment.name == side.experiment) return SelectDevices(experiment, given);
     }
-    return kThisMachine;  // MakePlan says that there is none of that name
+    return kThisMachine;  // MakePlan reports the unknown name
   };
   const std::vector<std::string>& baseline = devices_of(pair.baseline);
   const std::vector<std::string>& candidate = devices_of(pair.candidate);
@@ -54,13 +55,13 @@ void RequireCommonDevice(const Config& config, const PairConfig& pair,
       .Remedy("leave the pair out: the report over several devices shows them side by side");
 }
 
-// The device's name without the way to it: "pi5", "R5CT", "local".
+// The device's name without its connection type: "pi5", "R5CT", "local".
 std::string ShortName(const std::string& device) {
   const std::size_t colon = device.find(':');
   return colon == std::string::npos ? device : device.substr(colon + 1);
 }
 
-std::string FolderOfDevice(std::string text) {
+std::string ToFolderName(std::string text) {
   for (char& c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (std::isalnum(byte) == 0 && c != '.' && c != '-' && byte < 0x80) c = '_';
@@ -68,7 +69,7 @@ std::string FolderOfDevice(std::string text) {
   return AsFileName(text);
 }
 
-// What manifest.json says of it.
+// The device and time in a manifest.json.
 struct StoredDevice {
   std::string name, generated_at;
 
@@ -78,7 +79,7 @@ struct StoredDevice {
   }
 };
 
-std::optional<StoredDevice> DeviceOfRun(const std::filesystem::path& folder) {
+std::optional<StoredDevice> ReadStoredDevice(const std::filesystem::path& folder) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(folder / kManifestFile, error)) return std::nullopt;
   try {
@@ -102,7 +103,7 @@ void CheckDeviceNames(const std::vector<std::string>& devices) {
       throw Error(ExitCode::kUsage, fmt::format("the device `{}` is named twice", device))
           .Remedy("name each device once");
   }
-  // adb takes "the only device" for one only where it lists no other.
+  // adb accepts the name "adb" only if it lists a single device.
   const auto other =
       std::ranges::find_if(devices, [](const std::string& device) { return device.starts_with("adb:"); });
   if (seen.contains("adb") && other != devices.end()) {
@@ -114,7 +115,7 @@ void CheckDeviceNames(const std::vector<std::string>& devices) {
 std::vector<DeviceGroup> GroupByDevice(const Config& config, const std::vector<std::string>& given) {
   std::vector<std::string> devices = given;
   for (const ExperimentConfig& experiment : config.experiments) {
-    for (const std::string& device : DevicesOf(experiment, given)) {
+    for (const std::string& device : SelectDevices(experiment, given)) {
       if (!Contains(devices, device)) devices.push_back(device);
     }
   }
@@ -125,7 +126,7 @@ std::vector<DeviceGroup> GroupByDevice(const Config& config, const std::vector<s
     DeviceGroup group{device, config};
     std::vector<std::string> names;
     std::erase_if(group.config.experiments, [&](ExperimentConfig& experiment) {
-      const bool here = Contains(DevicesOf(experiment, given), device);
+      const bool here = Contains(SelectDevices(experiment, given), device);
       if (here) names.push_back(experiment.name);
       return !here;
     });
@@ -151,7 +152,7 @@ void RequireDevice(const Config& config, const std::string& device) {
 std::vector<std::string> DeviceFolders(const std::vector<DevicePlatform>& devices) {
   std::map<std::string, int> platforms, short_names;
   const auto short_folder = [](const DevicePlatform& device) {
-    return FolderOfDevice(device.platform + "-" + ShortName(device.device));
+    return ToFolderName(device.platform + "-" + ShortName(device.device));
   };
   for (const DevicePlatform& device : devices) {
     ++platforms[device.platform];
@@ -160,11 +161,11 @@ std::vector<std::string> DeviceFolders(const std::vector<DevicePlatform>& device
   std::vector<std::string> folders;
   std::set<std::string> taken;
   for (const DevicePlatform& device : devices) {
-    std::string folder = FolderOfDevice(device.platform);
+    std::string folder = ToFolderName(device.platform);
     if (platforms[device.platform] > 1) folder = short_folder(device);
-    // ssh:10.0.0.2 and adb:10.0.0.2 may be two devices.
+    // ssh:10.0.0.2 and adb:10.0.0.2 may be different devices.
     if (platforms[device.platform] > 1 && short_names[folder] > 1)
-      folder = FolderOfDevice(device.platform + "-" + device.device);
+      folder = ToFolderName(device.platform + "-" + device.device);
     const std::string wanted = folder;
     for (int i = 2; !taken.insert(folder).second; ++i) folder = fmt::format("{}-{}", wanted, i);
     folders.push_back(folder);
@@ -178,7 +179,7 @@ std::optional<std::filesystem::path> FindRunOfDevice(const std::filesystem::path
   std::string newest;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const auto stored = DeviceOfRun(entry.path());
+    const auto stored = ReadStoredDevice(entry.path());
     if (!stored || stored->name != device || (found && stored->generated_at <= newest)) continue;
     found = entry.path();
     newest = stored->generated_at;

@@ -20,7 +20,7 @@ Config ParseGroups(const std::string& keys) {
                      {.default_runner = {}, .runner_of_device = true});
 }
 
-std::string ErrorOfGroups(const std::string& keys, const std::vector<std::string>& given = {}) {
+std::string GroupError(const std::string& keys, const std::vector<std::string>& given = {}) {
   try {
     GroupByDevice(ParseGroups(keys), given);
   } catch (const Error& error) {
@@ -29,7 +29,7 @@ std::string ErrorOfGroups(const std::string& keys, const std::vector<std::string
   return "no error";
 }
 
-std::vector<std::string> Describe(const std::vector<DeviceGroup>& groups) {
+std::vector<std::string> GroupsText(const std::vector<DeviceGroup>& groups) {
   std::vector<std::string> texts;
   for (const DeviceGroup& group : groups) {
     std::string text = group.device + ":";
@@ -44,80 +44,80 @@ std::vector<std::string> Describe(const std::vector<DeviceGroup>& groups) {
   return texts;
 }
 
-TEST(DeviceGroups, WithoutADeviceThisMachineMeasures) {
-  EXPECT_THAT(Describe(GroupByDevice(ParseGroups(R"("experiments": [{"name": "a"}, {"name": "b"}])"), {})),
+TEST(DeviceGroups, DefaultToThisMachine) {
+  EXPECT_THAT(GroupsText(GroupByDevice(ParseGroups(R"("experiments": [{"name": "a"}, {"name": "b"}])"), {})),
               ElementsAre("local: a b"));
 }
 
-TEST(DeviceGroups, EveryExperimentGoesToItsDevices) {
+TEST(DeviceGroups, SplitExperimentsByDevice) {
   const Config config = ParseGroups(R"("device": ["ssh:pi5", "adb:R5"], "experiments": [
       {"name": "off", "isa": "-sme2"}, {"name": "on"}, {"name": "here", "device": "local"},
       {"name": "phone", "device": "adb:R5"}])");
-  EXPECT_THAT(Describe(GroupByDevice(config, {})),
+  EXPECT_THAT(GroupsText(GroupByDevice(config, {})),
               ElementsAre("ssh:pi5: off on", "adb:R5: off on phone", "local: here"));
-  // The command line stands instead of all of it, in its own order.
-  EXPECT_THAT(Describe(GroupByDevice(config, {"local", "ssh:b"})),
+  // The command line overrides the configuration's devices, in its own order.
+  EXPECT_THAT(GroupsText(GroupByDevice(config, {"local", "ssh:b"})),
               ElementsAre("local: off on here phone", "ssh:b: off on here phone"));
 }
 
-TEST(DeviceGroups, PairsStayWithinADevice) {
+TEST(DeviceGroups, SplitPairsByDevice) {
   const std::string experiments = R"("experiments": [
       {"name": "off", "device": ["ssh:a", "ssh:b"]}, {"name": "on", "device": ["ssh:b", "ssh:a"]},
       {"name": "c", "device": "ssh:b"}, {"name": "d", "device": "local"}])";
   const Config config = ParseGroups(experiments + R"(, "analysis": {"compare_pairs": [
       {"baseline": "off", "candidate": "on"}, {"baseline": "off", "candidate": "c"}]})");
-  EXPECT_THAT(Describe(GroupByDevice(config, {})),
+  EXPECT_THAT(GroupsText(GroupByDevice(config, {})),
               ElementsAre("ssh:a: off on off/on", "ssh:b: off on c off/on off/c", "local: d"));
-  // Without pairs of its own a group that was given some compares nothing.
+  // If the configuration has pairs, a group without any of them compares nothing.
   EXPECT_TRUE(GroupByDevice(config, {}).back().config.pairs_given);
   EXPECT_THAT(MakePlan(GroupByDevice(config, {}).back().config).pairs, IsEmpty());
 }
 
-TEST(DeviceGroups, APairOfTwoDevicesIsRefusedAndSaysWhy) {
+TEST(DeviceGroups, RefusePairsAcrossDevices) {
   const std::string text = R"("experiments": [{"name": "x", "device": "ssh:a"}, {"name": "y"}],
       "analysis": {"compare_pairs": [{"baseline": "x", "candidate": "y"}]})";
-  EXPECT_THAT(ErrorOfGroups(text),
+  EXPECT_THAT(GroupError(text),
               AllOf(HasSubstr("\"x\" on ssh:a"), HasSubstr("\"y\" on local"),
                     HasSubstr("clock and conditions"), HasSubstr("report over several devices")));
-  // On one device after all.
-  EXPECT_EQ(ErrorOfGroups(text, {"ssh:a"}), "no error");
+  // --device puts both on one device.
+  EXPECT_EQ(GroupError(text, {"ssh:a"}), "no error");
 }
 
-TEST(DeviceGroups, NamesThatAreNoneOrRepeatAreRefused) {
+TEST(DeviceGroups, RefuseInvalidAndRepeatedNames) {
   const std::string one = R"("experiments": [{"name": "x"}])";
-  EXPECT_THAT(ErrorOfGroups(one, {"ssh:a", "local", "ssh:a"}), HasSubstr("`ssh:a` is named twice"));
-  EXPECT_THAT(ErrorOfGroups(one, {"board"}), HasSubstr("unknown device `board`"));
-  EXPECT_THAT(ErrorOfGroups(one, {"adb", "adb:R5"}), HasSubstr("serial number"));
-  EXPECT_EQ(ErrorOfGroups(one, {"adb:1.2.3.4:5555", "adb:R5", "ssh:1.2.3.4"}), "no error");
+  EXPECT_THAT(GroupError(one, {"ssh:a", "local", "ssh:a"}), HasSubstr("`ssh:a` is named twice"));
+  EXPECT_THAT(GroupError(one, {"board"}), HasSubstr("unknown device `board`"));
+  EXPECT_THAT(GroupError(one, {"adb", "adb:R5"}), HasSubstr("serial number"));
+  EXPECT_EQ(GroupError(one, {"adb:1.2.3.4:5555", "adb:R5", "ssh:1.2.3.4"}), "no error");
 }
 
-TEST(DeviceGroups, WhatMeasuresOnOneDeviceRefusesAnother) {
+TEST(DeviceGroups, RequireDeviceRefusesOtherDevices) {
   const Config config = ParseGroups(R"("device": "ssh:a", "experiments": [{"name": "x"}])");
   EXPECT_NO_THROW(RequireDevice(config, "ssh:a"));
   EXPECT_THROW(RequireDevice(config, "local"), Error);
 }
 
-TEST(DeviceFolders, ThePlatformAloneWhereItTellsThemApart) {
+TEST(DeviceFolders, UseThePlatformIfItIsUnique) {
   EXPECT_THAT(DeviceFolders({{"local", "linux-x86_64"}, {"adb:R5", "android"}, {"ssh:pi5", "linux-aarch64"}}),
               ElementsAre("linux-x86_64", "android", "linux-aarch64"));
 }
 
-TEST(DeviceFolders, TheNameToo) {
+TEST(DeviceFolders, AddTheDevicesNameIfNeeded) {
   EXPECT_THAT(
       DeviceFolders({{"local", "linux-x86_64"}, {"adb:R5", "android"}, {"ssh:me@box", "linux-x86_64"}}),
       ElementsAre("linux-x86_64-local", "android", "linux-x86_64-me_box"));
 }
 
-TEST(DeviceFolders, NoTwoAreTheSame) {
-  // A host called "local", one address behind two ways, and two names that a file system would not tell
-  // apart.
+TEST(DeviceFolders, AreUnique) {
+  // A host called "local", one address with two connection types, and two names that become the same file
+  // name.
   EXPECT_THAT(DeviceFolders({{"local", "p"}, {"ssh:local", "p"}}), ElementsAre("p-local", "p-ssh_local"));
   EXPECT_THAT(DeviceFolders({{"ssh:1.2", "p"}, {"adb:1.2", "p"}}), ElementsAre("p-ssh_1.2", "p-adb_1.2"));
   EXPECT_THAT(DeviceFolders({{"ssh:a@b", "p"}, {"ssh:a:b", "p"}}), ElementsAre("p-ssh_a_b", "p-ssh_a_b-2"));
   EXPECT_THAT(DeviceFolders({{"ssh:../../x", "p"}, {"ssh:y", "p"}}), ElementsAre("p-.._.._x", "p-y"));
 }
 
-TEST(FindRunOfDevice, TheLatestOfThatDevice) {
+TEST(FindRunOfDevice, FindsTheLatestRunOfTheDevice) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / fmt::format("etprof_device_groups_{}", ::getpid());
   const auto write = [&](const std::string& name, const std::string& device, const std::string& when) {

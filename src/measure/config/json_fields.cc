@@ -13,11 +13,11 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMostConfigBytes = std::size_t{4} << 20U;  // little enough to be read in no time
+constexpr std::size_t kMaxConfigBytes = std::size_t{4} << 20U;  // small enough to be parsed at once
 
-// The line of the only place where `key` stands as a member's name; absent where it stands often, and where
-// all is one line: a program wrote that.
-std::optional<std::uint64_t> LineOfKey(const std::string& text, const std::string& key) {
+// The line on which `key` occurs as a member's name; absent if there are several, and for a text of a single
+// line, which programs write.
+std::optional<std::uint64_t> FindLineOfKey(const std::string& text, const std::string& key) {
   if (text.find('\n') == std::string::npos) return std::nullopt;
   const std::string quoted = nlohmann::json(key).dump();
   std::optional<std::uint64_t> line;
@@ -31,7 +31,7 @@ std::optional<std::uint64_t> LineOfKey(const std::string& text, const std::strin
   return line;
 }
 
-std::string TypeOf(const nlohmann::json& value) {
+std::string DescribeType(const nlohmann::json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
   if (value.is_string()) return "a text";
@@ -54,9 +54,9 @@ nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* rem
   const auto bad = [&](const std::string& problem) {
     return Error(ExitCode::kBadInput, problem).InFile(source.file.string()).Remedy(remedy);
   };
-  if (text.size() > kMostConfigBytes) {
+  if (text.size() > kMaxConfigBytes) {
     throw bad(fmt::format("has {} bytes, and a configuration has {} MiB at most", text.size(),
-                          kMostConfigBytes >> 20U));
+                          kMaxConfigBytes >> 20U));
   }
   if (NestsTooDeep(text, /*with_comments=*/true))
     throw bad(fmt::format("nests deeper than {} lists and objects", kMostJsonNesting));
@@ -65,14 +65,14 @@ nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* rem
   } catch (const json::parse_error& error) {
     const std::size_t byte = std::min<std::size_t>(error.byte, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
-    std::string what =
+    std::string message =
         error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-    const std::size_t start = what.find("column ");
-    const std::size_t colon = start == std::string::npos ? start : what.find(": ", start);
-    if (colon != std::string::npos) what.erase(0, colon + 2);
-    if (what.size() > 200) what = what.substr(0, 200) + "...";
-    throw bad(text.empty() ? "is empty" : "is not JSON: " + what).AtLine(static_cast<std::uint64_t>(line));
-  } catch (const json::out_of_range&) {  // without a place
+    const std::size_t start = message.find("column ");
+    const std::size_t colon = start == std::string::npos ? start : message.find(": ", start);
+    if (colon != std::string::npos) message.erase(0, colon + 2);
+    if (message.size() > 200) message = message.substr(0, 200) + "...";
+    throw bad(text.empty() ? "is empty" : "is not JSON: " + message).AtLine(static_cast<std::uint64_t>(line));
+  } catch (const json::out_of_range&) {  // this exception has no position
     throw bad("has a number that is larger than any that can be stored");
   }
 }
@@ -81,7 +81,7 @@ JsonFields::JsonFields(const nlohmann::json& object, const Source& source, std::
     : object_(object), source_(source), path_(std::move(path)) {
   if (!object_.is_object()) {
     throw Error(ExitCode::kBadInput, fmt::format("{} must be an object, but is {}",
-                                                 path_.empty() ? "the whole" : path_, TypeOf(object_)))
+                                                 path_.empty() ? "the whole" : path_, DescribeType(object_)))
         .InFile(source_.file.string())
         .Remedy("see docs/reference/config.md");
   }
@@ -90,16 +90,16 @@ JsonFields::JsonFields(const nlohmann::json& object, const Source& source, std::
 Error JsonFields::Wrong(const std::string& key, const std::string& problem) const {
   Error error(ExitCode::kBadInput, fmt::format("{}: {}", Path(key), problem));
   error.InFile(source_.file.string());
-  if (const auto line = LineOfKey(source_.text, key)) error.AtLine(*line);
+  if (const auto line = FindLineOfKey(source_.text, key)) error.AtLine(*line);
   return error;
 }
 
-void JsonFields::Within(const std::string& key, const std::string& before,
+void JsonFields::Within(const std::string& key, const std::string& prefix,
                         const std::function<void()>& check) const {
   try {
     check();
   } catch (const Error& error) {
-    throw Wrong(key, before + error.problem()).Remedy(error.remedy());
+    throw Wrong(key, prefix + error.problem()).Remedy(error.remedy());
   }
 }
 
@@ -111,10 +111,10 @@ const nlohmann::json* JsonFields::Find(const std::string& key) {
 
 template <typename T>
 std::optional<T> JsonFields::Take(const std::string& key, bool (nlohmann::json::*is)() const noexcept,
-                                  const char* what) {
+                                  const char* expected) {
   const nlohmann::json* value = Find(key);
   if (value == nullptr) return std::nullopt;
-  if (!(value->*is)()) throw Wrong(key, fmt::format("must be {}, but is {}", what, TypeOf(*value)));
+  if (!(value->*is)()) throw Wrong(key, fmt::format("must be {}, but is {}", expected, DescribeType(*value)));
   return value->get<T>();
 }
 
@@ -138,8 +138,8 @@ std::optional<int> JsonFields::Integer(const std::string& key, int low, int high
   if (value == nullptr) return std::nullopt;
   const auto number = AsInteger(*value, low, high);
   if (!number)
-    throw Wrong(key,
-                fmt::format("must be a whole number from {} to {}, but is {}", low, high, TypeOf(*value)));
+    throw Wrong(
+        key, fmt::format("must be a whole number from {} to {}, but is {}", low, high, DescribeType(*value)));
   return number;
 }
 
@@ -151,7 +151,7 @@ std::optional<std::vector<int>> JsonFields::Integers(const std::string& key, int
     const auto number = AsInteger(item, low, high);
     if (!number) {
       throw Wrong(key, fmt::format("must be a whole number from {} to {} or a list of them, but has {}", low,
-                                   high, TypeOf(item)));
+                                   high, DescribeType(item)));
     }
     numbers.push_back(*number);
   }
@@ -167,10 +167,11 @@ std::optional<std::vector<std::string>> JsonFields::Texts(const std::string& key
     return split ? CommandWords(text) : std::vector<std::string>{text};
   }
   if (!value->is_array())
-    throw Wrong(key, fmt::format("must be a text or a list of texts, but is {}", TypeOf(*value)));
+    throw Wrong(key, fmt::format("must be a text or a list of texts, but is {}", DescribeType(*value)));
   std::vector<std::string> texts;
   for (const nlohmann::json& item : *value) {
-    if (!item.is_string()) throw Wrong(key, fmt::format("must be a list of texts, but has {}", TypeOf(item)));
+    if (!item.is_string())
+      throw Wrong(key, fmt::format("must be a list of texts, but has {}", DescribeType(item)));
     texts.push_back(item.get<std::string>());
   }
   return texts;

@@ -15,9 +15,9 @@
 
 namespace etprof {
 
-// Reads the members of a JSON object that a person wrote: every member must be asked for by name, else
-// Finish() says that it is unknown. All throw Error (kBadInput) with the file, the line where the key stands
-// (when it stands there only once), and the path ("experiments[1].runs").
+// Reads the members of a JSON object that a person wrote. Every member must be read by name, or Finish()
+// reports it as unknown. All functions throw Error (kBadInput) with the file, the line of the key (if the key
+// occurs only once), and the path ("experiments[1].runs").
 class JsonFields {
  public:
   struct Source {
@@ -26,31 +26,31 @@ class JsonFields {
   };
   JsonFields(const nlohmann::json& object, const Source& source, std::string path);
 
-  // Absent: the member is not there (or null).
+  // Absent: the member does not exist or is null.
   const nlohmann::json* Find(const std::string& key);
   std::optional<std::string> Text(const std::string& key);
   std::optional<double> Number(const std::string& key, double low, double high);
   std::optional<int> Integer(const std::string& key, int low, int high);
   std::optional<bool> Truth(const std::string& key);
-  // One integer, or a list of them, as the profiling kit writes threads.
+  // One integer, or a list of integers, as the profiling kit writes threads.
   std::optional<std::vector<int>> Integers(const std::string& key, int low, int high);
-  // One text (`split`: taken apart at blanks, quotes respected), or a list of them.
+  // One string (with `split`: split at blanks, respecting quotes), or a list of strings.
   std::optional<std::vector<std::string>> Texts(const std::string& key, bool split);
 
-  // Throws for members that nobody asked for. Those that begin with "_" and "description" or "comment" are
-  // free.
+  // Throws for members that were not read. Members that begin with "_", and "description" and "comment", are
+  // ignored.
   void Finish();
 
   Error Wrong(const std::string& key, const std::string& problem) const;
-  // What `check` throws, said of the key, after `before`.
-  void Within(const std::string& key, const std::string& before, const std::function<void()>& check) const;
+  // Calls `check`, and turns its Error into one about the key, with `prefix` before the problem.
+  void Within(const std::string& key, const std::string& prefix, const std::function<void()>& check) const;
   std::string Path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
  private:
-  // `what`: the value has to be that, as `is` tells.
+  // Reads a member of type T. `is` checks the JSON type, which errors describe as `expected`.
   template <typename T>
   std::optional<T> Take(const std::string& key, bool (nlohmann::json::*is)() const noexcept,
-                        const char* what);
+                        const char* expected);
 
   const nlohmann::json& object_;
   const Source& source_;
@@ -58,12 +58,12 @@ class JsonFields {
   std::set<std::string> known_;
 };
 
-// The file as JSON, which may have comments. Throws Error (kBadInput) with the line for what is none, and
-// what is larger or nests deeper than any person's file; `remedy` is what to do then.
+// Parses the file as JSON with comments. Throws Error (kBadInput) with the line for invalid JSON, and for
+// sizes and nesting beyond any hand-written file. `remedy` is the remedy of the errors.
 nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* remedy);
 
-// Reads the keys that a struct describes. What is not there, or null, stays as it was. Of a kRaw only the
-// type is looked at.
+// Reads the keys that a struct describes. Members without a key, or with null, keep their values. Of a kRaw
+// key only the type is checked.
 template <typename T>
 class ReadKeys {
  public:
@@ -103,7 +103,7 @@ class ReadKeys {
     } else if constexpr (std::is_same_v<M, std::string> || std::is_same_v<M, std::filesystem::path>) {
       Take(fields_.Text(key), value);
     } else {
-      fields_.Find(key);  // of a form that the reader looks at
+      fields_.Find(key);  // the caller reads keys of other types
     }
   }
 

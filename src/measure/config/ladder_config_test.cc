@@ -6,7 +6,7 @@
 namespace etprof {
 namespace {
 
-TEST(LadderConfig, ComparesNeighborsAndTheEndsAtEveryNumberOfThreads) {
+TEST(LadderConfig, ComparesNeighborsAndEndsForEveryNumberOfThreads) {
   ExperimentConfig given;
   given.model = "/m/net.pte";
   given.runner = "/r/etprof-runner";
@@ -22,7 +22,7 @@ TEST(LadderConfig, ComparesNeighborsAndTheEndsAtEveryNumberOfThreads) {
   EXPECT_THAT(masks, testing::ElementsAre("neon none", "dotprod =dotprod", "fp16 =dotprod,+fp16",
                                           "bf16 =bf16,+dotprod,+fp16", "sme all"));
   std::vector<std::string> pairs;
-  const Plan plan = MakePlan(config);  // throws where labels or files collide
+  const Plan plan = MakePlan(config);  // throws if labels or files collide
   ASSERT_EQ(plan.units.size(), 10u);
   for (const UnitPair& pair : plan.pairs) pairs.push_back(pair.baseline_label + " / " + pair.candidate_label);
   EXPECT_THAT(
@@ -34,7 +34,7 @@ TEST(LadderConfig, ComparesNeighborsAndTheEndsAtEveryNumberOfThreads) {
   EXPECT_EQ(DefaultLadderSeconds(config), 150);
 }
 
-TEST(LadderConfig, TwoLevelsAreOnePair) {
+TEST(LadderConfig, HasOnePairForTwoLevels) {
   ExperimentConfig given;
   given.model = "/m/net.pte";
   const Config config = MakeLadderConfig(given, isa::Ladder(isa::Architecture::kAarch64, {"dotprod"}));

@@ -24,11 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSuiteRemedy = "see docs/guides/suites.md";
-constexpr const char* kIsWrong = "is wrong: ";  // words of the command line, which the file has, too
-constexpr std::size_t kMostCells = 10'000;
+// Prefix of errors about values that the command line takes, too.
+constexpr const char* kErrorPrefix = "is wrong: ";
+constexpr std::size_t kMaxCells = 10'000;
 
-// The end of "models/net.py:Net" or "timm:resnet18", as the name of a folder.
-std::string NameOfSource(const std::string& source) {
+// The last part of a source as the name of a folder: "Net" for "models/net.py:Net".
+std::string NameFromSource(const std::string& source) {
   const std::size_t slash = source.rfind('/');
   std::string name = slash == std::string::npos ? source : source.substr(slash + 1);
   if (name.ends_with(".pte")) name = ModelId(name);
@@ -61,19 +62,19 @@ class SuiteReader {
       if (dtype != AsFileName(dtype) || dtype.front() == '-')
         throw fields.Wrong("dtypes", fmt::format("\"{}\" is not a data type", dtype));
     }
-    fields.Within("devices", kIsWrong, [&] { CheckDeviceNames(suite.devices); });
-    fields.Within("variants", kIsWrong, [&] { std::ranges::for_each(suite.variants, ParseVariant); });
+    fields.Within("devices", kErrorPrefix, [&] { CheckDeviceNames(suite.devices); });
+    fields.Within("variants", kErrorPrefix, [&] { std::ranges::for_each(suite.variants, ParseVariant); });
     suite.include = ReadRules("include", fields);
     suite.exclude = ReadRules("exclude", fields);
-    if (!suite.cpus.empty()) fields.Within("cpus", kIsWrong, [&] { CheckCpus(suite.cpus); });
+    if (!suite.cpus.empty()) fields.Within("cpus", kErrorPrefix, [&] { CheckCpus(suite.cpus); });
     if (!suite.period.empty() && !ParsePeriod(suite.period)) {
       throw fields.Wrong("period", fmt::format("\"{}\" is not a duration", suite.period))
           .Remedy(kPeriodRemedy);
     }
     if (!suite.power_mode.empty())
-      fields.Within("power_mode", kIsWrong, [&] { FindPowerMode(suite.power_mode); });
-    if (const auto runner = fields.Text("runner_path")) suite.runner = Find(*runner);
-    for (std::string& library : suite.load) library = Find(library).string();
+      fields.Within("power_mode", kErrorPrefix, [&] { FindPowerMode(suite.power_mode); });
+    if (const auto runner = fields.Text("runner_path")) suite.runner = Resolve(*runner);
+    for (std::string& library : suite.load) library = Resolve(library).string();
     if (const auto slowdown = fields.Text("max_slowdown")) {
       suite.max_slowdown = ParsePercent(*slowdown);
       if (!suite.max_slowdown || *suite.max_slowdown <= -1) {
@@ -91,8 +92,9 @@ class SuiteReader {
   }
 
  private:
-  // As a configuration's: from here where it is there, else from the file's folder.
-  fs::path Find(const std::string& text) const {
+  // Resolves a path as for a configuration: relative to the current folder if it exists there, else to the
+  // file's folder.
+  fs::path Resolve(const std::string& text) const {
     const fs::path path = text;
     if (path.is_absolute() || Exists(path)) return fs::absolute(path).lexically_normal();
     return (fs::absolute(source_.file).parent_path() / path).lexically_normal();
@@ -129,24 +131,24 @@ class SuiteReader {
     SuiteModel model;
     if (json.is_string()) {
       const std::string text = json.get<std::string>();
-      model.name = NameOfSource(text);
+      model.name = NameFromSource(text);
       if (text.ends_with(".pte")) {
-        model.programs[""] = Find(text);
+        model.programs[""] = Resolve(text);
       } else {
         model.source = text;
       }
     } else {
-      JsonFields own(json, source_, place);
-      ReadKeys(own, model);
-      for (const auto& [dtype, program] : Texts("programs", own)) {
+      JsonFields model_fields(json, source_, place);
+      ReadKeys(model_fields, model);
+      for (const auto& [dtype, program] : Texts("programs", model_fields)) {
         if (dtype.empty() || dtype != AsFileName(dtype))
-          throw own.Wrong("programs", fmt::format("\"{}\" is not a data type", dtype));
-        model.programs[dtype] = Find(program);
+          throw model_fields.Wrong("programs", fmt::format("\"{}\" is not a data type", dtype));
+        model.programs[dtype] = Resolve(program);
       }
-      if (own.Find("name") == nullptr) model.name = NameOfSource(model.source);
-      own.Finish();
+      if (model_fields.Find("name") == nullptr) model.name = NameFromSource(model.source);
+      model_fields.Finish();
       if (model.source.empty() && model.programs.empty())
-        throw own.Wrong("model", "is missing: a model is exported, or has programs");
+        throw model_fields.Wrong("model", "is missing: a model is exported, or has programs");
     }
     if (!IsFolderName(model.name)) {
       throw fields.Wrong("models", fmt::format("\"{}\" cannot be the name of a folder", model.name))
@@ -156,18 +158,18 @@ class SuiteReader {
   }
 
   std::vector<SuiteRule> ReadRules(const char* key, JsonFields& fields) const {
-    std::vector<SuiteRule> read;
+    std::vector<SuiteRule> result;
     const nlohmann::json* rules = fields.Find(key);
-    if (rules == nullptr) return read;
+    if (rules == nullptr) return result;
     if (!rules->is_array()) throw fields.Wrong(key, "must be a list of rules").Remedy(kSuiteRemedy);
     for (std::size_t i = 0; i < rules->size(); ++i) {
-      SuiteRule& rule = read.emplace_back();
+      SuiteRule& rule = result.emplace_back();
       rule.place = fmt::format("{}[{}]", key, i);
-      JsonFields own((*rules)[i], source_, rule.place);
-      ReadKeys(own, rule);
-      own.Finish();
+      JsonFields model_fields((*rules)[i], source_, rule.place);
+      ReadKeys(model_fields, rule);
+      model_fields.Finish();
     }
-    return read;
+    return result;
   }
 
   const JsonFields::Source source_;
@@ -179,7 +181,7 @@ bool MatchesAny(const std::vector<std::string>& patterns, const std::string& tex
          });
 }
 
-std::string FolderOf(std::string device) {
+std::string DeviceFolderName(std::string device) {
   std::ranges::replace(device, ':', '_');
   return AsFileName(device);
 }
@@ -194,13 +196,13 @@ SuiteConfig ParseSuite(const std::string& text, const fs::path& path) {
 
 std::vector<SuiteCell> CellsOf(const SuiteConfig& suite) {
   std::vector<SuiteCell> cells;
-  std::set<std::string> used;  // rules, by their place
+  std::set<std::string> used;  // places of the rules that matched something
   std::set<fs::path> folders;
   const auto matches = [&](const SuiteRule& rule, const SuiteCell& cell) {
     return MatchesAny(rule.model, suite.models[cell.model].name) && MatchesAny(rule.dtype, cell.dtype) &&
            MatchesAny(rule.device, cell.device);
   };
-  const auto of_variant = [&](const SuiteRule& rule, const std::string& variant) {
+  const auto matches_variant = [&](const SuiteRule& rule, const std::string& variant) {
     const auto label = ParseVariant(variant).label;
     return MatchesAny(rule.variant, variant) || (label && MatchesAny(rule.variant, *label));
   };
@@ -223,26 +225,26 @@ std::vector<SuiteCell> CellsOf(const SuiteConfig& suite) {
     for (const std::string& variant : suite.variants) {
       bool in = suite.include.empty();
       for (const SuiteRule* rule : including) {
-        if (!rule->variant.empty() && !of_variant(*rule, variant)) continue;
+        if (!rule->variant.empty() && !matches_variant(*rule, variant)) continue;
         used.insert(rule->place);
         in = true;
       }
       for (const SuiteRule& rule : suite.exclude) {
-        if (rule.variant.empty() || !matches(rule, cell) || !of_variant(rule, variant)) continue;
+        if (rule.variant.empty() || !matches(rule, cell) || !matches_variant(rule, variant)) continue;
         used.insert(rule.place);
         in = false;
       }
       if (in) cell.variants.push_back(variant);
     }
     const std::string& name = suite.models[cell.model].name;
-    const std::string folder = FolderOf(cell.device);
+    const std::string folder = DeviceFolderName(cell.device);
     cell.folder = suite.output_root / "runs" / name / (cell.dtype.empty() ? "as_exported" : cell.dtype);
     fs::path path = cell.folder / folder;
     for (int i = 2; !folders.insert(path).second; ++i) path = cell.folder / fmt::format("{}-{}", folder, i);
     cell.folder = path;
     cells.push_back(std::move(cell));
-    if (cells.size() > kMostCells) {
-      throw Error(ExitCode::kBadInput, fmt::format("has more than {} cells", kMostCells))
+    if (cells.size() > kMaxCells) {
+      throw Error(ExitCode::kBadInput, fmt::format("has more than {} cells", kMaxCells))
           .InFile(suite.file.string())
           .Remedy("split the suite");
     }

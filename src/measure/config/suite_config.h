@@ -12,15 +12,16 @@
 
 namespace etprof {
 
-// What `etprof suite` measures: models x data types x devices, each a cell with its own results directory, in
-// which the variants are compared with the model as it is (docs/guides/suites.md). What reads it,
-// its keys there, and docs/schema/suite.schema.json are made of the descriptions here, as in config.h.
+// What `etprof suite` measures: models x data types x devices. Each combination is a cell with its own
+// results directory, in which the variants are compared with the unchanged model (docs/guides/suites.md). The
+// reader, the reference of keys, and docs/schema/suite.schema.json are generated from these descriptions, as
+// in config.h.
 
 struct SuiteModel {
   std::string name;  // unique
   std::string method = "forward";
-  std::string source;  // what `etprof export --model` takes; empty: it is not exported
-  // Absolute, by data type, of what is there already; "" for a program whose type nobody named.
+  std::string source;  // as `etprof export --model` takes it; empty: the model is not exported
+  // Absolute paths of existing programs, by data type; "" for a program whose data type is not given.
   std::map<std::string, std::filesystem::path> programs;
 
   static constexpr const char* kSchemaName = "model";
@@ -37,10 +38,10 @@ struct SuiteModel {
   }
 };
 
-// Names or patterns (fnmatch), any of which matches; where there are none, everything does.
+// Names or patterns (fnmatch) of which one must match; an empty list matches everything.
 struct SuiteRule {
   std::vector<std::string> model, dtype, device, variant;
-  std::string place;  // "exclude[1]"
+  std::string place;  // for messages: "exclude[1]"
 
   static constexpr const char* kSchemaName = "rule";
   static constexpr bool kFreeKeys = true;
@@ -59,13 +60,13 @@ struct SuiteConfig {
   std::filesystem::path output_root;  // absolute
   std::vector<SuiteModel> models;
   std::vector<std::string> dtypes = {"fp32"}, devices = {"local"};
-  std::vector<std::string> variants;  // as ParseVariant
+  std::vector<std::string> variants;  // as ParseVariant takes them
   std::vector<SuiteRule> include, exclude;
-  std::string backend;                // empty: as the export chooses
-  std::optional<double> max_minutes;  // absent: as long as it takes
+  std::string backend;                // empty: the export's default
+  std::optional<double> max_minutes;  // absent: no limit
   std::optional<double> max_seconds, margin, precision, max_temp, max_temp_wait, wait_minutes;
   std::optional<int> launches, rounds, runs, warmup, threads;
-  std::optional<double> max_slowdown;  // 0.02 for +2 %; absent: nothing fails for being slow
+  std::optional<double> max_slowdown;  // 0.02 for +2%; absent: not checked
   std::filesystem::path runner;        // empty: etprof-runner
   std::vector<std::string> load;       // libraries, absolute
   std::string cpus, period, power_mode;
@@ -133,22 +134,22 @@ struct SuiteConfig {
   }
 };
 
-// Throws Error (kBadInput) as ReadConfig; for a device or variant that is none, kUsage.
+// Throws Error (kBadInput) as ReadConfig; Error (kUsage) for an invalid device or variant.
 SuiteConfig ReadSuite(const std::filesystem::path& path);
 SuiteConfig ParseSuite(const std::string& text, const std::filesystem::path& path);
 
-// One results directory.
+// A cell of the suite, which has one results directory.
 struct SuiteCell {
   std::size_t model = 0;  // index into SuiteConfig::models
   std::string dtype;      // "": the model is one program
   std::string device;
-  std::vector<std::string> variants;  // those of the suite that are left
+  std::vector<std::string> variants;  // variants of the suite that the rules leave
   std::filesystem::path folder;       // absolute
 };
 
-// Model by model, type by type, device by device. A cell is there where no rule of `include` stands, or one
-// matches, and none of `exclude` matches that says no variant; of its variants those of which the same is
-// true. Throws Error (kBadInput) for a rule that matches nothing, and where no cell is left.
+// The cells, ordered by model, data type, and device. A cell exists if `include` is empty or one of its rules
+// matches, and no rule of `exclude` without variants matches; the same holds for its variants. Throws Error
+// (kBadInput) for a rule that matches nothing, and if no cell is left.
 std::vector<SuiteCell> CellsOf(const SuiteConfig& suite);
 
 }  // namespace etprof

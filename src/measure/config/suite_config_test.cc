@@ -14,7 +14,7 @@ using testing::SizeIs;
 
 SuiteConfig ParsedSuite(const std::string& text) { return ParseSuite(text, "nightly.json"); }
 
-std::string ProblemOf(const std::string& text) {
+std::string SuiteProblem(const std::string& text) {
   try {
     CellsOf(ParsedSuite(text));
   } catch (const Error& error) {
@@ -23,7 +23,7 @@ std::string ProblemOf(const std::string& text) {
   return "";
 }
 
-std::vector<std::string> NamesOf(const SuiteConfig& suite) {
+std::vector<std::string> CellNames(const SuiteConfig& suite) {
   std::vector<std::string> names;
   for (const SuiteCell& cell : CellsOf(suite)) {
     std::string name = suite.models[cell.model].name + " " + cell.dtype + " " + cell.device;
@@ -34,7 +34,7 @@ std::vector<std::string> NamesOf(const SuiteConfig& suite) {
 }
 
 constexpr const char* kFull = R"({
-  // two models, two types, two devices
+  // Two models, two types, two devices.
   "models": ["toy_cnn", {"name": "net", "model": "nets.py:Net", "method": "decode"}],
   "dtypes": ["fp32", "int8"],
   "devices": ["local", "ssh:pi5"],
@@ -43,13 +43,13 @@ constexpr const char* kFull = R"({
   "max_minutes": 10, "max_slowdown": "2%"
 })";
 
-TEST(Suite, TheProductLessWhatIsExcluded) {
+TEST(Suite, HasAllCombinationsExceptForExcludedOnes) {
   const SuiteConfig suite = ParsedSuite(kFull);
   EXPECT_EQ(suite.output_root.filename(), "out_nightly");
   EXPECT_DOUBLE_EQ(suite.max_slowdown.value(), 0.02);
   EXPECT_EQ(suite.models[0].method, "forward");
   EXPECT_EQ(suite.models[1].method, "decode");
-  EXPECT_THAT(NamesOf(suite),
+  EXPECT_THAT(CellNames(suite),
               ElementsAre("toy_cnn fp32 local isa=-avx2 threads=2,label=two",
                           "toy_cnn fp32 ssh:pi5 isa=-avx2 threads=2,label=two",
                           "toy_cnn int8 local isa=-avx2 threads=2,label=two", "net fp32 local isa=-avx2",
@@ -57,44 +57,46 @@ TEST(Suite, TheProductLessWhatIsExcluded) {
   EXPECT_TRUE(CellsOf(suite)[1].folder.string().ends_with("out_nightly/runs/toy_cnn/fp32/ssh_pi5"));
 }
 
-TEST(Suite, OnlyWhatIsIncluded) {
+TEST(Suite, HasOnlyIncludedCells) {
   SuiteConfig suite =
       ParsedSuite(R"({"models": ["a", "b"], "dtypes": ["fp32", "int8"], "variants": ["threads=2"],
     "include": [{"model": "a", "dtype": "fp32"}, {"model": "b", "variant": "threads*"}]})");
-  EXPECT_THAT(NamesOf(suite),
+  EXPECT_THAT(CellNames(suite),
               ElementsAre("a fp32 local threads=2", "b fp32 local threads=2", "b int8 local threads=2"));
 }
 
-TEST(Suite, ProgramsThatAreThereAreNotExported) {
+TEST(Suite, UsesExistingPrograms) {
   const SuiteConfig suite = ParsedSuite(
       R"({"models": ["x/net_xnnpack_fp32.pte", {"name": "two", "programs": {"int8": "a.pte"}}]})");
   EXPECT_TRUE(suite.models[0].source.empty());
   EXPECT_EQ(suite.models[0].programs.at("").filename(), "net_xnnpack_fp32.pte");
-  EXPECT_THAT(NamesOf(suite), ElementsAre("net_xnnpack_fp32  local", "two int8 local"));
+  EXPECT_THAT(CellNames(suite), ElementsAre("net_xnnpack_fp32  local", "two int8 local"));
 }
 
-TEST(Suite, WhatIsWrongIsSaid) {
-  EXPECT_THAT(ProblemOf(R"({"models": []})"), HasSubstr("must be a list of models"));
-  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "dtype": "fp32"})"), HasSubstr("dtypes"));
-  EXPECT_THAT(ProblemOf(R"({"models": ["a", "x/a"]})"), HasSubstr("two of the name"));
-  // As the schema has it; what is made of a file's name is one.
+TEST(Suite, ReportsProblems) {
+  EXPECT_THAT(SuiteProblem(R"({"models": []})"), HasSubstr("must be a list of models"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "dtype": "fp32"})"), HasSubstr("dtypes"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a", "x/a"]})"), HasSubstr("two of the name"));
+  // Refuses the same names as the schema; a name made from a file name is valid.
   for (const char* name : {"a/b", "a b", "a,b", ".a", "-a", ""}) {
-    EXPECT_THAT(ProblemOf(fmt::format(R"({{"models": [{{"name": "{}", "model": "x"}}]}})", name)),
+    EXPECT_THAT(SuiteProblem(fmt::format(R"({{"models": [{{"name": "{}", "model": "x"}}]}})", name)),
                 HasSubstr("name of a folder"))
         << name;
   }
   EXPECT_EQ(ParseSuite(R"({"models": ["a b,c.pte"]})", "s.json").models[0].name, "a_b_c");
-  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "devices": ["pi5"]})"), HasSubstr("unknown device"));
-  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "variants": ["foo=1"]})"), HasSubstr("unknown key"));
-  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "dtypes": ["../x"]})"), HasSubstr("not a data type"));
-  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "max_slowdown": "much"})"), HasSubstr("not a percentage"));
-  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "exclude": [{"device": "adb*"}]})"),
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "devices": ["pi5"]})"), HasSubstr("unknown device"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "variants": ["foo=1"]})"), HasSubstr("unknown key"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "dtypes": ["../x"]})"), HasSubstr("not a data type"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "max_slowdown": "much"})"), HasSubstr("not a percentage"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "exclude": [{"device": "adb*"}]})"),
               HasSubstr("exclude[0] matches nothing"));
-  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "exclude": [{"model": "a"}]})"), HasSubstr("no cell is left"));
-  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "env": {"A B": "1"}})"), HasSubstr("not a name of a variable"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "exclude": [{"model": "a"}]})"),
+              HasSubstr("no cell is left"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "env": {"A B": "1"}})"),
+              HasSubstr("not a name of a variable"));
 }
 
-TEST(Suite, TwoDevicesNeverShareAFolder) {
+TEST(Suite, GivesEachDeviceItsOwnFolder) {
   const SuiteConfig suite =
       ParsedSuite(R"({"models": ["a"], "devices": ["ssh:x", "ssh:x_", "adb:x:1", "adb:x_1"]})");
   std::set<std::filesystem::path> folders;

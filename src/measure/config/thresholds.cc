@@ -12,32 +12,35 @@ namespace {
 constexpr const char* kSchemaKey = "$schema";
 constexpr const char* kThresholdsRemedy = "see \"Without running anything\" in docs/guides/ci.md";
 
-// A text, or of counts and sizes a number.
-std::string TextOfLimit(const nlohmann::json& value) {
+// The text of a limit: a string, or a number for counts and sizes.
+std::string LimitText(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.is_number() ? value.dump() : "";
 }
 
-nlohmann::ordered_json TextOf(const char* pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
+nlohmann::ordered_json StringSchema(const char* pattern) {
+  return {{"type", "string"}, {"pattern", pattern}};
+}
 
-// In half a sentence, as the meanings of described keys.
-std::string MeaningOf(const FactInfo& info) {
+// The description of a limit, without capital and period, as for described keys.
+std::string FactMeaning(const FactInfo& info) {
   const std::string_view help = info.help;
   return fmt::format("{}{}: {} (`etprof inspect --{}`)", Lower(help.substr(0, 1)), help.substr(1),
                      info.Expects(), info.limit);
 }
 
-// What FactInfo::Parse reads.
+// The schema of the values that FactInfo::Parse accepts.
 nlohmann::ordered_json LimitSchema(const FactInfo& info) {
   if (info.unit == FactInfo::Unit::kShare) {
-    nlohmann::ordered_json share = TextOf("^(100|[0-9]{1,2}(\\.[0-9]+)?) ?%$");
-    share["description"] = MeaningOf(info);
+    nlohmann::ordered_json share = StringSchema("^(100|[0-9]{1,2}(\\.[0-9]+)?) ?%$");
+    share["description"] = FactMeaning(info);
     return share;
   }
   const bool is_size = info.unit == FactInfo::Unit::kBytes;
   const nlohmann::ordered_json number = {{"type", "integer"}, {"minimum", 0}};
-  return {{"anyOf",
-           {number, TextOf(is_size ? "^[0-9]+(\\.[0-9]+)?( ?([kKmMgG][iI]?)?[bB])?$" : "^[0-9]{1,18}$")}},
-          {"description", MeaningOf(info)}};
+  return {
+      {"anyOf",
+       {number, StringSchema(is_size ? "^[0-9]+(\\.[0-9]+)?( ?([kKmMgG][iI]?)?[bB])?$" : "^[0-9]{1,18}$")}},
+      {"description", FactMeaning(info)}};
 }
 
 }  // namespace
@@ -50,13 +53,13 @@ StaticLimits ParseThresholds(const std::string& text, const std::filesystem::pat
   const JsonFields::Source source{text, path};
   const nlohmann::json root = ParseConfigText(source, kThresholdsRemedy);
   JsonFields fields(root, source, "");
-  fields.Find(kSchemaKey);  // for editors
+  fields.Find(kSchemaKey);  // editors use it
   StaticLimits read;
   for (const FactInfo& info : AllFacts()) {
     const std::string key = info.FileKey();
     const nlohmann::json* value = fields.Find(key);
     if (value == nullptr) continue;
-    const auto limit = info.Parse(TextOfLimit(*value));
+    const auto limit = info.Parse(LimitText(*value));
     if (!limit) throw fields.Wrong(key, fmt::format("must be {}, but is {}", info.Expects(), value->dump()));
     read.limits[info.key] = *limit;
   }
@@ -65,7 +68,7 @@ StaticLimits ParseThresholds(const std::string& text, const std::filesystem::pat
     for (const FactInfo& info : AllFacts()) {
       const nlohmann::json* value = within.Find(info.key);
       if (value == nullptr) continue;
-      const auto change = ParsePercent(TextOfLimit(*value));
+      const auto change = ParsePercent(LimitText(*value));
       if (!change || *change < 0)
         throw within.Wrong(info.key, fmt::format("must be a percentage from 0%, but is {}", value->dump()));
       read.tolerances[info.key] = *change;
@@ -82,7 +85,7 @@ nlohmann::ordered_json ThresholdsSchema() {
   nlohmann::ordered_json tolerances = nlohmann::ordered_json::object();
   for (const FactInfo& info : AllFacts()) {
     limits[info.FileKey()] = LimitSchema(info);
-    tolerances[info.key] = TextOf("^[0-9]+(\\.[0-9]+)? ?%$");
+    tolerances[info.key] = StringSchema("^[0-9]+(\\.[0-9]+)? ?%$");
     tolerances[info.key]["description"] =
         fmt::format("of {}; {:g}% without it", info.name, 100 * info.tolerance);
   }

@@ -8,12 +8,13 @@
 
 namespace etprof {
 
-// A file of limits that a repository keeps for its programs (docs/guides/ci.md). Throws Error (kBadInput)
-// with the line for what is no limit, and for keys that nobody knows.
+// Reads a file of limits that a repository keeps for its programs (docs/guides/ci.md). Throws Error
+// (kBadInput) with the line for invalid limits and unknown keys.
 StaticLimits ReadThresholds(const std::filesystem::path& path);
 StaticLimits ParseThresholds(const std::string& text, const std::filesystem::path& path);
 
-// For editors. What it takes is read; what is read beyond it is written in an unusual way ("1e1%").
+// The JSON Schema of the file, for editors. The reader accepts everything that the schema allows, and a few
+// unusual notations beyond it ("1e1%").
 nlohmann::ordered_json ThresholdsSchema();
 
 }  // namespace etprof

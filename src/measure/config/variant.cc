@@ -20,14 +20,14 @@ namespace {
 const std::set<std::string> kKeys = {"isa",    "threads", "cpus",       "period",
                                      "runner", "model",   "executorch", "label"};
 
-Error Wrong(const std::string& spec, const std::string& problem) {
+Error SpecError(const std::string& spec, const std::string& problem) {
   return Error(ExitCode::kUsage, fmt::format("`--vs {}`: {}", spec, problem))
       .Remedy("see `etprof profile --help`");
 }
 
-// "-avx512" -> "avx512"; "-sme,-sme2" -> "sme2" (SME2 off in the kit turns both off); empty when the mask
-// does more than hide.
-std::string HiddenOf(const std::string& isa) {
+// The features that a mask hides: "avx512" for "-avx512", "sme2" for "-sme,-sme2" (the kit turns both off as
+// "SME2 off"). Empty if the mask does not only hide features.
+std::string HiddenFeatures(const std::string& isa) {
   std::vector<std::string> names;
   for (const std::string_view item : SplitAt(isa, ',')) {
     if (item.size() < 2 || item[0] != '-') return "";
@@ -41,16 +41,18 @@ std::string PaceText(Nanoseconds period) {
   return period == 0 ? "back to back" : "every " + DurationText(period);
 }
 
-// The name of a model beside others: "fp16" of net_xnnpack_fp16.pte beside net_xnnpack_fp32.pte.
-std::string NameAmong(const std::filesystem::path& model, const std::vector<std::filesystem::path>& models) {
+// The part of a model's name that distinguishes it from others: "fp16" for net_xnnpack_fp16.pte and
+// net_xnnpack_fp32.pte.
+std::string DistinguishingName(const std::filesystem::path& model,
+                               const std::vector<std::filesystem::path>& models) {
   std::set<std::string> ids = {ModelId(model)};
   for (const std::filesystem::path& other : models) ids.insert(ModelId(other));
   const auto place = std::distance(ids.begin(), ids.find(ModelId(model)));
   return TellApart({ids.begin(), ids.end()}).names[static_cast<std::size_t>(place)];
 }
 
-// A label as the name of a folder.
-std::string FolderOfLabel(const std::string& label) {
+// Turns a label into the name of a folder.
+std::string FolderName(const std::string& label) {
   std::string name;
   for (const char c : label) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-') {
@@ -67,7 +69,7 @@ std::string FolderOfLabel(const std::string& label) {
 }  // namespace
 
 Variant ParseVariant(const std::string& spec) {
-  // Takes "key=value,key=value" apart: a comma ends a value only where "key=" follows.
+  // Split "key=value,key=value"; a comma ends a value only if "key=" follows.
   std::vector<std::pair<std::string, std::string>> pairs;
   std::size_t start = 0;
   while (start <= spec.size()) {
@@ -83,7 +85,7 @@ Variant ParseVariant(const std::string& spec) {
     } else if (!pairs.empty()) {
       pairs.back().second += "," + item;
     } else {
-      throw Wrong(spec, fmt::format("\"{}\" is not KEY=VALUE", item))
+      throw SpecError(spec, fmt::format("\"{}\" is not KEY=VALUE", item))
           .Remedy("give one such as isa=-avx2, threads=2, or model=OTHER.pte");
     }
     start = comma + 1;
@@ -92,12 +94,12 @@ Variant ParseVariant(const std::string& spec) {
   std::set<std::string> seen;
   for (const auto& [key, value] : pairs) {
     if (!kKeys.contains(key)) {
-      throw Wrong(spec, fmt::format("unknown key \"{}\"", key))
+      throw SpecError(spec, fmt::format("unknown key \"{}\"", key))
           .Remedy(DidYouMean(key, kKeys,
                              "the keys are isa, threads, cpus, period, runner, model, executorch, label"));
     }
-    if (!seen.insert(key).second) throw Wrong(spec, fmt::format("\"{}\" is there twice", key));
-    if (value.empty()) throw Wrong(spec, fmt::format("\"{}\" has no value", key));
+    if (!seen.insert(key).second) throw SpecError(spec, fmt::format("\"{}\" is there twice", key));
+    if (value.empty()) throw SpecError(spec, fmt::format("\"{}\" has no value", key));
     if (key == "isa") variant.isa = value;
     if (key == "label") variant.label = value;
     if (key == "executorch") variant.executorch = value;
@@ -110,19 +112,19 @@ Variant ParseVariant(const std::string& spec) {
     if (key == "period") {
       variant.period = ParsePeriod(value);
       if (!variant.period)
-        throw Wrong(spec, fmt::format("\"{}\" is not a duration", value)).Remedy(kPeriodRemedy);
+        throw SpecError(spec, fmt::format("\"{}\" is not a duration", value)).Remedy(kPeriodRemedy);
     }
     if (key == "threads") {
       const auto threads = AsNumber<int>(value);
       if (!threads || *threads < 1 || *threads > 1024) {
-        throw Wrong(spec, fmt::format("\"{}\" is not a number of threads from 1 to 1024", value));
+        throw SpecError(spec, fmt::format("\"{}\" is not a number of threads from 1 to 1024", value));
       }
       variant.threads = threads;
     }
   }
   if (!variant.isa && !variant.cpus && !variant.threads && !variant.period && !variant.runner &&
       !variant.model && !variant.executorch) {
-    throw Wrong(spec, "nothing differs")
+    throw SpecError(spec, "nothing differs")
         .Remedy("give isa, threads, cpus, period, runner, model, or executorch");
   }
   return variant;
@@ -132,7 +134,7 @@ VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
                        const std::vector<std::filesystem::path>& models) {
   std::vector<std::string> other, given;
   if (variant.isa) {
-    const std::string hidden = HiddenOf(*variant.isa);
+    const std::string hidden = HiddenFeatures(*variant.isa);
     other.push_back(hidden.empty() ? "isa " + *variant.isa : hidden + " off");
     given.push_back(hidden.empty() ? "default isa" : hidden + " on");
   }
@@ -156,11 +158,11 @@ VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
   if (variant.model) {
     std::vector<std::filesystem::path> all = models;
     all.insert(all.end(), {*variant.model, as_given.model});
-    other.push_back(NameAmong(*variant.model, all));
-    given.push_back(NameAmong(as_given.model, all));
+    other.push_back(DistinguishingName(*variant.model, all));
+    given.push_back(DistinguishingName(as_given.model, all));
   }
   if (variant.runner) {
-    // Runners often have one name: then their folder tells them apart.
+    // If runners have the same file name, add their folders' names.
     std::string a = variant.runner->filename().string(), b = as_given.runner.filename().string();
     if (a == b)
       a = (variant.runner->parent_path().filename() / a).string(),
@@ -193,7 +195,7 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
   for (const Variant& variant : variants) {
     if (variant.model) models.push_back(*variant.model);
   }
-  // Called by what all variants change, if they change the same.
+  // Label the given model by the setting that all variants change, if it is the same setting.
   std::vector<VariantLabels> labels_of;
   std::set<std::string> names_of_given;
   for (const Variant& variant : variants) {
@@ -208,7 +210,7 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
                 : variants.empty()         ? "as it is"
                 : only_isa                 ? "all features"
                                            : "default";
-  given.name = variants.empty() ? "as_is" : FolderOfLabel(given.label);
+  given.name = variants.empty() ? "as_is" : FolderName(given.label);
   std::set<std::string> names = {given.name};
   std::vector<ExperimentConfig> others;
   config.pairs_given = !variants.empty();
@@ -217,9 +219,9 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
     const VariantLabels& labels = labels_of[number];
     ExperimentConfig other = Changed(as_given, variant);
     other.label = labels.variant;
-    other.name = FolderOfLabel(labels.variant);
+    other.name = FolderName(labels.variant);
     for (int i = 2; !names.insert(other.name).second; ++i)
-      other.name = fmt::format("{}_{}", FolderOfLabel(labels.variant), i);
+      other.name = fmt::format("{}_{}", FolderName(labels.variant), i);
     for (const int threads : as_given.threads) {
       const bool several = as_given.threads.size() > 1;
       PairSideConfig given_side{
@@ -227,14 +229,15 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
           several ? fmt::format("{}, {}", given.label, CountedText(threads, "thread")) : given.label};
       PairSideConfig other_side{other.name, variant.threads.value_or(threads), labels.variant};
       if (several && !variant.threads) other_side.label += ", " + CountedText(threads, "thread");
-      const bool masked = variant.isa && !HiddenOf(*variant.isa).empty();
+      const bool masked = variant.isa && !HiddenFeatures(*variant.isa).empty();
       config.pairs.push_back(masked ? PairConfig{other_side, given_side, ""}
                                     : PairConfig{given_side, other_side, ""});
     }
     others.push_back(std::move(other));
   }
-  // The baseline first, as the tables show it.
-  const bool given_last = variants.size() == 1 && variants[0].isa && !HiddenOf(*variants[0].isa).empty();
+  // The tables show the baseline first.
+  const bool given_last =
+      variants.size() == 1 && variants[0].isa && !HiddenFeatures(*variants[0].isa).empty();
   if (!given_last) config.experiments.push_back(given);
   for (ExperimentConfig& other : others) config.experiments.push_back(std::move(other));
   if (given_last) config.experiments.push_back(given);

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string ErrorOfVariant(const std::string& spec) {
+std::string VariantError(const std::string& spec) {
   try {
     ParseVariant(spec);
   } catch (const Error& error) {
@@ -18,14 +18,14 @@ std::string ErrorOfVariant(const std::string& spec) {
   return "no error";
 }
 
-ExperimentConfig AsGiven() {
+ExperimentConfig MakeGivenExperiment() {
   ExperimentConfig experiment;
   experiment.model = "/m/toy_xnnpack_fp32.pte";
   experiment.runner = "/b/etprof-runner";
   return experiment;
 }
 
-TEST(Variant, CommasBelongToTheValueUnlessAKeyFollows) {
+TEST(Variant, SplitsAtCommasOnlyBeforeKeys) {
   const Variant variant = ParseVariant("isa=-avx2,-fma,threads=2,cpus=0,1,label=a, b");
   EXPECT_EQ(variant.isa, "-avx2,-fma");
   EXPECT_EQ(variant.threads, 2);
@@ -35,21 +35,21 @@ TEST(Variant, CommasBelongToTheValueUnlessAKeyFollows) {
   EXPECT_EQ(ParseVariant("model=/a/b,c.pte").model, "/a/b,c.pte");
 }
 
-TEST(Variant, WhatIsWrongIsSaid) {
-  EXPECT_THAT(ErrorOfVariant("thread=2"), HasSubstr("Did you mean \"threads\"?"));
-  EXPECT_THAT(ErrorOfVariant("threads=0"), HasSubstr("number of threads"));
-  EXPECT_THAT(ErrorOfVariant("threads=2x"), HasSubstr("number of threads"));
-  EXPECT_THAT(ErrorOfVariant("cpus=x"), HasSubstr("is not a set of CPUs"));
-  EXPECT_THAT(ErrorOfVariant("isa="), HasSubstr("has no value"));
-  EXPECT_THAT(ErrorOfVariant("-avx2"), HasSubstr("is not KEY=VALUE"));
-  EXPECT_THAT(ErrorOfVariant(""), HasSubstr("is not KEY=VALUE"));
-  EXPECT_THAT(ErrorOfVariant("label=x"), HasSubstr("nothing differs"));
-  EXPECT_THAT(ErrorOfVariant("threads=1,threads=2"), HasSubstr("twice"));
+TEST(Variant, ReportsProblems) {
+  EXPECT_THAT(VariantError("thread=2"), HasSubstr("Did you mean \"threads\"?"));
+  EXPECT_THAT(VariantError("threads=0"), HasSubstr("number of threads"));
+  EXPECT_THAT(VariantError("threads=2x"), HasSubstr("number of threads"));
+  EXPECT_THAT(VariantError("cpus=x"), HasSubstr("is not a set of CPUs"));
+  EXPECT_THAT(VariantError("isa="), HasSubstr("has no value"));
+  EXPECT_THAT(VariantError("-avx2"), HasSubstr("is not KEY=VALUE"));
+  EXPECT_THAT(VariantError(""), HasSubstr("is not KEY=VALUE"));
+  EXPECT_THAT(VariantError("label=x"), HasSubstr("nothing differs"));
+  EXPECT_THAT(VariantError("threads=1,threads=2"), HasSubstr("twice"));
 }
 
-TEST(Variant, LabelsComeFromTheDifference) {
+TEST(Variant, LabelsNameTheDifference) {
   const auto labels = [](const char* spec) {
-    const VariantLabels l = LabelsOf(ParseVariant(spec), AsGiven());
+    const VariantLabels l = LabelsOf(ParseVariant(spec), MakeGivenExperiment());
     return l.variant + " | " + l.as_given;
   };
   EXPECT_EQ(labels("isa=-avx512"), "avx512 off | avx512 on");
@@ -63,8 +63,8 @@ TEST(Variant, LabelsComeFromTheDifference) {
   EXPECT_EQ(labels("model=/n/toy_xnnpack_fp32.pte"), "other toy_xnnpack_fp32 | toy_xnnpack_fp32");
 }
 
-TEST(Variant, AMaskedVariantIsTheBaseline) {
-  const Config masked = MakeProfileConfig(AsGiven(), {ParseVariant("isa=-avx512")});
+TEST(Variant, MaskedVariantsAreBaselines) {
+  const Config masked = MakeProfileConfig(MakeGivenExperiment(), {ParseVariant("isa=-avx512")});
   ASSERT_EQ(masked.experiments.size(), 2u);
   EXPECT_EQ(masked.experiments[0].name, "avx512_off");
   EXPECT_EQ(masked.experiments[0].isa, "-avx512");
@@ -74,13 +74,13 @@ TEST(Variant, AMaskedVariantIsTheBaseline) {
   EXPECT_EQ(plan.pairs[0].baseline, 0u);
   EXPECT_EQ(plan.pairs[0].candidate_label, "avx512 on");
 
-  const Plan threads = MakePlan(MakeProfileConfig(AsGiven(), {ParseVariant("threads=2")}));
+  const Plan threads = MakePlan(MakeProfileConfig(MakeGivenExperiment(), {ParseVariant("threads=2")}));
   EXPECT_EQ(threads.pairs[0].baseline_label, "1 thread");
   EXPECT_EQ(threads.pairs[0].candidate_label, "2 threads");
 }
 
 TEST(Variant, SeveralVariantsAndThreads) {
-  ExperimentConfig given = AsGiven();
+  ExperimentConfig given = MakeGivenExperiment();
   given.threads = {1, 2};
   const Config config = MakeProfileConfig(given, {ParseVariant("isa=-avx512"), ParseVariant("isa=-avx2")});
   const Plan plan = MakePlan(config);
@@ -92,15 +92,15 @@ TEST(Variant, SeveralVariantsAndThreads) {
   EXPECT_EQ(
       MakeProfileConfig(given, {ParseVariant("isa=-avx512"), ParseVariant("cpus=0")}).experiments[0].label,
       "default");
-  // With a mask of its own it has not all features.
+  // A given model with a mask of its own does not have all features.
   given.isa = "-sse4_1";
   EXPECT_EQ(
       MakeProfileConfig(given, {ParseVariant("isa=-avx512"), ParseVariant("isa=-avx2")}).experiments[0].label,
       "default");
 }
 
-TEST(Variant, ModelsAreCalledByWhatTellsThemApart) {
-  ExperimentConfig given = AsGiven();
+TEST(Variant, LabelsModelsByTheirDifference) {
+  ExperimentConfig given = MakeGivenExperiment();
   given.model = "/m/tv_resnet18_xnnpack_fp32.pte";
   const Config config = MakeProfileConfig(given, {ParseVariant("model=/m/tv_resnet18_xnnpack_fp16.pte"),
                                                   ParseVariant("model=/m/tv_resnet18_xnnpack_int8.pte")});
@@ -112,8 +112,8 @@ TEST(Variant, ModelsAreCalledByWhatTellsThemApart) {
   EXPECT_EQ(config.pairs[1].candidate.label, "int8");
 }
 
-TEST(Variant, NoneMeasuresTheModelAsItIs) {
-  const Config config = MakeProfileConfig(AsGiven(), {});
+TEST(Variant, MeasuresTheModelAloneWithoutVariants) {
+  const Config config = MakeProfileConfig(MakeGivenExperiment(), {});
   ASSERT_EQ(config.experiments.size(), 1u);
   EXPECT_EQ(config.experiments[0].name, "as_is");
   EXPECT_TRUE(MakePlan(config).pairs.empty());

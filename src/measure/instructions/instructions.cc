@@ -47,7 +47,7 @@ std::vector<InstructionsRow> MergeInstructions(const std::vector<protocol::Count
       Add(reply, *found, row);
       ++seen;
     }
-    if (seen != processes.size()) continue;  // another path through the program
+    if (seen != processes.size()) continue;  // some processes took another path through the program
     row.instructions /= count;
     for (auto& [kind, sum] : row.kinds) sum /= count;
     rows.push_back(std::move(row));

@@ -17,15 +17,16 @@ namespace etprof {
 
 struct ExperimentData;
 
-// How many instructions an operator or the whole method executes in one run, of one thread: a row of
-// `<stem>_instructions.csv` (docs/guides/instructions.md).
+// The number of instructions that an operator or the whole method executes in one run with one thread: a row
+// of `<stem>_instructions.csv` (docs/guides/instructions.md).
 struct InstructionsRow {
-  std::string key;  // as KeyText of the operator in the analysis
+  std::string key;  // KeyText of the operator in the analysis
   std::string name;
   protocol::CounterSourceKind source = protocol::CounterSourceKind::kProcessor;
   double instructions = 0;         // mean over the processes that counted
   double lowest = 0, highest = 0;  // of these processes
-  // By protocol::kEmulatorCounters, but the first; empty: the source does not tell kinds apart.
+  // Counts by kind (protocol::kEmulatorCounters without the first); empty: the source does not distinguish
+  // kinds.
   std::map<std::string, double, std::less<>> kinds = {};
 
   std::optional<double> Kind(std::string_view kind) const {
@@ -59,20 +60,20 @@ struct InstructionsRow {
   }
 };
 
-// The method and its operators, of what several processes counted of the same runs. `method` completes the
-// keys. A row of a kind of span that only contains others (a call) is left out: it has what naming the
-// delegate's operators takes.
+// Merges the counts of several processes that ran the same runs into rows for the method and its operators.
+// `method` completes the keys. Spans that only contain others (delegate calls) have no row: their own
+// instructions name the delegate's operators.
 std::vector<InstructionsRow> MergeInstructions(const std::vector<protocol::CountersReply>& processes,
                                                const std::string& method);
 
 void WriteInstructions(const std::vector<InstructionsRow>& rows, std::ostream& out);
-// The counts of an experiment of a results directory; empty where there are none. Throws Error (kBadInput)
+// Reads the counts of an experiment in a results directory; empty if there are none. Throws Error (kBadInput)
 // with file and line.
 std::vector<InstructionsRow> LoadInstructions(const ExperimentData& data);
-// "<stem>_instructions.csv" beside its log; empty: it has no log.
+// "<stem>_instructions.csv" next to the log; empty: the experiment has no log.
 std::filesystem::path InstructionsFile(const ExperimentData& data);
 
-// Of the whole method in one process; 0: it was not counted.
+// The instructions of the whole method in one process; 0: not counted.
 double CountOfMethod(const protocol::CountersReply& reply);
 // The row of the whole method; null: there is none.
 const InstructionsRow* MethodInstructions(const std::vector<InstructionsRow>& rows);

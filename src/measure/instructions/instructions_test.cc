@@ -16,9 +16,9 @@ protocol::CountersReply Reply(double method, double backend) {
   return reply;
 }
 
-TEST(MergeInstructions, AreMeansWithWhatTheProcessesDifferBy) {
+TEST(MergeInstructions, ReturnsMeansAndRanges) {
   const auto rows = MergeInstructions({Reply(1000, 900), Reply(1004, 900)}, "forward");
-  ASSERT_EQ(rows.size(), 2U);  // a call is no operator
+  ASSERT_EQ(rows.size(), 2U);  // a delegate call is not an operator
   EXPECT_EQ(rows[0].key, "forward/-1/method/0");
   EXPECT_EQ(rows[0].instructions, 1002);
   EXPECT_EQ(rows[0].lowest, 1000);
@@ -30,7 +30,7 @@ TEST(MergeInstructions, AreMeansWithWhatTheProcessesDifferBy) {
   EXPECT_EQ(rows[1].lowest, rows[1].highest);
 }
 
-TEST(MergeInstructions, LeaveOutWhatOneProcessDidNotRun) {
+TEST(MergeInstructions, OmitsOperatorsThatOneProcessDidNotRun) {
   protocol::CountersReply other = Reply(1000, 900);
   other.operators.pop_back();
   EXPECT_EQ(MergeInstructions({Reply(1000, 900), other}, "forward").size(), 1U);

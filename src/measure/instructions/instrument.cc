@@ -12,9 +12,9 @@
 namespace etprof {
 namespace {
 
-// The architecture of this machine: those that Callgrind can count, and the runner asks it on.
-constexpr const char* kArchitectureOfCallgrind = "x86_64";
-constexpr double kSecondsForHelp = 20;
+// The architecture on which Callgrind counts, since the runner controls it by x86-64 instructions.
+constexpr const char* kCallgrindArchitecture = "x86_64";
+constexpr double kHelpSeconds = 20;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void Instrument::WrapAround(Command& command) const {
 }
 
 bool HasPlugins(const std::string& emulator) {
-  return RunTool({emulator, "-h"}, {.timeout_seconds = kSecondsForHelp}).output.find("-plugin") !=
+  return RunTool({emulator, "-h"}, {.timeout_seconds = kHelpSeconds}).output.find("-plugin") !=
          std::string::npos;
 }
 
@@ -51,7 +51,7 @@ Instrument FindInstrument(const Command& command, bool emulated, const std::file
     return {.emulator_plugin = plugin};
   }
   const std::string& runner = command.arguments.front();
-  if (ProgramArchitecture(runner) != kArchitectureOfCallgrind)
+  if (ProgramArchitecture(runner) != kCallgrindArchitecture)
     throw refuse("only x86-64's instructions can be counted without the processor's counters")
         .Remedy("count on an x86-64 machine, or in QEMU (docs/guides/instructions.md)");
   try {

@@ -7,22 +7,22 @@
 
 namespace etprof {
 
-// A program in which a runner's instructions are counted, where the processor's own counters are closed.
+// A program that counts a runner's instructions if the processor's own counters are not accessible.
 struct Instrument {
-  // Of QEMU: its plugin, etprof-qemu-counts.so. Else Valgrind is used.
+  // Path of QEMU's plugin, etprof-qemu-counts.so; empty: Valgrind counts.
   std::filesystem::path emulator_plugin = {};
-  std::string valgrind = {};           // its path
-  std::filesystem::path profile = {};  // of Callgrind; removed by the runner but for the last
+  std::string valgrind = {};           // path of Valgrind
+  std::filesystem::path profile = {};  // Callgrind's output; the runner removes all but the last
 
-  // Puts it around what starts a runner.
+  // Changes the command of a runner so that its instructions are counted.
   void WrapAround(Command& command) const;
 };
 
-// Whether an emulator of QEMU loads plugins: not one that is statically linked.
+// Whether a QEMU emulator loads plugins, which statically linked ones do not.
 bool HasPlugins(const std::string& emulator);
 
-// For a runner of this machine that `command` starts. `plugin`: of QEMU; `profile`: where Callgrind may
-// write. Throws Error (kBadInput) where neither can count it, saying what to install.
+// Finds an instrument for a runner of this machine that `command` starts. `plugin`: QEMU's plugin; `profile`:
+// the file for Callgrind's output. Throws Error (kBadInput), with what to install, if there is no instrument.
 Instrument FindInstrument(const Command& command, bool emulated, const std::filesystem::path& plugin,
                           const std::filesystem::path& profile);
 

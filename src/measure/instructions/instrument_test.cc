@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Instrument, StandsBehindTheEmulatorAndItsPlugin) {
+TEST(Instrument, AddsThePluginToTheEmulator) {
   Command command{{"taskset", "1", "/tools/qemu-aarch64", "-cpu", "max", "runner", "--worker"}, {}, {}};
   Instrument{.emulator_plugin = "/lib/counts.so"}.WrapAround(command);
   EXPECT_THAT(command.arguments, ElementsAre("taskset", "1", "/tools/qemu-aarch64", "-plugin",
@@ -21,7 +21,7 @@ TEST(Instrument, StandsBehindTheEmulatorAndItsPlugin) {
   EXPECT_TRUE(command.environment.empty());
 }
 
-TEST(Instrument, StartsValgrindAndSaysWhereTheProfileIs) {
+TEST(Instrument, StartsValgrindWithTheProfilesPath) {
   Command command{{"runner", "--worker"}, {}, {}};
   Instrument{.valgrind = "/bin/valgrind", .profile = "/run/a.callgrind"}.WrapAround(command);
   EXPECT_EQ(command.arguments.front(), "/bin/valgrind");
@@ -30,7 +30,7 @@ TEST(Instrument, StartsValgrindAndSaysWhereTheProfileIs) {
   EXPECT_THAT(command.environment, ElementsAre(std::pair("ETPROF_CALLGRIND_FILE", "/run/a.callgrind")));
 }
 
-std::string WhyNot(const Command& command, bool emulated, const std::filesystem::path& plugin) {
+std::string FindError(const Command& command, bool emulated, const std::filesystem::path& plugin) {
   try {
     FindInstrument(command, emulated, plugin, "/nowhere");
   } catch (const Error& error) {
@@ -39,18 +39,18 @@ std::string WhyNot(const Command& command, bool emulated, const std::filesystem:
   return "";
 }
 
-TEST(FindInstrument, SaysWhatIsMissing) {
-  EXPECT_THAT(WhyNot({{"runner"}, {}, {}}, true, "/bin/sh"),
+TEST(FindInstrument, ReportsMissingTools) {
+  EXPECT_THAT(FindError({{"runner"}, {}, {}}, true, "/bin/sh"),
               HasSubstr("Name the emulator in --exec-wrapper"));
-  EXPECT_THAT(WhyNot({{"qemu-aarch64", "runner"}, {}, {}}, true, "/no/such.so"), HasSubstr("/no/such.so"));
+  EXPECT_THAT(FindError({{"qemu-aarch64", "runner"}, {}, {}}, true, "/no/such.so"), HasSubstr("/no/such.so"));
   const std::filesystem::path folder = testing::TempDir() + "instrument_test";
   std::filesystem::create_directories(folder);
   const std::filesystem::path emulator = folder / "qemu-aarch64";
   std::ofstream(emulator) << "#!/bin/sh\necho '-cpu model'\n";
   std::filesystem::permissions(emulator, std::filesystem::perms::owner_all);
-  EXPECT_THAT(WhyNot({{emulator.string(), "runner"}, {}, {}}, true, "/bin/sh"),
+  EXPECT_THAT(FindError({{emulator.string(), "runner"}, {}, {}}, true, "/bin/sh"),
               HasSubstr("script/fetch-qemu --plugins"));
-  EXPECT_THAT(WhyNot({{"/etc/passwd"}, {}, {}}, false, ""), HasSubstr("only x86-64's"));
+  EXPECT_THAT(FindError({{"/etc/passwd"}, {}, {}}, false, ""), HasSubstr("only x86-64's"));
 }
 
 }  // namespace
