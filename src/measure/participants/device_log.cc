@@ -10,7 +10,7 @@
 namespace etprof {
 namespace {
 
-constexpr double kSeconds = 30;
+constexpr double kShellSeconds = 30;
 
 bool Matches(const std::string& text, const std::string& pattern) {
   if (text.size() < pattern.size()) return false;
@@ -25,7 +25,7 @@ bool Matches(const std::string& text, const std::string& pattern) {
 
 std::string LogTime(const std::string& printed) {
   if (Matches(printed, "00-00 00:00:00.000")) return printed.substr(0, 18);
-  // Not by a precision: that counts characters, not bytes.
+  // fmt's string precision counts characters, not bytes, so it is not used to cut the text.
   return Matches(printed, "00-00 00:00:00") ? fmt::format("{}.000", std::string_view(printed).substr(0, 14))
                                             : "";
 }
@@ -33,14 +33,14 @@ std::string LogTime(const std::string& printed) {
 DeviceLog::DeviceLog(Device& device, const DeviceProperties& properties) : device_(device) {
   if (properties.platform != "android") return;
   since_ = LogTime(
-      ShellOutput(device_, "command -v logcat >/dev/null 2>&1 && date '+%m-%d %H:%M:%S.%N'", kSeconds));
+      ShellOutput(device_, "command -v logcat >/dev/null 2>&1 && date '+%m-%d %H:%M:%S.%N'", kShellSeconds));
 }
 
 std::string DeviceLog::Lines() const {
   if (since_.empty()) return "";
   std::istringstream printed(ShellOutput(
       device_, fmt::format("logcat -d -v threadtime -T '{}' -s XNNPACK:V ExecuTorch:V </dev/null", since_),
-      kSeconds));
+      kShellSeconds));
   std::string text;
   for (std::string line; std::getline(printed, line);) {
     if (!line.starts_with("---------")) text += line + '\n';

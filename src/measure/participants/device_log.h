@@ -6,22 +6,22 @@
 
 namespace etprof {
 
-// Android's log from a moment on. It is other people's log as well: nothing of it is cleared.
+// Reads Android's log from a point in time on. The log also belongs to others, so it is never cleared.
 class DeviceLog {
  public:
-  // Notes the device's time. On a device without logcat nothing is done, and nothing found.
+  // Records the device's time. On a device without logcat, does nothing, and Lines() is empty.
   DeviceLog(Device& device, const DeviceProperties& properties);
 
-  // What XNNPACK and ExecuTorch have written there since then (their tags), a line each; empty: nothing.
+  // The lines that XNNPACK and ExecuTorch (their tags) have written since construction; empty: none.
   std::string Lines() const;
 
  private:
   Device& device_;
-  std::string since_;  // "11-21 20:40:43.863", as `logcat -T` takes it; empty: there is no such log
+  std::string since_;  // "11-21 20:40:43.863", as `logcat -T` takes it; empty: the device has no such log
 };
 
-// `printed` of `date '+%m-%d %H:%M:%S.%N'`, as `logcat -T` takes it; empty: it is no such time. Some `date`s
-// know no %N.
+// Converts the output of `date '+%m-%d %H:%M:%S.%N'` to the format of `logcat -T`; empty: not such a time.
+// Some versions of `date` do not support %N.
 std::string LogTime(const std::string& printed);
 
 }  // namespace etprof

@@ -5,7 +5,7 @@
 namespace etprof {
 namespace {
 
-TEST(LogTime, IsWhatLogcatTakes) {
+TEST(LogTime, ConvertsToLogcatsFormat) {
   EXPECT_EQ(LogTime("11-21 20:40:43.863123456\n"), "11-21 20:40:43.863");
   EXPECT_EQ(LogTime("11-21 20:40:43.N\n"), "11-21 20:40:43.000");
   EXPECT_EQ(LogTime("11-21 20:40:43.%N"), "11-21 20:40:43.000");

@@ -20,7 +20,7 @@ class Emulation : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // An experiment whose runner is the head of an ELF file for a machine (System V ABI, e_machine).
+  // An experiment whose runner is the header of an ELF file for a machine (System V ABI, e_machine).
   ExperimentConfig Experiment(char machine, std::vector<std::string> wrapper = {}) const {
     ExperimentConfig experiment;
     std::array<char, 20> head = {'\177', 'E', 'L', 'F'};
@@ -36,19 +36,19 @@ class Emulation : public ::testing::Test {
   DeviceProperties device_;
 };
 
-TEST_F(Emulation, IsSeenByTheWrapperAndByTheRunnersArchitecture) {
+TEST_F(Emulation, IsDetectedByWrapperAndByArchitecture) {
   EXPECT_FALSE(IsEmulated(Experiment(kX86), device_));
   EXPECT_FALSE(IsEmulated(Experiment(kX86, {"numactl", "-N", "0"}), device_));
   EXPECT_TRUE(IsEmulated(Experiment(kX86, {"/tools/qemu-x86_64"}), device_));
   EXPECT_TRUE(IsEmulated(Experiment(kArm, {"nice", "/tools/qemu-aarch64", "-cpu", "max"}), device_));
-  EXPECT_TRUE(IsEmulated(Experiment(kArm), device_));  // the system starts the emulator by itself
+  EXPECT_TRUE(IsEmulated(Experiment(kArm), device_));  // the system starts the emulator
   device_.architecture = "aarch64";
   EXPECT_FALSE(IsEmulated(Experiment(kArm), device_));
-  device_.architecture.clear();  // a device that does not tell
+  device_.architecture.clear();  // the device's architecture is not known
   EXPECT_FALSE(IsEmulated(Experiment(kArm), device_));
 }
 
-TEST_F(Emulation, NamesThePlatformOnlyWhereEverythingIsEmulatedAlike) {
+TEST_F(Emulation, NamesThePlatformOnlyIfAllAreEmulatedAlike) {
   Config config;
   config.experiments = {Experiment(kArm, {"qemu-aarch64"}), Experiment(kArm, {"qemu-aarch64"})};
   EXPECT_EQ(PlatformOf(config, device_), "linux-aarch64-emulated");

@@ -12,8 +12,8 @@ using testing::SizeIs;
 
 std::string RealLog() { return ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.log"); }
 
-// stderr comes in pieces of any length.
-TEST(ForeignLog, OfARealLogInPieces) {
+// stderr arrives in pieces of any length.
+TEST(ForeignLog, ParsesARealLogInPieces) {
   const std::string text = RealLog();
   for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{4096}, text.size()}) {
     ForeignLog log;
@@ -28,7 +28,7 @@ TEST(ForeignLog, OfARealLogInPieces) {
   }
 }
 
-TEST(LineSplitter, GivesTheLastLineAtItsEnd) {
+TEST(LineSplitter, PassesOnTheLastLineAtTheEnd) {
   std::vector<std::string> lines;
   LineSplitter splitter([&lines](std::string_view line) { lines.emplace_back(line); });
   splitter.Add("a\n\nb");

@@ -20,21 +20,21 @@ namespace etprof {
 namespace {
 
 struct ForeignRun {
-  std::vector<Nanoseconds> times;   // of every run, from the log or the ETDump
-  std::vector<Nanoseconds> traced;  // of every run in the ETDump
+  std::vector<Nanoseconds> times;   // latency of every run, from the log or the ETDump
+  std::vector<Nanoseconds> traced;  // latency of every run in the ETDump
   ExitStatus status;
-  Nanoseconds wall = 0;        // of the whole process
-  bool xnnpack_spoke = false;  // its output has lines of XNNPACK's log
-  bool trace_enabled = false;  // of levels that only a kernel-log build has
+  Nanoseconds wall = 0;          // duration of the whole process
+  bool has_xnnpack_log = false;  // the output has lines of XNNPACK's log
+  bool trace_enabled = false;    // the output has log levels that only a kernel-log build has
 };
 
-// Runs one whole process. Its log goes to `log` and, when given, to `also`.
+// Runs one whole process. Its output goes to `log`, and to `also` if given.
 ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::filesystem::path& etdump,
                       ExperimentLog& log, ExperimentLog* also, const std::string& title) {
   const ExperimentConfig& config = *setup.config;
   Device& device = *setup.device;
   Command command = BaseCommand(setup);
-  // Some builds read their level at run time.
+  // Some builds of XNNPACK read their log level at run time.
   if (also != nullptr && !config.environment.contains("XNN_LOG_LEVEL"))
     command.environment.emplace_back("XNN_LOG_LEVEL", "5");
   std::vector<std::string>& arguments = command.arguments;
@@ -43,7 +43,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   arguments.push_back(fmt::format("--cpu_threads={}", setup.threads));
   const std::string place = device.Place(etdump);
   arguments.push_back("--etdump_path=" + place);
-  // Only etprof-runner knows masks; with another runner a mask was refused before anything started.
+  // Other runners get no mask: it was refused before anything started.
   if (!config.isa.empty()) arguments.push_back("--isa=" + config.isa);
   for (const std::string& library : config.load) arguments.push_back("--load=" + device.Put(library));
   if (!config.data.empty()) arguments.push_back("--data_path=" + device.Put(config.data));
@@ -58,44 +58,45 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   std::filesystem::create_directories(etdump.parent_path());
   std::filesystem::remove(etdump);
 
-  std::string tail;  // of what it wrote: a mark may come in two pieces
-  constexpr std::size_t kLongestMark = 32;
-  bool xnnpack_spoke = false, trace_enabled = false;
+  std::string tail;  // end of the output so far, since a mark may be split
+  constexpr std::size_t kMaxMarkBytes = 32;
+  bool has_xnnpack_log = false, trace_enabled = false;
   const auto write = [&](std::string_view text) {
     tail += text;
-    xnnpack_spoke = xnnpack_spoke || tail.find("(XNNPACK)") != std::string::npos;
+    has_xnnpack_log = has_xnnpack_log || tail.find("(XNNPACK)") != std::string::npos;
     trace_enabled = trace_enabled || xnnpack::IsTraceEnabled(tail);
-    tail.erase(0, tail.size() - std::min(tail.size(), kLongestMark));
+    tail.erase(0, tail.size() - std::min(tail.size(), kMaxMarkBytes));
     log.Write(text);
     if (also != nullptr) also->Write(text);
   };
   log.Line(fmt::format("# {}: {}", title, CommandText(command)));
-  ForeignLog said;
-  LineSplitter errors([&said](std::string_view line) { said.AddLine(line); });
+  ForeignLog parsed_log;
+  LineSplitter errors([&parsed_log](std::string_view line) { parsed_log.AddLine(line); });
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  auto heard = start;  // on either stream
+  auto last_output = start;  // last output on either stream
   const ResourceLimits limits = device.Limits();
   const std::unique_ptr<Process> process = device.Start(command, [&](std::string_view text) {
-    heard = Clock::now();
+    last_output = Clock::now();
     errors.Add(text);
     write(text);
   });
   process->CloseInput();
   std::string line;
-  const auto patience = [&] {
-    return setup.timeout_seconds - std::chrono::duration<double>(Clock::now() - heard).count();
+  const auto seconds_left = [&] {
+    return setup.timeout_seconds - std::chrono::duration<double>(Clock::now() - last_output).count();
   };
   while (true) {
-    const Process::Read read = process->ReadLine(line, patience());
+    const Process::Read read = process->ReadLine(line, seconds_left());
     if (read == Process::Read::kEnd) break;
     if (read == Process::Read::kLine) {
-      heard = Clock::now();
-      said.AddLine(line);
+      last_output = Clock::now();
+      parsed_log.AddLine(line);
       write(line + "\n");
       continue;
     }
-    if (read == Process::Read::kTimeout && patience() > 0) continue;  // it spoke on stderr meanwhile
+    if (read == Process::Read::kTimeout && seconds_left() > 0)
+      continue;  // there was output on stderr meanwhile
     process->Kill();
     if (read == Process::Read::kInterrupted)
       throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted");
@@ -117,7 +118,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   run.status = *status;
   run.wall = std::chrono::nanoseconds(Clock::now() - start).count();
   if (run.status.run_delay) setup.data->wait_source = protocol::kOutside;
-  run.xnnpack_spoke = xnnpack_spoke;
+  run.has_xnnpack_log = has_xnnpack_log;
   run.trace_enabled = trace_enabled;
   std::string etdump_problem =
       "it wrote no ETDump: it was built without the event tracer, or died before its end";
@@ -129,8 +130,9 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
       etdump_problem = error.Message();
     }
   }
-  run.times = static_cast<int>(said.iterations.size()) == executions ? said.iterations : run.traced;
-  if (said.nan_in_output) AddOnce("its printed outputs have NaN", setup.data->warnings);
+  run.times =
+      static_cast<int>(parsed_log.iterations.size()) == executions ? parsed_log.iterations : run.traced;
+  if (parsed_log.nan_in_output) AddOnce("its printed outputs have NaN", setup.data->warnings);
   if (!status->Success()) {
     std::string problem = fmt::format("the runner {}", device.EndText(*status, limits));
     const std::string last = LastError(*process);
@@ -148,10 +150,10 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   return run;
 }
 
-// Adds a burst of a process's runs to `launch`; the first `unrecorded` were before it. `timed`: whether they
-// had a processor is told, and there is one to record.
+// Adds the runs of a process to `launch` as a burst; the first `unrecorded` runs are warm-up. `timed`: the
+// runs are latency measurements, so their waiting is recorded and at least one recorded run is required.
 void AddRuns(const ForeignRun& run, int unrecorded, bool timed, Burst burst, Launch& launch) {
-  // From outside only the sum is known: every run gets its share.
+  // The system reports only the sum for the process, so distribute it over the runs by their latency.
   const auto waited = [&](Nanoseconds latency) -> Nanoseconds {
     if (!run.status.run_delay || run.wall <= 0) return -1;
     return static_cast<Nanoseconds>(static_cast<double>(latency) *
@@ -194,22 +196,22 @@ class ForeignParticipant : public Participant {
 
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
     const std::string part = EtdumpPart(setup_.stem, launch.index);
-    // Android's log is looked at once: a runner does not change its mind.
+    // Android's log is checked only in the first burst, since the runner does not change.
     std::optional<DeviceLog> device_log;
-    if (!looked_) device_log.emplace(*setup_.device, *setup_.properties);
+    if (!checked_device_log_) device_log.emplace(*setup_.device, *setup_.properties);
     const int unrecorded = 1 + std::max(0, request.min_opening);
     const int executions = unrecorded + std::max(request.min_runs, std::min(request.max_runs, 100'000));
     ParticipantSetup setup = setup_;
     setup.timeout_seconds = Patience(setup_.timeout_seconds);
     const ForeignRun run = RunProcess(setup, executions, setup_.folder / part, log_, nullptr,
                                       fmt::format("launch {}", launch.index + 1));
-    if (run.trace_enabled || (device_log && SaysTraceEnabled(*device_log))) {
+    if (run.trace_enabled || (device_log && HasTraceInLog(*device_log))) {
       throw WorkerFailure(
           WorkerFailure::Kind::kRefused,
           "its runner writes XNNPACK's log, which takes time, so its times are not latency; give the "
           "experiment \"mode\": \"xnntrace\", or a runner that was built without that log");
     }
-    looked_ = true;
+    checked_device_log_ = true;
     Burst burst;
     burst.round = round;
     burst.order = order;
@@ -222,23 +224,23 @@ class ForeignParticipant : public Participant {
   void Abandon() override {}
 
  private:
-  static bool SaysTraceEnabled(const DeviceLog& device_log) {
+  static bool HasTraceInLog(const DeviceLog& device_log) {
     try {
       return xnnpack::IsTraceEnabled(device_log.Lines());
-    } catch (const Error&) {  // then it is not known
+    } catch (const Error&) {  // not known
       return false;
     }
   }
 
   ParticipantSetup setup_;
   ExperimentLog log_;
-  bool looked_ = false;  // at Android's log
+  bool checked_device_log_ = false;  // Android's log
 };
 
-// XNNPACK writes to Android's log where it was built for Android, else to the runner's own output.
-void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bool said_by_itself,
+// XNNPACK built for Android writes to Android's log, otherwise to the runner's output.
+void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bool has_own_log,
                   ExperimentLog& xnntrace) {
-  if (said_by_itself) return;
+  if (has_own_log) return;
   try {
     xnntrace.Write(device_log.Lines());
   } catch (const Error& error) {
@@ -272,16 +274,16 @@ void LineSplitter::Add(std::string_view text) {
   rest_ += text;
   std::size_t start = 0;
   for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', start)) {
-    take_(std::string_view(rest_).substr(start, end - start));
+    on_line_(std::string_view(rest_).substr(start, end - start));
     start = end + 1;
   }
   rest_.erase(0, start);
-  constexpr std::size_t kLongest = std::size_t{1} << 20U;  // what is longer is no line of a log
-  if (rest_.size() > kLongest) rest_.clear();
+  constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20U;  // longer text is not a line of a log
+  if (rest_.size() > kMaxLineBytes) rest_.clear();
 }
 
 void LineSplitter::End() {
-  if (!rest_.empty()) take_(rest_);
+  if (!rest_.empty()) on_line_(rest_);
   rest_.clear();
 }
 
@@ -293,7 +295,7 @@ void RunTraceEnabled(const ParticipantSetup& setup) {
   const DeviceLog device_log(*setup.device, *setup.properties);
   const std::filesystem::path log_path = setup.folder / (setup.stem + ".log");
   const std::filesystem::path xnntrace_path = setup.folder / (setup.stem + kKernelLogSuffix);
-  // An attempt that was interrupted left its calls there, which would count again.
+  // Remove the logs of an interrupted attempt, whose calls would be counted, too.
   for (const auto& path : {log_path, xnntrace_path}) std::filesystem::remove(path);
   ExperimentLog log(log_path);
   ExperimentLog xnntrace(xnntrace_path);
@@ -302,7 +304,7 @@ void RunTraceEnabled(const ParticipantSetup& setup) {
   const int unrecorded = 1 + setup.config->warmup.value_or(0);
   const ForeignRun run = RunProcess(setup, unrecorded + setup.config->runs, setup.folder / part, log,
                                     &xnntrace, "kernel-log run");
-  AddDeviceLog(setup, device_log, run.xnnpack_spoke, xnntrace);
+  AddDeviceLog(setup, device_log, run.has_xnnpack_log, xnntrace);
   AddRuns(run, unrecorded, /*timed=*/false, Burst(), launch);
   if (!run.traced.empty()) launch.etdump_part = part;
   setup.data->launches.push_back(launch);

@@ -11,16 +11,17 @@
 
 namespace etprof {
 
-// Why a launch could not go on.
+// Why a launch failed.
 class WorkerFailure : public std::runtime_error {
  public:
   enum class Kind {
-    kVersion,  // a worker of another protocol version
-    kRefused,  // it said what is wrong (no such operator, unknown ISA feature): trying again changes nothing
+    kVersion,  // the worker has another protocol version
+    // The worker reported an error (no such operator, unknown ISA feature), which a retry would repeat.
+    kRefused,
     kDied,
     kHung,
-    kGarbage,      // it answered what is no answer
-    kLost,         // the connection to the device broke: nothing is wrong with the worker
+    kGarbage,      // the answer is invalid
+    kLost,         // the connection to the device broke; the worker may be fine
     kInterrupted,  // the user wants to stop, and the worker did not finish within the grace time
   };
   WorkerFailure(Kind kind, const std::string& what) : std::runtime_error(what), kind_(kind) {}
@@ -30,31 +31,31 @@ class WorkerFailure : public std::runtime_error {
   Kind kind_;
 };
 
-// One experiment as the schedule sees it: something of which a fresh process can be started, which then runs
-// bursts. All members but WholeProcess and Abandon throw WorkerFailure.
+// An experiment from the schedule's point of view: it starts fresh processes, which run bursts. All members
+// except for WholeProcess and Abandon throw WorkerFailure.
 class Participant {
  public:
   virtual ~Participant() = default;
 
-  // Every burst is a process of its own (a foreign runner), so no two of a launch can share one.
+  // Whether every burst is a process of its own (a foreign runner), so that a launch has only one burst.
   virtual bool WholeProcess() const = 0;
 
   // Starts a process and loads the model. Fills load, rss_after_load.
   virtual void Begin(Launch& launch) = 0;
-  // The launch's first run and what follows until the latency is level. Fills first_run, warmup, traced_runs.
-  // May be called again to go on. A participant with WholeProcess does nothing here. Returns how long all
-  // these runs took by the device's clock, with what passes between them; absent: not known.
+  // Runs the launch's first run and more runs until the latency is stable. Fills first_run, warmup,
+  // traced_runs. May be called again to continue. Does nothing for a participant with WholeProcess. Returns
+  // the time of all these runs by the device's clock, including the time between them; absent: not known.
   virtual std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) = 0;
   // Appends to bursts and traced_runs.
   virtual void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) = 0;
-  // Outputs (when asked for), memory and ETDump are fetched, the process ends. Fills peak_rss and
-  // etdump_part; without an ETDump traced_runs is emptied.
+  // Fetches outputs (with `want_outputs`), memory, and ETDump, then ends the process. Fills peak_rss and
+  // etdump_part; clears traced_runs if there is no ETDump.
   virtual void End(Launch& launch, bool want_outputs) = 0;
   // Kills the process, if there is one.
   virtual void Abandon() = 0;
 
-  // A request may take so many seconds before it counts as hung, if the configured timeout is not shorter.
-  // The default is that timeout alone.
+  // Sets the seconds after which a request counts as hung, unless the configured timeout is shorter. The
+  // default is that timeout.
   void SetPatience(double seconds) { patience_seconds_ = seconds; }
 
  protected:

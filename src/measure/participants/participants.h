@@ -13,8 +13,8 @@
 
 namespace etprof {
 
-// What the processes of one experiment say for people, in one file. Appends; keeps at most 64 MB. What could
-// not be written is left out: a log is no result.
+// The log of all processes of one experiment, for people. Appends, and keeps at most 64 MB. Write errors are
+// ignored, since a log is not a result.
 class ExperimentLog {
  public:
   explicit ExperimentLog(std::filesystem::path path);
@@ -27,61 +27,63 @@ class ExperimentLog {
   std::size_t written_ = 0;
 };
 
+// What a participant needs to run one experiment.
 struct ParticipantSetup {
   Device* device = nullptr;
   Interruption* interruption = nullptr;
   const ExperimentConfig* config = nullptr;
-  std::filesystem::path model;                   // the .pte to run: of a bundled program, the one taken out
-  std::optional<protocol::InputSpec> inputs;     // absent: those saved beside the .pte, else seeded random
-  const DeviceProperties* properties = nullptr;  // what `device` is
+  std::filesystem::path model;                   // the .pte to run; for a bundled program, the extracted one
+  std::optional<protocol::InputSpec> inputs;     // absent: those saved next to the .pte, else seeded random
+  const DeviceProperties* properties = nullptr;  // properties of `device`
   int threads = 1;
   double timeout_seconds = 600;
   std::filesystem::path folder;    // the results directory
   std::string stem;                // Unit::stem
-  ExperimentData* data = nullptr;  // outlives the participant; static facts are filled in at the first launch
-  std::string saved_outputs;       // where the first launch's outputs go, or empty
+  ExperimentData* data = nullptr;  // outlives the participant; static facts are filled in by the first launch
+  std::string saved_outputs;       // path for the first launch's outputs; empty: not saved
 };
 
-// What starts the experiment's runner on the device, without arguments of its own: its wrapper's words first,
-// with the experiment's environment. Pushes what the runner needs. Throws as Device::PutProgram and
-// LibrariesForAndroid.
+// Makes the command that starts the experiment's runner on the device: the wrapper's words first, the
+// experiment's environment, and no arguments. Pushes the files that the runner needs. Throws as
+// Device::PutProgram and LibrariesForAndroid.
 Command StartOfRunner(Device& device, const DeviceProperties& properties, const ExperimentConfig& experiment);
 
-// The words that start a process of this experiment, without what is its own of worker or whole process.
+// StartOfRunner with the experiment's CPUs: the command for both workers and whole processes.
 Command BaseCommand(const ParticipantSetup& setup);
 
-// The same with the arguments that start a worker, and what it is then told to load (pushed to the device).
+// BaseCommand with the arguments of a worker, and the worker's load request. Both push the files that they
+// name.
 Command WorkerCommand(const ParticipantSetup& setup);
 protocol::LoadRequest LoadRequestOf(const ParticipantSetup& setup);
 
-// Experiments of etprof-runner: a warm worker.
+// Makes a participant for etprof-runner: one worker process per launch.
 std::unique_ptr<Participant> MakeWorkerParticipant(const ParticipantSetup& setup);
 
-// Experiments of any executor_runner: whole processes with its flags. Latencies from its log ("Iteration 3 of
-// 20: 2.39 ms", on stderr from ExecuTorch's own, on stdout from others), else from the ETDump's
-// Method::execute. A crash after the ETDump is complete is a warning.
+// Makes a participant for any executor_runner, started with its flags: one process per burst. Latencies come
+// from its log ("Iteration 3 of 20: 2.39 ms", on stderr from ExecuTorch's own, on stdout from others), else
+// from Method::execute in the ETDump. A crash after the ETDump is complete is a warning.
 std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setup);
 
-// A kernel-log run: one process with `runs` runs, whose log goes to `_xnntrace.log` too. Throws
+// Makes a kernel-log run: one process with `runs` runs, whose log also goes to `_xnntrace.log`. Throws
 // WorkerFailure.
 void RunTraceEnabled(const ParticipantSetup& setup);
 
-// What a foreign runner's log says, of one stream or of both.
+// The data in a foreign runner's log lines, from one or both streams.
 struct ForeignLog {
   std::vector<Nanoseconds> iterations;
   bool nan_in_output = false;
   void AddLine(std::string_view line);
 };
 
-// Lines of a text that comes in pieces.
+// Splits text that arrives in pieces into lines.
 class LineSplitter {
  public:
-  explicit LineSplitter(std::function<void(std::string_view line)> take) : take_(std::move(take)) {}
+  explicit LineSplitter(std::function<void(std::string_view line)> on_line) : on_line_(std::move(on_line)) {}
   void Add(std::string_view text);
-  void End();  // of the text: what is left is a line, too
+  void End();  // passes on the last line if it has no newline
 
  private:
-  std::function<void(std::string_view line)> take_;
+  std::function<void(std::string_view line)> on_line_;
   std::string rest_;
 };
 

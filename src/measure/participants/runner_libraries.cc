@@ -13,18 +13,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kName = "libc++_shared.so";
+constexpr const char* kLibraryName = "libc++_shared.so";
 
-// Where NDKs have it, by the runner's architecture; absent: not there.
-std::optional<fs::path> InNdk(const fs::path& ndk, const std::string& architecture) {
+// Path of the library in an NDK, by the runner's architecture; absent: not found.
+std::optional<fs::path> FindInNdk(const fs::path& ndk, const std::string& architecture) {
   std::error_code error;
   const fs::path hosts = ndk / "toolchains/llvm/prebuilt";
   for (const auto& host : fs::directory_iterator(hosts, error)) {
-    const fs::path file = host.path() / "sysroot/usr/lib" / (architecture + "-linux-android") / kName;
+    const fs::path file = host.path() / "sysroot/usr/lib" / (architecture + "-linux-android") / kLibraryName;
     if (fs::is_regular_file(file, error)) return file;
   }
   const std::string abi = architecture == "aarch64" ? "arm64-v8a" : architecture;
-  const fs::path older = ndk / "sources/cxx-stl/llvm-libc++/libs" / abi / kName;
+  const fs::path older = ndk / "sources/cxx-stl/llvm-libc++/libs" / abi / kLibraryName;
   if (fs::is_regular_file(older, error)) return older;
   return std::nullopt;
 }
@@ -33,17 +33,17 @@ std::optional<fs::path> InNdk(const fs::path& ndk, const std::string& architectu
 
 std::vector<fs::path> LibrariesForAndroid(const fs::path& runner) {
   const std::vector<std::string> needed = NeededLibraries(runner);
-  if (std::ranges::find(needed, kName) == needed.end()) return {};
+  if (std::ranges::find(needed, kLibraryName) == needed.end()) return {};
   std::error_code error;
-  const fs::path beside = runner.parent_path() / kName;
+  const fs::path beside = runner.parent_path() / kLibraryName;
   if (fs::is_regular_file(beside, error)) return {beside};
   const std::optional<NdkVariable> ndk = FindNdk();
   if (ndk) {
-    if (const auto found = InNdk(ndk->folder, ProgramArchitecture(runner.string()))) return {*found};
+    if (const auto found = FindInNdk(ndk->folder, ProgramArchitecture(runner.string()))) return {*found};
   }
   throw Error(ExitCode::kBadInput, ndk ? fmt::format("needs {}, which is neither next to it nor in {} ({})",
-                                                     kName, ndk->folder.string(), ndk->name)
-                                       : fmt::format("needs {}, which is not next to it", kName))
+                                                     kLibraryName, ndk->folder.string(), ndk->name)
+                                       : fmt::format("needs {}, which is not next to it", kLibraryName))
       .InFile(runner.string())
       .Remedy("set ANDROID_NDK to the NDK that it was built with, or copy the library next to the runner");
 }

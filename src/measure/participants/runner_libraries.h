@@ -5,9 +5,9 @@
 
 namespace etprof {
 
-// The libraries that have to lie beside a runner on an Android device, since no Android has them: the NDK's
-// libc++_shared.so, where the runner is linked against it. From beside the runner, else from the Android NDK
-// ($ANDROID_NDK). Throws Error (kBadInput) where it is needed and not found.
+// The libraries that a runner needs next to it on an Android device because Android does not have them: the
+// NDK's libc++_shared.so, if the runner is linked to it. Taken from the runner's folder, else from the
+// Android NDK ($ANDROID_NDK). Throws Error (kBadInput) if the library is needed and not found.
 std::vector<std::filesystem::path> LibrariesForAndroid(const std::filesystem::path& runner);
 
 }  // namespace etprof

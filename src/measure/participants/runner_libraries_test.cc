@@ -21,7 +21,7 @@ class Libraries : public ::testing::Test {
     fs::remove_all(root_);
     fs::create_directories(root_);
     for (const char* name : {"ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_NDK_ROOT"}) ::unsetenv(name);
-    // The head of an aarch64 ELF file whose only library is libc++_shared.so.
+    // The header of an aarch64 ELF file whose only library is libc++_shared.so.
     std::string file(64 + 2 * 56 + 3 * 16, '\0');
     const auto put = [&file](std::size_t at, std::uint64_t value) {
       for (std::size_t i = 0; i < 8; ++i) file[at + i] = static_cast<char>(value >> (8 * i));
@@ -61,7 +61,7 @@ class Libraries : public ::testing::Test {
   fs::path root_;
 };
 
-TEST_F(Libraries, AreLookedForBesideTheRunnerAndInTheNdk) {
+TEST_F(Libraries, AreFoundNextToTheRunnerAndInTheNdk) {
   EXPECT_NE(Refusal().find("needs libc++_shared.so, which is not next to it"), std::string::npos)
       << Refusal();
   ::setenv("ANDROID_NDK", (root_ / "ndk").c_str(), 1);
@@ -77,7 +77,7 @@ TEST_F(Libraries, AreLookedForBesideTheRunnerAndInTheNdk) {
   EXPECT_EQ(LibrariesForAndroid(root_ / "executor_runner"), Paths{beside});
 }
 
-TEST_F(Libraries, AreNoneOfARunnerThatNeedsNone) {
+TEST_F(Libraries, AreEmptyForARunnerThatNeedsNone) {
   std::ofstream(root_ / "runner.py") << "#!/usr/bin/env python3\n";
   EXPECT_TRUE(LibrariesForAndroid(root_ / "runner.py").empty());
 }

@@ -7,19 +7,18 @@
 
 namespace etprof {
 
-// A program taken out of a bundled program, in files of its own: a runner loads a .pte and finds its inputs
-// beside it.
+// The parts of a bundled program as files: a runner loads a .pte and finds its inputs next to it.
 struct UnpackedProgram {
   std::filesystem::path program;
   std::filesystem::path inputs;            // `program` with ".inputs"; empty: no method has test cases
-  std::set<std::string> tested_methods;    // those that have
-  std::filesystem::path expected_outputs;  // safetensors, names "<method>/<i>"; empty: none are expected
+  std::set<std::string> tested_methods;    // methods that have test cases
+  std::filesystem::path expected_outputs;  // safetensors, names "<method>/<i>"; empty: no expected outputs
 
   void Remove() const;
 };
 
-// Absent: `model` is no bundled program. Writes `program` and files beside it. Throws Error: kBadInput,
-// as ReadBundledProgram; kDeviceFailed where it cannot write.
+// Extracts a bundled program into `program` and files next to it. Absent: `model` is not a bundled program.
+// Throws Error: kBadInput as ReadBundledProgram, kDeviceFailed if a file cannot be written.
 std::optional<UnpackedProgram> UnpackProgram(const std::filesystem::path& model,
                                              const std::filesystem::path& program);
 

@@ -13,13 +13,14 @@
 namespace etprof {
 namespace {
 
-constexpr double kGraceSeconds = 3;  // for a burst to end by itself after Ctrl-C, or for Ctrl-C after its end
-constexpr double kEndSeconds = 5;    // for a process to end after it closed its stdout, or was told to quit
-constexpr std::size_t kQuoted = 300;
+// For a burst to end after Ctrl-C, or for Ctrl-C to arrive after a process ended.
+constexpr double kGraceSeconds = 3;
+constexpr double kEndSeconds = 5;  // for a process to end after it closed its stdout or received "quit"
+constexpr std::size_t kMaxQuotedCharacters = 300;
 
 std::string Shortened(std::string text) {
-  if (text.size() > kQuoted) {
-    text.resize(kQuoted);
+  if (text.size() > kMaxQuotedCharacters) {
+    text.resize(kMaxQuotedCharacters);
     text += "...";
   }
   return text;
@@ -30,8 +31,8 @@ std::string Shortened(std::string text) {
 bool Interruption::Ended(const std::optional<ExitStatus>& status) const {
   if (!requested) return false;
   const int signal = status ? status->PossibleSignal() : 0;
-  const bool asked_to = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
-  for (double waited = 0; asked_to && !requested() && waited < kGraceSeconds; waited += 0.01)
+  const bool may_be_interruption = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+  for (double waited = 0; may_be_interruption && !requested() && waited < kGraceSeconds; waited += 0.01)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return requested();
 }
@@ -55,17 +56,16 @@ WorkerClient::WorkerClient(Device& device, const Command& command, Device::Sink 
   }
 }
 
-void WorkerClient::Gone(const std::string& while_doing) {
+void WorkerClient::ThrowEnded(const std::string& during) {
   const auto status = process_->Wait(kEndSeconds);
-  if (process_->Lost())
-    throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + while_doing);
+  if (process_->Lost()) throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + during);
   if (interruption_.Ended(status))
-    throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + while_doing);
-  std::string text = fmt::format(
-      "the worker {} {}", status ? device_.EndText(*status, limits_) : "closed its output", while_doing);
+    throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + during);
+  std::string text = fmt::format("the worker {} {}",
+                                 status ? device_.EndText(*status, limits_) : "closed its output", during);
   const std::string last = LastError(*process_);
   if (!last.empty()) text += ": " + last;
-  const bool by_itself = status && status->PossibleSignal() == 0 && while_doing == "at its start";
+  const bool by_itself = status && status->PossibleSignal() == 0 && during == "at its start";
   throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, text);
 }
 
@@ -73,7 +73,7 @@ nlohmann::json WorkerClient::Call(const std::string& command, nlohmann::json req
                                   double timeout_seconds) {
   request["cmd"] = command;
   const double limit = timeout_seconds > 0 ? timeout_seconds : timeout_seconds_;
-  if (!process_->Send(request.dump(), limit)) Gone(fmt::format("before \"{}\"", command));
+  if (!process_->Send(request.dump(), limit)) ThrowEnded(fmt::format("before \"{}\"", command));
   return ReadReply(command, limit);
 }
 
@@ -92,7 +92,7 @@ nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeou
     case Process::Read::kLine:
       break;
     case Process::Read::kEnd:
-      Gone(doing);
+      ThrowEnded(doing);
     case Process::Read::kTimeout:
       throw WorkerFailure(WorkerFailure::Kind::kHung,
                           fmt::format("the worker did not answer within {:.4g} s {} (timeout_seconds)",
@@ -151,7 +151,7 @@ std::optional<protocol::Ready> ProbeRunner(Device& device, const Command& start,
       case WorkerFailure::Kind::kRefused:
       case WorkerFailure::Kind::kDied:
       case WorkerFailure::Kind::kGarbage:
-        return std::nullopt;  // it does not know --worker
+        return std::nullopt;  // the runner does not know --worker
     }
     return std::nullopt;
   }

@@ -13,29 +13,30 @@
 
 namespace etprof {
 
-// Whether the user wants to stop. While `wrapping_up` is set the answer is no, so that workers can still be
-// asked for what they have.
+// Whether the user wants to stop. While `wrapping_up` is set, Now() is false, so that workers can still
+// return what they have measured.
 struct Interruption {
   std::function<bool()> requested;
   bool wrapping_up = false;
   bool Now() const { return !wrapping_up && requested && requested(); }
-  // Whether a process that ended so was to end with etprof. A signal to both (of a service manager, `pkill
-  // etprof`) may end the process before etprof sees its own: that is waited for, a moment.
+  // Whether a process with this exit status ended because of an interruption. A signal to both processes (by
+  // a service manager or `pkill etprof`) may end the process before etprof receives its own, so this waits
+  // briefly for it.
   bool Ended(const std::optional<ExitStatus>& status) const;
 };
 
-// One process of `etprof-runner --worker` and the talk with it (protocol/messages.h). Everything that goes
-// wrong is a WorkerFailure that names what.
+// The connection to a process of `etprof-runner --worker` (protocol/messages.h). All failures are
+// WorkerFailure with a description.
 class WorkerClient {
  public:
-  // Starts it and waits for its "ready". Throws Error where it cannot be started at all.
+  // Starts the process and waits for its "ready". Throws Error if it cannot be started.
   WorkerClient(Device& device, const Command& command, Device::Sink log, Interruption& interruption,
                double timeout_seconds);
 
   const protocol::Ready& ready() const { return ready_; }
 
-  // Sends {"cmd": command, ...request} and waits for its reply, at most `timeout_seconds` (of the constructor
-  // when 0).
+  // Sends {"cmd": command, ...request} and waits for the reply, at most `timeout_seconds` (0: the
+  // constructor's).
   nlohmann::json Call(const std::string& command, nlohmann::json request, double timeout_seconds = 0);
 
   template <typename Reply>
@@ -44,12 +45,12 @@ class WorkerClient {
     return Convert<Reply>(Call(command, std::move(request), timeout_seconds));
   }
 
-  // Asks it to quit, and kills it when it does not.
+  // Sends "quit", and kills the process if it does not end.
   void Quit();
 
  private:
   nlohmann::json ReadReply(const std::string& command, double timeout_seconds);
-  [[noreturn]] void Gone(const std::string& while_doing);
+  [[noreturn]] void ThrowEnded(const std::string& during);
   template <typename Reply>
   static Reply Convert(const nlohmann::json& reply) {
     try {
@@ -68,13 +69,12 @@ class WorkerClient {
   protocol::Ready ready_;
 };
 
-// Whether the runner that `start` starts speaks the worker protocol. Starts it once, without anything else of
-// the experiment. Its "ready" says what the device and it can do; absent: a foreign runner. Throws Error
-// where it cannot be started.
+// Starts the runner once, without the experiment's settings, to find out whether it speaks the worker
+// protocol. Returns its "ready"; absent: a foreign runner. Throws Error if it cannot be started.
 std::optional<protocol::Ready> ProbeRunner(Device& device, const Command& start, Interruption& interruption,
                                            double timeout_seconds);
 
-// The last line that says something of a process's stderr, as an error message quotes it.
+// The last nonempty line of a process's stderr, shortened for error messages.
 std::string LastError(const Process& process);
 
 }  // namespace etprof

@@ -13,11 +13,11 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMaxLog = std::size_t{64} << 20U;
-// The first traced run after untraced ones finds the tracer's code and buffers cold, which took 17 us of a
-// model of 60 us, and of one of a millisecond would be 2%.
+constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20U;
+// In the first traced run after untraced runs the tracer's code and buffers are cold. This took 17 us in a
+// model of 60 us, and would be 2% of a millisecond.
 constexpr Nanoseconds kShortRun = 1'000'000;
-constexpr double kMostOutputElements = 64e6;  // outputs with more are compared by their digests only
+constexpr double kMaxOutputElements = 64e6;  // larger outputs are compared by their digests only
 
 class WorkerParticipant : public Participant {
  public:
@@ -141,7 +141,7 @@ class WorkerParticipant : public Participant {
     }
     if (want_outputs && !launch.bursts.empty()) {
       protocol::OutputsRequest request;
-      if (!setup_.saved_outputs.empty() && OutputElements() <= kMostOutputElements)
+      if (!setup_.saved_outputs.empty() && OutputElements() <= kMaxOutputElements)
         request.save_to = setup_.device->Place(setup_.saved_outputs);
       try {
         setup_.data->output_digests = worker_->Ask<protocol::OutputsReply>("outputs", request).outputs;
@@ -150,7 +150,7 @@ class WorkerParticipant : public Participant {
         if (failure.kind() != WorkerFailure::Kind::kRefused) throw;
         AddOnce(std::string("its outputs could not be read: ") + failure.what(), setup_.data->warnings);
       }
-      WarnOfNan();
+      WarnAboutNan();
     }
     const auto memory = worker_->Ask<protocol::MemoryReply>("memory");
     launch.peak_rss = std::max(launch.peak_rss.value_or(0), memory.peak_rss_bytes);
@@ -168,7 +168,7 @@ class WorkerParticipant : public Participant {
     return total;
   }
 
-  void WarnOfNan() {
+  void WarnAboutNan() {
     for (std::size_t i = 0; i < setup_.data->output_digests.size(); ++i) {
       const protocol::OutputDigest& output = setup_.data->output_digests[i];
       if (output.nan_count + output.inf_count == 0) continue;
@@ -188,18 +188,18 @@ class WorkerParticipant : public Participant {
 ExperimentLog::ExperimentLog(std::filesystem::path path) : path_(std::move(path)) {}
 
 void ExperimentLog::Write(std::string_view text) {
-  if (written_ > kMaxLog) return;
+  if (written_ > kMaxLogBytes) return;
   if (!file_.is_open()) {
     std::error_code error;
     std::filesystem::create_directories(path_.parent_path(), error);
-    // A link is not written through.
+    // Do not write through a symbolic link.
     if (std::filesystem::is_symlink(path_, error)) return;
     file_.open(path_, std::ios::binary | std::ios::app);
   }
-  file_.clear();  // a disk that was full may have room again
+  file_.clear();  // a full disk may have room again
   written_ += text.size();
   file_ << text;
-  if (written_ > kMaxLog) file_ << "\n# the rest is omitted: this log is larger than 64 MB\n";
+  if (written_ > kMaxLogBytes) file_ << "\n# the rest is omitted: this log is larger than 64 MB\n";
   file_.flush();
 }
 

@@ -12,13 +12,13 @@ namespace etprof {
 namespace {
 
 constexpr double kSecondsPerPair = 60;
-constexpr double kMostShareOfRoofs = 0.25;  // of max_seconds: the launches come first
+constexpr double kMaxPeaksShare = 0.25;  // share of max_seconds, since the launches come first
 
 bool IsTimed(const Config& config, const Unit& unit) {
   return config.experiments[unit.experiment].mode == "timing";
 }
 
-// One burst of each: of runs so short that it is as long as it is meant to be.
+// Seconds of one burst of each timed unit, if its runs are short enough for the target length.
 double BurstSeconds(const Config& config, const Plan& plan) {
   double seconds = 0;
   for (const Unit& unit : plan.units) {
@@ -29,7 +29,7 @@ double BurstSeconds(const Config& config, const Plan& plan) {
   return seconds;
 }
 
-bool IsDecidable(const Config& config, const Plan& plan, const DeviceProperties& properties) {
+bool HasStopRule(const Config& config, const Plan& plan, const DeviceProperties& properties) {
   const auto decisive = DecisiveOf(
       plan.pairs, plan.units.size(), [&](std::size_t u) { return IsTimed(config, plan.units[u]); },
       [&](std::size_t u) { return IsEmulated(config.experiments[plan.units[u].experiment], properties); });
@@ -68,20 +68,20 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
   if (config.launches && !config.max_seconds) {
     forecast.kind = Forecast::Kind::kLaunches;
     forecast.launches = {*config.launches, *config.launches};
-    forecast.rounds.least = forecast.rounds.most;  // as nothing makes them fewer
+    forecast.rounds.least = forecast.rounds.most;  // without a time limit nothing reduces them
     forecast.least_seconds = bursts_of(*config.launches, forecast.rounds.most);
     return forecast;
   }
   const std::vector<int> looks = stats::MakeStopRule().looks;
   std::optional<int> launches = config.launches;
-  if (!launches && !IsDecidable(config, plan, properties)) launches = stats::kLeastLaunches;
+  if (!launches && !HasStopRule(config, plan, properties)) launches = stats::kLeastLaunches;
   forecast.kind = launches ? Forecast::Kind::kLaunchesInTime : Forecast::Kind::kStopRule;
   if (!launches) forecast.usual_launches = looks.front();
   forecast.launches = {stats::kLeastLaunches, launches.value_or(looks.back())};
   forecast.max_seconds = AllowedSeconds(config, plan.pairs.size());
   forecast.most_seconds = forecast.max_seconds;
-  const double that_fit = std::floor(kMostShareOfRoofs * forecast.max_seconds / kSecondsOfRoofs);
-  forecast.roof_seconds = kSecondsOfRoofs * std::min(static_cast<double>(forecast.roofs), that_fit);
+  const double max_peaks = std::floor(kMaxPeaksShare * forecast.max_seconds / kSecondsOfRoofs);
+  forecast.roof_seconds = kSecondsOfRoofs * std::min(static_cast<double>(forecast.roofs), max_peaks);
   forecast.least_seconds = std::min(forecast.max_seconds - forecast.roof_seconds,
                                     bursts_of(launches.value_or(looks.front()), forecast.rounds.most));
   return forecast;

@@ -17,7 +17,7 @@ Config TwoExperiments() {
 
 Forecast Of(const Config& config) { return MakeForecast(config, MakePlan(config), {}); }
 
-TEST(Forecast, AMinuteForEachPair) {
+TEST(Forecast, AllowsAMinutePerPair) {
   Config config = TwoExperiments();
   Forecast forecast = Of(config);
   EXPECT_EQ(forecast.kind, Forecast::Kind::kStopRule);
@@ -31,14 +31,14 @@ TEST(Forecast, AMinuteForEachPair) {
   config.experiments.push_back(config.experiments[1]);
   config.experiments[2].name = "third";
   EXPECT_EQ(Of(config).most_seconds, 120);  // two pairs
-  EXPECT_EQ(Of(config).roofs, 2u);          // the third is as the second
+  EXPECT_EQ(Of(config).roofs, 2u);          // the third experiment has the same conditions as the second
   config.peaks = false;
   EXPECT_EQ(Of(config).roofs, 0u);
   config.experiments.resize(1);
   EXPECT_EQ(Of(config).most_seconds, 60);  // no pair
 }
 
-TEST(Forecast, WhereAllIsEmulatedTwoLaunchesAreEnough) {
+TEST(Forecast, PlansTwoLaunchesIfAllIsEmulated) {
   Config config = TwoExperiments();
   config.experiments[1].exec_wrapper = {"qemu-x86_64"};
   Forecast forecast = Of(config);
@@ -46,15 +46,16 @@ TEST(Forecast, WhereAllIsEmulatedTwoLaunchesAreEnough) {
   EXPECT_EQ(forecast.launches.most, 2);
   EXPECT_DOUBLE_EQ(forecast.least_seconds, 2 * 7 * 2 * 0.05);
   config.experiments.push_back(config.experiments[0]);
-  config.experiments[2].name = "third";  // decides with the first
+  config.experiments[2].name = "third";  // the stop rule looks at its pair with the first
   EXPECT_EQ(Of(config).kind, Forecast::Kind::kStopRule);
 }
 
-TEST(Forecast, WhatIsGivenBounds) {
+TEST(Forecast, GivenValuesAreBounds) {
   Config config = TwoExperiments();
   config.max_seconds = 3;
   EXPECT_EQ(Of(config).most_seconds, 3);
-  // Ten launches of seven rounds would take longer. A quarter is for the roofs, if one of them fits into it.
+  // Ten launches of seven rounds would take longer. A quarter of the time is for the machine's peaks, if one
+  // of them fits into it.
   EXPECT_EQ(Of(config).roof_seconds, 0);
   EXPECT_EQ(Of(config).least_seconds, 3);
   config.max_seconds = 7.9;
@@ -80,13 +81,13 @@ TEST(Forecast, WhatIsGivenBounds) {
   EXPECT_EQ(Of(config).rounds.least, 7);
 }
 
-TEST(Forecast, PacedBurstsHoldTenPeriods) {
+TEST(Forecast, PlansTenPeriodsPerPacedBurst) {
   Config config = TwoExperiments();
   config.experiments[0].period = 33'000'000;
   EXPECT_DOUBLE_EQ(Of(config).burst_seconds, 0.33 + 0.05);
 }
 
-TEST(Forecast, SustainedRunsFollowOneAnother) {
+TEST(Forecast, AddsUpSustainedRuns) {
   Config config = TwoExperiments();
   config.experiments[0].threads = {1, 2};
   config.sustained = 600'000'000'000;
@@ -97,7 +98,7 @@ TEST(Forecast, SustainedRunsFollowOneAnother) {
   EXPECT_EQ(forecast.launches.most, 1);
 }
 
-TEST(Forecast, TraceEnabledRunsHaveNoBound) {
+TEST(Forecast, HasNoBoundForTraceEnabledRuns) {
   Config config = TwoExperiments();
   config.experiments[0].mode = "xnntrace";
   EXPECT_EQ(Of(config).traced, 1u);

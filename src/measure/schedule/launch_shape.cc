@@ -12,11 +12,11 @@ namespace etprof {
 namespace {
 
 constexpr Nanoseconds kDefaultTarget = 50'000'000;
-constexpr int kLeastRunsOfBurst = 3;
-constexpr double kWarmUpShare = 0.1;  // of a launch's time
+constexpr int kMinRunsPerBurst = 3;
+constexpr double kWarmUpShare = 0.1;  // share of a launch's time
 
-// Where runs are paced: a frequency governor looks at the last tens of milliseconds, so it takes some periods
-// until its clocks are those of this pace.
+// Runs of a paced burst: a frequency governor averages over the last tens of milliseconds, so the clocks
+// settle only after several periods.
 constexpr int kPacedRuns = 10;
 
 }  // namespace
@@ -35,7 +35,7 @@ Nanoseconds ShortestBurst(Nanoseconds period) { return std::max(kDefaultTarget, 
 
 namespace {
 
-// The arithmetic of FitLaunch.
+// Implements FitLaunch.
 class LaunchFitter {
  public:
   explicit LaunchFitter(const ShapeInput& input) : input_(input) {
@@ -73,16 +73,16 @@ class LaunchFitter {
     const auto fits = [&](int runs, double length) {
       return shape.rounds * Round(runs, length) + least_traced <= budget;
     };
-    const bool rounds_are_free = !input_.one_burst && !input_.rounds;
-    while (rounds_are_free && shape.rounds > 1 && !fits(LeastRuns(shape.launches, shape.rounds), target))
+    const bool rounds_may_change = !input_.one_burst && !input_.rounds;
+    while (rounds_may_change && shape.rounds > 1 && !fits(MinRuns(shape.launches, shape.rounds), target))
       --shape.rounds;
-    shape.min_runs = LeastRuns(shape.launches, shape.rounds);
-    const bool least_rounds = shape.rounds == 1 || !rounds_are_free;
+    shape.min_runs = MinRuns(shape.launches, shape.rounds);
+    const bool least_rounds = shape.rounds == 1 || !rounds_may_change;
     while (shape.min_runs > 1 && least_rounds && !fits(shape.min_runs, 0)) --shape.min_runs;
     const double length = least_rounds && !fits(shape.min_runs, target) ? 0 : target;
     shape.round_seconds = Round(shape.min_runs, length);
     shape.seconds = input_.fixed_seconds + shape.rounds * shape.round_seconds;
-    // What is left is for traced runs.
+    // The remaining time is for traced runs.
     const double each = Traced(shape.launches, 1);
     const double left = budget + input_.fixed_seconds - shape.seconds;
     const int affordable =
@@ -111,7 +111,7 @@ class LaunchFitter {
   struct Planned {
     RunCost cost;
     int traced = 0;
-    double shortest_ns = 0;  // of a burst
+    double min_length_ns = 0;  // minimum length of a burst
   };
 
   static RunCost Paced(RunCost cost, Nanoseconds period) {
@@ -120,13 +120,13 @@ class LaunchFitter {
     return cost;
   }
   // The least number of runs in a burst, so that all launches together have kLeastUntraced.
-  static int LeastRuns(int launches, int rounds) {
+  static int MinRuns(int launches, int rounds) {
     const int bursts = launches * rounds;
-    return std::max(kLeastRunsOfBurst, (kLeastUntraced + bursts - 1) / bursts);
+    return std::max(kMinRunsPerBurst, (kLeastUntraced + bursts - 1) / bursts);
   }
-  // Recorded runs of a burst that is to be `length_ns` long; 0: as short as `least` runs are.
+  // Recorded runs of a burst of `length_ns`, at least `least`; 0: just `least`.
   static int Runs(const Planned& planned, int least, double length_ns) {
-    const double length = length_ns > 0 ? std::max(length_ns, planned.shortest_ns) : 0;
+    const double length = length_ns > 0 ? std::max(length_ns, planned.min_length_ns) : 0;
     return RunsWithin(length / 1e9, planned.cost.spacing_ns, least, protocol::kMostRunsOfBurst);
   }
   // Seconds for the bursts of one launch.
@@ -144,7 +144,7 @@ class LaunchFitter {
     }
     return seconds;
   }
-  // Seconds of at most `most` traced runs of each experiment in one launch, which has one at least.
+  // Seconds for the traced runs of one launch: at least one, and at most `most`, of each experiment.
   double Traced(int launches, int most) const {
     double seconds = 0;
     for (const Planned& planned : planned_) {
@@ -155,11 +155,11 @@ class LaunchFitter {
     return seconds;
   }
   bool Fits(int launches) const {
-    return Round(LeastRuns(launches, 1), 0) + Traced(launches, kLeastTraced) <= Budget(launches);
+    return Round(MinRuns(launches, 1), 0) + Traced(launches, kLeastTraced) <= Budget(launches);
   }
 
   const ShapeInput& input_;
-  std::vector<Planned> planned_;  // without those that are given up
+  std::vector<Planned> planned_;  // without experiments that were given up
 };
 
 }  // namespace

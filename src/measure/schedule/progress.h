@@ -8,23 +8,23 @@
 
 namespace etprof {
 
-// What a measurement says of itself while it runs. It draws nothing: the terminal belongs to cli/.
+// The progress of a running measurement. Displaying it is up to cli/.
 struct ProgressUpdate {
   struct Estimate {
-    std::string baseline, candidate;  // labels; of a single experiment only `candidate`
-    std::optional<double> median_ns;  // of a single experiment
-    std::optional<stats::RatioEstimate>
-        estimate;  // absent before two launches; of a single experiment its half-width only
+    std::string baseline, candidate;  // labels; for a single experiment only `candidate`
+    std::optional<double> median_ns;  // only for a single experiment
+    // Absent before two launches. For a single experiment only its half-width is meaningful.
+    std::optional<stats::RatioEstimate> estimate;
   };
-  std::string what;             // what goes on, instead of the launch and round of a schedule; empty: those
-  int launch = 0;               // the running one, counted from 1
-  int launches = 0;             // when the stop rule looks next, or how many there will be
-  bool launches_given = false;  // `launches` is how many there will be
-  int round = 0;                // the running one, counted from 1; 0: starting and warming up
+  std::string what;  // current activity if it is not a launch and round of a schedule; empty: it is
+  int launch = 0;    // current launch, counted from 1
+  int launches = 0;  // launches at the next interim analysis, or the given number
+  bool launches_given = false;  // `launches` is the given number
+  int round = 0;                // current round, counted from 1; 0: starting and warming up
   int rounds = 0;
-  double seconds = 0, max_seconds = 0;  // `max_seconds` 0: it takes as long as it takes
+  double seconds = 0, max_seconds = 0;  // `max_seconds` 0: no limit
   bool launch_finished = false;
-  std::optional<double> clean_share;  // of the runs, 0 to 1: those that nothing disturbed; absent: not known
+  std::optional<double> clean_share;  // share of clean runs, 0 to 1; absent: not known
   std::vector<Estimate> estimates;
 };
 
@@ -33,7 +33,8 @@ class Progress {
   virtual ~Progress() = default;
   virtual void Update(const ProgressUpdate& update) = 0;
   virtual void Message(const std::string& text) = 0;  // one line: a retry, a failed experiment
-  virtual void Waiting(const std::string& text) = 0;  // what it waits for, every second until it goes on
+  // What it waits for; called every second until it continues.
+  virtual void Waiting(const std::string& text) = 0;
 };
 
 }  // namespace etprof

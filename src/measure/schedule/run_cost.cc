@@ -11,14 +11,14 @@ namespace etprof {
 namespace {
 
 constexpr std::size_t kMaxSamples = 9;
-constexpr std::size_t kMaxWarmUpRuns = 5;  // the last ones are the most like recorded runs
+constexpr std::size_t kMaxWarmUpRuns = 5;  // the last runs are most like recorded runs
 
 double SumOfTimes(const std::vector<Nanoseconds>& times) {
   return static_cast<double>(std::accumulate(times.begin(), times.end(), Nanoseconds{0}));
 }
 
-constexpr double kLongestOpening = 0.25;  // seconds
-constexpr int kPlannedOpening = 4;
+constexpr double kMaxOpeningSeconds = 0.25;  // seconds
+constexpr int kDefaultOpeningRuns = 4;
 
 }  // namespace
 
@@ -26,15 +26,15 @@ int RunsWithin(double seconds, double spacing_ns, int low, int high) {
   return static_cast<int>(std::clamp(std::floor(seconds * 1e9 / spacing_ns), double(low), double(high)));
 }
 
-int MaxOpeningRuns(double spacing_ns) { return RunsWithin(kLongestOpening, spacing_ns, 1, 30); }
+int MaxOpeningRuns(double spacing_ns) { return RunsWithin(kMaxOpeningSeconds, spacing_ns, 1, 30); }
 
 double RunCost::Opening() const {
-  return opening_runs.value_or(std::min(kPlannedOpening, MaxOpeningRuns(wall_ns)));
+  return opening_runs.value_or(std::min(kDefaultOpeningRuns, MaxOpeningRuns(wall_ns)));
 }
 
 void RunCostEstimate::Add(double latency_ns, double total_ns, std::size_t runs, double runs_ns,
                           std::optional<double> wall_seconds, std::optional<double> opening_runs) {
-  // A worker's own clock may be wrong, ours is not.
+  // A device's clock may be wrong; the wall time on this machine is an upper bound.
   if (wall_seconds) runs_ns = std::min(runs_ns, *wall_seconds * 1e9);
   Sample sample;
   sample.latency_ns = std::max(1.0, latency_ns);
@@ -48,7 +48,7 @@ void RunCostEstimate::Add(double latency_ns, double total_ns, std::size_t runs, 
 
 void RunCostEstimate::AddWarmUp(const Launch& launch, std::size_t warmup_before, bool first_before,
                                 double wall_seconds, std::optional<Nanoseconds> runs_ns) {
-  if (of_bursts_) return;
+  if (has_bursts_) return;
   // The first run packs weights and meets page faults, so it counts only if there is no other.
   std::vector<double> runs(launch.warmup.begin() + static_cast<std::ptrdiff_t>(warmup_before),
                            launch.warmup.end());
@@ -80,12 +80,12 @@ void RunCostEstimate::AddBurst(const Launch& launch, std::optional<double> wall_
   const std::size_t runs = opening + burst.recorded.size() + burst.traced.size();
   double runs_ns = std::max(total_ns, static_cast<double>(burst.end - burst.start));
   if (burst.end == 0 && !whole_process) {
-    // Without the device's clock, all that a worker's request takes counts as the runs'.
+    // Without the device's clock, the whole request counts as its runs.
     if (!wall_seconds) return;
     runs_ns = std::max(total_ns, *wall_seconds * 1e9);
   }
-  if (!of_bursts_) samples_.clear();
-  of_bursts_ = true;
+  if (!has_bursts_) samples_.clear();
+  has_bursts_ = true;
   Add(static_cast<double>(*median), total_ns, runs, runs_ns, wall_seconds, static_cast<double>(opening));
 }
 
@@ -100,7 +100,7 @@ std::optional<RunCost> RunCostEstimate::Get() const {
   cost.spacing_ns = median(&Sample::latency_ns) + median(&Sample::gap_ns);
   cost.wall_ns = std::max(cost.spacing_ns, median(&Sample::wall_ns));
   cost.request_seconds = median(&Sample::request_seconds);
-  if (of_bursts_) {
+  if (has_bursts_) {
     std::vector<double> opening;
     for (const Sample& sample : samples_) opening.push_back(*sample.opening_runs);
     cost.opening_runs = stats::Median(std::span<const double>(opening));

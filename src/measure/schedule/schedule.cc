@@ -21,21 +21,22 @@ namespace etprof {
 namespace {
 
 constexpr double kConfidence = 0.95;
-constexpr std::size_t kLeastClean = 3;  // runs of a burst, or all that it has
-// After so many repeats in a row without enough clean runs, only every so manieth disturbed burst is
-// repeated.
+constexpr std::size_t kMinCleanRuns = 3;  // clean runs that a burst needs; fewer if it has fewer runs
+// After this many repeats in a row without enough clean runs, only every 12th disturbed burst is repeated.
 constexpr int kMaxUselessRepeats = 12;
 
 constexpr int kMaxWarmupRuns = 100;
-constexpr double kLongestWarmUp = 0.5;        // seconds, or one run
-constexpr double kFirstWarmUpShare = 0.01;    // of the limit, before the first launch is planned
-constexpr double kUnknownProcessShare = 0.5;  // of the time left, for a process whose cost is not known yet
-constexpr double kMaterialChange = 3;         // of a cost, at which run counts are fitted again
-constexpr double kAllowedExcess = 0.1;        // of the limit
-constexpr double kCutExcess = kAllowedExcess / 2;  // of the limit, at which a launch is cut short
+constexpr double kMaxWarmUpSeconds = 0.5;  // seconds; at least one run
+// Share of the limit for warming up before the first launch is planned.
+constexpr double kFirstWarmUpShare = 0.01;
+// Share of the remaining time for a process whose cost is not known yet.
+constexpr double kUnknownProcessShare = 0.5;
+constexpr double kMaterialChange = 3;   // factor of change in a cost at which the launches are fitted again
+constexpr double kAllowedExcess = 0.1;  // share of the limit
+constexpr double kCutExcess = kAllowedExcess / 2;  // share of the limit at which a launch is cut short
 
-// A request that is under way when the limit is over is hung after so many times what it should take, and so
-// many seconds.
+// A request that is still running when the time limit is over counts as hung after this multiple of its
+// expected time plus this many seconds.
 constexpr double kPatienceFactor = 10;
 constexpr double kPatienceSeconds = 5;
 
@@ -48,10 +49,8 @@ std::vector<std::size_t> RoundOrder(std::uint64_t seed, int launch, int round, s
   state = Random(state).Next() ^ static_cast<std::uint64_t>(launch);
   state = Random(state).Next() ^ static_cast<std::uint64_t>(round + 1);
   Random random(state);
-  for (std::size_t i = count; i > 1;
-       --i) {  // Fisher and Yates; a count this small makes the modulo's bias nothing
-    std::swap(order[i - 1], order[random.Next() % i]);
-  }
+  // Fisher-Yates; the modulo's bias is negligible for such a small count.
+  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random.Next() % i]);
   return order;
 }
 
@@ -62,7 +61,7 @@ std::optional<stats::RatioEstimate> EstimatePair(const ExperimentData& baseline,
     if (a.status != Launch::Status::kComplete) continue;
     for (const Launch& b : candidate.launches) {
       if (b.index != a.index || b.status != Launch::Status::kComplete) continue;
-      // Clean rounds are paired with clean rounds.
+      // Pairs the clean rounds of both launches.
       stats::LaunchBursts bursts;
       const std::map<int, double> of_candidate = b.CleanRounds();
       for (const auto& [round, median] : a.CleanRounds()) {
@@ -118,31 +117,32 @@ class Scheduler {
     for (const ScheduleUnit& unit : units_) {
       for (const Launch& launch : unit.data->launches) index = std::max(index, launch.index + 1);
     }
-    Refresh();
-    next_look_ = LaunchesWanted();
+    UpdateData();
+    next_analysis_ = MinLaunchesWanted();
     if (index > 0) ContinueStored(index);
 
     stats::Decision decision = Decide();
     while (!decision.stop && AnyLeft()) {
       if (hooks_.interrupted()) break;
-      if (shape_) next_look_ = decision.next_look;
-      const double began = hooks_.now();
+      if (shape_) next_analysis_ = decision.next_look;
+      const double start = hooks_.now();
       RunLaunch(index++);
-      Refresh();
+      UpdateData();
       hooks_.save();
-      launch_seconds_.push_back(hooks_.now() - began);
-      launch_began_ = Used();  // the next one, if there is one
+      launch_seconds_.push_back(hooks_.now() - start);
+      launch_start_ = Used();  // the next one, if there is one
       FitIfNeeded();
-      Refresh();
+      UpdateData();
       Report(0, true);
-      if (std::exchange(lost_, false) && hooks_.reconnect && !hooks_.interrupted()) hooks_.reconnect();
+      if (std::exchange(connection_lost_, false) && hooks_.reconnect && !hooks_.interrupted())
+        hooks_.reconnect();
       decision = Decide();
     }
     data_.stopped = hooks_.interrupted() ? "interrupted"
                     : AnyLeft()          ? decision.reason
                                          : "no experiment is left";
-    Refresh();
-    const int wanted = LaunchesWanted();
+    UpdateData();
+    const int wanted = MinLaunchesWanted();
     if (AnyLeft() && !hooks_.interrupted() && data_.launches < wanted && !reported_need_) {
       const bool given = options_.launches.has_value();
       warnings_.push_back(fmt::format(
@@ -154,29 +154,30 @@ class Scheduler {
   }
 
  private:
-  // A change of an experiment's state makes the launches fit again. What its runs cost is known as soon as
-  // some of its runs ended, whatever became of their process.
+  // A change of state makes the launches fit again. The cost of an experiment's runs is known as soon as some
+  // of its runs ended, even if their process failed later.
   enum class State {
-    kNotMeasured,  // what its runs cost is not known
+    kNotMeasured,  // the cost of its runs is not known
     kMeasured,
-    kFailedOnce,  // its last launch failed; if the next one does, too, it is given up
-    kLost,        // the connection to the device broke in its last launch
+    kFailedOnce,  // the last launch failed; if the next one fails, too, it is given up
+    kLost,        // the connection to the device broke in the last launch
     kGivenUp,
   };
   struct Experiment {
     State state = State::kNotMeasured;
-    bool running = false;  // has a process in this launch
+    bool running = false;  // it has a process in this launch
     Launch launch;
     RunCostEstimate cost;
-    std::optional<double> start_seconds, end_seconds;  // that the last process took to start and to end
-    std::optional<double> burst_seconds;               // that its last burst of this shape took
-    std::optional<double> probed_seconds_per_run;      // at most, of a whole process that ran once
-    int useless_repeats = 0, skipped_repeats = 0;      // of disturbed bursts
+    std::optional<double> start_seconds, end_seconds;  // how long the last process took to start and to end
+    std::optional<double> burst_seconds;               // duration of the last burst of this shape
+    std::optional<double> probed_seconds_per_run;      // upper bound, from a whole process that ran once
+    // Repeats in a row that did not help, and repeats skipped since.
+    int useless_repeats = 0, skipped_repeats = 0;
   };
 
   double Used() const { return options_.seconds_used + hooks_.now() - start_; }
 
-  // Whether what takes `seconds` would exceed the limit, beyond the tolerance for what is under way.
+  // Whether `seconds` more would exceed the limit plus the tolerance for running requests.
   bool OutOfTime(double seconds) const { return limit_ && Used() + seconds > *limit_ * (1 + kCutExcess); }
 
   void SetState(std::size_t u, State state) {
@@ -186,7 +187,7 @@ class Scheduler {
 
   bool IsGivenUp(std::size_t u) const { return experiments_[u].state == State::kGivenUp; }
 
-  // The cost of its runs with its pace; absent: not known.
+  // The cost of the experiment's runs at its period; absent: not known.
   std::optional<RunCost> Cost(std::size_t u) const {
     std::optional<RunCost> cost = experiments_[u].cost.Get();
     if (cost) {
@@ -207,15 +208,15 @@ class Scheduler {
     return order;
   }
 
-  // Whether this launch is to end here.
-  bool Stop() const { return lost_ || cut_short_ || hooks_.interrupted(); }
+  // Whether to end this launch now.
+  bool Stop() const { return connection_lost_ || cut_short_ || hooks_.interrupted(); }
 
   int CompleteLaunches(std::size_t u) const {
     return static_cast<int>(
         std::ranges::count(units_[u].data->launches, Launch::Status::kComplete, &Launch::status));
   }
 
-  // Of the experiment that has the fewest.
+  // The complete launches of the experiment with the fewest.
   int CompleteLaunches() const {
     int least = std::numeric_limits<int>::max();
     for (std::size_t u = 0; u < units_.size(); ++u)
@@ -223,7 +224,7 @@ class Scheduler {
     return least == std::numeric_limits<int>::max() ? 0 : least;
   }
 
-  void Refresh() {
+  void UpdateData() {
     data_.seed = options_.seed;
     data_.seconds = Used();
     data_.max_seconds = options_.max_seconds;
@@ -240,7 +241,7 @@ class Scheduler {
         [&](std::size_t u) { return units_[u].data->emulated; });
   }
 
-  // Gives the estimates of what is decisive.
+  // Calls `of_pair` and `of_single` with the estimates that the stop rule checks.
   template <typename OfPair, typename OfSingle>
   void ForEachMeasured(double confidence, OfPair of_pair, OfSingle of_single) const {
     const Decisive<ComparePair> decisive = DecisiveNow();
@@ -250,20 +251,21 @@ class Scheduler {
       of_single(*units_[u].data, EstimateSingle(*units_[u].data, confidence));
   }
 
-  // With what the comparison will add for waiting. Which operators differ is known only from the traces; the
-  // share of the time is about as large as the difference of sides that ran in the same way.
-  stats::RatioEstimate WithWaiting(const ComparePair& pair, const stats::RatioEstimate& estimate) const {
+  // Adds the error by waiting that the final comparison will add. The traces, which show the differing
+  // operators, are not read yet, so their share of the time is estimated: it is about as large as the
+  // difference of variants with equal settings.
+  stats::RatioEstimate AddWaitingError(const ComparePair& pair, const stats::RatioEstimate& estimate) const {
     const ExperimentData &a = *units_[pair.baseline].data, &b = *units_[pair.candidate].data;
     const double differing = a.Settings() == b.Settings() ? -std::expm1(-std::abs(estimate.log_ratio)) : 1;
     return WithErrorOfWaiting(estimate, a.WaitedShare(), b.WaitedShare(), differing);
   }
 
-  // Launches that suffice, as far as it is known beforehand.
-  int LaunchesWanted() const {
+  // The number of launches at which the stop rule may first stop.
+  int MinLaunchesWanted() const {
     return options_.launches.value_or(DecisiveNow().Empty() ? stats::kLeastLaunches : rule_.looks.front());
   }
 
-  // The least precise of what is measured decides.
+  // The least precise of the estimates that the stop rule checks.
   struct Worst {
     std::optional<stats::RatioEstimate> estimate;
     int launches = 0;
@@ -285,7 +287,7 @@ class Scheduler {
     return worst;
   }
 
-  // What the next launch is expected to take; 0: not known.
+  // The expected duration of the next launch; 0: not known.
   double LaunchSeconds() const {
     const std::size_t last = std::min<std::size_t>(3, launch_seconds_.size());
     if (last > 0) return *stats::Median(std::span<const double>(launch_seconds_).last(last));
@@ -298,9 +300,8 @@ class Scheduler {
       return stats::Decide(rule_, worst.launches, worst.estimate, options_.precision, Used(), *limit_,
                            LaunchSeconds());
     }
-    // Complete launches count, clean or not: on a machine that has become busy there might never be more
-    // clean ones.
-    const int wanted = LaunchesWanted(), complete = CompleteLaunches();
+    // Count all complete launches, clean or not: on a busy machine there may never be enough clean ones.
+    const int wanted = MinLaunchesWanted(), complete = CompleteLaunches();
     stats::Decision decision;
     decision.next_look = wanted;
     if (complete >= wanted) {
@@ -325,7 +326,7 @@ class Scheduler {
     const bool lost = failure.kind() == WorkerFailure::Kind::kLost;
     if (lost || failure.kind() == WorkerFailure::Kind::kInterrupted) {
       if (lost) {
-        lost_ = true;
+        connection_lost_ = true;
         experiment.launch.problem = failure.what();
         SetState(u, State::kLost);
       }
@@ -334,7 +335,7 @@ class Scheduler {
     }
     experiment.launch.status = Launch::Status::kFailed;
     experiment.launch.problem = failure.what();
-    // What has worked does not refuse: its error may not come again.
+    // After complete launches a refusal may be temporary, so try again.
     const bool refused = failure.kind() == WorkerFailure::Kind::kRefused && CompleteLaunches(u) == 0;
     const bool no_time = failure.kind() == WorkerFailure::Kind::kHung && OutOfTime(0);
     if (refused || no_time || experiment.state == State::kFailedOnce) {
@@ -351,7 +352,7 @@ class Scheduler {
     }
   }
 
-  // Does a step of the experiment's process, if it has one, and returns whether it went well.
+  // Runs a step of the experiment's process, if it has one. Returns whether it succeeded.
   template <typename Step>
   bool Try(std::size_t u, Step step) {
     if (!experiments_[u].running) return false;
@@ -366,7 +367,8 @@ class Scheduler {
     return false;
   }
 
-  // Within the limit the configured timeout alone holds. `expected`: seconds that the request should take.
+  // Sets the request's timeout: as configured within the time limit, and shortened after it. `expected`:
+  // expected seconds of the request.
   void SetPatience(std::size_t u, std::optional<double> expected) {
     double patience = std::numeric_limits<double>::infinity();
     if (limit_ && expected)
@@ -377,9 +379,9 @@ class Scheduler {
   void WarmUp(std::size_t u, Experiment& experiment, int least, int most) {
     const std::size_t before = experiment.launch.warmup.size();
     const bool first_before = experiment.launch.first_run.has_value();
-    const double began = hooks_.now();
+    const double start = hooks_.now();
     const auto runs_ns = units_[u].participant->WarmUp(experiment.launch, least, most);
-    experiment.cost.AddWarmUp(experiment.launch, before, first_before, hooks_.now() - began, runs_ns);
+    experiment.cost.AddWarmUp(experiment.launch, before, first_before, hooks_.now() - start, runs_ns);
   }
 
   // Starts a process, loads the model, and warms it up.
@@ -388,7 +390,7 @@ class Scheduler {
     experiment.launch = {};
     experiment.launch.index = index;
     experiment.running = true;
-    const double began = hooks_.now();
+    const double start = hooks_.now();
     SetPatience(u, std::nullopt);
     const bool begun = Try(u, [&](Experiment& e) {
       units_[u].participant->Begin(e.launch);
@@ -397,7 +399,7 @@ class Scheduler {
       if (shape_ && shape_->runs[u]) {
         least = shape_->warmup[u];
       } else {
-        // Two runs tell how long the others take. The first run of a process is not like any other.
+        // Two runs show how long the others take. The first run of a process is not representative.
         if (!Cost(u)) WarmUp(u, e, 2, 2);
         if (!Cost(u)) throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker ran nothing to warm up");
         const double seconds = limit_ ? kFirstWarmUpShare * *limit_ / double(units_.size())
@@ -406,24 +408,24 @@ class Scheduler {
       }
       const RunCost cost = *Cost(u);
       const int done = static_cast<int>(e.launch.warmup.size()) + (e.launch.first_run ? 1 : 0);
-      const int most = std::max(least, RunsWithin(kLongestWarmUp, cost.wall_ns, 1, kMaxWarmupRuns));
+      const int most = std::max(least, RunsWithin(kMaxWarmUpSeconds, cost.wall_ns, 1, kMaxWarmupRuns));
       if (done >= most) return;
       SetPatience(u, (most - done) * cost.wall_ns / 1e9);
       WarmUp(u, e, std::max(1, least - done), most - done);
     });
     if (!begun) return;
-    experiment.start_seconds = hooks_.now() - began;
-    NoteCost(u);
+    experiment.start_seconds = hooks_.now() - start;
+    UpdateState(u);
   }
 
-  // A cost that has become known changes the fit. A failed launch is forgotten once another one is complete.
-  void NoteCost(std::size_t u) {
+  // A newly known cost changes the fit. An earlier failure is forgotten after a complete launch.
+  void UpdateState(std::size_t u) {
     if (!Cost(u)) return;
     if (!shape_ || !shape_->runs[u]) fit_is_outdated_ = true;
     if (experiments_[u].state != State::kFailedOnce) SetState(u, State::kMeasured);
   }
 
-  // Two runs of a process, whose results are dropped, tell how long the others take.
+  // Runs a process with two runs and drops its results, to learn how long runs take.
   void Probe(std::size_t u, int index) {
     Experiment& experiment = experiments_[u];
     experiment.launch = {};
@@ -436,34 +438,34 @@ class Scheduler {
       request.min_runs = request.max_runs = 1;
       request.min_opening = 0;
       request.target_ns = 0;
-      const double began = hooks_.now();
+      const double start = hooks_.now();
       units_[u].participant->Begin(probe);
       units_[u].participant->RunBurst(probe, 0, 0, request);
-      const double seconds = hooks_.now() - began;
+      const double seconds = hooks_.now() - start;
       if (!probe.bursts.empty()) e.cost.AddBurst(probe, seconds, /*whole_process=*/true);
       units_[u].participant->Abandon();
       if (!Cost(u))
         throw WorkerFailure(WorkerFailure::Kind::kGarbage, "it is not known how long its runs take");
-      // Whether the process or its runs took that, another process will tell.
+      // The next process shows whether the process or its runs took this time.
       e.probed_seconds_per_run = seconds / 2;
     });
-    if (experiment.running) NoteCost(u);
+    if (experiment.running) UpdateState(u);
   }
 
   void End(std::size_t u) {
     Experiment& experiment = experiments_[u];
-    const double began = hooks_.now();
+    const double start = hooks_.now();
     SetPatience(u, std::nullopt);
     const bool ended = Try(u, [&](Experiment& e) {
       units_[u].participant->End(e.launch, units_[u].data->output_digests.empty());
     });
     if (!ended) return;
     experiment.running = false;
-    experiment.end_seconds = hooks_.now() - began;
+    experiment.end_seconds = hooks_.now() - start;
     if (experiment.launch.status == Launch::Status::kComplete) SetState(u, State::kMeasured);
   }
 
-  // What a burst is expected to take.
+  // The expected duration of a burst.
   double BurstSeconds(std::size_t u) const {
     if (experiments_[u].burst_seconds) return *experiments_[u].burst_seconds;
     const auto cost = Cost(u);
@@ -497,9 +499,9 @@ class Scheduler {
       }
       const double all_runs = request.max_opening + request.max_runs + request.traced_runs;
       SetPatience(u, cost.request_seconds + all_runs * cost.wall_ns / 1e9);
-      const double began = hooks_.now();
+      const double start = hooks_.now();
       units_[u].participant->RunBurst(experiment.launch, round, order, request);
-      const double seconds = hooks_.now() - began;
+      const double seconds = hooks_.now() - start;
       if (!repeated) experiment.burst_seconds = seconds;
       ReportShortLimit();
       experiment.cost.AddBurst(experiment.launch, seconds, whole);
@@ -508,7 +510,7 @@ class Scheduler {
 
   // Whether the experiment has enough clean runs in this round.
   bool CleanEnough(std::size_t u, int round) const {
-    std::size_t clean = 0, wanted = kLeastClean;
+    std::size_t clean = 0, wanted = kMinCleanRuns;
     for (const Burst& burst : experiments_[u].launch.bursts) {
       if (burst.round != round) continue;
       clean += burst.CleanLatencies().size();
@@ -517,10 +519,10 @@ class Scheduler {
     return clean >= wanted;
   }
 
-  // Ends the launch if the limit leaves no time for what takes `seconds`. The first round of the launches
-  // that an interval needs is made in any case, and time is kept for those that are still to come.
-  bool CutShort(double seconds, bool is_first_round) {
-    if (is_first_round && needed_) return false;
+  // Ends the launch if the time limit leaves no time for `seconds` more. The first round of the launches that
+  // an interval needs is never cut, and time for those still to come is reserved.
+  bool CutIfOutOfTime(double seconds, bool is_first_round) {
+    if (is_first_round && needed_for_interval_) return false;
     const int needed_later = stats::kLeastLaunches - CompleteLaunches() - 1;
     const double reserve = shape_ ? std::max(0, needed_later) * shape_->least_seconds : 0;
     cut_short_ = OutOfTime(seconds + reserve);
@@ -534,15 +536,15 @@ class Scheduler {
     return seconds;
   }
 
-  // Runs the bursts of a round, and again those with too few clean runs: shorter, so that one fits into a
-  // quiet moment. Where that has never helped in a while it is not tried each time.
+  // Runs the bursts of a round, and repeats those with too few clean runs: shorter, so that they fit into a
+  // quiet moment. If repeats have not helped for a while, most are skipped.
   void RunRound(int index, int round) {
-    int place = 0;
+    int order_in_round = 0;
     const std::vector<std::size_t> order = Order(index, round);
     for (const std::size_t u : order) {
       if (!experiments_[u].running) continue;
-      if (Stop() || CutShort(BurstSeconds(u) + EndSeconds(), round == 0)) return;
-      RunBurst(u, round, place++, *shape_->runs[u]);
+      if (Stop() || CutIfOutOfTime(BurstSeconds(u) + EndSeconds(), round == 0)) return;
+      RunBurst(u, round, order_in_round++, *shape_->runs[u]);
     }
     for (int repeat = 0; repeat < kMaxRepeats; ++repeat) {
       for (const std::size_t u : order) {
@@ -553,17 +555,17 @@ class Scheduler {
                              ++experiment.skipped_repeats % kMaxUselessRepeats != 0;
         if (useless) continue;
         int runs = *shape_->runs[u];
-        // The clocks of paced runs are those of their pace only after a while.
-        if (units_[u].period == 0) runs = std::max(std::min(runs, static_cast<int>(kLeastClean)), runs / 2);
-        RunBurst(u, round, place++, runs, /*repeated=*/true);
+        // Paced runs need a while until the clocks settle, so their repeats are not shorter.
+        if (units_[u].period == 0) runs = std::max(std::min(runs, static_cast<int>(kMinCleanRuns)), runs / 2);
+        RunBurst(u, round, order_in_round++, runs, /*repeated=*/true);
         ++data_.repeated_bursts;
         experiment.useless_repeats = CleanEnough(u, round) ? 0 : experiment.useless_repeats + 1;
       }
     }
   }
 
-  // What starting and ending the processes of a launch takes. An experiment of which that is not known takes
-  // what the others take on average.
+  // The time for starting and ending the processes of a launch. Experiments without known times count with
+  // the mean of the others.
   double FixedSeconds() const {
     const auto sum = [&](std::optional<double> Experiment::*member) {
       double seconds = 0;
@@ -580,17 +582,17 @@ class Scheduler {
     return sum(&Experiment::start_seconds) + sum(&Experiment::end_seconds);
   }
 
-  // Fits the launches that are still to come into the time that is left.
+  // Fits the remaining launches into the remaining time.
   void Fit() {
     ShapeInput input;
     input.fixed_seconds = FixedSeconds();
     input.seconds_between_rounds = seconds_between_rounds_;
     input.rounds = options_.rounds;
     input.one_burst = one_burst_;
-    input.launches = LaunchesWanted();
+    input.launches = MinLaunchesWanted();
     input.launches_done = std::min(CompleteLaunches(), input.launches - 1);
     input.launches_given = options_.launches.has_value();
-    if (limit_) input.budget_seconds = std::max(0.0, *limit_ - launch_began_);
+    if (limit_) input.budget_seconds = std::max(0.0, *limit_ - launch_start_);
     fitted_spacing_.clear();
     for (std::size_t u = 0; u < units_.size(); ++u) {
       experiments_[u].burst_seconds.reset();
@@ -598,16 +600,16 @@ class Scheduler {
       input.experiments.push_back({cost, units_[u].period, units_[u].warmup, units_[u].runs, IsGivenUp(u)});
       fitted_spacing_.push_back(cost ? cost->spacing_ns : 0);
     }
-    if (shape_) launch_seconds_.clear();  // those of another shape
+    if (shape_) launch_seconds_.clear();  // durations of launches with another shape
     shape_ = FitLaunch(input);
     fitted_fixed_seconds_ = input.fixed_seconds;
     fit_is_outdated_ = false;
-    next_look_ = shape_->launches;
+    next_analysis_ = shape_->launches;
     ReportShortLimit();
   }
 
-  // Run counts stay as they are unless an experiment's state or cost changed, or the launches would not fit
-  // into the limit.
+  // Keeps the run counts unless an experiment's state or cost changed, or the launches would exceed the
+  // limit.
   void FitIfNeeded() {
     bool needed = fit_is_outdated_;
     for (std::size_t u = 0; shape_ && u < units_.size() && !needed; ++u) {
@@ -623,15 +625,15 @@ class Scheduler {
     if (needed) Fit();
   }
 
-  // As soon as it is known that the limit is too short for the launches that an interval needs, this says
-  // what they will take, and says it again if it turns out to be more.
+  // Reports the time that the launches of an interval need as soon as it is known that the limit is too short
+  // for them, and again if it turns out to be longer.
   void ReportShortLimit() {
     const int to_come = stats::kLeastLaunches - CompleteLaunches();
     if (!limit_ || !shape_ || to_come <= 0) return;
-    // The machine may have become slower since the fit, and this launch may have taken longer already.
+    // The machine may have become slower since the fit, and this launch may already have taken longer.
     const double least = shape_->least_seconds + FixedSeconds() - fitted_fixed_seconds_;
     const double seconds =
-        std::max(launch_began_ + to_come * least, Used() + EndSeconds() + (to_come - 1) * least) +
+        std::max(launch_start_ + to_come * least, Used() + EndSeconds() + (to_come - 1) * least) +
         options_.after_seconds;
     const double reported = reported_need_.value_or(options_.max_seconds);
     if (seconds <= reported * (1 + kAllowedExcess)) return;
@@ -645,14 +647,14 @@ class Scheduler {
     if (hooks_.progress != nullptr) hooks_.progress->Message("warning: " + short_limit_);
   }
 
-  // Takes the costs from what was stored by the measurement that is resumed, which had `launches`.
+  // Initializes the costs from the stored data of a resumed measurement with `launches` launches.
   void ContinueStored(int launches) {
     one_burst_ = one_burst_ || !data_.interleaved;
     for (std::size_t u = 0; u < units_.size(); ++u) {
       Experiment& experiment = experiments_[u];
       const bool whole = units_[u].participant->WholeProcess();
       for (const Launch& launch : units_[u].data->launches) {
-        Launch until;  // with the bursts so far
+        Launch until;  // the launch with a single burst
         until.first_run = launch.first_run;
         until.warmup = launch.warmup;
         for (const Burst& burst : launch.bursts) {
@@ -667,7 +669,7 @@ class Scheduler {
       if (Cost(u) && !IsGivenUp(u)) SetState(u, State::kMeasured);
     }
     if (options_.seconds_used > 0) launch_seconds_.push_back(options_.seconds_used / launches);
-    launch_began_ = Used();
+    launch_start_ = Used();
     FitIfNeeded();
   }
 
@@ -677,8 +679,8 @@ class Scheduler {
       experiment.launch = {};
     }
     cut_short_ = false;
-    launch_began_ = Used();
-    needed_ = CompleteLaunches() < stats::kLeastLaunches;
+    launch_start_ = Used();
+    needed_for_interval_ = CompleteLaunches() < stats::kLeastLaunches;
     ReportShortLimit();
     Report(0, false);
     if (one_burst_) {
@@ -688,28 +690,28 @@ class Scheduler {
     }
     for (std::size_t u = 0; u < units_.size(); ++u) {
       Launch& launch = experiments_[u].launch;
-      const bool there = launch.load || launch.first_run || !launch.bursts.empty() ||
-                         launch.status == Launch::Status::kFailed;
-      if (there) units_[u].data->launches.push_back(std::move(launch));
+      const bool has_data = launch.load || launch.first_run || !launch.bursts.empty() ||
+                            launch.status == Launch::Status::kFailed;
+      if (has_data) units_[u].data->launches.push_back(std::move(launch));
       launch = {};
     }
   }
 
-  // Calls a hook that asks the device.
+  // Calls a hook that accesses the device.
   template <typename Hook>
   void AskDevice(Hook hook) {
     try {
       hook();
     } catch (const DeviceLost&) {
-      lost_ = true;
+      connection_lost_ = true;
     }
   }
 
   void BeforeRound(int index, int round, int order) {
     if (!hooks_.before_round) return;
-    const double began = hooks_.now();
+    const double start = hooks_.now();
     AskDevice([&] { hooks_.before_round(index, round, order); });
-    seconds_between_rounds_ = hooks_.now() - began;
+    seconds_between_rounds_ = hooks_.now() - start;
   }
 
   double StartSeconds(std::size_t u) const { return experiments_[u].start_seconds.value_or(0); }
@@ -717,16 +719,16 @@ class Scheduler {
   void RunInterleaved(int index) {
     const std::vector<std::size_t> order = Order(index, -1);
     for (std::size_t i = 0; i < order.size(); ++i) {
-      if (Stop() || CutShort(0, /*is_first_round=*/true)) break;
+      if (Stop() || CutIfOutOfTime(0, /*is_first_round=*/true)) break;
       Begin(order[i], index);
       if (i == 0 && order.size() > 1 && experiments_[order[0]].running && !FitsInMemory(order)) {
-        End(order[0]);  // counts as no launch: everything starts again, one process at a time
+        End(order[0]);  // not a launch: start again, with one process at a time
         if (experiments_[order[0]].launch.status == Launch::Status::kComplete)
           experiments_[order[0]].launch = {};
         if (!Stop()) RunAlternating(index);
         return;
       }
-      // The costs of the first launch become known one by one.
+      // In the first launch, the costs become known one by one.
       if (!shape_ || fit_is_outdated_) Fit();
       ReportShortLimit();
     }
@@ -735,24 +737,24 @@ class Scheduler {
       double seconds = EndSeconds();
       for (const std::size_t u : order)
         if (experiments_[u].running) seconds += BurstSeconds(u);
-      if (CutShort(seconds, round == 0)) break;
+      if (CutIfOutOfTime(seconds, round == 0)) break;
       BeforeRound(index, round, 0);
       if (Stop()) break;
       Report(round + 1, false);
       RunRound(index, round);
     }
     for (const std::size_t u : order) {
-      MarkIfCutShort(u);
+      ReportCutLaunch(u);
       End(u);
     }
   }
 
   void RunAlternating(int index) {
-    int place = 0;
+    int order_in_round = 0;
     for (const std::size_t u : Order(index, 0)) {
       if (experiments_[u].launch.status == Launch::Status::kFailed) continue;
-      if (Stop() || CutShort(StartSeconds(u) + BurstSeconds(u), /*is_first_round=*/true)) return;
-      BeforeRound(index, 0, place);
+      if (Stop() || CutIfOutOfTime(StartSeconds(u) + BurstSeconds(u), /*is_first_round=*/true)) return;
+      BeforeRound(index, 0, order_in_round);
       if (Stop()) return;
       if (units_[u].participant->WholeProcess() && !Cost(u)) {
         Probe(u, index);
@@ -761,21 +763,21 @@ class Scheduler {
       Begin(u, index);
       if (!shape_ || fit_is_outdated_) Fit();
       Report(1, false);
-      if (experiments_[u].running) RunBurst(u, 0, place++, *shape_->runs[u]);
-      MarkIfCutShort(u);
+      if (experiments_[u].running) RunBurst(u, 0, order_in_round++, *shape_->runs[u]);
+      ReportCutLaunch(u);
       End(u);
     }
   }
 
-  // Whoever looks at the data later is told that a launch has fewer rounds than the others.
-  void MarkIfCutShort(std::size_t u) {
+  // Reports that a launch has fewer rounds than the others.
+  void ReportCutLaunch(std::size_t u) {
     Experiment& experiment = experiments_[u];
     if (!experiment.running) return;
     int rounds = 0;
     for (const Burst& burst : experiment.launch.bursts) rounds = std::max(rounds, burst.round + 1);
     const int planned = shape_ ? std::max(1, shape_->rounds) : 1;
     if (rounds >= planned) return;
-    if (cut_short_ && needed_ && rounds > 0 && !hooks_.interrupted() && !lost_) {
+    if (cut_short_ && needed_for_interval_ && rounds > 0 && !hooks_.interrupted() && !connection_lost_) {
       AddOnce(fmt::format("launch {} has {} of {} rounds: the time limit was nearly over",
                           experiment.launch.index + 1, rounds, planned),
               warnings_);
@@ -800,7 +802,7 @@ class Scheduler {
     return false;
   }
 
-  // Of the runs recorded so far; absent: there are none.
+  // The share of clean runs among those recorded so far; absent: there are none.
   std::optional<double> CleanShare() const {
     std::size_t clean = 0, all = 0;
     const auto add = [&](const Launch& launch) {
@@ -820,11 +822,11 @@ class Scheduler {
     if (hooks_.progress == nullptr) return;
     ProgressUpdate update;
     update.launch = CompleteLaunches() + (finished ? 0 : 1);
-    update.launches = std::max(next_look_, update.launch);
+    update.launches = std::max(next_analysis_, update.launch);
     update.round = round;
     update.rounds = shape_ ? shape_->rounds : kDefaultRounds;
     update.seconds = Used();
-    // Whoever looks by himself (look_confidence) may go on with more launches.
+    // A caller with interim analyses of its own (look_confidence) may add launches.
     update.launches_given = options_.launches && options_.look_confidence == 0;
     update.max_seconds = limit_ ? options_.max_seconds : 0;
     update.launch_finished = finished;
@@ -832,8 +834,9 @@ class Scheduler {
     ForEachMeasured(
         kConfidence,
         [&](const ComparePair& pair, const auto& estimate) {
-          update.estimates.push_back({pair.baseline_label, pair.candidate_label, std::nullopt,
-                                      estimate ? std::optional(WithWaiting(pair, *estimate)) : std::nullopt});
+          update.estimates.push_back(
+              {pair.baseline_label, pair.candidate_label, std::nullopt,
+               estimate ? std::optional(AddWaitingError(pair, *estimate)) : std::nullopt});
         },
         [&](const ExperimentData& data, const auto& estimate) {
           const auto median = estimate ? std::optional(std::exp(estimate->log_ratio)) : std::nullopt;
@@ -850,22 +853,22 @@ class Scheduler {
   std::vector<std::string>& warnings_;
   const stats::StopRule rule_;
   const double start_;
-  std::optional<double> limit_;  // seconds for all launches; absent: they take as long as they take
+  std::optional<double> limit_;  // seconds for all launches; absent: no limit
   std::vector<Experiment> experiments_;
-  std::vector<double> launch_seconds_;  // that launches of this shape took
-  std::optional<LaunchShape> shape_;    // absent until the cost of an experiment is known
-  std::vector<double> fitted_spacing_;  // RunCost::spacing_ns that the shape is fitted to
+  std::vector<double> launch_seconds_;  // durations of launches with this shape
+  std::optional<LaunchShape> shape_;    // absent until an experiment's cost is known
+  std::vector<double> fitted_spacing_;  // RunCost::spacing_ns to which the shape is fitted
   double fitted_fixed_seconds_ = 0;
   bool fit_is_outdated_ = false;
   bool one_burst_ = false;
-  bool lost_ = false;        // the connection to the device broke in this launch
-  bool cut_short_ = false;   // the limit ends this launch
-  bool needed_ = true;       // there is no interval without this launch
-  double launch_began_ = 0;  // seconds used by then
+  bool connection_lost_ = false;     // the connection to the device broke in this launch
+  bool cut_short_ = false;           // the time limit ends this launch
+  bool needed_for_interval_ = true;  // an interval needs this launch
+  double launch_start_ = 0;          // seconds used when the launch began
   double seconds_between_rounds_ = 0;
-  int next_look_ = 10;                   // launches at which the stop rule looks next
-  std::optional<double> reported_need_;  // seconds that the least launches take, as reported
-  std::string short_limit_;              // that report
+  int next_analysis_ = 10;               // launches at the next interim analysis
+  std::optional<double> reported_need_;  // reported seconds that the launches of an interval need
+  std::string short_limit_;              // the text of that report
 };
 
 }  // namespace

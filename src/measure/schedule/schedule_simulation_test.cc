@@ -1,5 +1,5 @@
-// Simulated measurements whose processes fail, whose machine becomes busy, and whose memory is short. The
-// clock is simulated, too, and everything follows from a seed.
+// Simulated measurements with failing processes, machines that become busy, and too little memory. The clock
+// is simulated, too, and everything depends on a seed only.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -24,9 +24,9 @@ constexpr int kMaxLosses = 5;
 
 enum class Step { kBegin, kWarmUp, kBurst, kEnd };
 
-class Draws {
+class RandomDraws {
  public:
-  explicit Draws(std::uint64_t seed) : engine_(seed) {}
+  explicit RandomDraws(std::uint64_t seed) : engine_(seed) {}
   double Within(double low, double high) { return low + (high - low) * double(engine_() >> 11U) * 0x1p-53; }
   double LogWithin(double low, double high) { return std::exp(Within(std::log(low), std::log(high))); }
   int Below(int count) { return static_cast<int>(Within(0, count)); }
@@ -36,7 +36,7 @@ class Draws {
   std::mt19937_64 engine_;
 };
 
-// The machine: a clock, and how many processes compete for the processor from which time on.
+// The machine: a clock, and the number of processes that compete for the processor over time.
 struct Machine {
   double clock = 0;
   std::vector<std::pair<double, double>> load;  // ascending by time
@@ -52,8 +52,8 @@ struct Machine {
 
 struct Model {
   double latency_ns = 0;
-  double gap_ns = 0;           // between two runs: copying inputs, reading waits
-  double request_seconds = 0;  // of asking
+  double gap_ns = 0;           // between two runs, for copying inputs and reading waits
+  double request_seconds = 0;  // overhead of a request
   double start_seconds = 0, end_seconds = 0;
   bool whole_process = false, device_clock = true;
   Nanoseconds period = 0;
@@ -162,7 +162,7 @@ class SimulatedParticipant : public Participant {
   }
   void NoteStart() { machine_.longest_start = std::max(machine_.longest_start, machine_.clock - started_); }
 
-  // Every second run of a busy machine waits.
+  // On a busy machine every second run waits.
   void Run(int runs, std::vector<Nanoseconds>& times, std::vector<Nanoseconds>& waits) {
     for (int run = 0; run < runs; ++run) {
       const double load = machine_.Load();
@@ -193,7 +193,7 @@ class SimulatedParticipant : public Participant {
   bool known_ = false;
 };
 
-// Keeps the largest time that the schedule said the least launches take.
+// Records the largest time that the schedule reported for the launches of an interval.
 struct NeedProgress : Progress {
   double needed = 0;
   void Update(const ProgressUpdate&) override {}
@@ -204,11 +204,11 @@ struct NeedProgress : Progress {
   void Waiting(const std::string&) override {}
 };
 
-Model RandomModel(Draws& random, bool whole_process) {
+Model RandomModel(RandomDraws& random, bool whole_process) {
   Model model;
   model.latency_ns = random.LogWithin(100, 60e9);
   const double input_bytes = random.Chance(0.5) ? 0 : random.LogWithin(1e3, 1e8);
-  // Reading waits takes less only for a few, since millions of runs would be simulated.
+  // Reading waits is cheaper for a few runs only, since millions of runs would be simulated.
   model.gap_ns = (random.Chance(0.002) ? 7e3 : 1e6) + input_bytes / 4;
   model.request_seconds = random.Chance(0.3) ? 0.05 : 0.0005;
   model.start_seconds = random.LogWithin(0.01, 5);
@@ -221,7 +221,7 @@ Model RandomModel(Draws& random, bool whole_process) {
 
 void Simulate(std::uint64_t seed) {
   SCOPED_TRACE(fmt::format("seed {}", seed));
-  Draws random(seed);
+  RandomDraws random(seed);
   Machine machine;
   ScheduleOptions options;
   options.seed = seed;
@@ -309,7 +309,7 @@ void Simulate(std::uint64_t seed) {
       failed += launch.status == Launch::Status::kComplete ? 0 : 1;
   }
   if (options.launches && !limited && any_left) {
-    // More where an experiment was given up for which the others had gone on.
+    // More launches if an experiment was given up for which the others had continued.
     EXPECT_GE(result.launches, *options.launches);
     EXPECT_LE(result.launches, *options.launches + int(failed));
     for (const ExperimentData& experiment : data)
@@ -319,7 +319,7 @@ void Simulate(std::uint64_t seed) {
     EXPECT_GE(result.launches, 2);
     double allowed =
         1.1 * std::max(options.max_seconds - options.after_seconds, progress.needed) + machine.longest_start;
-    // A request that is under way is not broken off when the machine becomes busy, or the worker hangs.
+    // Running requests are not aborted if the machine becomes busy or the worker hangs.
     if (changes || hung) allowed += machine.longest_request;
     EXPECT_LE(result.seconds, allowed)
         << "limit " << options.max_seconds << ", needed " << progress.needed << ", start "
@@ -330,7 +330,7 @@ void Simulate(std::uint64_t seed) {
   }
 }
 
-TEST(ScheduleSimulation, KeepsLimitsAndEndsWhateverFails) {
+TEST(ScheduleSimulation, KeepsLimitsAndEndsDespiteFailures) {
   for (std::uint64_t seed = 0; seed < kSchedules; ++seed) Simulate(seed);
 }
 

@@ -14,11 +14,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A participant whose runs take `latency` of a clock that only they move. What it was asked for is in
-// `asked`.
-class Fake : public Participant {
+// A fake participant. Its runs take `latency` of a clock that only they advance. `asked` records the calls.
+class FakeParticipant : public Participant {
  public:
-  Fake(std::string name, Nanoseconds latency, double& clock, std::vector<std::string>& asked)
+  FakeParticipant(std::string name, Nanoseconds latency, double& clock, std::vector<std::string>& asked)
       : name_(std::move(name)), latency_(latency), clock_(clock), asked_(asked) {}
 
   bool WholeProcess() const override { return whole_process; }
@@ -72,15 +71,15 @@ class Fake : public Participant {
   }
   void Abandon() override { asked_.push_back("abandon " + name_); }
 
-  std::set<int> fails_in;  // launches
+  std::set<int> fails_in;  // indexes of launches
   WorkerFailure::Kind failure = WorkerFailure::Kind::kDied;
   std::string fails_at = "burst";
   bool whole_process = false;
   int outputs_wanted = 0;
-  double noise = 0;  // relative, by turns
-  // For how long run `run` of burst `burst` (both counted from 0) waits for a processor; null: not known.
+  double noise = 0;  // relative, alternating
+  // How long run `run` of burst `burst` (both from 0) waits for a processor; null: not known.
   std::function<Nanoseconds(std::size_t burst, std::size_t run)> wait;
-  std::vector<int> runs_asked;  // of each burst
+  std::vector<int> runs_asked;  // by burst
   std::function<void()> on_burst;
 
  private:
@@ -112,8 +111,8 @@ struct LastEstimates : Progress {
 
 class ScheduleTest : public testing::Test {
  protected:
-  Fake& Add(const std::string& name, Nanoseconds latency) {
-    fakes.push_back(std::make_unique<Fake>(name, latency, clock, asked));
+  FakeParticipant& Add(const std::string& name, Nanoseconds latency) {
+    fakes.push_back(std::make_unique<FakeParticipant>(name, latency, clock, asked));
     data.push_back(std::make_unique<ExperimentData>());
     data.back()->name = data.back()->label = name;
     return *fakes.back();
@@ -146,7 +145,7 @@ class ScheduleTest : public testing::Test {
 
   double clock = 1000;
   std::vector<std::string> asked;
-  std::vector<std::unique_ptr<Fake>> fakes;
+  std::vector<std::unique_ptr<FakeParticipant>> fakes;
   std::vector<std::unique_ptr<ExperimentData>> data;
   std::vector<ComparePair> pairs;
   ScheduleOptions options;
@@ -161,7 +160,7 @@ class ScheduleTest : public testing::Test {
   LastEstimates progress;
 };
 
-TEST_F(ScheduleTest, AsksForTheConditionsBeforeTheBurstsOfARound) {
+TEST_F(ScheduleTest, ReadsConditionsBeforeEachRound) {
   Add("a", 1'000'000);
   Add("b", 1'000'000);
   Pair();
@@ -178,7 +177,7 @@ TEST_F(ScheduleTest, AsksForTheConditionsBeforeTheBurstsOfARound) {
                       "beg", "beg", "round 1 0 0", "bur", "bur", "round 1 1 0", "bur", "bur", "end", "end"}));
 }
 
-TEST_F(ScheduleTest, AsksForThemBeforeEachProcessWhereProcessesAlternate) {
+TEST_F(ScheduleTest, ReadsConditionsBeforeEachAlternatingProcess) {
   Add("a", 1'000'000).whole_process = true;
   Add("b", 1'000'000).whole_process = true;
   Pair();
@@ -191,7 +190,7 @@ TEST_F(ScheduleTest, AsksForThemBeforeEachProcessWhereProcessesAlternate) {
   EXPECT_EQ(rounds, (std::vector<std::string>{"0 0 0", "0 0 1", "1 0 0", "1 0 1"}));
 }
 
-TEST(RoundOrder, IsAPermutationThatDependsOnItsPlaceOnly) {
+TEST(RoundOrder, IsAPermutationThatDependsOnArgumentsOnly) {
   int first_of_two = 0;
   std::set<std::vector<std::size_t>> orders;
   for (int round = 0; round < 1000; ++round) {
@@ -207,7 +206,7 @@ TEST(RoundOrder, IsAPermutationThatDependsOnItsPlaceOnly) {
   EXPECT_NE(RoundOrder(7, 3, 0, 10), RoundOrder(7, 4, 0, 10));
 }
 
-TEST(TracedRuns, AddUpOverTheLaunches) {
+TEST(TracedRuns, AddUpOverLaunches) {
   for (const int runs : {1, 5, 10, 99, 100, 1000}) {
     int total = 0;
     for (int launch = 0; launch < 10; ++launch) {
@@ -225,7 +224,7 @@ RunCost CostOf(double latency_ns) {
   return {.spacing_ns = latency_ns, .wall_ns = latency_ns, .opening_runs = {}};
 }
 
-// Two variants of a model whose runs take so long, in a budget for ten launches.
+// Two variants of a model whose runs take this long, with a budget for ten launches.
 LaunchShape Fitted(double latency_ms, double budget, double fixed = 0) {
   ShapeInput input;
   input.experiments = {{CostOf(latency_ms * 1e6), 0, std::nullopt, 100},
@@ -235,7 +234,7 @@ LaunchShape Fitted(double latency_ms, double budget, double fixed = 0) {
   return FitLaunch(input);
 }
 
-TEST(FitLaunch, ShrinksWithTheTimeThereIs) {
+TEST(FitLaunch, ShrinksWithTheAvailableTime) {
   const auto text = [](const LaunchShape& shape) {
     return fmt::format("{} launches, {} rounds of {} runs, {} traced, warmup {}", shape.launches,
                        shape.rounds, *shape.runs[0], shape.traced[0], shape.warmup[0]);
@@ -247,10 +246,10 @@ TEST(FitLaunch, ShrinksWithTheTimeThereIs) {
   EXPECT_EQ(text(Fitted(10000, 60)), "2 launches, 1 rounds of 1 runs, 2 traced, warmup 1");
 }
 
-// The headline comes first: so many untraced runs of each variant and as many launches as fit, up to ten;
-// traced runs get the rest.
+// Priorities: untraced runs of each variant in as many launches as fit, up to ten; traced runs get the rest
+// of the time.
 TEST(FitLaunch, SlowModelsGetTheirUntracedRunsFirst) {
-  // A model of 160 ms in 40 s, whose launches take 0.7 s before their first burst, and one of 0.42 s.
+  // A model of 160 ms in 40 s, whose launches take 0.7 s before their first burst, and a model of 0.42 s.
   for (const auto& [latency_ms, fixed] : {std::pair(160.0, 0.7), std::pair(420.0, 1.9)}) {
     SCOPED_TRACE(latency_ms);
     const LaunchShape shape = Fitted(latency_ms, 40, fixed);
@@ -262,7 +261,7 @@ TEST(FitLaunch, SlowModelsGetTheirUntracedRunsFirst) {
   }
 }
 
-TEST(FitLaunch, TheRestOfTheTimeIsForTheLaunchesThatAreToCome) {
+TEST(FitLaunch, PlansTheRemainingTimeForTheRemainingLaunches) {
   ShapeInput input;
   input.experiments = {{CostOf(100e6), 0, std::nullopt, 30}};
   input.budget_seconds = 5;
@@ -274,19 +273,20 @@ TEST(FitLaunch, TheRestOfTheTimeIsForTheLaunchesThatAreToCome) {
   EXPECT_EQ(FitLaunch(input).launches, 10);
 }
 
-TEST(FitLaunch, PacedBurstsAreSomePeriodsLong) {
+TEST(FitLaunch, MakesPacedBurstsSeveralPeriodsLong) {
   ShapeInput input;
   input.experiments = {{CostOf(1e6), 33'000'000, {}}, {CostOf(1e6), 0, {}}, {CostOf(50e6), 33'000'000, {}}};
   input.budget_seconds = 600;
   LaunchShape shape = FitLaunch(input);
-  EXPECT_THAT(shape.runs, ElementsAre(10, 50, 10));  // the last one is always late: its latency sets the pace
+  // The last experiment is always late, so its latency is its pace.
+  EXPECT_THAT(shape.runs, ElementsAre(10, 50, 10));
   EXPECT_EQ(shape.rounds, 7);
   input.budget_seconds = 30;  // a round takes 0.46 + 0.05 + 0.7 s
   shape = FitLaunch(input);
   EXPECT_EQ(shape.rounds, 2);
 }
 
-TEST_F(ScheduleTest, EveryRoundHasEveryExperimentOnce) {
+TEST_F(ScheduleTest, RunsEveryExperimentOncePerRound) {
   Add("a", 5'000'000);
   Add("b", 4'000'000);
   Add("c", 3'000'000);
@@ -305,7 +305,7 @@ TEST_F(ScheduleTest, EveryRoundHasEveryExperimentOnce) {
     }
   }
   EXPECT_EQ(saved, 3);
-  EXPECT_EQ(fakes[0]->outputs_wanted, 3);  // no digests were put down by the fake
+  EXPECT_EQ(fakes[0]->outputs_wanted, 3);  // the fake returns no digests
   EXPECT_EQ(result.rounds, 7);
   EXPECT_TRUE(result.interleaved);
   EXPECT_EQ(result.stopped, "3 launches were asked for");
@@ -313,7 +313,7 @@ TEST_F(ScheduleTest, EveryRoundHasEveryExperimentOnce) {
 
 // With a fixed time, a burst in a fast phase would hold more runs, and pooled medians would favor such
 // phases.
-TEST_F(ScheduleTest, EveryBurstHoldsAsManyRunsHoweverFastTheMachineIsJustThen) {
+TEST_F(ScheduleTest, HasTheSameNumberOfRunsInFastAndSlowPhases) {
   Add("a", 2'000'000).noise = 0.5;
   Add("b", 1'000'000).noise = 0.5;
   Pair();
@@ -330,13 +330,12 @@ TEST_F(ScheduleTest, EveryBurstHoldsAsManyRunsHoweverFastTheMachineIsJustThen) {
     }
     EXPECT_THAT(sizes, testing::SizeIs(1));
     EXPECT_GT(*sizes.begin(), 3U);
-    EXPECT_GT(medians.size(), 2U);  // else the machine was not fast and slow by turns
+    EXPECT_GT(medians.size(), 2U);  // otherwise there were no fast and slow phases
   }
 }
 
-// A slice lost in every other run of one variant, and never in the other's: a ratio of all runs would be
-// wrong.
-TEST_F(ScheduleTest, RunsThatWaitedAreLeftOut) {
+// One variant loses a time slice in every other run, the other never: a ratio of all runs would be wrong.
+TEST_F(ScheduleTest, ExcludesRunsThatWaited) {
   Add("a", 5'000'000).wait = [](std::size_t, std::size_t run) { return run % 2 == 0 ? 4'000'000 : 0; };
   Add("b", 1'000'000).wait = [](std::size_t, std::size_t) { return 0; };
   Pair();
@@ -349,7 +348,7 @@ TEST_F(ScheduleTest, RunsThatWaitedAreLeftOut) {
   EXPECT_EQ(result.repeated_bursts, 0);
 }
 
-// An interval that is narrow while it is measured and wide in the report would mislead whoever waits for it.
+// An interval that is narrow during the measurement and wide in the report would mislead the user.
 TEST_F(ScheduleTest, ProgressShowsWhatWaitingAddsToTheInterval) {
   Add("a", 5'000'000).wait = [](std::size_t, std::size_t run) { return run % 2 == 0 ? 4'000'000 : 0; };
   Add("b", 5'000'000).wait = [](std::size_t, std::size_t) { return 0; };
@@ -367,9 +366,9 @@ TEST_F(ScheduleTest, ProgressShowsWhatWaitingAddsToTheInterval) {
   EXPECT_EQ(progress.estimates[0].estimate->systematic_error, kErrorOfWaiting * data[0]->WaitedShare());
 }
 
-TEST_F(ScheduleTest, ADisturbedBurstIsRepeatedShorterInItsRound) {
-  // The first burst of every launch is disturbed as a whole.
-  Fake& a = Add("a", 5'000'000);
+TEST_F(ScheduleTest, RepeatsADisturbedBurstInItsRound) {
+  // The first burst of every launch is completely disturbed.
+  FakeParticipant& a = Add("a", 5'000'000);
   a.wait = [](std::size_t burst, std::size_t) { return burst % 8 == 0 ? 4'000'000 : 0; };
   Add("b", 5'000'000).wait = [](std::size_t, std::size_t) { return 0; };
   Pair();
@@ -390,7 +389,7 @@ TEST_F(ScheduleTest, ADisturbedBurstIsRepeatedShorterInItsRound) {
   EXPECT_NEAR(estimate->ratio(), 1, 1e-6);
 }
 
-TEST_F(ScheduleTest, WhereNothingIsEverCleanRepeatsAreBoundedAndNothingIsEstimated) {
+TEST_F(ScheduleTest, BoundsRepeatsAndEstimatesNothingWithoutCleanRuns) {
   Add("a", 5'000'000).wait = [](std::size_t, std::size_t) { return 4'000'000; };
   Add("b", 1'000'000).wait = [](std::size_t, std::size_t) { return 0; };
   Pair();
@@ -405,7 +404,7 @@ TEST_F(ScheduleTest, WhereNothingIsEverCleanRepeatsAreBoundedAndNothingIsEstimat
   EXPECT_LE(result.seconds, 22);
 }
 
-TEST_F(ScheduleTest, WhatFollowsTheLaunchesIsPartOfTheTime) {
+TEST_F(ScheduleTest, ReservesTimeForStepsAfterTheLaunches) {
   for (const char* name : {"a", "b"}) Add(name, 50'000'000);
   Pair();
   options.precision = 1e-9;
@@ -417,10 +416,10 @@ TEST_F(ScheduleTest, WhatFollowsTheLaunchesIsPartOfTheTime) {
   EXPECT_EQ(result.max_seconds, 15);
 }
 
-// Of twenty launches half are disturbed as a whole: the rule looks at ten clean ones, not at ten.
-TEST_F(ScheduleTest, TheStopRuleCountsCleanLaunches) {
+// Half of twenty launches are completely disturbed: the rule waits for ten clean launches.
+TEST_F(ScheduleTest, StopRuleCountsCleanLaunches) {
   for (const char* name : {"a", "b"}) Add(name, 5'000'000).wait = [](std::size_t, std::size_t) { return 0; };
-  // Every other launch of a is disturbed, repeats and all.
+  // Every other launch of a is disturbed, including its repeats.
   auto disturbed = std::make_shared<bool>(false);
   before_round = [disturbed](int launch, int, int) { *disturbed = launch % 2 == 0; };
   fakes[0]->wait = [disturbed](std::size_t, std::size_t) { return *disturbed ? 4'000'000 : 0; };
@@ -433,7 +432,7 @@ TEST_F(ScheduleTest, TheStopRuleCountsCleanLaunches) {
   EXPECT_GE(data[0]->launches.size(), 20u);
 }
 
-TEST_F(ScheduleTest, SlowModelsKeepTheTime) {
+TEST_F(ScheduleTest, KeepsTheTimeLimitForSlowModels) {
   for (const double latency_ms : {160.0, 420.0}) {
     SCOPED_TRACE(latency_ms);
     fakes.clear();
@@ -452,7 +451,7 @@ TEST_F(ScheduleTest, SlowModelsKeepTheTime) {
   }
 }
 
-TEST_F(ScheduleTest, AllWorkersStartBeforeTheFirstRoundAndEndAfterTheLast) {
+TEST_F(ScheduleTest, StartsAllWorkersBeforeTheFirstRound) {
   Add("a", 5'000'000);
   Add("b", 4'000'000);
   options.launches = 2;
@@ -466,7 +465,7 @@ TEST_F(ScheduleTest, AllWorkersStartBeforeTheFirstRoundAndEndAfterTheLast) {
   EXPECT_EQ(asked.size(), 12u);
 }
 
-TEST_F(ScheduleTest, StopsAtTheFirstLookWhenPreciseEnough) {
+TEST_F(ScheduleTest, StopsAtTheFirstAnalysisIfPreciseEnough) {
   Add("a", 5'000'000);
   Add("b", 4'000'000);
   Pair();
@@ -477,7 +476,7 @@ TEST_F(ScheduleTest, StopsAtTheFirstLookWhenPreciseEnough) {
   EXPECT_THAT(warnings, IsEmpty());
 }
 
-TEST_F(ScheduleTest, TheStopRuleDoesNotWaitForAnEmulatedExperiment) {
+TEST_F(ScheduleTest, StopRuleIgnoresEmulatedExperiments) {
   Add("a", 5'000'000);
   Add("b", 4'000'000);
   Pair();
@@ -488,9 +487,10 @@ TEST_F(ScheduleTest, TheStopRuleDoesNotWaitForAnEmulatedExperiment) {
   EXPECT_THAT(result.stopped, HasSubstr("half-width 0%"));
 }
 
-// Nothing that comes could make their times comparable.
-TEST_F(ScheduleTest, WhereAllIsEmulatedTwoLaunchesAreEnough) {
-  for (const int emulated : {2, 1}) {  // of the pair: both, or the candidate alone
+// More launches would not make their times comparable.
+TEST_F(ScheduleTest, StopsAfterTwoLaunchesIfAllIsEmulated) {
+  // Number of emulated experiments in the pair: both, or the candidate alone.
+  for (const int emulated : {2, 1}) {
     SCOPED_TRACE(emulated);
     fakes.clear();
     data.clear();
@@ -508,18 +508,18 @@ TEST_F(ScheduleTest, WhereAllIsEmulatedTwoLaunchesAreEnough) {
     std::size_t traced = 0;
     for (const Launch& launch : data[0]->launches)
       for (const Burst& burst : launch.bursts) traced += burst.traced.size();
-    EXPECT_EQ(traced, 100u);  // all that were asked for
+    EXPECT_EQ(traced, 100u);  // all requested traced runs
   }
 }
 
-TEST_F(ScheduleTest, AnEmulatedExperimentWithoutAPairStopsAtTwoLaunchesToo) {
+TEST_F(ScheduleTest, StopsAfterTwoLaunchesForAnEmulatedSingle) {
   Add("a", 5'000'000).noise = 0.2;
   data[0]->emulated = true;
   Run();
   EXPECT_EQ(data[0]->launches.size(), 2u);
 }
 
-TEST_F(ScheduleTest, TheStopRuleAddsLaunchesWhileThereIsTime) {
+TEST_F(ScheduleTest, StopRuleAddsLaunchesWhileThereIsTime) {
   Add("a", 5'000'000).noise = 0.2;
   Add("b", 4'000'000).noise = 0.2;
   Pair();
@@ -531,7 +531,7 @@ TEST_F(ScheduleTest, TheStopRuleAddsLaunchesWhileThereIsTime) {
   for (const Launch& launch : data[0]->launches) EXPECT_EQ(launch.bursts.size(), 7u);
 }
 
-TEST_F(ScheduleTest, ASlowModelGetsFewerRoundsAndAWarning) {
+TEST_F(ScheduleTest, GivesASlowModelFewerRoundsAndAWarning) {
   Add("a", 2'000'000'000);
   Add("b", 2'100'000'000);
   Pair();
@@ -543,7 +543,7 @@ TEST_F(ScheduleTest, ASlowModelGetsFewerRoundsAndAWarning) {
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("launches fit in the 60 s budget (recommended: 10 or more)")));
 }
 
-TEST_F(ScheduleTest, FewerLaunchesThanWereAskedForAreAWarning) {
+TEST_F(ScheduleTest, WarnsAboutFewerLaunchesThanRequested) {
   Add("a", 2'000'000'000);
   Add("b", 2'100'000'000);
   Pair();
@@ -554,7 +554,7 @@ TEST_F(ScheduleTest, FewerLaunchesThanWereAskedForAreAWarning) {
   EXPECT_THAT(warnings, ElementsAre(HasSubstr(" of 40 launches fit in the 60 s budget: increase")));
 }
 
-TEST_F(ScheduleTest, AFailedLaunchIsMadeUpFor) {
+TEST_F(ScheduleTest, RepeatsAFailedLaunch) {
   Add("a", 5'000'000);
   Add("b", 4'000'000).fails_in = {2};
   Pair();
@@ -567,7 +567,7 @@ TEST_F(ScheduleTest, AFailedLaunchIsMadeUpFor) {
   EXPECT_EQ(EstimatePair(*data[0], *data[1], 0.95)->launches, 4);
 }
 
-TEST_F(ScheduleTest, TwoFailuresInARowEndAnExperimentAndTheOthersGoOn) {
+TEST_F(ScheduleTest, GivesUpAnExperimentAfterTwoFailuresInARow) {
   Add("a", 5'000'000);
   Add("b", 4'000'000).fails_in = {1, 2};
   Pair();
@@ -578,8 +578,8 @@ TEST_F(ScheduleTest, TwoFailuresInARowEndAnExperimentAndTheOthersGoOn) {
   EXPECT_EQ(data[0]->launches.size(), 5u);
 }
 
-TEST_F(ScheduleTest, ARefusalIsNotTriedAgain) {
-  Fake& b = Add("b", 4'000'000);
+TEST_F(ScheduleTest, DoesNotRetryARefusal) {
+  FakeParticipant& b = Add("b", 4'000'000);
   b.fails_at = "begin";
   b.failure = WorkerFailure::Kind::kRefused;
   b.fails_in = {0, 1, 2};
@@ -588,30 +588,30 @@ TEST_F(ScheduleTest, ARefusalIsNotTriedAgain) {
   EXPECT_EQ(result.stopped, "no experiment is left");
 }
 
-TEST_F(ScheduleTest, AnInterruptionKeepsThePartOfALaunch) {
+TEST_F(ScheduleTest, KeepsAPartialLaunchOnInterruption) {
   Add("a", 5'000'000);
-  Fake& b = Add("b", 4'000'000);
+  FakeParticipant& b = Add("b", 4'000'000);
   int bursts = 0;
   b.on_burst = [&] { interrupted = ++bursts == 10; };  // in launch 2, round 3
   Run();
   EXPECT_THAT(Statuses(1), ElementsAre("complete", "partial"));
   EXPECT_EQ(data[1]->launches[1].bursts.size(), 3u);
   EXPECT_EQ(result.stopped, "interrupted");
-  EXPECT_THAT(asked.back(), HasSubstr("end"));  // workers are asked for what they have
+  EXPECT_THAT(asked.back(), HasSubstr("end"));  // workers are asked for their results
   EXPECT_EQ(saved, 2);
 }
 
-TEST_F(ScheduleTest, AfterAnInterruptionALostDeviceIsNotWaitedFor) {
+TEST_F(ScheduleTest, DoesNotWaitForALostDeviceAfterAnInterruption) {
   for (const bool stops : {false, true}) {
     fakes.clear();
     data.clear();
     result = {};
     reconnected = 0;
-    Fake& a = Add("a", 5'000'000);
+    FakeParticipant& a = Add("a", 5'000'000);
     a.fails_in = {1};
     a.failure = WorkerFailure::Kind::kLost;
     a.fails_at = "end";
-    a.on_burst = [&] { interrupted = stops && a.runs_asked.size() == 8; };  // the first one of launch 1
+    a.on_burst = [&] { interrupted = stops && a.runs_asked.size() == 8; };  // the first burst of launch 1
     options.launches = 3;
     options.rounds = 7;
     Run();
@@ -619,7 +619,7 @@ TEST_F(ScheduleTest, AfterAnInterruptionALostDeviceIsNotWaitedFor) {
   }
 }
 
-TEST_F(ScheduleTest, AResumedMeasurementGoesOnWhereItWas) {
+TEST_F(ScheduleTest, ResumesWithTheSameOrders) {
   Add("a", 5'000'000);
   Add("b", 4'000'000);
   Pair();
@@ -632,7 +632,7 @@ TEST_F(ScheduleTest, AResumedMeasurementGoesOnWhereItWas) {
   Run();
   EXPECT_THAT(Indices(0), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_EQ(data[0]->launches[4].bursts.size(), 4u);
-  // The whole in one go has the same orders.
+  // An uninterrupted measurement has the same orders.
   std::vector<int> resumed;
   for (const Launch& launch : data[0]->launches) {
     for (const Burst& burst : launch.bursts) resumed.push_back(burst.order);
@@ -649,7 +649,7 @@ TEST_F(ScheduleTest, AResumedMeasurementGoesOnWhereItWas) {
   EXPECT_EQ(resumed, whole);
 }
 
-TEST_F(ScheduleTest, WithoutMemoryWholeProcessesAlternate) {
+TEST_F(ScheduleTest, AlternatesProcessesIfMemoryIsShort) {
   Add("a", 5'000'000);
   Add("b", 4'000'000);
   Pair();
@@ -668,7 +668,7 @@ TEST_F(ScheduleTest, WithoutMemoryWholeProcessesAlternate) {
   EXPECT_GE(data[0]->launches[0].bursts[0].recorded.size(), 60u);  // one long burst
 }
 
-TEST_F(ScheduleTest, ForeignRunnersAlternateAsWholeProcesses) {
+TEST_F(ScheduleTest, AlternatesForeignRunners) {
   Add("a", 5'000'000).whole_process = true;
   Add("b", 4'000'000).whole_process = true;
   Pair();
@@ -679,7 +679,7 @@ TEST_F(ScheduleTest, ForeignRunnersAlternateAsWholeProcesses) {
   EXPECT_FALSE(result.interleaved);
 }
 
-TEST_F(ScheduleTest, WarmupIsAtLeastWhatWasAskedFor) {
+TEST_F(ScheduleTest, RunsAtLeastTheConfiguredWarmup) {
   Add("a", 5'000'000);
   warmup = 25;
   options.launches = 2;
@@ -687,10 +687,10 @@ TEST_F(ScheduleTest, WarmupIsAtLeastWhatWasAskedFor) {
   for (const Launch& launch : data[0]->launches) EXPECT_GE(launch.warmup.size() + 1, 25u);
 }
 
-// A worker that dies while it loads has no cost yet; the next launch must find it out before any burst.
-TEST_F(ScheduleTest, AWorkerThatDiesInTheFirstLaunchGetsBurstsOfItsCost) {
+// A worker that dies while loading has no known cost; the next launch must find it out before any burst.
+TEST_F(ScheduleTest, LearnsTheCostOfAWorkerThatDiedInTheFirstLaunch) {
   Add("a", 5'000'000);
-  Fake& b = Add("b", 4'000'000);
+  FakeParticipant& b = Add("b", 4'000'000);
   b.fails_at = "begin";
   b.fails_in = {0};
   Pair();
@@ -700,7 +700,7 @@ TEST_F(ScheduleTest, AWorkerThatDiesInTheFirstLaunchGetsBurstsOfItsCost) {
   EXPECT_EQ(data[1]->launches.size(), 4U);
 }
 
-TEST_F(ScheduleTest, WithoutMemoryEachExperimentGetsBurstsOfItsCost) {
+TEST_F(ScheduleTest, FitsEachExperimentIfMemoryIsShort) {
   for (options.seed = 1; options.seed <= 8; ++options.seed) {
     fakes.clear();
     data.clear();
@@ -716,7 +716,7 @@ TEST_F(ScheduleTest, WithoutMemoryEachExperimentGetsBurstsOfItsCost) {
   }
 }
 
-TEST_F(ScheduleTest, GivenLaunchesEndOnAMachineThatBecomesBusy) {
+TEST_F(ScheduleTest, FinishesGivenLaunchesOnABusyMachine) {
   Add("a", 5'000'000).wait = [](std::size_t burst, std::size_t) { return burst < 14 ? 0 : 4'000'000; };
   Add("b", 5'000'000).wait = [](std::size_t, std::size_t) { return 0; };
   Pair();
@@ -731,7 +731,7 @@ TEST_F(ScheduleTest, GivenLaunchesEndOnAMachineThatBecomesBusy) {
   EXPECT_EQ(result.launches, 5);
 }
 
-TEST_F(ScheduleTest, AResumedMeasurementPlansWithTheTimeThatIsLeft) {
+TEST_F(ScheduleTest, PlansAResumedMeasurementWithTheRemainingTime) {
   for (const char* name : {"a", "b"}) Add(name, 100'000'000);
   Pair();
   options.max_seconds = 60;
@@ -742,7 +742,7 @@ TEST_F(ScheduleTest, AResumedMeasurementPlansWithTheTimeThatIsLeft) {
   options.launches = 6;
   Run();
   EXPECT_LE(result.seconds, 66);
-  // The memory is asked for again, too.
+  // The memory is checked again, too.
   options.max_seconds = 600;
   memory = "1 more workers of 9 GB do not fit";
   Run();

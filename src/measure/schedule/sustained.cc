@@ -20,7 +20,7 @@ class Sustained {
   void Run(const ScheduleUnit& unit) {
     Launch launch;
     try {
-      RunUntilItsEnd(unit, launch);
+      RunContinuously(unit, launch);
     } catch (const WorkerFailure& failure) {
       GiveUp(unit, launch, failure.kind(), failure.what());
     } catch (const DeviceLost& lost) {
@@ -36,12 +36,12 @@ class Sustained {
  private:
   double Seconds() const { return static_cast<double>(duration_) / 1e9; }
 
-  void RunUntilItsEnd(const ScheduleUnit& unit, Launch& launch) {
+  void RunContinuously(const ScheduleUnit& unit, Launch& launch) {
     unit.participant->Begin(launch);
     RunCostEstimate estimate;
-    const double began = hooks_.now();
+    const double warmup_start = hooks_.now();
     const auto runs_ns = unit.participant->WarmUp(launch, 1, 1);
-    estimate.AddWarmUp(launch, 0, /*first_before=*/false, hooks_.now() - began, runs_ns);
+    estimate.AddWarmUp(launch, 0, /*first_before=*/false, hooks_.now() - warmup_start, runs_ns);
     if (!estimate.Get())
       throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker ran nothing to warm up");
     const double start = hooks_.now();
@@ -60,16 +60,16 @@ class Sustained {
       request.target_ns = 0;
       const double share = std::min(1.0, (elapsed + length_ns / 1e9) / Seconds());
       request.traced_runs = std::max(0, static_cast<int>(std::ceil(unit.runs * share)) - traced);
-      const double burst_began = hooks_.now();
+      const double burst_start = hooks_.now();
       unit.participant->RunBurst(launch, static_cast<int>(launch.bursts.size()), 0, request);
-      estimate.AddBurst(launch, hooks_.now() - burst_began, /*whole_process=*/false);
+      estimate.AddBurst(launch, hooks_.now() - burst_start, /*whole_process=*/false);
       traced += request.traced_runs;
     }
     if (hooks_.interrupted()) launch.status = Launch::Status::kPartial;
     unit.participant->End(launch, unit.data->output_digests.empty());
   }
 
-  // What was measured until then is sound; its traces are lost with the process.
+  // Stores the bursts so far; the traces are lost with the process.
   void GiveUp(const ScheduleUnit& unit, Launch& launch, WorkerFailure::Kind kind, const std::string& why) {
     unit.participant->Abandon();
     lost_ = kind == WorkerFailure::Kind::kLost;
@@ -114,11 +114,11 @@ void RunSustained(Nanoseconds duration, const std::vector<ScheduleUnit>& units, 
   data.interleaved = false;
   data.why_not_interleaved = "sustained: the experiments ran one after the other";
   Sustained sustained(duration, hooks, data);
-  int place = 0;
+  int order = 0;
   for (const ScheduleUnit& unit : units) {
     if (hooks.interrupted()) break;
-    // Before each experiment, and not within: the heat is what is looked for.
-    if (hooks.before_round) hooks.before_round(0, 0, place++);
+    // Waits for cooling only before each experiment, since heating is part of the result.
+    if (hooks.before_round) hooks.before_round(0, 0, order++);
     if (hooks.interrupted()) break;
     sustained.Run(unit);
     data.seconds = hooks.now() - start;
