@@ -6,12 +6,11 @@
 
 #include "isa/features.h"
 
-// Where cpuinfo keeps a feature: offsets into the structures `cpuinfo_x86_isa` (64-bit) and `cpuinfo_arm_isa`
-// (64-bit) of cpuinfo's include/cpuinfo.h, in the state that ExecuTorch 1.5 and PyTorch 2.13 pin. Every field
-// named here is a bool of one byte. The header itself ships with torch only, and the runner must build
-// without torch, so the offsets are written down; cpuinfo_layout_test.cc holds them against the header where
-// there is one, and at run time isa_mask.cc checks the structure's size and the values of features that the
-// CPU tells of itself.
+// Offsets of features in cpuinfo's structures `cpuinfo_x86_isa` (64-bit) and `cpuinfo_arm_isa` (64-bit) of
+// cpuinfo's include/cpuinfo.h, in the version that ExecuTorch 1.5 and PyTorch 2.13 pin. Every field is a bool
+// of one byte. Only torch ships the header, and the runner must build without torch, so the offsets are
+// written down here. cpuinfo_layout_test.cc compares them with the header if it is installed, and at run time
+// isa_mask.cc checks the structure's size and the values of features that the CPU itself reports.
 namespace etprof::runner {
 
 struct CpuinfoField {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-// torch ships cpuinfo's header; the runner itself must not need it.
+// torch ships cpuinfo's header; the runner itself must build without it.
 #if __has_include(<cpuinfo.h>)
 #include <cpuinfo.h>
 #define ETPROF_HAVE_CPUINFO_HEADER 1
@@ -13,7 +13,7 @@
 namespace etprof::runner {
 namespace {
 
-TEST(CpuinfoLayout, EveryFieldIsAKnownFeatureAndInside) {
+TEST(CpuinfoLayout, FieldsAreKnownFeaturesWithinTheStructure) {
   const auto check = [](const auto& fields, isa::Architecture architecture, std::size_t size) {
     std::set<std::size_t> offsets;
     std::set<std::string_view> names;
@@ -31,7 +31,7 @@ TEST(CpuinfoLayout, EveryFieldIsAKnownFeatureAndInside) {
 
 #if defined(ETPROF_HAVE_CPUINFO_HEADER)
 template <typename Fields>
-std::size_t OffsetOf(const Fields& fields, std::string_view feature) {
+std::size_t FindOffset(const Fields& fields, std::string_view feature) {
   for (const CpuinfoField& field : fields) {
     if (field.feature == feature) return field.offset;
   }
@@ -40,14 +40,14 @@ std::size_t OffsetOf(const Fields& fields, std::string_view feature) {
 }
 #endif
 
-TEST(CpuinfoLayout, AgreesWithTheHeaderThatTorchShips) {
+TEST(CpuinfoLayout, MatchesTorchsHeader) {
 #if !defined(ETPROF_HAVE_CPUINFO_HEADER)
   if (std::getenv("CI") != nullptr) FAIL() << "CI builds with torch, so cpuinfo.h must be there";
   GTEST_SKIP() << "torch's include/cpuinfo.h is not installed";
 #elif defined(__x86_64__)
   EXPECT_EQ(sizeof(cpuinfo_x86_isa), kX86IsaSize);
 #define EXPECT_FIELD(feature, member) \
-  EXPECT_EQ(OffsetOf(kX86Fields, feature), offsetof(cpuinfo_x86_isa, member))
+  EXPECT_EQ(FindOffset(kX86Fields, feature), offsetof(cpuinfo_x86_isa, member))
   EXPECT_FIELD("sse3", sse3);
   EXPECT_FIELD("ssse3", ssse3);
   EXPECT_FIELD("sse4_1", sse4_1);
@@ -85,7 +85,7 @@ TEST(CpuinfoLayout, AgreesWithTheHeaderThatTorchShips) {
 #elif defined(__aarch64__)
   EXPECT_EQ(sizeof(cpuinfo_arm_isa), kArmIsaSize);
 #define EXPECT_FIELD(feature, member) \
-  EXPECT_EQ(OffsetOf(kArmFields, feature), offsetof(cpuinfo_arm_isa, member))
+  EXPECT_EQ(FindOffset(kArmFields, feature), offsetof(cpuinfo_arm_isa, member))
   EXPECT_FIELD("atomics", atomics);
   EXPECT_FIELD("bf16", bf16);
   EXPECT_FIELD("sve", sve);

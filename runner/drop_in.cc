@@ -19,9 +19,9 @@
 namespace etprof::runner {
 namespace {
 
-// A line in the form of ExecuTorch's log, which scripts that read executor_runner's output know:
-// "I 00:00:00.053789 executorch:executor_runner.cpp:789] Model executed successfully ..."
-void Say(std::int64_t start_ns, const std::string& text) {
+// Prints a line in the format of ExecuTorch's log, which scripts for executor_runner parse: "I
+// 00:00:00.053789 executorch:executor_runner.cpp:789] Model executed successfully ..."
+void PrintLogLine(std::int64_t start_ns, const std::string& text) {
   const std::int64_t us = (MonotonicNow() - start_ns) / 1000;
   std::fputs(fmt::format("I {:02}:{:02}:{:02}.{:06} etprof-runner] {}\n", us / 3'600'000'000,
                          us / 60'000'000 % 60, us / 1'000'000 % 60, us % 1'000'000, text)
@@ -29,7 +29,7 @@ void Say(std::int64_t start_ns, const std::string& text) {
              stdout);
 }
 
-// What --report writes.
+// The contents of the file of --report.
 struct DropInReport {
   const protocol::Ready& ready;
   const protocol::LoadReply& load;
@@ -58,9 +58,10 @@ int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready) {
   const std::int64_t start = MonotonicNow();
   Model model(options.model);
   const protocol::LoadReply& description = model.description();
-  Say(start, fmt::format("Model file {} is loaded.", options.model.model));
-  Say(start, fmt::format("Using method {}", model.method_name()));
-  Say(start, fmt::format("Model loaded in {:.6f} ms.", static_cast<double>(description.load_ns) * 1e-6));
+  PrintLogLine(start, fmt::format("Model file {} is loaded.", options.model.model));
+  PrintLogLine(start, fmt::format("Using method {}", model.method_name()));
+  PrintLogLine(start,
+               fmt::format("Model loaded in {:.6f} ms.", static_cast<double>(description.load_ns) * 1e-6));
   for (const std::string& warning : description.warnings)
     std::fprintf(stderr, "etprof-runner: warning: %s\n", warning.c_str());
 
@@ -79,20 +80,20 @@ int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready) {
   std::int64_t total = 0;
   for (std::size_t i = 0; i < latencies.size(); ++i) {
     total += latencies[i];
-    Say(start, fmt::format("Iteration {} of {}: {:.6f} ms", i + 1, latencies.size(),
-                           static_cast<double>(latencies[i]) * 1e-6));
+    PrintLogLine(start, fmt::format("Iteration {} of {}: {:.6f} ms", i + 1, latencies.size(),
+                                    static_cast<double>(latencies[i]) * 1e-6));
   }
-  Say(start, fmt::format("Model executed successfully {} time(s) in {:.6f} ms.", latencies.size(),
-                         static_cast<double>(total) * 1e-6));
+  PrintLogLine(start, fmt::format("Model executed successfully {} time(s) in {:.6f} ms.", latencies.size(),
+                                  static_cast<double>(total) * 1e-6));
   if (options.print_output != "none") {
-    Say(start, fmt::format("{} outputs: ", model.method().outputs_size()));
+    PrintLogLine(start, fmt::format("{} outputs: ", model.method().outputs_size()));
     PrintOutputs(model.method(), options.print_output == "all" ? std::size_t{1} << 40 : 100);
   }
   if (!options.output_file.empty()) WriteRawOutputs(model.method(), options.output_file);
   if (!options.save_outputs.empty()) SaveOutputs(model.method(), options.save_outputs);
   if (!options.etdump_path.empty()) {
     model.tracer().WriteAndForget(options.etdump_path);
-    Say(start, fmt::format("ETDump written to file '{}'.", options.etdump_path));
+    PrintLogLine(start, fmt::format("ETDump written to file '{}'.", options.etdump_path));
   }
   if (!options.report.empty()) {
     const DropInReport report{ready,

@@ -31,9 +31,9 @@ constexpr auto& kFields = kX86Fields;
 constexpr std::size_t kIsaSize = kX86IsaSize;
 #endif
 
-// What the CPU or the kernel says of itself, past cpuinfo. Only features that cpuinfo takes from the same
-// place as they are (on Arm it corrects dotprod and fp16 for some cores, so these are not compared).
-std::vector<std::pair<std::string_view, bool>> KnownOtherwise() {
+// Features that the CPU or the kernel reports, independent of cpuinfo. Only features that cpuinfo takes from
+// the same source unchanged (on Arm it corrects dotprod and fp16 for some cores, so these are not compared).
+std::vector<std::pair<std::string_view, bool>> ReadFeaturesWithoutCpuinfo() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   return {
@@ -52,8 +52,7 @@ std::vector<std::pair<std::string_view, bool>> KnownOtherwise() {
       {"avx512vnni", __builtin_cpu_supports("avx512vnni") != 0},
   };
 #elif defined(__aarch64__) && defined(__linux__)
-  // Bit numbers of Linux's arch/arm64/include/uapi/asm/hwcap.h, written out because old C libraries lack the
-  // newer names.
+  // Bit numbers of Linux's arch/arm64/include/uapi/asm/hwcap.h, since old C libraries lack the newer names.
   const std::uint64_t hwcap = ::getauxval(AT_HWCAP);
   const std::uint64_t hwcap2 = ::getauxval(AT_HWCAP2);
   const auto bit = [](std::uint64_t word, int n) { return ((word >> n) & 1) != 0; };
@@ -78,8 +77,7 @@ std::vector<std::pair<std::string_view, bool>> KnownOtherwise() {
 #endif
 }
 
-// The size that the library's own symbol table gives for `cpuinfo_isa`; absent where the format (Mach-O) has
-// no sizes.
+// The size of `cpuinfo_isa` in the library's symbol table; absent for formats without sizes (Mach-O).
 std::optional<std::size_t> SymbolSize([[maybe_unused]] const void* address) {
 #if defined(__linux__) && defined(__GLIBC__)
   Dl_info info{};
@@ -93,7 +91,7 @@ std::optional<std::size_t> SymbolSize([[maybe_unused]] const void* address) {
   return std::nullopt;
 }
 
-std::string WhyNotTrusted(const unsigned char* bytes) {
+std::string LayoutProblem(const unsigned char* bytes) {
   if (const auto size = SymbolSize(bytes); size && *size != kIsaSize) {
     return fmt::format("cpuinfo_isa has {} bytes where {} are expected: another version of cpuinfo", *size,
                        kIsaSize);
@@ -104,7 +102,7 @@ std::string WhyNotTrusted(const unsigned char* bytes) {
                          bytes[field.offset]);
     }
   }
-  for (const auto& [feature, present] : KnownOtherwise()) {
+  for (const auto& [feature, present] : ReadFeaturesWithoutCpuinfo()) {
     for (const CpuinfoField& field : kFields) {
       if (field.feature == feature && (bytes[field.offset] != 0) != present) {
         return fmt::format("cpuinfo says {} {} where the CPU itself says the contrary",
@@ -123,7 +121,7 @@ bool IsIsaMasked() { return is_masked; }
 
 protocol::IsaState ApplyIsaMask(const std::string& spec) {
   protocol::IsaState state;
-  // Looked up at run time: a link-time reference to the structure would be a copy of it inside this
+  // Look the symbols up at run time, since a link-time reference would copy the structure into this
   // executable.
   auto* initialize = reinterpret_cast<bool (*)()>(::dlsym(RTLD_DEFAULT, "cpuinfo_initialize"));
   auto* bytes = static_cast<unsigned char*>(::dlsym(RTLD_DEFAULT, "cpuinfo_isa"));
@@ -132,7 +130,7 @@ protocol::IsaState ApplyIsaMask(const std::string& spec) {
   } else if (!initialize()) {
     state.why_not = "cpuinfo does not know this CPU";
   } else {
-    state.why_not = WhyNotTrusted(bytes);
+    state.why_not = LayoutProblem(bytes);
   }
   state.can_mask = state.why_not.empty();
 
@@ -142,7 +140,7 @@ protocol::IsaState ApplyIsaMask(const std::string& spec) {
       if (bytes[field.offset] != 0) detected.emplace(field.feature);
     }
   } else {
-    for (const auto& [feature, present] : KnownOtherwise()) {
+    for (const auto& [feature, present] : ReadFeaturesWithoutCpuinfo()) {
       if (present) detected.emplace(feature);
     }
   }

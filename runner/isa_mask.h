@@ -6,14 +6,14 @@
 
 namespace etprof::runner {
 
-// Reads what this CPU has from cpuinfo (which the wheel's thread-pool library carries), and hides from it
-// what `spec` (isa/features.h, ParseMask) asks to hide. XNNPACK reads cpuinfo once, when its library is
-// loaded: this must be called before LoadXnnpack (backends.h). With an empty spec nothing is written. Throws
-// Error (kUsage) for a bad spec, (kDeviceFailed) when a mask is asked for and cpuinfo's structure is not the
+// Reads the CPU features from cpuinfo (in the wheel's thread-pool library), and hides those that `spec`
+// (isa/features.h, ParseMask) names. XNNPACK reads cpuinfo once, when its library is loaded, so call this
+// before LoadXnnpack (backends.h). An empty spec changes nothing. Throws Error (kUsage) for an invalid spec,
+// and Error (kDeviceFailed) for a mask if cpuinfo's structure is not the known one.
 // known one.
 protocol::IsaState ApplyIsaMask(const std::string& spec);
 
-// Whether it hid anything.
+// Whether ApplyIsaMask has hidden any feature.
 bool IsIsaMasked();
 
 }  // namespace etprof::runner

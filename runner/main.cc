@@ -25,8 +25,7 @@
 namespace etprof::runner {
 namespace {
 
-// Brings the process into the state that `options` ask for. The order matters: CPUs before threads, the mask
-// before XNNPACK.
+// Prepares the process for `options`. The order matters: CPUs before threads, the mask before XNNPACK.
 protocol::Ready Prepare(const Options& options) {
   protocol::Ready ready;
   ready.runner_version = ETPROF_VERSION;
@@ -46,7 +45,7 @@ protocol::Ready Prepare(const Options& options) {
   return ready;
 }
 
-// As Prepare, without what has no part in it.
+// Measures peaks; prepares only what they depend on.
 protocol::Peaks Peaks(const Options& options) {
   protocol::Peaks peaks;
   if (!options.cpus.empty()) SetCpus(options.cpus);

@@ -85,7 +85,7 @@ Options ParseOptions(int argc, char** argv) {
   app.add_option("--report", options.report, "Write settings and measurements as JSON");
   app.add_option("--save-outputs", options.save_outputs, "Save the last run's outputs as a safetensors file");
   app.add_flag("--verbose", options.verbose, "Show ExecuTorch's own log on stderr");
-  // --load and --compare-outputs are lists; a lone one must not swallow what follows.
+  // --load and --compare-outputs are lists, but each --load must take only one value.
   app.get_option("--load")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   options.model.method = "";
 
@@ -96,7 +96,7 @@ Options ParseOptions(int argc, char** argv) {
     arguments[i] += "=" + arguments[i + 1];
     arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
-  std::ranges::reverse(arguments);  // as CLI11 takes a vector
+  std::ranges::reverse(arguments);  // CLI11 takes a vector in reverse order
 
   try {
     app.parse(arguments);

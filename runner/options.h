@@ -7,14 +7,14 @@
 
 namespace etprof::runner {
 
-// The command line of etprof-runner. Names with underscores are executor_runner's.
+// Command line of etprof-runner. Names with underscores are those of executor_runner.
 struct Options {
   enum class Mode { kDropIn, kWorker, kIsaInfo, kMeasurePeaks, kCompareOutputs };
   Mode mode = Mode::kDropIn;
 
-  std::string isa;                // --isa, as isa/features.h reads it
+  std::string isa;                // --isa, parsed by isa/features.h
   bool exact_clock = true;        // --operator-clock
-  int cpu_threads = -1;           // --cpu_threads; -1: as many as there are fast cores
+  int cpu_threads = -1;           // --cpu_threads; -1: the number of fast cores
   std::string cpus;               // --cpus
   std::vector<std::string> load;  // --load
   bool verbose = false;           // ExecuTorch's own log on stderr
@@ -29,8 +29,8 @@ struct Options {
   std::vector<std::string> compare;  // two files
 };
 
-// Parses the command line. `--help` and `--version` print and exit with 0; a wrong line throws Error
-// (kUsage).
+// Parses the command line. `--help` and `--version` print and exit with 0; an invalid command line throws
+// Error (kUsage).
 Options ParseOptions(int argc, char** argv);
 
 }  // namespace etprof::runner

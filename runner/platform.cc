@@ -31,7 +31,7 @@
 #endif
 #endif
 
-// The wheel exports these but ships no header that declares them (ExecuTorch's
+// The wheel exports these functions but has no header that declares them (ExecuTorch's
 // extension/threadpool/threadpool.h and cpuinfo_utils.h).
 namespace executorch::extension {
 namespace threadpool {
@@ -57,7 +57,7 @@ std::deque<std::string>& LoggedErrors() {
 }
 bool log_is_verbose = false;
 
-// What a signal handler may read: fixed memory, written before the work begins.
+// The data that a signal handler may read: fixed memory, written before the work begins.
 std::array<char, 512> current_work{};
 volatile sig_atomic_t current_exit_code = 4;
 
@@ -75,8 +75,8 @@ void EmitLog(et_timestamp_t, et_pal_log_level_t level, const char* filename, con
   }
 }
 
-// Async-signal-safe: writes only fixed memory.
-void SayCrash(const char* how) {
+// Async-signal-safe: reads only fixed memory.
+void WriteCrashMessage(const char* how) {
   const auto write = [](const char* text) {
     if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
   };
@@ -95,16 +95,16 @@ void OnAbort() {
     const std::lock_guard lock(log_mutex);
     if (!LoggedErrors().empty()) last = ": " + LoggedErrors().back();
   }
-  SayCrash(("gave up" + last).c_str());
+  WriteCrashMessage(("gave up" + last).c_str());
   ::_exit(current_exit_code);
 }
 
-[[maybe_unused]] void OnCrash(int signal) {  // not with AddressSanitizer
-  SayCrash(signal == SIGBUS    ? "crashed (SIGBUS: a file was cut short while in use, or bad memory)"
-           : signal == SIGSEGV ? "crashed (SIGSEGV)"
-           : signal == SIGILL  ? "crashed (SIGILL: an instruction that this CPU lacks)"
-           : signal == SIGFPE  ? "crashed (SIGFPE)"
-                               : "crashed (SIGABRT)");
+[[maybe_unused]] void OnCrash(int signal) {  // unused with AddressSanitizer
+  WriteCrashMessage(signal == SIGBUS    ? "crashed (SIGBUS: a file was cut short while in use, or bad memory)"
+                    : signal == SIGSEGV ? "crashed (SIGSEGV)"
+                    : signal == SIGILL  ? "crashed (SIGILL: an instruction that this CPU lacks)"
+                    : signal == SIGFPE  ? "crashed (SIGFPE)"
+                                        : "crashed (SIGABRT)");
   ::_exit(current_exit_code);
 }
 
@@ -119,10 +119,10 @@ void InstallPlatform(bool verbose) {
       nullptr, [] { OnAbort(); }, &Ticks, &TickRatio, &EmitLog, nullptr, nullptr, __FILE__));
   if (!accepted) throw Error(ExitCode::kDeviceFailed, "ExecuTorch refused etprof-runner's platform layer");
   executorch::runtime::runtime_init();
-#if !defined(ETPROF_ADDRESS_SANITIZER)  // which tells of crashes itself
-  // A stack of its own, so that a stack overflow can still be told.
+#if !defined(ETPROF_ADDRESS_SANITIZER)  // AddressSanitizer reports crashes itself
+  // An alternative stack, so that a stack overflow can be reported, too.
   static std::array<char, 64 * 1024> stack;
-  stack_t alternative{};  // its fields stand in another order on every system
+  stack_t alternative{};  // the order of its fields differs between systems
   alternative.ss_sp = stack.data();
   alternative.ss_size = stack.size();
   ::sigaltstack(&alternative, nullptr);
@@ -157,8 +157,8 @@ int SetThreads(int threads) {
   namespace pool = executorch::extension::threadpool;
   if (threads == -1) threads = static_cast<int>(executorch::extension::cpuinfo::get_num_performant_cores());
   if (threads <= 0) threads = 1;
-  pool::ThreadPool* const all = pool::get_threadpool();
-  if (all == nullptr || !all->_unsafe_reset_threadpool(static_cast<std::uint32_t>(threads))) {
+  pool::ThreadPool* const thread_pool = pool::get_threadpool();
+  if (thread_pool == nullptr || !thread_pool->_unsafe_reset_threadpool(static_cast<std::uint32_t>(threads))) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("ExecuTorch could not start {} threads", threads));
   }
   pool::NoThreadPoolGuard::set_enabled(threads == 1);

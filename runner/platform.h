@@ -5,18 +5,19 @@
 
 namespace etprof::runner {
 
-// Takes over ExecuTorch's platform layer and its crashes. Call once, before anything of ExecuTorch runs:
-//  - its ticks are nanoseconds of CLOCK_MONOTONIC, so that an ETDump's times line up with system traces;
-//  - its log goes to stderr (errors only when `verbose`, since what failed is said in the Error), and its
-//  errors are kept;
-//  - a failed check inside it, or a crash, ends the process with one line that says during what.
+// Installs etprof's platform layer and crash handlers for ExecuTorch. Call once, before any use of
+// ExecuTorch:
+// - ticks are nanoseconds of CLOCK_MONOTONIC, so that an ETDump's times match system traces;
+// - with `verbose` the log goes to stderr; errors are always stored for TakeLoggedErrors();
+// - a failed check inside of ExecuTorch, or a crash, ends the process with one line that says what was being
+// done.
 void InstallPlatform(bool verbose);
 
-// What ExecuTorch logged as an error since the last call, oldest first (at most the last 100 lines).
+// ExecuTorch's logged errors since the last call, oldest first (at most the last 100 lines).
 std::vector<std::string> TakeLoggedErrors();
 
-// While one of these lives, a crash is put down to `what` ("loading FILE"), and the process ends with
-// `exit_code`.
+// While this object lives, a crash is reported as happening during `what` ("loading FILE"), and the process
+// exits with `exit_code`.
 class DuringThis {
  public:
   DuringThis(const std::string& what, int exit_code);
@@ -24,16 +25,15 @@ class DuringThis {
   DuringThis(DuringThis&&) = delete;
 };
 
-// Sets the number of threads of ExecuTorch's pool, counting the caller; -1: as many as the CPU has fast cores
-// (ExecuTorch's own rule, which executor_runner uses). With one thread the pool is bypassed, as
-// executor_runner does. Returns the number.
+// Sets the number of threads of ExecuTorch's pool, including the caller; -1: the number of fast cores
+// (ExecuTorch's own rule, which executor_runner uses). With one thread the pool is bypassed, as in
+// executor_runner. Returns the number of threads.
 int SetThreads(int threads);
-// What SetThreads came to.
+// The number of threads that SetThreads has set.
 int PoolThreads();
 
-// Restricts this process (and the threads it starts later) to `cpus`: a list such as "0,2-3" or a taskset
-// mask such as "0x80". Throws Error (kUsage) for a text that is neither, (kDeviceFailed) when the system
-// refuses.
+// Restricts this process (and threads started later) to `cpus`: a list such as "0,2-3" or a taskset mask such
+// as "0x80". Throws Error (kUsage) for an invalid text, Error (kDeviceFailed) if the system refuses.
 void SetCpus(const std::string& cpus);
 
 }  // namespace etprof::runner

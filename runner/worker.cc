@@ -33,9 +33,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLongestLine = 1 << 20;
+constexpr std::size_t kMaxLineBytes = 1 << 20;
 
-// Lines of stdin. A line that is too long is given as its beginning, which is no JSON and gets an error line.
+// Reads the lines of stdin. A line that is too long is truncated, so that it is not JSON and gets an error
+// reply.
 class LineReader {
  public:
   std::optional<std::string> Next() {
@@ -43,14 +44,14 @@ class LineReader {
     while (true) {
       const std::size_t end = buffer_.find('\n');
       const std::size_t take = end == std::string::npos ? buffer_.size() : end;
-      if (line.size() < kLongestLine) line.append(buffer_, 0, std::min(take, kLongestLine - line.size()));
+      if (line.size() < kMaxLineBytes) line.append(buffer_, 0, std::min(take, kMaxLineBytes - line.size()));
       buffer_.erase(0, end == std::string::npos ? take : end + 1);
       if (end != std::string::npos) return line;
       char chunk[65536];
       const ssize_t count = ::read(STDIN_FILENO, chunk, sizeof(chunk));
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0)
-        return line.empty() ? std::nullopt : std::optional(line);  // a last line without its end
+        return line.empty() ? std::nullopt : std::optional(line);  // a last line without a newline
       buffer_.assign(chunk, static_cast<std::size_t>(count));
     }
   }
@@ -59,9 +60,9 @@ class LineReader {
   std::string buffer_;
 };
 
-// False when nobody reads any more.
+// Returns false if the reader has closed the pipe.
 bool WriteLine(int descriptor, const json& reply) {
-  // Error texts may hold bytes of hostile files: what is not UTF-8 is replaced.
+  // Error texts may contain bytes of hostile files: JsonText replaces invalid UTF-8.
   const std::string line = JsonText(reply) + "\n";
   for (std::size_t sent = 0; sent < line.size();) {
     const ssize_t count = ::write(descriptor, line.data() + sent, line.size() - sent);
@@ -72,7 +73,7 @@ bool WriteLine(int descriptor, const json& reply) {
   return true;
 }
 
-// The other end of stdin is gone. (A regular file or /dev/null never is.)
+// Whether the other end of stdin is closed. (Always false for a regular file or /dev/null.)
 bool StdinHungUp() {
   pollfd descriptor{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   return ::poll(&descriptor, 1, 0) > 0 && (descriptor.revents & (POLLHUP | POLLERR)) != 0 &&
@@ -84,10 +85,10 @@ json Reply(const char* command, json body = json::object()) {
   return body;
 }
 
-// What is answered where a command fails.
+// The reply to a command that failed.
 struct Failure {
   std::string error;
-  std::optional<std::string> command;  // absent: the line names none
+  std::optional<std::string> command;  // absent: the line has no command
   ExitCode exit_code = ExitCode::kUsage;
 
   static void Describe(auto& v) {
@@ -117,7 +118,7 @@ class Worker {
  private:
   json Load(const protocol::LoadRequest& request) {
     if (request.model.empty()) throw std::invalid_argument("\"model\" is missing");
-    model_.reset();  // before the next one, so that two never share the memory
+    model_.reset();  // free the old model first, so that two models never use memory at the same time
     bursts_ = 0;
     memory_.reset();
     loaded_memory_ = {};
@@ -143,27 +144,27 @@ class Worker {
   }
 
   json Burst(const protocol::BurstRequest& request) {
-    Model& model = Loaded();
+    Model& model = RequireModel();
     CheckBurst(request);
     const DuringThis during("running '" + model.method_name() + "'", 4);
     return Reply("burst", RunBurst(model, request, bursts_++ == 0, &StdinHungUp));
   }
 
   json Counters(const protocol::CountersRequest& request) {
-    Model& model = Loaded();
+    Model& model = RequireModel();
     const DuringThis during("running '" + model.method_name() + "'", 4);
     return Reply("counters", CountOperators(model, request, &StdinHungUp));
   }
 
   json WatchCalls(const protocol::WatchRequest& request) {
-    Model& model = Loaded();
+    Model& model = RequireModel();
     const DuringThis during("running '" + model.method_name() + "'", 4);
     return Reply("watch", WatchOperators(model, request, std::move(memory_),
                                          std::exchange(loaded_memory_, {}), &StdinHungUp));
   }
 
   json Outputs(const protocol::OutputsRequest& request) {
-    Model& model = Loaded();
+    Model& model = RequireModel();
     if (!model.has_run()) throw std::invalid_argument("the method has not run: there are no outputs yet");
     if (!request.save_to.empty()) SaveOutputs(model.method(), request.save_to);
     return Reply("outputs", protocol::OutputsReply{DigestOutputs(model.method())});
@@ -172,18 +173,18 @@ class Worker {
   json Etdump(const protocol::EtdumpRequest& request) {
     if (request.path.empty()) throw std::invalid_argument("\"path\" is missing");
     // A load begins a block, unless this ExecuTorch was built without event tracing (wheels before 1.5).
-    if (Loaded().tracer().block_began_ns() == 0) return Reply("etdump", protocol::EtdumpReply{});
-    const OperatorTracer::Written written = Loaded().tracer().WriteAndForget(request.path);
+    if (RequireModel().tracer().block_began_ns() == 0) return Reply("etdump", protocol::EtdumpReply{});
+    const OperatorTracer::Written written = RequireModel().tracer().WriteAndForget(request.path);
     return Reply("etdump", protocol::EtdumpReply{written.blocks, written.bytes});
   }
 
-  Model& Loaded() {
+  Model& RequireModel() {
     if (model_ == nullptr) throw std::invalid_argument("no model is loaded");
     return *model_;
   }
 
   std::unique_ptr<Model> model_;
-  std::unique_ptr<MemoryWatch> memory_;  // from a load that asked for it to the watch that tells it
+  std::unique_ptr<MemoryWatch> memory_;  // from a load with watch_memory until the "watch" command reports it
   protocol::MemoryReport loaded_memory_;
   int bursts_ = 0;
 };
@@ -201,8 +202,8 @@ int TakeStdout() {
 
 int ServeWorker(int replies, const protocol::Ready& ready) {
   ::signal(SIGPIPE, SIG_IGN);
-  // Ctrl-C reaches every process of the terminal; etprof decides what becomes of its workers, and closes
-  // their stdin.
+  // Ctrl-C reaches every process of the terminal, but etprof decides when its workers end, by closing their
+  // stdin.
   if (::isatty(STDIN_FILENO) == 0) ::signal(SIGINT, SIG_IGN);
   CountStops();
   if (!WriteLine(replies, Reply("ready", ready))) return static_cast<int>(ExitCode::kDeviceFailed);
@@ -217,9 +218,9 @@ int ServeWorker(int replies, const protocol::Ready& ready) {
       const json request = json::parse(*line, nullptr, /*allow_exceptions=*/false);
       if (request.is_discarded()) throw std::invalid_argument("is not JSON");
       if (!request.is_object()) throw std::invalid_argument("is not a JSON object");
-      const auto named = request.find("cmd");
-      if (named == request.end() || !named->is_string()) throw std::invalid_argument("has no \"cmd\"");
-      command = named->get<std::string>();
+      const auto found = request.find("cmd");
+      if (found == request.end() || !found->is_string()) throw std::invalid_argument("has no \"cmd\"");
+      command = found->get<std::string>();
       if (command == "quit") {
         WriteLine(replies, Reply("quit"));
         return 0;

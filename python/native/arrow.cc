@@ -1,6 +1,6 @@
-// Tables for other libraries, by the Arrow C data and stream interfaces and their PyCapsule protocol: an ABI that is stable
-// (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html, CDataInterface/PyCapsuleInterface.html) and
-// that needs no library.
+// Passes tables to other libraries by the Arrow C data and stream interfaces and their PyCapsule protocol.
+// This ABI is stable and needs no library (https://arrow.apache.org/docs/format/CDataInterface.html,
+// CStreamInterface.html, CDataInterface/PyCapsuleInterface.html).
 #include "native.h"
 
 #include <nanobind/ndarray.h>
@@ -16,7 +16,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-// As the specification declares them.
+// Declared as in the specification.
 extern "C" {
 struct ArrowSchema {
   const char* format;
@@ -63,10 +63,10 @@ struct Column {
   std::int64_t null_count = 0;
   std::vector<const void*> buffers;
   std::vector<Column> children;
-  std::vector<Column> dictionary;  // one, or none
+  std::vector<Column> dictionary;  // one element, or none
 };
 
-// A table and the arrays that it lies in. Whoever took the last part of it may let go on any thread.
+// A table and the NumPy arrays that hold its data. The last consumer may release it on any thread.
 struct Table {
   Column root;
   std::vector<nb::object> arrays;
@@ -75,14 +75,14 @@ using SharedTable = std::shared_ptr<const Table>;
 
 SharedTable Share(std::unique_ptr<Table> table) {
   return {table.release(), [](const Table* last) {
-            if (!Py_IsInitialized()) return;  // Python has ended, and its memory with it
+            if (!Py_IsInitialized()) return;  // Python and its memory are gone
             const nb::gil_scoped_acquire lock;
             delete last;
           }};
 }
 
-// What one ArrowSchema or ArrowArray needs besides itself. A child may be moved out of its parent and outlive it, so each
-// has its own.
+// Data of one ArrowSchema or ArrowArray. Every child has its own, since it may be moved out of its parent and
+// outlive it.
 template <typename T>
 struct Holder {
   SharedTable table;
@@ -137,18 +137,18 @@ void Export(const SharedTable& table, const Column& column, T& out) {
   out.private_data = holder.release();
 }
 
-// A stream of one batch, or of none where the table is empty.
+// A stream of one batch, or of none if the table is empty.
 struct Stream {
   SharedTable table;
   bool done = false;
 };
 
 template <typename T>
-int Take(ArrowArrayStream* self, T* out, bool nothing) {
+int Take(ArrowArrayStream* self, T* out, bool is_end) {
   try {
     const auto& stream = *static_cast<Stream*>(self->private_data);
     *out = T{};
-    if (!nothing) Export(stream.table, stream.table->root, *out);
+    if (!is_end) Export(stream.table, stream.table->root, *out);
     return 0;
   } catch (const std::bad_alloc&) {
     return ENOMEM;
@@ -159,8 +159,8 @@ int GetSchema(ArrowArrayStream* self, ArrowSchema* out) { return Take(self, out,
 
 int GetNext(ArrowArrayStream* self, ArrowArray* out) {
   auto& stream = *static_cast<Stream*>(self->private_data);
-  const bool nothing = std::exchange(stream.done, true) || stream.table->root.length == 0;
-  return Take(self, out, nothing);
+  const bool is_end = std::exchange(stream.done, true) || stream.table->root.length == 0;
+  return Take(self, out, is_end);
 }
 
 void ReleaseStream(ArrowArrayStream* self) {
@@ -168,7 +168,7 @@ void ReleaseStream(ArrowArrayStream* self) {
   self->release = nullptr;
 }
 
-// A stream that nobody has taken is released with its capsule.
+// Releases the stream if nobody has taken it out of the capsule.
 void DeleteCapsule(PyObject* capsule) {
   auto* stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, kStreamCapsule));
   if (stream->release != nullptr) stream->release(stream);
@@ -177,7 +177,8 @@ void DeleteCapsule(PyObject* capsule) {
 
 using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
-// (name, format, length, nulls, buffers, dictionary, children): as python/etprof/arrow.py makes it.
+// Reads a column (name, format, length, nulls, buffers, dictionary, children) as python/etprof/arrow.py makes
+// it.
 Column Read(nb::handle given, std::vector<nb::object>& arrays) {
   const auto entry = nb::cast<nb::tuple>(given);
   Column column{.name = nb::cast<std::string>(entry[0]),

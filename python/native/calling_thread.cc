@@ -21,137 +21,138 @@ namespace {
 
 namespace nb = nanobind;
 
-constexpr std::chrono::milliseconds kLook(50);  // for a signal
+constexpr std::chrono::milliseconds kSignalCheckInterval(50);  // how long to wait before checking for signals
 
-struct Said {
+struct Event {
   enum class Kind { kMessage, kStep, kState, kMeasuring, kWaiting };
   Kind kind = Kind::kMessage;
   std::optional<std::size_t> device;
   std::string text = {};
   int done = 0, total = 0;
-  ProgressUpdate update = {};  // of kMeasuring
+  ProgressUpdate update = {};  // for kMeasuring
 };
-constexpr NamedValue<Said::Kind> kKinds[] = {{Said::Kind::kMessage, "message"},
-                                             {Said::Kind::kStep, "step"},
-                                             {Said::Kind::kState, "state"},
-                                             {Said::Kind::kMeasuring, "measuring"},
-                                             {Said::Kind::kWaiting, "waiting"}};
+constexpr NamedValue<Event::Kind> kEventKinds[] = {{Event::Kind::kMessage, "message"},
+                                                   {Event::Kind::kStep, "step"},
+                                                   {Event::Kind::kState, "state"},
+                                                   {Event::Kind::kMeasuring, "measuring"},
+                                                   {Event::Kind::kWaiting, "waiting"}};
 
 nb::object NumberOr(bool known, double number) { return known ? nb::object(nb::float_(number)) : nb::none(); }
 
 nb::dict EstimateDict(const ProgressUpdate::Estimate& estimate) {
   const auto& ratio = estimate.estimate;
-  nb::dict one;
-  one["baseline"] = Text(estimate.baseline);
-  one["candidate"] = Text(estimate.candidate);
-  one["median_ns"] = NumberOr(estimate.median_ns.has_value(), estimate.median_ns.value_or(0));
-  one["ratio"] = NumberOr(ratio.has_value(), ratio ? ratio->ratio() : 0);
-  one["ratio_low"] = NumberOr(ratio.has_value(), ratio ? ratio->low() : 0);
-  one["ratio_high"] = NumberOr(ratio.has_value(), ratio ? ratio->high() : 0);
-  return one;
+  nb::dict dict;
+  dict["baseline"] = Text(estimate.baseline);
+  dict["candidate"] = Text(estimate.candidate);
+  dict["median_ns"] = NumberOr(estimate.median_ns.has_value(), estimate.median_ns.value_or(0));
+  dict["ratio"] = NumberOr(ratio.has_value(), ratio ? ratio->ratio() : 0);
+  dict["ratio_low"] = NumberOr(ratio.has_value(), ratio ? ratio->low() : 0);
+  dict["ratio_high"] = NumberOr(ratio.has_value(), ratio ? ratio->high() : 0);
+  return dict;
 }
 
-nb::dict Dict(const Said& said, const std::vector<std::string>& devices) {
-  const bool named = said.device && *said.device < devices.size();
-  nb::dict one;
-  one["kind"] = NameIn(kKinds, said.kind);
-  one["device"] = named ? Text(devices[*said.device]) : nb::none();
-  one["text"] = Text(said.text);
-  one["done"] = said.done;
-  one["total"] = said.total;
-  if (said.kind != Said::Kind::kMeasuring) return one;
-  const ProgressUpdate& update = said.update;
-  one["round"] = update.round;
-  one["rounds"] = update.rounds;
-  one["seconds"] = update.seconds;
-  one["max_seconds"] = NumberOr(update.max_seconds > 0, update.max_seconds);
+nb::dict EventDict(const Event& event, const std::vector<std::string>& devices) {
+  const bool named = event.device && *event.device < devices.size();
+  nb::dict dict;
+  dict["kind"] = NameIn(kEventKinds, event.kind);
+  dict["device"] = named ? Text(devices[*event.device]) : nb::none();
+  dict["text"] = Text(event.text);
+  dict["done"] = event.done;
+  dict["total"] = event.total;
+  if (event.kind != Event::Kind::kMeasuring) return dict;
+  const ProgressUpdate& update = event.update;
+  dict["round"] = update.round;
+  dict["rounds"] = update.rounds;
+  dict["seconds"] = update.seconds;
+  dict["max_seconds"] = NumberOr(update.max_seconds > 0, update.max_seconds);
   nb::list estimates;
   for (const ProgressUpdate::Estimate& estimate : update.estimates) estimates.append(EstimateDict(estimate));
-  one["estimates"] = estimates;
-  return one;
+  dict["estimates"] = estimates;
+  return dict;
 }
 
-// Holds what is said until the calling thread takes it.
-class Desk : public PythonProgress {
+// Queues events until the calling thread takes them.
+class EventQueue : public PythonProgress {
  public:
   void SetDevices(std::vector<std::string> names) override {
     const std::scoped_lock lock(mutex_);
     devices_ = std::move(names);
   }
   bool Interrupted() const override { return interrupted_; }
-  void Message(const std::string& text) override { Put({.kind = Said::Kind::kMessage, .device = {}, .text = text}); }
+  void Message(const std::string& text) override { Put({.kind = Event::Kind::kMessage, .device = {}, .text = text}); }
   void Message(std::size_t device, const std::string& text) override {
-    Put({.kind = Said::Kind::kMessage, .device = device, .text = text});
+    Put({.kind = Event::Kind::kMessage, .device = device, .text = text});
   }
   void Step(const std::string& text, int done, int total) override {
-    Put({.kind = Said::Kind::kStep, .device = {}, .text = text, .done = done, .total = total});
+    Put({.kind = Event::Kind::kStep, .device = {}, .text = text, .done = done, .total = total});
   }
   void State(std::size_t device, const std::string& text) override {
-    Put({.kind = Said::Kind::kState, .device = device, .text = text});
+    Put({.kind = Event::Kind::kState, .device = device, .text = text});
   }
   Progress* Of(std::size_t device) override {
     const std::scoped_lock lock(mutex_);
-    return &ones_.try_emplace(device, *this, device).first->second;
+    return &device_progress_.try_emplace(device, *this, device).first->second;
   }
 
   void Interrupt() { interrupted_ = true; }
   void End() {
     const std::scoped_lock lock(mutex_);
     ended_ = true;
-    there_is_.notify_one();
+    available_.notify_one();
   }
-  // What was said since the last time, and the devices' names; waits a little for it. False once all is over.
-  bool Take(std::deque<Said>& said, std::vector<std::string>& devices) {
+  // Takes the queued events and the devices' names; waits briefly for an event. Returns false when the work
+  // has ended.
+  bool Take(std::deque<Event>& events, std::vector<std::string>& devices) {
     std::unique_lock lock(mutex_);
-    there_is_.wait_for(lock, kLook, [this] { return ended_ || !said_.empty(); });
-    said = std::exchange(said_, {});
+    available_.wait_for(lock, kSignalCheckInterval, [this] { return ended_ || !events_.empty(); });
+    events = std::exchange(events_, {});
     devices = devices_;
     return !ended_;
   }
 
  private:
-  class One : public Progress {
+  class DeviceProgress : public Progress {
    public:
-    One(Desk& desk, std::size_t device) : desk_(desk), device_(device) {}
+    DeviceProgress(EventQueue& queue, std::size_t device) : queue_(queue), device_(device) {}
     void Update(const ProgressUpdate& update) override {
-      desk_.Put({.kind = Said::Kind::kMeasuring,
-                 .device = device_,
-                 .text = update.what,
-                 .done = update.launch,
-                 .total = update.launches,
-                 .update = update});
+      queue_.Put({.kind = Event::Kind::kMeasuring,
+                  .device = device_,
+                  .text = update.what,
+                  .done = update.launch,
+                  .total = update.launches,
+                  .update = update});
     }
-    void Message(const std::string& text) override { desk_.Message(device_, text); }
+    void Message(const std::string& text) override { queue_.Message(device_, text); }
     void Waiting(const std::string& text) override {
-      desk_.Put({.kind = Said::Kind::kWaiting, .device = device_, .text = text});
+      queue_.Put({.kind = Event::Kind::kWaiting, .device = device_, .text = text});
     }
 
    private:
-    Desk& desk_;
+    EventQueue& queue_;
     std::size_t device_;
   };
 
-  // Where Python is slow, it gets the last of what goes on, and every message.
-  void Put(Said said) {
+  // Appends an event. If Python is slow, it gets only the latest progress of each kind, but every message.
+  void Put(Event event) {
     const std::scoped_lock lock(mutex_);
-    const bool same = !said_.empty() && said_.back().kind == said.kind && said_.back().device == said.device;
-    if (same && said.kind != Said::Kind::kMessage) said_.pop_back();
-    said_.push_back(std::move(said));
-    there_is_.notify_one();
+    const bool same = !events_.empty() && events_.back().kind == event.kind && events_.back().device == event.device;
+    if (same && event.kind != Event::Kind::kMessage) events_.pop_back();
+    events_.push_back(std::move(event));
+    available_.notify_one();
   }
 
   std::atomic<bool> interrupted_ = false;
-  std::mutex mutex_;  // of all that follows
-  std::condition_variable there_is_;
-  std::deque<Said> said_;
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable available_;
+  std::deque<Event> events_;
   std::vector<std::string> devices_;
-  std::map<std::size_t, One> ones_;
+  std::map<std::size_t, DeviceProgress> device_progress_;
   bool ended_ = false;
 };
 
-// Calls Python, and returns what that raises.
+// Calls Python and returns the exception that it raises.
 template <typename Call>
-std::optional<nb::python_error> Raised(Call call) {
+std::optional<nb::python_error> CallPython(Call call) {
   try {
     call();
   } catch (nb::python_error& error) {
@@ -166,42 +167,42 @@ void RunSignalHandlers() {
 
 }  // namespace
 
-std::string Attended(const nb::object& said, const std::function<std::string(PythonProgress&)>& work) {
-  Desk desk;
+std::string Attended(const nb::object& on_event, const std::function<std::string(PythonProgress&)>& work) {
+  EventQueue queue;
   std::string result;
   std::exception_ptr failed;
   std::optional<nb::python_error> raised;
   Threads threads;
   const bool started = threads.Start([&] {
     try {
-      result = work(desk);
+      result = work(queue);
     } catch (...) {
       failed = std::current_exception();
     }
-    desk.End();
+    queue.End();
   });
   if (!started) throw Error(ExitCode::kDeviceFailed, "the system starts no more threads");
   const auto call = [&](auto python) {
-    std::optional<nb::python_error> error = Raised(python);
+    std::optional<nb::python_error> error = CallPython(python);
     if (!error) return;
-    desk.Interrupt();
+    queue.Interrupt();
     if (!raised) raised.emplace(std::move(*error));
   };
-  for (bool goes_on = true; goes_on;) {
-    std::deque<Said> news;
+  for (bool running = true; running;) {
+    std::deque<Event> events;
     std::vector<std::string> devices;
     {
-      const nb::gil_scoped_release others_go_on;
-      goes_on = desk.Take(news, devices);
+      const nb::gil_scoped_release gil_released;
+      running = queue.Take(events, devices);
     }
     call(RunSignalHandlers);
-    for (const Said& one : news) {
-      if (said.is_none() || raised) break;
-      call([&] { said(Dict(one, devices)); });
+    for (const Event& event : events) {
+      if (on_event.is_none() || raised) break;
+      call([&] { on_event(EventDict(event, devices)); });
     }
   }
   {
-    const nb::gil_scoped_release others_go_on;
+    const nb::gil_scoped_release gil_released;
     threads.Join();
   }
   if (raised) throw nb::python_error(std::move(*raised));

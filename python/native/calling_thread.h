@@ -11,18 +11,19 @@
 
 namespace etprof {
 
-// What a workflow says, for Python, and whether Python wants it to stop.
+// Receives a workflow's messages and progress for Python, and tells the workflow whether Python wants it to
+// stop.
 class PythonProgress : public WorkflowProgress {
  public:
-  // The devices by their place; empty: of whatever device there is.
+  // Sets the names of the devices by index; empty: messages name no device.
   virtual void SetDevices(std::vector<std::string> names) = 0;
 };
 
-// Runs `work` on a thread of its own, and returns what it returns. The calling thread, which has the GIL only
-// meanwhile, gives what the work says to `said`, a Python function of one dict, or None; and it runs Python's
-// signal handlers. What one of these raises (KeyboardInterrupt) interrupts the work, and is raised once that
-// has ended, when no process of it is left and what was measured is merged. So no thread of the work ever
-// waits for Python.
-std::string Attended(const nanobind::object& said, const std::function<std::string(PythonProgress&)>& work);
+// Runs `work` on a thread of its own and returns its result. Meanwhile the calling thread passes the
+// workflow's messages to `on_event`, a Python function of one dict, or None, and runs Python's signal
+// handlers. It holds the GIL only for these calls, so the work's threads never wait for Python. An exception
+// raised by one of these calls (KeyboardInterrupt) interrupts the work, and is rethrown after the work has
+// ended: all its processes have ended, and what was measured is merged.
+std::string Attended(const nanobind::object& on_event, const std::function<std::string(PythonProgress&)>& work);
 
 }  // namespace etprof

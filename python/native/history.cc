@@ -19,7 +19,7 @@ namespace {
 
 nb::list AddRuns(const AddToHistoryOptions& options) {
   const AddedToHistory added = [&] {
-    const nb::gil_scoped_release others_go_on;
+    const nb::gil_scoped_release gil_released;
     return AddToHistory(options);
   }();
   using Added = HistoryFile::Added;
@@ -40,29 +40,29 @@ nb::list AddRuns(const AddToHistoryOptions& options) {
 }
 
 HistoryReport Read(const HistoryOptions& options) {
-  const nb::gil_scoped_release others_go_on;
+  const nb::gil_scoped_release gil_released;
   return ReadHistory(options);
 }
 
-// The columns that Row::Describe names: of each its name, its kind (python/etprof/history.py makes the array), and
-// its values. A "name" comes again and again, a "text" need not.
+// Collects the columns that Row::Describe lists: name, kind (python/etprof/history.py makes the array), and
+// values. The kind "name" is for texts that repeat; "text" for others.
 template <typename Row>
 struct Columns {
   const std::vector<Row>& rows;
-  nb::list made = {};
+  nb::list result = {};
 
   void operator()(const std::string& name, const char* kind, auto value_of) {
     nb::list values;
     for (const Row& row : rows) values.append(value_of(row));
-    made.append(nb::make_tuple(name, kind, values));
+    result.append(nb::make_tuple(name, kind, values));
   }
 };
 
 template <typename Row>
-nb::list ColumnsOf(const std::vector<Row>& rows) {
+nb::list MakeColumns(const std::vector<Row>& rows) {
   Columns<Row> columns{rows};
   Row::Describe(columns);
-  return columns.made;
+  return columns.result;
 }
 
 template <typename Row>
@@ -77,7 +77,7 @@ void DescribeSeries(auto& v) {
   v("device", "name", [](R row) { return Text(row.trend.data.key.device); });
 }
 
-// A run of a series.
+// A run of a series, with its trend.
 struct TrendRow {
   const Trend& trend;
   const TrendPoint& point;
@@ -85,7 +85,7 @@ struct TrendRow {
 
   static void Describe(auto& v) {
     using R = const TrendRow&;
-    // An estimate with its interval: "latency", "_ns".
+    // Three columns of an estimate with its interval: name "latency", unit "_ns".
     const auto estimate = [&](const std::string& name, const std::string& unit, auto of) {
       using Part = std::optional<double>;
       v(name + unit, "float64", [of](R row) { return of(row) ? Part(of(row)->middle) : Part(); });
@@ -119,7 +119,7 @@ struct TrendRow {
 // A change of a series' latency, or of an operator's self time.
 struct ChangeRow {
   const Trend& trend;
-  const OperatorTrend* op;  // null: of the latency
+  const OperatorTrend* op;  // null: a change of the latency
   const TrendChange& change;
 
   static void Describe(auto& v) {
@@ -150,7 +150,7 @@ nb::list Trends(const HistoryOptions& options) {
     for (std::size_t i = 0; i < trend.runs.size(); ++i)
       rows.push_back({trend, trend.data.points[i], trend.runs[i]});
   }
-  return ColumnsOf(rows);
+  return MakeColumns(rows);
 }
 
 nb::list Changes(const HistoryOptions& options) {
@@ -162,10 +162,10 @@ nb::list Changes(const HistoryOptions& options) {
       for (const TrendChange& change : op.changes) rows.push_back({trend, &op, change});
     }
   }
-  return ColumnsOf(rows);
+  return MakeColumns(rows);
 }
 
-HistoryFilter FilterOf(const std::string& model, const std::string& device, const std::string& experiment,
+HistoryFilter MakeFilter(const std::string& model, const std::string& device, const std::string& experiment,
                        const std::string& operator_name, std::size_t last) {
   return {model, device, experiment, operator_name, false, last};
 }
@@ -180,12 +180,12 @@ void BindHistory(nb::module_& module) {
   }, "file"_a, "runs"_a, "commit"_a, "time"_a, "reference"_a, "device_name"_a);
   module.def("history_trends", [](const std::string& file, const std::string& model, const std::string& device,
                                   const std::string& experiment, const std::string& operator_name, std::size_t last) {
-    return Trends({file, FilterOf(model, device, experiment, operator_name, last), {}});
+    return Trends({file, MakeFilter(model, device, experiment, operator_name, last), {}});
   }, "file"_a, "model"_a, "device"_a, "experiment"_a, "operator"_a, "last"_a);
   module.def("history_changes", [](const std::string& file, const std::string& model, const std::string& device,
                                    const std::string& experiment, const std::string& operator_name, std::size_t last,
                                    const std::string& since) {
-    HistoryFilter filter = FilterOf(model, device, experiment, operator_name, last);
+    HistoryFilter filter = MakeFilter(model, device, experiment, operator_name, last);
     filter.operators = operator_name.empty();
     TrendOptions trends;
     trends.since = since;

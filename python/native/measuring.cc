@@ -43,13 +43,13 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 template <Described T>
-std::string JsonOfValue(const T& value) {
+std::string ValueJson(const T& value) {
   return JsonText(ToJson(value));
 }
 
-// --- what was measured, analyzed; what failed is the exception's ---------------------------------------
+// --- workflows that measure, then analyze; failures become exceptions --------------------------------------
 
-std::vector<std::string> ProblemsOf(const Measured& device) {
+std::vector<std::string> ListProblems(const Measured& device) {
   std::vector<std::string> problems;
   if (device.error) problems.push_back(device.device + ": " + device.error->Message());
   for (const ExperimentData& data : device.run ? device.run->experiments : std::vector<ExperimentData>()) {
@@ -59,83 +59,83 @@ std::vector<std::string> ProblemsOf(const Measured& device) {
   return problems;
 }
 
-void Require(const std::vector<std::string>& problems, const std::filesystem::path& folder) {
+void ThrowIfAny(const std::vector<std::string>& problems, const std::filesystem::path& folder) {
   if (problems.empty()) return;
   Error error(ExitCode::kDeviceFailed, fmt::format("{}", fmt::join(problems, "; ")));
   if (!folder.empty()) error.Remedy("what was measured is in " + folder.string());
   throw error;
 }
 
-std::string Analyzed(const MeasureJobs& jobs, const MeasureRequest& request, PythonProgress& progress) {
+std::string MeasureAndAnalyze(const MeasureJobs& jobs, const MeasureRequest& request, PythonProgress& progress) {
   progress.SetDevices(Each(jobs.jobs, &MeasureJob::device));
   const std::vector<Measured> devices = MeasureOnDevices(jobs, request, false, progress);
   progress.StopWhenInterrupted();
   std::vector<const Measured*> measured;
   std::vector<std::string> problems;
   for (const Measured& device : devices) {
-    for (std::string& problem : ProblemsOf(device)) problems.push_back(std::move(problem));
+    for (std::string& problem : ListProblems(device)) problems.push_back(std::move(problem));
     const bool nothing = device.run && device.run->status == RunData::Status::kFailed;
     if (device.measured && !nothing) measured.push_back(&device);
   }
   if (!jobs.several) {
     const std::filesystem::path& folder = devices.front().config.output_root;
-    if (measured.empty()) Require(problems, {});
+    if (measured.empty()) ThrowIfAny(problems, {});
     const Report report = AnalyzeRunDirectory(folder);
-    Require(problems, folder);
+    ThrowIfAny(problems, folder);
     return Written([&](std::ostream& out) { RenderAnalysisJson(report, out); });
   }
   const AnalyzedDevices analyzed = AnalyzeDevices(measured);
   for (const auto& [device, error] : analyzed.failed) problems.push_back(device->device + ": " + error.Message());
-  Require(problems, analyzed.written.parent_path());
+  ThrowIfAny(problems, analyzed.written.parent_path());
   return Written([&](std::ostream& out) { RenderDevicesJson(*analyzed.report, out); });
 }
 
 std::string Profile(const ProfileOptions& options, PythonProgress& progress) {
-  return Analyzed(JobsOf(options), options.measure, progress);
+  return MeasureAndAnalyze(JobsOf(options), options.measure, progress);
 }
 
 std::string Run(const RunOptions& options, PythonProgress& progress) {
-  return Analyzed(JobsOf(options), options.measure, progress);
+  return MeasureAndAnalyze(JobsOf(options), options.measure, progress);
 }
 
 std::string Plan(const RunOptions& options, PythonProgress& progress) {
   const std::vector<Measured> devices = MeasureOnDevices(JobsOf(options), options.measure, true, progress);
-  for (const Measured& device : devices) Require(ProblemsOf(device), {});
+  for (const Measured& device : devices) ThrowIfAny(ListProblems(device), {});
   return JsonText(PlanJson(devices, options.measure));
 }
 
-// Of no model what the CPU has. A level that the model cannot run at is part of the answer.
+// Without a model, returns the CPU's features. The failure of a lower level is part of the result.
 std::string Isa(const LadderOptions& options, PythonProgress& progress) {
-  if (options.model.empty()) return JsonOfValue(ReadCpuFeatures(options.measure, progress));
+  if (options.model.empty()) return ValueJson(ReadCpuFeatures(options.measure, progress));
   const std::vector<Measured> devices = MeasureOnDevices(JobsOf(options), options.measure, false, progress);
   progress.StopWhenInterrupted();
   const Measured& measured = devices.front();
   const Report report = AnalyzeRunDirectory(measured.run->folder);
-  if (!report.ladder || FailedAsAWhole(*report.ladder)) Require(ProblemsOf(measured), measured.run->folder);
+  if (!report.ladder || FailedAsAWhole(*report.ladder)) ThrowIfAny(ListProblems(measured), measured.run->folder);
   if (measured.kept.error) throw *measured.kept.error;
   return Written([&](std::ostream& out) { RenderAnalysisJson(report, out); });
 }
 
-// --- the rest ------------------------------------------------------------------------------------------
+// --- other workflows ------------------------------------------------------------------------------------
 
 std::string Peaks(const PeaksOptions& options, PythonProgress& progress) {
-  return JsonOfValue(MeasurePeaks(options, progress));
+  return ValueJson(MeasurePeaks(options, progress));
 }
 
 std::string Check(const CheckOptions& options, PythonProgress& progress) {
   const Checked checked = CheckVariants(options, progress);
   progress.StopWhenInterrupted();
   if (checked.kept.error) throw *checked.kept.error;
-  return JsonOfValue(*checked.report);
+  return ValueJson(*checked.report);
 }
 
-std::string Bisected(const BisectOptions& options, PythonProgress& progress) {
+std::string RunBisection(const BisectOptions& options, PythonProgress& progress) {
   const Bisection bisection = Bisect(options, progress);
   return Written([&](std::ostream& out) { RenderDocumentJson(say::SayBisection(bisection), out); });
 }
 
 std::string Suite(const SuiteOptions& options, PythonProgress& progress) {
-  if (IsFolder(options.path)) return JsonOfValue(ReadSuiteFolder(options, progress));
+  if (IsFolder(options.path)) return ValueJson(ReadSuiteFolder(options, progress));
   const SuiteConfig suite = LoadSuite(options);
   progress.SetDevices(DevicesOf(suite, options));
   const SuiteOutcome outcome = RunSuite(suite, options, progress);
@@ -143,15 +143,15 @@ std::string Suite(const SuiteOptions& options, PythonProgress& progress) {
   for (const KeptInHistory& kept : outcome.kept) {
     if (kept.error) throw *kept.error;
   }
-  return JsonOfValue(outcome.report);
+  return ValueJson(outcome.report);
 }
 
 std::string Devices(const DevicesOptions& options, PythonProgress& progress) {
-  return JsonOfValue(FindDevices(options, progress));
+  return ValueJson(FindDevices(options, progress));
 }
 
 std::string Build(const PortableRunnerOptions& options, PythonProgress& progress) {
-  return JsonOfValue(BuildPortableRunner(options, progress));
+  return ValueJson(BuildPortableRunner(options, progress));
 }
 
 std::string BuildRunners(const ExecutorchBuildOptions& options, PythonProgress& progress) {
@@ -159,19 +159,19 @@ std::string BuildRunners(const ExecutorchBuildOptions& options, PythonProgress& 
   std::vector<std::string> missing;
   for (const auto& [problem, remedy] : built.missing) missing.push_back(problem + ": " + remedy);
   if (!missing.empty()) throw Error(ExitCode::kBadInput, fmt::format("{}", fmt::join(missing, "; ")));
-  return JsonOfValue(built);
+  return ValueJson(built);
 }
 
-// What the workflows that take a single value are given.
+// Options of the workflows that take none or a single value.
 struct DoctorOptions {
   static void Describe(auto&) {}
 };
-std::string Doctor(const DoctorOptions&, PythonProgress&) { return JsonOfValue(ExamineThisMachine()); }
+std::string Doctor(const DoctorOptions&, PythonProgress&) { return ValueJson(ExamineThisMachine()); }
 
-std::string Quick(const QuickTestOptions& options, PythonProgress& progress) {
+std::string RunQuickTest(const QuickTestOptions& options, PythonProgress& progress) {
   QuickTest test(options, progress);
   while (const QuickTestStep* step = test.Next()) progress.Message(step->name + ": " + step->said);
-  return JsonOfValue(test.result());
+  return ValueJson(test.result());
 }
 
 struct RecoverOptions {
@@ -180,12 +180,12 @@ struct RecoverOptions {
   static void Describe(auto& v) { v("run", &RecoverOptions::run); }
 };
 std::string Recover(const RecoverOptions& options, PythonProgress&) {
-  return JsonOfValue(RecoverRun(options.run));
+  return ValueJson(RecoverRun(options.run));
 }
 
-// --- by name -------------------------------------------------------------------------------------------
+// --- workflows by name ----------------------------------------------------------------------------------
 
-// A single value may stand for a list of it.
+// Parses options. A single value may stand for a list with one element.
 template <Described Options>
 Options Read(nlohmann::json given) {
   const nlohmann::ordered_json schema = SchemaOf<Options>("", "");
@@ -198,9 +198,9 @@ Options Read(nlohmann::json given) {
   return options;
 }
 
-// Each option's schema, with its value in C++ as the default.
+// Returns the schema of each option, with the C++ default value.
 template <Described Options>
-nlohmann::ordered_json SchemasOf() {
+nlohmann::ordered_json OptionSchemas() {
   nlohmann::ordered_json schemas = SchemaOf<Options>("", "").at("properties");
   const auto defaults = ToJson(Options());
   for (const auto& [key, value] : defaults.items()) schemas.at(key)["default"] = value;
@@ -214,28 +214,28 @@ struct Workflow {
 };
 
 template <auto Function>
-struct Of;
+struct WorkflowOf;
 template <typename Options, std::string (*kFunction)(const Options&, PythonProgress&)>
-struct Of<kFunction> {
-  static constexpr Workflow Named(const char* name) {
+struct WorkflowOf<kFunction> {
+  static constexpr Workflow Entry(const char* name) {
     return {name,
             [](const nlohmann::json& given, PythonProgress& progress) {
               return kFunction(Read<Options>(given), progress);
             },
-            [] { return SchemasOf<Options>(); }};
+            [] { return OptionSchemas<Options>(); }};
   }
 };
 
 constexpr Workflow kWorkflows[] = {
-    Of<Profile>::Named("profile"), Of<Run>::Named("run"),
-    Of<Plan>::Named("plan"),       Of<Isa>::Named("isa"),
-    Of<Peaks>::Named("peaks"),     Of<Check>::Named("check"),
-    Of<Bisected>::Named("bisect"), Of<Suite>::Named("suite"),
-    Of<Devices>::Named("devices"), Of<Doctor>::Named("doctor"),
-    Of<Quick>::Named("quick_test"), Of<Build>::Named("build"),
-    Of<BuildRunners>::Named("build_executorch"), Of<Recover>::Named("recover")};
+    WorkflowOf<Profile>::Entry("profile"), WorkflowOf<Run>::Entry("run"),
+    WorkflowOf<Plan>::Entry("plan"),       WorkflowOf<Isa>::Entry("isa"),
+    WorkflowOf<Peaks>::Entry("peaks"),     WorkflowOf<Check>::Entry("check"),
+    WorkflowOf<RunBisection>::Entry("bisect"), WorkflowOf<Suite>::Entry("suite"),
+    WorkflowOf<Devices>::Entry("devices"), WorkflowOf<Doctor>::Entry("doctor"),
+    WorkflowOf<RunQuickTest>::Entry("quick_test"), WorkflowOf<Build>::Entry("build"),
+    WorkflowOf<BuildRunners>::Entry("build_executorch"), WorkflowOf<Recover>::Entry("recover")};
 
-const Workflow& WorkflowNamed(const std::string& name) {
+const Workflow& FindWorkflow(const std::string& name) {
   for (const Workflow& workflow : kWorkflows) {
     if (name == workflow.name) return workflow;
   }
@@ -248,16 +248,16 @@ void BindMeasuring(nb::module_& module) {
   module.def("set_program", [](const std::string& etprof) { SetExecutablePath(etprof); }, "etprof"_a,
              "where the etprof program is, with its runner beside it");
   module.def("options", [](const std::string& name) {
-    return WorkflowNamed(name).options().dump();
+    return FindWorkflow(name).options().dump();
   }, "name"_a, "a workflow's options, as the properties of a JSON Schema with all defaults");
   module.def("measure", [](const std::string& name, const std::string& options, const nb::object& progress) {
-    const Workflow& workflow = WorkflowNamed(name);
+    const Workflow& workflow = FindWorkflow(name);
     try {
       return Attended(progress, [&](PythonProgress& attended) {
         return workflow.run(nlohmann::json::parse(options), attended);
       });
     } catch (const Error& error) {
-      // Of what was given it is a ValueError, as everywhere.
+      // Errors about the arguments become ValueError, as everywhere.
       if (error.exit_code() == ExitCode::kUsage || error.exit_code() == ExitCode::kBadInput) throw;
       throw std::runtime_error(error.Message());
     }

@@ -1,4 +1,4 @@
-// etprof._native: what python/etprof makes its objects and functions of.
+// etprof._native: the extension module behind python/etprof.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -60,29 +60,29 @@ using Vector = nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig>;
 template <typename T>
 using Matrix = nb::ndarray<nb::numpy, const T, nb::ndim<2>, nb::c_contig>;
 
-// An array that lies within `owner`'s object, which lives as long as the array does.
+// An array that refers to memory of `owner`'s object, and keeps that object alive.
 template <typename T>
 Vector<T> View(const T* data, std::size_t size, nb::handle owner) {
   return Vector<T>(data, {size}, owner);
 }
 
-// An array of its own.
+// An array that owns its memory.
 template <typename T>
-Vector<T> Own(std::vector<T> values) {
-  auto kept = std::make_unique<std::vector<T>>(std::move(values));
-  const nb::capsule owner(kept.get(), [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
-  const std::vector<T>& held = *kept.release();
-  return Vector<T>(held.data(), {held.size()}, owner);
+Vector<T> MakeArray(std::vector<T> values) {
+  auto storage = std::make_unique<std::vector<T>>(std::move(values));
+  const nb::capsule owner(storage.get(), [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
+  const std::vector<T>& owned = *storage.release();
+  return Vector<T>(owned.data(), {owned.size()}, owner);
 }
 
-// A path, or the bytes of a file.
+// Reads an ETDump from a path or from bytes.
 std::shared_ptr<Trace> Read(const std::variant<std::string, nb::bytes>& file, double nanoseconds_per_tick,
                             std::optional<double> delegate_nanoseconds_per_tick) {
   const auto* const path = std::get_if<std::string>(&file);
   etprof::ByteView bytes;
   if (const auto* const given = std::get_if<nb::bytes>(&file))
     bytes = {static_cast<const std::byte*>(given->data()), given->size()};
-  const nb::gil_scoped_release others_go_on;
+  const nb::gil_scoped_release gil_released;
   etprof::EtdumpOptions options;
   options.nanoseconds_per_tick = nanoseconds_per_tick;
   options.delegate_nanoseconds_per_tick = delegate_nanoseconds_per_tick;
@@ -92,13 +92,13 @@ std::shared_ptr<Trace> Read(const std::variant<std::string, nb::bytes>& file, do
   return trace;
 }
 
-// What the events say beside their times is stored by layout: here event by event.
+// Events store these columns once per layout; the arrays have one element per event.
 template <typename T>
 auto ByEvent(const auto& column) {
   return [column](const Trace& trace) {
     std::vector<T> values;
     {
-      const nb::gil_scoped_release others_go_on;
+      const nb::gil_scoped_release gil_released;
       values.resize(trace.event_count());
       for (const Trace::Block& block : trace.blocks) {
         std::ranges::transform(trace.LayoutOf(block).*column,
@@ -106,21 +106,21 @@ auto ByEvent(const auto& column) {
                                [](auto value) { return static_cast<T>(value); });
       }
     }
-    return Own(std::move(values));
+    return MakeArray(std::move(values));
   };
 }
 
-// `of` each element of the object's list.
+// An array with the result of `of` for each element of the object's list.
 template <typename T, typename Object>
 auto ByElement(const auto& list, const auto& of) {
   return [list, of](const Object& object) {
     std::vector<T> values;
     for (const auto& element : object.*list) values.push_back(static_cast<T>(std::invoke(of, element)));
-    return Own(std::move(values));
+    return MakeArray(std::move(values));
   };
 }
 
-nb::list HealthOf(const etprof::Health& health) {
+nb::list HealthList(const etprof::Health& health) {
   return ListOf(health.entries(), [](const etprof::HealthEntry& entry) {
     nb::dict one;
     one["name"] = Text(entry.name);
@@ -140,8 +140,8 @@ nb::dict ReportedDict(const Trace::Reported& reported) {
   one["kind"] = Text(etprof::NameOf(reported.kind));
   one["unit"] = Text(reported.unit);
   one["instruction"] = reported.instruction;
-  one["run"] = Own(std::vector<std::uint32_t>(reported.run));
-  one["value"] = Own(std::vector<std::int64_t>(reported.value));
+  one["run"] = MakeArray(std::vector<std::uint32_t>(reported.run));
+  one["value"] = MakeArray(std::vector<std::int64_t>(reported.value));
   return one;
 }
 
@@ -160,7 +160,7 @@ nb::dict OperatorDict(const Operator& op) {
 }
 
 std::vector<std::shared_ptr<Profile>> Attribute(const Trace& trace, const std::string& method, int warmup) {
-  const nb::gil_scoped_release others_go_on;
+  const nb::gil_scoped_release gil_released;
   etprof::AttributeOptions options;
   options.method = method;
   options.minimum_warmup = warmup;
@@ -210,7 +210,7 @@ void BindTrace(nb::module_& module) {
       .def_prop_ro("reported", [](const Trace& trace) {
         return ListOf(trace.reported, ReportedDict);
       }, nb::rv_policy::automatic, "what delegates report that is not host time, and so is no event of the trace")
-      .def_prop_ro("health", [](const Trace& trace) { return HealthOf(trace.health); }, "what is odd in the file")
+      .def_prop_ro("health", [](const Trace& trace) { return HealthList(trace.health); }, "what is odd in the file")
       .def("__len__", &Trace::event_count)
       .def("profiles", &Attribute, "method"_a = "forward", "warmup"_a = 0,
            "one Profile for each method that the file holds, in the order of their first runs");
@@ -245,22 +245,22 @@ void BindProfile(nb::module_& module) {
                                               "it adds up to the run's total")
       .def_prop_ro("run_in_common_set", ByElement<std::uint8_t, Profile>(&Profile::runs, &etprof::ProfiledRun::in_common_set),
                    nb::rv_policy::automatic, "by run: 1 for those that tables which must add up are made of")
-      .def_prop_ro("health", [](const Profile& profile) { return HealthOf(profile.health); }, "what is odd in the trace");
+      .def_prop_ro("health", [](const Profile& profile) { return HealthList(profile.health); }, "what is odd in the trace");
 }
 
-// What a workflow comes to, as its command shows it with --json.
+// Returns the JSON of a workflow's result, as its command prints it with --json.
 template <typename Render>
-std::string JsonOf(Render render) {
-  const nb::gil_scoped_release others_go_on;
+std::string RenderJson(Render render) {
+  const nb::gil_scoped_release gil_released;
   return etprof::Written(render);
 }
 
-// The experiments of a results directory, in its order: what a fleet's tables are made of. Nothing is written.
+// Returns the experiments of a results directory, in its order, for a fleet's tables. Writes nothing.
 nb::list RunExperiments(const std::string& path) {
   etprof::RunData run;
   std::vector<std::optional<Profile>> profiles;
   {
-    const nb::gil_scoped_release others_go_on;
+    const nb::gil_scoped_release gil_released;
     if (!etprof::IsFolder(path))
       throw etprof::Error(etprof::ExitCode::kUsage, "is not a results directory").InFile(path);
     run = etprof::OpenRunDirectory(path);
@@ -277,15 +277,16 @@ nb::list RunExperiments(const std::string& path) {
     }
     nb::dict one;
     one["experiment"] = Text(data.name);
-    one["launch"] = Own(std::move(launch));
-    one["latency_ns"] = Own(std::move(latency));
+    one["launch"] = MakeArray(std::move(launch));
+    one["latency_ns"] = MakeArray(std::move(latency));
     one["profile"] = profiles[i] ? nb::cast(std::make_shared<Profile>(*std::move(profiles[i]))) : nb::none();
     experiments.append(one);
   }
   return experiments;
 }
 
-// Readers of results directories leave out what is wrong; what is added up over many must not be wrong.
+// Readers of results directories ignore invalid values, but values that are added up over many runs must be
+// valid.
 void CheckManifest(const nb::bytes& contents) {
   try {
     etprof::RunData run;
@@ -295,13 +296,13 @@ void CheckManifest(const nb::bytes& contents) {
   }
 }
 
-// Many estimates of log(baseline / candidate), judged together; each is made of its units' effects.
+// Decides many estimates of log(baseline / candidate) together; each comes from its units' effects.
 nb::list JudgeUnits(const std::vector<std::vector<double>>& effects, double q, double margin) {
   std::vector<etprof::stats::RatioEstimate> estimates;
   std::vector<std::size_t> place;
-  nb::list judged;
+  nb::list result;
   for (std::size_t i = 0; i < effects.size(); ++i) {
-    judged.append(nb::none());
+    result.append(nb::none());
     if (const auto estimate = etprof::stats::EstimateRatio(effects[i], 0.95)) {
       estimates.push_back(*estimate);
       place.push_back(i);
@@ -310,22 +311,22 @@ nb::list JudgeUnits(const std::vector<std::vector<double>>& effects, double q, d
   const auto verdicts = etprof::stats::JudgeMany(estimates, q, margin);
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const etprof::stats::OperatorVerdict& one = verdicts[i];
-    nb::dict said;
-    said["ratio"] = one.estimate.ratio();
-    said["ratio_low"] = one.estimate.low();
-    said["ratio_high"] = one.estimate.high();
-    said["confidence"] = one.estimate.confidence;
-    said["standard_error"] = one.estimate.standard_error;
-    said["p_value"] = one.estimate.p_value;
-    said["adjusted_p"] = one.adjusted_p;
-    said["verdict"] = Text(etprof::NameOf(one.verdict));
-    judged[place[i]] = said;
+    nb::dict verdict;
+    verdict["ratio"] = one.estimate.ratio();
+    verdict["ratio_low"] = one.estimate.low();
+    verdict["ratio_high"] = one.estimate.high();
+    verdict["confidence"] = one.estimate.confidence;
+    verdict["standard_error"] = one.estimate.standard_error;
+    verdict["p_value"] = one.estimate.p_value;
+    verdict["adjusted_p"] = one.adjusted_p;
+    verdict["verdict"] = Text(etprof::NameOf(one.verdict));
+    result[place[i]] = verdict;
   }
-  return judged;
+  return result;
 }
 
 std::vector<std::string> WriteReport(const std::string& path, const std::string& to) {
-  const nb::gil_scoped_release others_go_on;
+  const nb::gil_scoped_release gil_released;
   std::vector<std::string> files;
   for (const auto& file : etprof::WriteReport(etprof::ReadReport(path), path, to, false))
     files.push_back(file.string());
@@ -334,13 +335,13 @@ std::vector<std::string> WriteReport(const std::string& path, const std::string&
 
 void BindWorkflows(nb::module_& module) {
   module.def("analyze", [](const std::string& path) {
-    return JsonOf([&](std::ostream& out) {
+    return RenderJson([&](std::ostream& out) {
       etprof::RenderAnalysisJson(
           etprof::IsFolder(path) ? etprof::AnalyzeRunDirectory(path) : etprof::AnalyzeTraces({path}), out);
     });
   }, "path"_a);
   module.def("compare", [](const std::string& baseline, const std::string& candidate) {
-    return JsonOf([&](std::ostream& out) {
+    return RenderJson([&](std::ostream& out) {
       etprof::CompareRunsOptions options;
       options.baseline = baseline;
       options.candidate = candidate;
@@ -357,25 +358,25 @@ void BindWorkflows(nb::module_& module) {
   module.def("critical_value", &etprof::stats::CriticalValue, "confidence"_a, "degrees_of_freedom"_a);
   module.def("report", &WriteReport, "path"_a, "out"_a);
   module.def("inspect", [](const std::string& model) {
-    return JsonOf([&](std::ostream& out) {
+    return RenderJson([&](std::ostream& out) {
       etprof::RenderInspectJson(etprof::ReadProgramFile(model), model, nullptr, out);
     });
   }, "model"_a);
   module.def("check_programs", [](const std::string& baseline, const std::string& candidate,
                                   const std::string& thresholds) {
-    return JsonOf([&](std::ostream& out) {
+    return RenderJson([&](std::ostream& out) {
       etprof::WriteJson(etprof::CheckStaticFiles({baseline, candidate, thresholds, {}}), 2, out);
     });
   }, "baseline"_a, "candidate"_a, "thresholds"_a);
   module.def("diff", [](const std::string& baseline, const std::string& candidate,
                         const std::vector<std::string>& runs) {
-    return JsonOf([&](std::ostream& out) {
+    return RenderJson([&](std::ostream& out) {
       const etprof::DiffOfFiles found = etprof::DiffFiles({baseline, candidate, runs});
       etprof::RenderDocumentJson(etprof::say::SayDiff(found.diff, baseline, candidate, found.warnings), out);
     });
   }, "baseline"_a, "candidate"_a, "runs"_a);
   module.def("kernels", [](const std::vector<std::string>& paths, const std::string& filter) {
-    return JsonOf([&](std::ostream& out) {
+    return RenderJson([&](std::ostream& out) {
       etprof::KernelsOptions options;
       options.paths = paths;
       options.filter = filter;
@@ -384,7 +385,7 @@ void BindWorkflows(nb::module_& module) {
   }, "paths"_a, "filter_op"_a);
   module.def("trace", [](const std::vector<std::string>& paths, const std::string& output,
                          const std::string& model) {
-    const nb::gil_scoped_release others_go_on;
+    const nb::gil_scoped_release gil_released;
     etprof::TraceOptions options;
     options.paths = paths;
     options.output = output;
@@ -393,7 +394,7 @@ void BindWorkflows(nb::module_& module) {
     return etprof::WriteTrace(options, silent).file.string();
   }, "paths"_a, "output"_a, "model"_a);
   module.def("validate", [](const std::string& run) {
-    return JsonOf([&](std::ostream& out) {
+    return RenderJson([&](std::ostream& out) {
       out << etprof::JsonText(etprof::ToJson(etprof::ValidateRun(run)));
     });
   }, "run"_a);

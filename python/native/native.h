@@ -10,22 +10,22 @@
 // The parts of etprof._native.
 namespace etprof {
 
-// Adds `arrow_stream`: columns of NumPy arrays as an Arrow C stream, not copied.
+// Adds `arrow_stream`: columns of NumPy arrays as an Arrow C stream, without copying.
 void BindArrow(nanobind::module_& module);
-// Adds what reads and writes the history of a project.
+// Adds the functions that read and write a project's history.
 void BindHistory(nanobind::module_& module);
-// Adds what measures, and what starts other programs.
+// Adds the workflows that measure or start other programs.
 void BindMeasuring(nanobind::module_& module);
 
-// A Python text. Names come from files: bytes that are not UTF-8 become U+FFFD.
+// Converts to a Python string. Names come from files, so bytes that are not UTF-8 become U+FFFD.
 inline nanobind::object Text(std::string_view text) {
   return nanobind::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
-// What `of` makes of each value.
-nanobind::list ListOf(const auto& values, const auto& of) {
+// Makes a Python list by converting each value.
+nanobind::list ListOf(const auto& values, const auto& convert) {
   nanobind::list all;
-  for (const auto& value : values) all.append(of(value));
+  for (const auto& value : values) all.append(convert(value));
   return all;
 }
 

@@ -5,10 +5,10 @@
 namespace etprof::runner {
 namespace {
 
-constexpr std::size_t kUsualOperators = 4096;
+constexpr std::size_t kReservedOperators = 4096;
 
-// As analysis/span_tree.cc names the kinds of spans.
-std::string KindOf(std::string_view name) {
+// The same kinds of spans as in analysis/span_tree.cc.
+std::string SpanKind(std::string_view name) {
   if (name == "OPERATOR_CALL") return "operator_call";
   if (name == "DELEGATE_CALL") return "delegate_call";
   if (name == "Method::execute") return "method";
@@ -20,10 +20,11 @@ bool IsCall(const std::string& kind) { return kind == "operator_call" || kind ==
 
 }  // namespace
 
-BoundaryRecorder::BoundaryRecorder(std::size_t counters, std::function<void(std::uint64_t*)> read, Each each)
-    : counters_(counters), read_(std::move(read)), each_(std::move(each)) {
-  boundaries_.reserve(kUsualOperators * counters);
-  operators_.reserve(kUsualOperators);
+BoundaryRecorder::BoundaryRecorder(std::size_t counters, std::function<void(std::uint64_t*)> read,
+                                   OnOperator on_operator)
+    : counters_(counters), read_(std::move(read)), on_operator_(std::move(on_operator)) {
+  boundaries_.reserve(kReservedOperators * counters);
+  operators_.reserve(kReservedOperators);
 }
 
 BoundaryRecorder::Values BoundaryRecorder::Now() const {
@@ -49,13 +50,13 @@ void BoundaryRecorder::EndRun() {
 
 void BoundaryRecorder::BeginSpan(std::string_view name, std::int64_t chain, std::int64_t instruction) {
   if (!in_run_) return;
-  Span span{KindOf(name), std::string(name), chain, instruction, 0, {}};
+  Span span{SpanKind(name), std::string(name), chain, instruction, 0, {}};
   if (IsCall(span.kind)) span.occurrence = calls_[{chain, instruction, span.kind}]++;
   if (span.kind == "delegate_call") {
     boundaries_.clear();
     operators_.clear();
   }
-  span.start = Now();  // last: what this took is nobody's
+  span.start = Now();  // last, so that the work above is not counted
   open_.push_back(std::move(span));
 }
 
@@ -106,15 +107,15 @@ void BoundaryRecorder::EndDelegateCall(const Span& call) {
 void BoundaryRecorder::Add(const Key& key, const std::string& name, const std::uint64_t* from,
                            const std::uint64_t* to) {
   if (!counted_) return;
-  if (each_) return each_(key, name, from, to);
+  if (on_operator_) return on_operator_(key, name, from, to);
   Sums& sums = sums_[key];
   if (sums.runs == 0) {
-    sums.place = sums_.size();
+    sums.order = sums_.size();
     sums.name = name;
     sums.counts.assign(counters_, 0);
   }
   ++sums.runs;
-  // A counter never goes back; one that seems to was read while others had its place.
+  // Counters never decrease; an apparent decrease was read while another process used the counter.
   for (std::size_t i = 0; i < counters_; ++i) sums.counts[i] += to[i] > from[i] ? to[i] - from[i] : 0;
 }
 
@@ -123,7 +124,7 @@ void BoundaryRecorder::Fill(const std::vector<double>& scale, protocol::Counters
   reply.unmatched_calls = unmatched_;
   std::vector<const std::pair<const Key, Sums>*> ordered;
   for (const auto& entry : sums_) ordered.push_back(&entry);
-  std::ranges::sort(ordered, {}, [](const auto* entry) { return entry->second.place; });
+  std::ranges::sort(ordered, {}, [](const auto* entry) { return entry->second.order; });
   for (const auto* const entry : ordered) {
     const auto& [key, sums] = *entry;
     protocol::OperatorCounts counts;

@@ -8,11 +8,11 @@ namespace {
 
 using testing::ElementsAre;
 
-// Two counters that a test moves: the second goes ten times as fast.
-class Recorded : public testing::Test {
+// Two counters that the test advances, the second ten times as fast.
+class BoundaryRecorderTest : public testing::Test {
  protected:
   void Work(std::uint64_t amount) { now_ += amount; }
-  // A run of one kernel and a delegate call of two operators, with something between all of them.
+  // A run with one kernel and a delegate call of two operators, with other work between all of them.
   void Run(bool counted, std::uint64_t factor) {
     recorder_.BeginRun(counted);
     recorder_.BeginSpan("Method::execute", 0, -1);
@@ -59,8 +59,8 @@ class Recorded : public testing::Test {
                              }};
 };
 
-TEST_F(Recorded, WhatLiesBetweenTheBoundariesOfEachOperator) {
-  Run(false, 50);  // a warm-up
+TEST_F(BoundaryRecorderTest, CountsBetweenTheBoundariesOfEachOperator) {
+  Run(false, 50);  // a warm-up run
   Run(true, 1);
   Run(true, 3);
   const protocol::CountersReply reply = Reply();
@@ -85,12 +85,12 @@ TEST_F(Recorded, WhatLiesBetweenTheBoundariesOfEachOperator) {
   EXPECT_THAT(Find(reply, "DELEGATE_CALL").means, ElementsAre(6007, 60070));
 }
 
-TEST_F(Recorded, ACounterThatHadItsPlaceForHalfOfTheTimeIsScaled) {
+TEST_F(BoundaryRecorderTest, ScalesACounterThatCountedForHalfOfTheTime) {
   Run(true, 1);
   EXPECT_THAT(Find(Reply({1, 2}), "Copy #1").means, ElementsAre(2000, 40000));
 }
 
-TEST_F(Recorded, AnInstructionThatRunsAgainIsAnotherOperator) {
+TEST_F(BoundaryRecorderTest, DistinguishesOccurrencesOfAnInstruction) {
   recorder_.BeginRun(true);
   for (const std::uint64_t work : {7U, 9U}) {
     recorder_.BeginSpan("DELEGATE_CALL", 0, 4);
@@ -105,7 +105,7 @@ TEST_F(Recorded, AnInstructionThatRunsAgainIsAnotherOperator) {
   EXPECT_THAT(Find(Reply(), "Copy #1", 1).means, ElementsAre(9, 90));
 }
 
-TEST_F(Recorded, OperatorsThatDoNotFitTheBoundariesAreNotGuessed) {
+TEST_F(BoundaryRecorderTest, DropsOperatorsThatDoNotMatchTheBoundaries) {
   recorder_.BeginRun(true);
   recorder_.BeginSpan("DELEGATE_CALL", 0, 4);
   recorder_.Boundary();
@@ -120,7 +120,7 @@ TEST_F(Recorded, OperatorsThatDoNotFitTheBoundariesAreNotGuessed) {
   EXPECT_EQ(reply.operators[0].place.kind, "delegate_call");
 }
 
-TEST_F(Recorded, OutsideOfARunNothingIsKept) {
+TEST_F(BoundaryRecorderTest, IgnoresSpansOutsideOfARun) {
   recorder_.BeginSpan("Method::execute", 0, -1);
   recorder_.Boundary();
   recorder_.EndSpan();

@@ -6,12 +6,12 @@
 
 namespace etprof::runner {
 
-// The safetensors name of an ExecuTorch element type ("F32" for Float); "U8" for the few that safetensors has
-// no name for, whose tensors are then written as their bytes.
+// The safetensors name of an ExecuTorch element type ("F32" for Float); "U8" for the few types without one,
+// whose tensors are written as bytes.
 std::string SafetensorsName(executorch::aten::ScalarType type);
 bool HasSafetensorsName(executorch::aten::ScalarType type);
 
-// ExecuTorch's own name: "Float", "Half", "Long".
+// ExecuTorch's own name of the type: "Float", "Half", "Long".
 std::string Name(executorch::aten::ScalarType type);
 
 }  // namespace etprof::runner

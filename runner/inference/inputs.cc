@@ -26,9 +26,9 @@ struct Inputs::Input {
   std::vector<executorch::aten::SizesType> sizes;
   std::vector<executorch::aten::DimOrderType> dim_order;
   std::vector<executorch::aten::StridesType> strides;
-  std::unique_ptr<std::byte, decltype(&std::free)> data{nullptr,
-                                                        &std::free};  // what the method may read, or write
-  std::vector<std::byte> original;  // of an input outside of the memory plan, to restore `data` from
+  // The memory that the method reads, and may write.
+  std::unique_ptr<std::byte, decltype(&std::free)> data{nullptr, &std::free};
+  std::vector<std::byte> original;  // to restore `data` of inputs outside of the memory plan
   std::unique_ptr<TensorImpl> tensor;
   et::EValue value;
 };
@@ -37,13 +37,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostInputBytes = std::size_t{16} << 30;
-// What to do.
+constexpr std::size_t kMaxInputBytes = std::size_t{16} << 30;
+// Remedies of errors.
 constexpr const char* kExportAgain = "export the model again";
 constexpr const char* kOneFileEach = "give one file per tensor, in order";
 
 std::uint16_t HalfBits(float value) {
-#if defined(__aarch64__)  // there the constructor takes the compiler's own half
+#if defined(__aarch64__)  // its constructor takes the compiler's half type
   return executorch::aten::Half(static_cast<__fp16>(value)).x;
 #else
   return executorch::aten::Half(value).x;
@@ -58,7 +58,8 @@ void Fill(std::byte* data, std::size_t bytes, Value value) {
   }
 }
 
-// Fills with numbers from `real` (floating point), `integer` (wider integers) and `byte`, as the type asks.
+// Fills with numbers from the function for the type: `real` (floating point), `integer` (wider integers),
+// `byte`, or `truth`.
 template <typename Real, typename Integer, typename Byte, typename Truth>
 void FillAs(ScalarType type, std::byte* data, std::size_t bytes, Real real, Integer integer, Byte byte,
             Truth truth) {
@@ -75,7 +76,7 @@ void FillAs(ScalarType type, std::byte* data, std::size_t bytes, Real real, Inte
     case ScalarType::BFloat16:
       return Fill<std::uint16_t>(data, bytes,
                                  [&] { return executorch::aten::BFloat16(static_cast<float>(real())).x; });
-    // 0 or +-1 with no more exponent than 2: the numbers that every eight-bit float holds.
+    // 1 or -1 with few exponent bits, which every eight-bit float can represent.
     case ScalarType::Float8_e5m2:
       return Fill<std::uint8_t>(data, bytes, [&] { return real() < 0 ? 0xbcU : 0x3cU; });
     case ScalarType::Float8_e4m3fn:
@@ -100,8 +101,8 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-// The value that stands in the program for input `index`. The call is deprecated for tensors; for the rest
-// there is no other.
+// The value of input `index` in the program. The call is deprecated for tensors, but there is no other for
+// other types.
 const et::EValue& ValueInProgram(const et::Method& method, std::size_t index) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -109,7 +110,7 @@ const et::EValue& ValueInProgram(const et::Method& method, std::size_t index) {
 #pragma GCC diagnostic pop
 }
 
-std::string TextOf(const et::EValue& value) {
+std::string ValueText(const et::EValue& value) {
   if (value.isInt()) return fmt::format("int {}", value.toInt());
   if (value.isDouble()) return fmt::format("double {}", value.toDouble());
   if (value.isBool()) return fmt::format("bool {}", value.toBool());
@@ -120,25 +121,27 @@ std::string TextOf(const et::EValue& value) {
 bool SameAsSaved(const json& saved, const et::EValue& value) {
   const std::string type = saved.at("type").get<std::string>();
   if (value.isNone())
-    return true;  // a program that has no use for an input (a string, say) holds nothing there
+    return true;  // the program does not use this input (a string, for example) and stores nothing
   if (type == "none") return false;
-  const json& given = saved.at("value");
+  const json& saved_value = saved.at("value");
   if (type == "int")
-    return value.isInt() && given.is_number_integer() && given.get<std::int64_t>() == value.toInt();
-  if (type == "bool") return value.isBool() && given.is_boolean() && given.get<bool>() == value.toBool();
+    return value.isInt() && saved_value.is_number_integer() &&
+           saved_value.get<std::int64_t>() == value.toInt();
+  if (type == "bool")
+    return value.isBool() && saved_value.is_boolean() && saved_value.get<bool>() == value.toBool();
   if (type == "string")
-    return value.isString() && given.is_string() && given.get<std::string>() == value.toString();
+    return value.isString() && saved_value.is_string() && saved_value.get<std::string>() == value.toString();
   if (type == "double") {
     if (!value.isDouble()) return false;
-    // JSON has no NaN and no infinity; an exporter writes null or a text, which only the program's own can
-    // stand for.
-    if (!given.is_number()) return !std::isfinite(value.toDouble());
-    return std::abs(given.get<double>() - value.toDouble()) <= 1e-4 + 1e-5 * std::abs(value.toDouble());
+    // JSON has no NaN or infinity, so an exporter writes null or a string, which matches only a nonfinite
+    // value.
+    if (!saved_value.is_number()) return !std::isfinite(value.toDouble());
+    return std::abs(saved_value.get<double>() - value.toDouble()) <= 1e-4 + 1e-5 * std::abs(value.toDouble());
   }
   throw std::invalid_argument(fmt::format("unknown type '{}'", type));
 }
 
-// Where the bytes of the tensors come from.
+// Where the tensors' bytes come from.
 struct Source {
   protocol::InputSpec spec;
   std::optional<Safetensors> saved;
@@ -163,7 +166,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     source.spec = {.kind = "random", .paths = {}, .seed = 0};
   }
   const protocol::InputSpec& spec = source.spec;
-  std::string file;  // that an Error names
+  std::string file;  // the file that errors name
   if (spec.kind == "saved") {
     if (spec.paths.size() != 1)
       throw Error(ExitCode::kUsage, "saved inputs are one file").Remedy("give one path");
@@ -188,8 +191,8 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
         .Remedy("saved, files, ones or random");
   }
 
-  std::vector<std::string> largest;  // inputs of which the program takes smaller ones
-  std::vector<std::string> of_bits;  // integers that are random 0s and 1s
+  std::vector<std::string> largest;      // dynamic inputs, which get their largest size
+  std::vector<std::string> random_bits;  // integer inputs with random 0s and 1s
   for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
     const auto fail = [&](const std::string& problem, std::string remedy) {
       Error error(ExitCode::kBadInput, fmt::format("input {} of '{}' {}", i, source.method, problem));
@@ -209,7 +212,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
       if (source.saved) {
         const auto found = source.saved->metadata.find(name);
         if (found == source.saved->metadata.end()) {
-          throw fail(fmt::format("is missing; the program has {} there", TextOf(value)), kExportAgain);
+          throw fail(fmt::format("is missing; the program has {} there", ValueText(value)), kExportAgain);
         }
         bool same = false;
         try {
@@ -218,8 +221,9 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
           throw fail(fmt::format("is malformed: {}", error.what()), kExportAgain);
         }
         if (!same) {
-          throw fail(fmt::format("is {}, but the program was exported for {}", found->second, TextOf(value)),
-                     "what is not a tensor is fixed at export: export again with the other value");
+          throw fail(
+              fmt::format("is {}, but the program was exported for {}", found->second, ValueText(value)),
+              "what is not a tensor is fixed at export: export again with the other value");
         }
       }
       input->value = value;
@@ -238,9 +242,9 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     const ScalarType type = tensor_meta->scalar_type();
     const std::size_t element = et::elementSize(type);
     std::vector<std::int64_t> shape(tensor_meta->sizes().begin(),
-                                    tensor_meta->sizes().end());  // the largest, if dynamic
+                                    tensor_meta->sizes().end());  // the largest sizes if dynamic
     input->dim_order.assign(tensor_meta->dim_order().begin(), tensor_meta->dim_order().end());
-    if (tensor_meta->nbytes() > kMostInputBytes) {
+    if (tensor_meta->nbytes() > kMaxInputBytes) {
       throw fail(fmt::format("would take {} bytes", tensor_meta->nbytes()),
                  "export it for smaller inputs, or again if the file may be damaged");
     }
@@ -300,7 +304,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
       FillAs(
           type, data, bytes, [&] { return random.Normal(); }, bit, [&] { return random.Next() >> 56; }, bit);
       if (type == ScalarType::Int || type == ScalarType::Long || type == ScalarType::Short) {
-        of_bits.push_back(fmt::format("input {} ({} {})", i, Name(type), ShapeText(shape)));
+        random_bits.push_back(fmt::format("input {} ({} {})", i, Name(type), ShapeText(shape)));
       }
     }
 
@@ -335,10 +339,10 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
         "the latency is that of the largest inputs which the program takes; for smaller ones give an .inputs "
         "file (docs/reference/files.md#the-inputs-file)");
   }
-  if (!of_bits.empty()) {
+  if (!random_bits.empty()) {
     result.warnings_.push_back(
         fmt::format("random 0s and 1s: {}; if these are indices or tokens, real ones may take another time",
-                    fmt::join(of_bits, ", ")));
+                    fmt::join(random_bits, ", ")));
   }
   return result;
 }

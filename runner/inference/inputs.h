@@ -14,27 +14,27 @@ namespace etprof::runner {
 // The inputs of one method, kept for many runs.
 class Inputs {
  public:
-  // Makes them as `spec` says; without one from `<model>.inputs` where that file exists, else seeded random
-  // numbers.
-  //   saved   a safetensors file written at export: tensor i of method m is named "m/i", row-major; what is
-  //   not a tensor
-  //           stands in its metadata under the same kind of name, as JSON {"type": "int", "value": 3} (types
-  //           int, double, bool, string, none); metadata "format" is "etprof-inputs-1". Shapes may be smaller
-  //           than the method's bounds.
-  //   files   one file of raw bytes per tensor, in memory order, of exactly the tensor's size
-  //   ones    every element 1 (or true)
-  //   random  from `seed`, the same numbers on every machine: floats of mean 0 and variance 1 (the sum of 12
-  //   uniform numbers
-  //           less 6), bytes over their whole range, wider integers 0 or 1 (a valid index wherever a
-  //           dimension has two entries, and a valid mask), booleans even
-  // What is not a tensor is fixed in a program at export; without a saved value the program's own is used.
-  // Throws Error (kBadInput) naming the input that does not fit, and how.
+  // Makes the inputs as `spec` says. Without a spec, uses `<model>.inputs` if that file exists, else seeded
+  // random numbers.
+  //
+  // - saved: a safetensors file written at export. Tensor i of method m is named "m/i", row-major. Inputs
+  // that are not tensors are in the metadata under such names, as JSON {"type": "int", "value": 3} (types
+  // int, double, bool, string, none). Metadata "format" is "etprof-inputs-1". Shapes may be smaller than the
+  // method's bounds.
+  // - files: one file of raw bytes per tensor, in memory order, of exactly the tensor's size.
+  // - ones: every element is 1 (or true).
+  // - random: from `seed`, the same numbers on every machine. Floats have mean 0 and variance 1 (the sum of
+  // 12 uniform numbers minus 6), bytes cover their whole range, wider integers are 0 or 1 (a valid index if a
+  // dimension has two entries, and a valid mask), booleans are equally likely.
+  //
+  // The values of inputs that are not tensors are fixed in a program at export; without a saved value the
+  // program's own is used. Throws Error (kBadInput) naming the input that does not fit, and how.
   static Inputs Make(const executorch::runtime::Method& method, const std::string& model,
                      const std::optional<protocol::InputSpec>& spec);
 
-  // Gives them to the method, before a run. Every run begins so: inputs that the memory plan holds are copied
-  // into memory that later operators may reuse, and the others are restored first, since a program may write
-  // its inputs. Throws Error (kBadInput) when the method refuses one.
+  // Sets the method's inputs. Call before every run: inputs in the memory plan are copied into memory that
+  // later operators may reuse, and other inputs are restored first, since a program may write its inputs.
+  // Throws Error (kBadInput) if the method refuses an input.
   void GiveTo(executorch::runtime::Method& method);
 
   const std::vector<protocol::TensorInfo>& infos() const { return infos_; }

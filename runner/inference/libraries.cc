@@ -27,8 +27,8 @@ namespace etprof::runner {
 namespace {
 
 #if defined(__linux__)
-// A note of a program header of type PT_NOTE (elf(5)): name and contents are padded to 4 bytes.
-std::string BuildIdIn(std::string_view notes) {
+// Finds the build ID in the notes of a PT_NOTE segment (elf(5)); names and contents are padded to 4 bytes.
+std::string FindBuildId(std::string_view notes) {
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) note{};
     std::memcpy(&note, notes.data(), sizeof(note));
@@ -44,11 +44,11 @@ std::string BuildIdIn(std::string_view notes) {
 }
 #endif
 
-// The loader's path may lead through "..", as the wheel's rpath does.
+// The loader's path may contain "..", since the wheel's rpath does.
 std::string NormalPath(const char* path) { return std::filesystem::path(path).lexically_normal().string(); }
 
-// Libraries of ExecuTorch's SDK, and the one in which its wheels before 1.5 have everything.
-bool IsExecutorchs(std::string_view name) {
+// Libraries of ExecuTorch's SDK, and the library that contains everything in wheels before 1.5.
+bool IsExecutorchLibrary(std::string_view name) {
   return name.starts_with("libexecutorch") || name.starts_with("_portable_lib");
 }
 
@@ -67,7 +67,7 @@ void ForEachMapped(const auto& visit) {
 }
 
 // The version in a wheel's version.py: `__version__ = "1.5.1+cpu"`.
-std::string VersionOfWheel(const std::filesystem::path& version_py) {
+std::string ReadWheelVersion(const std::filesystem::path& version_py) {
   if (!Exists(version_py)) return "";
   const std::string text = ReadTextFile(version_py);
   const std::size_t key = text.find("\n__version__");
@@ -90,14 +90,14 @@ std::vector<protocol::MappedLibrary> MappedExecutorchLibraries() {
   std::vector<protocol::MappedLibrary> libraries;
 #if defined(__linux__)
   ForEachMapped([&](const dl_phdr_info& info) {
-    if (!IsExecutorchs(std::filesystem::path(info.dlpi_name).filename().string())) return;
+    if (!IsExecutorchLibrary(std::filesystem::path(info.dlpi_name).filename().string())) return;
     protocol::MappedLibrary& library = libraries.emplace_back();
     library.path = NormalPath(info.dlpi_name);
     for (int i = 0; i < info.dlpi_phnum && library.build_id.empty(); ++i) {
       const auto& header = info.dlpi_phdr[i];
       if (header.p_type == PT_NOTE)
         library.build_id =
-            BuildIdIn({reinterpret_cast<const char*>(info.dlpi_addr + header.p_vaddr), header.p_memsz});
+            FindBuildId({reinterpret_cast<const char*>(info.dlpi_addr + header.p_vaddr), header.p_memsz});
     }
   });
   std::ranges::sort(libraries, {}, &protocol::MappedLibrary::path);
@@ -113,11 +113,11 @@ std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& 
     return ETPROF_EXECUTORCH_VERSION;
   const auto mapped =
       std::ranges::find(libraries, NormalPath(runtime.dli_fname), &protocol::MappedLibrary::path);
-  if (mapped == libraries.end()) return "";  // ExecuTorch is somewhere else, such as in a preloaded library
-  // Releases may share a library, so what holds it says which of them it is.
+  if (mapped == libraries.end()) return "";  // ExecuTorch is in another library, such as a preloaded one
+  // Several releases may have the same library, so the folder that holds it decides.
   const std::filesystem::path folder = std::filesystem::path(mapped->path).parent_path();
   std::string version = VersionOfRuntime(folder / "runtime.json");
-  if (version.empty()) version = VersionOfWheel(folder / ".." / "version.py");
+  if (version.empty()) version = ReadWheelVersion(folder / ".." / "version.py");
   return version.empty() && mapped->build_id == kBuildId ? ETPROF_EXECUTORCH_VERSION : version;
 }
 
@@ -129,7 +129,7 @@ void RequireOneXnnpack() {
   for (const std::string& path : mapped) {
     void* const handle = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) continue;
-    Dl_info found{};  // the symbol may be one of a library that this one needs
+    Dl_info found{};  // the symbol may be defined in a dependency of this library
     const void* const create = ::dlsym(handle, "xnn_create_runtime_v4");
     if (create != nullptr && ::dladdr(create, &found) != 0) holders.insert(found.dli_fname);
     ::dlclose(handle);

@@ -7,16 +7,16 @@
 
 namespace etprof::runner {
 
-// ExecuTorch's libraries that this process has mapped, by path; of a library that another one replaced (by
-// LD_LIBRARY_PATH, or beside the program), the one that runs. Empty: the system does not tell (macOS).
+// The ExecuTorch libraries that this process has mapped, by path. If LD_LIBRARY_PATH or the program's folder
+// replaces a library, this lists the one that runs. Empty: not known (macOS).
 std::vector<protocol::MappedLibrary> MappedExecutorchLibraries();
 
-// The version of the ExecuTorch that is mapped: what `version.py` of the wheel that holds its library says;
-// of a library in no wheel that of the build, if it is the build's own by its build ID. Empty: not known.
+// The version of the mapped ExecuTorch: from `version.py` of the wheel that contains its library. A library
+// outside of a wheel has the version of the build if its build ID is the build's. Empty: not known.
 std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& libraries);
 
-// Throws Error (kDeviceFailed) where two mapped libraries define XNNPACK's functions: then nothing says which
-// of them an operator ran in. Names both.
+// Throws Error (kDeviceFailed), naming both libraries, if two mapped libraries define XNNPACK's functions,
+// since it is then unknown which of them runs an operator.
 void RequireOneXnnpack();
 
 }  // namespace etprof::runner

@@ -31,7 +31,7 @@ namespace etprof::runner {
 namespace et = executorch::runtime;
 using executorch::extension::Module;
 
-// Module keeps its methods to itself and its subclasses.
+// Gives access to a loaded method, which Module shows only to subclasses.
 class Model::Loaded final : public Module {
  public:
   Loaded(const std::string& path, std::vector<std::string> data, std::unique_ptr<OperatorTracer> tracer)
@@ -44,7 +44,7 @@ class Model::Loaded final : public Module {
 
 namespace {
 
-constexpr std::size_t kSmallestProgram = 64;
+constexpr std::size_t kMinProgramBytes = 64;
 
 std::uint64_t LittleEndian(const std::byte* bytes, std::size_t count) {
   std::uint64_t value = 0;
@@ -52,11 +52,11 @@ std::uint64_t LittleEndian(const std::byte* bytes, std::size_t count) {
   return value;
 }
 
-// Tells a foreign file from a program that is cut short, before ExecuTorch sees it, and whether the program
-// names operators for LLMs. The layout is that of
-// ExecuTorch's runtime/executor/program.cpp and schema/extended_header.h: a FlatBuffer with identifier "ET12"
-// at byte 4 and, at byte 8, an extended header "eh00", u32 length, u64 program size, u64 offset of the
-// segments, u64 their size.
+// Distinguishes files of other formats from truncated programs, before ExecuTorch reads the file. Returns
+// whether the program names operators for LLMs. The layout is that of ExecuTorch's
+// runtime/executor/program.cpp and schema/extended_header.h: a FlatBuffer with identifier "ET12" at byte 4
+// and, at byte 8, an extended header "eh00", u32 length, u64 program size, u64 offset of the segments, u64
+// size of the segments.
 bool CheckFile(const std::string& path) {
   const MappedFile file = MappedFile::Open(path);
   const ByteView bytes = file.bytes();
@@ -68,7 +68,7 @@ bool CheckFile(const std::string& path) {
   const Error cut = Error(ExitCode::kBadInput, fmt::format("is cut short: it has {} bytes", bytes.size()))
                         .InFile(path)
                         .Remedy("copy or export it again");
-  if (bytes.size() < kSmallestProgram) throw Error(cut);
+  if (bytes.size() < kMinProgramBytes) throw Error(cut);
   std::string_view program(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (std::memcmp(bytes.data() + 8, "eh00", 4) == 0) {
     const std::uint64_t header_size = LittleEndian(bytes.data() + 12, 4);
@@ -82,15 +82,15 @@ bool CheckFile(const std::string& path) {
   return program.find(kLlmOperators) != std::string_view::npos;
 }
 
-std::string Logged() {
+std::string LoggedCause() {
   const std::vector<std::string> lines = TakeLoggedErrors();
-  // The first line is nearest to the cause; later ones repeat it on the way up.
+  // The first line is closest to the cause; later lines repeat it on the way up the call stack.
   return lines.empty() ? "" : ": " + lines.front();
 }
 
 Error CannotLoad(const std::string& path, et::Error error) {
   const bool machine = error == et::Error::MemoryAllocationFailed || error == et::Error::OutOfResources;
-  const std::string code = et::to_string(error), logged = Logged();
+  const std::string code = et::to_string(error), logged = LoggedCause();
   const char* const remedy = machine ? "free memory, or use a device with more"
                              : logged.find("OpenVINO:") != std::string::npos
                                  ? "export it again with the version of OpenVINO that runs it"
@@ -102,8 +102,8 @@ Error CannotLoad(const std::string& path, et::Error error) {
       .Remedy(remedy);
 }
 
-// ExecuTorch tries every operator before it gives up, and logs "Missing operator: [4] my_ops::foo.out" for
-// each that has no kernel (runtime/executor/method.cpp, resolve_operator).
+// ExecuTorch resolves all operators before it fails, and logs "Missing operator: [4] my_ops::foo.out" for
+// each without a kernel (runtime/executor/method.cpp, resolve_operator).
 Error MissingOperators(const std::string& path) {
   std::set<std::string> names;
   for (const std::string& line : TakeLoggedErrors()) {
@@ -117,17 +117,18 @@ Error MissingOperators(const std::string& path) {
     problem = fmt::format("operator{} {} {} not registered", names.size() > 1 ? "s" : "",
                           fmt::join(names, ", "), names.size() > 1 ? "are" : "is");
   }
-  const bool of_llms =
+  const bool is_llm_operator =
       std::ranges::any_of(names, [](const std::string& name) { return name.starts_with(kLlmOperators); });
   return Error(ExitCode::kDeviceFailed, problem)
       .InFile(path)
-      .Remedy(of_llms ? MissingLlmKernelsRemedy()
-                      : fmt::format("give the library that has the kernels {}; this runner has ExecuTorch's "
-                                    "optimized, portable, and quantized ones",
-                                    kWithLoad));
+      .Remedy(is_llm_operator
+                  ? MissingLlmKernelsRemedy()
+                  : fmt::format("give the library that has the kernels {}; this runner has ExecuTorch's "
+                                "optimized, portable, and quantized ones",
+                                kWithLoad));
 }
 
-// Before ExecuTorch allocates what the program asks for: a damaged one asks for anything.
+// Checks the sizes before ExecuTorch allocates them, since a damaged program may plan any size.
 void CheckPlannedMemory(const std::string& path, const et::MethodMeta& meta) {
   const std::uint64_t physical = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L)) *
                                  static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -168,7 +169,7 @@ std::vector<protocol::TensorInfo> Outputs(const et::MethodMeta& meta) {
     }
     infos.push_back(std::move(info));
   }
-  TakeLoggedErrors();  // asking for the tensor of what is none was logged
+  TakeLoggedErrors();  // discard the errors logged for outputs that are not tensors
   return infos;
 }
 
@@ -178,20 +179,20 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
   if (CheckFile(path_)) LoadLlmKernels();
   std::vector<std::string> data;
   if (!request.data.empty()) {
-    static_cast<void>(MappedFile::Open(request.data));  // for its clear error
+    static_cast<void>(MappedFile::Open(request.data));  // throws a clear error for an unreadable file
     data.push_back(request.data);
   }
   const DuringThis during("loading " + path_, static_cast<int>(ExitCode::kBadInput));
-  // Once more: addresses from here on do not depend on the lengths of the request and of the path.
+  // Shift again, so that later addresses do not depend on the lengths of the request and the path.
   ShiftHeap();
   auto tracer = std::make_unique<OperatorTracer>();
   loaded_ = std::make_unique<Loaded>(path_, std::move(data), std::move(tracer));
-  ShiftHeap();  // the distance between the tracer's memory and the method's is drawn, too
+  ShiftHeap();  // also randomize the distance between the tracer's memory and the method's
   const WaitMeter meter;
   const WaitReading before = meter.Read();
   std::int64_t start = MonotonicNow();
-  // The whole FlatBuffer is verified: a damaged program is an error here and not a crash later. It costs
-  // microseconds.
+  // Verify the whole FlatBuffer, so that a damaged program is an error here instead of a crash later. This
+  // takes microseconds.
   const et::Error loaded = loaded_->load(et::Program::Verification::InternalConsistency);
   if (loaded != et::Error::Ok) throw CannotLoad(path_, loaded);
   program_ns_ = MonotonicNow() - start;
@@ -216,7 +217,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
     backends.emplace(*backend);
     const std::int64_t before_library = MonotonicNow();
     LoadBackendOf(*backend);
-    start += MonotonicNow() - before_library;  // XNNPACK's is loaded before, too
+    start += MonotonicNow() - before_library;  // not part of the load time, as for XNNPACK's library
     if (et::get_backend_class(*backend) == nullptr) {
       throw Error(ExitCode::kDeviceFailed,
                   fmt::format("is delegated to the backend {}, which is not registered", *backend))
@@ -225,7 +226,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
     }
   }
   CheckPlannedMemory(path_, *meta);
-  // Module allocates the planned memory before the method's own load, which begins a block of the trace.
+  // Module allocates the planned memory before it loads the method, which begins a block of the trace.
   const std::int64_t method_start = MonotonicNow();
   const et::Error ready = loaded_->load_method(method_name_);
   if (ready == et::Error::OperatorMissing) throw MissingOperators(path_);
@@ -236,7 +237,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
   plan_ns_ = std::max<std::int64_t>(0, this->tracer().block_began_ns() - method_start);
 
   inputs_ = Inputs::Make(*method_, path_, request.inputs);
-  inputs_.GiveTo(*method_);  // an input that does not fit is said at loading
+  inputs_.GiveTo(*method_);  // reports inputs that do not fit while loading
   SetTracing(false);
   description_.inputs = inputs_.infos();
   description_.outputs = Outputs(*meta);
@@ -257,7 +258,7 @@ std::int64_t Model::Run() {
   const std::int64_t end = MonotonicNow();
   if (error != et::Error::Ok) {
     throw Error(ExitCode::kDeviceFailed,
-                fmt::format("running '{}' failed ({}){}", method_name_, et::to_string(error), Logged()))
+                fmt::format("running '{}' failed ({}){}", method_name_, et::to_string(error), LoggedCause()))
         .InFile(path_)
         .Remedy("check the inputs (" + inputs_.from() + "), and the model in Python");
   }

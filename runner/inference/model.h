@@ -12,32 +12,32 @@
 
 namespace etprof::runner {
 
-// One loaded method with its inputs, ready to run. It is loaded with the tracer attached (the load is
-// traced), and then the tracer is off until asked for.
+// A loaded method with its inputs, ready to run. The load is traced; afterwards tracing is off until
+// SetTracing(true).
 class Model {
  public:
-  // Throws Error: (kBadInput) for a file that is missing, foreign, cut short or damaged, an unknown method,
-  // inputs that do not fit; (kDeviceFailed) for operators or a backend that nobody registered, by name and
-  // with what would provide them.
+  // Throws Error (kBadInput) for a file that is missing, of another format, truncated, or damaged, an unknown
+  // method, and inputs that do not fit; Error (kDeviceFailed) for operators and backends that are not
+  // registered, with their names and a remedy.
   explicit Model(const protocol::LoadRequest& request);
   ~Model();
   Model(Model&&) = delete;
 
-  // Before every run: the method forgets its inputs.
+  // Call before every run, since the method does not keep its inputs.
   void GiveInputs();
-  // One run; returns its wall time in nanoseconds: Method::execute alone. Throws Error (kDeviceFailed) when
-  // ExecuTorch reports one.
+  // Runs the method once and returns the wall time of Method::execute in ns. Throws Error (kDeviceFailed) if
+  // ExecuTorch reports an error.
   std::int64_t Run();
 
   void SetTracing(bool on);
   OperatorTracer& tracer();
   const executorch::runtime::Method& method() const;
-  // The arenas in which the program plans its tensors: where they begin, and bytes.
+  // The arenas of the program's planned memory: begin and size in bytes.
   std::vector<std::pair<const void*, std::size_t>> PlannedMemory() const;
-  // Whether a mapping of this path is one of the model's files.
+  // Whether the path is one of the model's files.
   bool IsFile(const std::string& path) const;
 
-  // Of the load time: opening, mapping, and verifying the program, and allocating planned memory; ns.
+  // Parts of the load time, ns: opening, mapping, and verifying the program; allocating planned memory.
   std::int64_t program_ns() const { return program_ns_; }
   std::int64_t plan_ns() const { return plan_ns_; }
 

@@ -33,8 +33,8 @@ std::vector<std::int64_t> ShapeOf(const Tensor& tensor) {
   return {tensor.sizes().begin(), tensor.sizes().end()};
 }
 
-// What is not a tensor, as {"type", "value"}.
-json ScalarOf(const et::EValue& value) {
+// A value that is not a tensor, as {"type", "value"}.
+json ScalarJson(const et::EValue& value) {
   if (value.isInt()) return {{"type", "int"}, {"value", value.toInt()}};
   if (value.isDouble()) return {{"type", "double"}, {"value", value.toDouble()}};
   if (value.isBool()) return {{"type", "bool"}, {"value", value.toBool()}};
@@ -45,7 +45,7 @@ json ScalarOf(const et::EValue& value) {
 
 std::string Dump(const json& value) { return JsonText(value); }
 
-protocol::OutputDigest DigestOf(const Tensor& tensor) {
+protocol::OutputDigest MakeDigest(const Tensor& tensor) {
   protocol::OutputDigest digest;
   digest.info = {Name(tensor.scalar_type()), ShapeOf(tensor)};
   digest.sha256 = Sha256Hex(BytesOf(tensor));
@@ -68,15 +68,15 @@ protocol::OutputDigest DigestOf(const Tensor& tensor) {
   return digest;
 }
 
-// An output of two files.
+// The difference of one output between two files.
 struct OutputDifference {
   std::string name;
-  std::string problem;  // why they cannot be compared; all else is absent
+  std::string problem;  // why they cannot be compared; the other members are then absent
   std::optional<bool> identical;
-  // Of tensors.
+  // Only for tensors.
   std::string dtype;
   std::optional<std::vector<std::int64_t>> shape;
-  std::optional<double> largest, largest_relative, mean;  // the mean of no finite element is NaN
+  std::optional<double> largest, largest_relative, mean;  // the mean is NaN if no element is finite
   std::optional<std::int64_t> nan_mismatches;
 
   static void Describe(auto& v) {
@@ -111,10 +111,10 @@ std::vector<protocol::OutputDigest> DigestOutputs(const et::Method& method) {
   for (std::size_t i = 0; i < method.outputs_size(); ++i) {
     const et::EValue& output = method.get_output(i);
     if (output.isTensor()) {
-      digests.push_back(DigestOf(output.toTensor()));
+      digests.push_back(MakeDigest(output.toTensor()));
       continue;
     }
-    const json scalar = ScalarOf(output);
+    const json scalar = ScalarJson(output);
     const std::string text = Dump(scalar);
     protocol::OutputDigest digest;
     digest.info.dtype = scalar["type"].get<std::string>();
@@ -140,7 +140,7 @@ void SaveOutputs(const et::Method& method, const std::filesystem::path& path) {
     const std::string name = fmt::format("{}/{}", method_name, i);
     const et::EValue& output = method.get_output(i);
     if (!output.isTensor()) {
-      metadata[name] = Dump(ScalarOf(output));
+      metadata[name] = Dump(ScalarJson(output));
       continue;
     }
     const Tensor& tensor = output.toTensor();
@@ -174,7 +174,7 @@ void PrintOutputs(const et::Method& method, std::size_t edge) {
     const et::EValue& output = method.get_output(i);
     if (!output.isTensor()) {
       std::fputs(
-          fmt::format("OutputX {}: {}\n", i, Dump(ScalarOf(output).value("value", json(nullptr)))).c_str(),
+          fmt::format("OutputX {}: {}\n", i, Dump(ScalarJson(output).value("value", json(nullptr)))).c_str(),
           stdout);
       continue;
     }
@@ -186,7 +186,7 @@ void PrintOutputs(const et::Method& method, std::size_t edge) {
         text += ", ...";
         k = numbers.size() - edge;
       }
-      // Of a NaN the sign says nothing, and scripts look for "nan".
+      // The sign of a NaN has no meaning, and scripts search for "nan".
       text += fmt::format("{}{:.6g}", k == 0 ? "" : ", ",
                           std::isnan(numbers[k]) ? std::abs(numbers[k]) : numbers[k]);
     }

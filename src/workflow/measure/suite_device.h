@@ -29,7 +29,7 @@ struct StoredCell {
   double waited = 0;      // additional seconds spent waiting for a quiet and cool device
   int launches = 0;
   // The largest half-width of its pairs, or of its experiments if it has no pair, as a multiple of the
-  // requested precision; infinity if there is no interval yet.
+  // requested precision; infinity without an interval.
   double uncertainty = 0;
 };
 StoredCell LookAtCell(const std::filesystem::path& folder);
