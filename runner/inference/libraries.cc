@@ -76,8 +76,9 @@ std::string ReadWheelVersion(const std::filesystem::path& version_py) {
   return end == std::string::npos ? "" : text.substr(begin + 1, end - begin - 1);
 }
 
-// The "version" of a folder that etprof made for `executorch=VERSION` (workflow/runtimes.h).
-std::string VersionOfRuntime(const std::filesystem::path& runtime_json) {
+// Reads the "version" of a folder that etprof made for `executorch=VERSION` (workflow/measure/runtimes.h);
+// empty if there is none.
+std::string ReadRuntimeVersion(const std::filesystem::path& runtime_json) {
   if (!Exists(runtime_json)) return "";
   const nlohmann::json runtime = ParseJson(ReadTextFile(runtime_json));
   const auto version = runtime.is_object() ? runtime.find("version") : runtime.end();
@@ -116,7 +117,7 @@ std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& 
   if (mapped == libraries.end()) return "";  // ExecuTorch is in another library, such as a preloaded one
   // Several releases may have the same library, so the folder that holds it decides.
   const std::filesystem::path folder = std::filesystem::path(mapped->path).parent_path();
-  std::string version = VersionOfRuntime(folder / "runtime.json");
+  std::string version = ReadRuntimeVersion(folder / "runtime.json");
   if (version.empty()) version = ReadWheelVersion(folder / ".." / "version.py");
   return version.empty() && mapped->build_id == kBuildId ? ETPROF_EXECUTORCH_VERSION : version;
 }

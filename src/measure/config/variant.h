@@ -11,8 +11,8 @@ namespace etprof {
 
 // A variant of a model as in `etprof profile --vs SPEC`: the settings that differ from the model as it is
 // given. Example: "isa=-avx2,-fma,threads=2". The keys are isa, threads, cpus, period, runner, model,
-// executorch, and label. A comma separates keys if a key follows; otherwise it belongs to the value, so that masks and CPU
-// lists need no quotes.
+// executorch, and label. A comma separates keys if a key follows; otherwise it belongs to the value, so that
+// masks and CPU lists need no quotes.
 struct Variant {
   std::optional<std::string> isa, cpus, executorch, label;
   std::optional<int> threads;

@@ -81,9 +81,7 @@ std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) 
 
 void RequireOwnReports(const fs::path& folder, const std::string& option) {
   const auto has_file = [&](const char* name) { return Exists(folder / name); };
-  if (std::ranges::any_of(
-          std::array{kManifestFile, kMetricsFile, kAnalysisFile, kSummaryFile},
-          has_file))
+  if (std::ranges::any_of(std::array{kManifestFile, kMetricsFile, kAnalysisFile, kSummaryFile}, has_file))
     return;
   for (const char* const name : {kReportFile, kReportPage}) {
     if (!has_file(name)) continue;
