@@ -40,8 +40,8 @@ class CsvBuffer {
   }
   // Replaces the comma after the last cell by a line end.
   void EndRow() { text_[used_ - 1] = '\n'; }
-  // Writes value / 10^kDecimals exactly, without trailing zeros, or with all decimals if kAll.
-  template <int kDecimals, bool kAll = false>
+  // Writes value / 10^kDecimals exactly, without trailing zeros, or with all decimals if kAllDecimals.
+  template <int kDecimals, bool kAllDecimals = false>
   CsvBuffer& Decimal(std::int64_t value) {
     MakeRoom();
     char* at = text_.get() + used_;
@@ -55,9 +55,9 @@ class CsvBuffer {
     } else {
       at = std::to_chars(at, text_.get() + kSize, whole).ptr;
     }
-    if (kAll || fraction != 0) {
+    if (kAllDecimals || fraction != 0) {
       int decimals = kDecimals;
-      while (!kAll && fraction % 10 == 0) {
+      while (!kAllDecimals && fraction % 10 == 0) {
         fraction /= 10;
         --decimals;
       }
