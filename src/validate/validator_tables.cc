@@ -98,7 +98,7 @@ void Validator::CheckLatencies(const json& result) {
     if (line == 1) return;
     try {
       const auto row = ReadCsvRow<LatencyRow>(fields);
-      ++counts[{row.launch, row.group ? row.group->round : -1, row.phase}];
+      ++counts[{row.launch, row.place ? row.place->round : -1, row.phase}];
     } catch (const std::invalid_argument& wrong) {
       readable = false;
       findings_.Broken("latency_csv", name, fmt::format("line {}: {}", line, wrong.what()));
