@@ -20,7 +20,7 @@ using Unit = ProgramProperty::Unit;
 using Value = ProgramProperty::Value;
 
 template <typename T>
-Value ValueOf(const T& of) {
+Value ToPropertyValue(const T& of) {
   if constexpr (std::is_arithmetic_v<T>)
     return static_cast<std::int64_t>(of);
   else if constexpr (std::is_same_v<T, std::string>)
@@ -29,14 +29,14 @@ Value ValueOf(const T& of) {
     return of ? Value(*of) : Value();
 }
 
-// Adds what `of` says of both, where that differs.
+// Adds the property `of` if it differs between `a` and `b`.
 void Compare(const std::string& name, Unit unit, const auto& a, const auto& b, const auto& of,
              std::vector<ProgramProperty>& properties) {
-  Value baseline = ValueOf(of(a)), candidate = ValueOf(of(b));
+  Value baseline = ToPropertyValue(of(a)), candidate = ToPropertyValue(of(b));
   if (baseline != candidate) properties.push_back({name, unit, std::move(baseline), std::move(candidate)});
 }
 
-std::string XnnVersionsOf(const Program& program) {
+std::string XnnVersionsText(const Program& program) {
   std::set<std::string> versions;
   for (const XnnGraph& graph : program.xnn_graphs) versions.insert(graph.version);
   return fmt::format("{}", fmt::join(versions, ", "));
@@ -49,7 +49,7 @@ std::vector<ProgramProperty> FileProperties(const Program& a, const Program& b) 
   };
   using P = const Program&;
   add("program version", Unit::kCount, [](P of) { return of.version; });
-  add("XNNPACK graph version", Unit::kText, XnnVersionsOf);
+  add("XNNPACK graph version", Unit::kText, XnnVersionsText);
   add("file", Unit::kBytes, [](P of) { return of.file_bytes; });
   add("program", Unit::kBytes, InstructionBytes);
   add("delegates' payloads", Unit::kBytes, PayloadBytes);
@@ -106,7 +106,7 @@ std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& of
   return properties;
 }
 
-// Mean self times of a program's nodes.
+// The mean self times of a program's nodes.
 class NodeTimes {
  public:
   NodeTimes(const std::vector<const Profile*>& profiles, const std::string& method) {
@@ -127,7 +127,7 @@ class NodeTimes {
     const auto found = times_.find({node.chain, node.instruction, node.graph_node});
     return found == times_.end() ? 0 : found->second / runs_;
   }
-  double Whole() const { return whole_ / runs_; }
+  double MeanTotal() const { return total_ / runs_; }
 
  private:
   using Key = std::tuple<int, int, std::optional<std::size_t>>;
@@ -142,13 +142,13 @@ class NodeTimes {
       else if (source.join == OperatorSource::Join::kNodes && !source.nodes.empty())
         times_[{key.chain, key.instruction, source.nodes.front()}] += time;
       else if (key.kind == SpanKind::kBackend && !source.graph)
-        times_[{key.chain, key.instruction, std::nullopt}] += time;  // of a payload that is not read
+        times_[{key.chain, key.instruction, std::nullopt}] += time;  // a node of an unread payload
     }
-    for (const std::size_t run : profile.CommonSet()) whole_ += static_cast<double>(profile.runs[run].total);
+    for (const std::size_t run : profile.CommonSet()) total_ += static_cast<double>(profile.runs[run].total);
   }
 
-  double runs_ = 0, whole_ = 0;
-  std::map<Key, double> times_;  // sums over the runs
+  double runs_ = 0, total_ = 0;
+  std::map<Key, double> times_;  // ns; sums over the runs
 };
 
 class MethodDiffer {
@@ -167,8 +167,9 @@ class MethodDiffer {
       const ProgramNode* b = pair.candidate ? &b_.nodes.nodes[*pair.candidate] : nullptr;
       if (a != nullptr && b != nullptr) {
         ++result_.matched;
-        const bool placed = a_.nodes.match[*pair.baseline].placed && b_.nodes.match[*pair.candidate].placed;
-        result_.renamed += placed && !pair.Has(Evidence::kModule) ? 1U : 0U;
+        const bool both_placed =
+            a_.nodes.match[*pair.baseline].placed && b_.nodes.match[*pair.candidate].placed;
+        result_.renamed += both_placed && !pair.Has(Evidence::kModule) ? 1U : 0U;
         CompareWeights(*a, *b);
       }
       auto change =
@@ -178,8 +179,8 @@ class MethodDiffer {
       added.change = std::move(*change);
       added.line = b != nullptr ? b_.nodes.match[*pair.candidate].line : a_.nodes.match[*pair.baseline].line;
       if (b != nullptr) added.why_portable = WhyPortable(*b, b_.method);
-      added.baseline = a_.Tell(a);
-      added.candidate = b_.Tell(b);
+      added.baseline = a_.DescribeNodeAndAddTime(a);
+      added.candidate = b_.DescribeNodeAndAddTime(b);
     }
     result_.baseline = a_.Time();
     result_.candidate = b_.Time();
@@ -192,22 +193,22 @@ class MethodDiffer {
     const Method& method;
     ProgramNodes nodes;
     NodeTimes times;
-    double told_ns = 0;  // of the nodes that are listed
+    double listed_ns = 0;  // ns; sum of the listed nodes
 
     Side(const Method& of, const DiffSide& side)
         : method(of),
           nodes(NodesOf(of, *side.program, SourcesOf(side.sources, of))),
           times(side.profiles, of.name) {}
 
-    OperatorDifference::Side Tell(const ProgramNode* node) {
+    OperatorDifference::Side DescribeNodeAndAddTime(const ProgramNode* node) {
       if (node == nullptr) return {};
       const auto ns = times.Of(*node);
-      told_ns += ns.value_or(0);
+      listed_ns += ns.value_or(0);
       return {node->work.macs, node->work.bytes, ns};
     }
     std::optional<MethodDiff::Time> Time() const {
       if (!times.IsKnown()) return std::nullopt;
-      return MethodDiff::Time{times.Whole(), times.Whole() - told_ns};
+      return MethodDiff::Time{times.MeanTotal(), times.MeanTotal() - listed_ns};
     }
     std::map<std::size_t, std::size_t> NodesByDelegate() const {
       std::map<std::size_t, std::size_t> count;
@@ -233,9 +234,10 @@ class MethodDiffer {
     return std::ranges::any_of(node.node.tensors.inputs, &OperatorTensor::constant);
   }
 
-  // Where the delegates' borders are, by the nodes next to them, told only where a border moved.
+  // Adds delegates whose boundaries moved, with the nodes next to the boundaries.
   void CompareDelegates(const std::vector<NodePair>& pairs) {
-    std::map<std::size_t, std::map<std::size_t, std::size_t>> shared;  // by delegates of a and b: pairs
+    std::map<std::size_t, std::map<std::size_t, std::size_t>>
+        shared;  // number of pairs by delegates of a and b
     const std::map<std::size_t, std::size_t> of_a = a_.NodesByDelegate(), of_b = b_.NodesByDelegate();
     for (const NodePair& pair : pairs) {
       if (!pair.baseline || !pair.candidate) continue;
@@ -292,19 +294,19 @@ bool ProgramDiff::IsEmpty() const {
 ProgramDiff DiffPrograms(const DiffSide& baseline, const DiffSide& candidate) {
   ProgramDiff diff;
   diff.properties = FileProperties(*baseline.program, *candidate.program);
-  const auto add_alone = [&](const Method& method, bool in_baseline) {
-    MethodDiff& alone = diff.methods.emplace_back();
-    alone.name = method.name;
-    (in_baseline ? alone.in_candidate : alone.in_baseline) = false;
+  const auto add_unmatched = [&](const Method& method, bool in_baseline) {
+    MethodDiff& unmatched = diff.methods.emplace_back();
+    unmatched.name = method.name;
+    (in_baseline ? unmatched.in_candidate : unmatched.in_baseline) = false;
   };
   for (const Method& method : baseline.program->methods) {
     if (const Method* other = MethodNamed(*candidate.program, method.name))
       diff.methods.push_back(MethodDiffer(method, baseline, *other, candidate).Run());
     else
-      add_alone(method, true);
+      add_unmatched(method, true);
   }
   for (const Method& method : candidate.program->methods) {
-    if (MethodNamed(*baseline.program, method.name) == nullptr) add_alone(method, false);
+    if (MethodNamed(*baseline.program, method.name) == nullptr) add_unmatched(method, false);
   }
   return diff;
 }

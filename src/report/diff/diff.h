@@ -14,7 +14,8 @@
 
 namespace etprof {
 
-// Both programs' value of one thing: a text, "" where a side has none, or a number, absent where it has none.
+// A property of both programs: a text ("": the program does not have it) or a number (absent: the program
+// does not have it).
 struct ProgramProperty {
   enum class Unit { kText, kBytes, kMacs, kCount };
   using Value = std::variant<std::monostate, std::string, std::int64_t>;
@@ -23,21 +24,22 @@ struct ProgramProperty {
   Value baseline, candidate;
 };
 
-// An operator that only one program has, or that changed.
+// An operator that only one program has, or that changed between the programs.
 struct OperatorDifference {
   ProgramChange change;
-  std::string line;  // of the model's source, "model.py:12", of the candidate where it has it; "": not known
-  std::string why_portable;  // why the candidate does not delegate it: one clause; "": it does, or not known
+  std::string line;  // source line, "model.py:12", of the candidate if it has the operator; "": not known
+  std::string
+      why_portable;  // one clause: why the candidate does not delegate it; "": delegated, or not known
   struct Side {
     std::optional<std::int64_t> macs = {};
     std::optional<Bytes> bytes = {};  // compulsory traffic (program/work.h)
-    std::optional<double> ns = {};    // mean self time of an inference
+    std::optional<double> ns = {};    // mean self time per inference
   };
   Side baseline = {}, candidate = {};
 };
 
-// A delegate that the other program has not, or has with other borders: its counterpart there is another one
-// in the list.
+// A delegate that the other program lacks or delimits differently. Its counterpart in the other program is a
+// separate entry.
 struct DelegateDifference {
   bool in_baseline = true;  // else in the candidate
   std::string backend;
@@ -45,44 +47,45 @@ struct DelegateDifference {
   std::string first, last;  // "stem Conv2d 3→8 3x3"
 };
 
-// The weights of an operator that both programs have.
+// Different weights of an operator that both programs have.
 struct WeightDifference {
-  std::string name;  // of the operator
+  std::string name;  // name of the operator
   Bytes baseline_bytes = 0, candidate_bytes = 0;
 };
 
 struct MethodDiff {
   std::string name;
-  bool in_baseline = true, in_candidate = true;  // of one program alone nothing else is said
-  bool dynamic = false;                     // shapes of either change at run time: numbers are of the largest
-  std::vector<ProgramProperty> properties;  // those that differ
+  bool in_baseline = true,
+       in_candidate = true;  // if only one program has the method, all other members are empty
+  bool dynamic = false;      // shapes of either change at run time; numbers refer to the largest shapes
+  std::vector<ProgramProperty> properties;  // properties that differ
   std::vector<OperatorDifference> operators;
-  std::size_t matched = 0;                    // pairs of operators
-  std::size_t renamed = 0;                    // of them, with another module's path, wrappers' prefixes apart
-  std::vector<DelegateDifference> delegates;  // where they differ
-  std::vector<WeightDifference> weights;      // other contents
-  std::size_t equal_weights = 0;              // operators with weights of equal contents
-  std::size_t unknown_weights = 0;            // of which it is not known
+  std::size_t matched = 0;  // number of matched operators
+  std::size_t renamed = 0;  // matched operators with another module path, ignoring prefixes of wrappers
+  std::vector<DelegateDifference> delegates;  // delegates that differ
+  std::vector<WeightDifference> weights;      // weights with different contents
+  std::size_t equal_weights = 0;              // number of operators with equal weights
+  std::size_t unknown_weights = 0;            // number of operators with unknown weights
   struct Time {
     double ns = 0;  // Method::execute
-    // Of operators that are in both and did not change, and of what is no operator's: overheads, what XNNPACK
-    // inserted. With those of `operators` it is the whole.
+    // Time of unchanged operators of both programs, overheads, and operators that XNNPACK inserted. Together
+    // with the times of `operators`, it adds up to the total.
     double rest_ns = 0;
   };
-  std::optional<Time> baseline, candidate;  // absent where a side was not measured
+  std::optional<Time> baseline, candidate;  // absent: not measured
 };
 
 struct ProgramDiff {
-  std::vector<ProgramProperty> properties;  // of the files: those that differ
-  std::vector<MethodDiff> methods;          // baseline's, then those of the candidate alone
+  std::vector<ProgramProperty> properties;  // properties of the files that differ
+  std::vector<MethodDiff> methods;          // methods of the baseline, then methods of only the candidate
   bool same_bytes = false;
 
-  // Whether anything that is compared differs; the bytes may differ all the same.
+  // Whether no compared property differs; the bytes may still differ.
   bool IsEmpty() const;
 };
 
-// One side. Sources and profiles may be null: the latter are of the methods that were measured, joined to
-// this program.
+// A program with its sources and profiles, which may be null. The profiles are of measured methods and joined
+// to this program.
 struct DiffSide {
   const Program* program = nullptr;
   const SourceMap* sources = nullptr;

@@ -27,8 +27,8 @@ Bytes ConstantBytes(const XnnNode& node, const XnnGraph& graph) {
   return bytes;
 }
 
-ProgramNode NodeOf(const ModelNode& of, const Instruction& instruction, const Method& method,
-                   const Program& program) {
+ProgramNode MakeProgramNode(const ModelNode& of, const Instruction& instruction, const Method& method,
+                            const Program& program) {
   ProgramNode node;
   node.chain = instruction.chain;
   node.instruction = instruction.index;
@@ -55,7 +55,7 @@ ProgramNode NodeOf(const ModelNode& of, const Instruction& instruction, const Me
   return node;
 }
 
-MatchNode MatchOf(const ModelNode& of, const ProgramNode& node) {
+MatchNode MakeMatchNode(const ModelNode& of, const ProgramNode& node) {
   MatchNode match;
   match.kind = node.node.identity.kind;
   match.type = node.node.backend;
@@ -74,17 +74,17 @@ MatchNode MatchOf(const ModelNode& of, const ProgramNode& node) {
 ProgramNodes NodesOf(const Method& method, const Program& program, const MethodSources* sources) {
   const ModelGraph graph = GraphOf(method, program, sources, /*by_delegate=*/false);
   ProgramNodes result;
-  std::vector<std::optional<std::size_t>> place(graph.nodes.size());  // in the result
+  std::vector<std::optional<std::size_t>> index_in_result(graph.nodes.size());
   auto instruction = method.instructions.begin();
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const ModelNode& of = graph.nodes[i];
     if (of.kind != Kind::kKernel && of.kind != Kind::kDelegated && of.kind != Kind::kDelegate) continue;
     while (instruction->chain != *of.chain || instruction->index != *of.instruction) ++instruction;
-    place[i] = result.nodes.size();
-    result.nodes.push_back(NodeOf(of, *instruction, method, program));
-    MatchNode& match = result.match.emplace_back(MatchOf(of, result.nodes.back()));
+    index_in_result[i] = result.nodes.size();
+    result.nodes.push_back(MakeProgramNode(of, *instruction, method, program));
+    MatchNode& match = result.match.emplace_back(MakeMatchNode(of, result.nodes.back()));
     for (const ModelNode::Edge& edge : of.edges)
-      if (place[edge.node]) match.producers.push_back(*place[edge.node]);
+      if (index_in_result[edge.node]) match.producers.push_back(*index_in_result[edge.node]);
   }
   return result;
 }

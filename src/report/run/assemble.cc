@@ -19,17 +19,18 @@
 namespace etprof {
 namespace {
 
-// Backend and data type of "<model>_<backend>_<dtype>", the name that export gives; "" of others.
-std::pair<std::string, std::string> BackendAndType(const std::string& model_id) {
+// The backend and data type of "<model>_<backend>_<dtype>", the names of export; "" for other names.
+std::pair<std::string, std::string> ParseBackendAndType(const std::string& model_id) {
   const std::string rest = model_id.substr(WithoutBackend(model_id).size());
   const std::size_t at = rest.find('_', 1);
   if (at == std::string::npos) return {};
   return {rest.substr(1, at - 1), rest.substr(at + 1)};
 }
 
-// The resolution of the clock that the latencies were read from, in ns: the smallest step between them where
-// some of them are equal. Where none are, no clock's step shows, and it is 1, since latencies are whole ns.
-// So it is where the step is longer than any counter's of a CPU: those of Arm count at 19.2 MHz or more.
+// The resolution of the clock of the latencies in ns: the smallest step between latencies if some of them are
+// equal. If none are equal, the clock's step is not visible, and the result is 1, since latencies are whole
+// ns. The result is also 1 if the step is longer than that of any CPU counter: Arm counters run at 19.2 MHz
+// or more.
 double ClockTick(const ExperimentData& data) {
   constexpr Nanoseconds kMaxTick = 100;
   std::vector<Nanoseconds> latencies = data.AllLatencies();
@@ -44,13 +45,12 @@ double ClockTick(const ExperimentData& data) {
   return repeats && tick <= kMaxTick ? static_cast<double>(tick) : 1;
 }
 
-// The median of all runs, with the spread of the launches' medians around their mean (Student's t, on
-// logarithms): the launch is the unit. The median of all runs and that of the launches differ where a few
-// launches are unlike the others; the interval is around the one that is shown.
-// At the level of a stop rule that looked several times, as the interval of a pair is. It reaches at least
-// one tick of the clock to both sides.
-std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, const ScheduleData& schedule,
-                                          double median_ns) {
+// The interval of the median over launches: the spread of the launches' medians around their mean (Student's
+// t, on logarithms), applied to the median of all runs. These two differ if a few launches are unlike the
+// others; the interval is around the median that is shown. It has the level of a stop rule with interim
+// analyses, like the interval of a pair, and is at least one clock tick wide on both sides.
+std::optional<LatencyInterval> MakeLatencyInterval(const ExperimentData& data, const ScheduleData& schedule,
+                                                   double median_ns) {
   std::vector<double> logs;
   for (const double latency : data.LaunchLatencies()) {
     if (latency > 0) logs.push_back(std::log(latency));
@@ -64,8 +64,8 @@ std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, const Sche
                          static_cast<int>(logs.size())};
 }
 
-// When the run's first burst began, on the device's clock; 0: not known.
-Nanoseconds FirstBurst(const RunData& run) {
+// The start of the run's first burst on the device's clock, ns; 0: not known.
+Nanoseconds FirstBurstStart(const RunData& run) {
   Nanoseconds first = 0;
   for (const ExperimentData& data : run.experiments) {
     for (const Launch& launch : data.launches) {
@@ -78,7 +78,7 @@ Nanoseconds FirstBurst(const RunData& run) {
 }
 
 void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment& out) {
-  const Nanoseconds first = FirstBurst(run);
+  const Nanoseconds first = FirstBurstStart(run);
   std::vector<double> medians;
   for (const Launch& launch : data.launches) {
     if (launch.status == Launch::Status::kFailed) continue;
@@ -110,7 +110,7 @@ void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment&
   }
 }
 
-Movement MovementOf(const Operator& op) {
+Movement MovementKind(const Operator& op) {
   const auto begins = [&](std::initializer_list<const char*> with) {
     return std::ranges::any_of(with, [&](const char* start) { return op.type.starts_with(start); });
   };
@@ -137,7 +137,7 @@ void AddOperators(ReportExperiment& out) {
     if (op.portable) ++out.portable_kernels;
     if (!op.category.known) unknown.insert(op.type);
     if (op.category.group == Group::kDataMovement) {
-      MovementSum& sum = out.movement[MovementOf(op)];
+      MovementSum& sum = out.movement[MovementKind(op)];
       ++sum.operators;
       sum.ns += row.mean_self;
     }
@@ -147,7 +147,7 @@ void AddOperators(ReportExperiment& out) {
   out.unknown_operators.assign(unknown.begin(), unknown.end());
 }
 
-// The times of a kernel-log run are no latency.
+// `trace_enabled`: a kernel-log run, whose times are not latency.
 void AddProfile(ReportExperiment& out, bool trace_enabled) {
   const Profile& profile = *out.profile;
   const std::vector<std::size_t> steady = profile.RunsOf(Phase::kSteady);
@@ -230,7 +230,7 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
     }
     out.latency_histogram = stats::MakeHistogram(latencies);
     out.latency_ecdf = stats::MakeEcdf(latencies);
-    if (out.latency.p50) out.interval = IntervalOf(data, run.schedule, *out.latency.p50);
+    if (out.latency.p50) out.interval = MakeLatencyInterval(data, run.schedule, *out.latency.p50);
   }
   if (const auto first = data.MedianFirstRun()) out.first_run = static_cast<double>(*first);
   if (const auto load = data.MedianLoad()) out.load = static_cast<double>(*load);
@@ -245,7 +245,7 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
   return out;
 }
 
-// The same thing measured twice.
+// Whether the two experiments measured the same configuration.
 bool SameConfiguration(const ExperimentData& a, const ExperimentData& b) {
   return !a.model_sha256.empty() && a.model_sha256 == b.model_sha256 && !a.runner_sha256.empty() &&
          a.runner_sha256 == b.runner_sha256 && a.threads == b.threads && a.name != b.name &&
@@ -278,7 +278,7 @@ void AddComparisons(Report& report) {
     made.same_configuration = SameConfiguration(sides.BaselineData(), sides.CandidateData());
     if (made.same_configuration && made.half_width) {
       const stats::RatioEstimate& estimate = *made.comparison.latency.estimate;
-      // The larger of what the interval spans and what it is off by: an A/A pair's true ratio is 1.
+      // The larger distance of the interval's ends from 1, the true ratio of an A/A pair.
       const double floor =
           std::max(std::abs(std::expm1(estimate.log_low)), std::abs(std::expm1(estimate.log_high)));
       report.noise_floor = std::max(report.noise_floor.value_or(0), floor);
@@ -329,13 +329,13 @@ void AddWarnings(Report& report) {
         "the delegate's operators are timed in whole microseconds (XNNPACK's own clock): those below about "
         "10 µs are not resolved");
   }
-  // One warning once, in the order of their first appearance.
+  // Remove repeated warnings.
   std::set<std::string> seen;
   std::erase_if(warnings, [&](const std::string& warning) { return !seen.insert(warning).second; });
 }
 
-// The kit's layouts name no pairs, but their experiments are called "..._sme2_off" and "..._sme2_on": what
-// differs by that alone is a pair.
+// The kit's layouts have no pairs, but their experiments are named "..._sme2_off" and "..._sme2_on".
+// Experiments whose names differ only in this form a pair.
 void PairOffWithOn(RunData& run) {
   if (!run.pairs.empty()) return;
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
@@ -350,8 +350,8 @@ void PairOffWithOn(RunData& run) {
   }
 }
 
-// Timeline CSVs that were given by themselves say in each row which model they are of: "" where they do not,
-// or are of several.
+// The model of timeline CSVs without a manifest, which have it in each row; "" if it is missing or there are
+// several.
 std::string ModelOfTimelines(const RunData& run, const std::vector<std::optional<Profile>>& profiles) {
   std::set<std::string> models;
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
@@ -362,7 +362,7 @@ std::string ModelOfTimelines(const RunData& run, const std::vector<std::optional
   return models.size() == 1 ? *models.begin() : "";
 }
 
-// The rows of all experiments where one of them shows that the CPU is an Arm one.
+// Adds the rows to all experiments if one of them shows that the CPU is an Arm one.
 void AddMatrixKernels(Report& report) {
   const auto isa = [&](const ReportExperiment& made) { return report.run.experiments[made.index].isa_state; };
   const bool arm = std::ranges::any_of(report.experiments, [&](const ReportExperiment& made) {
@@ -434,13 +434,13 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   AddMatrixKernels(report);
   report.bare = report.run.status == RunData::Status::kUnknown;
   report.model_id = report.run.model_id;
-  std::tie(report.backend, report.dtype) = BackendAndType(ModelId(report.run.model));
-  // Of several models only what they share is the report's.
+  std::tie(report.backend, report.dtype) = ParseBackendAndType(ModelId(report.run.model));
+  // For several models, the report has only what they share.
   std::set<std::string> models;
   for (const ExperimentData& data : report.run.experiments) {
     if (data.model.empty()) continue;
     models.insert(ModelId(data.model));
-    const auto [backend, dtype] = BackendAndType(ModelId(data.model));
+    const auto [backend, dtype] = ParseBackendAndType(ModelId(data.model));
     if (backend != report.backend) report.backend.clear();
     if (dtype != report.dtype) report.dtype.clear();
   }
@@ -478,7 +478,7 @@ RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files,
   }
   if (files.size() == 2) {
     run.pairs.push_back({.baseline = 0, .candidate = 1});
-    // Two files of two folders may have the same name: the labels must tell the sides apart.
+    // Two files in two folders may have the same name, but the labels must differ.
     if (run.experiments[0].label == run.experiments[1].label) {
       run.experiments[0].label += " (A)";
       run.experiments[1].label += " (B)";

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(Assemble, LeadsFromTheMeansOfTheTraceToTheHeadlineMedian) {
+TEST(Assemble, TracedMeansPlusTracingAreTheMedian) {
   const Report report = example::MakePair();
   for (const ReportExperiment& experiment : report.experiments) {
     double sum = *experiment.tracer;
@@ -25,7 +25,7 @@ TEST(Assemble, LeadsFromTheMeansOfTheTraceToTheHeadlineMedian) {
   }
 }
 
-TEST(Assemble, OperatorsAndTheFrameworksSpansAddUpToTheWhole) {
+TEST(Assemble, OperatorsAndOverheadsAddUp) {
   const Report report = example::MakePair();
   for (const ReportExperiment& experiment : report.experiments) {
     Nanoseconds sum = 0;
@@ -37,10 +37,10 @@ TEST(Assemble, OperatorsAndTheFrameworksSpansAddUpToTheWhole) {
   }
 }
 
-TEST(Assemble, CallsOfDelegatesThatTellNothingHaveNoOverhead) {
+TEST(Assemble, OpaqueCallsHaveNoOverhead) {
   Report report = example::MakePair();
   ReportExperiment& experiment = report.experiments[1];
-  // Enough to be told.
+  // Large enough to be reported.
   experiment.groups.rows[static_cast<std::size_t>(Group::kDelegateOverhead)].total = experiment.groups.total;
   const auto calls = [&]() -> std::int64_t {
     for (const Insight& insight : FindInsights(report)) {
@@ -53,13 +53,13 @@ TEST(Assemble, CallsOfDelegatesThatTellNothingHaveNoOverhead) {
   ASSERT_GT(all, 0);
   for (Operator& op : experiment.profile->operators) {
     if (op.category.group != Group::kDelegateOverhead) continue;
-    op.category = {"OTHER", Group::kOther, true};  // as those are
+    op.category = {"OTHER", Group::kOther, true};  // as for opaque calls
     break;
   }
   EXPECT_EQ(calls(), all - 1);
 }
 
-TEST(Assemble, TakesTheHeadlineFromUntracedRunsWhereThereAreSome) {
+TEST(Assemble, TakesTheHeadlineFromUntracedRuns) {
   const Report pair = example::MakePair();
   EXPECT_FALSE(pair.experiments[0].latency_from_trace);
   EXPECT_EQ(pair.experiments[0].latency.n, 200);
@@ -74,8 +74,8 @@ TEST(Assemble, TakesTheHeadlineFromUntracedRunsWhereThereAreSome) {
   EXPECT_FALSE(bare.experiments[0].interval);
 }
 
-// A run that lost the processor is not clean, and it is the one that comes late.
-TEST(Assemble, LateRunsAreCountedAmongAll) {
+// A run that lost its processor is not clean, and is late.
+TEST(Assemble, CountsLateRunsOfAllRuns) {
   RunData run;
   ExperimentData data = example::MakeExperiment("paced", 5'000'000);
   data.period = 16'000'000;
@@ -92,8 +92,8 @@ TEST(Assemble, LateRunsAreCountedAmongAll) {
   EXPECT_EQ(paced.latency_of_all.n, paced.latency.n + late);
 }
 
-// As a pair's: a stop rule that looked several times asks for more than 95 % of the last look.
-TEST(Assemble, AnIntervalIsAsWideAsTheStopRulesLooksAskFor) {
+// Like the interval of a pair: a stop rule with interim analyses needs more than 95 % at the last one.
+TEST(Assemble, WidensTheIntervalForInterimAnalyses) {
   const auto interval = [](double look_confidence) {
     RunData run;
     run.schedule.look_confidence = look_confidence;
@@ -106,8 +106,8 @@ TEST(Assemble, AnIntervalIsAsWideAsTheStopRulesLooksAskFor) {
   EXPECT_NEAR(std::log(often.high / often.low) / std::log(once.high / once.low), 1.0813, 0.005);
 }
 
-// Runs of 961 ns take 961 ns in every launch: the clock cannot tell 960.6 from 961.4.
-TEST(Assemble, NoIntervalIsNarrowerThanTheClocksTick) {
+// All launches take 961 ns, but the clock cannot distinguish 960.6 from 961.4.
+TEST(Assemble, IntervalsCoverTheClockTick) {
   const auto interval = [](Nanoseconds other) {
     RunData run;
     ExperimentData data = example::MakeExperiment("alone", 961);
@@ -136,7 +136,7 @@ TEST(Assemble, ComparesByLaunches) {
   EXPECT_FALSE(report.noise_floor);
 }
 
-TEST(Assemble, AnIdenticalPairGivesTheNoiseFloor) {
+TEST(Assemble, FindsTheNoiseFloorOfEqualPairs) {
   RunData run;
   run.experiments = {example::MakeExperiment("a", 5'000'000), example::MakeExperiment("b", 5'000'000)};
   for (ExperimentData& data : run.experiments) {
@@ -149,7 +149,7 @@ TEST(Assemble, AnIdenticalPairGivesTheNoiseFloor) {
   EXPECT_LT(*report.noise_floor, 0.01);
 }
 
-TEST(Assemble, ExperimentsConfiguredDifferentlyGiveNoNoiseFloor) {
+TEST(Assemble, DifferentConfigurationsGiveNoNoiseFloor) {
   RunData run;
   run.experiments = {example::MakeExperiment("a", 5'000'000), example::MakeExperiment("b", 5'000'000)};
   for (ExperimentData& data : run.experiments) data.model_sha256 = data.runner_sha256 = "00";
@@ -160,7 +160,7 @@ TEST(Assemble, ExperimentsConfiguredDifferentlyGiveNoNoiseFloor) {
   EXPECT_FALSE(Assemble(std::move(run), {}).noise_floor);
 }
 
-TEST(Assemble, RunnersThatAreToDifferInSme2AndDoNotAreNotCompared) {
+TEST(Assemble, RefusesRunnersThatShouldDifferInSme2) {
   const auto of = [](const char* preset, std::optional<bool> off, std::optional<bool> on) {
     RunData run;
     run.experiments = {example::MakeExperiment("off", 5'000'000), example::MakeExperiment("on", 2'000'000)};
@@ -177,19 +177,19 @@ TEST(Assemble, RunnersThatAreToDifferInSme2AndDoNotAreNotCompared) {
                        "android-arm64-v9a both have no instructions of SME"));
   EXPECT_THAT(of("android-arm64-v9a", true, true).comparisons, IsEmpty());
   EXPECT_THAT(of("android-arm64-v9a", false, true).comparisons, SizeIs(1));
-  // Where nothing is known, or the runners are not to differ in it, nothing is refused.
+  // Runners are not refused if nothing is known of them, or if they need not differ.
   EXPECT_THAT(of("android-arm64-v9a", std::nullopt, std::nullopt).comparisons, SizeIs(1));
   EXPECT_THAT(of("android-arm64-v9a-sme2-off", false, false).comparisons, SizeIs(1));
   EXPECT_THAT(of("", false, false).comparisons, SizeIs(1));
 }
 
-TEST(Assemble, ReadsBackendAndDataTypeFromTheModelsName) {
+TEST(Assemble, ParsesBackendAndDataType) {
   const Report report = example::MakePair();
   EXPECT_EQ(report.backend, "xnnpack");
   EXPECT_EQ(report.dtype, "fp32");
 }
 
-TEST(Assemble, ACandidateIsWorthListingAndSoIsWhatStandsAlone) {
+TEST(Assemble, ListsCandidatesAndSingleExperiments) {
   Report report = example::MakePair();
   ASSERT_EQ(report.comparisons.size(), 1U);
   EXPECT_TRUE(InPair(report, 0) && InPair(report, 1));
@@ -199,7 +199,7 @@ TEST(Assemble, ACandidateIsWorthListingAndSoIsWhatStandsAlone) {
   EXPECT_THAT(Subjects(report), ElementsAre(0, 1));
 }
 
-TEST(Assemble, SaysWhichKernelsArePacked) {
+TEST(Assemble, ListsPackedKernels) {
   const Report report = example::MakePair();
   EXPECT_TRUE(report.experiments[0].kernel_evidence.empty());
   EXPECT_THAT(report.experiments[1].kernel_evidence,
@@ -213,21 +213,21 @@ TEST(Assemble, CountsDataMovementByKind) {
   EXPECT_NEAR(movement.at(Movement::kTranspose).ns, 400'004, 1);
 }
 
-TEST(Assemble, GoesOnWithoutAnything) {
+TEST(Assemble, AcceptsEmptyRuns) {
   EXPECT_TRUE(Assemble({}, {}).experiments.empty());
   RunData run;
   run.experiments.resize(2);
   run.pairs.push_back({});
   run.pairs[0].candidate = 1;
   run.pairs.push_back({});
-  run.pairs[1].candidate = 17;  // not there
+  run.pairs[1].candidate = 17;  // out of range
   const Report report = Assemble(std::move(run), {});
   EXPECT_TRUE(report.comparisons.empty());
   EXPECT_FALSE(report.experiments[0].latency.p50);
   EXPECT_THAT(report.warnings, testing::Contains(HasSubstr("has no times")));
 }
 
-TEST(Assemble, PairsOffWithOnWhereNothingElseSaysSo) {
+TEST(Assemble, PairsOffWithOn) {
   RunData run;
   run.experiments = {example::MakeExperiment("mac_sme2_on", 2'000'000),
                      example::MakeExperiment("mac_sme2_off", 5'000'000)};
@@ -236,7 +236,7 @@ TEST(Assemble, PairsOffWithOnWhereNothingElseSaysSo) {
   EXPECT_EQ(report.comparisons[0].comparison.baseline_label, "mac_sme2_off");
 }
 
-TEST(RunOfEtdumps, TellsTheSidesApartByWhatTheirNamesDoNotShare) {
+TEST(RunOfEtdumps, LabelsByTheDifferingPartsOfNames) {
   const auto labels = [](const char* a, const char* b) {
     const RunData run = RunOfEtdumps({a, b}, {});
     return run.model_id + "|" + run.experiments[0].label + "|" + run.experiments[1].label;

@@ -5,7 +5,7 @@
 
 namespace etprof {
 std::vector<LatencyPlot> FindLatencyPlots(const Report& report) {
-  // Experiments that belong together, each by the first one of its set.
+  // Sets of experiments that are compared; each experiment has the index of the first one in its set.
   std::vector<std::size_t> sets(report.experiments.size());
   std::iota(sets.begin(), sets.end(), std::size_t{0});
   const auto join = [&](std::size_t a, std::size_t b) {

@@ -15,7 +15,7 @@ std::int64_t Sum(const std::vector<std::int64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
-TEST(LatencyPlots, BothSidesOfAPairOnOneAxis) {
+TEST(LatencyPlots, PlotsAPairOnOneAxis) {
   const Report report = example::MakePair();
   ASSERT_EQ(report.latency_plots.size(), 1U);
   const LatencyPlot& plot = report.latency_plots[0];
@@ -33,7 +33,7 @@ TEST(LatencyPlots, BothSidesOfAPairOnOneAxis) {
   EXPECT_GT(histogram.counts[1].front(), 0);
 }
 
-TEST(LatencyPlots, OfATraceItsSteadyRuns) {
+TEST(LatencyPlots, PlotsSteadyRunsOfATrace) {
   const Report report = example::MakeBare();
   ASSERT_EQ(report.latency_plots.size(), 1U);
   EXPECT_TRUE(report.experiments[0].latency_from_trace);
@@ -42,7 +42,7 @@ TEST(LatencyPlots, OfATraceItsSteadyRuns) {
   EXPECT_THAT(histogram.beyond, ElementsAre(0)) << "of so few runs none is called far";
 }
 
-TEST(LatencyPlots, WhatIsNotComparedHasAnAxisOfItsOwn) {
+TEST(LatencyPlots, SeparatesExperimentsThatAreNotCompared) {
   RunData run = example::MakePair().run;
   run.experiments.push_back(example::MakeExperiment("another", 900'000'000));
   run.experiments.push_back(example::MakeExperiment("broken", 1));
@@ -53,10 +53,10 @@ TEST(LatencyPlots, WhatIsNotComparedHasAnAxisOfItsOwn) {
   EXPECT_THAT(report.latency_plots[1].experiments, ElementsAre(2));
 }
 
-TEST(LatencyPlots, OfALadderAllLevels) {
+TEST(LatencyPlots, PlotsAllLevelsOfALadder) {
   const Report report = example::MakeLadder(example::Sme2Points());
   ASSERT_TRUE(report.ladder.has_value());
-  // One number of threads is compared level by level, and so is the other; a ladder holds them together.
+  // Comparisons connect only the levels of one number of threads; the ladder connects all of them.
   ASSERT_EQ(report.latency_plots.size(), 1U);
   EXPECT_EQ(report.latency_plots[0].experiments.size(), 6U);
 }

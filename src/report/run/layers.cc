@@ -11,15 +11,15 @@
 namespace etprof {
 namespace {
 
-// The number that a path ends with: "features.12" -> 12.
-std::optional<long> NumberOf(const std::string& path) {
+// The number at the end of a path: "features.12" -> 12.
+std::optional<long> TrailingNumber(const std::string& path) {
   return AsNumber<long>(std::string_view(path).substr(path.find_last_of('.') + 1));
 }
 
-// Parents before children, children in the order in which they were added.
-class Tree {
+// A tree of layers. Children are in the order of addition, parents before children.
+class LayerTree {
  public:
-  // The row of the innermost of these modules.
+  // Returns the row of the innermost of these modules, which is added if new.
   std::size_t Find(const std::vector<SourceModule>& modules) {
     if (rows_.empty()) Add("", "", 0, 0);
     std::size_t at = 0;
@@ -36,19 +36,20 @@ class Tree {
 
   std::vector<LayerRow>& rows() { return rows_; }
 
-  // In the order of a walk through the tree.
+  // Returns the rows in depth-first order.
   std::vector<LayerRow> Take() {
     std::vector<std::vector<std::size_t>> children(rows_.size());
     for (std::size_t i = 1; i < rows_.size(); ++i) children[rows_[i].parent].push_back(i);
     for (std::vector<std::size_t>& siblings : children) {
-      // Of a Sequential in its order, however early parts of a later one run.
-      const auto number = [&](std::size_t row) { return NumberOf(rows_[row].path); };
+      // Numbered children, as of a Sequential, are in numeric order, even if parts of a later one run
+      // earlier.
+      const auto number = [&](std::size_t row) { return TrailingNumber(rows_[row].path); };
       if (std::ranges::all_of(siblings, [&](std::size_t row) { return number(row).has_value(); }))
         std::ranges::stable_sort(siblings,
                                  [&](std::size_t a, std::size_t b) { return *number(a) < *number(b); });
     }
     std::vector<LayerRow> ordered;
-    std::vector<std::pair<std::size_t, std::size_t>> pending;  // row, its parent's place in `ordered`
+    std::vector<std::pair<std::size_t, std::size_t>> pending;  // row, and index of its parent in `ordered`
     if (!rows_.empty()) pending.emplace_back(0, 0);
     while (!pending.empty()) {
       const auto [row, parent] = pending.back();
@@ -73,7 +74,7 @@ class Tree {
   std::map<std::string, std::size_t> index_;
 };
 
-const SourcePlace* PlaceOf(const Profile& profile, std::size_t op) {
+const SourcePlace* FindPlace(const Profile& profile, std::size_t op) {
   if (!profile.program || !profile.program->operators[op].place) return nullptr;
   const SourcePlace& place = profile.program->places[*profile.program->operators[op].place];
   return place.modules.empty() ? nullptr : &place;
@@ -82,9 +83,9 @@ const SourcePlace* PlaceOf(const Profile& profile, std::size_t op) {
 }  // namespace
 
 std::vector<LayerRow> Layers(const Profile& profile) {
-  Tree tree;
+  LayerTree tree;
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    const SourcePlace* place = PlaceOf(profile, op);
+    const SourcePlace* place = FindPlace(profile, op);
     if (place == nullptr) continue;
     const Nanoseconds time = profile.statistics[op].total_self;
     std::size_t row = tree.Find(place->modules);
@@ -103,15 +104,15 @@ std::optional<double> AttributedShare(const Profile& profile) {
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     if (!IsOperator(profile.operators[op])) continue;
     all += profile.statistics[op].total_self;
-    if (PlaceOf(profile, op) != nullptr) attributed += profile.statistics[op].total_self;
+    if (FindPlace(profile, op) != nullptr) attributed += profile.statistics[op].total_self;
   }
   if (all == 0) return std::nullopt;
   return static_cast<double>(attributed) / static_cast<double>(all);
 }
 
 std::vector<LayerDelta> CompareLayers(const Sides& sides) {
-  // The candidate's tree, then what only the baseline has. A wrapper's own rows hold the whole model that is
-  // in it, so that they stand against the whole model of the side without one.
+  // The candidate's tree, then the modules that only the baseline has. The outer rows of a wrapper contain
+  // the whole model, so they are compared with the whole model of the variant without the wrapper.
   const auto paths = [](const std::vector<LayerRow>& layers) {
     std::vector<std::string> all;
     for (const LayerRow& layer : layers) all.push_back(layer.path);
@@ -123,7 +124,7 @@ std::vector<LayerDelta> CompareLayers(const Sides& sides) {
   };
   std::vector<LayerDelta> layers;
   std::vector<OperatorSet> sets;
-  std::map<std::string, std::vector<std::size_t>> index;  // by the path without the prefix: rows
+  std::map<std::string, std::vector<std::size_t>> index;  // rows by the path without the prefix
   for (const LayerRow& row : sides.candidate.layers) {
     index[without(row.path, prefixes.candidate)].push_back(sets.size());
     sets.push_back({row.path, {}, row.operators});
@@ -137,7 +138,7 @@ std::vector<LayerDelta> CompareLayers(const Sides& sides) {
       continue;
     }
     for (const std::size_t place : found->second) {
-      // The outermost one: what is in the others is in it.
+      // Use the outermost row, which contains the others.
       if (sets[place].baseline.empty()) sets[place].baseline = row.operators;
     }
   }

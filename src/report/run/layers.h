@@ -13,15 +13,15 @@ namespace etprof {
 
 struct Sides;
 
-// A module of the model, with what runs in it. Sums are over the common set of runs.
+// A module of the model with the operators in it. Sums are over the common set of runs.
 struct LayerRow {
   std::string path;        // "features.0.0"; "" is the model
-  std::string type;        // "torch.nn.modules.conv.Conv2d"; "" where it is not known
-  std::size_t parent = 0;  // in the same list; of the first one, the model, itself
+  std::string type;        // "torch.nn.modules.conv.Conv2d"; "": not known
+  std::size_t parent = 0;  // index into the same list; 0 for the model itself
   int depth = 0;
   Nanoseconds self = 0;
-  Nanoseconds total = 0;               // with those of the modules in it
-  std::vector<std::size_t> operators;  // of `total`, indices into Profile::operators
+  Nanoseconds total = 0;               // including the modules in it
+  std::vector<std::size_t> operators;  // operators of `total`: indices into Profile::operators
 
   static constexpr const char* kSchemaName = "layer";
   static void Describe(auto& v) {
@@ -37,26 +37,25 @@ struct LayerRow {
   }
 };
 
-// The tree of modules that operators belong to: parents before children, these by their
-// number where they have one ("features.0"), else in the order in which they first run.
-// Empty where no operator has a place. What has none, overheads and clipped time are in no row: ByLayer has
-// them.
+// The tree of the modules of operators: parents before children; children by their number if they have one
+// ("features.0"), else in the order in which they first run. Empty if no operator has a place. Operators
+// without a place, overheads, and truncated time are in no row; ByLayer has them.
 std::vector<LayerRow> Layers(const Profile& profile);
 
-// The share of the operators' time (overheads stand apart) that has a layer, 0 to 1; absent where there is
-// none.
+// The share of the operators' time (without overheads) that has a layer, 0 to 1; absent if the operators take
+// no time.
 std::optional<double> AttributedShare(const Profile& profile);
 
-// A module on both sides of a comparison: DeltaRow::name is its path.
+// A module in both variants of a comparison: DeltaRow::name is its path.
 struct LayerDelta {
   int depth = 0;
   std::string type;
-  DeltaRow row;  // of `total`
+  DeltaRow row;  // comparison of LayerRow::total
 };
 std::vector<LayerDelta> CompareLayers(const Sides& sides);
 
-// Rows by what `name_of` says of an operator (index into the profile's operators); what it says nothing of is
-// left out.
+// Compares groups of operators with the same `name_of` (argument: index into the profile's operators).
+// Operators without a name are left out.
 using NameOfOperator = std::optional<std::string> (*)(const Profile& profile, std::size_t op);
 std::vector<DeltaRow> CompareByName(const Sides& sides, NameOfOperator name_of);
 

@@ -13,7 +13,7 @@
 namespace etprof {
 namespace {
 
-Side SideOf(const RunData& run, const ReportExperiment& experiment, const std::string& label) {
+Side MakeSide(const RunData& run, const ReportExperiment& experiment, const std::string& label) {
   const ExperimentData& data = run.experiments[experiment.index];
   Side side;
   side.label = label.empty() ? experiment.label : label;
@@ -27,10 +27,10 @@ Side SideOf(const RunData& run, const ReportExperiment& experiment, const std::s
   return side;
 }
 
-constexpr std::size_t kFewestLaunches = 5;
+constexpr std::size_t kMinLaunches = 5;
 
-// By launch: its logarithm.
-std::map<int, double> LogsOf(const ExperimentData& data, const auto& value_of) {
+// The logarithms of the values by launch.
+std::map<int, double> CollectLogs(const ExperimentData& data, const auto& value_of) {
   std::map<int, double> logs;
   for (const Launch& launch : data.launches) {
     const std::optional<std::int64_t> value = std::invoke(value_of, launch);
@@ -40,17 +40,18 @@ std::map<int, double> LogsOf(const ExperimentData& data, const auto& value_of) {
   return logs;
 }
 
-void Judge(const Sides& sides, const auto& value_of, SideCost& cost) {
+void CompareCost(const Sides& sides, const auto& value_of, SideCost& cost) {
   const ExperimentData &baseline = sides.BaselineData(), &candidate = sides.CandidateData();
-  const std::map<int, double> before = LogsOf(baseline, value_of);
+  const std::map<int, double> before = CollectLogs(baseline, value_of);
   std::vector<double> effects;
-  for (const auto& [launch, log] : LogsOf(candidate, value_of)) {
+  for (const auto& [launch, log] : CollectLogs(candidate, value_of)) {
     if (const auto same = before.find(launch); same != before.end()) effects.push_back(same->second - log);
   }
-  // Who starts first finds colder caches. The order is random, which takes some launches to even out.
+  // The first process of a launch finds colder caches. The order is random, which needs several launches to
+  // even out.
   const bool emulated = baseline.emulated || candidate.emulated;
   if (emulated) cost.verdict = stats::Verdict::kEmulated;
-  if (effects.size() < kFewestLaunches) return;
+  if (effects.size() < kMinLaunches) return;
   const CompareOptions options = CompareOptionsOf(sides.run);
   cost.estimate = stats::EstimateRatio(effects, options.confidence);
   if (!cost.estimate || emulated) return;
@@ -64,8 +65,7 @@ CompareOptions CompareOptionsOf(const RunData& run) {
   if (run.schedule.margin > 0) options.margin = run.schedule.margin;
   if (run.schedule.confidence > 0) options.confidence = run.schedule.confidence;
   options.look_confidence = run.schedule.look_confidence;
-  // One measurement alternates between its experiments, also where the runs of a trace are not known by
-  // launch.
+  // A measurement interleaves its experiments, even if the launches of a trace's runs are not known.
   const bool one_measurement = run.schedule.launches > 0;
   options.drift = run.schedule.drift.value_or(one_measurement ? 0 : options.drift);
   options.seed = run.schedule.seed != 0 ? run.schedule.seed : 1;
@@ -76,8 +76,8 @@ Comparison CompareExperiments(const Sides& sides, const std::string& baseline_la
                               const std::string& candidate_label, const std::vector<NodePair>* matches) {
   CompareOptions options = CompareOptionsOf(sides.run);
   options.matches = matches;
-  return Compare(SideOf(sides.run, sides.baseline, baseline_label),
-                 SideOf(sides.run, sides.candidate, candidate_label), options);
+  return Compare(MakeSide(sides.run, sides.baseline, baseline_label),
+                 MakeSide(sides.run, sides.candidate, candidate_label), options);
 }
 
 std::string CleanText(const Comparison& comparison) {
@@ -90,14 +90,14 @@ std::string CleanText(const Comparison& comparison) {
 }
 
 Comparison CompareLatencies(const Sides& sides) {
-  Side a = SideOf(sides.run, sides.baseline, ""), b = SideOf(sides.run, sides.candidate, "");
+  Side a = MakeSide(sides.run, sides.baseline, ""), b = MakeSide(sides.run, sides.candidate, "");
   a.profile = b.profile = nullptr;
   return Compare(a, b, CompareOptionsOf(sides.run));
 }
 
 std::vector<DeltaRow> CompareSetsOf(const Sides& sides, const std::vector<OperatorSet>& sets) {
   if (sets.empty()) return {};
-  return CompareSets(SideOf(sides.run, sides.baseline, ""), SideOf(sides.run, sides.candidate, ""), sets,
+  return CompareSets(MakeSide(sides.run, sides.baseline, ""), MakeSide(sides.run, sides.candidate, ""), sets,
                      CompareOptionsOf(sides.run));
 }
 
@@ -109,9 +109,9 @@ SideCosts CompareSideCosts(const Sides& sides, bool paired) {
   if (baseline.peak_rss) costs.peak_memory.baseline = static_cast<double>(*baseline.peak_rss);
   if (candidate.peak_rss) costs.peak_memory.candidate = static_cast<double>(*candidate.peak_rss);
   if (!paired) return costs;
-  Judge(sides, &Launch::CleanLoad, costs.load);
-  Judge(sides, &Launch::CleanFirstRun, costs.first_run);
-  Judge(sides, &Launch::peak_rss, costs.peak_memory);
+  CompareCost(sides, &Launch::CleanLoad, costs.load);
+  CompareCost(sides, &Launch::CleanFirstRun, costs.first_run);
+  CompareCost(sides, &Launch::peak_rss, costs.peak_memory);
   return costs;
 }
 

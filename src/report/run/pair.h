@@ -7,7 +7,7 @@
 
 namespace etprof {
 
-// By a run's schedule; where it says nothing, as usual.
+// Options from a run's schedule, with defaults for missing values.
 CompareOptions CompareOptionsOf(const RunData& run);
 
 // Two experiments of a run.
@@ -19,8 +19,8 @@ struct Sides {
   const ExperimentData& CandidateData() const { return run.experiments[candidate.index]; }
 };
 
-// Their comparison, by the schedule's margin and levels. Labels that are empty are the experiments' own.
-// `matches` as in CompareOptions.
+// Compares the experiments with the schedule's margin and levels. Empty labels are replaced by the
+// experiments' labels. `matches`: see CompareOptions.
 Comparison CompareExperiments(const Sides& sides, const std::string& baseline_label = "",
                               const std::string& candidate_label = "",
                               const std::vector<NodePair>* matches = nullptr);
@@ -29,14 +29,15 @@ Comparison CompareExperiments(const Sides& sides, const std::string& baseline_la
 // one".
 std::string CleanText(const Comparison& comparison);
 
-// The same of the latency alone: no groups, no operators.
+// Compares only the latency, without groups and operators.
 Comparison CompareLatencies(const Sides& sides);
 
-// The same of sets of operators.
+// Compares sets of operators.
 std::vector<DeltaRow> CompareSetsOf(const Sides& sides, const std::vector<OperatorSet>& sets);
 
-// What a process costs beside its runs. `paired`: the launches of both sides were measured alternately. The
-// estimate is that of the latency, a launch having one value; there is none for fewer than five launches.
+// Compares the costs of a process besides its runs. `paired`: the launches of both variants were interleaved.
+// The estimate is computed like that of the latency, with one value per launch; absent for fewer than five
+// launches.
 SideCosts CompareSideCosts(const Sides& sides, bool paired);
 
 }  // namespace etprof

@@ -16,7 +16,7 @@
 namespace etprof {
 namespace {
 
-OperatorTime TimeOf(const Profile& profile, std::size_t op) {
+OperatorTime MeasureTime(const Profile& profile, std::size_t op) {
   std::map<int, std::vector<double>> launches;
   for (const std::size_t run : profile.DescribedRuns()) {
     const Nanoseconds self = profile.Self(op)[run];
@@ -24,7 +24,8 @@ OperatorTime TimeOf(const Profile& profile, std::size_t op) {
       launches[profile.runs[run].label.launch].push_back(static_cast<double>(self));
   }
   std::vector<double> logs, all;
-  bool resolved = true;  // a clock of whole µs reads 0 in some launches, and the others are no mean of all
+  bool resolved =
+      true;  // false: a clock of whole µs reads 0 in some launches, and the others are not representative
   for (const auto& [launch, times] : launches) {
     all.insert(all.end(), times.begin(), times.end());
     const double median = stats::Median(times).value_or(0);
@@ -42,9 +43,9 @@ OperatorTime TimeOf(const Profile& profile, std::size_t op) {
   return time;
 }
 
-// The highest bandwidth that any way of moving so much has: an operator's mix of reads and writes lies
-// between them.
-std::optional<double> Bandwidth(const PeaksEntry& peaks, Bytes bytes) {
+// The highest bandwidth of any kind of access to this many bytes. The bandwidth of an operator's mix of reads
+// and writes is between these kinds.
+std::optional<double> MaxBandwidth(const PeaksEntry& peaks, Bytes bytes) {
   std::optional<double> best;
   for (const char* access : {"read", "write", "copy"}) {
     if (const auto rate = BytesPerSecond(peaks, access, bytes); rate && *rate > best.value_or(0)) best = rate;
@@ -52,8 +53,8 @@ std::optional<double> Bandwidth(const PeaksEntry& peaks, Bytes bytes) {
   return best;
 }
 
-// The compute roofs that the rows are compared with, and every level of memory: the fastest way of moving.
-std::vector<Roof> RoofsOf(const std::vector<RooflineRow>& rows, const PeaksEntry& peaks) {
+// The compute roofs of the rows' data types, and all levels of memory with their fastest kind of access.
+std::vector<Roof> MakeRoofs(const std::vector<RooflineRow>& rows, const PeaksEntry& peaks) {
   std::vector<Roof> roofs;
   std::set<std::string> types;
   for (const RooflineRow& row : rows) {
@@ -61,11 +62,11 @@ std::vector<Roof> RoofsOf(const std::vector<RooflineRow>& rows, const PeaksEntry
   }
   for (const std::string& type : types)
     roofs.push_back({Roof::Kind::kCompute, type, BestMacsPerSecond(peaks, type).value_or(0)});
-  // By what a level holds; the last one holds all.
+  // Levels by capacity; the last level has no limit.
   std::map<Bytes, Roof> levels;
   for (const protocol::MemoryPeak& peak : peaks.roofs.memory) {
-    const bool told = peak.level != "sweep";
-    const std::string name = told ? peak.level : FormatBytes(static_cast<double>(peak.working_set_bytes));
+    const bool is_named = peak.level != "sweep";
+    const std::string name = is_named ? peak.level : FormatBytes(static_cast<double>(peak.working_set_bytes));
     const Bytes capacity = peak.capacity_bytes.value_or(std::numeric_limits<Bytes>::max());
     Roof& roof = levels.try_emplace(capacity, Roof{Roof::Kind::kMemory, name, 0}).first->second;
     roof.per_second = std::max(roof.per_second, peak.bytes.best);
@@ -74,7 +75,7 @@ std::vector<Roof> RoofsOf(const std::vector<RooflineRow>& rows, const PeaksEntry
   return roofs;
 }
 
-std::optional<RooflineRow> RowOf(const Profile& profile, std::size_t op, const PeaksEntry& peaks) {
+std::optional<RooflineRow> MakeRow(const Profile& profile, std::size_t op, const PeaksEntry& peaks) {
   const Work& work = profile.program->operators[op].work;
   if (!work.macs || !work.bytes || (*work.macs == 0 && *work.bytes == 0)) return std::nullopt;
   RooflineRow row;
@@ -87,13 +88,13 @@ std::optional<RooflineRow> RowOf(const Profile& profile, std::size_t op, const P
     row.roof_dtype = "fp32";
     rate = BestMacsPerSecond(peaks, row.roof_dtype);
   }
-  const auto bandwidth = Bandwidth(peaks, row.bytes);
+  const auto bandwidth = MaxBandwidth(peaks, row.bytes);
   if ((row.macs > 0 && !rate) || (row.bytes > 0 && !bandwidth)) return std::nullopt;
   const double compute = row.macs > 0 ? static_cast<double>(row.macs) / *rate * 1e9 : 0;
   const double memory = row.bytes > 0 ? static_cast<double>(row.bytes) / *bandwidth * 1e9 : 0;
   row.bound = compute >= memory ? RooflineRow::Bound::kCompute : RooflineRow::Bound::kMemory;
   row.roof_ns = std::max(compute, memory);
-  row.time = TimeOf(profile, op);
+  row.time = MeasureTime(profile, op);
   if (row.time.ns <= 0) return std::nullopt;
   return row;
 }
@@ -122,7 +123,7 @@ std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& p
   const auto runs = static_cast<double>(profile.CommonSet().size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     if (!IsOperator(profile.operators[op])) continue;
-    if (auto row = RowOf(profile, op, peaks)) {
+    if (auto row = MakeRow(profile, op, peaks)) {
       roofline.covered_ns += row->time.ns;
       roofline.roof_ns += row->roof_ns;
       roofline.rows.push_back(std::move(*row));
@@ -131,7 +132,7 @@ std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& p
     }
   }
   if (roofline.rows.empty()) return std::nullopt;
-  roofline.roofs = RoofsOf(roofline.rows, peaks);
+  roofline.roofs = MakeRoofs(roofline.rows, peaks);
   std::ranges::stable_sort(roofline.rows, std::ranges::greater(), &RooflineRow::gap_ns);
   return roofline;
 }

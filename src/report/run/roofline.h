@@ -11,33 +11,33 @@
 
 namespace etprof {
 
-// A time per run of an operator: the geometric mean over launches of each launch's median self time, with
-// Student's t interval (stats/ratio/launches.h). Of fewer than two launches the median of the runs, without
-// an interval. ns.
+// An operator's time per run in ns: the geometric mean over launches of each launch's median self time, with
+// Student's t interval (stats/ratio/launches.h). For fewer than two launches, the median of the runs without
+// an interval.
 struct OperatorTime {
   double ns = 0;
   std::optional<double> low, high;  // at 95 %
 };
 
-// How far an operator is from what the machine can do (Williams, Waterman & Patterson, "Roofline", CACM
+// An operator compared with the limits of the machine (Williams, Waterman & Patterson, "Roofline", CACM
 // 2009).
 struct RooflineRow {
   enum class Bound { kCompute, kMemory };
   std::size_t op = 0;  // index into Profile::operators
   OperatorTime time;
-  std::string dtype;       // of the operands: "fp32", "fp16", "bf16", "int8", or "other", which has no roof
-  std::string roof_dtype;  // of its roof: fp16 against fp32 where the CPU computes no fp16
-  std::int64_t macs = 0;   // of a run
-  Bytes bytes = 0;         // compulsory traffic of a run
-  Bound bound = Bound::kMemory;  // which roof is the lower one for it
-  double roof_ns = 0;            // the time that it would take at that roof
+  std::string dtype;  // type of the operands: "fp32", "fp16", "bf16", "int8", or "other", which has no roof
+  std::string roof_dtype;  // type of its roof: fp32 for fp16 operators if the CPU has no fp16 arithmetic
+  std::int64_t macs = 0;   // per run
+  Bytes bytes = 0;         // compulsory traffic per run
+  Bound bound = Bound::kMemory;  // the lower roof at this intensity
+  double roof_ns = 0;            // ns; the time at that roof
 
   double share() const {
     return roof_ns / time.ns;
-  }  // of the roof, 0 to 1; above 1: see docs/guides/bottlenecks.md
+  }  // share of the roof, 0 to 1; above 1: see docs/guides/bottlenecks.md
   double gap_ns() const { return time.ns - roof_ns; }
   std::int64_t flops() const { return 2 * macs; }
-  // FLOPs a byte of compulsory traffic.
+  // FLOPs per byte of compulsory traffic.
   double intensity() const {
     return bytes == 0 ? 0 : static_cast<double>(flops()) / static_cast<double>(bytes);
   }
@@ -49,14 +49,14 @@ template <>
 inline constexpr NamedValue<RooflineRow::Bound> kNames<RooflineRow::Bound>[] = {
     {RooflineRow::Bound::kCompute, "compute"}, {RooflineRow::Bound::kMemory, "memory"}};
 
-// What the machine can do at most.
+// A limit of the machine.
 struct Roof {
   enum class Kind { kCompute, kMemory };
   Kind kind = Kind::kMemory;
-  // A data type that operators are compared with: "fp32"; or a level: "L1", "DRAM", or where the system does
-  // not tell its caches the size that was passed through: "262 kB".
+  // For compute, a data type of operators: "fp32". For memory, a level: "L1", "DRAM", or the size of the
+  // accessed data if the system does not report its caches: "262 kB".
   std::string name;
-  double per_second = 0;  // multiply-adds, or bytes
+  double per_second = 0;  // MACs per second, or bytes per second
 
   static void Describe(auto& v) {
     v("kind", &Roof::kind, {.meaning = "what it limits"});
@@ -69,21 +69,20 @@ inline constexpr NamedValue<Roof::Kind> kNames<Roof::Kind>[] = {{Roof::Kind::kCo
                                                                 {Roof::Kind::kMemory, "memory"}};
 
 struct Roofline {
-  std::vector<RooflineRow> rows;  // by falling gap: the first is worth most
-  std::vector<Roof> roofs;        // compute by data type, then memory, the innermost level first
-  double covered_ns = 0;          // the rows' times, added up
-  double roof_ns = 0;             // and at their roofs
-  // Operators without a row, as what they do is not known, or nothing that a roof limits (a reshape): their
-  // mean self times.
+  std::vector<RooflineRow> rows;  // by decreasing gap
+  std::vector<Roof> roofs;        // compute by data type, then memory from the innermost level
+  double covered_ns = 0;          // ns; sum of the rows' times
+  double roof_ns = 0;             // ns; sum of the rows' times at their roofs
+  // The mean self times (ns) of operators without a row: their work is not known, or no roof limits them (a
+  // reshape).
   double not_covered_ns = 0;
 };
 
-// Absent without a program that says what operators do, and where nothing of it is known.
+// Absent without a program, or if the work of no operator is known.
 std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& peaks);
 
-// The data type that an operator multiplies in, by its name: "int8" of "Fully Connected (NC, QD8, F32, QC4W)
-// GEMM #1". Where the name has none, as a portable kernel's, that of what it writes; "fp32" where that is not
-// known.
+// The data type of an operator's MACs, from its name: "int8" for "Fully Connected (NC, QD8, F32, QC4W) GEMM
+// #1". If the name has no type, as for portable kernels, the type of its output; "fp32" if that is not known.
 std::string ComputeType(const Operator& op, const OperatorTensors& tensors);
 
 }  // namespace etprof

@@ -13,9 +13,9 @@ namespace {
 using handmade::TraceBuilder;
 using Bound = RooflineRow::Bound;
 
-// A run is a fully connected layer of 100 us, an add of 10 us and a reshape of 1 us; `slower` stretches all
-// of a launch.
-Profile ProfileOfRuns(const std::vector<double>& slower) {
+// A profile whose runs have a fully connected layer of 100 us, an add of 10 us, and a reshape of 1 us.
+// `slower` scales all times of a launch.
+Profile MakeRunsProfile(const std::vector<double>& slower) {
   TraceBuilder builder;
   AttributeOptions options;
   Nanoseconds at = 0;
@@ -49,8 +49,8 @@ Profile ProfileOfRuns(const std::vector<double>& slower) {
   return profile;
 }
 
-// 20 multiply-adds a ns in fp32; 10 bytes a ns out of what holds 16 kB, 5 beyond.
-PeaksEntry Machine() {
+// A machine with 20 MACs per ns in fp32, 10 bytes per ns for up to 16 kB, and 5 bytes per ns beyond.
+PeaksEntry MakeMachinePeaks() {
   PeaksEntry entry;
   protocol::ComputePeak fma;
   fma.level = "fma3";
@@ -69,25 +69,25 @@ PeaksEntry Machine() {
   return entry;
 }
 
-TEST(Roofline, LaunchesInWhichTheClockReadZeroAreNotLeftOut) {
+TEST(Roofline, ExcludesOperatorsBelowTheClocksResolution) {
   const auto rows = [](const std::vector<double>& slower) {
-    return MakeRoofline(ProfileOfRuns(slower), Machine()).value().rows;
+    return MakeRoofline(MakeRunsProfile(slower), MakeMachinePeaks()).value().rows;
   };
-  // The add is 10 µs in two launches of five, and 0 in the others.
-  const Profile profile = ProfileOfRuns({1, 0, 0, 1, 0});
-  EXPECT_FALSE(MakeRoofline(profile, Machine()).has_value());
+  // The add takes 10 µs in two of five launches, and 0 in the others.
+  const Profile profile = MakeRunsProfile({1, 0, 0, 1, 0});
+  EXPECT_FALSE(MakeRoofline(profile, MakeMachinePeaks()).has_value());
   const std::vector<RooflineRow> most = rows({1, 0, 1, 1, 1});
   ASSERT_EQ(most.size(), 2U);
   EXPECT_EQ(most[0].time.ns, 100e3);
   EXPECT_FALSE(most[0].time.low.has_value());
 }
 
-TEST(Roofline, SaysWhatBoundsAnOperatorAndByHowMuch) {
-  const Profile profile = ProfileOfRuns({1, 1, 1});
-  const auto roofline = MakeRoofline(profile, Machine());
+TEST(Roofline, FindsTheRoofOfEachOperator) {
+  const Profile profile = MakeRunsProfile({1, 1, 1});
+  const auto roofline = MakeRoofline(profile, MakeMachinePeaks());
   ASSERT_TRUE(roofline.has_value());
-  ASSERT_EQ(roofline->rows.size(), 2U);  // a reshape is limited by nothing
-  // Compute of what is computed in alone, then memory from the inside.
+  ASSERT_EQ(roofline->rows.size(), 2U);  // a reshape has no roof
+  // Compute roofs of used data types only, then memory from the innermost level.
   ASSERT_EQ(roofline->roofs.size(), 3U);
   EXPECT_EQ(roofline->roofs[0].kind, Roof::Kind::kCompute);
   EXPECT_EQ(roofline->roofs[0].name, "fp32");
@@ -98,41 +98,41 @@ TEST(Roofline, SaysWhatBoundsAnOperatorAndByHowMuch) {
   const RooflineRow& layer = roofline->rows[0];
   EXPECT_EQ(profile.operators[layer.op].name, "Fully Connected (NC, F32) GEMM #1");
   EXPECT_EQ(layer.bound, Bound::kCompute);
-  EXPECT_NEAR(layer.roof_ns, 50e3, 1e-6);  // 1e6 multiply-adds at 20 a ns, against 0.8 us for 8000 bytes
+  EXPECT_NEAR(layer.roof_ns, 50e3, 1e-6);  // 1e6 MACs at 20 per ns; 8000 bytes take only 0.8 us
   EXPECT_NEAR(layer.share(), 0.5, 1e-9);
   EXPECT_NEAR(layer.macs_per_s(), 10e9, 1);
   const RooflineRow& add = roofline->rows[1];
   EXPECT_EQ(add.bound, Bound::kMemory);
-  EXPECT_NEAR(add.roof_ns, 6e3, 1e-6);  // 30 kB do not fit into L1: 5 bytes a ns
+  EXPECT_NEAR(add.roof_ns, 6e3, 1e-6);  // 30 kB do not fit into L1: 5 bytes per ns
   EXPECT_NEAR(add.share(), 0.6, 1e-9);
   EXPECT_NEAR(roofline->covered_ns, 110e3, 1e-6);
   EXPECT_NEAR(roofline->roof_ns, 56e3, 1e-6);
   EXPECT_NEAR(roofline->not_covered_ns, 1e3, 1e-6);
 }
 
-TEST(Roofline, TheIntervalIsOverLaunches) {
-  const auto steady = MakeRoofline(ProfileOfRuns({1, 1, 1, 1}), Machine());
+TEST(Roofline, ComputesTheIntervalOverLaunches) {
+  const auto steady = MakeRoofline(MakeRunsProfile({1, 1, 1, 1}), MakeMachinePeaks());
   EXPECT_NEAR(*steady->rows[0].time.high - *steady->rows[0].time.low, 0, 1e-6);
-  const auto spread = MakeRoofline(ProfileOfRuns({1, 1.1, 0.9, 1}), Machine());
+  const auto spread = MakeRoofline(MakeRunsProfile({1, 1.1, 0.9, 1}), MakeMachinePeaks());
   const OperatorTime& time = spread->rows[0].time;
   EXPECT_LT(*time.low, 95e3);
   EXPECT_GT(*time.high, 105e3);
   // The geometric mean of the launches' medians.
   EXPECT_NEAR(time.ns, 100e3 * std::pow(1.1 * 0.9, 0.25), 1);
-  EXPECT_FALSE(MakeRoofline(ProfileOfRuns({1}), Machine())->rows[0].time.low.has_value());
+  EXPECT_FALSE(MakeRoofline(MakeRunsProfile({1}), MakeMachinePeaks())->rows[0].time.low.has_value());
 }
 
-TEST(Roofline, WhatIsNotKnownHasNoRow) {
-  Profile profile = ProfileOfRuns({1, 1});
+TEST(Roofline, UnknownWorkHasNoRow) {
+  Profile profile = MakeRunsProfile({1, 1});
   for (OperatorSource& source : profile.program->operators) source.work.bytes.reset();
-  EXPECT_FALSE(MakeRoofline(profile, Machine()).has_value());
+  EXPECT_FALSE(MakeRoofline(profile, MakeMachinePeaks()).has_value());
   profile.program.reset();
-  EXPECT_FALSE(MakeRoofline(profile, Machine()).has_value());
+  EXPECT_FALSE(MakeRoofline(profile, MakeMachinePeaks()).has_value());
   PeaksEntry no_roofs;
-  EXPECT_FALSE(MakeRoofline(ProfileOfRuns({1, 1}), no_roofs).has_value());
+  EXPECT_FALSE(MakeRoofline(MakeRunsProfile({1, 1}), no_roofs).has_value());
 }
 
-TEST(Roofline, TheDataTypeIsThatOfTheOperands) {
+TEST(Roofline, FindsTheDataTypeOfTheOperands) {
   const auto type = [](const std::string& name) {
     Operator op;
     op.name = name;
@@ -148,8 +148,8 @@ TEST(Roofline, TheDataTypeIsThatOfTheOperands) {
   EXPECT_EQ(type("native_call_addmm.out"), "fp32");
 }
 
-// A portable kernel's name tells no type: what it writes does.
-TEST(Roofline, APortableKernelIsHeldAgainstTheRoofOfWhatItWrites) {
+// The name of a portable kernel has no type, but its output does.
+TEST(Roofline, PortableKernelsUseTheTypeOfTheOutput) {
   const auto type = [](const std::string& written, const std::string& name = "native_call_addmm.out") {
     Operator op;
     op.name = name;
@@ -164,17 +164,17 @@ TEST(Roofline, APortableKernelIsHeldAgainstTheRoofOfWhatItWrites) {
   EXPECT_EQ(type("float64"), "other");
   EXPECT_EQ(type("int64"), "other");
   EXPECT_EQ(type("fp16", "Add (ND) #1"), "fp16");
-  // What an int8 operator writes may be fp32.
+  // The output of an int8 operator may be fp32.
   EXPECT_EQ(type("fp32", "Fully Connected (NC, QD8, F32, QC4W) GEMM #1"), "int8");
 
-  // Multiply-adds in a type that no roof is of have none: the add, without any, keeps its row.
-  Profile profile = ProfileOfRuns({1, 1});
+  // MACs in a type without a roof have no row; the add, which has no MACs, keeps its row.
+  Profile profile = MakeRunsProfile({1, 1});
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     std::string& name = profile.operators[op].name;
     if (name.starts_with("Fully")) name = "native_call_addmm.out";
     profile.program->operators[op].tensors.outputs.push_back({{"float64", {}}, {}, false});
   }
-  const auto roofline = MakeRoofline(profile, Machine());
+  const auto roofline = MakeRoofline(profile, MakeMachinePeaks());
   ASSERT_TRUE(roofline.has_value());
   ASSERT_EQ(roofline->rows.size(), 1U);
   EXPECT_EQ(roofline->rows[0].dtype, "other");

@@ -16,13 +16,14 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kLeastRuns = 20;
-constexpr std::size_t kMostClasses = 4;  // a report shows each
-// A quantile of times that other processes do not move: they lengthen another operator in each run.
-constexpr double kUndisturbed = 0.1;
-constexpr double kLeastChange = 0.1;  // of the latency: one median describes runs that differ by less
+constexpr std::size_t kMinRuns = 20;
+constexpr std::size_t kMaxClasses = 4;  // a report lists all
+// A quantile of times that other processes do not affect, since they lengthen another operator in each run.
+constexpr double kUndisturbedQuantile = 0.1;
+constexpr double kMinChange =
+    0.1;  // relative change of the latency; one median describes runs that differ by less
 
-RunClass ClassOf(const Profile& profile, std::string name, const std::vector<std::size_t>& runs) {
+RunClass MakeRunClass(const Profile& profile, std::string name, const std::vector<std::size_t>& runs) {
   std::vector<double> totals;
   for (const std::size_t run : runs) totals.push_back(static_cast<double>(profile.runs[run].total));
   return {std::move(name), runs, stats::Describe(std::move(totals))};
@@ -33,8 +34,8 @@ std::string RangeText(const std::vector<std::size_t>& runs) {
                           : fmt::format("runs {}-{}", runs.front() + 1, runs.back() + 1);
 }
 
-// By which operators ran in them; those of the most runs first.
-std::vector<RunClass> ByOperators(const Profile& profile, const std::vector<std::size_t>& runs) {
+// Classes by the operators that ran, the largest class first.
+std::vector<RunClass> ClassifyByOperators(const Profile& profile, const std::vector<std::size_t>& runs) {
   std::map<std::uint32_t, std::set<std::int32_t>> operators_of;  // by layout
   std::map<std::set<std::int32_t>, std::vector<std::size_t>> members;
   for (const std::size_t run : runs) {
@@ -43,7 +44,7 @@ std::vector<RunClass> ByOperators(const Profile& profile, const std::vector<std:
     if (is_new) known->second = {profile.layouts[layout].begin(), profile.layouts[layout].end()};
     members[known->second].push_back(run);
   }
-  if (members.size() == 1 || members.size() > kMostClasses) return {};
+  if (members.size() == 1 || members.size() > kMaxClasses) return {};
   std::vector<RunClass> classes;
   for (const auto& [operators, of] : members) {
     const auto count = std::ranges::count_if(operators, [&](std::int32_t op) {
@@ -52,30 +53,30 @@ std::vector<RunClass> ByOperators(const Profile& profile, const std::vector<std:
     std::string name =
         fmt::format("{} ({})", CountedText(count, "operator"),
                     of.back() - of.front() + 1 == of.size() ? RangeText(of) : CountedText(of.size(), "run"));
-    classes.push_back(ClassOf(profile, std::move(name), of));
+    classes.push_back(MakeRunClass(profile, std::move(name), of));
   }
   std::ranges::stable_sort(classes, std::ranges::greater(),
                            [](const RunClass& of) { return of.runs.size(); });
   return classes;
 }
 
-// Stretches of the runs, in the order of time.
-std::vector<RunClass> Cut(const Profile& profile, const std::vector<std::size_t>& runs,
-                          const std::vector<std::size_t>& cuts) {
+// Classes of consecutive runs. `cuts`: ends of the ranges.
+std::vector<RunClass> CutIntoRanges(const Profile& profile, const std::vector<std::size_t>& runs,
+                                    const std::vector<std::size_t>& cuts) {
   std::vector<RunClass> classes;
   std::size_t from = 0;
   for (const std::size_t cut : cuts) {
     const std::vector<std::size_t> stretch(runs.begin() + static_cast<std::ptrdiff_t>(from),
                                            runs.begin() + static_cast<std::ptrdiff_t>(cut));
-    classes.push_back(ClassOf(profile, RangeText(stretch), stretch));
+    classes.push_back(MakeRunClass(profile, RangeText(stretch), stretch));
     from = cut;
   }
   return classes;
 }
 
-// The operators' times at `quantile` of the runs of each of the two sets. Empty where one of these is.
-std::vector<finding::OperatorShift> ShiftsOf(const Profile& profile, const std::vector<std::size_t>& runs,
-                                             const std::vector<bool>& second, double quantile) {
+// The operators' times at `quantile` of the two sets of runs. Empty if one set is empty.
+std::vector<finding::OperatorShift> FindShifts(const Profile& profile, const std::vector<std::size_t>& runs,
+                                               const std::vector<bool>& second, double quantile) {
   std::vector<finding::OperatorShift> shifts;
   const auto at_quantile = [quantile](std::vector<double>& values) {
     const auto nth =
@@ -95,8 +96,8 @@ std::vector<finding::OperatorShift> ShiftsOf(const Profile& profile, const std::
   return shifts;
 }
 
-// Of all operators: before, after.
-std::pair<double, double> SumsOf(const std::vector<finding::OperatorShift>& shifts) {
+// The sums over all operators: before, after.
+std::pair<double, double> SumShifts(const std::vector<finding::OperatorShift>& shifts) {
   double before = 0, after = 0;
   for (const finding::OperatorShift& shift : shifts) {
     before += shift.before_ns;
@@ -105,22 +106,22 @@ std::pair<double, double> SumsOf(const std::vector<finding::OperatorShift>& shif
   return {before, after};
 }
 
-finding::ConfinedTo Confined(std::vector<finding::OperatorShift> shifts) {
-  const auto [before, after] = SumsOf(shifts);
+finding::ConfinedTo FindConfined(std::vector<finding::OperatorShift> shifts) {
+  const auto [before, after] = SumShifts(shifts);
   if (before <= 0 || after == before) return {};
   const double sign = after > before ? 1 : -1;
   std::ranges::stable_sort(shifts, std::ranges::greater(), [sign](const finding::OperatorShift& of) {
     return sign * (of.after_ns - of.before_ns);
   });
-  constexpr double kSame = 0.2;          // of the relative change of all
-  constexpr double kMostConfined = 0.5;  // of the time before
+  constexpr double kMaxRestChange = 0.2;     // fraction of the total relative change
+  constexpr double kMaxConfinedShare = 0.5;  // fraction of the time before
   const double change = std::fabs(after - before) / before;
   double rest_before = before, rest_after = after;
   for (std::size_t count = 0; count < shifts.size(); ++count) {
     rest_before -= shifts[count].before_ns;
     rest_after -= shifts[count].after_ns;
-    if (rest_before < (1 - kMostConfined) * before) return {};
-    if (std::fabs(rest_after - rest_before) < kSame * change * rest_before) {
+    if (rest_before < (1 - kMaxConfinedShare) * before) return {};
+    if (std::fabs(rest_after - rest_before) < kMaxRestChange * change * rest_before) {
       shifts.resize(count + 1);
       return shifts;
     }
@@ -128,34 +129,36 @@ finding::ConfinedTo Confined(std::vector<finding::OperatorShift> shifts) {
   return {};
 }
 
-// Whether operators that take a twentieth of the time or more changed by factors so far apart as those of
-// work of other sizes. A slower machine slows what computes and what waits for memory by factors nearer to
-// each other.
-bool FactorsAreApart(const std::vector<finding::OperatorShift>& shifts) {
-  constexpr double kLeastShare = 0.05;
-  constexpr double kApart = 2.5;
-  const auto [before, after] = SumsOf(shifts);
+// Whether the times of operators with at least a twentieth of the time changed by very different factors, as
+// for inputs of other sizes. A slower machine slows compute-bound and memory-bound operators by more similar
+// factors.
+bool HaveDifferentFactors(const std::vector<finding::OperatorShift>& shifts) {
+  constexpr double kMinOperatorShareOfTime = 0.05;
+  constexpr double kMinFactorRatio = 2.5;
+  const auto [before, after] = SumShifts(shifts);
   double least = INFINITY, most = 0;
   for (const finding::OperatorShift& shift : shifts) {
-    if (shift.before_ns < kLeastShare * before && shift.after_ns < kLeastShare * after) continue;
+    if (shift.before_ns < kMinOperatorShareOfTime * before &&
+        shift.after_ns < kMinOperatorShareOfTime * after)
+      continue;
     if (shift.before_ns <= 0 || shift.after_ns <= 0) continue;
     least = std::min(least, shift.after_ns / shift.before_ns);
     most = std::max(most, shift.after_ns / shift.before_ns);
   }
-  return most > kApart * least;
+  return most > kMinFactorRatio * least;
 }
 
 }  // namespace
 
 finding::ConfinedTo ConfinedChange(const Profile& profile, const std::vector<std::size_t>& runs,
                                    const std::vector<bool>& second) {
-  return Confined(ShiftsOf(profile, runs, second, 0.5));
+  return FindConfined(FindShifts(profile, runs, second, 0.5));
 }
 
 std::vector<RunClass> ClassesOfRuns(const Profile& profile) {
   const std::vector<std::size_t> runs = profile.RunsOf(Phase::kSteady);
-  if (runs.size() < kLeastRuns) return {};
-  if (std::vector<RunClass> classes = ByOperators(profile, runs); !classes.empty()) return classes;
+  if (runs.size() < kMinRuns) return {};
+  if (std::vector<RunClass> classes = ClassifyByOperators(profile, runs); !classes.empty()) return classes;
   std::vector<double> series;
   for (const std::size_t run : runs) series.push_back(static_cast<double>(profile.runs[run].total));
   const auto is_other_work = [&](const auto& is_second) {
@@ -163,34 +166,35 @@ std::vector<RunClass> ClassesOfRuns(const Profile& profile) {
     for (std::size_t i = 0; i < runs.size(); ++i) second[i] = is_second(i);
     const auto count = static_cast<std::size_t>(std::ranges::count(second, true));
     if (std::min(count, runs.size() - count) < runs.size() / 10) return false;
-    const std::vector<finding::OperatorShift> shifts = ShiftsOf(profile, runs, second, kUndisturbed);
-    return !Confined(shifts).empty() || FactorsAreApart(shifts);
+    const std::vector<finding::OperatorShift> shifts =
+        FindShifts(profile, runs, second, kUndisturbedQuantile);
+    return !FindConfined(shifts).empty() || HaveDifferentFactors(shifts);
   };
   if (const auto step = stats::FindStep(series)) {
-    const bool is_large = std::fabs(step->after / step->before - 1) >= kLeastChange;
+    const bool is_large = std::fabs(step->after / step->before - 1) >= kMinChange;
     if (!is_large || !is_other_work([&](std::size_t i) { return i >= step->index; })) return {};
-    return Cut(profile, runs, {step->index, runs.size()});
+    return CutIntoRanges(profile, runs, {step->index, runs.size()});
   }
-  // Of logarithms, that a run which was disturbed for many times its length is no level of its own.
+  // Use logarithms, so that a disturbed run of many times the usual length does not form its own level.
   std::vector<double> logs;
   const double least = *std::ranges::min_element(series);
   for (const double value : series) logs.push_back(1 + std::log(value / least));
   if (const auto levels = least > 0 ? stats::FindTwoLevels(logs) : std::nullopt) {
     const auto is_slow = [&](std::size_t i) { return logs[i] > (levels->low + levels->high) / 2; };
-    if (levels->high - levels->low >= std::log1p(kLeastChange) && is_other_work(is_slow)) {
+    if (levels->high - levels->low >= std::log1p(kMinChange) && is_other_work(is_slow)) {
       std::vector<std::size_t> fast, slow;
       for (std::size_t i = 0; i < runs.size(); ++i) (is_slow(i) ? slow : fast).push_back(runs[i]);
       const auto class_of = [&](const char* which, const std::vector<std::size_t>& of) {
-        return ClassOf(profile, fmt::format("{} ({})", which, CountedText(of.size(), "run")), of);
+        return MakeRunClass(profile, fmt::format("{} ({})", which, CountedText(of.size(), "run")), of);
       };
       return {class_of("faster", fast), class_of("slower", slow)};
     }
   }
   const auto trend = stats::FindTrend(series);
-  if (trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kLeastChange &&
+  if (trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kMinChange &&
       is_other_work([&](std::size_t i) { return 2 * i >= runs.size(); })) {
     const std::size_t count = runs.size();
-    return Cut(profile, runs, {count / 4, count / 2, 3 * count / 4, count});
+    return CutIntoRanges(profile, runs, {count / 4, count / 2, 3 * count / 4, count});
   }
   return {};
 }

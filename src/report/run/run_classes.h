@@ -11,10 +11,10 @@
 
 namespace etprof {
 
-// Runs of a method that do the same work, where others do other work.
+// Runs of a method that do the same work, if other runs do different work.
 struct RunClass {
   std::string name;               // "runs 2-51", "12 operators (9 runs)", "faster (74 runs)"
-  std::vector<std::size_t> runs;  // in Profile::runs, in order
+  std::vector<std::size_t> runs;  // indices into Profile::runs, in order
   stats::Distribution latency;    // Method::execute, ns
 
   static constexpr const char* kSchemaName = "run_class";
@@ -28,20 +28,20 @@ struct RunClass {
   }
 };
 
-// The least operators without which the runs of `second` took as long as the others, by the operators'
-// medians and to within a fifth of what all changed by; empty if these are most of the time, or if nothing is
-// confined. `second` is by run of `runs`.
+// The smallest set of operators without which the runs in `second` took as long as the others, by the
+// operators' medians and to within a fifth of the total change; empty if these operators take most of the
+// time, or if nothing is confined. `second` is by run of `runs`.
 finding::ConfinedTo ConfinedChange(const Profile& profile, const std::vector<std::size_t>& runs,
                                    const std::vector<bool>& second);
 
-// Of Kendall's p-value: below it, a series has a trend.
+// A series has a trend if Kendall's p-value is below this level.
 inline constexpr double kTrendLevel = 0.01;
 
-// The classes that the steady runs of a trace fall into, by what a slower machine does not cause: they have
-// different operators, or their time changed, has two levels, or grew with their number by a tenth or more,
-// in some of the operators while the others stayed, or by factors that are far apart. As a prefill beside
-// decode steps, or decode steps over a growing context. A class has at least a tenth of the runs, except
-// where operators differ. Empty: all do the same, or there are fewer than 20.
+// Classifies the steady runs of a trace by differences that a slower machine does not cause: different
+// operators, or a time that changed, has two levels, or grew with the run's number by a tenth or more, in
+// some operators while the others stayed, or by very different factors. Examples are a prefill next to decode
+// steps, or decode steps over a growing context. A class has at least a tenth of the runs, unless the
+// operators differ. Empty: all runs do the same work, or there are fewer than 20.
 std::vector<RunClass> ClassesOfRuns(const Profile& profile);
 
 }  // namespace etprof

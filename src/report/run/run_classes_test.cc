@@ -17,17 +17,17 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-struct Times {
+struct RunTimes {
   Nanoseconds linear = 5'000'000, attention = 1'000'000;
   bool has_attention = true;
 };
 
-// A trace of runs whose operators take what `times_of` says of the run, counted from 0.
-Report ReportOfRuns(std::size_t runs, const std::function<Times(std::size_t)>& times_of) {
+// A report on a trace of runs whose operators take `times_of(run)`, counted from 0.
+Report MakeReportOfRuns(std::size_t runs, const std::function<RunTimes(std::size_t)>& times_of) {
   TraceBuilder builder;
   Nanoseconds at = 0;
   for (std::size_t run = 0; run < runs; ++run) {
-    const Times times = times_of(run);
+    const RunTimes times = times_of(run);
     Nanoseconds end = at + 10 + times.linear;
     builder.Block("Execute")
         .Framework(0, "native_call_linear.out", at + 10, end)
@@ -46,72 +46,73 @@ Report ReportOfRuns(std::size_t runs, const std::function<Times(std::size_t)>& t
   return Assemble(std::move(data), std::move(profiles));
 }
 
-std::vector<std::string> NamesIn(const Report& report) {
+std::vector<std::string> ListClassNames(const Report& report) {
   std::vector<std::string> names;
   for (const RunClass& of : report.experiments[0].run_classes) names.push_back(of.name);
   return names;
 }
 
-TEST(RunClasses, GrowthIsShownByStretches) {
-  const Report report = ReportOfRuns(201, [](std::size_t run) {
-    return Times{.attention = 100'000 + 40'000 * static_cast<Nanoseconds>(run)};
+TEST(RunClasses, CutsGrowthIntoRanges) {
+  const Report report = MakeReportOfRuns(201, [](std::size_t run) {
+    return RunTimes{.attention = 100'000 + 40'000 * static_cast<Nanoseconds>(run)};
   });
-  EXPECT_THAT(NamesIn(report), ElementsAre("runs 2-51", "runs 52-101", "runs 102-151", "runs 152-201"));
+  EXPECT_THAT(ListClassNames(report),
+              ElementsAre("runs 2-51", "runs 52-101", "runs 102-151", "runs 152-201"));
   const ReportExperiment& experiment = report.experiments[0];
   EXPECT_EQ(experiment.latency.n, 200);
   EXPECT_EQ(experiment.latency.p50, std::nullopt);
   EXPECT_EQ(experiment.tracer, std::nullopt);
-  // Runs 26 and 27 of the file are the middle of the first stretch.
+  // Runs 26 and 27 of the file are in the middle of the first range.
   EXPECT_NEAR(*experiment.run_classes[0].latency.p50, 5e6 + 100e3 + 25.5 * 40e3, 100);
 }
 
-TEST(RunClasses, OfDifferentOperators) {
+TEST(RunClasses, FindsDifferentOperators) {
   const Report report =
-      ReportOfRuns(60, [](std::size_t run) { return Times{.has_attention = run % 3 == 0}; });
-  EXPECT_THAT(NamesIn(report), ElementsAre("1 operator (40 runs)", "2 operators (19 runs)"));
+      MakeReportOfRuns(60, [](std::size_t run) { return RunTimes{.has_attention = run % 3 == 0}; });
+  EXPECT_THAT(ListClassNames(report), ElementsAre("1 operator (40 runs)", "2 operators (19 runs)"));
   EXPECT_NEAR(*report.experiments[0].run_classes[1].latency.p50, 6e6, 100);
 }
 
-TEST(RunClasses, OfTwoSizes) {
-  const Report report = ReportOfRuns(60, [](std::size_t run) {
-    return Times{.attention = (run % 2 == 0 ? 1'000'000 : 3'000'000) + static_cast<Nanoseconds>(run)};
+TEST(RunClasses, FindsTwoSizes) {
+  const Report report = MakeReportOfRuns(60, [](std::size_t run) {
+    return RunTimes{.attention = (run % 2 == 0 ? 1'000'000 : 3'000'000) + static_cast<Nanoseconds>(run)};
   });
-  EXPECT_THAT(NamesIn(report), ElementsAre("faster (29 runs)", "slower (30 runs)"));
+  EXPECT_THAT(ListClassNames(report), ElementsAre("faster (29 runs)", "slower (30 runs)"));
 }
 
-TEST(RunClasses, OfAChangeOfSize) {
-  const Report report = ReportOfRuns(61, [](std::size_t run) {
-    return Times{.attention = (run < 31 ? 1'000'000 : 3'000'000) + static_cast<Nanoseconds>(run % 7)};
+TEST(RunClasses, FindsAChangeOfSize) {
+  const Report report = MakeReportOfRuns(61, [](std::size_t run) {
+    return RunTimes{.attention = (run < 31 ? 1'000'000 : 3'000'000) + static_cast<Nanoseconds>(run % 7)};
   });
-  EXPECT_THAT(NamesIn(report), ElementsAre("runs 2-31", "runs 32-61"));
+  EXPECT_THAT(ListClassNames(report), ElementsAre("runs 2-31", "runs 32-61"));
 }
 
-// As of a prefill and decode steps: nothing stays, and no slower machine has such factors.
-TEST(RunClasses, OfTwoSizesOfAll) {
-  const Report report = ReportOfRuns(60, [](std::size_t run) {
-    return run % 4 == 0 ? Times{.linear = 20'000'000, .attention = 30'000'000} : Times{};
+// A prefill and decode steps: all operators change, by factors that a slower machine does not cause.
+TEST(RunClasses, FindsTwoSizesOfAllOperators) {
+  const Report report = MakeReportOfRuns(60, [](std::size_t run) {
+    return run % 4 == 0 ? RunTimes{.linear = 20'000'000, .attention = 30'000'000} : RunTimes{};
   });
-  EXPECT_THAT(NamesIn(report), ElementsAre("faster (45 runs)", "slower (14 runs)"));
+  EXPECT_THAT(ListClassNames(report), ElementsAre("faster (45 runs)", "slower (14 runs)"));
 }
 
-// Other processes lengthen the operator that they happen to meet.
-TEST(RunClasses, DisturbedRunsAreNone) {
-  const Report report = ReportOfRuns(101, [](std::size_t run) {
-    Times times;
+// Other processes lengthen a random operator.
+TEST(RunClasses, DisturbedRunsAreNoClass) {
+  const Report report = MakeReportOfRuns(101, [](std::size_t run) {
+    RunTimes times;
     if (run % 20 == 7) times.attention += 10'000'000;
     if (run % 20 == 17) times.linear += 10'000'000;
     return times;
   });
-  EXPECT_THAT(NamesIn(report), IsEmpty());
+  EXPECT_THAT(ListClassNames(report), IsEmpty());
 }
 
-// What a slower machine does, or noise, or what is small.
-TEST(RunClasses, ThereAreNoneWhereAllDoTheSame) {
+// A slower machine, noise, and small changes give no classes.
+TEST(RunClasses, EqualWorkHasNoClasses) {
   const auto classes = [](const std::function<double(std::size_t)>& factor_of_linear,
                           const std::function<double(std::size_t)>& factor_of_attention) {
-    return NamesIn(ReportOfRuns(201, [&](std::size_t run) {
-      return Times{.linear = static_cast<Nanoseconds>(5e6 * factor_of_linear(run)),
-                   .attention = static_cast<Nanoseconds>(1e6 * factor_of_attention(run))};
+    return ListClassNames(MakeReportOfRuns(201, [&](std::size_t run) {
+      return RunTimes{.linear = static_cast<Nanoseconds>(5e6 * factor_of_linear(run)),
+                      .attention = static_cast<Nanoseconds>(1e6 * factor_of_attention(run))};
     }));
   };
   const auto drift = [](std::size_t run) { return 1 + 0.002 * static_cast<double>(run); };
@@ -122,7 +123,7 @@ TEST(RunClasses, ThereAreNoneWhereAllDoTheSame) {
   EXPECT_THAT(classes(throttled, throttled), IsEmpty());
   EXPECT_THAT(classes(clocks, clocks), IsEmpty());
   EXPECT_THAT(classes(same, same), IsEmpty());
-  // A tenth of the latency is the least that counts.
+  // A change must be at least a tenth of the latency.
   EXPECT_THAT(classes(same, [](std::size_t run) { return run < 100 ? 1.0 : 1.5; }), IsEmpty());
   EXPECT_THAT(classes(same, [](std::size_t run) { return run < 100 ? 1.0 : 1.7; }).size(), 2U);
   for (unsigned seed = 0; seed < 20; ++seed) {
@@ -134,10 +135,10 @@ TEST(RunClasses, ThereAreNoneWhereAllDoTheSame) {
 
 TEST(RunClasses, FewRunsAreOneClass) {
   const auto growing = [](std::size_t run) {
-    return Times{.attention = 100'000 + 400'000 * static_cast<Nanoseconds>(run)};
+    return RunTimes{.attention = 100'000 + 400'000 * static_cast<Nanoseconds>(run)};
   };
-  EXPECT_THAT(NamesIn(ReportOfRuns(20, growing)), IsEmpty());
-  EXPECT_THAT(NamesIn(ReportOfRuns(21, growing)), Not(IsEmpty()));
+  EXPECT_THAT(ListClassNames(MakeReportOfRuns(20, growing)), IsEmpty());
+  EXPECT_THAT(ListClassNames(MakeReportOfRuns(21, growing)), Not(IsEmpty()));
 }
 
 }  // namespace

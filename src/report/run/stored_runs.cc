@@ -21,8 +21,8 @@ std::string DeviceText(const RunData& run) {
   return fmt::format("{} {}, {} cores", device.platform, device.cpu_model, device.cores);
 }
 
-// Of which model an experiment's times are: the name of its file; "" where only names of traces hint at it.
-std::string ModelOf(const RunData& run, const ExperimentData& data) {
+// The model of an experiment: the name of its file; "" if only the names of traces hint at it.
+std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
   if (!data.model.empty()) return ModelId(data.model);
   return data.foreign ? "" : run.model_id;
 }
@@ -55,7 +55,7 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
   const auto differ = [&](const char* name, const std::string& a, const std::string& b) {
     found.push_back({name, a.empty() ? kUnknown : a, b.empty() ? kUnknown : b});
   };
-  // Where both sides say nothing, nothing is known to be alike.
+  // If the value is missing in both runs, it is not known to be equal.
   const auto must_be_known = [&](const char* name, const std::string& a, const std::string& b) {
     if (a.empty() || b.empty() || a != b) differ(name, a, b);
   };
@@ -63,8 +63,8 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
                                   const char* empty) {
     if (a != b) differ(name, a.empty() ? empty : a, b.empty() ? empty : b);
   };
-  const std::string model_a = ModelOf(baseline_run, baseline);
-  const std::string model_b = ModelOf(candidate_run, candidate);
+  const std::string model_a = ExperimentModel(baseline_run, baseline);
+  const std::string model_b = ExperimentModel(candidate_run, candidate);
   if (!model_a.empty() && !model_b.empty() && WithoutBackend(model_a) != WithoutBackend(model_b))
     differ("model", model_a, model_b);
   must_be_known("device", DeviceText(baseline_run), DeviceText(candidate_run));
@@ -136,8 +136,8 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
     pair.baseline = run.experiments.size();
     pair.candidate = pair.baseline + 1;
     pair.label = b->label.empty() ? b->name : b->label;
-    const std::string model_a = ModelOf(baseline, *a);
-    const std::string model_b = ModelOf(candidate, *b);
+    const std::string model_a = ExperimentModel(baseline, *a);
+    const std::string model_b = ExperimentModel(candidate, *b);
     if (model_a != model_b && !model_a.empty() && WithoutBackend(model_a) == WithoutBackend(model_b)) {
       run.warnings.push_back(
           fmt::format("{}: both variants are one model in two forms (baseline {}, candidate {})", pair.label,

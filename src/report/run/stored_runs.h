@@ -9,41 +9,42 @@
 
 namespace etprof {
 
-// A condition that two stored measurements do not share, or that one of them does not tell.
+// A condition that differs between two stored measurements, or that is not known for one of them.
 struct Mismatch {
-  std::string name;                 // as in MismatchNames()
-  std::string baseline, candidate;  // for people; "not known"
+  std::string name;                 // one of MismatchNames()
+  std::string baseline, candidate;  // text for people; may be "not known"
 };
-// The names that a Mismatch can have, in order.
+// All possible names of a Mismatch, in order.
 const std::vector<std::string>& MismatchNames();
 
-// In what model, device, runner and conditions two experiments of two runs differ. The runner is compared by
-// its SHA-256, or by its ExecuTorch version where a side has none. What a device does not tell on both sides
-// alike (governor and power mode of a virtual machine) is no mismatch; an unknown device or runner is one.
-// Models are compared by the names of their files, since two exports of one model are what a check is for;
-// without the backend and data type that export ends a name with: JoinStoredRuns says where those differ. A
-// model that is not known is no mismatch.
+// Finds differences in model, device, runner, and conditions between two experiments of two runs. The runner
+// is compared by its SHA-256, or by its ExecuTorch version if a run has none. A property that is missing in
+// both runs (governor and power mode of a virtual machine) is no mismatch, but an unknown device or runner
+// is. Models are compared by the names of their files, since a check compares two exports of one model; the
+// backend and data type at the end of an exported name are ignored, and JoinStoredRuns reports their
+// differences. An unknown model is no mismatch.
 std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const ExperimentData& baseline,
                                      const RunData& candidate_run, const ExperimentData& candidate);
 
-// The experiments that both runs have: of one name and number of threads, or the only one of each run.
-// Throws Error (kBadInput) where a run has several of one name.
+// Finds the experiments that both runs have: with the same name and number of threads, or the only experiment
+// of each run. Throws Error (kBadInput) if a run has several with the same name.
 using ExperimentMatch = std::pair<const ExperimentData*, const ExperimentData*>;
 std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const RunData& candidate);
 
-// One run of the experiments that both runs have, without rounds, since launches of two sessions cannot be
-// paired. What only one run has, and what two sessions cannot show, is said in its warnings; kernel-log
-// experiments are left out. Throws Error (kBadInput) as MatchExperiments, and where nothing is common.
+// Joins the experiments that both runs have into one run without rounds, since launches of two sessions
+// cannot be paired. Its warnings report the experiments of only one run and the limits of two sessions;
+// kernel-log experiments are left out. Throws Error (kBadInput) like MatchExperiments, and if there are no
+// common experiments.
 RunData JoinStoredRuns(RunData baseline, RunData candidate);
 
 // The names of a run's experiments, for people: "off, on, on (4 threads)".
 std::string NamesOf(const RunData& run);
 
-// Launches and rounds of different runs have nothing to do with each other.
+// Removes the rounds, since launches and rounds of different runs are unrelated.
 void ForgetRounds(ExperimentData& data);
 
-// The model of experiments whose names alone hint at it: "toy_cnn" of "toy_cnn.sme2_off" and
-// "toy_cnn.sme2_on"; "" where they do not.
+// The model of experiments, from their names: "toy_cnn" for "toy_cnn.sme2_off" and "toy_cnn.sme2_on"; "" if
+// the names have no common part.
 std::string ModelOfNames(const NamesApart& apart);
 
 }  // namespace etprof

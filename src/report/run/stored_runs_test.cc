@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-RunData RunWith(const std::vector<std::string>& names) {
+RunData MakeRun(const std::vector<std::string>& names) {
   RunData run;
   run.device.emplace();
   run.device->platform = "linux-aarch64";
@@ -32,21 +32,23 @@ RunData RunWith(const std::vector<std::string>& names) {
   return run;
 }
 
-std::vector<std::string> Names(const RunData& a, const RunData& b) {
+std::vector<std::string> ListMismatches(const RunData& a, const RunData& b) {
   std::vector<std::string> names;
   for (const Mismatch& mismatch : FindMismatches(a, a.experiments[0], b, b.experiments[0]))
     names.push_back(mismatch.name);
   return names;
 }
 
-TEST(FindMismatches, NoneWhereAllIsAlike) { EXPECT_THAT(Names(RunWith({"a"}), RunWith({"a"})), IsEmpty()); }
+TEST(FindMismatches, FindsNoneInEqualRuns) {
+  EXPECT_THAT(ListMismatches(MakeRun({"a"}), MakeRun({"a"})), IsEmpty());
+}
 
-TEST(FindMismatches, NamesEach) {
-  const RunData baseline = RunWith({"a"});
+TEST(FindMismatches, NamesEachMismatch) {
+  const RunData baseline = MakeRun({"a"});
   const auto changed = [&](auto change) {
     RunData candidate = baseline;
     change(candidate, candidate.experiments[0]);
-    return Names(baseline, candidate);
+    return ListMismatches(baseline, candidate);
   };
   EXPECT_THAT(changed([](RunData& run, auto&) { run.device->cpu_model = "X"; }), ElementsAre("device"));
   EXPECT_THAT(changed([](RunData& run, auto&) { run.device->cores = 4; }), ElementsAre("device"));
@@ -70,29 +72,29 @@ TEST(FindMismatches, NamesEach) {
               ElementsAre("device", "runner", "isa", "threads", "cpus", "governor"));
 }
 
-TEST(FindMismatches, AnotherModelIsNamedAndAnotherFormOfItIsNot) {
-  RunData baseline = RunWith({"a"});
+TEST(FindMismatches, IgnoresOtherFormsOfTheModel) {
+  RunData baseline = MakeRun({"a"});
   RunData candidate = baseline;
   baseline.experiments[0].model = "before/net_xnnpack_fp32.pte";
   const auto with_model = [&](const char* model) {
     candidate.experiments[0].model = model;
-    return Names(baseline, candidate);
+    return ListMismatches(baseline, candidate);
   };
-  EXPECT_THAT(with_model("after/net_xnnpack_fp32.pte"), IsEmpty());  // another export of it
+  EXPECT_THAT(with_model("after/net_xnnpack_fp32.pte"), IsEmpty());  // another export of the model
   EXPECT_THAT(with_model("after/net_xnnpack_int8.pte"), IsEmpty());
   EXPECT_THAT(with_model("net_portable_fp32.pte"), IsEmpty());
   EXPECT_THAT(with_model("net2_xnnpack_fp32.pte"), ElementsAre("model"));
   EXPECT_THAT(with_model("net.pte"), IsEmpty());
   EXPECT_THAT(with_model("my_net.pte"), ElementsAre("model"));
-  EXPECT_THAT(with_model(""), IsEmpty());  // nothing says which it was
+  EXPECT_THAT(with_model(""), IsEmpty());  // the model is not known
   candidate.model_id = "other_xnnpack_fp32";
   EXPECT_THAT(with_model(""), ElementsAre("model"));
-  candidate.experiments[0].foreign = true;  // a guess from the names of traces
+  candidate.experiments[0].foreign = true;  // model_id is a guess from the names of traces
   EXPECT_THAT(with_model(""), IsEmpty());
 }
 
-TEST(JoinStoredRuns, SaysThatTheSidesAreTwoFormsOfAModel) {
-  RunData baseline = RunWith({"a"});
+TEST(JoinStoredRuns, WarnsOfTwoFormsOfAModel) {
+  RunData baseline = MakeRun({"a"});
   RunData candidate = baseline;
   baseline.experiments[0].model = "net_xnnpack_fp32.pte";
   candidate.experiments[0].model = "net_xnnpack_int8.pte";
@@ -102,35 +104,36 @@ TEST(JoinStoredRuns, SaysThatTheSidesAreTwoFormsOfAModel) {
   EXPECT_THAT(JoinStoredRuns(baseline, baseline).warnings, Not(Contains(HasSubstr("two forms"))));
 }
 
-TEST(FindMismatches, WithoutADigestTheVersionDecides) {
-  RunData baseline = RunWith({"a"});
-  RunData candidate = RunWith({"a"});
+TEST(FindMismatches, ComparesVersionsWithoutDigests) {
+  RunData baseline = MakeRun({"a"});
+  RunData candidate = MakeRun({"a"});
   candidate.experiments[0].runner_sha256.clear();
-  EXPECT_THAT(Names(baseline, candidate), IsEmpty());
+  EXPECT_THAT(ListMismatches(baseline, candidate), IsEmpty());
   candidate.experiments[0].executorch_version = "1.4.0";
-  EXPECT_THAT(Names(baseline, candidate), ElementsAre("runner"));
+  EXPECT_THAT(ListMismatches(baseline, candidate), ElementsAre("runner"));
 }
 
-TEST(FindMismatches, WhatIsUnknownOnBothSidesIsNotAlike) {
-  RunData run = RunWith({"a"});
+TEST(FindMismatches, UnknownPropertiesAreMismatches) {
+  RunData run = MakeRun({"a"});
   run.device.reset();
   run.experiments[0].runner_sha256.clear();
   run.experiments[0].executorch_version.clear();
-  EXPECT_THAT(Names(run, run), ElementsAre("device", "runner"));
+  EXPECT_THAT(ListMismatches(run, run), ElementsAre("device", "runner"));
   const Mismatch device = FindMismatches(run, run.experiments[0], run, run.experiments[0])[0];
   EXPECT_EQ(device.baseline, "not known");
 }
 
-TEST(FindMismatches, HasOnlyTheNamesThatCanBeAllowed) {
-  RunData other = RunWith({"a"});
+TEST(FindMismatches, UsesOnlyKnownNames) {
+  RunData other = MakeRun({"a"});
   other.device->cpus.clear();
   other.experiments[0].isa = "x";
-  for (const std::string& name : Names(RunWith({"a"}), other)) EXPECT_THAT(MismatchNames(), Contains(name));
+  for (const std::string& name : ListMismatches(MakeRun({"a"}), other))
+    EXPECT_THAT(MismatchNames(), Contains(name));
 }
 
 TEST(JoinStoredRuns, PairsByNameAndThreads) {
-  RunData baseline = RunWith({"a", "b", "c"});
-  RunData candidate = RunWith({"b", "a", "c"});
+  RunData baseline = MakeRun({"a", "b", "c"});
+  RunData candidate = MakeRun({"b", "a", "c"});
   candidate.experiments[2].threads = 4;
   const RunData joined = JoinStoredRuns(baseline, candidate);
   ASSERT_EQ(joined.pairs.size(), 2U);
@@ -142,23 +145,23 @@ TEST(JoinStoredRuns, PairsByNameAndThreads) {
   EXPECT_THAT(joined.warnings[0], HasSubstr("two sessions"));
 }
 
-TEST(JoinStoredRuns, OneOfEachIsAPairWhateverItsName) {
-  EXPECT_EQ(JoinStoredRuns(RunWith({"base"}), RunWith({"candidate"})).pairs.size(), 1U);
+TEST(JoinStoredRuns, PairsSingleExperiments) {
+  EXPECT_EQ(JoinStoredRuns(MakeRun({"base"}), MakeRun({"candidate"})).pairs.size(), 1U);
 }
 
-TEST(JoinStoredRuns, SeveralOfOneNameAreRefused) {
-  EXPECT_THROW(JoinStoredRuns(RunWith({"base", "base"}), RunWith({"base"})), Error);
-  EXPECT_THROW(JoinStoredRuns(RunWith({"base", "other"}), RunWith({"base", "base"})), Error);
+TEST(JoinStoredRuns, RefusesRepeatedNames) {
+  EXPECT_THROW(JoinStoredRuns(MakeRun({"base", "base"}), MakeRun({"base"})), Error);
+  EXPECT_THROW(JoinStoredRuns(MakeRun({"base", "other"}), MakeRun({"base", "base"})), Error);
 }
 
-TEST(JoinStoredRuns, TraceEnabledRunsAreLeftOut) {
-  RunData run = RunWith({"a", "b"});
+TEST(JoinStoredRuns, ExcludesKernelLogRuns) {
+  RunData run = MakeRun({"a", "b"});
   run.experiments[1].trace_enabled = true;
   EXPECT_EQ(JoinStoredRuns(run, run).pairs.size(), 1U);
 }
 
-TEST(JoinStoredRuns, ForgetsTheRounds) {
-  RunData run = RunWith({"a"});
+TEST(JoinStoredRuns, RemovesRounds) {
+  RunData run = MakeRun({"a"});
   run.experiments[0].launches.emplace_back().bursts.emplace_back().round = 3;
   run.experiments[0].etdump_runs.push_back({0, 3, Phase::kSteady});
   const RunData joined = JoinStoredRuns(run, run);
@@ -166,9 +169,9 @@ TEST(JoinStoredRuns, ForgetsTheRounds) {
   EXPECT_EQ(joined.experiments[1].etdump_runs[0].round, -1);
 }
 
-TEST(JoinStoredRuns, NothingInCommon) {
+TEST(JoinStoredRuns, RefusesRunsWithoutCommonExperiments) {
   try {
-    JoinStoredRuns(RunWith({"a", "b"}), RunWith({"c", "d"}));
+    JoinStoredRuns(MakeRun({"a", "b"}), MakeRun({"c", "d"}));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);

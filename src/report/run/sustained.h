@@ -12,7 +12,7 @@ namespace etprof {
 // One burst of a sustained run.
 struct SustainedPoint {
   double seconds = 0;
-  double median_ns = 0;  // of its untraced runs
+  double median_ns = 0;  // median of the burst's untraced runs
   double p95_ns = 0;
   std::size_t runs = 0;
   std::optional<double> mhz, cap_mhz, celsius;
@@ -29,15 +29,15 @@ struct SustainedPoint {
   }
 };
 
-// How an experiment went over the time of a sustained run (`--sustained`).
+// The course of an experiment during a sustained run (`--sustained`).
 struct Sustained {
   std::vector<SustainedPoint> points;
   double seconds = 0;
-  // The beginning is compared with the end: windows of a quarter of the time, a minute at most.
+  // Length of the first and last windows, which are compared: a quarter of the time, at most a minute.
   double window_seconds = 0;
-  std::optional<double> first_ns, last_ns;  // medians of the bursts' medians in the two windows
-  // first / last with its interval, by stats::EstimateUnpaired over the bursts' medians; absent where a
-  // window has too few bursts, and for an emulated CPU.
+  std::optional<double> first_ns, last_ns;  // ns; medians of the bursts' medians in the two windows
+  // first / last with its interval, by stats::EstimateUnpaired over the bursts' medians; absent if a window
+  // has too few bursts, and for an emulated CPU.
   std::optional<stats::RatioEstimate> change;
 
   struct Change {
@@ -72,11 +72,11 @@ struct Sustained {
   }
 };
 
-// Absent where there is no burst with times of the device's clock. Of several launches, the last one.
+// Absent without bursts with times of the device's clock. If there are several launches, uses the last one.
 std::optional<Sustained> DescribeSustained(const ExperimentData& data);
 
-// `points` put together to at most `count`, equal stretches of time, for a chart: medians of what falls into
-// a stretch; stretches without a burst are left out. `count` > 0.
+// Condenses the points to at most `count` equal ranges of time for a chart: medians of the points in each
+// range; ranges without bursts are left out. `count` > 0.
 std::vector<SustainedPoint> Condensed(const Sustained& sustained, std::size_t count);
 
 }  // namespace etprof

@@ -8,8 +8,8 @@ namespace {
 
 using testing::SizeIs;
 
-// A burst a second of `runs` runs; the clock of the device does not begin at 0.
-ExperimentData Series(const std::vector<Nanoseconds>& latencies, std::size_t runs = 20) {
+// One burst of `runs` runs per second; the clock of the device does not begin at 0.
+ExperimentData MakeSustainedData(const std::vector<Nanoseconds>& latencies, std::size_t runs = 20) {
   ExperimentData data;
   data.launches.emplace_back();
   Nanoseconds now = 77'000'000'000;
@@ -26,15 +26,15 @@ ExperimentData Series(const std::vector<Nanoseconds>& latencies, std::size_t run
   return data;
 }
 
-// 10 ms and then, from second `from` on, 15 ms.
-std::vector<Nanoseconds> Throttling(std::size_t seconds, std::size_t from) {
+// Latencies of 10 ms and, from second `from` on, 15 ms.
+std::vector<Nanoseconds> MakeThrottledLatencies(std::size_t seconds, std::size_t from) {
   std::vector<Nanoseconds> latencies(seconds, 10'000'000);
   std::fill(latencies.begin() + static_cast<std::ptrdiff_t>(from), latencies.end(), 15'000'000);
   return latencies;
 }
 
-TEST(Sustained, TheBeginningIsHeldAgainstTheEnd) {
-  const auto sustained = DescribeSustained(Series(Throttling(600, 200)));
+TEST(Sustained, ComparesTheBeginningWithTheEnd) {
+  const auto sustained = DescribeSustained(MakeSustainedData(MakeThrottledLatencies(600, 200)));
   ASSERT_TRUE(sustained.has_value());
   EXPECT_THAT(sustained->points, SizeIs(600));
   EXPECT_DOUBLE_EQ(sustained->seconds, 600);
@@ -50,10 +50,10 @@ TEST(Sustained, TheBeginningIsHeldAgainstTheEnd) {
   EXPECT_FALSE(sustained->points[0].cap_mhz.has_value());
 }
 
-TEST(Sustained, WhatDoesNotChangeIsSaidNotTo) {
+TEST(Sustained, FindsNoChangeInConstantTimes) {
   std::vector<Nanoseconds> latencies;
   for (int i = 0; i < 200; ++i) latencies.push_back(10'000'000 + (i * 7919 % 101) * 1000);
-  const auto sustained = DescribeSustained(Series(latencies));
+  const auto sustained = DescribeSustained(MakeSustainedData(latencies));
   ASSERT_TRUE(sustained.has_value());
   EXPECT_DOUBLE_EQ(sustained->window_seconds, 50);
   ASSERT_TRUE(sustained->change.has_value());
@@ -62,16 +62,16 @@ TEST(Sustained, WhatDoesNotChangeIsSaidNotTo) {
 }
 
 TEST(Sustained, FewBurstsHaveNoInterval) {
-  const auto sustained = DescribeSustained(Series(Throttling(8, 4)));
+  const auto sustained = DescribeSustained(MakeSustainedData(MakeThrottledLatencies(8, 4)));
   ASSERT_TRUE(sustained.has_value());
   EXPECT_FALSE(sustained->change.has_value());
   EXPECT_EQ(sustained->last_ns, 15'000'001);
   EXPECT_FALSE(DescribeSustained(ExperimentData()).has_value());
-  EXPECT_FALSE(DescribeSustained(Series({10, 10}, 0)).has_value());
+  EXPECT_FALSE(DescribeSustained(MakeSustainedData({10, 10}, 0)).has_value());
 }
 
-TEST(Sustained, IsCondensedToStretchesOfTime) {
-  const auto sustained = DescribeSustained(Series(Throttling(600, 300)));
+TEST(Sustained, CondensesToRangesOfTime) {
+  const auto sustained = DescribeSustained(MakeSustainedData(MakeThrottledLatencies(600, 300)));
   ASSERT_TRUE(sustained.has_value());
   const std::vector<SustainedPoint> chart = Condensed(*sustained, 10);
   ASSERT_THAT(chart, SizeIs(10));
