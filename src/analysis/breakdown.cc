@@ -9,8 +9,8 @@ namespace etprof {
 namespace {
 
 // Sums self times into rows by `row_of` (operator -> index into `rows`) and appends the "Clipped" row.
-template <typename RowOf>
-Breakdown SumRows(const Profile& profile, std::vector<AdditiveRow> rows, const RowOf& row_of) {
+template <typename RowIndexOf>
+Breakdown SumRows(const Profile& profile, std::vector<AdditiveRow> rows, const RowIndexOf& row_of) {
   Breakdown breakdown;
   const std::vector<std::size_t> runs = profile.CommonSet();
   breakdown.runs = static_cast<std::int64_t>(runs.size());

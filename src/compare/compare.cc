@@ -106,8 +106,8 @@ bool IsContended(const Series& a, const Series& b, const std::optional<stats::Ra
   std::size_t measured = 0;
   for (const int launch : a.launches) measured += b.launches.contains(launch) ? 1U : 0U;
   if (measured == 0) return !estimate;  // the launches were not interleaved
-  const auto wanted = std::min<std::size_t>(measured, kLeastCleanLaunches);
-  return !estimate || static_cast<std::size_t>(estimate->launches) < wanted;
+  const auto required = std::min<std::size_t>(measured, kLeastCleanLaunches);
+  return !estimate || static_cast<std::size_t>(estimate->launches) < required;
 }
 
 // The bursts of both variants by launch. A round that one variant lacks is NaN there.
@@ -203,7 +203,7 @@ class Comparer {
         result_.rounds = result_.latency.estimate->rounds;
       }
       result_.latency.estimate.reset();
-      result_.latency.verdict = VerdictOf(stats::Verdict::kContended);
+      result_.latency.verdict = AdjustVerdict(stats::Verdict::kContended);
       return;
     }
     if (result_.latency.estimate && result_.latency.estimate->launches > 0 && options_.look_confidence > 0) {
@@ -212,12 +212,13 @@ class Comparer {
     }
     if (result_.latency.estimate) {
       const stats::RatioEstimate& estimate = *result_.latency.estimate;
-      result_.latency.verdict = VerdictOf(stats::Judge(estimate.log_low, estimate.log_high, options_.margin));
+      result_.latency.verdict =
+          AdjustVerdict(stats::Judge(estimate.log_low, estimate.log_high, options_.margin));
       result_.pairing = estimate.launches > 0 ? Pairing::kLaunches : Pairing::kUnpaired;
       result_.launches = estimate.launches;
       result_.rounds = estimate.rounds;
     } else {
-      result_.latency.verdict = VerdictOf(stats::Verdict::kInconclusive);
+      result_.latency.verdict = AdjustVerdict(stats::Verdict::kInconclusive);
       if (unpaired_) {
         dependent_ = WarnOfDependence(baseline_.label, a.runs);
         dependent_ |= WarnOfDependence(candidate_.label, b.runs);
@@ -252,13 +253,13 @@ class Comparer {
     };
     double whole = 0, differing = 0;
     for (const NodePair& pair : Matches()) {
-      const double of_a = mean(a, pair.baseline, result_.baseline_runs);
-      const double of_b = mean(b, pair.candidate, result_.candidate_runs);
-      const double larger = std::max(of_a, of_b);
+      const double baseline_ns = mean(a, pair.baseline, result_.baseline_runs);
+      const double candidate_ns = mean(b, pair.candidate, result_.candidate_runs);
+      const double larger = std::max(baseline_ns, candidate_ns);
       const bool alike = pair.baseline && pair.candidate &&
                          a.operators[*pair.baseline].type == b.operators[*pair.candidate].type;
       whole += larger;
-      differing += alike ? std::abs(of_a - of_b) : larger;
+      differing += alike ? std::abs(baseline_ns - candidate_ns) : larger;
     }
     return whole > 0 ? std::clamp(differing / whole, 0.0, 1.0) : 1;
   }
@@ -279,14 +280,15 @@ class Comparer {
 
   // Compares the medians of the launches; files without launches are compared run by run.
   std::optional<stats::RatioEstimate> EstimateUnpaired(const Series& a, const Series& b) const {
-    const std::vector<double> of_a = LaunchMedians(a), of_b = LaunchMedians(b);
-    if (std::min(of_a.size(), of_b.size()) >= std::size_t{stats::kLeastLaunches})
-      return stats::EstimateLaunchesWithDrift(of_a, of_b, options_.confidence, options_.drift);
+    const std::vector<double> baseline_medians = LaunchMedians(a), candidate_medians = LaunchMedians(b);
+    if (std::min(baseline_medians.size(), candidate_medians.size()) >= std::size_t{stats::kLeastLaunches})
+      return stats::EstimateLaunchesWithDrift(baseline_medians, candidate_medians, options_.confidence,
+                                              options_.drift);
     const auto estimate = stats::EstimateUnpaired(a.runs, b.runs, options_.confidence, options_.seed);
     return estimate ? std::optional(stats::WithDrift(*estimate, options_.drift)) : std::nullopt;
   }
 
-  stats::Verdict VerdictOf(stats::Verdict verdict) const {
+  stats::Verdict AdjustVerdict(stats::Verdict verdict) const {
     if (emulated_) return stats::Verdict::kEmulated;
     return contended_ ? stats::Verdict::kContended : verdict;
   }
@@ -325,7 +327,7 @@ class Comparer {
 
   // Sets contended_ if too few traced runs are clean.
   void FindContention() {
-    const auto whole = [](const SteadyRuns& steady) {
+    const auto make_series = [](const SteadyRuns& steady) {
       Series series = SeriesOfTotals(steady);
       for (const ProfiledRun& run : steady.profile.runs) {
         const bool steady = run.label.phase == Phase::kSteady;
@@ -337,9 +339,11 @@ class Comparer {
       if (series.clean.clean == 0) series.bursts.clear();  // their bursts are of disturbed runs
       return series;
     };
-    const Series of_a = whole(*a_), of_b = whole(*b_);
-    const bool known = !of_a.bursts.empty() && !of_b.bursts.empty();
-    contended_ = contended_ || IsContended(of_a, of_b, known ? Estimate(of_a, of_b) : std::nullopt);
+    const Series baseline_series = make_series(*a_), candidate_series = make_series(*b_);
+    const bool known = !baseline_series.bursts.empty() && !candidate_series.bursts.empty();
+    contended_ =
+        contended_ || IsContended(baseline_series, candidate_series,
+                                  known ? Estimate(baseline_series, candidate_series) : std::nullopt);
   }
 
   // The sum of these operators' self times, run by run.
@@ -353,9 +357,12 @@ class Comparer {
 
   // Fills the totals and times of a row from these operators of the variants.
   template <typename Row>
-  void Measure(const std::vector<std::size_t>& of_a, const std::vector<std::size_t>& of_b, Row& row) const {
-    for (const std::size_t op : of_a) row.baseline_total += a_->profile.statistics[op].total_self;
-    for (const std::size_t op : of_b) row.candidate_total += b_->profile.statistics[op].total_self;
+  void Measure(const std::vector<std::size_t>& baseline_operators,
+               const std::vector<std::size_t>& candidate_operators, Row& row) const {
+    for (const std::size_t op : baseline_operators)
+      row.baseline_total += a_->profile.statistics[op].total_self;
+    for (const std::size_t op : candidate_operators)
+      row.candidate_total += b_->profile.statistics[op].total_self;
     const auto mean = [](Nanoseconds total, std::int64_t runs) {
       return runs > 0 ? std::optional(static_cast<double>(total) / static_cast<double>(runs)) : std::nullopt;
     };
@@ -363,11 +370,12 @@ class Comparer {
     quantity.baseline_ns = mean(row.baseline_total, result_.baseline_runs);
     quantity.candidate_ns = mean(row.candidate_total, result_.candidate_runs);
     if (contended_ || dependent_ || row.baseline_total <= 0 || row.candidate_total <= 0) return;
-    const double rounding = std::max(RoundingError(*a_, of_a, *quantity.baseline_ns),
-                                     RoundingError(*b_, of_b, *quantity.candidate_ns));
+    const double rounding = std::max(RoundingError(*a_, baseline_operators, *quantity.baseline_ns),
+                                     RoundingError(*b_, candidate_operators, *quantity.candidate_ns));
     quantity.too_short = !std::isfinite(rounding);
     if (quantity.too_short) return;
-    quantity.estimate = Estimate(SeriesOfOperators(*a_, of_a), SeriesOfOperators(*b_, of_b));
+    quantity.estimate =
+        Estimate(SeriesOfOperators(*a_, baseline_operators), SeriesOfOperators(*b_, candidate_operators));
     if (quantity.estimate && rounding > 0) {
       quantity.estimate =
           stats::WithSystematicError(*quantity.estimate, quantity.estimate->systematic_error + rounding);
@@ -402,7 +410,7 @@ class Comparer {
     return rows;
   }
 
-  // Those of both breakdowns, whose rows have the operators of which `name_of` is their name.
+  // The rows of both breakdowns. `name_of(op)` is the name of the row that contains the operator.
   template <typename NameOf>
   std::vector<DeltaRow> CompareRows(const Breakdown& rows_a, const Breakdown& rows_b,
                                     const NameOf& name_of) const {
@@ -430,13 +438,13 @@ class Comparer {
   // Decides the verdicts and controls the false discovery rate over all rows that have an estimate.
   template <typename Row>
   void JudgeTogether(std::vector<Row>& rows) const {
-    std::vector<stats::Judged> judged;
+    std::vector<stats::Judged> comparisons;
     for (Row& row : rows) {
       row.quantity.verdict = stats::Verdict::kInconclusive;
-      judged.push_back({row.quantity.estimate, row.quantity.verdict});
+      comparisons.push_back({row.quantity.estimate, row.quantity.verdict});
     }
-    stats::JudgeTogether(judged, options_.false_discovery, options_.margin);
-    for (Row& row : rows) row.quantity.verdict = VerdictOf(row.quantity.verdict);
+    stats::JudgeTogether(comparisons, options_.false_discovery, options_.margin);
+    for (Row& row : rows) row.quantity.verdict = AdjustVerdict(row.quantity.verdict);
   }
 
   const Side& baseline_;

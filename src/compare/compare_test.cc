@@ -149,9 +149,9 @@ TEST(Compare, WaitingWidensTheIntervals) {
   EXPECT_EQ(same.latency.verdict, stats::Verdict::kSame);
   EXPECT_EQ(Compare(off, {"b", &slow.profile, slow.bursts}).latency.verdict, stats::Verdict::kInconclusive);
   off.settings = "";
-  const Comparison alike = Compare(off, {"b", &slow.profile, slow.bursts});
-  EXPECT_EQ(alike.latency.verdict, stats::Verdict::kSame);
-  EXPECT_EQ(alike.latency.estimate->systematic_error, 0);
+  const Comparison equal_work = Compare(off, {"b", &slow.profile, slow.bursts});
+  EXPECT_EQ(equal_work.latency.verdict, stats::Verdict::kSame);
+  EXPECT_EQ(equal_work.latency.estimate->systematic_error, 0);
   // More launches may decide between off and on, but do not shorten an interval that only a shared error
   // makes too long.
   EXPECT_TRUE(busy.latency.MoreLaunchesMayDecide(0.01));
@@ -214,7 +214,7 @@ TEST(Compare, AnExperimentIsNotFasterThanItself) {
   ExpectDeltasAddUp(comparison);
 }
 
-const OperatorMatch& ConvolutionOf(const SimulatedVariant& baseline, const Comparison& comparison) {
+const OperatorMatch& FindConvolutionMatch(const SimulatedVariant& baseline, const Comparison& comparison) {
   for (const OperatorMatch& match : comparison.operators) {
     if (match.baseline && baseline.profile.operators[*match.baseline].name.starts_with("Convolution")) {
       return match;
@@ -232,8 +232,8 @@ TEST(Compare, DoesNotCallADifferenceBelowTheResolution) {
     const SimulatedVariant& a = is_slower ? low : high;
     const SimulatedVariant& b = is_slower ? high : low;
     const Comparison comparison = Compare({"a", &a.profile, a.bursts}, {"copy", &b.profile, b.bursts});
-    for (const Quantity& quantity :
-         {ConvolutionOf(a, comparison).quantity, RowNamed(comparison.groups, "Convolution").quantity}) {
+    for (const Quantity& quantity : {FindConvolutionMatch(a, comparison).quantity,
+                                     RowNamed(comparison.groups, "Convolution").quantity}) {
       EXPECT_EQ(quantity.verdict, stats::Verdict::kInconclusive);
       ASSERT_TRUE(quantity.estimate.has_value());
       EXPECT_NEAR(quantity.estimate->ratio(), is_slower ? 0.6 : 5.0 / 3, 0.05);
@@ -243,7 +243,7 @@ TEST(Compare, DoesNotCallADifferenceBelowTheResolution) {
     }
     // It does not count as a discovery either: with one discovery among two operators, the confidence would
     // be 95%.
-    EXPECT_DOUBLE_EQ(ConvolutionOf(a, comparison).quantity.estimate->confidence, 1 - 0.05 / 2);
+    EXPECT_DOUBLE_EQ(FindConvolutionMatch(a, comparison).quantity.estimate->confidence, 1 - 0.05 / 2);
     ExpectDeltasAddUp(comparison);
   }
 }
@@ -252,7 +252,7 @@ TEST(Compare, CallsADifferenceAboveTheResolution) {
   const SimulatedVariant slow = Simulate(100'000, 5);
   const SimulatedVariant fast = Simulate(80'000, 6);
   const Comparison comparison = Compare({"a", &slow.profile, slow.bursts}, {"b", &fast.profile, fast.bursts});
-  const Quantity& quantity = ConvolutionOf(slow, comparison).quantity;
+  const Quantity& quantity = FindConvolutionMatch(slow, comparison).quantity;
   EXPECT_EQ(quantity.verdict, stats::Verdict::kFaster);
   EXPECT_NEAR(quantity.estimate->ratio(), 1.25, 0.02);
   EXPECT_GT(quantity.estimate->log_low, 0);

@@ -96,22 +96,22 @@ std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& 
   const bool one_backend = a.backend == b.backend;
   add("delegate ", a.backend, b.backend);
   if (a.identity.text != b.identity.text) differences.push_back("was " + a.identity.text);
-  OperatorTensors of_a = a.tensors, of_b = b.tensors;
-  const bool known = !of_a.outputs.empty() && !of_b.outputs.empty();
+  OperatorTensors tensors_a = a.tensors, tensors_b = b.tensors;
+  const bool known = !tensors_a.outputs.empty() && !tensors_b.outputs.empty();
   if (!one_backend) {
     // Backends record the inputs of a node differently; only the first output is comparable.
-    for (OperatorTensors* tensors : {&of_a, &of_b}) {
+    for (OperatorTensors* tensors : {&tensors_a, &tensors_b}) {
       tensors->inputs.clear();
       if (!tensors->outputs.empty()) tensors->outputs.resize(1);
     }
   }
   if (known && a.identity.text == b.identity.text) {
-    const bool other = one_backend ? ShapesText(of_a.outputs) != ShapesText(of_b.outputs)
-                                   : ShapesKey(of_a) != ShapesKey(of_b);
+    const bool other = one_backend ? ShapesText(tensors_a.outputs) != ShapesText(tensors_b.outputs)
+                                   : ShapesKey(tensors_a) != ShapesKey(tensors_b);
     if (other)
-      add("output ", ShapesText(of_a.outputs), ShapesText(of_b.outputs));
+      add("output ", ShapesText(tensors_a.outputs), ShapesText(tensors_b.outputs));
     else
-      add("input ", ShapesText(of_a.inputs), ShapesText(of_b.inputs));
+      add("input ", ShapesText(tensors_a.inputs), ShapesText(tensors_b.inputs));
   }
   if (known) {
     const auto type = [](const OperatorTensors& tensors) {
@@ -119,7 +119,7 @@ std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& 
       const std::string weights = PyTorchTypeName(WeightsDataType(tensors));
       return weights.empty() || weights == types ? types : types + " / " + weights;
     };
-    add("type ", type(of_a), type(of_b));
+    add("type ", type(tensors_a), type(tensors_b));
   }
   if (!one_backend) return differences;
   add("settings ", a.identity.settings, b.identity.settings);

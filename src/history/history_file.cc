@@ -710,14 +710,14 @@ void HistoryFile::ReadOperators(TrendData& trend) {
     }
   }
   Statement name(database_, "SELECT key, name FROM operator WHERE id = ?1");
-  for (const auto& [op, of_op] : rows) {
+  for (const auto& [op, operator_rows] : rows) {
     if (shares[op] < kLeastShareOfOperator) continue;
     name.Bind(op);
     if (!name.Step()) continue;
     OperatorTimes times{name.Text(0), name.Text(1), shares[op], {}};
     name.Reset();
     times.times.resize(trend.points.size());
-    for (const Row& row : of_op) {
+    for (const Row& row : operator_rows) {
       if (row.runs <= 0) continue;
       std::vector<Nanoseconds> by_launch = ParseNanoseconds(row.by_launch);
       if (by_launch.size() != trend.points[row.point].launches.size()) by_launch.clear();

@@ -172,7 +172,7 @@ std::optional<std::string> AcceptanceReason(const TrendChange& change, const Tre
 }
 
 TrendChange MakeTrendChange(const stats::LevelChange& found, const TestedRuns& tested, const Trend& trend,
-                            const TrendOptions& options, bool of_operator) {
+                            const TrendOptions& options, bool is_operator) {
   TrendChange change;
   change.before = tested.point_of_run[found.earliest - 1];
   change.at = tested.point_of_run[found.at];
@@ -192,7 +192,7 @@ TrendChange MakeTrendChange(const stats::LevelChange& found, const TestedRuns& t
   const bool same_reference = before.reference_model_sha256 == after.reference_model_sha256 &&
                               before.reference_runner_sha256 == after.reference_runner_sha256;
   if (tested.relative && !same_reference) differs.emplace_back("the reference's model or runner");
-  if (of_operator && before.operators_digest != after.operators_digest)
+  if (is_operator && before.operators_digest != after.operators_digest)
     differs.emplace_back("the model's operators, so this may be another one of the same name");
   change.differs = fmt::format("{}", fmt::join(differs, ", "));
   if (!device.empty()) {
@@ -234,12 +234,12 @@ void DecideSeries(const stats::ChangePoints& found, std::size_t runs, double sma
 
 // Tests the latency, or the self times of report.operator_name.
 void FindSeriesChanges(Trend& trend, const HistoryReport& report, double level) {
-  const bool of_operators = !report.operator_name.empty();
+  const bool use_self_times = !report.operator_name.empty();
   const auto logs = [&](bool relative) -> PointLogs {
     return [=](const TrendPoint& point) {
-      return of_operators ? SelfLogs(point.self, point, relative)
-             : relative   ? RelativeLogs(point)
-                          : LatencyLogs(point);
+      return use_self_times ? SelfLogs(point.self, point, relative)
+             : relative     ? RelativeLogs(point)
+                            : LatencyLogs(point);
     };
   };
   const TestedRuns tested = SelectRuns(trend.data.points, logs(true), logs(false));

@@ -150,12 +150,13 @@ class CheckAssembler {
     }
     const auto add_launches = [&](CheckItem::Kind kind, double limit, const auto& value, double drift,
                                   const std::string& why_not) {
-      const LaunchValues of_a = CollectValues(a, value), of_b = CollectValues(b, value);
+      const LaunchValues baseline_values = CollectValues(a, value),
+                         candidate_values = CollectValues(b, value);
       AddItem({.kind = kind,
-               .baseline = stats::Median(ListValues(of_a)),
-               .candidate = stats::Median(ListValues(of_b)),
+               .baseline = stats::Median(ListValues(baseline_values)),
+               .candidate = stats::Median(ListValues(candidate_values)),
                .limit = limit},
-              EstimateLaunches(of_a, of_b, paired, drift), why_not);
+              EstimateLaunches(baseline_values, candidate_values, paired, drift), why_not);
     };
     if (limits_.memory_growth)
       add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, &Launch::peak_rss, 0, "");
@@ -172,20 +173,20 @@ class CheckAssembler {
     CheckItem item{.kind = CheckItem::Kind::kInstructions,
                    .name = std::string(NameOf(CheckItem::Kind::kInstructions)),
                    .limit = *limits_.instruction_growth};
-    const InstructionsRow* const of_a = MethodInstructions(a.instructions);
-    const InstructionsRow* const of_b = MethodInstructions(b.instructions);
-    if (of_a == nullptr || of_b == nullptr || of_a->instructions <= 0) {
+    const InstructionsRow* const baseline = MethodInstructions(a.instructions);
+    const InstructionsRow* const candidate = MethodInstructions(b.instructions);
+    if (baseline == nullptr || candidate == nullptr || baseline->instructions <= 0) {
       item.why_not = "they were not counted";
-    } else if (of_a->source != of_b->source) {
+    } else if (baseline->source != candidate->source) {
       item.why_not = fmt::format("the baseline's were counted by {}, the candidate's by {}",
-                                 of_a->SourceText(), of_b->SourceText());
+                                 baseline->SourceText(), candidate->SourceText());
     } else {
-      item.baseline = of_a->instructions;
-      item.candidate = of_b->instructions;
+      item.baseline = baseline->instructions;
+      item.candidate = candidate->instructions;
       GateVerdict& verdict = item.verdict;
-      verdict.growth = of_b->instructions / of_a->instructions - 1;
-      verdict.low = of_b->lowest / of_a->highest - 1;
-      verdict.high = of_b->highest / of_a->lowest - 1;
+      verdict.growth = candidate->instructions / baseline->instructions - 1;
+      verdict.low = candidate->lowest / baseline->highest - 1;
+      verdict.high = candidate->highest / baseline->lowest - 1;
       const double limit = item.limit + kQuotientRounding;
       verdict.pass_p = *verdict.high <= limit ? 0 : 1;
       verdict.fail_p = *verdict.low > limit ? 0 : 1;
@@ -195,7 +196,7 @@ class CheckAssembler {
       if (verdict.decision == GateDecision::kInconclusive)
         item.why_not = "processes that ran the same differ by more than what is left to the limit";
       AddOnce(fmt::format("instructions were counted by {}, in one run of one thread: they are no latency",
-                          of_a->SourceText()),
+                          baseline->SourceText()),
               result_.notes);
     }
     result_.pairs.back().items.push_back(std::move(item));

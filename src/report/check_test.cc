@@ -20,8 +20,8 @@ using testing::SizeIs;
 
 // The example's pair with the given variants: "off" (index 0) takes 5 ms, "on" (index 1) takes 2 ms.
 Report MakeExample(std::size_t baseline, std::size_t candidate) {
-  Report made = example::MakePair();
-  RunData run = made.run;
+  Report example_report = example::MakePair();
+  RunData run = example_report.run;
   run.pairs[0].baseline = baseline;
   run.pairs[0].candidate = candidate;
   for (ExperimentData& data : run.experiments) {
@@ -30,7 +30,8 @@ Report MakeExample(std::size_t baseline, std::size_t candidate) {
     }
   }
   std::vector<std::optional<Profile>> profiles;
-  for (ReportExperiment& experiment : made.experiments) profiles.push_back(std::move(experiment.profile));
+  for (ReportExperiment& experiment : example_report.experiments)
+    profiles.push_back(std::move(experiment.profile));
   return Assemble(std::move(run), std::move(profiles));
 }
 
@@ -187,8 +188,8 @@ TEST(Check, ChecksAllLimits) {
 // Medians, means, and launches of these runs suggest different changes; the shown times must match the
 // reported growth.
 TEST(Check, ShownTimesMatchTheGrowth) {
-  Report made = example::MakePair();
-  RunData run = made.run;
+  Report example_report = example::MakePair();
+  RunData run = example_report.run;
   ExperimentData& slow = run.experiments[1];
   for (Launch& launch : slow.launches) {
     launch.load = launch.index < 3 ? 9'000'000 : 1'000'000 + 1000 * launch.index;
@@ -201,7 +202,8 @@ TEST(Check, ShownTimesMatchTheGrowth) {
   }
   for (Launch& launch : run.experiments[0].launches) launch.peak_rss = 9'000'000 + 4096 * launch.index;
   std::vector<std::optional<Profile>> profiles;
-  for (ReportExperiment& experiment : made.experiments) profiles.push_back(std::move(experiment.profile));
+  for (ReportExperiment& experiment : example_report.experiments)
+    profiles.push_back(std::move(experiment.profile));
   // Single slow runs move the means over the common set far from the medians.
   for (auto& statistics : profiles[1]->statistics) statistics.total_self *= 20;
   CheckLimits limits;

@@ -78,7 +78,7 @@ class Connector {
     std::map<std::size_t, std::optional<std::size_t>> written;
     for (const auto& [value, origin] : flow.given) {
       if (origin.op) written[value] = call.operators[*origin.op];
-      if (origin.value) written[value] = WriterOf(*origin.value);
+      if (origin.value) written[value] = FindWriter(*origin.value);
       if (!origin.op && !origin.value) written[value] = std::nullopt;
     }
     for (const auto& [value, op] : written) {
@@ -87,7 +87,7 @@ class Connector {
     }
   }
 
-  std::optional<std::size_t> WriterOf(std::size_t value) const {
+  std::optional<std::size_t> FindWriter(std::size_t value) const {
     const std::size_t holder = dataflow_.Holder(value);
     const auto found = written_by_.find(holder);
     if (found == written_by_.end() || untracked_values_.contains(holder)) return std::nullopt;
@@ -95,7 +95,7 @@ class Connector {
   }
 
   void ConnectWriter(std::size_t value, std::size_t reader) {
-    if (const auto writer = WriterOf(value)) Connect(*writer, reader);
+    if (const auto writer = FindWriter(value)) Connect(*writer, reader);
   }
 
   void Connect(std::size_t writer, std::size_t reader) {

@@ -113,8 +113,8 @@ const XnnNode* SourcePlaces::FindNeighbor(const XnnNode& node, const XnnGraph& g
 std::optional<std::size_t> SourcePlaces::FindHandlePlace(const std::vector<std::uint32_t>& handles) {
   std::vector<const SourceNode*> nodes;
   for (const std::uint32_t handle : handles) {
-    const std::vector<const SourceNode*> own = sources_->Of(handle);
-    nodes.insert(nodes.end(), own.begin(), own.end());
+    const std::vector<const SourceNode*> handle_nodes = sources_->Of(handle);
+    nodes.insert(nodes.end(), handle_nodes.begin(), handle_nodes.end());
   }
   return FindCommonPlace(nodes);
 }

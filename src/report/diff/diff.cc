@@ -238,7 +238,8 @@ class MethodDiffer {
   void CompareDelegates(const std::vector<NodePair>& pairs) {
     std::map<std::size_t, std::map<std::size_t, std::size_t>>
         shared;  // number of pairs by delegates of a and b
-    const std::map<std::size_t, std::size_t> of_a = a_.NodesByDelegate(), of_b = b_.NodesByDelegate();
+    const std::map<std::size_t, std::size_t> nodes_of_a = a_.NodesByDelegate(),
+                                             nodes_of_b = b_.NodesByDelegate();
     for (const NodePair& pair : pairs) {
       if (!pair.baseline || !pair.candidate) continue;
       const auto& a = a_.nodes.nodes[*pair.baseline].delegate;
@@ -246,7 +247,7 @@ class MethodDiffer {
       if (a && b) ++shared[*a][*b];
     }
     std::set<std::size_t> used;
-    for (const auto& [a, nodes] : of_a) {
+    for (const auto& [a, nodes] : nodes_of_a) {
       const auto partners = shared.find(a);
       std::optional<std::size_t> partner;
       if (partners != shared.end()) {
@@ -254,14 +255,15 @@ class MethodDiffer {
           if (!used.contains(b) && (!partner || count > partners->second.at(*partner))) partner = b;
         }
       }
-      const bool same = partner && nodes == of_b.at(*partner) && partners->second.at(*partner) == nodes &&
+      const bool same = partner && nodes == nodes_of_b.at(*partner) &&
+                        partners->second.at(*partner) == nodes &&
                         a_.method.delegates[a].backend == b_.method.delegates[*partner].backend;
       if (partner) used.insert(*partner);
       if (same) continue;
       AddDelegate(a_, a, nodes);
-      if (partner) AddDelegate(b_, *partner, of_b.at(*partner));
+      if (partner) AddDelegate(b_, *partner, nodes_of_b.at(*partner));
     }
-    for (const auto& [b, nodes] : of_b) {
+    for (const auto& [b, nodes] : nodes_of_b) {
       if (!used.contains(b)) AddDelegate(b_, b, nodes);
     }
   }

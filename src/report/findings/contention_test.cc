@@ -19,8 +19,8 @@ const Insight* FindInsight(const Report& report, std::string_view kind) {
 
 // The example's pair, where all baseline runs of the first `launches` launches waited 4 ms for a processor.
 Report MakeContendedReport(int launches) {
-  Report made = example::MakePair();
-  RunData run = made.run;
+  Report example_report = example::MakePair();
+  RunData run = example_report.run;
   for (Launch& launch : run.experiments[0].launches) {
     for (Burst& burst : launch.bursts) {
       for (Nanoseconds& latency : burst.recorded) {
@@ -35,7 +35,8 @@ Report MakeContendedReport(int launches) {
   run.other_load_during->machine_cores = 1.9;
   run.other_load_during->processes = {{"cc1plus", 2, 1.9}};
   std::vector<std::optional<Profile>> profiles;
-  for (ReportExperiment& experiment : made.experiments) profiles.push_back(std::move(experiment.profile));
+  for (ReportExperiment& experiment : example_report.experiments)
+    profiles.push_back(std::move(experiment.profile));
   return Assemble(std::move(run), std::move(profiles));
 }
 
@@ -81,8 +82,8 @@ TEST(Contention, ChecksAreInconclusive) {
 
 // A pair with a speedup of 2.497x in wall time, and these CPU times.
 Report MakeReportWithCpuTimes(Nanoseconds baseline, Nanoseconds candidate) {
-  Report made = example::MakePair();
-  RunData run = made.run;
+  Report example_report = example::MakePair();
+  RunData run = example_report.run;
   for (std::size_t side = 0; side < 2; ++side) {
     for (Launch& launch : run.experiments[side].launches) {
       for (Burst& burst : launch.bursts)

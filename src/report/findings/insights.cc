@@ -319,14 +319,14 @@ class Finder {
     finding::Bottleneck found{LargestGroup(experiment)};
     found.time = {experiment.MeanOfGroup(found.group), whole};
     if (found.time.share() < kBottleneckShare) return;
-    const auto is_of = [&](const Operator& op) { return op.category.group == found.group; };
-    found.types = SumByType(experiment, is_of);
+    const auto is_in_group = [&](const Operator& op) { return op.category.group == found.group; };
+    found.types = SumByType(experiment, is_in_group);
     for (const TypeTime& type : found.types) found.operators += type.operators;
     // A bound of 20x adds no information to the share.
     if (found.time.share() < kNearlyAll) found.bound = FindUpperBound(found.time, experiment);
     // The rows are in decreasing order, so the first of the group is its most expensive operator.
     const auto costliest = std::ranges::find_if(experiment.operators, [&](const OperatorRow& row) {
-      return is_of(experiment.profile->operators[row.op]);
+      return is_in_group(experiment.profile->operators[row.op]);
     });
     if (found.operators > 1 && costliest != experiment.operators.end())
       found.costliest = {costliest->op, costliest->mean_self};

@@ -83,15 +83,15 @@ finding::ConditionChanges FindConditionChanges(const Series& series, const auto&
   compare(Of::kTemperature, [](const Burst& b, auto) { return b.temperature_celsius; });
   compare(Of::kLoad, [](const Burst& b, auto) { return b.load_average; });
   // These conditions are read before the round, those above by the worker during the round.
-  const auto of_round = [&](Of of, const auto& value_of) {
+  const auto compare_round = [&](Of of, const auto& value_of) {
     compare(of, [&](const Burst&, const RoundConditions* round) -> std::optional<double> {
       return round == nullptr ? std::nullopt : value_of(*round);
     });
   };
-  of_round(Of::kCappedRounds,
-           [](const RoundConditions& r) { return std::optional<double>(r.capped ? 1 : 0); });
-  of_round(Of::kSkin, [](const RoundConditions& r) { return r.vitals.skin_celsius; });
-  of_round(Of::kCpu, [](const RoundConditions& r) { return r.vitals.cpu_celsius; });
+  compare_round(Of::kCappedRounds,
+                [](const RoundConditions& r) { return std::optional<double>(r.capped ? 1 : 0); });
+  compare_round(Of::kSkin, [](const RoundConditions& r) { return r.vitals.skin_celsius; });
+  compare_round(Of::kCpu, [](const RoundConditions& r) { return r.vitals.cpu_celsius; });
   return changes;
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 // The device restarted between two launches, so its clock restarted, and it is slower since.
 TEST(Noise, OrdersLaunchesByIndexNotByClock) {
-  Report made = example::MakePair();
-  RunData run = made.run;
+  Report example_report = example::MakePair();
+  RunData run = example_report.run;
   constexpr int kRestarted = 5;
   for (Launch& launch : run.experiments[1].launches) {
     for (std::size_t i = 0; i < launch.bursts.size(); ++i) {
@@ -24,7 +24,8 @@ TEST(Noise, OrdersLaunchesByIndexNotByClock) {
     }
   }
   std::vector<std::optional<Profile>> profiles;
-  for (ReportExperiment& experiment : made.experiments) profiles.push_back(std::move(experiment.profile));
+  for (ReportExperiment& experiment : example_report.experiments)
+    profiles.push_back(std::move(experiment.profile));
   const Report report = Assemble(std::move(run), std::move(profiles));
   const auto found = std::ranges::find(report.insights, finding::LatencyStep::kKind, &Insight::kind);
   ASSERT_NE(found, report.insights.end());

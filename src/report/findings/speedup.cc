@@ -57,8 +57,8 @@ std::optional<std::string> FindSingleType(const Roofline& roofline) {
     all += row.macs;
     if (row.dtype == row.roof_dtype) macs[row.dtype] += row.macs;
   }
-  for (const auto& [dtype, of_type] : macs) {
-    if (all > 0 && static_cast<double>(of_type) >= kMinShareOfOneType * static_cast<double>(all))
+  for (const auto& [dtype, type_macs] : macs) {
+    if (all > 0 && static_cast<double>(type_macs) >= kMinShareOfOneType * static_cast<double>(all))
       return dtype;
   }
   return std::nullopt;

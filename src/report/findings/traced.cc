@@ -13,15 +13,15 @@ finding::TracingCause FindTracingCause(const ReportExperiment& experiment, const
   const double difference = gap.traced - gap.untraced;
   if (difference < 0) return {.kind = Cause::kDisturbedUntraced};
   if (!experiment.traced.min || !experiment.latency.min || !experiment.profile) return {};
-  const double of_fastest = *experiment.traced.min - *experiment.latency.min;
+  const double fastest_difference = *experiment.traced.min - *experiment.latency.min;
   finding::TracingCause cause{Cause::kTracer, *experiment.traced.min, 0,
                               experiment.profile->operators.size()};
-  cause.an_event_ns = of_fastest / static_cast<double>(cause.events);
+  cause.an_event_ns = fastest_difference / static_cast<double>(cause.events);
   // An event reads a clock twice and writes a record; the limit includes slow cores.
   constexpr double kMaxNsPerEvent = 10'000;  // ns
-  if (of_fastest < difference / 2) {
+  if (fastest_difference < difference / 2) {
     cause.kind = Cause::kDisturbedTraced;
-  } else if (of_fastest > kMaxNsPerEvent * static_cast<double>(cause.events)) {
+  } else if (fastest_difference > kMaxNsPerEvent * static_cast<double>(cause.events)) {
     cause.kind = Cause::kSlowerMachine;
   }
   return cause;

@@ -62,16 +62,16 @@ ModelGraph MakeTimedGraph(const MethodBuilder& builder, const std::vector<std::v
   ModelGraph graph = GraphOf(builder.method, builder.program, nullptr, true);
   for (std::size_t i = 0; i < experiments.size(); ++i) {
     AddTimes(report, i, builder.method, graph);
-    Nanoseconds on_nodes = 0, of_operators = 0;
+    Nanoseconds node_ns = 0, operator_ns = 0;
     std::size_t operators = 0;
     for (const ModelNode& node : graph.nodes) {
       const auto time = node.times.find(i);
       if (time == node.times.end()) continue;
-      on_nodes += time->second.total_self;
+      node_ns += time->second.total_self;
       operators += time->second.operators.size();
     }
-    for (const OperatorRow& row : report.experiments[i].operators) of_operators += row.total_self;
-    EXPECT_EQ(on_nodes, of_operators);
+    for (const OperatorRow& row : report.experiments[i].operators) operator_ns += row.total_self;
+    EXPECT_EQ(node_ns, operator_ns);
     EXPECT_EQ(operators, report.experiments[i].operators.size());
   }
   return graph;

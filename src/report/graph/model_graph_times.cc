@@ -57,7 +57,7 @@ class NodeTimer {
   }
 
  private:
-  const OperatorSource& SourceOf(std::size_t op) const { return join_.operators[op]; }
+  const OperatorSource& GetSource(std::size_t op) const { return join_.operators[op]; }
   std::pair<int, int> InstructionOf(std::size_t op) const {
     return {profile_.operators[op].key.chain, profile_.operators[op].key.instruction};
   }
@@ -65,7 +65,7 @@ class NodeTimer {
   // The nodes that the operator may belong to, its own first; for an instruction without a graph, the
   // instruction's node.
   std::vector<std::size_t> NodesOf(std::size_t op) const {
-    const OperatorSource& source = SourceOf(op);
+    const OperatorSource& source = GetSource(op);
     std::vector<std::size_t> nodes;
     for (const std::size_t node : source.nodes.empty() ? source.candidates : source.nodes) {
       const auto found = delegated_.find({InstructionOf(op), node});
@@ -80,7 +80,7 @@ class NodeTimer {
 
   std::size_t MarkFusedNodes(std::size_t op) {
     const std::vector<std::size_t> nodes = NodesOf(op);
-    const bool sure = !SourceOf(op).nodes.empty();
+    const bool sure = !GetSource(op).nodes.empty();
     for (std::size_t i = 1; i < nodes.size(); ++i) {
       ModelNode& other = graph_.nodes[nodes[i]];
       (sure ? other.ran_in : other.may_have_run_in)[index_] = nodes.front();
@@ -92,7 +92,7 @@ class NodeTimer {
   // identified by its consumer, or an operator that fits no node.
   std::size_t FindOrAddExtraNode(std::size_t op) {
     const Operator& this_operator = profile_.operators[op];
-    const OperatorSource& source = SourceOf(op);
+    const OperatorSource& source = GetSource(op);
     const bool inserted = source.join == Join::kInserted;
     const auto [chain, instruction] = InstructionOf(op);
     const std::string stem = OperatorStem(this_operator.name);
@@ -148,14 +148,14 @@ class NodeTimer {
   }
 
   std::optional<std::size_t> ConsumerNode(std::size_t op) const {
-    const std::vector<std::size_t>& consumers = SourceOf(op).consumers;
+    const std::vector<std::size_t>& consumers = GetSource(op).consumers;
     return consumers.empty() ? std::nullopt : node_of_[consumers.front()];
   }
 
   // Connects the extra node without changing the program's edges.
   void ConnectExtraNode(std::size_t op, std::size_t node) {
     std::size_t input = 0;
-    for (const std::size_t producer : SourceOf(op).producers) {
+    for (const std::size_t producer : GetSource(op).producers) {
       if (node_of_[producer]) graph_.nodes[node].edges.push_back({*node_of_[producer], 0, input++});
     }
     const std::optional<std::size_t> consumer = ConsumerNode(op);

@@ -128,10 +128,10 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
   const xnnpack::KernelUse &a = views[baseline].use, &b = views[candidate].use;
   std::vector<KernelComparison::Row> rows;
   std::map<std::string, std::size_t> row_of_kernel;
-  const auto add = [&](const xnnpack::LoggedKernel& kernel, bool of_baseline) {
+  const auto add = [&](const xnnpack::LoggedKernel& kernel, bool is_baseline) {
     const auto [place, is_new] = row_of_kernel.try_emplace(kernel.name, rows.size());
     if (is_new) rows.push_back({kernel.name, kernel.parsed, std::nullopt, std::nullopt});
-    (of_baseline ? rows[place->second].baseline : rows[place->second].candidate) = kernel.status;
+    (is_baseline ? rows[place->second].baseline : rows[place->second].candidate) = kernel.status;
   };
   for (const xnnpack::LoggedKernel& kernel : a.kernels) add(kernel, true);
   for (const xnnpack::LoggedKernel& kernel : b.kernels) add(kernel, false);
@@ -230,9 +230,11 @@ KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Pr
 }
 
 void FilterKernels(const std::string& operation, KernelReport& report) {
-  const std::string wanted = Lower(operation);
+  const std::string lower_operation = Lower(operation);
   report.filter = operation;
-  const auto has = [&](std::string_view text) { return Lower(text).find(wanted) != std::string::npos; };
+  const auto has = [&](std::string_view text) {
+    return Lower(text).find(lower_operation) != std::string::npos;
+  };
   const auto kernel_has = [&](const std::optional<xnnpack::Microkernel>& parsed, const std::string& name) {
     return parsed ? has(parsed->op) || has(xnnpack::FamilyName(parsed->family)) ||
                         has(xnnpack::CategoryName(parsed->family))

@@ -125,11 +125,12 @@ std::vector<std::string> SmeEvidence(const Profile& profile, std::span<const Mat
   }
   std::map<std::string, std::int64_t> types;
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    const Operator& own = profile.operators[op];
-    const auto name = xnnpack::ParseOperatorName(own.type);
+    const Operator& this_operator = profile.operators[op];
+    const auto name = xnnpack::ParseOperatorName(this_operator.type);
     const auto proof = watched_by_key.find(op);
     const bool named = name && xnnpack::NeedsSme(*name);
-    if (IsOperator(own) && (proof == watched_by_key.end() ? named : proof->second)) ++types[own.type];
+    if (IsOperator(this_operator) && (proof == watched_by_key.end() ? named : proof->second))
+      ++types[this_operator.type];
   }
   std::vector<std::string> evidence;
   for (const auto& [type, count] : types)

@@ -17,11 +17,13 @@ using testing::SizeIs;
 
 const std::string kTraces = ETPROF_TEST_DATA;
 
-Profile ReadProfileOf(const std::string& file) { return Attribute(ReadEtdumpFile(kTraces + "/" + file), {}); }
+Profile ReadModelProfile(const std::string& file) {
+  return Attribute(ReadEtdumpFile(kTraces + "/" + file), {});
+}
 
 // A profile in which each matrix multiplication is joined to a node with `use`.
 Profile MakeJoinedProfile(const std::string& file, const KleidiaiUse& use) {
-  Profile profile = ReadProfileOf(file);
+  Profile profile = ReadModelProfile(file);
   profile.program.emplace();
   profile.program->operators.resize(profile.operators.size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
@@ -40,16 +42,16 @@ protocol::IsaState MakeIsaState(std::vector<std::string> detected, std::vector<s
 }
 
 TEST(MatrixKernels, NamesShowTheKernels) {
-  const auto on = MatrixKernels(ReadProfileOf("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt);
+  const auto on = MatrixKernels(ReadModelProfile("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt);
   ASSERT_THAT(on, SizeIs(1));
   EXPECT_EQ(on[0].ran, Used::kSme);
   EXPECT_THAT(on[0].operators,
               SizeIs(5));  // three convolutions and two fully connected layers, without packing
   EXPECT_GT(on[0].mean_ns, 0);
   EXPECT_EQ(on[0].why, "");
-  EXPECT_TRUE(RanOnArm(ReadProfileOf("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt));
+  EXPECT_TRUE(RanOnArm(ReadModelProfile("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt));
   // Without KleidiAI's operators, only its features show that the CPU is an Arm one.
-  const Profile off = ReadProfileOf("sme2_emulated/toy_cnn.sme2_off.etdump");
+  const Profile off = ReadModelProfile("sme2_emulated/toy_cnn.sme2_off.etdump");
   EXPECT_FALSE(RanOnArm(off, std::nullopt));
   EXPECT_FALSE(RanOnArm(off, MakeIsaState({"avx2", "avx512fp16"}, {"avx2"})));
   EXPECT_TRUE(RanOnArm(off, MakeIsaState({"dotprod", "fp16"}, {"dotprod"})));
@@ -109,7 +111,7 @@ WatchData MakeWatchData(const Profile& profile, const std::string& function) {
 }
 
 TEST(MatrixKernels, ObservationsOverrideNames) {
-  const Profile on = ReadProfileOf("sme2_emulated/toy_cnn.sme2_on.etdump");
+  const Profile on = ReadModelProfile("sme2_emulated/toy_cnn.sme2_on.etdump");
   const WatchData as_named =
       MakeWatchData(on, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
   auto rows = MatrixKernels(on, std::nullopt, WatchedRows(as_named));
@@ -127,7 +129,7 @@ TEST(MatrixKernels, ObservationsOverrideNames) {
   EXPECT_TRUE(rows[0].contradicts);
   EXPECT_THAT(SmeEvidence(on, rows), Not(Contains(HasSubstr("GEMM"))));
   // Observed SME kernels are listed even if no name implies them.
-  const Profile off = ReadProfileOf("sme2_emulated/toy_cnn.sme2_off.etdump");
+  const Profile off = ReadModelProfile("sme2_emulated/toy_cnn.sme2_off.etdump");
   EXPECT_THAT(SmeEvidence(off, MatrixKernels(off, std::nullopt)), IsEmpty());
   const WatchData seen = MakeWatchData(off, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
   EXPECT_THAT(SmeEvidence(off, MatrixKernels(off, std::nullopt, WatchedRows(seen))), Not(IsEmpty()));

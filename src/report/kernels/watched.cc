@@ -22,11 +22,12 @@ constexpr std::int64_t kMinParallelNs =
     100'000;  // ns per run; shorter operators are dominated by the wake-up of threads
 
 std::string FunctionCode(const protocol::WatchedFunction& function, const std::string& architecture) {
-  const auto of = architecture == isa::Name(isa::Architecture::kAarch64) ? isa::Architecture::kAarch64
-                                                                         : isa::Architecture::kX86_64;
+  const auto architecture_id = architecture == isa::Name(isa::Architecture::kAarch64)
+                                   ? isa::Architecture::kAarch64
+                                   : isa::Architecture::kX86_64;
   if (function.code.empty()) return "";
-  const std::string own_class = isa::ClassifyCode(FromHexadecimal(function.code), of).name;
-  const std::string called_class = isa::ClassifyCode(FromHexadecimal(function.called), of).name;
+  const std::string own_class = isa::ClassifyCode(FromHexadecimal(function.code), architecture_id).name;
+  const std::string called_class = isa::ClassifyCode(FromHexadecimal(function.called), architecture_id).name;
   return isa::CodeRank(called_class) > isa::CodeRank(own_class) ? called_class : own_class;
 }
 

@@ -83,32 +83,32 @@ inline Report MakeLadder(const std::vector<LadderPoint>& points, std::uint64_t s
       return static_cast<Nanoseconds>(static_cast<double>(ns) * factor);
     };
     const auto inference = [&](double factor) {
-      Inference made{{{"mean.out", scaled(200'000, factor)}}, {}, scaled(40'000, factor), 1'000};
-      if (point.packs) made.delegate.push_back({"Pack Lh (NC, X32) #1", scaled(100'000, factor)});
-      made.delegate.push_back(
+      Inference result{{{"mean.out", scaled(200'000, factor)}}, {}, scaled(40'000, factor), 1'000};
+      if (point.packs) result.delegate.push_back({"Pack Lh (NC, X32) #1", scaled(100'000, factor)});
+      result.delegate.push_back(
           {"Convolution (NHWC, " + point.type + ") IGEMM #1", scaled(point.convolution, factor)});
-      made.delegate.push_back({"Transpose (ND, X32) #1", scaled(300'000, factor)});
-      made.delegate.push_back(
+      result.delegate.push_back({"Transpose (ND, X32) #1", scaled(300'000, factor)});
+      result.delegate.push_back(
           {"Fully Connected (NC, " + point.type + ") GEMM #1", scaled(point.gemm, factor)});
-      return made;
+      return result;
     };
     const Nanoseconds whole =
         point.convolution + point.gemm + 200'000 + 300'000 + 40'000 + (point.packs ? 100'000 : 0);
     std::vector<Inference> traced;
     for (int launch = 0; launch < kLaunches; ++launch) {
-      Launch made;
-      made.index = launch;
+      Launch launch_data;
+      launch_data.index = launch;
       for (int round = 0; round < kRounds; ++round) {
         Burst burst;
         burst.round = round;
         for (int i = 0; i < 5; ++i)
           burst.recorded.push_back(scaled(whole, noise.Factor(p, launch, round, i)));
         if (point.contended) burst.recorded_wait.assign(burst.recorded.size(), whole / 2);
-        made.bursts.push_back(std::move(burst));
+        launch_data.bursts.push_back(std::move(burst));
         traced.push_back(inference(noise.Factor(p, launch, round, 9)));
         data.etdump_runs.push_back({launch, round, Phase::kSteady});
       }
-      data.launches.push_back(std::move(made));
+      data.launches.push_back(std::move(launch_data));
     }
     AttributeOptions options;
     options.experiment = data.name;

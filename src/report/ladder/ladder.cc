@@ -396,8 +396,8 @@ class LadderBuilder {
 };
 
 // Absent if the experiments do not form a ladder.
-std::optional<Ladder> MakeLadderOf(const Report& report, const std::vector<std::size_t>& among) {
-  const LevelList levels = FindLevels(report, among);
+std::optional<Ladder> MakeLadderOf(const Report& report, const std::vector<std::size_t>& members) {
+  const LevelList levels = FindLevels(report, members);
   return levels.empty() ? std::nullopt : LadderBuilder(report, levels).Build();
 }
 

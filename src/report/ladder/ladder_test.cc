@@ -72,11 +72,11 @@ TEST(Ladder, FindsThreadDependentLevels) {
   EXPECT_EQ(ladder.swings[0].level, 2u);
   EXPECT_THAT(ladder.swings[0].helps, ElementsAre(0u));
   EXPECT_THAT(ladder.swings[0].hurts, ElementsAre(1u));
-  const auto of_group =
+  const auto group_level =
       std::find_if(ladder.swings.begin(), ladder.swings.end(),
                    [](const LadderSwing& swing) { return swing.of == LadderSwing::Of::kGroup; });
-  ASSERT_NE(of_group, ladder.swings.end());
-  EXPECT_EQ(ladder.RowOf(*of_group).name, "Convolution");
+  ASSERT_NE(group_level, ladder.swings.end());
+  EXPECT_EQ(ladder.RowOf(*group_level).name, "Convolution");
 }
 
 TEST(Ladder, FindsTheBestSettingAndItsEquals) {

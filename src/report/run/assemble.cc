@@ -268,34 +268,35 @@ void AddComparisons(Report& report) {
                                 why);
       continue;
     }
-    ReportComparison made;
-    made.baseline = pair.baseline;
-    made.candidate = pair.candidate;
-    made.label = pair.label;
-    made.comparison = CompareExperiments(sides, pair.baseline_label, pair.candidate_label);
-    made.costs = CompareSideCosts(sides, made.comparison.pairing == Pairing::kLaunches);
-    if (made.comparison.latency.estimate) made.half_width = made.comparison.latency.estimate->half_width();
-    made.same_configuration = SameConfiguration(sides.BaselineData(), sides.CandidateData());
-    if (made.same_configuration && made.half_width) {
-      const stats::RatioEstimate& estimate = *made.comparison.latency.estimate;
+    ReportComparison result;
+    result.baseline = pair.baseline;
+    result.candidate = pair.candidate;
+    result.label = pair.label;
+    result.comparison = CompareExperiments(sides, pair.baseline_label, pair.candidate_label);
+    result.costs = CompareSideCosts(sides, result.comparison.pairing == Pairing::kLaunches);
+    if (result.comparison.latency.estimate)
+      result.half_width = result.comparison.latency.estimate->half_width();
+    result.same_configuration = SameConfiguration(sides.BaselineData(), sides.CandidateData());
+    if (result.same_configuration && result.half_width) {
+      const stats::RatioEstimate& estimate = *result.comparison.latency.estimate;
       // The larger distance of the interval's ends from 1, the true ratio of an A/A pair.
       const double floor =
           std::max(std::abs(std::expm1(estimate.log_low)), std::abs(std::expm1(estimate.log_high)));
       report.noise_floor = std::max(report.noise_floor.value_or(0), floor);
     }
-    made.outputs = pair.outputs;
-    made.layers = CompareLayers(sides);
-    made.by_source = CompareByName(sides, SourceLineOf);
-    made.by_delegate = CompareByName(sides, DelegateOf);
-    made.by_kernel = CompareByName(sides, KernelOf);
-    made.factors = FactorSpeedup(sides, made.comparison);
-    if (made.comparison.latency_from_trace &&
+    result.outputs = pair.outputs;
+    result.layers = CompareLayers(sides);
+    result.by_source = CompareByName(sides, SourceLineOf);
+    result.by_delegate = CompareByName(sides, DelegateOf);
+    result.by_kernel = CompareByName(sides, KernelOf);
+    result.factors = FactorSpeedup(sides, result.comparison);
+    if (result.comparison.latency_from_trace &&
         !(baseline.latency_from_trace && candidate.latency_from_trace)) {
       report.warnings.push_back(candidate.label + " and " + baseline.label +
                                 " share no rounds, so they are compared by their traced runs");
     }
-    for (const std::string& warning : made.comparison.warnings) report.warnings.push_back(warning);
-    report.comparisons.push_back(std::move(made));
+    for (const std::string& warning : result.comparison.warnings) report.warnings.push_back(warning);
+    report.comparisons.push_back(std::move(result));
   }
 }
 
@@ -364,16 +365,19 @@ std::string ModelOfTimelines(const RunData& run, const std::vector<std::optional
 
 // Adds the rows to all experiments if one of them shows that the CPU is an Arm one.
 void AddMatrixKernels(Report& report) {
-  const auto isa = [&](const ReportExperiment& made) { return report.run.experiments[made.index].isa_state; };
-  const bool arm = std::ranges::any_of(report.experiments, [&](const ReportExperiment& made) {
-    return made.profile && RanOnArm(*made.profile, isa(made));
+  const auto isa = [&](const ReportExperiment& experiment) {
+    return report.run.experiments[experiment.index].isa_state;
+  };
+  const bool arm = std::ranges::any_of(report.experiments, [&](const ReportExperiment& experiment) {
+    return experiment.profile && RanOnArm(*experiment.profile, isa(experiment));
   });
-  for (ReportExperiment& made : report.experiments) {
-    if (!made.profile) continue;
+  for (ReportExperiment& experiment : report.experiments) {
+    if (!experiment.profile) continue;
     if (arm)
-      made.matrix_kernels =
-          MatrixKernels(*made.profile, isa(made), RowsOf(report.watched, report.run.experiments[made.index]));
-    made.kernel_evidence = SmeEvidence(*made.profile, made.matrix_kernels);
+      experiment.matrix_kernels =
+          MatrixKernels(*experiment.profile, isa(experiment),
+                        RowsOf(report.watched, report.run.experiments[experiment.index]));
+    experiment.kernel_evidence = SmeEvidence(*experiment.profile, experiment.matrix_kernels);
   }
 }
 

@@ -36,11 +36,11 @@ std::string RangeText(const std::vector<std::size_t>& runs) {
 
 // Classes by the operators that ran, the largest class first.
 std::vector<RunClass> ClassifyByOperators(const Profile& profile, const std::vector<std::size_t>& runs) {
-  std::map<std::uint32_t, std::set<std::int32_t>> operators_of;  // by layout
+  std::map<std::uint32_t, std::set<std::int32_t>> operators_by_layout;  // by layout
   std::map<std::set<std::int32_t>, std::vector<std::size_t>> members;
   for (const std::size_t run : runs) {
     const std::uint32_t layout = profile.runs[run].layout;
-    const auto [known, is_new] = operators_of.try_emplace(layout);
+    const auto [known, is_new] = operators_by_layout.try_emplace(layout);
     if (is_new) known->second = {profile.layouts[layout].begin(), profile.layouts[layout].end()};
     members[known->second].push_back(run);
   }
@@ -184,10 +184,11 @@ std::vector<RunClass> ClassesOfRuns(const Profile& profile) {
     if (levels->high - levels->low >= std::log1p(kMinChange) && is_other_work(is_slow)) {
       std::vector<std::size_t> fast, slow;
       for (std::size_t i = 0; i < runs.size(); ++i) (is_slow(i) ? slow : fast).push_back(runs[i]);
-      const auto class_of = [&](const char* which, const std::vector<std::size_t>& of) {
-        return MakeRunClass(profile, fmt::format("{} ({})", which, CountedText(of.size(), "run")), of);
+      const auto make_class = [&](const char* which, const std::vector<std::size_t>& members) {
+        return MakeRunClass(profile, fmt::format("{} ({})", which, CountedText(members.size(), "run")),
+                            members);
       };
-      return {class_of("faster", fast), class_of("slower", slow)};
+      return {make_class("faster", fast), make_class("slower", slow)};
     }
   }
   const auto trend = stats::FindTrend(series);
