@@ -1,17 +1,16 @@
-// What ExecuTorch's library of kernels for LLMs asks of PyTorch while it is loaded, without PyTorch. The
-// library (extension/llm/custom_ops/libcustom_ops_aot_lib.so of the wheel) registers each kernel twice: with
-// ExecuTorch's runtime, and with PyTorch, for export. The second is done by these functions, which do
-// nothing. The other functions of PyTorch that it refers to are called only by what PyTorch would call; they
-// stay unresolved.
+// Replacements for the PyTorch symbols that ExecuTorch's library of kernels for LLMs uses while it is loaded.
+// The library (extension/llm/custom_ops/libcustom_ops_aot_lib.so of the wheel) registers each kernel twice:
+// with ExecuTorch's runtime, and for export with PyTorch. The latter calls these functions, which do nothing.
+// Only code that PyTorch would call uses the library's other PyTorch symbols, so they stay unresolved.
 //
 // Names and signatures: torch/library.h, torch/csrc/jit/frontend/function_schema_parser.h, and
-// ATen/core/op_registration/infer_schema.h of PyTorch 2.13. Types that are passed by reference or pointer are
-// opaque here.
+// ATen/core/op_registration/infer_schema.h of PyTorch 2.13. Types passed by reference or pointer are opaque
+// here.
 #include <cstddef>
 
 namespace etprof::runner {
 
-// c10::FunctionSchema: moved from and destroyed as an object whose texts and lists are empty. The destructor
+// c10::FunctionSchema: moved from and destroyed as an object with empty strings and lists. The destructor
 // makes the compiler return it in memory, as the original.
 struct FunctionSchema {
   alignas(8) std::byte bytes[120] = {};
@@ -36,7 +35,7 @@ FunctionSchema MakeFunctionSchema(ArrayRef arguments, ArrayRef returns) __asm__(
     "_ZN3c106detail12infer_schema20make_function_schemaENS_8ArrayRefINS1_11ArgumentDefEEES4_");
 FunctionSchema MakeFunctionSchema(ArrayRef, ArrayRef) { return {}; }
 
-// torch::Library::Library(...), _def(...), and _impl(...), which return the library.
+// torch::Library::Library(...), _def(...), and _impl(...); they return the library.
 void* MakeLibrary(void* library) __asm__(
     "_ZN5torch7LibraryC1ENS0_4KindENSt7__cxx1112basic_stringIcSt11char_"
     "traitsIcESaIcEEESt8optionalIN3c1011DispatchK"

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kKilo = 1024;
 constexpr std::int64_t kMega = 1024 * kKilo;
-constexpr std::int64_t kLeastMemorySet = 64 * kMega, kMostMemorySet = 512 * kMega;
+constexpr std::int64_t kMinMemorySet = 64 * kMega, kMaxMemorySet = 512 * kMega;
 
 std::int64_t RoundedDown(std::int64_t bytes) { return bytes - bytes % (2 * kMemoryStep); }
 
@@ -66,8 +66,8 @@ std::optional<std::int64_t> Number(std::string_view& text) {
   return value;
 }
 
-// "32K", "8M", "32768".
-std::int64_t SizeOf(std::string_view text) {
+// Parses a size such as "32K", "8M", "32768".
+std::int64_t ParseSize(std::string_view text) {
   const std::optional<std::int64_t> number = Number(text);
   if (!number || *number > (std::int64_t{1} << 32)) return 0;
   if (text == "K") return *number * kKilo;
@@ -75,8 +75,8 @@ std::int64_t SizeOf(std::string_view text) {
   return text.empty() ? *number : 0;
 }
 
-// How many of `cpus` are in "0-3,8".
-int CountIn(std::string_view list, const std::vector<int>& cpus) {
+// The number of `cpus` in a list such as "0-3,8".
+int CountCpusInList(std::string_view list, const std::vector<int>& cpus) {
   std::ptrdiff_t count = 0;
   while (!list.empty()) {
     const std::optional<std::int64_t> first = Number(list);
@@ -105,9 +105,9 @@ std::vector<CacheLevel> ReadCaches(const std::vector<int>& cpus, const std::file
         if (type.empty()) break;
         continue;
       }
-      const CacheLevel found{static_cast<int>(SizeOf(FirstLine(cache / "level"))),
-                             SizeOf(FirstLine(cache / "size")),
-                             std::max(1, CountIn(FirstLine(cache / "shared_cpu_list"), cpus))};
+      const CacheLevel found{static_cast<int>(ParseSize(FirstLine(cache / "level"))),
+                             ParseSize(FirstLine(cache / "size")),
+                             std::max(1, CountCpusInList(FirstLine(cache / "shared_cpu_list"), cpus))};
       if (found.level < 1 || found.level > 9 || found.bytes < 4 * kKilo) continue;
       const auto [known, is_new] = levels.emplace(found.level, found);
       if (!is_new && found.bytes / found.sharers < known->second.bytes / known->second.sharers)
@@ -146,7 +146,7 @@ std::int64_t AvailableMemoryBytes() {
 
 std::vector<WorkingSet> PlanWorkingSets(const std::vector<CacheLevel>& caches, int threads,
                                         std::int64_t available_bytes) {
-  std::int64_t most = kMostMemorySet;
+  std::int64_t most = kMaxMemorySet;
   if (available_bytes > 0) most = std::min(most, std::max(kMega, available_bytes / 8));
   const std::int64_t least_of_thread = 2 * kMemoryStep;
   std::vector<WorkingSet> sets;
@@ -159,8 +159,8 @@ std::vector<WorkingSet> PlanWorkingSets(const std::vector<CacheLevel>& caches, i
     if (!sets.empty()) sets.back().capacity_bytes.reset();
     return sets;
   }
-  std::int64_t before = 0;  // what the caches of a thread before this one hold
-  std::int64_t last = 0;    // what the last one holds for all threads
+  std::int64_t before = 0;  // capacity of the inner caches per thread
+  std::int64_t last = 0;    // capacity of the last cache for all threads
   for (const CacheLevel& cache : caches) {
     const std::int64_t of_thread = cache.bytes / std::min(threads, cache.sharers);
     last = of_thread * threads;
@@ -169,7 +169,7 @@ std::vector<WorkingSet> PlanWorkingSets(const std::vector<CacheLevel>& caches, i
       sets.push_back({fmt::format("L{}", cache.level), bytes, last});
     before = std::max(before, of_thread);
   }
-  const std::int64_t memory = std::min(most, std::max(kLeastMemorySet, 4 * last));
+  const std::int64_t memory = std::min(most, std::max(kMinMemorySet, 4 * last));
   sets.push_back({"DRAM", std::max(least_of_thread, RoundedDown(memory / threads)), std::nullopt});
   return sets;
 }

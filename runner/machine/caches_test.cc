@@ -33,7 +33,7 @@ auto Is(int level, std::int64_t bytes, int sharers) {
                         testing::Field(&CacheLevel::sharers, sharers));
 }
 
-TEST_F(Sysfs, DataCachesByLevelSharedByTheCpusThatAreUsed) {
+TEST_F(Sysfs, ReadsDataCachesSharedByTheUsedCpus) {
   for (const int cpu : {0, 1}) {
     Add(cpu, 0, "Data", "1", "32K", cpu == 0 ? "0" : "1");
     Add(cpu, 1, "Instruction", "1", "64K", cpu == 0 ? "0" : "1");
@@ -45,7 +45,7 @@ TEST_F(Sysfs, DataCachesByLevelSharedByTheCpusThatAreUsed) {
   EXPECT_THAT(ReadCaches({0}, folder_), ElementsAre(Is(1, 32768, 1), Is(2, 524288, 1), Is(3, 33554432, 1)));
 }
 
-TEST_F(Sysfs, OfUnequalCoresTheSmallest) {
+TEST_F(Sysfs, TakesTheSmallestOfUnequalCores) {
   Add(0, 0, "Data", "1", "32K", "0");
   Add(0, 1, "Unified", "2", "128K", "0-1");
   Add(1, 0, "Data", "1", "32K", "1");
@@ -56,7 +56,7 @@ TEST_F(Sysfs, OfUnequalCoresTheSmallest) {
   EXPECT_THAT(ReadCaches({2}, folder_), ElementsAre(Is(1, 65536, 1), Is(2, 1048576, 1)));
 }
 
-TEST_F(Sysfs, NothingToldOrNonsense) {
+TEST_F(Sysfs, IgnoresMissingAndInvalidFiles) {
   EXPECT_THAT(ReadCaches({0}, folder_), IsEmpty());
   EXPECT_THAT(ReadCaches({}, folder_), IsEmpty());
   Add(0, 0, "Data", "one", "32K", "0");
@@ -73,7 +73,7 @@ auto Set(const char* level, std::int64_t bytes, std::optional<std::int64_t> capa
                         testing::Field(&WorkingSet::capacity_bytes, capacity));
 }
 
-TEST(WorkingSets, HalfOfEachCachesShare) {
+TEST(WorkingSets, UseHalfOfEachCachesShare) {
   const std::vector<CacheLevel> zen = {{1, 32 * kKilo, 1}, {2, 512 * kKilo, 1}, {3, 32 * kMega, 2}};
   EXPECT_THAT(PlanWorkingSets(zen, 1, 0),
               ElementsAre(Set("L1", 16 * kKilo, 32 * kKilo), Set("L2", 256 * kKilo, 512 * kKilo),
@@ -83,19 +83,19 @@ TEST(WorkingSets, HalfOfEachCachesShare) {
                           Set("L3", 8 * kMega, 32 * kMega), Set("DRAM", 64 * kMega, std::nullopt)));
 }
 
-TEST(WorkingSets, ACacheThatHoldsLittleMoreThanThoseBeforeIsLeftOut) {
+TEST(WorkingSets, OmitACacheThatIsLittleLargerThanTheInnerOnes) {
   const std::vector<CacheLevel> caches = {{1, 64 * kKilo, 1}, {2, 128 * kKilo, 1}, {3, 4 * kMega, 8}};
   EXPECT_THAT(PlanWorkingSets(caches, 1, 0),
               ElementsAre(Set("L1", 32 * kKilo, 64 * kKilo), Set("L3", 2 * kMega, 4 * kMega),
                           Set("DRAM", 64 * kMega, std::nullopt)));
 }
 
-TEST(WorkingSets, LittleMemoryIsLeftToOthers) {
+TEST(WorkingSets, UseLessIfLittleMemoryIsAvailable) {
   const std::vector<WorkingSet> sets = PlanWorkingSets({{1, 32 * kKilo, 1}}, 1, 80 * kMega);
   EXPECT_THAT(sets, ElementsAre(Set("L1", 16 * kKilo, 32 * kKilo), Set("DRAM", 10 * kMega, std::nullopt)));
 }
 
-TEST(WorkingSets, WithoutKnownCachesASweep) {
+TEST(WorkingSets, SweepWithoutKnownCaches) {
   const std::vector<WorkingSet> sets = PlanWorkingSets({}, 4, 0);
   ASSERT_EQ(sets.size(), 8U);
   EXPECT_THAT(sets.front(), Set("sweep", 4 * kKilo, 16 * kKilo));
@@ -103,7 +103,7 @@ TEST(WorkingSets, WithoutKnownCachesASweep) {
   EXPECT_EQ(PlanWorkingSets({}, 1, 8 * 20 * kMega).back().bytes_per_thread, 16 * kMega);
 }
 
-TEST(WorkingSets, AlwaysWholeSteps) {
+TEST(WorkingSets, AreMultiplesOfTheStep) {
   for (const int threads : {1, 3, 7, 64, 1000}) {
     for (const auto& caches : {std::vector<CacheLevel>{}, std::vector<CacheLevel>{{1, 48 * kKilo, 3}}}) {
       const std::vector<WorkingSet> sets = PlanWorkingSets(caches, threads, 0);

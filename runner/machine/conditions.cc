@@ -21,14 +21,14 @@
 namespace etprof::runner {
 namespace {
 
-std::optional<std::int64_t> IntegerIn(const std::string& path) {
+std::optional<std::int64_t> ReadInteger(const std::string& path) {
   std::ifstream file(path);
   std::int64_t value = 0;
   return file >> value ? std::optional(value) : std::nullopt;
 }
 
-// The text after "key ... :" in a /proc file of such lines.
-std::string FieldIn(const std::string& path, std::string_view key) {
+// The value in a line "key ... : value" of a /proc file.
+std::string ReadField(const std::string& path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(key)) continue;
@@ -46,9 +46,9 @@ rusage Usage() {
   return usage;
 }
 
-std::optional<std::int64_t> CpuFile(std::optional<int> cpu, const char* file) {
+std::optional<std::int64_t> ReadCpuFile(std::optional<int> cpu, const char* file) {
   if (!cpu) return std::nullopt;
-  return IntegerIn("/sys/devices/system/cpu/cpu" + std::to_string(*cpu) + "/" + file);
+  return ReadInteger("/sys/devices/system/cpu/cpu" + std::to_string(*cpu) + "/" + file);
 }
 
 }  // namespace
@@ -77,10 +77,10 @@ std::int64_t ResidentBytes() {
 
 std::int64_t PeakResidentBytes() {
 #if defined(__APPLE__)
-  return Usage().ru_maxrss;  // bytes there
+  return Usage().ru_maxrss;  // ru_maxrss is in bytes on macOS
 #else
-  // Not ru_maxrss: that starts with the size of the process which started this one (it outlives exec).
-  const std::string peak = FieldIn("/proc/self/status", "VmHWM");
+  // Does not use ru_maxrss, which starts with the size of the parent process (it survives exec).
+  const std::string peak = ReadField("/proc/self/status", "VmHWM");
   return std::max(std::strtoll(peak.c_str(), nullptr, 10) * 1024LL, static_cast<long long>(ResidentBytes()));
 #endif
 }
@@ -88,8 +88,8 @@ std::int64_t PeakResidentBytes() {
 std::int64_t CpuTimeNow() { return ClockNanoseconds(CLOCK_PROCESS_CPUTIME_ID); }
 
 std::optional<std::int64_t> Migrations() {
-  // Only kernels with scheduler statistics have it.
-  const std::string text = FieldIn("/proc/self/sched", "se.nr_migrations");
+  // Only kernels with scheduler statistics report it.
+  const std::string text = ReadField("/proc/self/sched", "se.nr_migrations");
   return text.empty() ? std::nullopt : std::optional(std::strtoll(text.c_str(), nullptr, 10));
 }
 
@@ -109,21 +109,21 @@ std::optional<int> CurrentCpu() {
 #endif
 }
 
-std::optional<std::int64_t> CpuCapacity(int cpu) { return CpuFile(cpu, "cpu_capacity"); }
+std::optional<std::int64_t> CpuCapacity(int cpu) { return ReadCpuFile(cpu, "cpu_capacity"); }
 std::optional<std::int64_t> FrequencyKhz(std::optional<int> cpu) {
-  return CpuFile(cpu, "cpufreq/scaling_cur_freq");
+  return ReadCpuFile(cpu, "cpufreq/scaling_cur_freq");
 }
 std::optional<std::int64_t> FrequencyCapKhz(std::optional<int> cpu) {
-  return CpuFile(cpu, "cpufreq/scaling_max_freq");
+  return ReadCpuFile(cpu, "cpufreq/scaling_max_freq");
 }
 
 std::optional<double> HottestCelsius() {
-  std::optional<std::int64_t> hottest;  // thousandths of a degree
+  std::optional<std::int64_t> hottest;  // millidegrees
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/sys/class/thermal", error)) {
     if (!entry.path().filename().string().starts_with("thermal_zone")) continue;
-    // Zones that are off read as wild values; nothing that runs is outside of -100 to 200 degrees.
-    const auto value = IntegerIn((entry.path() / "temp").string());
+    // Inactive zones return invalid values, so only -100 to 200 degrees are accepted.
+    const auto value = ReadInteger((entry.path() / "temp").string());
     if (value && *value > -100'000 && *value < 200'000) hottest = std::max(hottest.value_or(*value), *value);
   }
   return hottest ? std::optional(static_cast<double>(*hottest) / 1000) : std::nullopt;
@@ -141,12 +141,12 @@ std::string CpuModel() {
   return ::sysctlbyname("machdep.cpu.brand_string", name, &size, nullptr, 0) == 0 ? name : "";
 #else
   for (const char* key : {"model name", "Hardware", "Processor"}) {
-    const std::string name = FieldIn("/proc/cpuinfo", key);
+    const std::string name = ReadField("/proc/cpuinfo", key);
     if (!name.empty() && name.find_first_not_of("0123456789") != std::string::npos) return name;
   }
-  // Arm without a name: the implementer and part numbers that identify the core.
-  const std::string implementer = FieldIn("/proc/cpuinfo", "CPU implementer");
-  const std::string part = FieldIn("/proc/cpuinfo", "CPU part");
+  // Arm CPUs without a model name: the implementer and part numbers identify the core.
+  const std::string implementer = ReadField("/proc/cpuinfo", "CPU implementer");
+  const std::string part = ReadField("/proc/cpuinfo", "CPU part");
   return implementer.empty() ? "" : "Arm implementer " + implementer + " part " + part;
 #endif
 }

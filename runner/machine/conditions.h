@@ -8,25 +8,26 @@
 
 #include "protocol/messages.h"
 
-// What the system says about the conditions of a measurement. Everything here is read between bursts, never
-// within one. Absent: the system does not tell.
+// The conditions of a measurement, as the system reports them. All functions are called between bursts, never
+// within a burst. Absent: not known.
 namespace etprof::runner {
 
-std::int64_t ResidentBytes();                    // of this process, now
+std::int64_t ResidentBytes();                    // of this process
 std::int64_t PeakResidentBytes();                // since it started
-std::int64_t ClockNanoseconds(clockid_t clock);  // 0: there is no such clock
+std::int64_t ClockNanoseconds(clockid_t clock);  // 0: the clock does not exist
 std::int64_t CpuTimeNow();                       // of this process, all threads, user and system, nanoseconds
-std::optional<std::int64_t> Migrations();        // of the main thread between CPUs, since it started
-std::int64_t InvoluntarySwitches();              // of this process, since it started
-std::int64_t PageFaults();                       // of this process, minor and major, since it started
+// Of the main thread between CPUs, since it started; absent: not known.
+std::optional<std::int64_t> Migrations();
+std::int64_t InvoluntarySwitches();  // of this process, since it started
+std::int64_t PageFaults();           // of this process, minor and major, since it started
 std::optional<int> CurrentCpu();
-// 1024: the fastest (cpu-capacity.txt of Linux's device tree bindings).
+// Relative capacity of a CPU; 1024: the fastest (cpu-capacity.txt of Linux's device tree bindings).
 std::optional<std::int64_t> CpuCapacity(int cpu);
 std::optional<std::int64_t> FrequencyKhz(std::optional<int> cpu);
 std::optional<std::int64_t> FrequencyCapKhz(std::optional<int> cpu);
-std::optional<double> HottestCelsius();  // of all thermal zones
+std::optional<double> HottestCelsius();  // maximum of all thermal zones
 std::optional<double> LoadAverage();     // over one minute
-std::string CpuModel();                  // as the system names it; empty where it does not
+std::string CpuModel();                  // name of the CPU model; empty: not known
 protocol::Clocks ReadClocks();
 
 }  // namespace etprof::runner

@@ -9,25 +9,25 @@
 
 namespace etprof::runner {
 
-// What counts while this process runs.
+// A source of counts for this process.
 class CounterSource {
  public:
   virtual ~CounterSource() = default;
 
   virtual protocol::CounterSourceKind Kind() const = 0;
   virtual std::size_t size() const = 0;
-  // Of this process that are counted.
+  // The number of threads of this process that are counted.
   virtual int threads() const { return 1; }
-  // The totals so far: `values` has size() entries, in the order of Open(). Allocates nothing that would be
-  // counted.
+  // Reads the totals so far: `values` has size() entries, in the order of Open(). Does not allocate, since
+  // that would be counted.
   virtual void Read(std::uint64_t* values) = 0;
-  // Those that are open, and how large a share of the time up to the last Read they counted.
+  // The open counters, and the share of the time up to the last Read in which each counted.
   virtual std::vector<protocol::OpenCounter> Open() const = 0;
   virtual std::vector<protocol::ClosedCounter> Closed() const { return {}; }
 };
 
-// Callgrind or QEMU's plugin where this process runs in one (instrumented_counters.h), else the processor's
-// counters. Throws Error (kUsage) where Callgrind's counts cannot be read.
+// Returns Callgrind or QEMU's plugin if this process runs in one of them (instrumented_counters.h), else the
+// processor's counters. Throws Error (kUsage) if Callgrind's counts cannot be read.
 std::unique_ptr<CounterSource> MakeCounterSource();
 
 }  // namespace etprof::runner

@@ -15,7 +15,7 @@
 namespace etprof::runner {
 namespace {
 
-// Requests to Valgrind and to Callgrind (valgrind/valgrind.h, valgrind/callgrind.h).
+// Client requests of Valgrind and Callgrind (valgrind/valgrind.h, valgrind/callgrind.h).
 enum class ValgrindRequest : std::uint64_t {
   kRunningOnValgrind = 0x1001,
   kDump = 0x43540000,
@@ -39,12 +39,13 @@ std::uint64_t Ask([[maybe_unused]] ValgrindRequest request) {
 #endif
 }
 
-// The instructions of a dump, which it is removed after; negative: it is not there, or no profile.
-std::int64_t TakeTotal(const char* path) {
+// Reads the instructions in a dump and removes the file; negative: the file does not exist, or is not a
+// profile.
+std::int64_t ReadAndRemoveDump(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return -1;
   std::int64_t total = -1;
-  // "totals: 8028" is the last line; a profile without a function has "summary: 0" before it.
+  // The last line is "totals: 8028"; a profile without functions has "summary: 0" before it.
   char end[256];
   const off_t size = lseek(file, 0, SEEK_END);
   const off_t from = size > off_t(sizeof(end)) ? size - off_t(sizeof(end)) : 0;
@@ -61,7 +62,7 @@ std::int64_t TakeTotal(const char* path) {
 #if defined(__aarch64__) && defined(__linux__)
 __attribute__((noinline)) void AskEmulator(protocol::EmulatorCounts& counts) {
   static_assert(protocol::kEmulatorRequest[4] == 0xf900001f);
-  // Aligned, so that the five lie on one page, which the emulator translates as one.
+  // Aligned, so that the five instructions are on one page, which the emulator translates as one block.
   __asm__ volatile(
       "mov x0, %0\n\t.balign 32\n\tror x12, x12, #3\n\tror x12, x12, #13\n\tror x12, x12, #51\n\t"
       "ror x12, x12, #61\n\tstr xzr, [x0]"
@@ -88,7 +89,7 @@ CallgrindCounters::~CallgrindCounters() { Ask(ValgrindRequest::kStop); }
 
 void CallgrindCounters::Read(std::uint64_t* values) {
   Ask(ValgrindRequest::kDump);
-  const std::int64_t total = TakeTotal(fmt::format("{}.{}", profile_, ++dumps_).c_str());
+  const std::int64_t total = ReadAndRemoveDump(fmt::format("{}.{}", profile_, ++dumps_).c_str());
   if (total < 0) {
     throw Error(ExitCode::kUsage, fmt::format("Callgrind left no profile at {}.{}", profile_, dumps_))
         .Remedy(fmt::format(

@@ -8,17 +8,16 @@
 
 namespace etprof::runner {
 
-// Instructions that Callgrind counts where this process runs in it. It tells counts in files only: at every
-// Read it writes one and sets its counts to 0, which then leaves out what reading took. Started with
-// --instr-atstart=no, it counts while this object lives.
-// Source: valgrind/valgrind.h (client requests), and Valgrind's manual, "Callgrind: Profile data file
-// format".
+// Counts instructions with Callgrind if this process runs in it. Callgrind reports counts only in files:
+// every Read makes it write a dump and reset its counts, which excludes the cost of reading. If Callgrind was
+// started with --instr-atstart=no, it counts while this object lives. Sources: valgrind/valgrind.h (client
+// requests), and Valgrind's manual, "Callgrind: Profile data file format".
 class CallgrindCounters : public CounterSource {
  public:
   static bool IsHere();  // whether this process runs in Valgrind
 
-  // `profile`: --callgrind-out-file, to whose name Callgrind appends a dot and the number of the dump. Throws
-  // Error (kUsage) where it writes none: another tool of Valgrind's.
+  // `profile`: the value of --callgrind-out-file, to which Callgrind appends a dot and the number of the
+  // dump. Throws Error (kUsage) if no dump is written, which means that another Valgrind tool is running.
   explicit CallgrindCounters(std::string profile);
   ~CallgrindCounters() override;
   CallgrindCounters(CallgrindCounters&&) = delete;
@@ -34,8 +33,8 @@ class CallgrindCounters : public CounterSource {
   std::uint64_t total_ = 0;
 };
 
-// Instructions that QEMU's plugin (runner/qemu/counts_plugin.cc) counts where this process runs in an
-// emulator that has it.
+// Counts instructions with QEMU's plugin (runner/qemu/counts_plugin.cc) if this process runs in an emulator
+// that has loaded it.
 class EmulatorCounters : public CounterSource {
  public:
   static bool IsHere();

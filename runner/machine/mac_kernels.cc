@@ -9,7 +9,7 @@
 namespace etprof::runner {
 namespace {
 
-// 2 and 3 in each format: IEEE 754 single and half, bfloat16 (the upper half of a single), integers.
+// Writes 2 and 3 in each format: IEEE 754 single and half, bfloat16 (the upper half of a single), integers.
 template <typename T>
 void Fill(MacOperands& operands, T two, T three) {
   for (std::size_t at = 0; at < 256; at += sizeof(T)) {

@@ -8,44 +8,44 @@
 
 namespace etprof::runner {
 
-// A loop of multiply-adds on registers alone, written in assembly, so that one binary holds all levels and no
-// compiler can drop, merge or widen anything. Its accumulators are independent and many enough to hide the
-// latency of every core known.
+// A loop of multiply-adds on registers only. It is written in assembly, so that one binary contains all ISA
+// levels, and no compiler can drop, merge, or widen anything. It has enough independent accumulators to hide
+// the latency of every known core.
 struct MacKernel {
   enum class Operand { kF32, kF16, kBf16, kS8, kS16 };
   enum class Accumulator { kF32, kF16, kS32 };
-  std::string_view level;  // the feature that it needs (isa/features.h), or the baseline: "sse2", "neon"
-  std::string_view dtype;  // of the models whose roof it is: "fp32", "fp16", "bf16", "int8"
+  std::string_view level;  // the required feature (isa/features.h), or the baseline: "sse2", "neon"
+  std::string_view dtype;  // data type of the models that the peak is for: "fp32", "fp16", "bf16", "int8"
   std::string_view instruction;
   Operand operand;
   Accumulator accumulator;
-  std::int64_t instructions;       // that multiply, in one iteration
-  std::int64_t macs;               // multiply-adds in one iteration
-  std::int64_t accumulator_bytes;  // that `run` writes
-  // `iterations` > 0 times acc += a * b, with a at operands[0] and b at operands[256], 256 bytes each; then
-  // writes the accumulators, which began as 0.
+  std::int64_t instructions;       // multiply instructions per iteration
+  std::int64_t macs;               // multiply-adds per iteration
+  std::int64_t accumulator_bytes;  // bytes that `run` writes
+  // Runs `iterations` > 0 times acc += a * b, with a at operands[0] and b at operands[256], 256 bytes each;
+  // then writes the accumulators, which start at 0.
   void (*run)(std::int64_t iterations, const void* operands, void* accumulators);
 };
 
-// Those that may run where just `enabled` is visible. The CPU must have these features.
+// The kernels to measure if only `enabled` features may be used. The CPU must have these features.
 std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled);
 
-// All that the architecture has, weakest level first. Its file alone defines it. `enabled` says how wide
-// vectors may be.
+// All kernels of the architecture, lowest level first; defined in one file per architecture. `enabled`
+// determines how wide vectors may be.
 std::vector<MacKernel> EveryMacKernel(const isa::FeatureSet& enabled);
 
-// The operands of a kernel, every element of a being 2 and of b 3, aligned for every load.
+// The operands of a kernel: every element of a is 2, and of b 3. Aligned for every load.
 struct alignas(256) MacOperands {
   unsigned char bytes[512];
 };
 MacOperands OperandsOf(const MacKernel& kernel);
 
-// Runs it and adds up all its accumulators: 6 * macs * iterations where it does what it says. Exact up to 300
-// iterations.
+// Runs the kernel and adds up all its accumulators; the result of a correct kernel is 6 * macs * iterations.
+// Exact up to 300 iterations.
 double SumAfter(const MacKernel& kernel, std::int64_t iterations);
 
-// A chain of `iterations` * kChainLength instructions, each of which waits for the one before and takes one
-// cycle. Returns what is left of `seed` (itself).
+// Runs a chain of `iterations` * kChainLength dependent instructions that take one cycle each. Returns `seed`
+// unchanged.
 inline constexpr std::int64_t kChainLength = 64;
 std::uint64_t RunChain(std::int64_t iterations, std::uint64_t seed);
 

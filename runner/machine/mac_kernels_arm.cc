@@ -1,4 +1,4 @@
-// The multiply-adds of aarch64. On other machines this file is empty.
+// The multiply-add kernels of aarch64. On other architectures this file is empty.
 
 #if defined(__aarch64__)
 
@@ -7,9 +7,10 @@
 namespace etprof::runner {
 namespace {
 
-// Instructions past the baseline are written by their codes (Arm Architecture Reference Manual, C7 and C8),
-// since few assemblers know all of them and none must be told which CPU this is. `\d` is the accumulator,
-// whose number is the lowest bits of each code; a is register 30 and b 31 (of the SME2 forms: 0 to 3, and 8).
+// Instructions beyond the baseline are written as machine code (Arm Architecture Reference Manual, C7 and
+// C8), since few assemblers know all of them, and none needs an option for the CPU then. `\d` is the
+// accumulator, whose number is in the lowest bits of each code; a is in register 30 and b in 31 (for SME2: 0
+// to 3, and 8).
 // clang-format off
 #define ETPROF_VECTORS "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",  \
   "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", \
@@ -17,7 +18,7 @@ namespace {
 #if defined(__ARM_FEATURE_SVE)
 #define ETPROF_PREDICATE , "p0"
 #else
-#define ETPROF_PREDICATE  // the compiler does not know, and does not use, predicates
+#define ETPROF_PREDICATE  // the compiler does not know predicates, and so does not use them
 #endif
 #define ETPROF_SMSTART ".inst 0xd503477f\n"
 #define ETPROF_SMSTOP ".inst 0xd503467f\n"
@@ -25,7 +26,7 @@ namespace {
 #define ETPROF_ZERO_ZA ".inst 0xc00800ff\n"
 #define ETPROF_RDVL_X10 ".inst 0x04bf502a\n"   // rdvl x10, #1
 #define ETPROF_RDSVL_X10 ".inst 0x04bf582a\n"  // rdsvl x10, #1
-// Twenty-four accumulators: 4 cycles of latency x 4 a cycle is the most known.
+// Twenty-four accumulators: the known maximum is 4 cycles of latency x 4 per cycle.
 #define ETPROF_ACCUMULATORS "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23"
 
 constexpr std::int64_t kVectorInstructions = 24;
@@ -46,7 +47,7 @@ void Neon(std::int64_t iterations, const void* operands, void* accumulators) {
       : "memory", "cc", ETPROF_VECTORS);
 }
 
-// ldr z30, [x9]; ldr z31, [x9 + 256]: a vector has 256 bytes at most.
+// ldr z30, [x9]; ldr z31, [x9 + 256]: a vector has at most 256 bytes.
 #define ETPROF_LOAD_Z30_Z31 "mov x9, %[in]\n .inst 0x8580413e\n add x9, x9, #256\n .inst 0x8580413f\n"
 
 template <std::uint64_t kCode>
@@ -65,7 +66,7 @@ void Sve(std::int64_t iterations, const void* operands, void* accumulators) {
       : "memory", "cc", "x9", "x10", "x11", ETPROF_VECTORS ETPROF_PREDICATE);
 }
 
-// Writes all of ZA to x11: str za[w12, 0], [x11] for each of its rows, as many as a vector has bytes.
+// Writes all of ZA to x11: str za[w12, 0], [x11] for each row; there are as many rows as a vector has bytes.
 #define ETPROF_STORE_ZA               \
   ETPROF_RDSVL_X10                    \
   "mov x11, %[out]\n"                 \
@@ -77,8 +78,8 @@ void Sve(std::int64_t iterations, const void* operands, void* accumulators) {
   "cmp x12, x10\n"                    \
   "b.ne 2b\n"
 
-// Outer products into the four tiles of 32-bit elements, which are all of ZA, in streaming mode. No call is
-// made between smstart and smstop, and no other function here uses ZA: nothing is to be saved.
+// Outer products into the four tiles of 32-bit elements, which are all of ZA, in streaming mode. Nothing
+// needs to be saved: there is no call between smstart and smstop, and no other function here uses ZA.
 constexpr std::int64_t kOuterInstructions = 24;
 template <std::uint64_t kCode>
 void SmeOuter(std::int64_t iterations, const void* operands, void* accumulators) {
@@ -94,7 +95,8 @@ void SmeOuter(std::int64_t iterations, const void* operands, void* accumulators)
       : "memory", "cc", "x9", "x10", "x11", "x12", ETPROF_VECTORS ETPROF_PREDICATE);
 }
 
-// SME2's multiply-adds of four vectors with one into four vectors of ZA: the group that begins at w8 + d.
+// SME2's multiply-adds of four vectors with one vector into four vectors of ZA: the group that begins at w8 +
+// d.
 constexpr std::int64_t kGroupInstructions = 24;
 template <std::uint64_t kCode>
 void Sme2Group(std::int64_t iterations, const void* operands, void* accumulators) {
@@ -152,11 +154,11 @@ std::vector<MacKernel> EveryMacKernel(const isa::FeatureSet& enabled) {
   using Operand = MacKernel::Operand;
   using Accumulator = MacKernel::Accumulator;
   const auto has = [&](const char* feature) { return enabled.contains(feature); };
-  // The length of a vector may be asked for only where there is such a vector.
+  // The vector length may only be read if the CPU has such vectors.
   const std::int64_t sve = has("sve") ? SveBytes() : 0;
   const std::int64_t streaming = has("sme") ? StreamingBytes() : 0;
 
-  // Vectors of `bytes` bytes: the accumulator's lanes times the products that go into one.
+  // Vectors of `bytes` bytes: MACs are the accumulator's lanes times the products per lane.
   const auto vector = [](std::string_view level, std::string_view dtype, std::string_view instruction,
                          Operand operand, Accumulator accumulator, std::int64_t bytes,
                          std::int64_t products_of_lane, auto* run) {
@@ -171,7 +173,7 @@ std::vector<MacKernel> EveryMacKernel(const isa::FeatureSet& enabled) {
                      kVectorInstructions * bytes,
                      run};
   };
-  // An outer product has (bytes / 4)^2 elements of 32 bits, each the sum of `products`.
+  // An outer product has (bytes / 4)^2 elements of 32 bits, each the sum of `products` products.
   const auto outer = [&](std::string_view dtype, std::string_view instruction, Operand operand,
                          Accumulator accumulator, std::int64_t products, auto* run) {
     const std::int64_t elements = streaming / 4 * (streaming / 4);

@@ -11,14 +11,14 @@
 namespace etprof::runner {
 namespace {
 
-isa::FeatureSet Here() {
+isa::FeatureSet HostFeatures() {
   const protocol::IsaState state = ApplyIsaMask("");
   return {state.detected.begin(), state.detected.end()};
 }
 
-// What the rate is made of: every multiply-add that is counted was done, and none twice.
-TEST(MacKernels, AddUpToWhatTheyCount) {
-  for (const MacKernel& kernel : MacKernels(Here())) {
+// Checks that every counted multiply-add was done, and none twice.
+TEST(MacKernels, ComputeAsManyMacsAsTheyCount) {
+  for (const MacKernel& kernel : MacKernels(HostFeatures())) {
     for (const std::int64_t iterations : {1, 7, 300}) {
       EXPECT_EQ(SumAfter(kernel, iterations), 6.0 * static_cast<double>(kernel.macs * iterations))
           << kernel.level << ' ' << kernel.instruction << ", " << iterations << " iterations";
@@ -26,8 +26,8 @@ TEST(MacKernels, AddUpToWhatTheyCount) {
   }
 }
 
-TEST(MacKernels, RunOnlyWhatTheMaskLeaves) {
-  const isa::FeatureSet here = Here();
+TEST(MacKernels, RespectTheMask) {
+  const isa::FeatureSet here = HostFeatures();
   for (const MacKernel& kernel : MacKernels({}))
     EXPECT_TRUE(kernel.level == "sse2" || kernel.level == "neon") << kernel.level;
   EXPECT_FALSE(MacKernels({}).empty());
@@ -41,7 +41,7 @@ TEST(MacKernels, RunOnlyWhatTheMaskLeaves) {
 
 TEST(MacKernels, AreNamedByFeatures) {
   std::set<std::string> seen;
-  for (const MacKernel& kernel : MacKernels(Here())) {
+  for (const MacKernel& kernel : MacKernels(HostFeatures())) {
     const bool known = isa::CanonicalName(isa::HostArchitecture(), kernel.level).has_value();
     EXPECT_TRUE(known || kernel.level == "sse2" || kernel.level == "neon") << kernel.level;
     EXPECT_TRUE(std::set<std::string_view>({"fp32", "fp16", "bf16", "int8"}).contains(kernel.dtype));
@@ -51,8 +51,8 @@ TEST(MacKernels, AreNamedByFeatures) {
 }
 
 #if defined(__x86_64__)
-// Those that this CPU may lack are compared with what the instructions are: lanes times products.
-TEST(MacKernels, CountByWidth) {
+// Compares kernels that this CPU may lack with the definition of their instructions: lanes times products.
+TEST(MacKernels, CountMacsByVectorWidth) {
   std::map<std::string, std::int64_t> macs;
   isa::FeatureSet all;
   for (const isa::Feature& feature : isa::Features(isa::Architecture::kX86_64)) all.emplace(feature.name);
@@ -66,7 +66,7 @@ TEST(MacKernels, CountByWidth) {
 }
 #endif
 
-TEST(Chain, GivesTheSeedBack) {
+TEST(Chain, ReturnsTheSeed) {
   EXPECT_EQ(RunChain(1, 42), 42U);
   EXPECT_EQ(RunChain(1000, 0xfedcba9876543210U), 0xfedcba9876543210U);
 }

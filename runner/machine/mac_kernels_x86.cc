@@ -1,4 +1,4 @@
-// The multiply-adds of x86-64. On other machines this file is empty.
+// The multiply-add kernels of x86-64. On other architectures this file is empty.
 
 #if defined(__x86_64__)
 
@@ -7,9 +7,9 @@
 namespace etprof::runner {
 namespace {
 
-// Every kernel: a in register 14, b in 15, twelve accumulators (the largest latency times throughput known is
-// 4 cycles x 2 a cycle for fused multiply-adds, 5 x 2 for vpdpbusd, 10 x 1 for vdpbf16ps), 12 and 13 for what
-// lies between. `\d` in `zero` and `body` is the accumulator.
+// All kernels use register 14 for a, 15 for b, twelve accumulators, and 12 and 13 for intermediate values.
+// The largest known latency times throughput is 4 cycles x 2 per cycle for fused multiply-adds, 5 x 2 for
+// vpdpbusd, and 10 x 1 for vdpbf16ps. `\d` in `zero` and `body` is the accumulator.
 // clang-format off
 #define ETPROF_ACCUMULATORS "0,1,2,3,4,5,6,7,8,9,10,11"
 #define ETPROF_KERNEL(name, reg, bytes, move, prepare, zero, body, end)                         \
@@ -44,10 +44,11 @@ ETPROF_AVX(AvxF32, "",
 ETPROF_AVX(FmaF32, "", "vfmadd231ps %%ymm14, %%ymm15, %%ymm\\d")
 ETPROF_AVX512(Avx512F32, "", "vfmadd231ps %%zmm14, %%zmm15, %%zmm\\d")
 
-// 16-bit products, added in pairs to 32 bits: what int8 kernels do after widening.
+// 16-bit products, added in pairs to 32 bits, as int8 kernels do after widening.
 ETPROF_SSE(Sse2S16, "",
   "movdqa %%xmm14, %%xmm12\n pmaddwd %%xmm15, %%xmm12\n paddd %%xmm12, %%xmm\\d")
-// 8-bit products, added in pairs to 16 bits, and those to 32 by ones in register 13.
+// 8-bit products, added in pairs to 16 bits, and then to 32 bits by a multiplication with the ones in
+// register 13.
 ETPROF_SSE(Ssse3S8, "pcmpeqw %%xmm13, %%xmm13\n psrlw $15, %%xmm13",
   "movdqa %%xmm14, %%xmm12\n pmaddubsw %%xmm15, %%xmm12\n pmaddwd %%xmm13, %%xmm12\n paddd %%xmm12, %%xmm\\d")
 ETPROF_AVX(Avx2S8, "vpcmpeqw %%ymm13, %%ymm13, %%ymm13\n vpsrlw $15, %%ymm13, %%ymm13",
@@ -66,7 +67,7 @@ std::vector<MacKernel> EveryMacKernel(const isa::FeatureSet& /*enabled*/) {
   using Operand = MacKernel::Operand;
   using Accumulator = MacKernel::Accumulator;
   constexpr std::int64_t kInstructions = 12;
-  // The MACs of an instruction are the accumulator's lanes times the products that go into one.
+  // MACs per instruction: the accumulator's lanes times the products per lane.
   const auto kernel = [&](std::string_view level, std::string_view dtype, std::string_view instruction,
                           Operand operand, Accumulator accumulator, std::int64_t bytes,
                           std::int64_t products_of_lane, auto* run) {
@@ -101,7 +102,7 @@ std::vector<MacKernel> EveryMacKernel(const isa::FeatureSet& /*enabled*/) {
 
 std::uint64_t RunChain(std::int64_t iterations, std::uint64_t seed) {
   const std::uint64_t other = seed ^ 0x5555555555555555U;
-  // An addition of a constant would not do: some cores fold a chain of them.
+  // Adding a constant is not used, since some cores fold a chain of such additions.
   asm volatile(
       "1:\n"
       ".rept 64\n"

@@ -5,7 +5,7 @@
 namespace etprof::runner {
 namespace {
 
-// Of the accumulators that a pass has written, and of a value to be spread over a register.
+// Memory for the accumulators that a pass writes, and for a value to spread over a register.
 struct alignas(64) Words {
   std::uint64_t words[64];
 };
@@ -30,7 +30,7 @@ const void* End(const void* memory, std::int64_t bytes) { return static_cast<con
 #define ETPROF_EIGHT ".irp d,0,1,2,3,4,5,6,7\n"
 #define ETPROF_CLOBBERS \
   "memory", "cc", "rax", "rdx", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"
-// rax and rdx walk; the passes begin anew at `from` and `to`.
+// rax and rdx are the positions; every pass starts at `from` and `to`.
 #define ETPROF_MEMORY(name, reg, width, move, clear, combine, end)                                        \
   std::uint64_t name##Read(const void* memory, std::int64_t bytes, std::int64_t passes) {                 \
     Words words;                                                                                          \
@@ -87,7 +87,7 @@ ETPROF_MEMORY(Avx512, "zmm", 64, "vmovups", "vxorps %%xmm\\d, %%xmm\\d, %%xmm\\d
 #elif defined(__aarch64__)
 
 // clang-format off
-// x9 and x10 walk; the passes begin anew at `from` and `to`.
+// x9 and x10 are the positions; every pass starts at `from` and `to`.
 std::uint64_t NeonRead(const void* memory, std::int64_t bytes, std::int64_t passes) {
   Words words;
   asm volatile(

@@ -19,8 +19,8 @@
 
 namespace etprof::runner {
 
-// The members wait for each other by spinning, so that no core falls asleep between two tries; they give way
-// where there are more of them than CPUs.
+// Members wait for each other by spinning, so that no core enters a sleep state between two tries; if there
+// are more members than CPUs, they yield.
 class Team::Members {
  public:
   explicit Members(int threads) : results_(static_cast<std::size_t>(threads)) {
@@ -88,7 +88,7 @@ class Team::Members {
   std::int64_t window_ns_ = 0;
   std::atomic<std::uint64_t> generation_{0};
   std::atomic<std::size_t> finished_{0};
-  Threads others_;  // goes first: they use the rest
+  Threads others_;  // destroyed first, since the threads use the other members
 };
 
 Team::Team(int threads) : threads_(threads), members_(std::make_unique<Members>(threads)) {}
@@ -101,7 +101,7 @@ namespace {
 
 constexpr std::uint64_t kPattern = 0x0123456789abcdefU;
 
-protocol::Rate BestOf(Team& team, const PeakTimes& times, const std::function<std::int64_t(int)>& chunk) {
+protocol::Rate BestRate(Team& team, const PeakTimes& times, const std::function<std::int64_t(int)>& chunk) {
   team.Run(times.warm_up_ns, chunk);
   std::vector<double> rates;
   for (int i = 0; i < times.tries; ++i) rates.push_back(team.Run(times.try_ns, chunk));
@@ -111,7 +111,7 @@ protocol::Rate BestOf(Team& team, const PeakTimes& times, const std::function<st
   return {rates.back(), median, rates.front(), times.tries};
 }
 
-// How many iterations take about `wanted_ns`.
+// The number of iterations that take about `wanted_ns`.
 std::int64_t IterationsFor(std::int64_t wanted_ns, const std::function<void(std::int64_t)>& run) {
   for (std::int64_t iterations = 16;; iterations *= 4) {
     const std::int64_t start = MonotonicNow();
@@ -124,7 +124,7 @@ std::int64_t IterationsFor(std::int64_t wanted_ns, const std::function<void(std:
   }
 }
 
-Error Wrong(std::string_view what, std::string_view level) {
+Error WrongResult(std::string_view what, std::string_view level) {
   return Error(ExitCode::kDeviceFailed,
                fmt::format("{} computes something else than it should: this CPU has no working {}", what,
                            level))
@@ -135,7 +135,7 @@ protocol::ComputePeak MeasureKernel(Team& team, const PeakTimes& times, const Ma
   const DuringThis during(fmt::format("measuring {} ({})", kernel.instruction, kernel.level), 4);
   constexpr std::int64_t kChecked = 20;
   if (SumAfter(kernel, kChecked) != 6.0 * static_cast<double>(kernel.macs * kChecked))
-    throw Wrong(kernel.instruction, kernel.level);
+    throw WrongResult(kernel.instruction, kernel.level);
   const MacOperands operands = OperandsOf(kernel);
   const auto size = static_cast<std::size_t>(kernel.accumulator_bytes);
   std::vector<std::unique_ptr<unsigned char[]>> accumulators;
@@ -147,17 +147,17 @@ protocol::ComputePeak MeasureKernel(Team& team, const PeakTimes& times, const Ma
     return iterations * kernel.macs;
   };
   return {std::string(kernel.level), std::string(kernel.dtype), std::string(kernel.instruction),
-          BestOf(team, times, chunk)};
+          BestRate(team, times, chunk)};
 }
 
-// Cycles per second of the fastest thread while all of them run. Each is timed by itself: a thread that waits
-// for a CPU says nothing of its clock.
+// Cycles per second of the fastest thread while all threads run. Each thread is timed separately: a thread
+// that waits for a CPU shows nothing about its clock.
 double MeasureClock(Team& team, const PeakTimes& times) {
   const std::int64_t iterations =
       IterationsFor(5 * times.chunk_ns, [](std::int64_t count) { RunChain(count, kPattern); });
   std::atomic<std::int64_t> shortest{std::numeric_limits<std::int64_t>::max()};
   std::atomic<bool> right{true};
-  BestOf(team, times, [&](int) {
+  BestRate(team, times, [&](int) {
     const std::int64_t start = MonotonicNow();
     if (RunChain(iterations, kPattern) != kPattern) right = false;
     const std::int64_t took = std::max<std::int64_t>(1, MonotonicNow() - start);
@@ -166,7 +166,7 @@ double MeasureClock(Team& team, const PeakTimes& times) {
     }
     return took;
   });
-  if (!right) throw Wrong("a chain of exclusive ors", "arithmetic");
+  if (!right) throw WrongResult("a chain of exclusive ors", "arithmetic");
   return static_cast<double>(iterations * kChainLength) / (static_cast<double>(shortest.load()) / 1e9);
 }
 
@@ -183,8 +183,8 @@ Buffer Allocate(std::int64_t bytes) {
   return Buffer(memory);
 }
 
-// Passes over a working set in chunks of about `chunk_bytes`: whole passes over a small one, pieces of a
-// large one, one after the other.
+// Passes over a working set in chunks of about `chunk_bytes`: whole passes over a small set, or successive
+// pieces of a large one.
 class Passes {
  public:
   Passes(std::int64_t bytes, std::int64_t chunk_bytes, int threads)
@@ -193,7 +193,7 @@ class Passes {
         piece_(std::min(bytes, std::max(kMemoryStep, chunk_bytes / kMemoryStep * kMemoryStep))),
         places_(static_cast<std::size_t>(threads)) {}
 
-  // Calls `step(at, bytes, passes)` for the thread's next chunk; returns its bytes, of all passes.
+  // Calls `step(at, bytes, passes)` for the thread's next chunk; returns the bytes of all its passes.
   template <typename Step>
   std::int64_t Next(int thread, Step step) {
     std::int64_t& at = places_[static_cast<std::size_t>(thread)].at;
@@ -222,7 +222,7 @@ void CheckMemoryKernel(const MemoryKernel& kernel) {
   words[3] = 9;
   if (kernel.read(bytes, 2 * kMemoryStep, 3) != (kPattern ^ 9) ||
       kernel.read(bytes + 2 * kMemoryStep, 2 * kMemoryStep, 1) != (kPattern ^ 5)) {
-    throw Wrong("memory access", kernel.level);
+    throw WrongResult("memory access", kernel.level);
   }
 }
 
@@ -239,7 +239,7 @@ void MeasureMemory(Team& team, const PeakTimes& times, const MemoryKernel& kerne
   const auto memory = [&](int thread) {
     return static_cast<unsigned char*>(buffers[static_cast<std::size_t>(thread)].get());
   };
-  // Each thread touches its own first, so that a machine with several memories gives it the nearest.
+  // Each thread first touches its own memory, so that a NUMA machine allocates it on the nearest node.
   team.Run(0, [&](int thread) {
     kernel.write(memory(thread), largest, 1, kPattern);
     return largest;
@@ -253,11 +253,11 @@ void MeasureMemory(Team& team, const PeakTimes& times, const MemoryKernel& kerne
     }();
     const auto chunk_bytes =
         static_cast<std::int64_t>(static_cast<double>(times.chunk_ns) * static_cast<double>(bytes) / read_ns);
-    std::atomic<std::uint64_t> seen{0};  // what was read is used
+    std::atomic<std::uint64_t> seen{0};  // uses the result, so that the reads are needed
     Passes reads(bytes, chunk_bytes, threads), writes(bytes, chunk_bytes, threads);
     Passes copies(half, chunk_bytes / 2, threads);
     const auto add = [&](const char* access, const std::function<std::int64_t(int)>& chunk) {
-      peaks.push_back({set.level, access, BestOf(team, times, chunk), bytes * threads, set.capacity_bytes});
+      peaks.push_back({set.level, access, BestRate(team, times, chunk), bytes * threads, set.capacity_bytes});
     };
     add("read", [&](int thread) {
       return reads.Next(thread, [&](std::int64_t at, std::int64_t piece, std::int64_t passes) {
@@ -274,8 +274,8 @@ void MeasureMemory(Team& team, const PeakTimes& times, const MemoryKernel& kerne
         kernel.copy(memory(thread) + half + at, memory(thread) + at, piece, passes);
       });
     });
-    // All words are alike, and every piece has an even number of them.
-    if (seen.load() != 0) throw Wrong("reading memory", kernel.level);
+    // All words are equal, and every piece has an even number of words.
+    if (seen.load() != 0) throw WrongResult("reading memory", kernel.level);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace etprof::runner {
 namespace {
 
-TEST(Team, EveryMemberWorksUntilTheWindowEnds) {
+TEST(Team, RunsEveryMemberUntilTheWindowEnds) {
   Team team(3);
   for (int repeat = 0; repeat < 3; ++repeat) {
     std::atomic<std::int64_t> calls[3] = {};
@@ -27,13 +27,13 @@ TEST(Team, EveryMemberWorksUntilTheWindowEnds) {
       all += count;
     }
     EXPECT_GE(took, 0.002);
-    // The window of the rate lies within the time of the call.
+    // The rate's window is within the time of the call.
     EXPECT_GE(rate * took, 5.0 * static_cast<double>(all) * 0.999);
     EXPECT_LE(rate * 0.002, 5.0 * static_cast<double>(all) * 1.001);
   }
 }
 
-TEST(Team, AWindowOfNothingIsOneCall) {
+TEST(Team, CallsOnceForAnEmptyWindow) {
   Team team(1);
   int calls = 0;
   team.Run(0, [&](int) {
@@ -43,10 +43,9 @@ TEST(Team, AWindowOfNothingIsOneCall) {
   EXPECT_EQ(calls, 1);
 }
 
-// Not a claim of what the machine can do: that what is timed is what is counted. No core has more than four
-// multiplying units, and the clock that is measured at the same place and in the same way says what a cycle
-// is.
-TEST(Peaks, AreWithinWhatACoreCanDo) {
+// Checks that the timed work is the counted work, not what the machine can do. No core has more than four
+// multiply units, and the clock, measured at the same place in the same way, gives the cycles.
+TEST(Peaks, AreWithinTheLimitsOfACore) {
   protocol::Peaks peaks;
   peaks.isa_state = ApplyIsaMask("");
   MeasurePeaks(2, {.tries = 3, .try_ns = 1'000'000, .warm_up_ns = 1'000'000, .chunk_ns = 50'000}, peaks);
@@ -70,7 +69,7 @@ TEST(Peaks, AreWithinWhatACoreCanDo) {
   EXPECT_EQ(peaks.memory.size() % 3, 0U);
   for (const protocol::MemoryPeak& peak : peaks.memory) {
     EXPECT_GT(peak.bytes.best, 0);
-    // Four loads or stores of 64 bytes a cycle are more than any core has.
+    // No core does more than four loads or stores of 64 bytes per cycle.
     EXPECT_LT(peak.bytes.best / (2 * peaks.clock_hz), 4 * 256) << peak.level << ' ' << peak.access;
   }
   EXPECT_FALSE(peaks.memory.back().capacity_bytes);

@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t kKinds = std::size(protocol::kCounterNames);
 
 // include/uapi/linux/perf_event.h: PERF_TYPE_HARDWARE and PERF_COUNT_HW_..., PERF_TYPE_SOFTWARE and
-// PERF_COUNT_SW_..., in the order of kCounterNames. `group`: which are read, and scheduled on the processor's
-// counters, together.
+// PERF_COUNT_SW_..., in the order of kCounterNames. `group`: counters of the same group are read, and
+// scheduled on the processor, together.
 struct Kind {
   std::uint32_t type;
   std::uint64_t config;
@@ -42,13 +42,13 @@ constexpr std::array<Kind, kKinds> kKind = {{{kHardware, 0, 0},    // cycles
                                              {kSoftware, 3, 2},    // context switches
                                              {kSoftware, 4, 2}}};  // CPU migrations
 
-// Of the kernel's own doing: what is left of them with user space alone is nothing.
-bool IsOfTheKernel(std::size_t kind) {
+// Whether the kernel alone causes these events, so that counting only user space gives nothing.
+bool IsKernelOnly(std::size_t kind) {
   return kKind[kind].type == kSoftware && (kKind[kind].config == 3 || kKind[kind].config == 4);
 }
 
-// PERF_FORMAT_GROUP with both times: how many, enabled, running, values.
-constexpr std::size_t kMostWords = 3 + kKinds;
+// PERF_FORMAT_GROUP with both times: number of values, time enabled, time running, values.
+constexpr std::size_t kMaxWords = 3 + kKinds;
 
 }  // namespace
 
@@ -152,7 +152,7 @@ PerfCounters::PerfCounters(const System& system) : system_(system) {
       if (!complete) break;
       own.push_back(std::move(group));
     }
-    // A thread that has ended meanwhile does nothing more.
+    // A thread that has ended since does not count.
     if (!complete) continue;
     opened_.insert(opened_.end(), own.begin(), own.end());
     ++threads_;
@@ -160,7 +160,7 @@ PerfCounters::PerfCounters(const System& system) : system_(system) {
 }
 
 PerfCounters::~PerfCounters() {
-  // The leaders last.
+  // Close the group leaders last.
   for (auto descriptor = descriptors_.rbegin(); descriptor != descriptors_.rend(); ++descriptor)
     system_.close(*descriptor);
 }
@@ -171,7 +171,7 @@ bool PerfCounters::TryOpen(std::size_t kind, int thread, int leader, bool user_o
 }
 
 void PerfCounters::OpenFirst(int thread) {
-  std::array<int, kKinds> group_of{};  // of a Kind::group, its place in groups_
+  std::array<int, kKinds> group_of{};  // index into groups_, by Kind::group
   group_of.fill(-1);
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     int& group = group_of[static_cast<std::size_t>(kKind[kind].group)];
@@ -179,11 +179,11 @@ void PerfCounters::OpenFirst(int thread) {
     bool user_only = false;
     int result = -1;
     bool opened = TryOpen(kind, thread, leader, user_only, result);
-    if (!opened && (result == -EACCES || result == -EPERM) && !IsOfTheKernel(kind)) {
+    if (!opened && (result == -EACCES || result == -EPERM) && !IsKernelOnly(kind)) {
       user_only = true;
       opened = TryOpen(kind, thread, leader, user_only, result);
     }
-    // The processor has not as many counters for one group: then by turns.
+    // The processor has too few counters for the group, so open another group; the kernel multiplexes them.
     if (!opened && leader >= 0 && (result == -EINVAL || result == -ENOSPC)) {
       leader = -1;
       opened = TryOpen(kind, thread, leader, user_only, result);
@@ -212,7 +212,7 @@ void PerfCounters::Read(std::uint64_t* values) {
   std::memset(values, 0, open_.size() * sizeof(*values));
   for (Counter& counter : open_) counter.enabled = counter.running = 0;
   for (const Group& group : opened_) {
-    std::array<std::uint64_t, kMostWords> words{};
+    std::array<std::uint64_t, kMaxWords> words{};
     const std::ptrdiff_t bytes = system_.read(group.descriptor, words.data(), sizeof(words));
     const std::size_t count = group.members.size();
     if (bytes < static_cast<std::ptrdiff_t>((3 + count) * sizeof(words[0])) || words[0] != count) continue;

@@ -10,12 +10,12 @@
 
 namespace etprof::runner {
 
-// What Linux's perf_event_open counts for this process' threads. The threads are those that exist when it is
-// made, each with groups of its own: `inherit` would not see a thread pool that is already there, and does
-// not go with group reads on older kernels.
+// Counts events of this process's threads with Linux's perf_event_open. Counts the threads that exist at
+// construction, each with groups of its own: `inherit` does not cover a thread pool that already exists, and
+// cannot be combined with group reads on older kernels.
 class PerfCounters : public CounterSource {
  public:
-  // The system calls, so that tests need no hardware.
+  // The system calls, replaceable so that tests need no hardware.
   struct System {
     struct Event {
       std::uint32_t type = 0;    // perf_event_attr's
@@ -27,8 +27,8 @@ class PerfCounters : public CounterSource {
     // As ::read.
     std::function<std::ptrdiff_t(int descriptor, void* buffer, std::size_t bytes)> read;
     std::function<void(int descriptor)> close;
-    std::function<std::vector<int>()> threads;  // the calling one first
-    int paranoid = -1;                          // /proc/sys/kernel/perf_event_paranoid; -1: not there
+    std::function<std::vector<int>()> threads;  // thread ids; the calling thread first
+    int paranoid = -1;  // /proc/sys/kernel/perf_event_paranoid; -1: the file does not exist
   };
   static System ThisSystem();
 
@@ -40,12 +40,12 @@ class PerfCounters : public CounterSource {
   std::size_t size() const override { return open_.size(); }
   int threads() const override { return threads_; }
 
-  // Adds up all threads: `values` has size() entries, in the order of Open(). Takes no clock and allocates
-  // nothing.
+  // Adds up all threads: `values` has size() entries, in the order of Open(). Reads no clock and does not
+  // allocate.
   void Read(std::uint64_t* values) override;
 
-  // Those that are open, and how large a share of the time up to the last Read they counted (0: others hold
-  // the processor's counters).
+  // The open counters, and the share of the time up to the last Read in which each counted (0: others use the
+  // processor's counters).
   std::vector<protocol::OpenCounter> Open() const override;
   std::vector<protocol::ClosedCounter> Closed() const override { return closed_; }
 
@@ -53,11 +53,11 @@ class PerfCounters : public CounterSource {
   struct Counter {
     std::size_t kind = 0;  // index into protocol::kCounterNames
     bool user_only = false;
-    std::uint64_t enabled = 0, running = 0;  // nanoseconds, of all threads
+    std::uint64_t enabled = 0, running = 0;  // nanoseconds, summed over threads
   };
   struct Group {
     int descriptor = -1;
-    std::vector<std::size_t> members;  // indices into open_, in the order of reading
+    std::vector<std::size_t> members;  // indices into open_, in reading order
   };
 
   void OpenFirst(int thread);
@@ -66,13 +66,13 @@ class PerfCounters : public CounterSource {
   System system_;
   std::vector<Counter> open_;
   std::vector<protocol::ClosedCounter> closed_;
-  std::vector<std::vector<std::size_t>> groups_;  // members, of every thread's groups alike
-  std::vector<Group> opened_;                     // of all threads
+  std::vector<std::vector<std::size_t>> groups_;  // members of each group, the same for every thread
+  std::vector<Group> opened_;                     // the groups of all threads
   std::vector<int> descriptors_;
   int threads_ = 0;
 };
 
-// Why a counter cannot be opened, and what would open it. `error` is the errno.
+// Returns why a counter cannot be opened, and what would open it. `error` is the errno.
 std::string WhyClosed(int error, bool hardware, int paranoid);
 
 }  // namespace etprof::runner

@@ -18,23 +18,23 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A machine whose counters a test can set up.
+// A fake machine whose counters the test configures.
 struct FakeMachine {
   struct Open {
     PerfCounters::System::Event event;
     int thread = 0;
-    int leader = 0;  // its own descriptor for a leader
+    int leader = 0;  // the leader's descriptor; its own for a leader
   };
   std::map<int, Open> open;
-  std::map<std::uint32_t, int> refused;  // error of a type
-  int refused_with_kernel = 0;           // error of whatever is not user_only
+  std::map<std::uint32_t, int> refused;  // error by event type
+  int refused_with_kernel = 0;           // error for events that are not user_only
   std::size_t most_of_group = 100;
   std::vector<int> threads = {10};
-  std::uint64_t running = 100;  // of 100
+  std::uint64_t running = 100;  // percent of the time
   int paranoid = 1;
   int next = 3;
 
-  // 1000 * thread + 10 * config + type.
+  // Value of a counter: 1000 * thread + 10 * config + type.
   static std::uint64_t ValueOf(const Open& one) {
     return static_cast<std::uint64_t>(1000 * one.thread) + 10 * one.event.config + one.event.type;
   }
@@ -76,7 +76,7 @@ std::map<std::string, std::uint64_t> ReadAll(PerfCounters& counters) {
   return result;
 }
 
-TEST(PerfCounters, EveryCounterOfEveryThread) {
+TEST(PerfCounters, OpensEveryCounterOfEveryThread) {
   FakeMachine machine;
   machine.threads = {1, 2, 3};
   {
@@ -95,10 +95,10 @@ TEST(PerfCounters, EveryCounterOfEveryThread) {
       EXPECT_EQ(counter.share, 1);
     }
   }
-  EXPECT_THAT(machine.open, IsEmpty());  // nothing is left open
+  EXPECT_THAT(machine.open, IsEmpty());  // all descriptors are closed
 }
 
-TEST(PerfCounters, WithoutHardwareCountersTheSoftwareOnes) {
+TEST(PerfCounters, FallsBackToSoftwareCounters) {
   FakeMachine machine;
   machine.refused[0] = ENOENT;
   PerfCounters counters(machine.System());
@@ -109,20 +109,20 @@ TEST(PerfCounters, WithoutHardwareCountersTheSoftwareOnes) {
   EXPECT_THAT(counters.Closed()[0].why, HasSubstr("virtual machine"));
 }
 
-TEST(PerfCounters, UserSpaceWhereTheKernelIsClosed) {
+TEST(PerfCounters, CountsUserSpaceIfTheKernelIsClosed) {
   FakeMachine machine;
   machine.paranoid = 2;
   machine.refused_with_kernel = EACCES;
   PerfCounters counters(machine.System());
   for (const auto& counter : counters.Open()) EXPECT_TRUE(counter.user_only);
-  // What only the kernel does cannot be seen from user space.
+  // Events of the kernel alone cannot be counted in user space.
   std::vector<std::string> closed;
   for (const auto& counter : counters.Closed()) closed.push_back(counter.name);
   EXPECT_EQ(closed, (std::vector<std::string>{"context_switches", "cpu_migrations"}));
   EXPECT_THAT(counters.Closed()[0].why, HasSubstr("perf_event_paranoid is 2"));
 }
 
-TEST(PerfCounters, ASmallProcessorTakesTurns) {
+TEST(PerfCounters, MultiplexesOnAProcessorWithFewCounters) {
   FakeMachine machine;
   machine.most_of_group = 2;
   machine.running = 50;
@@ -132,7 +132,7 @@ TEST(PerfCounters, ASmallProcessorTakesTurns) {
   for (const auto& counter : counters.Open()) EXPECT_EQ(counter.share, 0.5);
 }
 
-TEST(PerfCounters, AThreadThatEndsMeanwhileIsLeftOut) {
+TEST(PerfCounters, SkipsAThreadThatHasEnded) {
   FakeMachine machine;
   machine.threads = {1, 2};
   auto system = machine.System();
@@ -144,7 +144,7 @@ TEST(PerfCounters, AThreadThatEndsMeanwhileIsLeftOut) {
   EXPECT_EQ(ReadAll(counters).at("cycles"), 1000U);
 }
 
-TEST(PerfCounters, WithNoneAtAllNothingBreaks) {
+TEST(PerfCounters, WorksWithoutAnyCounter) {
   FakeMachine machine;
   machine.refused = {{0, ENOSYS}, {1, ENOSYS}};
   machine.paranoid = -1;
@@ -154,7 +154,7 @@ TEST(PerfCounters, WithNoneAtAllNothingBreaks) {
   counters.Read(nullptr);
 }
 
-TEST(WhyClosed, NamesTheSettingThatWouldOpenIt) {
+TEST(WhyClosed, NamesTheSettingThatOpensTheCounter) {
   EXPECT_THAT(WhyClosed(EACCES, true, 3), HasSubstr("perf_event_paranoid is 3"));
   EXPECT_THAT(WhyClosed(EPERM, true, 3), HasSubstr("security.perf_harden"));
   EXPECT_THAT(WhyClosed(EPERM, true, 1), HasSubstr("--cap-add PERFMON"));
@@ -165,9 +165,8 @@ TEST(WhyClosed, NamesTheSettingThatWouldOpenIt) {
 }
 
 #if defined(__linux__)
-// The real kernel: the software counters, where it opens them.
-// Whether page faults and time that are there with certainty are counted.
-bool CountsWhatIsThere(PerfCounters& counters) {
+// On the real kernel: whether the software counters count page faults and time that certainly occur.
+bool CountsCertainEvents(PerfCounters& counters) {
   const auto before = ReadAll(counters);
   constexpr std::size_t kTouched = std::size_t{16} << 20;
   void* const memory = ::mmap(nullptr, kTouched, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -180,8 +179,8 @@ bool CountsWhatIsThere(PerfCounters& counters) {
 }
 
 TEST(ThisMachine, CountsItsOwnPageFaultsAndTime) {
-  // A busy virtual machine was seen to count nothing for a moment after a counter was opened, one time in a
-  // hundred, and for longer than 20 attempts took.
+  // A busy virtual machine was seen to count nothing briefly after a counter was opened, in one of a hundred
+  // cases, and for longer than 20 attempts took.
   bool counted = false;
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   for (int attempt = 0; !counted && std::chrono::steady_clock::now() < end; ++attempt) {
@@ -194,7 +193,7 @@ TEST(ThisMachine, CountsItsOwnPageFaultsAndTime) {
       ASSERT_FALSE(counters.Closed().empty());
       GTEST_SKIP() << "this CPU or kernel counts nothing: " << counters.Closed().back().why;
     }
-    counted = CountsWhatIsThere(counters);
+    counted = CountsCertainEvents(counters);
   }
   EXPECT_TRUE(counted);
 }

@@ -5,14 +5,14 @@
 namespace etprof::runner {
 namespace {
 
-// The time of reading k is k * kReadingStep + k^2, in µs. The difference of readings a < b gives both of
-// them: it is (b - a) * kReadingStep + (b - a)(b + a), and (b - a)(b + a) < 2^32 < kReadingStep.
-// All times are below 2^63 ns.
+// The time of reading k is k * kReadingStep + k^2, in µs. The difference of readings a < b identifies both:
+// it is (b - a) * kReadingStep + (b - a)(b + a), and (b - a)(b + a) < 2^32 < kReadingStep. All times are
+// below 2^63 ns.
 constexpr std::int64_t kReadingStep = std::int64_t{1} << 36;
 
 }  // namespace
 
-static_assert(LayerClock::kMost * LayerClock::kMost < static_cast<std::uint64_t>(kReadingStep));
+static_assert(LayerClock::kMaxReadings * LayerClock::kMaxReadings < static_cast<std::uint64_t>(kReadingStep));
 
 void LayerClock::Begin(Mode mode) {
   count_ = 0;
@@ -24,7 +24,7 @@ void LayerClock::Begin(Mode mode) {
 std::span<const std::int64_t> LayerClock::End() {
   mode_ = Mode::kOff;
   const std::size_t count = count_;
-  if (count > kMost || !one_thread_) return {};
+  if (count > kMaxReadings || !one_thread_) return {};
   return {times_.data(), count};
 }
 
@@ -38,7 +38,7 @@ std::optional<std::int64_t> LayerClock::Read() {
   } else if (thread_.load() != self) {
     one_thread_ = false;
   }
-  if (reading >= kMost) return MonotonicNow();
+  if (reading >= kMaxReadings) return MonotonicNow();
   times_[reading] = MonotonicNow();
   return mode == Mode::kNumbers ? NumberedTime(reading) : times_[reading];
 }
@@ -61,7 +61,7 @@ std::optional<std::vector<LayerReadings>> ReadingsOf(std::span<const std::int64_
     const std::int64_t apart = difference / kReadingStep;
     const std::int64_t rest = difference % kReadingStep;
     if (rest % apart != 0) return std::nullopt;
-    const std::int64_t sum = rest / apart;  // of both readings
+    const std::int64_t sum = rest / apart;  // the sum of both readings' indexes
     const std::int64_t begin = (sum - apart) / 2, end = (sum + apart) / 2;
     if ((sum - apart) % 2 != 0 || begin < 0 || end >= static_cast<std::int64_t>(readings))
       return std::nullopt;

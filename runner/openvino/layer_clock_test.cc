@@ -12,11 +12,11 @@ std::int64_t Difference(std::size_t begin, std::size_t end) {
   return (NumberedTime(end) - NumberedTime(begin)) / 1000;
 }
 
-TEST(LayerClock, NumbersTellWhoseReadingsAreWhose) {
-  // Told in another order than run; one did not run, one is inside of another, one ran before.
-  const std::vector<std::int64_t> told = {Difference(6, 7), 0,  Difference(0, 1), Difference(2, 5),
-                                          Difference(3, 4), 250};
-  const auto layers = ReadingsOf(told, 8);
+TEST(LayerClock, NumbersIdentifyReadings) {
+  // Reported in another order than run: one layer did not run, one is inside of another, one ran before.
+  const std::vector<std::int64_t> differences = {Difference(6, 7), 0,  Difference(0, 1), Difference(2, 5),
+                                                 Difference(3, 4), 250};
+  const auto layers = ReadingsOf(differences, 8);
   ASSERT_TRUE(layers);
   const std::vector<std::pair<std::size_t, std::size_t>> expected = {{6, 7}, {0, 0}, {0, 1},
                                                                      {2, 5}, {3, 4}, {0, 0}};
@@ -27,17 +27,18 @@ TEST(LayerClock, NumbersTellWhoseReadingsAreWhose) {
   }
 }
 
-TEST(LayerClock, EveryPairOfReadingsIsTold) {
-  const std::size_t last = LayerClock::kMost - 1;
+TEST(LayerClock, IdentifiesEveryPairOfReadings) {
+  const std::size_t last = LayerClock::kMaxReadings - 1;
   for (const auto& [begin, end] : {std::pair<std::size_t, std::size_t>{0, 1}, {0, last}, {last - 1, last}}) {
-    const std::vector<std::int64_t> told = {Difference(begin, end)};
-    // The others are unexplained unless they are inside.
-    EXPECT_EQ(ReadingsOf(told, LayerClock::kMost).has_value(), end - begin == last) << begin << " " << end;
-    EXPECT_GT(told[0], 0);
+    const std::vector<std::int64_t> differences = {Difference(begin, end)};
+    // Readings of other layers stay unexplained unless they are inside of this one.
+    EXPECT_EQ(ReadingsOf(differences, LayerClock::kMaxReadings).has_value(), end - begin == last)
+        << begin << " " << end;
+    EXPECT_GT(differences[0], 0);
   }
 }
 
-TEST(LayerClock, WhatIsNotExplainedIsNotGuessed) {
+TEST(LayerClock, ReturnsNothingForUnexplainedReadings) {
   const std::vector<std::int64_t> one = {Difference(0, 1)};
   EXPECT_TRUE(ReadingsOf(one, 2));
   EXPECT_FALSE(ReadingsOf(one, 4)) << "two readings of nobody";
@@ -48,7 +49,7 @@ TEST(LayerClock, WhatIsNotExplainedIsNotGuessed) {
   EXPECT_FALSE(ReadingsOf(std::vector{Difference(2, 3)}, 2)) << "a reading that was not made";
 }
 
-TEST(LayerClock, ReadsWhatWasAskedFor) {
+TEST(LayerClock, ReturnsNumbersOrTimes) {
   const auto clock = std::make_unique<LayerClock>();
   EXPECT_FALSE(clock->Read());
   clock->Begin(LayerClock::Mode::kNumbers);

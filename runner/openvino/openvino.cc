@@ -27,7 +27,7 @@ namespace openvino {
 namespace fs = std::filesystem;
 using Clock = std::chrono::system_clock;
 
-// As openvino/c declares them (ov_common.h, ov_core.h, ov_infer_request.h).
+// Declared as in openvino/c (ov_common.h, ov_core.h, ov_infer_request.h).
 struct Core;
 struct InferRequest;
 struct ProfilingInfo {
@@ -39,7 +39,7 @@ struct ProfilingInfos {
   ProfilingInfo* infos;
   std::size_t size;
 };
-using Status = int;  // 0: done
+using Status = int;  // 0: success
 using CoreCreate = Status (*)(Core**);
 using SetProperty = Status (*)(const Core*, const char* device, ...);
 using GetProperty = Status (*)(const Core*, const char* device, const char* key, char** value);
@@ -55,9 +55,9 @@ struct Layer {
 };
 
 struct Request {
-  bool ran = false, asked = false;
-  std::vector<Layer> layers;  // by their begin; empty: not known
-  std::size_t readings = 0;   // of an inference
+  bool has_run = false, has_asked = false;
+  std::vector<Layer> layers;  // ordered by begin; empty: not known
+  std::size_t readings = 0;   // readings per inference
 };
 
 struct State {
@@ -73,115 +73,116 @@ struct State {
   std::vector<std::string> warnings;
 };
 
-// Made for programs of OpenVINO only. Never destroyed: its threads may ask for the time until the process
-// ends.
+// Created only for programs of OpenVINO. Never destroyed, since OpenVINO's threads may read the clock until
+// the process ends.
 State* the_state = nullptr;
 
-State& The() { return *the_state; }
+State& GetState() { return *the_state; }
 
 void Warn(std::string text) {
-  if (std::ranges::find(The().warnings, text) == The().warnings.end())
-    The().warnings.push_back(std::move(text));
+  if (std::ranges::find(GetState().warnings, text) == GetState().warnings.end())
+    GetState().warnings.push_back(std::move(text));
 }
 
 template <typename Function>
-Function Find(const char* name) {
-  return reinterpret_cast<Function>(::dlsym(The().library, name));
+Function FindFunction(const char* name) {
+  return reinterpret_cast<Function>(::dlsym(GetState().library, name));
 }
 
-void NotTold(const char* why) {
+void WarnNoLayers(const char* why) {
   std::fprintf(stderr, "etprof-runner: warning: OpenVINO's layers are not reported: %s\n", why);
 }
 
-// The plugin's std::chrono::system_clock::now().
+// Replaces the plugin's std::chrono::system_clock::now().
 Clock::time_point Now() {
-  const auto told = The().clock.Read();
-  return told
-             ? Clock::time_point(std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(*told)))
-             : The().now();
+  const auto recorded = GetState().clock.Read();
+  return recorded ? Clock::time_point(
+                        std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(*recorded)))
+                  : GetState().now();
 }
 
-// "Convolution: aten_convolution_default (brgconv_avx512_f32)" of the node
-// "aten_convolution_default/aten.convolution.default/Convolution", whose whole name is metadata.
-Layer Named(const ProfilingInfo& info, const LayerReadings& readings) {
+// Makes a layer: "Convolution: aten_convolution_default (brgconv_avx512_f32)" for the node
+// "aten_convolution_default/aten.convolution.default/Convolution", whose full name is the metadata.
+Layer MakeLayer(const ProfilingInfo& info, const LayerReadings& readings) {
   const std::string node = info.node_name;
   return {fmt::format("{}: {} ({})", info.node_type, node.substr(0, node.find('/')), info.exec_type),
           "OpenVINO " + node, readings};
 }
 
-// After the first inference, which was numbered, and before the second.
-void Ask(InferRequest* pointer, Request& request) {
-  request.asked = true;
-  if (request.readings == 0) return NotTold("it counts none, or computes several at a time");
-  const auto get = Find<GetProfilingInfo>("ov_infer_request_get_profiling_info");
-  const auto free = Find<FreeProfilingInfos>("ov_profiling_info_list_free");
-  ProfilingInfos told{};
-  if (get == nullptr || free == nullptr || get(pointer, &told) != 0) return NotTold("it does not give them");
+// Reads the layers' readings after the first inference, which was numbered, and before the second.
+void ReadLayers(InferRequest* pointer, Request& request) {
+  request.has_asked = true;
+  if (request.readings == 0) return WarnNoLayers("it counts none, or computes several at a time");
+  const auto get = FindFunction<GetProfilingInfo>("ov_infer_request_get_profiling_info");
+  const auto free = FindFunction<FreeProfilingInfos>("ov_profiling_info_list_free");
+  ProfilingInfos profile{};
+  if (get == nullptr || free == nullptr || get(pointer, &profile) != 0)
+    return WarnNoLayers("it does not give them");
   std::vector<std::int64_t> differences;
-  std::transform(told.infos, told.infos + told.size, std::back_inserter(differences),
+  std::transform(profile.infos, profile.infos + profile.size, std::back_inserter(differences),
                  [](const ProfilingInfo& info) { return info.real_time; });
   if (const auto layers = ReadingsOf(differences, request.readings)) {
-    for (std::size_t i = 0; i < told.size; ++i)
-      if ((*layers)[i].end > 0) request.layers.push_back(Named(told.infos[i], (*layers)[i]));
+    for (std::size_t i = 0; i < profile.size; ++i)
+      if ((*layers)[i].end > 0) request.layers.push_back(MakeLayer(profile.infos[i], (*layers)[i]));
     std::ranges::sort(request.layers, {}, [](const Layer& layer) { return layer.readings.begin; });
   } else {
-    NotTold("it reads the clock for more than its layers");
+    WarnNoLayers("it reads the clock for more than its layers");
   }
-  free(&told);
+  free(&profile);
 }
 
-void Log(const Request& request, std::span<const std::int64_t> times) {
-  // What runs otherwise than it did (another shape, a branch) is not told rather than told wrong.
+void LogLayers(const Request& request, std::span<const std::int64_t> times) {
+  // If this inference ran differently (another shape, a branch), report nothing instead of wrong times.
   if (times.size() != request.readings) return;
   for (const Layer& layer : request.layers) {
-    The().tracer->log_profiling_delegate(layer.name.c_str(), executorch::runtime::kUnsetDelegateDebugIntId,
-                                         static_cast<et_timestamp_t>(times[layer.readings.begin]),
-                                         static_cast<et_timestamp_t>(times[layer.readings.end]),
-                                         layer.metadata.data(), layer.metadata.size());
+    GetState().tracer->log_profiling_delegate(
+        layer.name.c_str(), executorch::runtime::kUnsetDelegateDebugIntId,
+        static_cast<et_timestamp_t>(times[layer.readings.begin]),
+        static_cast<et_timestamp_t>(times[layer.readings.end]), layer.metadata.data(), layer.metadata.size());
   }
 }
 
-Status StandInForInfer(InferRequest* pointer) {
-  State& state = The();
-  if (state.now == nullptr) return state.infer(pointer);  // its clock is not in our hands
+Status InferReplacement(InferRequest* pointer) {
+  State& state = GetState();
+  if (state.now == nullptr) return state.infer(pointer);  // its clock could not be replaced
   Request& request = state.requests[pointer];
-  if (request.ran && !request.asked) Ask(pointer, request);
-  if (request.ran && state.tracer == nullptr) return state.infer(pointer);
-  state.clock.Begin(request.ran ? LayerClock::Mode::kTimes : LayerClock::Mode::kNumbers);
+  if (request.has_run && !request.has_asked) ReadLayers(pointer, request);
+  if (request.has_run && state.tracer == nullptr) return state.infer(pointer);
+  state.clock.Begin(request.has_run ? LayerClock::Mode::kTimes : LayerClock::Mode::kNumbers);
   const Status status = state.infer(pointer);
   const auto times = state.clock.End();
   if (status != 0) return status;
-  if (!request.ran) {
-    request.ran = true;
+  if (!request.has_run) {
+    request.has_run = true;
     request.readings = times.size();
-    if (state.tracer != nullptr) Ask(pointer, request);
+    if (state.tracer != nullptr) ReadLayers(pointer, request);
   }
-  if (state.tracer != nullptr) Log(request, times);
+  if (state.tracer != nullptr) LogLayers(request, times);
   return status;
 }
 
-void StandInForFree(InferRequest* pointer) {
-  The().requests.erase(pointer);
-  The().free_request(pointer);
+void FreeReplacement(InferRequest* pointer) {
+  GetState().requests.erase(pointer);
+  GetState().free_request(pointer);
 }
 
-Status StandInForCreate(Core** core) {
-  const Status status = The().core_create(core);
+Status CoreCreateReplacement(Core** core) {
+  const Status status = GetState().core_create(core);
   if (status != 0) return status;
   if (IsIsaMasked()) Warn("OpenVINO asks the CPU itself what it has: --isa does not apply to it");
-  const auto set = Find<SetProperty>("ov_core_set_property");
-  const auto get = Find<GetProperty>("ov_core_get_property");
-  const auto free = Find<FreeText>("ov_free");
+  const auto set = FindFunction<SetProperty>("ov_core_set_property");
+  const auto get = FindFunction<GetProperty>("ov_core_get_property");
+  const auto free = FindFunction<FreeText>("ov_free");
   const std::string threads = std::to_string(PoolThreads());
   bool done = set != nullptr && set(*core, "CPU", "INFERENCE_NUM_THREADS", threads.c_str()) == 0;
   char* precision = nullptr;
   if (get != nullptr && get(*core, "CPU", "INFERENCE_PRECISION_HINT", &precision) == 0 &&
       precision != nullptr) {
-    if (const std::string by_itself = precision; by_itself != "f32") {
+    if (const std::string default_precision = precision; default_precision != "f32") {
       Warn(fmt::format(
           "OpenVINO computes in the program's data type here; in an app it computes in {} on this "
           "CPU unless EXECUTION_MODE_HINT is ACCURACY",
-          by_itself));
+          default_precision));
     }
     if (free != nullptr) free(precision);
   }
@@ -189,33 +190,34 @@ Status StandInForCreate(Core** core) {
   if (!done) {
     Warn("this OpenVINO does not take a number of threads and a data type from etprof: it decides itself");
   }
-  if (The().now != nullptr && (set == nullptr || set(*core, "CPU", "PERF_COUNT", "YES") != 0))
-    NotTold("it has no counters");
+  if (GetState().now != nullptr && (set == nullptr || set(*core, "CPU", "PERF_COUNT", "YES") != 0))
+    WarnNoLayers("it has no counters");
   return status;
 }
 
-// The backend's dlsym.
-void* StandInForDlsym(void* library, const char* name) {
+// Replaces dlsym in the backend.
+void* DlsymReplacement(void* library, const char* name) {
   void* const real = ::dlsym(library, name);
   const std::string_view wanted = name;
-  State& state = The();
+  State& state = GetState();
   if (real == nullptr) return real;
   if (wanted == "ov_core_create") {
     state.core_create = reinterpret_cast<CoreCreate>(real);
-    return reinterpret_cast<void*>(&StandInForCreate);
+    return reinterpret_cast<void*>(&CoreCreateReplacement);
   }
   if (wanted == "ov_infer_request_infer") {
     state.infer = reinterpret_cast<Infer>(real);
-    return reinterpret_cast<void*>(&StandInForInfer);
+    return reinterpret_cast<void*>(&InferReplacement);
   }
   if (wanted == "ov_infer_request_free") {
     state.free_request = reinterpret_cast<FreeRequest>(real);
-    return reinterpret_cast<void*>(&StandInForFree);
+    return reinterpret_cast<void*>(&FreeReplacement);
   }
   return real;
 }
 
-// OpenVINO's libraries need each other and say nowhere where they are: those beside a library go first.
+// Opens a library after those it needs in the same folder, since OpenVINO's libraries have no search path for
+// each other.
 void* OpenWithNeighbors(const fs::path& library) {
   if (const auto file = ElfFile::Open(library.string())) {
     for (const std::string& needed : file->DynamicTexts(ElfFile::kNeeded))
@@ -235,7 +237,7 @@ fs::path FindRuntime(const fs::path& backend) {
     if (!Exists(chosen)) throw CannotLoad("no such file").InFile(chosen);
     return chosen;
   }
-  // Of site-packages/executorch/lib.
+  // The backend is in site-packages/executorch/lib.
   const fs::path folder =
       fs::weakly_canonical(backend).parent_path().parent_path().parent_path() / "openvino/libs";
   std::error_code error;
@@ -257,16 +259,17 @@ void* Open(const fs::path& library) {
   return handle;
 }
 
-// ExecuTorch 1.5.1 asks for a version from 2025.1 on and before 2026. With 2026.4.1 it crashed in fp32,
-// probably because that keeps using the program's bytes after the backend has freed them.
+// ExecuTorch 1.5.1 requires a version from 2025.1 on and before 2026. Version 2026.4.1 crashed in fp32,
+// probably because it uses the program's bytes after the backend has freed them.
 void CheckVersion(const fs::path& runtime) {
   struct Version {
     const char *build, *description;
   } version{};
-  const auto get = Find<Status (*)(Version*)>("ov_get_openvino_version");
+  const auto get = FindFunction<Status (*)(Version*)>("ov_get_openvino_version");
   const std::string build =
       get != nullptr && get(&version) == 0 && version.build != nullptr ? version.build : "";
-  if (const auto free = Find<void (*)(Version*)>("ov_version_free"); free != nullptr && !build.empty())
+  if (const auto free = FindFunction<void (*)(Version*)>("ov_version_free");
+      free != nullptr && !build.empty())
     free(&version);
   if (!build.starts_with("2025.")) {
     throw CannotLoad(fmt::format("is OpenVINO {}, and ExecuTorch's backend needs 2025", build))
@@ -274,27 +277,27 @@ void CheckVersion(const fs::path& runtime) {
   }
 }
 
-// By what `library` calls the function of this name; nullopt: not as it can be replaced.
-std::optional<LoadedLibrary::Slot> SlotOf(void* code, const char* library, std::string_view function) {
+// The slot through which `library` calls the function of this name; nullopt: none that can be replaced.
+std::optional<LoadedLibrary::Slot> FindSlot(void* code, const char* library, std::string_view function) {
   if (code == nullptr) return std::nullopt;
   for (LoadedLibrary::Slot& slot : LoadedLibrary::Holding(code, library).Slots())
     if (slot.name == function) return std::move(slot);
   return std::nullopt;
 }
 
-// Where it cannot be watched, it runs all the same.
-void TakeClock(const fs::path& runtime) {
+// Replaces the plugin's clock. If that fails, inferences run without layer times.
+void ReplaceClock(const fs::path& runtime) {
   constexpr const char* kNow = "_ZNSt6chrono3_V212system_clock3nowEv";
   const fs::path plugin = runtime.parent_path() / "libopenvino_intel_cpu_plugin.so";
-  if (!Exists(plugin)) return NotTold("its CPU plugin is not next to libopenvino_c.so");
+  if (!Exists(plugin)) return WarnNoLayers("its CPU plugin is not next to libopenvino_c.so");
   try {
-    const auto slot = SlotOf(::dlsym(Open(plugin), "create_plugin_engine"), "OpenVINO's CPU plugin", kNow);
-    if (!slot) return NotTold("its CPU plugin reads another clock");
-    The().now = reinterpret_cast<Clock::time_point (*)()>(slot->function);
-    The().slots.Replace(*slot, reinterpret_cast<void*>(&Now));
+    const auto slot = FindSlot(::dlsym(Open(plugin), "create_plugin_engine"), "OpenVINO's CPU plugin", kNow);
+    if (!slot) return WarnNoLayers("its CPU plugin reads another clock");
+    GetState().now = reinterpret_cast<Clock::time_point (*)()>(slot->function);
+    GetState().slots.Replace(*slot, reinterpret_cast<void*>(&Now));
   } catch (const Error& error) {
-    The().now = nullptr;
-    NotTold(error.what());
+    GetState().now = nullptr;
+    WarnNoLayers(error.what());
   }
 }
 
@@ -304,16 +307,16 @@ void LoadOpenvino(const std::filesystem::path& backend) {
   using namespace openvino;
   const fs::path runtime = FindRuntime(backend);
   if (the_state == nullptr) the_state = new State;
-  The().library = Open(runtime);
+  GetState().library = Open(runtime);
   CheckVersion(runtime);
-  ::setenv("OPENVINO_LIB_PATH", runtime.c_str(), 1);  // where the backend looks for it
-  TakeClock(runtime);
+  ::setenv("OPENVINO_LIB_PATH", runtime.c_str(), 1);  // the backend searches for the runtime there
+  ReplaceClock(runtime);
   void* const handle = Open(backend);
   const auto dlsym_slot =
-      SlotOf(::dlsym(handle, "_ZNK10executorch8backends8openvino15OpenvinoBackend12is_availableEv"),
-             "its backend", "dlsym");
+      FindSlot(::dlsym(handle, "_ZNK10executorch8backends8openvino15OpenvinoBackend12is_availableEv"),
+               "its backend", "dlsym");
   if (!dlsym_slot) throw CannotLoad("is not the backend of this ExecuTorch").InFile(backend);
-  The().slots.Replace(*dlsym_slot, reinterpret_cast<void*>(&StandInForDlsym));
+  GetState().slots.Replace(*dlsym_slot, reinterpret_cast<void*>(&DlsymReplacement));
 }
 
 void LogLayersTo(executorch::runtime::EventTracer* tracer) {

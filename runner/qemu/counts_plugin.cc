@@ -1,8 +1,8 @@
-// A plugin of QEMU's user-mode emulators (7.1 and later, where they are dynamically linked) that counts the
-// instructions of aarch64 by kind, and tells the counts to etprof-runner (protocol/emulator_counts.h).
+// A plugin for QEMU's user-mode emulators (7.1 and later, if they are dynamically linked) that counts aarch64
+// instructions by kind, and reports the counts to etprof-runner (protocol/emulator_counts.h).
 //
-// What it uses of QEMU is declared here, as QEMU's documentation has it ("QEMU TCG Plugins", API versions 1
-// and 2): few distributions have the header.
+// The functions of QEMU are declared here as in QEMU's documentation ("QEMU TCG Plugins", API versions 1 and
+// 2), since few distributions have the header.
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ std::size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb*);
 qemu_plugin_insn* qemu_plugin_tb_get_insn(const qemu_plugin_tb*, std::size_t index);
 std::uint64_t qemu_plugin_insn_vaddr(const qemu_plugin_insn*);
 void* qemu_plugin_insn_haddr(const qemu_plugin_insn*);
-int qemu_plugin_num_vcpus() __attribute__((weak));  // since version 2 of the API
+int qemu_plugin_num_vcpus() __attribute__((weak));  // since API version 2
 
 ETPROF_EXPORT int qemu_plugin_version = 1;
 }
@@ -58,11 +58,11 @@ enum Kind : std::size_t {
 };
 static_assert(kModeSwitch + 1 == protocol::kEmulatorCounters.size());
 
-// Only one thread of the emulated process computes while it is counted.
+// Not atomic: only one thread of the emulated process computes while instructions are counted.
 Counts totals = {};
-std::deque<Counts> blocks;  // of each translated block
+std::deque<Counts> blocks;  // counts of each translated block
 
-Kind KindOf(std::uint32_t word) {
+Kind KindOfInstruction(std::uint32_t word) {
   if (isa::IsOuterProduct(word)) return kOuterProduct;
   const isa::Decoded decoded = isa::DecodeAarch64(word);
   const auto has = [&](const char* feature) {
@@ -76,40 +76,40 @@ Kind KindOf(std::uint32_t word) {
   return decoded.vector ? kNeon : kScalar;
 }
 
-void Executed(unsigned, void* block) {
+void OnBlockExecuted(unsigned, void* block) {
   const Counts& counts = *static_cast<const Counts*>(block);
   for (std::size_t i = 0; i < counts.size(); ++i) totals[i] += counts[i];
 }
 
-// `offset`: from the emulated process' addresses to the emulator's.
-void Requested(unsigned, std::uint32_t, std::uint64_t address, void* offset) {
+// Answers a request for the counts. `offset`: from the emulated process's addresses to the emulator's.
+void OnCountsRequested(unsigned, std::uint32_t, std::uint64_t address, void* offset) {
   const protocol::EmulatorCounts answer{protocol::EmulatorCounts::kAnswered, totals};
   std::memcpy(reinterpret_cast<void*>(address + reinterpret_cast<std::uint64_t>(offset)), &answer,
               sizeof(answer));
 }
 
-void Translated(std::uint64_t, qemu_plugin_tb* block) {
+void OnBlockTranslated(std::uint64_t, qemu_plugin_tb* block) {
   Counts& counts = blocks.emplace_back();
-  std::size_t matched = 0;  // of the request's words
+  std::size_t matched = 0;  // words of the request's code that matched so far
   for (std::size_t i = 0; i < qemu_plugin_tb_n_insns(block); ++i) {
     qemu_plugin_insn* const instruction = qemu_plugin_tb_get_insn(block, i);
     const void* const at = qemu_plugin_insn_haddr(instruction);
     std::uint32_t word = 0;
     if (at != nullptr) std::memcpy(&word, at, sizeof(word));
     ++counts[kAll];
-    ++counts[KindOf(word)];
+    ++counts[KindOfInstruction(word)];
     if (isa::IsStreamingModeSwitch(word)) ++counts[kModeSwitch];
     matched = word == protocol::kEmulatorRequest[matched] ? matched + 1 : 0;
     if (matched < protocol::kEmulatorRequest.size()) continue;
     matched = 0;
     const std::uint64_t offset = reinterpret_cast<std::uint64_t>(at) - qemu_plugin_insn_vaddr(instruction);
-    qemu_plugin_register_vcpu_mem_cb(instruction, Requested, kNoRegisters, kStores,
+    qemu_plugin_register_vcpu_mem_cb(instruction, OnCountsRequested, kNoRegisters, kStores,
                                      reinterpret_cast<void*>(offset));
   }
-  qemu_plugin_register_vcpu_tb_exec_cb(block, Executed, kNoRegisters, &counts);
+  qemu_plugin_register_vcpu_tb_exec_cb(block, OnBlockExecuted, kNoRegisters, &counts);
 }
 
-// QEMU reads the version when it has loaded the plugin, and takes one of its own range only.
+// QEMU reads the version after it has loaded the plugin, and accepts only versions in its own range.
 [[gnu::constructor]] void ChooseVersion() {
   if (qemu_plugin_num_vcpus != nullptr) qemu_plugin_version = 2;
 }
@@ -117,6 +117,6 @@ void Translated(std::uint64_t, qemu_plugin_tb* block) {
 }  // namespace
 
 extern "C" ETPROF_EXPORT int qemu_plugin_install(std::uint64_t id, const void*, int, char**) {
-  qemu_plugin_register_vcpu_tb_trans_cb(id, Translated);
+  qemu_plugin_register_vcpu_tb_trans_cb(id, OnBlockTranslated);
   return 0;
 }

@@ -17,21 +17,24 @@
 namespace etprof::runner {
 namespace {
 
-constexpr int kMostRuns = 10'000'000;
-constexpr int kMostOpening = 100'000;
-constexpr int kMostTraced = 100'000;  // 73 bytes an event: a large model fills gigabytes before this
-constexpr std::int64_t kLongestTarget = 3'600'000'000'000;
-constexpr std::int64_t kLongestPeriod = 60'000'000'000;
-constexpr std::int64_t kLongRun = 5;             // times what a reading takes: such a run has one of its own
-constexpr std::int64_t kRunTimePerReading = 20;  // times what a reading takes, of runs that share one
+constexpr int kMaxRuns = 10'000'000;
+constexpr int kMaxOpeningRuns = 100'000;
+constexpr int kMaxTracedRuns = 100'000;  // 73 bytes per event: large models fill gigabytes before this
+constexpr std::int64_t kMaxTarget = 3'600'000'000'000;
+constexpr std::int64_t kMaxPeriod = 60'000'000'000;
+constexpr std::int64_t kLongRunInReadings =
+    5;  // a run of at least this multiple of a reading has a reading of its own
+// Time of the runs that share a reading, as a multiple of the reading.
+constexpr std::int64_t kRunTimePerReading = 20;
 constexpr int kMaxRunsPerReading = 1000;
-constexpr std::int64_t kAskEvery = 1'000'000'000;
+constexpr std::int64_t kAbandonedCheckInterval = 1'000'000'000;
 
-void AtMost(const char* name, std::int64_t value, std::int64_t most) {
-  if (value > most) throw Error(ExitCode::kUsage, fmt::format("\"{}\" is {}: at most {}", name, value, most));
+void RequireAtMost(const char* name, std::int64_t value, std::int64_t maximum) {
+  if (value > maximum)
+    throw Error(ExitCode::kUsage, fmt::format("\"{}\" is {}: at most {}", name, value, maximum));
 }
 
-// Keeps the pace: run k starts k periods after the first, or at once when it is late.
+// Keeps the period: run k starts k periods after the first, or immediately if it is late.
 class Pace {
  public:
   explicit Pace(std::int64_t period_ns) : period_(period_ns) {}
@@ -72,20 +75,20 @@ bool IsLevel(std::span<const std::int64_t> opening_ns) {
 
 int RunsPerReading(std::int64_t reading_ns, std::int64_t spacing_ns) {
   const std::int64_t spacing = std::max<std::int64_t>(1, spacing_ns);
-  if (spacing >= kLongRun * reading_ns) return 1;
+  if (spacing >= kLongRunInReadings * reading_ns) return 1;
   const std::int64_t runs =
       (kRunTimePerReading * std::max<std::int64_t>(0, reading_ns) + spacing - 1) / spacing;
   return static_cast<int>(std::clamp<std::int64_t>(runs, 1, kMaxRunsPerReading));
 }
 
 void CheckBurst(const protocol::BurstRequest& request) {
-  AtMost("min_opening", request.min_opening, kMostOpening);
-  AtMost("max_opening", request.max_opening, kMostOpening);
-  AtMost("min_runs", request.min_runs, kMostRuns);
-  AtMost("max_runs", request.max_runs, kMostRuns);
-  AtMost("traced_runs", request.traced_runs, kMostTraced);
-  AtMost("target_ns", request.target_ns, kLongestTarget);
-  AtMost("period_ns", request.period_ns, kLongestPeriod);
+  RequireAtMost("min_opening", request.min_opening, kMaxOpeningRuns);
+  RequireAtMost("max_opening", request.max_opening, kMaxOpeningRuns);
+  RequireAtMost("min_runs", request.min_runs, kMaxRuns);
+  RequireAtMost("max_runs", request.max_runs, kMaxRuns);
+  RequireAtMost("traced_runs", request.traced_runs, kMaxTracedRuns);
+  RequireAtMost("target_ns", request.target_ns, kMaxTarget);
+  RequireAtMost("period_ns", request.period_ns, kMaxPeriod);
   if (request.min_opening > request.max_opening) {
     throw Error(ExitCode::kUsage, fmt::format("\"min_opening\" ({}) is above \"max_opening\" ({})",
                                               request.min_opening, request.max_opening));
@@ -100,17 +103,17 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
                               const std::function<bool()>& abandoned) {
   CheckBurst(request);
   protocol::BurstReply reply;
-  // All memory that the loops need, taken before them.
+  // Reserve all memory that the loops need.
   const auto reserve = [](std::size_t runs, auto&... columns) { (columns.reserve(runs), ...); };
   reserve(static_cast<std::size_t>(request.max_opening) + 1, reply.opening, reply.opening_wait);
   reserve(static_cast<std::size_t>(request.max_runs), reply.recorded, reply.recorded_wait,
           reply.recorded_cpu);
   reserve(static_cast<std::size_t>(request.traced_runs), reply.traced, reply.traced_wait);
   Pace pace(request.period_ns);
-  std::int64_t ask_at = MonotonicNow() + kAskEvery;
+  std::int64_t check_at = MonotonicNow() + kAbandonedCheckInterval;
   const WaitMeter meter;
   WaitReading before = meter.Read();
-  const std::int64_t reading_ns = [&] {  // of the fastest of three
+  const std::int64_t reading_ns = [&] {  // fastest of three readings
     std::int64_t fastest = 0;
     for (int i = 0; i < 3; ++i) {
       const std::int64_t start = std::exchange(before, meter.Read()).wall_ns;
@@ -119,31 +122,31 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     return fastest;
   }();
   std::int64_t spacing = 0;  // of the fastest run so far
-  const auto give_up_if_abandoned = [&] {
-    if (before.wall_ns < ask_at) return;
+  const auto exit_if_abandoned = [&] {
+    if (before.wall_ns < check_at) return;
     if (abandoned()) std::_Exit(0);
-    ask_at = before.wall_ns + kAskEvery;
+    check_at = before.wall_ns + kAbandonedCheckInterval;
   };
   const auto run = [&](std::vector<std::int64_t>& latencies, std::vector<std::int64_t>& waits) {
-    if (request.period_ns > 0) {  // a rest is no wait
+    if (request.period_ns > 0) {  // the time until the next period is not waiting
       pace.Wait();
       before = meter.Read();
     }
-    const std::int64_t began = MonotonicNow();
+    const std::int64_t start_ns = MonotonicNow();
     model.GiveInputs();
-    const std::int64_t given = MonotonicNow();
+    const std::int64_t inputs_set = MonotonicNow();
     const WaitReading start = meter.Read();
     const std::int64_t latency = model.Run();
     const WaitReading after = meter.Read();
-    const std::int64_t took = given - began + latency;
-    spacing = spacing > 0 ? std::min(spacing, took) : took;
+    const std::int64_t duration = inputs_set - start_ns + latency;
+    spacing = spacing > 0 ? std::min(spacing, duration) : duration;
     latencies.push_back(latency);
     waits.push_back(Waited(before, after));
     if (&latencies == &reply.recorded) reply.recorded_cpu.push_back(after.cpu_ns - start.cpu_ns);
     before = after;
-    give_up_if_abandoned();
+    exit_if_abandoned();
   };
-  // Untraced runs that are too short for a reading each. Their processor time is not told run by run.
+  // Runs untraced runs that share a reading, since they are too short; their CPU time is not known per run.
   const auto run_together = [&](int runs) {
     for (int i = 0; i < runs; ++i) {
       model.GiveInputs();
@@ -152,7 +155,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     const WaitReading after = meter.Read();
     reply.recorded_wait.resize(reply.recorded.size(), Waited(before, after));
     before = after;
-    give_up_if_abandoned();
+    exit_if_abandoned();
   };
 
   const std::optional<std::int64_t> migrations = Migrations();

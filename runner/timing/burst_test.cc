@@ -9,42 +9,42 @@
 namespace etprof::runner {
 namespace {
 
-int RunsUntilLevel(const std::vector<std::int64_t>& latencies) {
+int RunsUntilStable(const std::vector<std::int64_t>& latencies) {
   for (std::size_t n = 1; n <= latencies.size(); ++n) {
     if (IsLevel(std::span(latencies).first(n))) return static_cast<int>(n);
   }
   return -1;
 }
 
-TEST(IsLevel, ThreeRunsWhenAlreadyWarm) {
-  EXPECT_EQ(RunsUntilLevel({1000, 1001, 999}), 3);
-  EXPECT_EQ(RunsUntilLevel({1000, 990, 985}), 3);    // falls by less than 2 %
-  EXPECT_EQ(RunsUntilLevel({1000, 1500, 1400}), 3);  // disturbed, not falling
+TEST(IsLevel, AcceptsThreeWarmRuns) {
+  EXPECT_EQ(RunsUntilStable({1000, 1001, 999}), 3);
+  EXPECT_EQ(RunsUntilStable({1000, 990, 985}), 3);    // falls by less than 2%
+  EXPECT_EQ(RunsUntilStable({1000, 1500, 1400}), 3);  // disturbed, but not falling
 }
 
 TEST(IsLevel, WaitsWhileTheLatencyFalls) {
-  EXPECT_EQ(RunsUntilLevel({10000, 2000, 1000, 1000, 1000}), 5);
-  EXPECT_EQ(RunsUntilLevel({2000, 1800, 1600, 1400, 1200, 1100, 1000, 1000, 1000}), 9);
-  EXPECT_EQ(RunsUntilLevel({1, 1}), -1);
-  EXPECT_EQ(RunsUntilLevel({}), -1);
+  EXPECT_EQ(RunsUntilStable({10000, 2000, 1000, 1000, 1000}), 5);
+  EXPECT_EQ(RunsUntilStable({2000, 1800, 1600, 1400, 1200, 1100, 1000, 1000, 1000}), 9);
+  EXPECT_EQ(RunsUntilStable({1, 1}), -1);
+  EXPECT_EQ(RunsUntilStable({}), -1);
 }
 
-TEST(IsLevel, NoiseDoesNotHoldItUp) {
+TEST(IsLevel, EndsDespiteNoise) {
   std::mt19937 random(3);
   std::normal_distribution<double> noise(0, 0.05);
   int total = 0;
   for (int round = 0; round < 1000; ++round) {
     std::vector<std::int64_t> latencies;
     for (int i = 0; i < 100; ++i) latencies.push_back(static_cast<std::int64_t>(1e6 * (1 + noise(random))));
-    const int runs = RunsUntilLevel(latencies);
+    const int runs = RunsUntilStable(latencies);
     ASSERT_GT(runs, 0);
     ASSERT_LE(runs, 20);
     total += runs;
   }
-  EXPECT_LT(total, 4500);  // 4.5 runs on average at 5 % noise
+  EXPECT_LT(total, 4500);  // 4.5 runs on average at 5% noise
 }
 
-TEST(RunsPerReading, LongRunsHaveOneEachAndShortRunsShareOne) {
+TEST(RunsPerReading, LongRunsHaveOwnReadingsAndShortRunsShareThem) {
   EXPECT_EQ(RunsPerReading(3'000, 100'000), 1);
   EXPECT_EQ(RunsPerReading(3'000, 15'000), 1);
   EXPECT_EQ(RunsPerReading(3'000, 14'999), 5);
@@ -62,7 +62,7 @@ TEST(RunsPerReading, LongRunsHaveOneEachAndShortRunsShareOne) {
   }
 }
 
-TEST(CheckBurst, RefusesWhatNobodyNeeds) {
+TEST(CheckBurst, RefusesExtremeValues) {
   EXPECT_NO_THROW(CheckBurst({}));
   protocol::BurstRequest request;
   request.max_runs = 2'000'000'000;

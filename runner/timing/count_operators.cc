@@ -12,10 +12,10 @@
 namespace etprof::runner {
 namespace {
 
-constexpr int kMostCounted = 10'000;
+constexpr int kMaxCountedRuns = 10'000;
 
-// Means of runs without a tracer. A tracer makes the delegate name its operators after each call: 1.5% of the
-// instructions of a small model, and no two runs' are the same, since that allocates memory.
+// Mean counts of runs without a tracer. With a tracer the delegate names its operators after each call, which
+// takes 1.5% of the instructions of a small model, and varies between runs, since it allocates memory.
 std::vector<double> CountUntraced(Model& model, int runs, CounterSource& counters,
                                   const std::function<bool()>& abandoned) {
   std::vector<std::uint64_t> from(counters.size()), to(counters.size());
@@ -35,8 +35,8 @@ std::vector<double> CountUntraced(Model& model, int runs, CounterSource& counter
 
 protocol::CountersReply CountOperators(Model& model, const protocol::CountersRequest& request,
                                        const std::function<bool()>& abandoned) {
-  if (request.runs > kMostCounted || request.warmup > kMostCounted)
-    throw Error(ExitCode::kUsage, fmt::format("\"runs\" and \"warmup\" are at most {}", kMostCounted));
+  if (request.runs > kMaxCountedRuns || request.warmup > kMaxCountedRuns)
+    throw Error(ExitCode::kUsage, fmt::format("\"runs\" and \"warmup\" are at most {}", kMaxCountedRuns));
   protocol::CountersReply reply;
   for (int i = 0; i < request.warmup; ++i) {
     model.GiveInputs();
@@ -49,9 +49,9 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
   reply.threads = counters.threads();
   reply.closed = counters.Closed();
   if (counters.size() == 0) return reply;
-  std::vector<double> whole;
+  std::vector<double> untraced_means;
   if (counters.Kind() != protocol::CounterSourceKind::kProcessor)
-    whole = CountUntraced(model, request.runs, counters, abandoned);
+    untraced_means = CountUntraced(model, request.runs, counters, abandoned);
   BoundaryRecorder recorder(counters.size(), [&](std::uint64_t* values) { counters.Read(values); });
   {
     const Recording recording(model, recorder);
@@ -70,9 +70,9 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
     scale.push_back(counter.share > 0 ? 1 / counter.share : 1);
   recorder.Fill(scale, reply);
   for (protocol::OperatorCounts& counts : reply.operators) {
-    if (!whole.empty() && counts.place.kind == "method") counts.means = whole;
+    if (!untraced_means.empty() && counts.place.kind == "method") counts.means = untraced_means;
   }
-  // What never counted is no 0.
+  // A counter that never counted is closed, not 0.
   for (std::size_t i = reply.counters.size(); i-- > 0;) {
     if (reply.counters[i].share > 0) continue;
     reply.closed.push_back({reply.counters[i].name,

@@ -11,25 +11,26 @@ namespace etprof::runner {
 namespace {
 
 constexpr std::size_t kStep = 16;    // the alignment of malloc and of the stack
-constexpr std::size_t kPage = 4096;  // caches and store buffers compare the addresses within it
+constexpr std::size_t kPage = 4096;  // caches and store buffers compare addresses within a page
 
-// There is no seed: the layout is not to be repeated.
+// Draws a random number without a seed, since the layout must not repeat.
 std::uint64_t Draw() {
   std::random_device device;
   return static_cast<std::uint64_t>(device()) << 32 | device();
 }
 
-// At least one step.
+// A random size of at least one step.
 std::size_t DrawBytes() { return static_cast<std::size_t>(1 + Draw() % (kPage / kStep)) * kStep; }
 
-// A list of what Keep took: leak checkers see that it is still in use, and the compiler cannot drop it.
-void* volatile kept = nullptr;
+// A list of the blocks that Keep has allocated, so that leak checkers see them in use, and the compiler
+// cannot drop them.
+void* volatile kept_blocks = nullptr;
 
-void Keep(std::size_t bytes) {
+void AllocateAndKeep(std::size_t bytes) {
   auto* const block = static_cast<void**>(std::malloc(bytes));
   if (block == nullptr) return;
-  *block = kept;
-  kept = static_cast<void*>(block);
+  *block = kept_blocks;
+  kept_blocks = static_cast<void*>(block);
 }
 
 }  // namespace
@@ -38,17 +39,17 @@ int WithShiftedStack(int (*program)(int, char**), int argc, char** argv) {
   auto* const shift = static_cast<volatile char*>(::alloca(DrawBytes()));
   shift[0] = 0;
   const int code = program(argc, argv);
-  shift[0] = 1;  // keeps the call from becoming a jump that gives the stack back
+  shift[0] = 1;  // prevents a tail call, which would release the stack
   return code;
 }
 
 void ShiftHeap() {
-  // One block, or none, of each small size. malloc reuses what was freed by its size.
+  // Takes one block, or none, of each small size: malloc reuses freed blocks by size.
   std::uint64_t coins = Draw();
   for (std::size_t size = kStep; size <= 64 * kStep; size += kStep, coins >>= 1) {
-    if ((coins & 1) != 0) Keep(size - sizeof(void*));
+    if ((coins & 1) != 0) AllocateAndKeep(size - sizeof(void*));
   }
-  Keep(DrawBytes());
+  AllocateAndKeep(DrawBytes());
 }
 
 }  // namespace etprof::runner

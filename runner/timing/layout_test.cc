@@ -9,9 +9,9 @@
 namespace etprof::runner {
 namespace {
 
-// 64 draws from 256 places. Fewer than 16 different ones occur with a probability below 1e-60.
+// 64 draws from 256 places. The probability of fewer than 16 different places is below 1e-60.
 constexpr int kDraws = 64;
-constexpr std::size_t kLeast = 16;
+constexpr std::size_t kMinPlaces = 16;
 
 std::uintptr_t frame_of_program = 0;
 
@@ -20,37 +20,37 @@ int Program(int argc, char** argv) {
   return argv == nullptr ? argc : -1;
 }
 
-TEST(Layout, TheStackIsMovedWithinItsPage) {
+TEST(Layout, MovesTheStackWithinItsPage) {
   std::set<std::uintptr_t> places;
   for (int i = 0; i < kDraws; ++i) {
     EXPECT_EQ(WithShiftedStack(&Program, i, nullptr), i);
     EXPECT_EQ(frame_of_program % 16, 0);
     places.insert(frame_of_program);
   }
-  EXPECT_GE(places.size(), kLeast);
+  EXPECT_GE(places.size(), kMinPlaces);
   EXPECT_LE(*places.rbegin() - *places.begin(), 4096);
 }
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1  // as GCC says it
+#define __SANITIZE_ADDRESS__ 1  // as GCC defines it
 #endif
 #endif
 #if defined(__GLIBC__) && \
     !defined(__SANITIZE_ADDRESS__)  // other allocators place blocks by rules of their own
-// Too large for a free block of this process to hold it, and too small for a mapping of its own.
-std::uintptr_t PlaceOfNewBlock() { return reinterpret_cast<std::uintptr_t>(std::malloc(100'000)); }
+// A size that is too large for the process's free blocks, and too small for a mapping of its own.
+std::uintptr_t AddressOfNewBlock() { return reinterpret_cast<std::uintptr_t>(std::malloc(100'000)); }
 
-TEST(Layout, WhatIsAllocatedNextIsMovedWithinItsPage) {
+TEST(Layout, MovesAllocationsWithinTheirPage) {
   std::set<std::uintptr_t> steps;
-  std::uintptr_t last = PlaceOfNewBlock();
+  std::uintptr_t last = AddressOfNewBlock();
   for (int i = 0; i < kDraws; ++i) {
     ShiftHeap();
-    const std::uintptr_t place = PlaceOfNewBlock();
+    const std::uintptr_t place = AddressOfNewBlock();
     steps.insert((place - last) % 4096);
     last = place;
   }
-  EXPECT_GE(steps.size(), kLeast);
+  EXPECT_GE(steps.size(), kMinPlaces);
 }
 #endif
 

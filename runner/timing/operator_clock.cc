@@ -14,8 +14,8 @@
 namespace etprof::runner {
 namespace {
 
-// The sped-up library's executable segment, and the moment from which its clock counts. Plain atomics with
-// constant initialization: clock_gettime may be called before any constructor has run.
+// The executable segment of the library with the fast clock, and the time at which that clock starts. Plain
+// atomics with constant initialization, since clock_gettime may be called before any constructor has run.
 std::atomic<std::uintptr_t> fast_begin{0};
 std::atomic<std::uintptr_t> fast_size{0};
 [[maybe_unused]] std::atomic<std::int64_t> fast_origin_ns{0};  // only Linux has the fast clock
@@ -76,17 +76,17 @@ bool SpeedUpClockOf(const void*) { return false; }
 
 #if defined(__linux__)
 
-// Found before the C library's by every library of this process (the linker option --export-dynamic-symbol
-// puts it into the dynamic symbol table). For all callers but one it is the C library's own.
+// All libraries of this process find this function before the C library's (the linker option
+// --export-dynamic-symbol puts it into the dynamic symbol table). Except for one library, it acts as the C
+// library's.
 //
-// Who else in libexecutorch_backend_xnnpack.so asks for the time? `objdump -d` of 1.5.1 shows two calls, both
-// in xnn_invoke_runtime: before the first operator and after each. No timed wait and no sleep is in that
-// library (the thread pool is another library), so nothing there can wait a thousandth of what it meant to.
+// No other code in libexecutorch_backend_xnnpack.so depends on the time: `objdump -d` of 1.5.1 shows two
+// calls, both in xnn_invoke_runtime, before the first operator and after each. The library has no timed wait
+// and no sleep (the thread pool is another library), so that nothing in it can wait too briefly.
 //
 // XNNPACK computes (end.tv_sec - start.tv_sec) * 1'000'000 + (end.tv_nsec - start.tv_nsec) / 1000 (its
-// src/runtime.c). The scaled time is built so that this is exact (tv_nsec is a multiple of 1000), and it
-// counts from the moment of SpeedUpClockOf, not from boot: a scaled second is a millisecond, so even a 32-bit
-// tv_sec lasts 24 days, a 64-bit one for ever.
+// src/runtime.c). The scaled time makes this exact (tv_nsec is a multiple of 1000). It starts at the call of
+// SpeedUpClockOf instead of at boot: a scaled second is a millisecond, so even a 32-bit tv_sec lasts 24 days.
 extern "C" __attribute__((visibility("default"))) int clock_gettime(clockid_t clock,
                                                                     timespec* time) noexcept {
   using Function = int (*)(clockid_t, timespec*);

@@ -5,8 +5,8 @@
 
 namespace etprof::runner {
 
-// While it is alive, the model's runs are traced and `recorder` is told of them; then everything is put back,
-// also when a run fails. One at a time.
+// While an object lives, the model's runs are traced and reported to `recorder`. The destructor restores the
+// previous state, also if a run fails. Only one object at a time.
 class Recording {
  public:
   Recording(Model& model, BoundaryRecorder& recorder);

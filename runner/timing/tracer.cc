@@ -14,8 +14,9 @@ namespace {
 using executorch::runtime::EventTracer;
 using executorch::runtime::Method;
 
-// Names a private member without touching its class: access is not checked in an explicit instantiation
-// ([temp.spec.general]/6). The wheel's headers give its place, so a wheel that renames it does not compile.
+// Accesses a private member without changing its class: access is not checked in an explicit instantiation
+// ([temp.spec.general]/6). The compiler takes the member's offset from the wheel's headers; if a wheel
+// renames the member, this does not compile.
 struct TracerOfMethod {
   using Pointer = EventTracer* Method::*;
   friend Pointer PointerTo(TracerOfMethod);
@@ -38,14 +39,14 @@ void AttachTracer(Method& method, EventTracer* tracer) {
 }
 
 void OperatorTracer::create_event_block(const char* name) {
-  call_began_ = true;
-  block_began_ = MonotonicNow();
+  is_call_start_ = true;
+  block_start_ = MonotonicNow();
   if (recorder_ == nullptr) ETDumpGen::create_event_block(name);
 }
 
 executorch::runtime::EventTracerEntry OperatorTracer::start_profiling(
     const char* name, executorch::runtime::ChainID chain_id, executorch::runtime::DebugHandle debug_handle) {
-  call_began_ = true;  // a framework span stands between any two delegate calls
+  is_call_start_ = true;  // there is a framework span between any two delegate calls
   if (recorder_ == nullptr) return ETDumpGen::start_profiling(name, chain_id, debug_handle);
   executorch::runtime::EventTracerEntry entry;
   entry.chain_id = chain_id;
@@ -60,7 +61,7 @@ executorch::runtime::EventTracerEntry OperatorTracer::start_profiling(
 }
 
 void OperatorTracer::end_profiling(executorch::runtime::EventTracerEntry entry) {
-  call_began_ = true;
+  is_call_start_ = true;
   if (recorder_ != nullptr) return recorder_->EndSpan();
   ETDumpGen::end_profiling(entry);
 }
@@ -70,24 +71,24 @@ void OperatorTracer::log_profiling_delegate(const char* name,
                                             et_timestamp_t start_time, et_timestamp_t end_time,
                                             const void* metadata, std::size_t metadata_len) {
   if (HasFastClock(__builtin_return_address(0))) {
-    if (call_began_) {
+    if (is_call_start_) {
       call_start_ = start_time;
-      call_began_ = false;
+      is_call_start_ = false;
     }
     if (recorder_ != nullptr) recorder_->DelegateOperator(name);
     start_time = call_start_ + (start_time - call_start_) / kClockFactor;
     end_time = call_start_ + (end_time - call_start_) / kClockFactor;
   }
   if (recorder_ != nullptr) return;
-  // The name is the operator's; XNNPACK gives no integer id (-1 in `delegate_debug_index`, which its header
-  // types as unset).
+  // `name` is the operator's. XNNPACK sets no integer id (`delegate_debug_index` is -1, which its header
+  // defines as unset).
   ETDumpGen::log_profiling_delegate(name, delegate_debug_index, start_time, end_time, metadata, metadata_len);
 }
 
 void OperatorTracer::Forget() {
   if (get_num_blocks() > 0) std::free(get_etdump_data().buf);
   reset();
-  call_began_ = true;
+  is_call_start_ = true;
 }
 
 OperatorTracer::Written OperatorTracer::WriteAndForget(const std::filesystem::path& path) {
@@ -105,7 +106,7 @@ OperatorTracer::Written OperatorTracer::WriteAndForget(const std::filesystem::pa
   const executorch::etdump::ETDumpResult dump = get_etdump_data();
   const std::unique_ptr<void, decltype(&std::free)> owner(dump.buf, &std::free);
   reset();
-  call_began_ = true;
+  is_call_start_ = true;
   if (dump.buf == nullptr || dump.size == 0) {
     throw Error(ExitCode::kDeviceFailed, "ExecuTorch could not finish the ETDump")
         .Remedy("ask for fewer traced runs");

@@ -10,10 +10,10 @@
 
 namespace etprof::runner {
 
-// An ETDump writer that undoes the operator clock's factor (operator_clock.h) in what XNNPACK reports. What
-// other backends report passes unchanged.
+// An ETDump writer that reverts the operator clock's factor (operator_clock.h) in XNNPACK's events. Events of
+// other backends are unchanged.
 //
-// XNNPACK's delegate strings its operators together from the moment at which the call began (ExecuTorch's
+// XNNPACK's delegate places its operators one after the other from the start of the call (ExecuTorch's
 // backends/xnnpack/runtime/profiling/XNNProfiler.cpp), so only the first start of a call is a reading of the
 // clock, and every later time is that start plus the scaled durations before it.
 class OperatorTracer final : public executorch::etdump::ETDumpGen {
@@ -27,26 +27,26 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
                               et_timestamp_t start_time, et_timestamp_t end_time, const void* metadata,
                               std::size_t metadata_len) override;
 
-  // From now on `recorder` alone is told of the spans and operators of the runs, and nothing is traced: what
-  // that takes differs from run to run, which would be counted. nullptr: they are traced.
+  // Reports later spans and operators to `recorder` only, without tracing them: the cost of tracing differs
+  // between runs, and would be counted. nullptr: trace them again.
   void Tell(BoundaryRecorder* recorder) { recorder_ = recorder; }
-  // MonotonicNow when the last load of a method or run began to be traced; 0: none has.
-  std::int64_t block_began_ns() const { return block_began_; }
-  // Drops what was traced.
+  // MonotonicNow at the start of the last traced load of a method or traced run; 0: none.
+  std::int64_t block_began_ns() const { return block_start_; }
+  // Drops all traced events.
   void Forget();
 
   struct Written {
     std::int64_t blocks = 0;
     std::int64_t bytes = 0;
   };
-  // Writes everything traced since the last call, as an ETDump file (by rename), and forgets it.
-  // Throws Error (kUsage) when nothing was traced, (kDeviceFailed) when the file cannot be written.
+  // Writes the events since the last call as an ETDump file (atomically, by rename), and drops them. Throws
+  // Error (kUsage) if nothing was traced, Error (kDeviceFailed) if the file cannot be written.
   Written WriteAndForget(const std::filesystem::path& path);
 
  private:
   BoundaryRecorder* recorder_ = nullptr;
-  std::int64_t block_began_ = 0;
-  bool call_began_ = true;         // the next operator is the first of its delegate call
+  std::int64_t block_start_ = 0;
+  bool is_call_start_ = true;      // the next operator is the first of its delegate call
   et_timestamp_t call_start_ = 0;  // of the current delegate call
 };
 

@@ -26,9 +26,9 @@ namespace {
 
 std::atomic<std::int64_t> stops{0};
 
-// The number at the beginning of `text`, which is cut off with the blanks before it. Absent: there is none,
-// it is negative, or it does not fit.
-std::optional<std::int64_t> TakeNumber(std::string_view& text) {
+// Removes the number at the beginning of `text` with the blanks before it, and returns it. Absent: there is
+// no number, it is negative, or it does not fit.
+std::optional<std::int64_t> ParseNumber(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -39,8 +39,8 @@ std::optional<std::int64_t> TakeNumber(std::string_view& text) {
   return value;
 }
 
-// What follows `key` and a blank at the beginning of a line.
-std::optional<std::string_view> LineOf(std::string_view text, std::string_view key) {
+// The rest of the line that begins with `key` and a blank.
+std::optional<std::string_view> FindLine(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ')
@@ -157,23 +157,23 @@ BurstWaits ReadBurstWaits([[maybe_unused]] std::optional<int> cpu) {
 }
 
 std::optional<Schedstat> ParseSchedstat(std::string_view text) {
-  const auto running = TakeNumber(text);
-  const auto delay = running ? TakeNumber(text) : std::nullopt;
-  const auto slices = delay ? TakeNumber(text) : std::nullopt;
+  const auto running = ParseNumber(text);
+  const auto delay = running ? ParseNumber(text) : std::nullopt;
+  const auto slices = delay ? ParseNumber(text) : std::nullopt;
   if (!slices || (!text.empty() && text != "\n")) return std::nullopt;
   return Schedstat{*running, *delay};
 }
 
 std::optional<std::int64_t> ParseSteal(std::string_view stat, int cpu) {
-  auto line = LineOf(stat, "cpu" + std::to_string(cpu));
+  auto line = FindLine(stat, "cpu" + std::to_string(cpu));
   if (cpu < 0 || !line) return std::nullopt;
   std::optional<std::int64_t> value;
   for (int field = 0; field < 8; ++field) {
-    value = TakeNumber(*line);
+    value = ParseNumber(*line);
     if (!value) return std::nullopt;
   }
-  constexpr std::int64_t kMostTicks = 1'000'000'000'000;  // 300 years: more would not fit in nanoseconds
-  return *value <= kMostTicks ? value : std::nullopt;
+  constexpr std::int64_t kMaxTicks = 1'000'000'000'000;  // 300 years; more would overflow nanoseconds
+  return *value <= kMaxTicks ? value : std::nullopt;
 }
 
 }  // namespace etprof::runner

@@ -11,8 +11,8 @@
 namespace etprof::runner {
 namespace {
 
-TEST(Waiting, SchedstatIsThreeNumbers) {
-  const auto stat = ParseSchedstat("1204418 269473 17\n");  // of a shell, Linux 6.18
+TEST(Waiting, ParsesSchedstat) {
+  const auto stat = ParseSchedstat("1204418 269473 17\n");  // from a shell, Linux 6.18
   ASSERT_TRUE(stat);
   EXPECT_EQ(stat->running_ns, 1204418);
   EXPECT_EQ(stat->delay_ns, 269473);
@@ -22,7 +22,7 @@ TEST(Waiting, SchedstatIsThreeNumbers) {
     EXPECT_FALSE(ParseSchedstat(bad)) << bad;
 }
 
-// Of this kind of virtual machine (Linux 6.18), shortened.
+// From a virtual machine (Linux 6.18), shortened.
 constexpr const char* kStat =
     "cpu  12373 0 2740 75091 141 0 55 21 0 0\n"
     "cpu0 5785 0 1119 38276 5 0 7 10 0 0\n"
@@ -30,7 +30,7 @@ constexpr const char* kStat =
     "cpu10 1 2 3 4 5 6 7 99 0 0\n"
     "intr 403187 0 0 0\n";
 
-TEST(Waiting, StealIsTheEighthNumberOfTheCpu) {
+TEST(Waiting, ParsesSteal) {
   EXPECT_EQ(ParseSteal(kStat, 0), 10);
   EXPECT_EQ(ParseSteal(kStat, 1), 11);
   EXPECT_EQ(ParseSteal(kStat, 10), 99);
@@ -43,25 +43,28 @@ TEST(Waiting, StealIsTheEighthNumberOfTheCpu) {
   EXPECT_FALSE(ParseSteal("", 0));
 }
 
-WaitReading At(std::int64_t wall, std::int64_t main_cpu, std::int64_t delay, std::int64_t voluntary,
-               std::int64_t stops = 0) {
+WaitReading ReadingAt(std::int64_t wall, std::int64_t main_cpu, std::int64_t delay, std::int64_t voluntary,
+                      std::int64_t stops = 0) {
   return {wall, main_cpu, main_cpu, delay, voluntary, stops};
 }
 
-TEST(Waiting, WhatTheSchedulerSaysAndWhatTheClocksSay) {
-  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(1000, 1000, 0, 3)), 0);
-  EXPECT_EQ(Waited(At(0, 0, 50, 3), At(5000, 1000, 4050, 3)), 4000) << "preempted";
-  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(1000, 1000, 700, 3)), 700) << "only another thread waited";
-  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(5000, 1000, 0, 3)), 4000) << "the host or a quota took the processor";
-  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(5000, 1000, 0, 4)), 0) << "it blocked: it wanted no processor";
-  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(5000, 1000, 0, 4, 1)), 4000) << "stopped";
-  EXPECT_EQ(Waited(At(0, 0, -1, -1), At(5000, 1000, -1, -1)), 0) << "nothing is known";
-  EXPECT_EQ(Waited(At(0, 0, -1, 2), At(5000, 1000, -1, 2)), 4000) << "without schedstat";
-  EXPECT_EQ(Waited(At(0, 0, 0, 3), At(1000, 1001, 0, 3)), 0) << "never negative";
+TEST(Waiting, CombinesRunDelayAndClocks) {
+  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(1000, 1000, 0, 3)), 0);
+  EXPECT_EQ(Waited(ReadingAt(0, 0, 50, 3), ReadingAt(5000, 1000, 4050, 3)), 4000) << "preempted";
+  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(1000, 1000, 700, 3)), 700)
+      << "only another thread waited";
+  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(5000, 1000, 0, 3)), 4000)
+      << "the host or a quota took the processor";
+  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(5000, 1000, 0, 4)), 0)
+      << "it blocked: it wanted no processor";
+  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(5000, 1000, 0, 4, 1)), 4000) << "stopped";
+  EXPECT_EQ(Waited(ReadingAt(0, 0, -1, -1), ReadingAt(5000, 1000, -1, -1)), 0) << "nothing is known";
+  EXPECT_EQ(Waited(ReadingAt(0, 0, -1, 2), ReadingAt(5000, 1000, -1, 2)), 4000) << "without schedstat";
+  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(1000, 1001, 0, 3)), 0) << "never negative";
 }
 
 #if defined(__linux__)
-TEST(Waiting, SleepIsNoWaitAndAStopIs) {
+TEST(Waiting, CountsStopsButNotSleep) {
   CountStops();
   const WaitMeter meter;
   ASSERT_GE(meter.Read().voluntary, 0);
@@ -73,7 +76,7 @@ TEST(Waiting, SleepIsNoWaitAndAStopIs) {
   EXPECT_GT(rested.voluntary, before.voluntary);
   EXPECT_LT(Waited(before, rested), rested.wall_ns - before.wall_ns);
 
-  // A child continues this process, again and again: until it has stopped, SIGCONT has no effect.
+  // A child sends SIGCONT repeatedly, since SIGCONT has no effect before the process has stopped.
   const pid_t self = ::getpid();
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -84,7 +87,7 @@ TEST(Waiting, SleepIsNoWaitAndAStopIs) {
     }
     ::_exit(0);
   }
-  // SIGCONT takes back a SIGSTOP that is on its way: then it has not stopped.
+  // SIGCONT cancels a pending SIGSTOP, in which case the process did not stop.
   WaitReading running, continued;
   do {
     running = meter.Read();
