@@ -280,7 +280,7 @@ void CheckVersion(const fs::path& runtime) {
 // The slot through which `library` calls the function of this name; nullopt: none that can be replaced.
 std::optional<LoadedLibrary::Slot> FindSlot(void* code, const char* library, std::string_view function) {
   if (code == nullptr) return std::nullopt;
-  for (LoadedLibrary::Slot& slot : LoadedLibrary::Holding(code, library).Slots())
+  for (LoadedLibrary::Slot& slot : LoadedLibrary::Containing(code, library).Slots())
     if (slot.name == function) return std::move(slot);
   return std::nullopt;
 }

@@ -24,7 +24,7 @@ Error CannotWatch(const std::string& why) { return Error(ExitCode::kDeviceFailed
 
 #if defined(__linux__)
 
-LoadedLibrary LoadedLibrary::Holding(const void* code, const char* name) {
+LoadedLibrary LoadedLibrary::Containing(const void* code, const char* name) {
   struct Search {
     std::uintptr_t address;
     std::string path;
@@ -55,7 +55,7 @@ LoadedLibrary LoadedLibrary::Holding(const void* code, const char* name) {
   library.base_ = search.base;
   library.code_begin_ = search.begin;
   library.code_size_ = search.size;
-  // The file may have been replaced since it was loaded: its code must be what runs.
+  // The file may have been replaced since it was loaded, so compare its code with the code in memory.
   const std::uint64_t address = library.Address(code);
   const ByteView bytes = library.file_.AtAddress(address, 64);
   if (bytes.size() < 64 || std::memcmp(bytes.data(), code, bytes.size()) != 0)
@@ -65,7 +65,7 @@ LoadedLibrary LoadedLibrary::Holding(const void* code, const char* name) {
 
 #else
 
-LoadedLibrary LoadedLibrary::Holding(const void*, const char*) {
+LoadedLibrary LoadedLibrary::Containing(const void*, const char*) {
   throw CannotWatch("on this system a library's calls cannot be watched: Linux and Android allow it");
 }
 
@@ -74,7 +74,7 @@ LoadedLibrary LoadedLibrary::Holding(const void*, const char*) {
 LoadedLibrary LoadedLibrary::FindXnnpack() {
   const void* const invoke = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
   if (invoke == nullptr) throw CannotWatch("the XNNPACK backend is not loaded as a library of its own");
-  LoadedLibrary library = Holding(invoke, "the XNNPACK backend");
+  LoadedLibrary library = Containing(invoke, "the XNNPACK backend");
   library.functions_ = library.file_.Functions();
   for (const ElfFile::Slot& slot : library.file_.Slots()) {
     if (slot.defined != 0) library.own_slots_[slot.address] = slot.defined;
@@ -96,7 +96,8 @@ ElfFile::Function LoadedLibrary::FunctionAt(std::uintptr_t place) const {
 }
 
 ByteView LoadedLibrary::CodeOf(std::uint64_t address) const {
-  // adrp x16, PAGE; ldr x17, [x16, #OFFSET] (as all linkers write it; after `bti c` where that is used).
+  // The instructions of a PLT entry: adrp x16, PAGE; ldr x17, [x16, #OFFSET] (the same for all linkers; after
+  // `bti c` if that is used).
   const auto word = [&](std::uint64_t at) {
     std::uint32_t value = 0;
     if (const ByteView bytes = file_.AtAddress(at, sizeof(value)); bytes.size() == sizeof(value))
@@ -123,7 +124,8 @@ ByteView LoadedLibrary::CodeOf(std::uint64_t address) const {
 std::vector<LoadedLibrary::Slot> LoadedLibrary::Slots() const {
   std::vector<Slot> found;
   for (const ElfFile::Slot& slot : file_.Slots()) {
-    if (file_.AtAddress(slot.address, sizeof(void*)).size() < sizeof(void*)) continue;  // not in its data
+    // Not in the file's data.
+    if (file_.AtAddress(slot.address, sizeof(void*)).size() < sizeof(void*)) continue;
     Slot loaded{slot.name, reinterpret_cast<void**>(base_ + slot.address), nullptr};
     const void* const own = slot.defined != 0 ? reinterpret_cast<const void*>(base_ + slot.defined) : nullptr;
     const void* const resolved = ::dlsym(RTLD_DEFAULT, slot.name.c_str());
@@ -134,20 +136,21 @@ std::vector<LoadedLibrary::Slot> LoadedLibrary::Slots() const {
   return found;
 }
 
-void ReplacedSlots::Replace(const LoadedLibrary::Slot& slot, void* stand_in) {
-  slots_.reserve(slots_.size() + 1);  // what was written is known
+void ReplacedSlots::Replace(const LoadedLibrary::Slot& slot, void* replacement) {
+  slots_.reserve(slots_.size() + 1);  // no allocation can fail after the slot is written
   const auto page_size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(slot.place) / page_size * page_size;
-  // It stays writable: nobody tells what it was, and a library's other slots may share the page.
+  // The page stays writable: its previous protection is not known, and other slots of the library may be on
+  // it.
   if (::mprotect(reinterpret_cast<void*>(page), page_size, PROT_READ | PROT_WRITE) != 0) {
     throw CannotWatch(fmt::format("the call of {} cannot be replaced: {}", slot.name, std::strerror(errno)));
   }
-  __atomic_store_n(slot.place, stand_in, __ATOMIC_SEQ_CST);
+  __atomic_store_n(slot.place, replacement, __ATOMIC_SEQ_CST);
   slots_.push_back(slot);
 }
 
 void ReplacedSlots::Restore() {
-  // These pages are writable since the slots were replaced.
+  // These pages have been writable since the slots were replaced.
   for (const LoadedLibrary::Slot& slot : slots_)
     __atomic_store_n(slot.place, slot.function, __ATOMIC_SEQ_CST);
   slots_.clear();

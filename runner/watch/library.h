@@ -9,34 +9,36 @@
 
 namespace etprof::runner {
 
-// A library that this process has loaded, and the words through which it calls functions by their names.
+// A loaded library of this process, and the slots (GOT entries) through which it calls functions by name.
 class LoadedLibrary {
  public:
-  // The one with this code in it; `name` is for messages. Its functions are not looked for. Throws Error
-  // (kDeviceFailed) that says why it cannot be watched here: the system, a file that is not what was loaded.
-  static LoadedLibrary Holding(const void* code, const char* name);
-  // The one with XNNPACK in it. Throws as Holding, also where there is none.
+  // Finds the library that contains this code; `name` is for messages. Does not read its functions. Throws
+  // Error (kDeviceFailed) with the reason if its calls cannot be watched: an unsupported system, or a file
+  // that is not the loaded one.
+  static LoadedLibrary Containing(const void* code, const char* name);
+  // Finds the library that contains XNNPACK, with its functions. Throws as Containing, and if there is no
+  // such library.
   static LoadedLibrary FindXnnpack();
 
   const std::string& path() const { return path_; }
   const ElfFile& file() const { return file_; }
 
-  // A place in memory as an address in the file.
+  // Converts a memory address to an address in the file.
   std::uint64_t Address(const void* place) const { return reinterpret_cast<std::uintptr_t>(place) - base_; }
   bool IsCode(std::uintptr_t place) const { return place - code_begin_ < code_size_; }
-  // The function that begins at or holds `place`; a name and a size that are not known are empty and what
-  // lies before the next function.
+  // The function that begins at or contains `place`. If its name is not known, the name is empty; if its size
+  // is not known, the size reaches up to the next function.
   ElfFile::Function FunctionAt(std::uintptr_t place) const;
-  // The code of the function that begins at this address of the file, or, on aarch64, to which the entry of
-  // the PLT leads that does. Empty: none is known to.
+  // The code of the function at this address of the file. On aarch64, `address` may also be a PLT entry that
+  // leads to the function. Empty: the function is not known.
   ByteView CodeOf(std::uint64_t address) const;
 
   struct Slot {
     std::string name;
     void** place = nullptr;
-    void* function = nullptr;  // what it held when it was found
+    void* function = nullptr;  // contents when the slot was found
   };
-  // Slots whose word holds the function of that name, as the loader resolves it: only such can be replaced.
+  // The slots that contain the function of their name, as the loader resolves it: only these can be replaced.
   std::vector<Slot> Slots() const;
 
  private:
@@ -45,20 +47,20 @@ class LoadedLibrary {
   std::string path_;
   ElfFile file_;
   std::vector<ElfFile::Function> functions_;
-  std::map<std::uint64_t, std::uint64_t>
-      own_slots_;  // address to that of the function, which is in this file
+  // By the address of a slot: the address of its function, if that is in this file.
+  std::map<std::uint64_t, std::uint64_t> own_slots_;
   std::uintptr_t base_ = 0, code_begin_ = 0, code_size_ = 0;
 };
 
-// Slots that hold a stand-in. At its end, and when it is told to, each leads where it led before.
+// Slots with replaced functions. Restore() and the destructor restore the original functions.
 class ReplacedSlots {
  public:
   ReplacedSlots() = default;
   ~ReplacedSlots() { Restore(); }
   ReplacedSlots(ReplacedSlots&&) = delete;
 
-  // Also a slot that the loader protected after it had resolved it. Throws Error (kDeviceFailed).
-  void Replace(const LoadedLibrary::Slot& slot, void* stand_in);
+  // Replaces a slot, also if the loader has protected it after resolving it. Throws Error (kDeviceFailed).
+  void Replace(const LoadedLibrary::Slot& slot, void* replacement);
   void Restore();
 
  private:

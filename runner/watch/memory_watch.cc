@@ -26,12 +26,12 @@ namespace etprof::runner {
 
 using protocol::MemoryOwner;
 
-namespace remembering {
+namespace memory_watch_internal {
 
-// A call of XNNPACK's interface: which function, and the how-manieth.
+// A call of XNNPACK's interface: the function, and the number of the call.
 struct Call {
   std::size_t function = 0;
-  std::uint32_t count = 0;  // 0: nothing was called yet
+  std::uint32_t count = 0;  // 0: no function has been called yet
   auto operator<=>(const Call&) const = default;
 };
 
@@ -40,7 +40,7 @@ struct Block {
   Call during;
 };
 
-constexpr std::size_t kLeastPacked = 4096;  // bytes of a block that may be weights
+constexpr std::size_t kMinPackedBytes = 4096;  // minimum size of a block of weights
 
 struct State {
   State() : library(LoadedLibrary::FindXnnpack()) {}
@@ -53,9 +53,9 @@ struct State {
   std::vector<std::string> functions;  // by trampoline
   std::mutex mutex;
   std::map<std::uintptr_t, Block> blocks;
-  std::vector<Call> created;              // calls that create an operator, in their order
-  std::vector<std::int64_t> delegate_of;  // likewise
-  struct Runtime {                        // of a delegate: what it was made with; 0: nothing
+  std::vector<Call> created;              // calls that create an operator, in order
+  std::vector<std::int64_t> delegate_of;  // delegate of each call in `created`
+  struct Runtime {                        // what a delegate was created with; 0: nothing
     std::uintptr_t workspace = 0, weights_cache = 0;
   };
   std::vector<Runtime> runtimes;
@@ -91,7 +91,7 @@ struct State {
     const std::lock_guard lock(mutex);
     blocks.erase(reinterpret_cast<std::uintptr_t>(block));
   }
-  // How many were created: a delegate is one.
+  // Number of created subgraphs; each delegate is a subgraph.
   std::int64_t subgraphs() const {
     const auto at = std::ranges::find(functions, "xnn_create_subgraph");
     return at == functions.end() ? 0 : CallsOf(ThreadIndex())[at - functions.begin()];
@@ -102,7 +102,7 @@ namespace {
 
 State* active = nullptr;
 
-// What each stands in for. Slots of one name hold the same function.
+// The original functions. Slots with the same name contain the same function.
 void* (*real_malloc)(std::size_t) = nullptr;
 void* (*real_calloc)(std::size_t, std::size_t) = nullptr;
 void* (*real_realloc)(void*, std::size_t) = nullptr;
@@ -154,7 +154,7 @@ void FreeSized(void* block, std::size_t size) {
   real(block, size);
 }
 
-// xnnpack.h: every other function that creates a runtime ends up here, those without a workspace with a new
+// In xnnpack.h, all other functions that create a runtime call this one; those without a workspace pass a new
 // one.
 constexpr const char* kCreateRuntime = "xnn_create_runtime_v4";
 int (*real_create_runtime)(void*, void*, void*, void*, std::uint32_t, void**) = nullptr;
@@ -170,15 +170,15 @@ int CreateRuntime(void* subgraph, void* weights_cache, void* workspace, void* po
 struct Allocator {
   std::string_view name;
   void** real;
-  void* stand_in;
+  void* replacement;
 };
 
 template <typename Function>
-Allocator Entry(std::string_view name, Function*& real, Function* stand_in) {
-  return {name, reinterpret_cast<void**>(&real), reinterpret_cast<void*>(stand_in)};
+Allocator Entry(std::string_view name, Function*& real, Function* replacement) {
+  return {name, reinterpret_cast<void**>(&real), reinterpret_cast<void*>(replacement)};
 }
 
-// The names of C++ are those of the Itanium ABI, 5.1.2 and 5.1.5.
+// C++ names are mangled as in the Itanium ABI, 5.1.2 and 5.1.5.
 std::vector<Allocator> Allocators() {
   return {Entry("malloc", real_malloc, &Allocate<real_malloc>),
           Entry("calloc", real_calloc, &AllocateZeros),
@@ -195,15 +195,15 @@ std::vector<Allocator> Allocators() {
           Entry("_ZdaPvm", real_sized_delete_array, &FreeSized<real_sized_delete_array>)};
 }
 
-bool IsOfInterest(std::string_view function) {
+bool IsWatchedFunction(std::string_view function) {
   return std::ranges::any_of(
       std::array{"xnn_create_", "xnn_reshape_", "xnn_setup_", "xnn_invoke_", "xnn_run_", "xnn_define_"},
       [&](const char* start) { return function.starts_with(start); });
 }
 
-// Of XNNPACK's functions, the delegate's that compiles a graph with them, and KleidiAI's, those that loading
-// takes its time for.
-std::optional<TimedCalls::Kind> TimedAs(std::string_view function) {
+// The part of the load time that a function belongs to: functions of XNNPACK, of the delegate (which compiles
+// a graph with them), and of KleidiAI.
+std::optional<TimedCalls::Kind> TimedKindOf(std::string_view function) {
   if (function.starts_with("xnn_create_runtime") || function.starts_with("xnn_create_subgraph") ||
       function.find("XNNCompiler12compileModel") != function.npos)
     return TimedCalls::Kind::kGraph;
@@ -213,7 +213,7 @@ std::optional<TimedCalls::Kind> TimedAs(std::string_view function) {
   return std::nullopt;
 }
 
-// A line of /proc/self/smaps that begins a mapping, and what follows it (proc_pid_smaps(5)).
+// A mapping in /proc/self/smaps (proc_pid_smaps(5)).
 struct Mapping {
   std::uintptr_t begin = 0, end = 0;
   std::int64_t resident = 0;  // bytes
@@ -240,9 +240,9 @@ std::vector<Mapping> Mappings() {
   return found;
 }
 
-// Which pages of a range are in memory, by /proc/self/pagemap (Linux's admin-guide/mm/pagemap.rst: 64 bits a
-// page; 63: it is there, 56: for this process alone, as the page of zeros is not, which smaps does not
-// count).
+// Which pages of a range are in memory, from /proc/self/pagemap (Linux's admin-guide/mm/pagemap.rst: 64 bits
+// per page; bit 63: present, bit 56: mapped only by this process, which excludes the zero page, as smaps
+// does).
 class PageMap {
  public:
   PageMap() : file_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {
@@ -254,7 +254,7 @@ class PageMap {
   ~PageMap() { ::close(file_); }
   PageMap(PageMap&&) = delete;
 
-  // Of the bytes [begin, begin + size).
+  // The resident bytes in [begin, begin + size).
   std::int64_t Resident(std::uintptr_t begin, std::size_t size) const {
     std::int64_t resident = 0;
     const std::uintptr_t end = begin + size;
@@ -266,7 +266,8 @@ class PageMap {
       for (std::size_t i = 0; i < count; ++i) {
         const std::uintptr_t from = std::max(begin, (page + i) * page_size_);
         const std::uintptr_t to = std::min(end, (page + i + 1) * page_size_);
-        if (from < to && (pages[i] & kOwnPage) == kOwnPage) resident += static_cast<std::int64_t>(to - from);
+        if (from < to && (pages[i] & kPrivatePage) == kPrivatePage)
+          resident += static_cast<std::int64_t>(to - from);
       }
       if (count < pages.size()) break;
     }
@@ -274,7 +275,7 @@ class PageMap {
   }
 
  private:
-  static constexpr std::uint64_t kOwnPage = 1ULL << 63U | 1ULL << 56U;
+  static constexpr std::uint64_t kPrivatePage = 1ULL << 63U | 1ULL << 56U;
   const int file_;
   const std::uintptr_t page_size_ = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
 };
@@ -287,12 +288,12 @@ State::~State() {
   if (active == this) active = nullptr;
 }
 
-}  // namespace remembering
+}  // namespace memory_watch_internal
 
-struct MemoryWatch::State : remembering::State {};
+struct MemoryWatch::State : memory_watch_internal::State {};
 
 MemoryWatch::MemoryWatch() {
-  using namespace remembering;
+  using namespace memory_watch_internal;
   if (active != nullptr) throw Error(ExitCode::kDeviceFailed, "memory is being watched already");
   if (!HasTrampolines())
     throw Error(ExitCode::kDeviceFailed, "calls cannot be watched on this architecture: x86-64 and aarch64");
@@ -305,21 +306,21 @@ MemoryWatch::MemoryWatch() {
     const auto allocator = std::ranges::find(allocators, slot.name, &Allocator::name);
     if (allocator != allocators.end()) {
       *allocator->real = slot.function;
-      state_->replaced.Replace(slot, allocator->stand_in);
+      state_->replaced.Replace(slot, allocator->replacement);
       continue;
     }
-    void* stand_in = slot.function;
-    if (IsOfInterest(slot.name) && state_->functions.size() < kMostTrampolines) {
+    void* replacement = slot.function;
+    if (IsWatchedFunction(slot.name) && state_->functions.size() < kMostTrampolines) {
       SetTrampoline(state_->functions.size(), slot.function);
       state_->functions.push_back(slot.name);
-      stand_in = Trampoline(state_->functions.size() - 1);
+      replacement = Trampoline(state_->functions.size() - 1);
     }
-    if (const auto kind = TimedAs(slot.name)) stand_in = state_->timed.StandIn(*kind, stand_in);
+    if (const auto kind = TimedKindOf(slot.name)) replacement = state_->timed.StandIn(*kind, replacement);
     if (slot.name == kCreateRuntime) {
-      real_create_runtime = reinterpret_cast<decltype(real_create_runtime)>(stand_in);
-      stand_in = reinterpret_cast<void*>(&CreateRuntime);
+      real_create_runtime = reinterpret_cast<decltype(real_create_runtime)>(replacement);
+      replacement = reinterpret_cast<void*>(&CreateRuntime);
     }
-    if (stand_in != slot.function) state_->replaced.Replace(slot, stand_in);
+    if (replacement != slot.function) state_->replaced.Replace(slot, replacement);
   }
   if (std::ranges::find(state_->functions, "xnn_create_subgraph") == state_->functions.end() ||
       real_free == nullptr) {
@@ -331,7 +332,7 @@ MemoryWatch::MemoryWatch() {
 MemoryWatch::~MemoryWatch() = default;
 
 protocol::MemoryMoment MemoryWatch::Now(std::string at, const Model& model) const {
-  using namespace remembering;
+  using namespace memory_watch_internal;
   std::map<MemoryOwner, std::pair<std::int64_t, std::int64_t>> sums;  // bytes, resident
   const PageMap pages;
   std::int64_t owned = 0, owned_resident = 0;  // in mappings without a file
@@ -378,7 +379,7 @@ protocol::MemoryMoment MemoryWatch::Now(std::string at, const Model& model) cons
 }
 
 std::vector<protocol::DelegateMemory> MemoryWatch::Delegates() const {
-  using namespace remembering;
+  using namespace memory_watch_internal;
   const std::lock_guard lock(state_->mutex);
   const auto number = [](std::uintptr_t place, std::vector<std::uintptr_t>& known) -> std::int64_t {
     if (place == 0) return -1;
@@ -387,14 +388,14 @@ std::vector<protocol::DelegateMemory> MemoryWatch::Delegates() const {
     known.push_back(place);
     return std::ssize(known) - 1;
   };
-  // A workspace is a block of its own, which leads to the block that is used (subgraph.h of XNNPACK, struct
-  // xnn_workspace): of its words the one where such a block begins.
+  // A workspace is a block that points to the block with its data (subgraph.h of XNNPACK, struct
+  // xnn_workspace). Finds the word that is the address of such a block.
   const auto bytes_of = [&](std::uintptr_t workspace) -> std::int64_t {
     const auto object = state_->blocks.find(workspace);
     if (object == state_->blocks.end() || object->second.size < sizeof(std::uintptr_t)) return -1;
     std::uintptr_t first = 0;
     std::memcpy(&first, reinterpret_cast<const char*>(workspace), sizeof(first));
-    if (first == 0) return 0;  // its data: no operator needs any
+    if (first == 0) return 0;  // no data: no operator needs a workspace
     for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= object->second.size;
          at += sizeof(std::uintptr_t)) {
       std::uintptr_t word = 0;
@@ -432,11 +433,11 @@ std::optional<protocol::LoadTimes> MemoryWatch::Load(const Model& model) const {
 }
 
 std::vector<protocol::CreatedOperator> MemoryWatch::Created() const {
-  using namespace remembering;
+  using namespace memory_watch_internal;
   const std::lock_guard lock(state_->mutex);
   struct Sum {
     std::int64_t all = 0;
-    std::string_view largest;  // its bytes
+    std::string_view largest;  // its contents
   };
   std::map<Call, Sum> sums;
   for (const auto& [begin, block] : state_->blocks) {
@@ -445,7 +446,7 @@ std::vector<protocol::CreatedOperator> MemoryWatch::Created() const {
     if (block.size > sum.largest.size()) sum.largest = {reinterpret_cast<const char*>(begin), block.size};
   }
   std::vector<protocol::CreatedOperator> created;
-  std::multimap<std::size_t, std::pair<std::string_view, std::int64_t>> packed;  // by size: bytes, index
+  std::multimap<std::size_t, std::pair<std::string_view, std::int64_t>> packed;  // by size: contents, index
   for (std::size_t i = 0; i < state_->created.size(); ++i) {
     const Call& call = state_->created[i];
     const Sum& sum = sums[call];
@@ -454,10 +455,10 @@ std::vector<protocol::CreatedOperator> MemoryWatch::Created() const {
     op.delegate = state_->delegate_of[i] - 1;
     op.bytes = sum.all;
     op.largest = static_cast<std::int64_t>(sum.largest.size());
-    if (sum.largest.size() < kLeastPacked) continue;
+    if (sum.largest.size() < kMinPackedBytes) continue;
     const auto [first, last] = packed.equal_range(sum.largest.size());
     const auto same =
-        std::find_if(first, last, [&](const auto& of) { return of.second.first == sum.largest; });
+        std::find_if(first, last, [&](const auto& entry) { return entry.second.first == sum.largest; });
     if (same != last) {
       op.copy_of = same->second.second;
     } else {

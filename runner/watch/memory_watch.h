@@ -10,26 +10,26 @@
 
 namespace etprof::runner {
 
-// While one is alive, XNNPACK's calls of the allocator, and of its own functions that create, reshape, and
-// run operators, go through this program: so that each block that it allocates has an owner. It must be there
-// before the model is loaded. At its end every call leads where it led before, and what is allocated stays.
-// One at a time, and none beside a Watch, with which it shares the trampolines.
+// While an object lives, XNNPACK's calls of the allocator, and of its own functions that create, reshape, and
+// run operators, go through this program, so that each block that XNNPACK allocates has an owner. Create the
+// object before the model is loaded. The destructor restores all calls; allocated blocks stay. Only one
+// object at a time, and none at the same time as a Watch, with which it shares the trampolines.
 class MemoryWatch {
  public:
-  // Throws Error (kDeviceFailed) that says why memory cannot be told apart here.
+  // Throws Error (kDeviceFailed) with the reason if the owners of memory cannot be determined here.
   MemoryWatch();
   ~MemoryWatch();
   MemoryWatch(MemoryWatch&&) = delete;
 
-  // What the process holds now. Throws Error (kDeviceFailed) where the system does not tell.
+  // The memory that the process holds now. Throws Error (kDeviceFailed) if the system does not report it.
   protocol::MemoryMoment Now(std::string at, const Model& model) const;
-  // The operators that were created, with what they have allocated so far.
+  // The created operators, with the memory that they have allocated so far.
   std::vector<protocol::CreatedOperator> Created() const;
-  // The delegates that were created, in their order, with the workspaces that they use now. Empty where
-  // XNNPACK makes them in another way.
+  // The created delegates, in order, with their current workspaces. Empty if XNNPACK creates them in another
+  // way.
   std::vector<protocol::DelegateMemory> Delegates() const;
-  // What the load of `model`, which began after this, took its time for. Absent where the parts would be
-  // more than the whole.
+  // The parts of the load time of `model`, which was loaded after this object was created. Absent if the
+  // parts add up to more than the whole.
   std::optional<protocol::LoadTimes> Load(const Model& model) const;
 
  private:

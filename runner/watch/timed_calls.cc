@@ -11,9 +11,9 @@ namespace {
 
 using TimedWord = std::uintptr_t;
 
-// Registers that hold whole numbers and pointers: System V ABI, AMD64 supplement, 3.2.3; AAPCS64, 6.4.1. Both
-// have eight for floating-point numbers, and give what does not fit a word each on the stack. Passing more
-// than a function reads is harmless: these words are the caller's own stack.
+// Registers for integers and pointers: System V ABI, AMD64 supplement, 3.2.3; AAPCS64, 6.4.1. Both have eight
+// registers for floating-point numbers, and pass further arguments as one word each on the stack. Passing
+// more words than a function reads is harmless: they are on the caller's own stack.
 #if defined(__aarch64__)
 constexpr std::size_t kWholeRegisters = 8;
 #else
@@ -25,7 +25,7 @@ struct TimedFunction {
   void* function = nullptr;
   TimedCalls::Kind kind = TimedCalls::Kind::kGraph;
 };
-std::array<TimedFunction, TimedCalls::kMostFunctions> timed_functions;
+std::array<TimedFunction, TimedCalls::kMaxFunctions> timed_functions;
 std::size_t timed_function_count = 0;
 
 struct TimedKind {
@@ -34,7 +34,7 @@ struct TimedKind {
 std::array<TimedKind, 3> timed_kinds;
 std::size_t timed_thread = 0;
 
-// A call that has not ended.
+// A call that has not returned yet.
 class TimedCall;
 TimedCall* innermost_call = nullptr;
 class TimedCall {
@@ -87,8 +87,8 @@ struct TimedEntries<std::index_sequence<whole...>, std::index_sequence<number...
 };
 using Timed =
     TimedEntries<std::make_index_sequence<kWholeRegisters>, std::make_index_sequence<kFloatRegisters>,
-                 std::make_index_sequence<TimedCalls::kMostStackWords>>;
-constexpr auto kTimedEntries = Timed::All(std::make_index_sequence<TimedCalls::kMostFunctions>());
+                 std::make_index_sequence<TimedCalls::kMaxStackWords>>;
+constexpr auto kTimedEntries = Timed::All(std::make_index_sequence<TimedCalls::kMaxFunctions>());
 
 }  // namespace
 
@@ -99,7 +99,7 @@ TimedCalls::TimedCalls() {
 }
 
 void* TimedCalls::StandIn(Kind kind, void* function) {
-  if (timed_function_count == kMostFunctions) return function;
+  if (timed_function_count == kMaxFunctions) return function;
   timed_functions[timed_function_count] = {function, kind};
   return reinterpret_cast<void*>(kTimedEntries[timed_function_count++]);
 }

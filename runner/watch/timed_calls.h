@@ -5,22 +5,23 @@
 
 namespace etprof::runner {
 
-// Stand-ins for functions that take the time of their calls: of whole numbers, pointers, and floating-point
-// numbers up to kMostStackWords that do not fit into registers, and with a whole number or nothing as their
-// result. Calls of the thread that made this are timed, those inside another as their own only. One at a
-// time.
+// Replacements for functions that measure the time of their calls. The functions may take integers, pointers,
+// and floating-point numbers, with up to kMaxStackWords arguments that do not fit into registers, and return
+// an integer or nothing. Only calls of the thread that created the object are timed, and nested calls only
+// count for the inner function. Only one object at a time.
 class TimedCalls {
  public:
-  static constexpr std::size_t kMostFunctions = 256, kMostStackWords = 32;
+  static constexpr std::size_t kMaxFunctions = 256, kMaxStackWords = 32;
   enum class Kind { kGraph, kCreate, kPack };
 
   TimedCalls();
   TimedCalls(TimedCalls&&) = delete;
 
-  // What calls `function` and takes its time; `function` itself where there are too many.
+  // Returns a function that calls `function` and measures its time; `function` itself if there are too many
+  // functions.
   void* StandIn(Kind kind, void* function);
 
-  // Nanoseconds in calls of this kind, without calls of others in them.
+  // Nanoseconds in calls of this kind, without nested calls.
   std::int64_t TimeOf(Kind kind) const;
   std::int64_t CallsOf(Kind kind) const;
 };

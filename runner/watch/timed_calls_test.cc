@@ -10,22 +10,22 @@
 namespace etprof::runner {
 namespace {
 
-// As many and such arguments as those of XNNPACK's functions that create operators.
-std::string told;
+// Has as many and such arguments as XNNPACK's functions that create operators.
+std::string received;
 int Create(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d, const void* e, std::size_t f,
            std::uint32_t g, std::int8_t h, float i, float j, const char* k, std::int64_t l, std::uint8_t m,
            float n, double o, float p, float q, float r, float s, float t, double u, std::uint32_t v,
            std::size_t w, const char* x) {
-  told.clear();
+  received.clear();
   for (const double each :
        {double{i}, double{j}, double{n}, o, double{p}, double{q}, double{r}, double{s}, double{t}, u})
-    told += std::to_string(each) + " ";
+    received += std::to_string(each) + " ";
   for (const auto each :
        {static_cast<std::int64_t>(a), static_cast<std::int64_t>(b), static_cast<std::int64_t>(c),
         static_cast<std::int64_t>(d), static_cast<std::int64_t>(f), static_cast<std::int64_t>(g),
         std::int64_t{h}, l, std::int64_t{m}, static_cast<std::int64_t>(v), static_cast<std::int64_t>(w)})
-    told += std::to_string(each) + " ";
-  told += std::string(e == nullptr ? "none " : "some ") + k + " " + x;
+    received += std::to_string(each) + " ";
+  received += std::string(e == nullptr ? "none " : "some ") + k + " " + x;
   return -7;
 }
 
@@ -40,25 +40,25 @@ void Outer(std::int64_t own, std::int64_t inside) {
   inner(inside);
 }
 
-TEST(TimedCalls, PassEveryArgumentAndTheResult) {
+TEST(TimedCalls, PassArgumentsAndResult) {
   if (!HasTrampolines()) GTEST_SKIP() << "nothing is watched here";
   TimedCalls timed;
   const auto call = [](auto* create) {
-    return create(1, 2, 3, 4, &told, 6, 7, -8, 9.5F, -10.25F, "k", -12, 200, 14.5F, 15.5, 16.5F, 17.5F, 18.5F,
-                  19.5F, 20.5F, 21.5, 22, std::size_t{1} << 40U, "x");
+    return create(1, 2, 3, 4, &received, 6, 7, -8, 9.5F, -10.25F, "k", -12, 200, 14.5F, 15.5, 16.5F, 17.5F,
+                  18.5F, 19.5F, 20.5F, 21.5, 22, std::size_t{1} << 40U, "x");
   };
   EXPECT_EQ(call(&Create), -7);
-  const std::string expected = told;
-  told.clear();
+  const std::string expected = received;
+  received.clear();
   EXPECT_EQ(call(reinterpret_cast<decltype(&Create)>(
                 timed.StandIn(TimedCalls::Kind::kCreate, reinterpret_cast<void*>(&Create)))),
             -7);
-  EXPECT_EQ(told, expected);
-  EXPECT_NE(told.find("-8"), std::string::npos);
+  EXPECT_EQ(received, expected);
+  EXPECT_NE(received.find("-8"), std::string::npos);
   EXPECT_EQ(timed.CallsOf(TimedCalls::Kind::kCreate), 1);
 }
 
-TEST(TimedCalls, WhatIsInsideAnotherIsNotTheOthers) {
+TEST(TimedCalls, CountNestedCallsForTheInnerFunction) {
   TimedCalls timed;
   inner = reinterpret_cast<decltype(inner)>(
       timed.StandIn(TimedCalls::Kind::kPack, reinterpret_cast<void*>(&Spend)));
@@ -76,10 +76,10 @@ TEST(TimedCalls, WhatIsInsideAnotherIsNotTheOthers) {
   inner = &Spend;
 }
 
-TEST(TimedCalls, WithoutRoomAFunctionStandsForItself) {
+TEST(TimedCalls, ReturnTheFunctionItselfIfFull) {
   TimedCalls timed;
   void* const function = reinterpret_cast<void*>(&Spend);
-  for (std::size_t i = 0; i < TimedCalls::kMostFunctions; ++i)
+  for (std::size_t i = 0; i < TimedCalls::kMaxFunctions; ++i)
     EXPECT_NE(timed.StandIn(TimedCalls::Kind::kGraph, function), function);
   EXPECT_EQ(timed.StandIn(TimedCalls::Kind::kGraph, function), function);
 }

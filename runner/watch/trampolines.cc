@@ -14,8 +14,8 @@ struct alignas(128) ThreadCalls {
 ThreadCalls calls_of_thread[kMostThreads];
 
 std::atomic<std::size_t> threads_seen{0};
-// Plain data without a constructor: a trampoline may be the first that a thread runs of this program.
-thread_local std::size_t index_of_this_thread = 0;  // plus 1
+// Without a constructor, since a trampoline may be the first code of this program that a thread runs.
+thread_local std::size_t index_of_this_thread = 0;  // index + 1; 0: not assigned yet
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::size_t ThreadsSeen() { return threads_seen.load(); }
 
 static_assert(etprof::runner::kMostTrampolines == 512, "the assembly below has as many");
 
-// Counts, and returns where to go on.
+// Counts the call, and returns the function to jump to.
 extern "C" __attribute__((visibility("hidden"), used)) void* etprof_watch_count(std::uint32_t index) {
   using namespace etprof::runner;
   const std::size_t thread = ThreadIndex();
@@ -47,8 +47,8 @@ extern "C" __attribute__((visibility("hidden"))) char etprof_watch_trampolines[]
 
 #if defined(__x86_64__)
 // System V ABI, AMD64 supplement, 3.2: arguments are in rdi, rsi, rdx, rcx, r8, r9, and xmm0-7; al has the
-// number of vector registers of a variadic call, r10 the static chain; r11 is nobody's. At a function's entry
-// the stack pointer is 8 below a multiple of 16.
+// number of vector registers of a variadic call, r10 the static chain; r11 is free. At a function's entry the
+// stack pointer is 8 below a multiple of 16.
 asm(R"(
   .text
   .balign 16
@@ -114,9 +114,8 @@ etprof_watch_common:
   .cfi_endproc
 )");
 #else
-// AAPCS64, 6.1 and 6.4: arguments are in x0-x7, v0-v7, and x8 (where a result is to be written); x16 and x17
-// are for what stands between a call and its function. hint #34 is `bti c`, a landing place of indirect
-// calls.
+// AAPCS64, 6.1 and 6.4: arguments are in x0-x7, v0-v7, and x8 (address of a result); x16 and x17 are free for
+// code between a call and its function. hint #34 is `bti c`, a valid target of indirect calls.
 asm(R"(
   .text
   .balign 16

@@ -5,29 +5,29 @@
 
 namespace etprof::runner {
 
-// Code that stands in for a function: it counts the call for the calling thread and goes on in the function,
-// with every register that may hold an argument as it was (x86-64: the six integer registers, rax, r10, and
-// xmm0-7, of which nothing above the lower half is touched; aarch64: x0-x8 and q0-q7, SME's state untouched)
-// and the stack as the caller left it. So it needs to know nothing of the function's arguments or result.
+// A trampoline is code that replaces a function: it counts the call for the calling thread and jumps to the
+// function. It keeps every register that may hold an argument (x86-64: the six integer registers, rax, r10,
+// and xmm0-7, whose upper halves are not touched; aarch64: x0-x8 and q0-q7, with SME's state untouched) and
+// the caller's stack, so it does not depend on the function's arguments and result.
 inline constexpr std::size_t kMostTrampolines = 512;
 inline constexpr std::size_t kMostThreads = 64;
 
-// Whether this architecture has them.
+// Whether trampolines exist for this architecture.
 bool HasTrampolines();
 
-// The trampoline of number `index`; it must have been given a function before it is called.
+// The trampoline with this index; SetTrampoline must be called before its first call.
 void* Trampoline(std::size_t index);
 void SetTrampoline(std::size_t index, void* function);
 
-// The calls so far, by number, of the thread with this index.
+// The numbers of calls so far, by trampoline, of the thread with this index.
 std::uint32_t* CallsOf(std::size_t thread);
-// The number of the one that it called last; 0, too, where it has called none.
+// The index of the trampoline that the thread called last; also 0 if it has called none.
 std::uint32_t& LastCallOf(std::size_t thread);
 
-// The index of the calling thread, given in the order in which they first ask; that of the last for all above
-// kMostThreads, see ThreadsSeen.
+// The index of the calling thread, in the order of first calls of this function. Threads beyond kMostThreads
+// share the last index; see ThreadsSeen.
 std::size_t ThreadIndex();
-// How many threads have asked; more than kMostThreads: their calls are mixed up.
+// The number of threads that have an index; above kMostThreads, the calls of several threads are mixed.
 std::size_t ThreadsSeen();
 
 }  // namespace etprof::runner

@@ -17,10 +17,11 @@
 namespace etprof::runner {
 namespace {
 
-// Of a task's context: XNNPACK's (src/xnnpack/compute.h) are smaller. What lies behind it may be looked at,
-// too: a word there that is a function's address is another context's, and is put back as well.
+// Words of a task's context. XNNPACK's contexts (src/xnnpack/compute.h) are smaller. The words after a
+// context may be read and replaced, too: a function address there is part of another context, and is restored
+// as well.
 constexpr std::size_t kContextWords = 128;
-constexpr std::size_t kMostEntries = 64;  // of the thread pool's functions: it has some fifty
+constexpr std::size_t kMaxEntries = 64;  // for the thread pool's functions, about fifty
 
 }  // namespace
 
@@ -28,31 +29,31 @@ namespace watching {
 
 using Word = std::uintptr_t;
 // pthreadpool.h of XNNPACK's thread pool: every function takes the pool, the task's function, and its
-// context, then at most 11 integers; a task takes its context, then at most 9. Passing more of them than a
-// function reads is harmless on both ABIs: they lie in registers that nobody reads and on the caller's stack.
+// context, then at most 11 integers; a task takes its context, then at most 9. Passing more than a function
+// reads is harmless on both ABIs: the integers are in unused registers and on the caller's stack.
 using Parallelize = void (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word,
                              Word);
 using Task = void (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
 
-struct alignas(128) LiveThread : Region::Thread {};
-struct Live {
-  // As the task of this one's context.
-  static void RunTask(Word live, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i);
+struct alignas(128) CurrentThread : Region::Thread {};
+struct CurrentTask {
+  // The task's function that the pool calls instead; its context is a CurrentTask.
+  static void RunTask(Word current, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i);
 
   Task function = nullptr;
   Word context = 0;
   bool one_at_a_time = false;
-  std::mutex turn;
-  std::array<LiveThread, kMostThreads> threads;
+  std::mutex mutex;
+  std::array<CurrentThread, kMostThreads> threads;
 };
 
-void Live::RunTask(Word of, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) {
-  Live& live = *reinterpret_cast<Live*>(of);
-  Region::Thread& thread = live.threads[ThreadIndex()];
-  std::unique_lock lock(live.turn, std::defer_lock);
-  if (live.one_at_a_time) lock.lock();
+void CurrentTask::RunTask(Word of, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) {
+  CurrentTask& current = *reinterpret_cast<CurrentTask*>(of);
+  Region::Thread& thread = current.threads[ThreadIndex()];
+  std::unique_lock lock(current.mutex, std::defer_lock);
+  if (current.one_at_a_time) lock.lock();
   const std::int64_t begin = MonotonicNow();
-  live.function(live.context, a, b, c, d, e, f, g, h, i);
+  current.function(current.context, a, b, c, d, e, f, g, h, i);
   if (thread.tasks++ == 0) {
     thread.first_ns = begin;
     thread.cpu = CurrentCpu().value_or(-1);
@@ -61,7 +62,8 @@ void Live::RunTask(Word of, Word a, Word b, Word c, Word d, Word e, Word f, Word
   thread.busy_ns += thread.last_ns - begin;
 }
 
-// Copies memory of this process through a pipe, where what is not mapped is an error and no crash.
+// Copies memory of this process through a pipe, so that reading unmapped memory is an error instead of a
+// crash.
 class MemoryReader {
  public:
   MemoryReader() {
@@ -74,7 +76,7 @@ class MemoryReader {
   }
   MemoryReader(MemoryReader&&) = delete;
 
-  // How many of `words` words there are, at most up to the end of a page.
+  // Reads up to `words` words, or up to the end of the page. Returns how many were read.
   std::size_t Read(Word from, Word* to, std::size_t words) const {
     const auto page = static_cast<Word>(::sysconf(_SC_PAGESIZE));
     for (const std::size_t wanted :
@@ -96,15 +98,15 @@ struct State {
   explicit State(LoadedLibrary found) : library(std::move(found)) {}
 
   LoadedLibrary library;
-  std::map<Word, std::size_t> trampolines;  // of a function
+  std::map<Word, std::size_t> trampolines;  // by function
   std::vector<Word> functions;              // by trampoline
   std::vector<Region> regions;
   MemoryReader memory;
-  Live live;
-  ReplacedSlots replaced;  // last: nothing else ends before it
+  CurrentTask current;
+  ReplacedSlots replaced;  // last member, so that it is destroyed first
 
-  // The trampoline of a function; nullptr: there is none left.
-  void* TrampolineOf(Word function) {
+  // The trampoline of a function; nullptr: none is left.
+  void* GetTrampoline(Word function) {
     const auto [found, added] = trampolines.try_emplace(function, functions.size());
     if (added) {
       if (functions.size() == kMostTrampolines) {
@@ -117,7 +119,7 @@ struct State {
     return Trampoline(found->second);
   }
 
-  void TakeCalls(Region& region) {
+  void MoveCallsTo(Region& region) {
     const std::size_t threads = std::min(ThreadsSeen(), kMostThreads);
     for (std::size_t t = 0; t < threads; ++t) {
       std::uint32_t* const calls = CallsOf(t);
@@ -128,19 +130,19 @@ struct State {
     }
   }
 
-  void CloseWhatHasNoTask() {
+  void EndRegionWithoutTask() {
     Region between;
-    TakeCalls(between);
+    MoveCallsTo(between);
     if (!between.calls.empty()) regions.push_back(std::move(between));
   }
 
   void Run(Parallelize parallelize, Word pool, Word function, Word context, Word a, Word b, Word c, Word d,
            Word e, Word f, Word g, Word h, Word i, Word j, Word k) {
-    CloseWhatHasNoTask();
-    live.function = reinterpret_cast<Task>(function);
-    live.context = context;
-    live.threads.fill({});
-    // Word by word, what leads into the library's code leads to a trampoline meanwhile.
+    EndRegionWithoutTask();
+    current.function = reinterpret_cast<Task>(function);
+    current.context = context;
+    current.threads.fill({});
+    // Every word that points into the library's code will point to a trampoline during the call.
     std::array<Word, kContextWords> words;
     const std::size_t readable = memory.Read(context, words.data(), words.size());
     struct Change {
@@ -151,12 +153,13 @@ struct State {
     std::size_t changes = 0;
     for (std::size_t w = 0; w < readable; ++w) {
       if (!library.IsCode(words[w])) continue;
-      if (void* const trampoline = TrampolineOf(words[w]); trampoline != nullptr)
+      if (void* const trampoline = GetTrampoline(words[w]); trampoline != nullptr)
         changed[changes++] = {reinterpret_cast<Word*>(context) + w, words[w],
                               reinterpret_cast<Word>(trampoline)};
     }
-    // Only now, and where it still stands: behind the context may be memory that nobody had, and that a
-    // trampoline's entry has been given meanwhile. Nothing is allocated until the words are put back.
+    // Replace the words only now, and only if they are unchanged: the memory after the context may be free,
+    // and may have been allocated for a trampoline's entry meanwhile. Nothing is allocated until the words
+    // are restored.
     const auto replace = [&](Word Change::*from, Word Change::*to) {
       for (const Change& change : std::span(changed).first(changes))
         if (*change.place == change.*from) *change.place = change.*to;
@@ -165,21 +168,21 @@ struct State {
     Region region;
     region.task = function;
     region.begin_ns = MonotonicNow();
-    parallelize(pool, reinterpret_cast<Word>(&Live::RunTask), reinterpret_cast<Word>(&live), a, b, c, d, e, f,
-                g, h, i, j, k);
+    parallelize(pool, reinterpret_cast<Word>(&CurrentTask::RunTask), reinterpret_cast<Word>(&current), a, b,
+                c, d, e, f, g, h, i, j, k);
     region.end_ns = MonotonicNow();
     replace(&Change::trampoline, &Change::original);
     region.threads.resize(std::min(ThreadsSeen(), kMostThreads));
-    for (std::size_t t = 0; t < region.threads.size(); ++t) region.threads[t] = live.threads[t];
-    TakeCalls(region);
+    for (std::size_t t = 0; t < region.threads.size(); ++t) region.threads[t] = current.threads[t];
+    MoveCallsTo(region);
     regions.push_back(std::move(region));
   }
 };
 
 namespace {
 
-// Entry `index` of the pool's functions stands for this one, and tells the only watch there is.
-std::array<Parallelize, kMostEntries> parallelize_functions;
+// Entry `index` of the pool's functions calls this function through the only Watch.
+std::array<Parallelize, kMaxEntries> parallelize_functions;
 State* active = nullptr;
 
 template <std::size_t index>
@@ -192,7 +195,7 @@ template <std::size_t... index>
 constexpr std::array<Parallelize, sizeof...(index)> Entries(std::index_sequence<index...>) {
   return {&ParallelizeEntry<index>...};
 }
-constexpr auto kEntries = Entries(std::make_index_sequence<kMostEntries>());
+constexpr auto kEntries = Entries(std::make_index_sequence<kMaxEntries>());
 
 }  // namespace
 }  // namespace watching
@@ -215,7 +218,7 @@ Watch::Watch() {
           reinterpret_cast<watching::Parallelize>(slot.function);
       state_->replaced.Replace(slot, reinterpret_cast<void*>(kEntries[pool_functions++]));
     } else if (slot.name.starts_with("kai_run_")) {
-      void* const trampoline = state_->TrampolineOf(reinterpret_cast<watching::Word>(slot.function));
+      void* const trampoline = state_->GetTrampoline(reinterpret_cast<watching::Word>(slot.function));
       if (trampoline != nullptr) state_->replaced.Replace(slot, trampoline);
     }
   }
@@ -236,16 +239,16 @@ Watch::~Watch() {
 void Watch::Release() { state_->replaced.Restore(); }
 
 const std::vector<Region>& Watch::Regions() {
-  state_->CloseWhatHasNoTask();
+  state_->EndRegionWithoutTask();
   return state_->regions;
 }
 
 void Watch::Forget() {
-  state_->CloseWhatHasNoTask();
+  state_->EndRegionWithoutTask();
   state_->regions.clear();
 }
 
-void Watch::OneAtATime(bool on) { state_->live.one_at_a_time = on; }
+void Watch::OneAtATime(bool on) { state_->current.one_at_a_time = on; }
 
 const LoadedLibrary& Watch::library() const { return state_->library; }
 

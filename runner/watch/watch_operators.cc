@@ -25,29 +25,30 @@
 namespace etprof::runner {
 namespace {
 
-constexpr int kMostWatched = 1000;
-constexpr int kAttempts = 4;           // for each run whose threads had a processor whenever they wanted one
-constexpr double kMostWaiting = 0.01;  // of a run's time, that its threads waited for a processor
+constexpr int kMaxWatchedRuns = 1000;
+constexpr int kAttempts = 4;  // attempts per clean run
+// Maximum share of a run's time in which its threads waited for a processor.
+constexpr double kMaxWaitingShare = 0.01;
 
 using Key = BoundaryRecorder::Key;
 
 struct Sums {
   std::string name;
   std::int64_t runs = 0, time_ns = 0, parallel_ns = 0, regions = 0;
-  std::int64_t fastest_parallel_ns = -1, fastest_busy_ns = -1;  // of one run; -1: none yet
+  std::int64_t fastest_parallel_ns = -1, fastest_busy_ns = -1;  // minimum over single runs; -1: none yet
   std::vector<protocol::WatchedThread> threads;
-  std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>>
-      calls;  // by function and whether a task
+  // By function, and whether it is a task's function: calls by thread.
+  std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>> calls;
 
   void Add(const Sums& other) {
     runs += other.runs;
     time_ns += other.time_ns;
     parallel_ns += other.parallel_ns;
-    const auto least = [](std::int64_t mine, std::int64_t theirs) {
+    const auto min_known = [](std::int64_t mine, std::int64_t theirs) {
       return mine < 0 ? theirs : theirs < 0 ? mine : std::min(mine, theirs);
     };
-    fastest_parallel_ns = least(fastest_parallel_ns, other.fastest_parallel_ns);
-    fastest_busy_ns = least(fastest_busy_ns, other.fastest_busy_ns);
+    fastest_parallel_ns = min_known(fastest_parallel_ns, other.fastest_parallel_ns);
+    fastest_busy_ns = min_known(fastest_busy_ns, other.fastest_busy_ns);
     regions += other.regions;
     threads.resize(std::max(threads.size(), other.threads.size()));
     for (std::size_t t = 0; t < other.threads.size(); ++t) {
@@ -77,7 +78,7 @@ void Merge(const AllSums& from, AllSums& to) {
   }
 }
 
-Sums SumsOf(const std::string& name, std::span<const Region> regions, std::int64_t time_ns) {
+Sums MakeSums(const std::string& name, std::span<const Region> regions, std::int64_t time_ns) {
   Sums sums;
   sums.name = name;
   sums.runs = 1;
@@ -113,8 +114,8 @@ Sums SumsOf(const std::string& name, std::span<const Region> regions, std::int64
   return sums;
 }
 
-// When the operators of one run worked, and their threads. Operators are told as they end, those inside
-// others first: a region is of the innermost.
+// When the operators of one run and their threads worked. Operators are reported when they end, inner
+// operators first, so a region belongs to the innermost operator.
 class RunTimeline {
  public:
   void Clear() { *this = {}; }
@@ -124,8 +125,8 @@ class RunTimeline {
            const std::uint64_t* to) {
     Span& span = spans_.emplace_back();
     span.key = key;
-    span.made.begin_ns = static_cast<std::int64_t>(from[1]);
-    span.made.end_ns = static_cast<std::int64_t>(to[1]);
+    span.span_data.begin_ns = static_cast<std::int64_t>(from[1]);
+    span.span_data.end_ns = static_cast<std::int64_t>(to[1]);
     taken_.resize(regions.size());
     for (std::size_t r = from[0]; r < to[0]; ++r) {
       if (taken_[r]) continue;
@@ -134,7 +135,7 @@ class RunTimeline {
         const Region::Thread& thread = regions[r].threads[t];
         if (thread.tasks == 0) continue;
         if (slices_++ >= protocol::WatchedTimeline::kMostSlices) continue;
-        span.made.slices.push_back(
+        span.span_data.slices.push_back(
             {static_cast<std::int64_t>(t), thread.first_ns, thread.last_ns, thread.busy_ns, thread.tasks});
       }
     }
@@ -144,25 +145,25 @@ class RunTimeline {
   protocol::WatchedTimeline Take(const AllSums& all) {
     std::map<Key, std::int64_t> index;
     for (const auto& [key, sums] : all) index.emplace_hint(index.end(), key, std::ssize(index));
-    // The last of two that began together contains the other.
+    // If two operators began together, the one reported last contains the other.
     std::ranges::reverse(spans_);
     std::ranges::stable_sort(spans_, [](const Span& a, const Span& b) {
-      return a.made.begin_ns != b.made.begin_ns ? a.made.begin_ns < b.made.begin_ns
-                                                : a.made.end_ns > b.made.end_ns;
+      return a.span_data.begin_ns != b.span_data.begin_ns ? a.span_data.begin_ns < b.span_data.begin_ns
+                                                          : a.span_data.end_ns > b.span_data.end_ns;
     });
     protocol::WatchedTimeline timeline;
     if (spans_.empty()) return timeline;
-    timeline.begin_ns = spans_.front().made.begin_ns;
+    timeline.begin_ns = spans_.front().span_data.begin_ns;
     timeline.left_out = std::max<std::int64_t>(0, slices_ - protocol::WatchedTimeline::kMostSlices);
     for (Span& span : spans_) {
-      span.made.op = index.at(span.key);
-      span.made.begin_ns -= timeline.begin_ns;
-      span.made.end_ns -= timeline.begin_ns;
-      for (protocol::WatchedSlice& slice : span.made.slices) {
+      span.span_data.op = index.at(span.key);
+      span.span_data.begin_ns -= timeline.begin_ns;
+      span.span_data.end_ns -= timeline.begin_ns;
+      for (protocol::WatchedSlice& slice : span.span_data.slices) {
         slice.begin_ns -= timeline.begin_ns;
         slice.end_ns -= timeline.begin_ns;
       }
-      timeline.spans.push_back(std::move(span.made));
+      timeline.spans.push_back(std::move(span.span_data));
     }
     return timeline;
   }
@@ -170,10 +171,10 @@ class RunTimeline {
  private:
   struct Span {
     Key key;
-    protocol::WatchedSpan made;  // times of MonotonicNow
+    protocol::WatchedSpan span_data;  // times of MonotonicNow
   };
   std::vector<Span> spans_;
-  std::vector<bool> taken_;  // regions
+  std::vector<bool> taken_;  // by region: belongs to an operator
   std::int64_t slices_ = 0;
 };
 
@@ -183,7 +184,7 @@ std::vector<std::string> Digests(const Model& model) {
   return digests;
 }
 
-// The runs between which a Watch lives.
+// Makes runs while a Watch lives.
 class Watching {
  public:
   Watching(Model& model, Watch& watch)
@@ -198,14 +199,14 @@ class Watching {
             [this](const Key& key, const std::string& name, const std::uint64_t* from,
                    const std::uint64_t* to) {
               const std::span<const Region> regions = watch_.Regions();
-              Merge({{key, SumsOf(name, regions.subspan(from[0], to[0] - from[0]),
-                                  static_cast<std::int64_t>(to[1] - from[1]))}},
+              Merge({{key, MakeSums(name, regions.subspan(from[0], to[0] - from[0]),
+                                    static_cast<std::int64_t>(to[1] - from[1]))}},
                     this_run_);
               if (keeps_timeline_) timeline_.Add(key, regions, from, to);
             }),
         recording_(model, recorder_) {}
 
-  // One run; the part of it for which its threads waited for a processor.
+  // Makes one run. Returns the share of its time in which its threads waited for a processor.
   double Run(bool counted) {
     this_run_.clear();
     timeline_.Clear();
@@ -219,18 +220,18 @@ class Watching {
     model_.tracer().Forget();
     return latency > 0 && waited > 0 ? static_cast<double>(waited) / static_cast<double>(latency) : 0;
   }
-  // Sums of `runs` clean runs, or of all that were tried where none was; how many.
+  // Sums of up to `runs` clean runs; if no run was clean, sums of all attempts.
   struct Result {
     AllSums sums;
     int runs = 0;
     bool contended = false;
-    RunTimeline timeline;  // of the first of them
+    RunTimeline timeline;  // of the first of these runs
   };
   Result Collect(int runs, const std::function<bool()>& abandoned) {
     Result clean, others;
     for (int i = 0; i < kAttempts * runs && clean.runs < runs; ++i) {
       keeps_timeline_ = clean.timeline.empty();
-      Result& result = Run(true) <= kMostWaiting ? clean : others;
+      Result& result = Run(true) <= kMaxWaitingShare ? clean : others;
       if (result.timeline.empty()) result.timeline = std::move(timeline_);
       Merge(this_run_, result.sums);
       ++result.runs;
@@ -245,15 +246,15 @@ class Watching {
   Model& model_;
   Watch& watch_;
   AllSums this_run_;
-  RunTimeline timeline_;  // likewise
+  RunTimeline timeline_;  // of this run
   bool keeps_timeline_ = false;
   BoundaryRecorder recorder_;
   const Recording recording_;
   const WaitMeter meter_;
 };
 
-// Where the branches B and BL of aarch64 code lead out of it (Arm Architecture Reference Manual, C6.2.26 and
-// C6.2.34: six bits x00101, then a distance in words).
+// The targets of the branches B and BL that lead out of aarch64 code (Arm Architecture Reference Manual,
+// C6.2.26 and C6.2.34: six bits x00101, then a distance in words).
 std::set<std::uint64_t> Callees(std::uint64_t address, ByteView code) {
   std::set<std::uint64_t> callees;
   for (std::size_t at = 0; at + 4 <= code.size(); at += 4) {
@@ -267,7 +268,7 @@ std::set<std::uint64_t> Callees(std::uint64_t address, ByteView code) {
   return callees;
 }
 
-// The functions of a reply, each once.
+// The functions of a reply, without repetition.
 class FunctionList {
  public:
   FunctionList(const LoadedLibrary& library, protocol::WatchReply& reply)
@@ -278,14 +279,14 @@ class FunctionList {
       const ElfFile::Function found = library_.FunctionAt(function);
       const ByteView code = library_.file().AtAddress(
           found.address, std::min(found.size, protocol::WatchedFunction::kMostCode));
-      std::string called;
+      std::string callee_code;
       if (library_.file().machine() == ElfFile::kAarch64) {
         for (const std::uint64_t callee : Callees(found.address, code)) {
-          if (called.size() > 2 * protocol::WatchedFunction::kMostCode) break;
-          called += Hexadecimal(library_.CodeOf(callee));
+          if (callee_code.size() > 2 * protocol::WatchedFunction::kMostCode) break;
+          callee_code += Hexadecimal(library_.CodeOf(callee));
         }
       }
-      reply_.functions.push_back({found.name, found.address, found.size, Hexadecimal(code), called});
+      reply_.functions.push_back({found.name, found.address, found.size, Hexadecimal(code), callee_code});
     }
     return static_cast<std::int64_t>(known->second);
   }
@@ -296,10 +297,10 @@ class FunctionList {
   std::map<std::uintptr_t, std::size_t> index_;
 };
 
-void Fill(const AllSums& all, const AllSums& alone, const LoadedLibrary& library,
+void Fill(const AllSums& all, const AllSums& one_at_a_time, const LoadedLibrary& library,
           protocol::WatchReply& reply) {
   FunctionList list(library, reply);
-  std::map<std::int64_t, std::int64_t> capacities;  // of CPUs
+  std::map<std::int64_t, std::int64_t> capacities;  // by CPU
   const auto capacity = [&](std::int64_t cpu) {
     const auto [known, added] = capacities.try_emplace(cpu);
     if (added) known->second = CpuCapacity(static_cast<int>(cpu)).value_or(-1);
@@ -317,13 +318,13 @@ void Fill(const AllSums& all, const AllSums& alone, const LoadedLibrary& library
     op.threads = sums.threads;
     op.threads.resize(threads);
     op.fastest_parallel_ns = std::max<std::int64_t>(sums.fastest_parallel_ns, 0);
-    const auto single = alone.find(place);
-    if (single != alone.end())
+    const auto single = one_at_a_time.find(place);
+    if (single != one_at_a_time.end())
       op.fastest_alone_ns = std::max<std::int64_t>(single->second.fastest_busy_ns, 0);
     for (std::size_t t = 0; t < threads; ++t) {
       op.threads[t].capacity = capacity(op.threads[t].cpu);
       op.threads[t].waiting_ns = op.time_ns - op.threads[t].busy_ns;
-      if (single == alone.end() || t >= single->second.threads.size()) continue;
+      if (single == one_at_a_time.end() || t >= single->second.threads.size()) continue;
       op.threads[t].alone_ns = single->second.threads[t].busy_ns;
       op.threads[t].alone_tasks = single->second.threads[t].tasks;
     }
@@ -336,8 +337,9 @@ void Fill(const AllSums& all, const AllSums& alone, const LoadedLibrary& library
   }
 }
 
-// XNNPACK creates a delegate's operators in the order in which it runs them, and ExecuTorch its delegates in
-// the order of their calls. Where the numbers agree, each operator has the name of the one that ran.
+// Names the created operators. XNNPACK creates a delegate's operators in the order in which it runs them, and
+// ExecuTorch creates delegates in the order of their calls. If the numbers agree, each created operator gets
+// the name of the operator that ran.
 void NameCreated(const protocol::WatchReply& reply, protocol::MemoryReport& memory) {
   std::map<std::int64_t, std::vector<const protocol::WatchedOperator*>> ran;  // by instruction
   for (const protocol::WatchedOperator& op : reply.operators) {
@@ -363,15 +365,16 @@ void NameCreated(const protocol::WatchReply& reply, protocol::MemoryReport& memo
 protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& request,
                                     std::unique_ptr<MemoryWatch> memory, protocol::MemoryReport loaded,
                                     const std::function<bool()>& abandoned) {
-  if (request.runs < 1 || request.runs > kMostWatched || request.warmup > kMostWatched)
-    throw Error(ExitCode::kUsage, fmt::format("\"runs\" is 1 to {0}, \"warmup\" at most {0}", kMostWatched));
+  if (request.runs < 1 || request.runs > kMaxWatchedRuns || request.warmup > kMaxWatchedRuns)
+    throw Error(ExitCode::kUsage,
+                fmt::format("\"runs\" is 1 to {0}, \"warmup\" at most {0}", kMaxWatchedRuns));
   const auto run_unwatched = [&] {
     model.GiveInputs();
     model.Run();
     return Digests(model);
   };
   const bool memory_asked = memory != nullptr || !loaded.why_not.empty();
-  const auto tell_memory = [&](const char* at) {
+  const auto report_memory = [&](const char* at) {
     if (memory == nullptr) return;
     try {
       loaded.moments.push_back(memory->Now(at, model));
@@ -383,10 +386,10 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
   };
   if (memory != nullptr) {
     run_unwatched();
-    tell_memory("first_run");
+    report_memory("first_run");
   }
   for (int i = 0; i < request.warmup; ++i) run_unwatched();
-  tell_memory("steady");
+  report_memory("steady");
   if (memory != nullptr) loaded.delegates = memory->Delegates();
   memory.reset();
   const std::vector<std::string> expected = run_unwatched();
@@ -402,7 +405,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
   try {
     Watch watch;
     reply.library = std::filesystem::path(watch.library().path()).filename().string();
-    Watching::Result all, alone;
+    Watching::Result all, one_at_a_time;
     {
       Watching watching(model, watch);
       watching.Run(false);
@@ -412,7 +415,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
       reply.unmatched_calls = watching.unmatched_calls();
       if (PoolThreads() > 1) {
         watch.OneAtATime(true);
-        alone = watching.Collect(request.runs, abandoned);
+        one_at_a_time = watching.Collect(request.runs, abandoned);
         watch.OneAtATime(false);
       }
       if (reply.outputs_compared && Digests(model) != expected)
@@ -423,10 +426,10 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
     reply.threads = std::max(PoolThreads(), static_cast<int>(ThreadsSeen()));
     reply.runs = all.runs;
     reply.contended = all.contended;
-    const bool comparable = !alone.contended && alone.runs == all.runs;
-    Fill(all.sums, comparable ? alone.sums : AllSums(), watch.library(), reply);
+    const bool comparable = !one_at_a_time.contended && one_at_a_time.runs == all.runs;
+    Fill(all.sums, comparable ? one_at_a_time.sums : AllSums(), watch.library(), reply);
     reply.timeline = all.timeline.Take(all.sums);
-    // Every slot leads where it led before: nothing is seen of a run any more.
+    // After restoring all slots, a run must not be recorded any more.
     const std::size_t seen = watch.Regions().size();
     watch.Release();
     run_unwatched();

@@ -9,11 +9,12 @@
 
 namespace etprof::runner {
 
-// Runs the model with its calls watched (watch.h), sums up what each operator called, and runs it unwatched
-// before and after: its outputs must be the same. Where it cannot be watched, or the outputs differ, the
-// reply says why and has nothing else. `memory`, which was there before the model was loaded and may be null,
-// tells whose memory is whose, and ends; `loaded` is what it told after loading. `abandoned` is asked between
-// runs; true ends the process. Throws Error as Model::Run, and (kUsage) for a request of too many runs.
+// Runs the model with its calls watched (watch.h), and sums up the calls of each operator. Also runs the
+// model unwatched before and after: its outputs must be the same. If it cannot be watched, or the outputs
+// differ, the reply has only the reason. `memory`, which was created before the model was loaded and may be
+// null, determines the owners of memory, and is destroyed; `loaded` is its report after loading. `abandoned`
+// is called between runs; if it returns true, the process exits. Throws Error as Model::Run, and Error
+// (kUsage) for too many runs.
 protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& request,
                                     std::unique_ptr<MemoryWatch> memory, protocol::MemoryReport loaded,
                                     const std::function<bool()>& abandoned);
