@@ -122,41 +122,41 @@ auto ByElement(const auto& list, const auto& of) {
 
 nb::list HealthList(const etprof::Health& health) {
   return ListOf(health.entries(), [](const etprof::HealthEntry& entry) {
-    nb::dict one;
-    one["name"] = Text(entry.name);
-    one["severity"] = Text(etprof::NameOf(entry.severity));
-    one["explanation"] = Text(entry.explanation);
-    one["count"] = entry.count;
-    one["amount_ns"] = entry.amount;
-    one["first_place"] = Text(entry.first_place);
-    return one;
+    nb::dict dict;
+    dict["name"] = Text(entry.name);
+    dict["severity"] = Text(etprof::NameOf(entry.severity));
+    dict["explanation"] = Text(entry.explanation);
+    dict["count"] = entry.count;
+    dict["amount_ns"] = entry.amount;
+    dict["first_place"] = Text(entry.first_place);
+    return dict;
   });
 }
 
 nb::dict ReportedDict(const Trace::Reported& reported) {
-  nb::dict one;
-  one["delegate"] = Text(reported.backend);
-  one["name"] = Text(reported.name);
-  one["kind"] = Text(etprof::NameOf(reported.kind));
-  one["unit"] = Text(reported.unit);
-  one["instruction"] = reported.instruction;
-  one["run"] = MakeArray(std::vector<std::uint32_t>(reported.run));
-  one["value"] = MakeArray(std::vector<std::int64_t>(reported.value));
-  return one;
+  nb::dict dict;
+  dict["delegate"] = Text(reported.backend);
+  dict["name"] = Text(reported.name);
+  dict["kind"] = Text(etprof::NameOf(reported.kind));
+  dict["unit"] = Text(reported.unit);
+  dict["instruction"] = reported.instruction;
+  dict["run"] = MakeArray(std::vector<std::uint32_t>(reported.run));
+  dict["value"] = MakeArray(std::vector<std::int64_t>(reported.value));
+  return dict;
 }
 
 nb::dict OperatorDict(const Operator& op) {
-  nb::dict one;
-  one["key"] = Text(etprof::KeyText(op.key));
-  one["name"] = Text(op.name);
-  one["type"] = Text(op.type);
-  one["kind"] = Text(etprof::SpanKindName(op.key.kind));
-  one["category"] = Text(op.category.name);
-  one["group"] = Text(etprof::GroupName(op.category.group));
-  one["instruction"] = op.key.instruction;
-  one["parent"] = op.parent;
-  one["portable"] = op.portable;
-  return one;
+  nb::dict dict;
+  dict["key"] = Text(etprof::KeyText(op.key));
+  dict["name"] = Text(op.name);
+  dict["type"] = Text(op.type);
+  dict["kind"] = Text(etprof::SpanKindName(op.key.kind));
+  dict["category"] = Text(op.category.name);
+  dict["group"] = Text(etprof::GroupName(op.category.group));
+  dict["instruction"] = op.key.instruction;
+  dict["parent"] = op.parent;
+  dict["portable"] = op.portable;
+  return dict;
 }
 
 std::vector<std::shared_ptr<Profile>> Attribute(const Trace& trace, const std::string& method, int warmup) {
@@ -275,12 +275,12 @@ nb::list RunExperiments(const std::string& path) {
       latency.insert(latency.end(), burst.latency.begin(), burst.latency.end());
       launch.resize(latency.size(), burst.launch);
     }
-    nb::dict one;
-    one["experiment"] = Text(data.name);
-    one["launch"] = MakeArray(std::move(launch));
-    one["latency_ns"] = MakeArray(std::move(latency));
-    one["profile"] = profiles[i] ? nb::cast(std::make_shared<Profile>(*std::move(profiles[i]))) : nb::none();
-    experiments.append(one);
+    nb::dict dict;
+    dict["experiment"] = Text(data.name);
+    dict["launch"] = MakeArray(std::move(launch));
+    dict["latency_ns"] = MakeArray(std::move(latency));
+    dict["profile"] = profiles[i] ? nb::cast(std::make_shared<Profile>(*std::move(profiles[i]))) : nb::none();
+    experiments.append(dict);
   }
   return experiments;
 }
@@ -310,17 +310,17 @@ nb::list JudgeUnits(const std::vector<std::vector<double>>& effects, double q, d
   }
   const auto verdicts = etprof::stats::JudgeMany(estimates, q, margin);
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    const etprof::stats::OperatorVerdict& one = verdicts[i];
-    nb::dict verdict;
-    verdict["ratio"] = one.estimate.ratio();
-    verdict["ratio_low"] = one.estimate.low();
-    verdict["ratio_high"] = one.estimate.high();
-    verdict["confidence"] = one.estimate.confidence;
-    verdict["standard_error"] = one.estimate.standard_error;
-    verdict["p_value"] = one.estimate.p_value;
-    verdict["adjusted_p"] = one.adjusted_p;
-    verdict["verdict"] = Text(etprof::NameOf(one.verdict));
-    result[place[i]] = verdict;
+    const etprof::stats::OperatorVerdict& verdict = verdicts[i];
+    nb::dict dict;
+    dict["ratio"] = verdict.estimate.ratio();
+    dict["ratio_low"] = verdict.estimate.low();
+    dict["ratio_high"] = verdict.estimate.high();
+    dict["confidence"] = verdict.estimate.confidence;
+    dict["standard_error"] = verdict.estimate.standard_error;
+    dict["p_value"] = verdict.estimate.p_value;
+    dict["adjusted_p"] = verdict.adjusted_p;
+    dict["verdict"] = Text(etprof::NameOf(verdict.verdict));
+    result[place[i]] = dict;
   }
   return result;
 }

@@ -46,15 +46,15 @@ std::filesystem::path FolderOfExecutorch() {
   return FolderOf(reinterpret_cast<const void*>(&executorch::runtime::runtime_init));
 }
 
-// One of ExecuTorch's libraries, which the wheel has in `folder_of_wheel`; empty: `why_not` says where it is
-// not.
+// Finds a library of ExecuTorch, which is in `folder_of_wheel` if the wheel is installed. Empty: not found,
+// and `why_not` says where it was searched.
 std::filesystem::path FindLibrary(const char* name, const std::filesystem::path& folder_of_wheel,
                                   std::string& why_not) {
   std::vector<std::filesystem::path> folders;
   if (const char* chosen = std::getenv("ETPROF_BACKEND_DIR"); chosen != nullptr && *chosen != '\0') {
-    folders = {chosen};  // who names a folder means it
+    folders = {chosen};  // an explicit folder is the only one to search
   } else {
-    // ExecuTorch's own first: a library beside the program may be of another version.
+    // ExecuTorch's own folder first: a library next to the program may be of another version.
     folders = {folder_of_wheel, FolderOfThisProgram()};
   }
   std::string tried;
@@ -83,8 +83,8 @@ std::string LoadXnnpack(bool exact) {
     why_no_xnnpack = LoaderError();
     return protocol::kXnnpackClock;
   }
-  // Any function of the library that runs a subgraph: its address tells which segment the calls of the clock
-  // come from.
+  // The address of this function, which runs a subgraph, identifies the segment whose calls of the clock get
+  // the fast clock.
   const void* const invoke = ::dlsym(handle, "xnn_invoke_runtime");
   return exact && invoke != nullptr && SpeedUpClockOf(invoke) ? protocol::kExactClock
                                                               : protocol::kXnnpackClock;
@@ -117,13 +117,13 @@ void LoadLlmKernels() {
       FindLibrary(kLlmLibrary, FolderOfExecutorch() / "../extension/llm/custom_ops", why_no_llm_kernels);
   if (library.empty()) return;
   const DuringThis during("loading " + library.string(), 4);
-  // The loader takes a library that is loaded for one that is needed if its name is that. In a bundle they
-  // lie beside the kernels, where it finds them.
-  std::error_code none;
+  // The loader uses an already loaded library of the same name for a needed one. In a bundle the replacements
+  // are next to the kernels, where the loader finds them.
+  std::error_code ignored;
   for (const auto& stand_in :
-       std::filesystem::directory_iterator(FolderOfThisProgram() / "torch-stand-ins", none))
+       std::filesystem::directory_iterator(FolderOfThisProgram() / "torch-stand-ins", ignored))
     ::dlopen(stand_in.path().c_str(), RTLD_NOW);
-  // Lazily: functions of PyTorch that are never called are not there.
+  // Lazy binding, since PyTorch functions that are never called do not exist.
   if (::dlopen(library.c_str(), RTLD_LAZY | RTLD_GLOBAL) == nullptr)
     why_no_llm_kernels = "they cannot be loaded: " + LoaderError();
 }

@@ -65,7 +65,7 @@ struct State {
     return name.starts_with("xnn_create_") && !name.starts_with("xnn_create_runtime") &&
            !name.starts_with("xnn_create_subgraph") && !name.starts_with("xnn_create_workspace");
   }
-  MemoryOwner OwnerOf(const Call& call) const {
+  MemoryOwner BlockOwner(const Call& call) const {
     if (call.count == 0) return MemoryOwner::kXnnpack;
     if (Creates(call.function)) return MemoryOwner::kWeights;
     const std::string_view name = functions[call.function];
@@ -347,7 +347,8 @@ protocol::MemoryMoment MemoryWatch::Now(std::string at, const Model& model) cons
     add(MemoryOwner::kPlanned, reinterpret_cast<std::uintptr_t>(begin), size);
   {
     const std::lock_guard lock(state_->mutex);
-    for (const auto& [begin, block] : state_->blocks) add(state_->OwnerOf(block.during), begin, block.size);
+    for (const auto& [begin, block] : state_->blocks)
+      add(state_->BlockOwner(block.during), begin, block.size);
   }
   std::int64_t rss = 0, unnamed = 0, mapped = 0;
   for (const Mapping& mapping : Mappings()) {
@@ -401,7 +402,8 @@ std::vector<protocol::DelegateMemory> MemoryWatch::Delegates() const {
       std::uintptr_t word = 0;
       std::memcpy(&word, reinterpret_cast<const char*>(workspace) + at, sizeof(word));
       const auto block = state_->blocks.find(word);
-      if (block != state_->blocks.end() && state_->OwnerOf(block->second.during) == MemoryOwner::kWorkspace)
+      if (block != state_->blocks.end() &&
+          state_->BlockOwner(block->second.during) == MemoryOwner::kWorkspace)
         return static_cast<std::int64_t>(block->second.size);
     }
     return -1;

@@ -84,9 +84,10 @@ std::optional<HostTool> FindTool(const std::string& name, std::string_view min_v
   std::optional<HostTool> on_path = QueryTool(name);
   if (on_path && VersionAtLeast(on_path->version, min_version)) return on_path;
   const std::filesystem::path own_path = own_folder / name;
-  std::optional<HostTool> own =
+  std::optional<HostTool> in_own_folder =
       !own_folder.empty() && Exists(own_path) ? QueryTool(own_path.string()) : std::nullopt;
-  if (!on_path || (own && VersionAtLeast(own->version, on_path->version))) return own;
+  if (!on_path || (in_own_folder && VersionAtLeast(in_own_folder->version, on_path->version)))
+    return in_own_folder;
   return on_path;
 }
 

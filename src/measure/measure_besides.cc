@@ -70,15 +70,15 @@ void MeasureEach(const ExtraRuns& extra_runs, const Plan& plan, const SetupOfUni
       Warn(extra_runs, data.foreign ? extra_runs.foreign_warning : extra_runs.emulated_warning, data);
       continue;
     }
-    const ParticipantSetup own = setup(u);
-    if (own.interruption->Now()) return;
+    const ParticipantSetup unit_setup = setup(u);
+    if (unit_setup.interruption->Now()) return;
     Report(fmt::format("{}: {}", data.label, extra_runs.name), run, progress);
     bool interrupted = false;
     reconnecting([&] {
       try {
-        measure(own, data);
+        measure(unit_setup, data);
       } catch (const WorkerFailure& failure) {
-        interrupted = WasInterrupted(failure, *own.device);
+        interrupted = WasInterrupted(failure, *unit_setup.device);
         if (!interrupted) Warn(extra_runs, failure.what(), data);
       }
     });
@@ -103,14 +103,14 @@ void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, const Reconnect
                      Progress* progress, RunData& run) {
   const ExtraRuns counters{"counters", "only etprof-runner reads them", "an emulated CPU has none"};
   MeasureEach(counters, plan, setup, reconnecting, progress, run,
-              [&](const ParticipantSetup& own, ExperimentData& data) {
+              [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
                 protocol::CountersReply reply;
-                UseWorker(counters, own, WorkerCommand(own), false, [&](WorkerClient& worker) {
+                UseWorker(counters, unit_setup, WorkerCommand(unit_setup), false, [&](WorkerClient& worker) {
                   reply = worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
                 });
                 for (const std::string& remark : RemarksOn(reply)) Warn(counters, remark, data);
                 if (reply.counters.empty()) return;
-                data.counters = RowsOf(reply, own.config->method);
+                data.counters = RowsOf(reply, unit_setup.config->method);
                 WriteFileAtomically(CountersFile(data),
                                     [&](std::ostream& out) { WriteCounters(data.counters, out); });
               });
@@ -227,9 +227,10 @@ class InstructionCounter {
 
 void MeasureInstructions(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
                          const std::filesystem::path& plugin, Progress* progress, RunData& run) {
-  MeasureEach(
-      kInstructions, plan, setup, reconnecting, progress, run,
-      [&](const ParticipantSetup& own, ExperimentData& data) { InstructionCounter(own, plugin).Run(data); });
+  MeasureEach(kInstructions, plan, setup, reconnecting, progress, run,
+              [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
+                InstructionCounter(unit_setup, plugin).Run(data);
+              });
 }
 
 void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
@@ -237,10 +238,10 @@ void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, const Reconnecting
   const ExtraRuns watch{"watch", "only etprof-runner watches XNNPACK's calls"};
   MeasureEach(
       watch, plan, setup, reconnecting, progress, run,
-      [&](const ParticipantSetup& own, ExperimentData& data) {
+      [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
         protocol::WatchReply reply;
         const bool watch_memory = !data.emulated;  // the pages of an emulated process are the emulator's
-        UseWorker(watch, own, WorkerCommand(own), watch_memory, [&](WorkerClient& worker) {
+        UseWorker(watch, unit_setup, WorkerCommand(unit_setup), watch_memory, [&](WorkerClient& worker) {
           reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
         });
         if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);
@@ -251,7 +252,8 @@ void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, const Reconnecting
           Warn(watch, "memory by owner: " + reply.memory->why_not, data);
           reply.memory.reset();
         }
-        data.watch = std::make_shared<const WatchData>(WatchData{own.config->method, std::move(reply)});
+        data.watch =
+            std::make_shared<const WatchData>(WatchData{unit_setup.config->method, std::move(reply)});
         WriteWatch(*data.watch, WatchFile(data));
       });
 }

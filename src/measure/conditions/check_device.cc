@@ -62,9 +62,10 @@ void RequireArchitecture(const ExperimentConfig& experiment, const std::string& 
                          const DeviceProperties& properties) {
   if (device == "local" || !experiment.exec_wrapper.empty()) return;
   const std::string built_for = ProgramArchitecture(experiment.runner.string());
-  const std::string& own = properties.architecture;
-  if (built_for.empty() || own.empty() || built_for == own) return;
-  throw Error(ExitCode::kBadInput, fmt::format("is a program for {}, and {} is {}", built_for, device, own))
+  const std::string& device_architecture = properties.architecture;
+  if (built_for.empty() || device_architecture.empty() || built_for == device_architecture) return;
+  throw Error(ExitCode::kBadInput,
+              fmt::format("is a program for {}, and {} is {}", built_for, device, device_architecture))
       .InFile(experiment.runner.string())
       .Remedy("build one for the device (`etprof build --target`), or name an emulator (exec_wrapper)");
 }

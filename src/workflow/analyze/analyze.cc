@@ -257,10 +257,10 @@ void PutBaselineFirst(RunData& run) {
 // How many runs of a profile to keep for the timeline of report.html: at most 100, and all experiments
 // together about 300,000 spans, which take about 3 MB in the page.
 std::size_t SampleSize(const Profile& profile, std::size_t experiments) {
-  constexpr std::size_t kMaxRuns = 100, kMaxSpans = 300'000;
+  constexpr std::size_t kMaxSampledRuns = 100, kMaxSpans = 300'000;
   std::size_t spans = 1;
   for (const auto& layout : profile.layouts) spans = std::max(spans, layout.size());
-  return std::clamp<std::size_t>(kMaxSpans / experiments / spans, 1, kMaxRuns);
+  return std::clamp<std::size_t>(kMaxSpans / experiments / spans, 1, kMaxSampledRuns);
 }
 
 }  // namespace

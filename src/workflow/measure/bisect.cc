@@ -237,11 +237,11 @@ class BisectionRun {
     bisection_.result = bad - good == 1 ? Bisection::Result::kFound : Bisection::Result::kSeveral;
   }
 
-  std::string SubjectOf(const std::string& commit) const {
+  std::string CommitSubject(const std::string& commit) const {
     return checkout_.Git({"show", "-s", "--format=%s", commit});
   }
   std::string CommitText(std::size_t at) const {
-    return fmt::format("{} {}", commits_[at].substr(0, kShortCommit), SubjectOf(commits_[at]));
+    return fmt::format("{} {}", commits_[at].substr(0, kShortCommit), CommitSubject(commits_[at]));
   }
 
   std::optional<BuiltVersion> Build(const std::string& commit, std::string& why) {
@@ -270,7 +270,7 @@ class BisectionRun {
   Outcome Measure(std::size_t at, double limit) {
     BisectionStep step;
     step.commit = commits_[at];
-    step.subject = SubjectOf(commits_[at]);
+    step.subject = CommitSubject(commits_[at]);
     step.limit = limit;
     step.measured = false;
     const auto version = Build(commits_[at], step.why);
